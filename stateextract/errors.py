@@ -1,0 +1,140 @@
+"""Every error that stateextract raises on purpose.
+
+One hierarchy with one root, so that a caller can catch ``StateExtractError`` and print it. Each error carries what a
+person needs to act: which file, operator, state, key group and byte offset it is about, what was expected there, and
+what to do. Layers that know more than the one that raised add it with :meth:`StateExtractError.at`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+_CONTEXT = ("file", "operator", "state", "key_group", "offset")
+_LABELS = {"file": "file", "operator": "operator", "state": "state", "key_group": "key group", "offset": "byte offset"}
+
+E = TypeVar("E", bound="StateExtractError")
+
+
+class StateExtractError(Exception):
+    """Root of the hierarchy.
+
+    :param message: what is wrong, one sentence without a final full stop.
+    :param expected: what should have stood there.
+    :param advice: what the user can do.
+    :param file: URI of the file the error is about.
+    :param operator: uid, name or hex id of the operator.
+    :param state: name of the state.
+    :param key_group: number of the key group.
+    :param offset: position in ``file`` in bytes, counted from the file's first byte.
+    """
+
+    exit_code = 1
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        expected: str | None = None,
+        advice: str | None = None,
+        file: str | None = None,
+        operator: str | None = None,
+        state: str | None = None,
+        key_group: int | None = None,
+        offset: int | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.expected = expected
+        self.advice = advice
+        self.file = file
+        self.operator = operator
+        self.state = state
+        self.key_group = key_group
+        self.offset = offset
+
+    def at(self: E, **context: Any) -> E:
+        """Fill in context that is not known yet (what is already set wins), and return the error itself."""
+        for name, value in context.items():
+            if name not in (*_CONTEXT, "expected", "advice"):
+                raise TypeError(f"unknown error context {name!r}")
+            if getattr(self, name) is None:
+                setattr(self, name, value)
+        return self
+
+    def __str__(self) -> str:
+        parts = [self.message]
+        if self.expected is not None:
+            parts.append(f"expected {self.expected}")
+        where = [f"{_LABELS[name]} {getattr(self, name)}" for name in _CONTEXT if getattr(self, name) is not None]
+        if where:
+            parts.append("in " + ", ".join(where))
+        text = "; ".join(parts) + "."
+        if self.advice is not None:
+            text += f" {self.advice[:1].upper()}{self.advice[1:].rstrip('.')}."
+        return text
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Errors cross from Spark's Python workers to the driver.
+        return (_rebuild, (type(self), self.message, {n: getattr(self, n) for n in (*_CONTEXT, "expected", "advice")}))
+
+
+def _rebuild(kind: type[E], message: str, context: dict[str, Any]) -> E:
+    return kind(message, **context)
+
+
+class UsageError(StateExtractError):
+    """An option, argument or job file that cannot be right."""
+
+    exit_code = 2
+
+
+class EnvironmentProblem(StateExtractError):
+    """Java, a Python package or a Spark setting that the job needs is missing or too old."""
+
+
+class SnapshotNotFoundError(StateExtractError):
+    """Nothing at the given path is a completed checkpoint or savepoint, or several are and the choice is not ours."""
+
+
+class MissingFileError(StateExtractError):
+    """A file that the snapshot refers to does not exist."""
+
+
+class UnreadableFileError(StateExtractError):
+    """A file exists but cannot be opened or read (permissions, a broken store)."""
+
+
+class SnapshotDeletedError(MissingFileError):
+    """The snapshot vanished while it was read: Flink subsumed the checkpoint and deletes its files."""
+
+
+class FormatError(StateExtractError):
+    """Bytes that are not what Flink writes: damage, or a file that is not a snapshot."""
+
+
+class TruncatedError(FormatError):
+    """The bytes end before the structure does."""
+
+
+class ChecksumError(FormatError):
+    """A CRC-32C of a Snappy chunk does not match its data."""
+
+
+class UnsupportedError(StateExtractError):
+    """Something known to exist that this version does not read."""
+
+
+class UnsupportedVersionError(UnsupportedError):
+    """A ``_metadata`` or state-file version that this version does not read."""
+
+
+class UndecodableError(UnsupportedError):
+    """A state whose serializer is not known, so its bytes have no meaning and, in heap bodies, no length."""
+
+
+class ValueRefusedError(StateExtractError):
+    """A value that its column's type cannot hold exactly, under an option that forbids to bend it."""
+
+
+class OutputError(StateExtractError):
+    """The output cannot be written (exists already, is not ours, the disk is full)."""

@@ -1,0 +1,1 @@
+"""Where bytes come from: filesystems, finding and opening files, compression, and a cursor over bytes."""

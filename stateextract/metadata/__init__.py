@@ -1,0 +1,1 @@
+"""The ``_metadata`` file: operators, subtasks and the handles of their state."""

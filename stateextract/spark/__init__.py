@@ -1,0 +1,1 @@
+"""The thin layer that runs the job's splits as Spark tasks."""

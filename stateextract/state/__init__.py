@@ -1,0 +1,1 @@
+"""State files: their heads, and the bodies behind them."""
