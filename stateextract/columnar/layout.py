@@ -115,10 +115,12 @@ class Text(Layout):
         ``utf``: ``u16`` length in bytes, then modified UTF-8 (``DataOutput.writeUTF``);
         ``char``: one unit in two bytes.
 
-    Surrogate pairs become one code point. What a lone surrogate becomes is an option of the decoders.
+    Surrogate pairs become one code point. A lone surrogate becomes U+FFFD and is counted, or, where ``as_binary``, the
+    three bytes that encode it like any other code point (WTF-8) and the column is binary.
     """
 
     coding: str = "flink"
+    as_binary: bool = False
 
     CODINGS: ClassVar[tuple[str, ...]] = ("flink", "value", "utf", "char")
 
@@ -128,7 +130,7 @@ class Text(Layout):
 
     @property
     def wire_type(self) -> pa.DataType:
-        return pa.string()
+        return pa.binary() if self.as_binary else pa.string()
 
     @property
     def least(self) -> int:
@@ -158,7 +160,12 @@ class BigInteger(Layout):
     """Flink's ``BigIntSerializer``: ``i32`` c; 0 null, 1, 2, 3 the numbers 0, 1, 10; otherwise ``c - 4`` bytes follow.
 
     The wire value is the number's two's complement, big-endian, at least one byte.
+
+    :param scaled: Flink's ``BigDecSerializer``: an ``i32`` scale follows, but not after null. The wire value then has the
+        scale's four bytes behind the number's.
     """
+
+    scaled: bool = False
 
     @property
     def wire_type(self) -> pa.DataType:
