@@ -1,0 +1,46 @@
+"""Serializers: what Flink's serializer snapshots say about the bytes of values.
+
+A snapshot is read (``snapshots.py``) and described (``registry.py``): describing turns it into a layout, from which the
+engine derives the Arrow schema and the decoders. Nothing here decodes a value. One module per family, each a list of
+``register(snapshot class, layout)``:
+
+=============  =========================================================================================
+scalars        primitives, String, BigInteger, BigDecimal, Void and other types of one value
+datetime       Date, java.sql, java.time
+arrays         arrays of primitives, strings, objects
+containers     List, Map, Set, data views
+tuples         Tuple, Row, Either, Nullable, Enum
+pojo           POJOs and records, with subclasses
+values         Flink's Value types, Variant, Bitmap, and serializers named by the class of their values
+windows        windows, timers, stream elements, join buffers, two-phase commits
+ttl            values with a time of last access
+unsupported    families that are read in heads and not yet decoded: Kryo, Avro, SQL, CEP, Java objects
+legacy         the config snapshots of Flink up to 1.7
+=============  =========================================================================================
+
+``docs/serializers.md`` tells how to add one.
+"""
+
+from __future__ import annotations
+
+from serializers import arrays, containers, datetime, pojo, scalars, ttl, tuples, windows
+from serializers.registry import SerializerSnapshot, describe, is_fixed_length, load_plugins, register
+from serializers.snapshots import read_snapshot, read_snapshot_proxy
+
+__all__ = [
+    "SerializerSnapshot",
+    "arrays",
+    "containers",
+    "datetime",
+    "describe",
+    "is_fixed_length",
+    "load_plugins",
+    "pojo",
+    "read_snapshot",
+    "read_snapshot_proxy",
+    "register",
+    "scalars",
+    "ttl",
+    "tuples",
+    "windows",
+]

@@ -1,0 +1,156 @@
+"""The registry: what is known of each serializer snapshot class of Flink and of plug-ins.
+
+``REGISTRY`` maps the full name of a snapshot class to a :class:`Serializer`: how the snapshot's payload is read, which
+layout its values have, and whether they have a fixed length. The families (``scalars``, ``containers``, ``pojo``, …) and
+plug-ins fill it with :func:`register` when they are imported; whoever comes later wins, so a plug-in can override.
+
+Dispatch is on full names, since several formats share a simple name. May import layouts and the byte cursor; must never
+know where a snapshot stands in a file.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import entry_points
+from typing import Any
+
+from stateextract.columnar.layout import Layout, Undecodable
+from stateextract.errors import FormatError, UsageError
+from stateextract.files.reader import Reader
+
+ENTRY_POINT_GROUP = "stateextract.serializers"
+
+
+@dataclass(frozen=True)
+class SerializerSnapshot:
+    """A parsed serializer snapshot: what Flink recorded of a serializer, and nothing computed from it.
+
+    :param class_name: full Java name of the snapshot class.
+    :param version: the snapshot version behind the name.
+    :param outer_version: the subclass' own version, where the snapshot is a composite one.
+    :param details: what the payload said, by names that the reader of that payload chose. A snapshot of an unknown class
+        that could be passed over has ``unknown`` here.
+    :param nested: the snapshots inside, in the serializer's own order.
+    """
+
+    class_name: str
+    version: int
+    outer_version: int | None = None
+    details: Mapping[str, Any] = field(default_factory=dict, hash=False)
+    nested: tuple[SerializerSnapshot, ...] = ()
+
+    @property
+    def is_unknown(self) -> bool:
+        """Nobody knows its class; only its extent could be found."""
+        return "unknown" in self.details
+
+
+PayloadReader = Callable[[Reader, str, int], SerializerSnapshot]
+Describer = Callable[[SerializerSnapshot], Layout]
+FixedLength = bool | Callable[[SerializerSnapshot], bool]
+
+
+@dataclass(frozen=True)
+class Serializer:
+    """What the registry holds of one snapshot class.
+
+    :param payload: reads what stands behind the snapshot version: ``payload(reader, class_name, version)``.
+    :param layout: the layout of the values, or a function that derives it from the snapshot.
+    :param fixed_length: Flink's ``TypeSerializer.getLength() >= 0``, which decides on the lengths in canonical keys.
+    """
+
+    payload: PayloadReader
+    layout: Layout | Describer
+    fixed_length: FixedLength = False
+
+
+REGISTRY: dict[str, Serializer] = {}
+
+
+def register(
+    class_names: str | Sequence[str],
+    layout: Layout | Describer | None = None,
+    *,
+    payload: PayloadReader | None = None,
+    fixed_length: FixedLength = False,
+) -> Callable[[Describer], Describer]:
+    """Say what a snapshot class means. With ``layout`` a statement, without it a decorator of the function that describes.
+
+    :param class_names: full name of the snapshot class, or several that mean the same.
+    :param layout: the layout of the values; left out, the decorated function makes it from the snapshot.
+    :param payload: reads the snapshot's payload; ``SimpleTypeSerializerSnapshot`` if not given.
+    :param fixed_length: Flink's ``TypeSerializer.getLength() >= 0``.
+    """
+    from serializers.snapshots import simple
+
+    reader = simple if payload is None else payload
+    names = (class_names,) if isinstance(class_names, str) else tuple(class_names)
+
+    def put(describer: Layout | Describer) -> None:
+        for name in names:
+            REGISTRY[name] = Serializer(reader, describer, fixed_length)
+
+    def decorate(describer: Describer) -> Describer:
+        put(describer)
+        return describer
+
+    if layout is not None:
+        put(layout)
+    return decorate
+
+
+def describe(snapshot: SerializerSnapshot) -> Layout:
+    """The layout of the values that a serializer with this snapshot wrote. Unknown classes give :class:`Undecodable`."""
+    if snapshot.is_unknown:
+        return Undecodable(snapshot.class_name, "the serializer's snapshot class is not known")
+    known = REGISTRY.get(snapshot.class_name)
+    if known is None:
+        return Undecodable(snapshot.class_name, "the serializer's snapshot class is not known")
+    if isinstance(known.layout, Layout):
+        return known.layout
+    try:
+        return known.layout(snapshot)
+    except IndexError:
+        raise FormatError(f"the snapshot {snapshot.class_name} holds too few nested snapshots") from None
+
+
+def is_fixed_length(snapshot: SerializerSnapshot) -> bool:
+    """Flink's ``TypeSerializer.getLength() >= 0``; false for what is not known."""
+    known = REGISTRY.get(snapshot.class_name)
+    if known is None or snapshot.is_unknown:
+        return False
+    return known.fixed_length if isinstance(known.fixed_length, bool) else known.fixed_length(snapshot)
+
+
+def load_plugins(modules: Sequence[str] = ()) -> tuple[str, ...]:
+    """Import the plug-ins: every entry point of the group ``stateextract.serializers``, then the modules named.
+
+    A plug-in is a module that calls :func:`register` when it is imported. An entry point may also name a function; it is
+    called without arguments.
+
+    :returns: the names of what was loaded.
+    """
+    loaded = []
+    for point in sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda p: p.name):
+        try:
+            plugin = point.load()
+            if callable(plugin):
+                plugin()
+        except Exception as error:
+            raise UsageError(
+                f"the serializer plug-in {point.name!r} ({point.value}) cannot be loaded: {error}",
+                advice="fix or uninstall the package that brings it",
+            ) from error
+        loaded.append(point.value)
+    for name in modules:
+        try:
+            importlib.import_module(name)
+        except Exception as error:
+            raise UsageError(
+                f"the serializer module {name!r} cannot be imported: {error}",
+                advice="the module must be importable in the driver and in every worker",
+            ) from error
+        loaded.append(name)
+    return tuple(loaded)

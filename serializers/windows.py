@@ -1,0 +1,130 @@
+"""Windows, timers, stream elements and the buffers of the DataStream joins and sinks.
+
+Flink's classes: ``org.apache.flink.streaming.api.windowing.windows.*``, ``…streaming.api.operators.TimerSerializer``,
+``…streaming.runtime.streamrecord.StreamElementSerializer``, ``…co.IntervalJoinOperator$BufferEntrySerializer``,
+``…datastream.CoGroupedStreams$UnionSerializer``, ``…sink.TwoPhaseCommitSinkFunction$StateSerializer``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from serializers.datetime import EPOCH_MS
+from serializers.registry import SerializerSnapshot, describe, register
+from serializers.snapshots import composite
+from stateextract.columnar.layout import (
+    Bool,
+    Bytes,
+    Case,
+    Field,
+    Layout,
+    List,
+    Null,
+    Nullable,
+    Number,
+    Struct,
+    Switch,
+    struct,
+)
+from stateextract.errors import UnsupportedVersionError
+from stateextract.files.reader import Reader
+
+STREAMING = "org.apache.flink.streaming."
+TIMER_SNAPSHOT = STREAMING + "api.operators.TimerSerializerSnapshot"
+
+_I32, _I64 = Number(pa.int32()), Number(pa.int64())
+
+TIMESTAMP = Number(pa.int64(), flip_sign=True)
+"""A timer's time in milliseconds. A number, because timers at ``Long.MAX_VALUE`` are common and no date."""
+
+_WINDOWS = STREAMING + "api.windowing.windows."
+
+register(
+    _WINDOWS + "TimeWindow$Serializer$TimeWindowSerializerSnapshot",
+    struct(start=EPOCH_MS, end=EPOCH_MS),
+    fixed_length=True,
+)
+register(_WINDOWS + "GlobalWindow$Serializer$GlobalWindowSerializerSnapshot", Null(1), fixed_length=True)
+
+
+@register(TIMER_SNAPSHOT, payload=composite(2))
+def _timer(snapshot: SerializerSnapshot) -> Layout:
+    key, namespace = map(describe, snapshot.nested)
+    return struct(timestamp=TIMESTAMP, key=key, namespace=namespace)
+
+
+@register(
+    STREAMING + "runtime.streamrecord.StreamElementSerializer$StreamElementSerializerSnapshot", payload=composite(1)
+)
+def _stream_element(snapshot: SerializerSnapshot) -> Layout:
+    record = Field("record", describe(snapshot.nested[0]))
+    watermark = Field("watermark", _I64)
+    return Switch(
+        (
+            Case(0, (Field("timestamp", _I64), record)),
+            Case(1, (record,)),
+            Case(2, (watermark,)),
+            Case(
+                3,
+                (
+                    Field("latency_marked_time", _I64),
+                    Field("latency_operator", Bytes(16)),
+                    Field("latency_subtask", _I32),
+                ),
+            ),
+            Case(4, (Field("watermark_status", _I32),)),
+            Case(5, (Field("backlog", Bool()),)),
+            Case(6, (Field("subpartition", _I32), watermark)),
+        )
+    )
+
+
+@register(
+    STREAMING + "api.operators.co.IntervalJoinOperator$BufferEntrySerializerSnapshot",
+    payload=composite(1),
+)
+def _buffer_entry(snapshot: SerializerSnapshot) -> Layout:
+    return struct(joined=Bool(), element=describe(snapshot.nested[0]))
+
+
+@register(STREAMING + "api.datastream.CoGroupedStreams$UnionSerializerSnapshot", payload=composite(2))
+def _tagged_union(snapshot: SerializerSnapshot) -> Layout:
+    one, two = map(describe, snapshot.nested)
+    return Switch((Case(1, (Field("one", one),)), Case(2, (Field("two", two),))))
+
+
+def _two_phase_commit_payload(reader: Reader, outer_version: int) -> dict[str, Any]:
+    if not 1 <= outer_version <= 4:
+        raise UnsupportedVersionError(
+            f"outer version {outer_version} of TwoPhaseCommitSinkFunction's snapshot is not known",
+            expected="1 to 4",
+            offset=reader.offset,
+        )
+    if outer_version == 4:
+        return {"null_transaction": reader.bool("supportsNullTransaction")}
+    return {"null_transaction": outer_version == 3}
+
+
+@register(
+    (
+        STREAMING + "api.functions.sink.legacy.TwoPhaseCommitSinkFunction$StateSerializerSnapshot",
+        STREAMING + "api.functions.sink.TwoPhaseCommitSinkFunction$StateSerializerSnapshot",
+    ),
+    payload=composite(2, _two_phase_commit_payload),
+)
+def _two_phase_commit(snapshot: SerializerSnapshot) -> Layout:
+    transaction, context = map(describe, snapshot.nested)
+    holder: Layout = Struct((Field("transaction", transaction), Field("start", _I64)))
+    pending = Nullable(holder, null_if=False) if snapshot.details["null_transaction"] else holder
+    return struct(pending=pending, to_commit=List(holder), context=Nullable(context, null_if=False))
+
+
+@register(
+    "org.apache.flink.api.common.typeutils.SingleThreadAccessCheckingTypeSerializer"
+    "$SingleThreadAccessCheckingTypeSerializerSnapshot",
+    payload=composite(1),
+)
+def _single_thread_access_checking(snapshot: SerializerSnapshot) -> Layout:
+    return describe(snapshot.nested[0])

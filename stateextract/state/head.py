@@ -1,0 +1,294 @@
+"""The head of a state file: which states the file holds, and with which serializers they were written.
+
+Reads ``i32`` version … the last state's meta, and stops there: at the first key group (keyed files) or the first
+element (operator files). What is behind belongs to ``heap.py`` and its neighbours.
+
+Serializer snapshots have no length, so a snapshot class that nobody knows would end everything. Where the caller knows
+the head's end (the smallest offset of its data), unknown classes are taken for each of the usual shapes in turn, or
+passed over up to the next recognisable structure, until the rest of the head ends exactly there.
+
+Flink's classes: ``KeyedBackendSerializationProxy``, ``OperatorBackendSerializationProxy``, ``StateMetaInfoSnapshot``,
+``StateMetaInfoSnapshotReadersWriters``. May import ``serializers`` and the byte cursor; knows no bodies and does no I/O.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TypeVar
+
+from serializers import SerializerSnapshot, read_snapshot_proxy
+from serializers.containers import LIST_SNAPSHOT, MAP_SNAPSHOT
+from serializers.snapshots import SHAPES, SnapshotReader
+from serializers.windows import TIMER_SNAPSHOT
+from stateextract.errors import FormatError, StateExtractError, UndecodableError, UnsupportedVersionError
+from stateextract.files.reader import decode_modified_utf8
+
+BACKEND_TYPES = ("KEY_VALUE", "OPERATOR", "BROADCAST", "PRIORITY_QUEUE", "KEY_VALUE_V2")
+
+KEY, NAMESPACE, VALUE, USER_KEY = "KEY_SERIALIZER", "NAMESPACE_SERIALIZER", "VALUE_SERIALIZER", "USER_KEY_SERIALIZER"
+KEYED_STATE_TYPE, DISTRIBUTION_MODE = "KEYED_STATE_TYPE", "OPERATOR_STATE_DISTRIBUTION_MODE"
+
+# Enough for three unknown classes with every shape; each attempt costs one pass over the head.
+MAX_ATTEMPTS = 400
+MAX_RESYNCS = 6
+
+T = TypeVar("T", bound="KeyedHead | OperatorHead")
+
+
+@dataclass(frozen=True)
+class StateMeta:
+    """What the head says of one state.
+
+    :param name: its name.
+    :param backend_type: Flink's ``BackendStateType``.
+    :param kind: ``VALUE``, ``LIST``, ``MAP``, ``REDUCING``, ``AGGREGATING``; ``TIMER`` for a queue of timers, and
+        ``PRIORITY_QUEUE`` for another; ``SPLIT_DISTRIBUTE``, ``UNION``, ``BROADCAST`` for operator state.
+    :param options: the options as they stand.
+    :param serializers: by Flink's key. The value serializer of ``LIST`` and ``MAP`` is that of the whole list or map,
+        also for ``KEY_VALUE_V2``, where the file has those of the element, or of user key and user value.
+    """
+
+    name: str
+    backend_type: str
+    kind: str
+    options: Mapping[str, str] = field(hash=False)
+    serializers: Mapping[str, SerializerSnapshot] = field(hash=False)
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """Snapshot classes of this state that were passed over."""
+        return tuple(dict.fromkeys(name for s in self.serializers.values() for name in _unknown_classes(s)))
+
+
+@dataclass(frozen=True)
+class KeyedHead:
+    """Head of a keyed state file; ``states`` are in the order of their ids."""
+
+    version: int
+    compressed: bool
+    key_serializer: SerializerSnapshot
+    states: tuple[StateMeta, ...]
+    end: int
+
+
+@dataclass(frozen=True)
+class OperatorHead:
+    """Head of an operator state file: list and union states first, then broadcast states."""
+
+    version: int
+    compressed: bool
+    states: tuple[StateMeta, ...]
+    end: int
+
+
+def parse_head(data: bytes | bytearray | memoryview, pos: int = 0, end: int | None = None) -> KeyedHead:
+    """The head of a keyed state file.
+
+    :param data: the file, or at least its head.
+    :param pos: where the head begins.
+    :param end: where it must end: the smallest key-group offset that is not 0, or the end of a file that is only a head.
+        Without it, an unknown snapshot class is an error.
+    :raises UnsupportedVersionError: for heads written before Flink 1.7.
+    :raises UndecodableError: where an unknown snapshot class cannot be passed over.
+    """
+    return _parse(_keyed_head, data, pos, end)
+
+
+def parse_operator_head(data: bytes | bytearray | memoryview, pos: int = 0, end: int | None = None) -> OperatorHead:
+    """The head of an operator state file; ``end`` is the smallest offset, or 10 bytes before it if compressed."""
+    return _parse(_operator_head, data, pos, end)
+
+
+def _keyed_head(reader: SnapshotReader) -> KeyedHead:
+    version = _version(reader, (6,), "keyed")
+    compressed = reader.bool("the compression flag")
+    key = _snapshot(reader, before_states=True)
+    start = reader.offset
+    count = reader.i16("the number of states")
+    if count < 0:
+        raise FormatError(f"impossible number of states {count}", offset=start)
+    return KeyedHead(version, compressed, key, tuple(_state(reader) for _ in range(count)), reader.pos)
+
+
+def _operator_head(reader: SnapshotReader) -> OperatorHead:
+    version = _version(reader, (5, 6), "operator")
+    compressed = version >= 6 and reader.bool("the compression flag")
+    states: list[StateMeta] = []
+    for what in ("list states", "broadcast states"):
+        start = reader.offset
+        count = reader.i16(f"the number of {what}")
+        if count < 0:
+            raise FormatError(f"impossible number of {what} {count}", offset=start)
+        states.extend(_state(reader) for _ in range(count))
+    return OperatorHead(version, compressed, tuple(states), reader.pos)
+
+
+def _version(reader: SnapshotReader, accepted: tuple[int, ...], what: str) -> int:
+    start = reader.offset
+    version = reader.i32(f"the version of the {what} state's head")
+    if version in accepted:
+        return version
+    if 0 < version < accepted[0]:
+        raise UnsupportedVersionError(
+            f"the {what} state was written by a Flink release before 1.7 (head version {version})",
+            expected=" or ".join(f"version {v}" for v in accepted),
+            advice="restore the savepoint with Flink 1.16, take a new one there and read that",
+            offset=start,
+        )
+    raise FormatError(
+        f"{version} is not the version of a {what} state's head",
+        expected=" or ".join(map(str, accepted)),
+        offset=start,
+    )
+
+
+def _state(reader: SnapshotReader) -> StateMeta:
+    name = reader.utf("a state's name")
+    start = reader.offset
+    ordinal = reader.i32("a state's backend type")
+    if not 0 <= ordinal < len(BACKEND_TYPES):
+        raise FormatError(f"unknown backend type {ordinal} of the state {name!r}", expected="0 to 4", offset=start)
+    options = {
+        reader.utf("an option's name"): reader.utf("an option's value")
+        for _ in range(reader.count("options of a state", least=4))
+    }
+    serializers = {}
+    for _ in range(reader.count("serializers of a state", least=2)):
+        serializers[reader.utf("a serializer's key")] = _snapshot(reader)
+    return _meta(name, BACKEND_TYPES[ordinal], options, serializers, start)
+
+
+def _meta(
+    name: str, backend_type: str, options: dict[str, str], serializers: dict[str, SerializerSnapshot], offset: int
+) -> StateMeta:
+    value = serializers.get(VALUE)
+    if value is None:
+        raise FormatError(f"the state {name!r} has no value serializer", expected=VALUE, offset=offset)
+    if backend_type == "PRIORITY_QUEUE":
+        kind = "TIMER" if value.class_name == TIMER_SNAPSHOT else "PRIORITY_QUEUE"
+    elif backend_type in ("OPERATOR", "BROADCAST"):
+        kind = options.get(DISTRIBUTION_MODE, backend_type)
+    else:
+        kind = options.get(KEYED_STATE_TYPE, "UNKNOWN")
+        if NAMESPACE not in serializers:
+            raise FormatError(f"the state {name!r} has no namespace serializer", expected=NAMESPACE, offset=offset)
+    if backend_type == "KEY_VALUE_V2" and kind == "LIST":
+        serializers[VALUE] = SerializerSnapshot(LIST_SNAPSHOT, 3, 1, nested=(value,))
+    if backend_type == "KEY_VALUE_V2" and kind == "MAP":
+        # Flink 2.0 did not write the user key's serializer.
+        user_key = serializers.get(USER_KEY) or SerializerSnapshot(USER_KEY, 0, details={"unknown": "absent"})
+        serializers[VALUE] = SerializerSnapshot(MAP_SNAPSHOT, 3, 1, nested=(user_key, value))
+    return StateMeta(name, backend_type, kind, options, serializers)
+
+
+def _unknown_classes(snapshot: SerializerSnapshot) -> Iterator[str]:
+    if snapshot.is_unknown:
+        yield snapshot.class_name
+    for nested in snapshot.nested:
+        yield from _unknown_classes(nested)
+
+
+# ---- unknown snapshot classes
+
+_RESYNC = "resync"
+
+
+def _parse(
+    parse: Callable[[SnapshotReader], T], data: bytes | bytearray | memoryview, pos: int, end: int | None
+) -> T:
+    """Parse once; if a class is unknown and the end known, search for shapes of the unknown classes that end there."""
+    pending: list[dict[str, str]] = [{}]
+    failure: StateExtractError | None = None
+    attempts = 0
+    while pending and attempts < MAX_ATTEMPTS:
+        attempts += 1
+        shapes = pending.pop()
+        reader = SnapshotReader(data, pos, end, shapes=shapes)
+        try:
+            head = parse(reader)
+            if end is not None and reader.pos != end:
+                raise FormatError(
+                    "the head of the state file does not end where its data begins",
+                    expected=f"its end at {end}",
+                    offset=reader.pos,
+                )
+            return head
+        except StateExtractError as error:
+            failure = failure or error
+            unknown = reader.unknown
+            if unknown is None or unknown in shapes or end is None:
+                continue
+            options = (*SHAPES, *(f"{_RESYNC} {n}" for n in range(MAX_RESYNCS)))
+            # A stack: the likeliest shape last.
+            pending.extend({**shapes, unknown: option} for option in reversed(options))
+    assert failure is not None
+    raise failure
+
+
+def _snapshot(reader: SnapshotReader, before_states: bool = False) -> SerializerSnapshot:
+    """A snapshot in its proxy; where one inside cannot be read and is to be passed over, an unknown one in its place."""
+    start, depth = reader.pos, reader.depth
+    reader.unknown = None
+    try:
+        return read_snapshot_proxy(reader)
+    except UndecodableError:
+        name = reader.unknown
+        shape = reader.shapes.get(name or "", "")
+        if name is None or not shape.startswith(_RESYNC):
+            raise
+        resumed = _resume(reader, before_states, int(shape.split()[1]))
+        if resumed is None:
+            raise
+        reader.depth, reader.unknown = depth, None
+        reader.pos = start
+        outer = _outermost(reader)
+        reader.pos = resumed
+        return replace(outer, details={"unknown": _RESYNC, "class": name})
+
+
+def _outermost(reader: SnapshotReader) -> SerializerSnapshot:
+    """Name and version of the snapshot at hand, without its payload."""
+    reader.i32()
+    return SerializerSnapshot(reader.utf(), reader.i32())
+
+
+_NEXT_SERIALIZER = re.compile(
+    b"|".join(
+        re.escape(len(key).to_bytes(2, "big") + key.encode()) for key in (KEY, NAMESPACE, VALUE, USER_KEY)
+    ).join((b"(?:", b")\x00\x00\x00\x02"))
+)
+_NEXT_STATE = re.compile(
+    rb"\x00\x00\x00[\x00-\x04]\x00\x00\x00\x01(?:\x00\x10KEYED_STATE_TYPE|\x00\x20OPERATOR_STATE_DISTRIBUTION_MODE)"
+    rb"|\x00\x00\x00\x03\x00\x00\x00\x00\x00\x00\x00\x01\x00\x10VALUE_SERIALIZER"
+)
+
+
+def _resume(reader: SnapshotReader, before_states: bool, n: int) -> int | None:
+    """The ``n``-th position behind the cursor where the head can go on: a serializer's key, a state's meta, or its end."""
+    rest = bytes(reader.data[reader.pos : reader.end])
+    found: list[int] = []
+    for match in _NEXT_STATE.finditer(rest):
+        name = _name_before(rest, match.start())
+        if name is not None:
+            found.append(name - 2 if before_states else name)
+    if not before_states:
+        found.extend(match.start() for match in _NEXT_SERIALIZER.finditer(rest))
+    found.append(len(rest) - 2 if before_states else len(rest))
+    places = sorted(place for place in set(found) if place >= 0)
+    return reader.pos + places[n] if n < len(places) else None
+
+
+def _name_before(rest: bytes, end: int) -> int | None:
+    """Where a ``writeUTF`` string starts that ends at ``end``; the shortest that fits, of at least one character."""
+    for length in range(1, min(end - 1, 4096)):
+        start = end - length - 2
+        if int.from_bytes(rest[start : start + 2], "big") == length:
+            try:
+                name = decode_modified_utf8(rest[start + 2 : end])
+            except UnicodeDecodeError:
+                continue
+            if name.isprintable():
+                return start
+    return None

@@ -1,0 +1,127 @@
+"""Rows: which layout an entry of a state has, from the head of its file.
+
+The layout is that of the *heap* body's entries, because it holds the whole of a state in one value: namespace, key,
+value; for timers timestamp, key, namespace. Other bodies hold the same parts in other orders and take them out of here,
+so that the same state gives the same columns whichever way the snapshot was taken.
+
+A namespace without meaning (``VoidNamespace``, a global window) is passed over and makes no column.
+May import heads, ``serializers`` and layouts; knows no bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from serializers import SerializerSnapshot, describe
+from serializers.ttl import is_ttl, unwrapped
+from serializers.windows import TIMESTAMP
+from stateextract.columnar.layout import Field, Layout, Null, Skip, Struct, Undecodable
+from stateextract.errors import FormatError
+from stateextract.state.head import NAMESPACE, VALUE, KeyedHead, StateMeta
+
+
+@dataclass(frozen=True)
+class RowLayout:
+    """The layout of a state's entries.
+
+    :param name: the state's name.
+    :param kind: as in :class:`StateMeta`.
+    :param layout: the struct in wire order of a heap entry: ``namespace``, ``key``, ``value``; for timers ``timestamp``,
+        ``key``, ``namespace``.
+    :param ttl: the state has a time to live: its value, or the elements or values inside, are ``struct<last_access, value>``.
+    :param undecodable: the parts that nobody can decode, each once.
+    :param key_serializer: snapshot of the keys.
+    :param namespace_serializer: snapshot of the namespaces; absent for queues that hold no timers.
+    :param value_serializer: snapshot of the whole value (for timers: of the timer).
+    """
+
+    name: str
+    kind: str
+    layout: Struct
+    ttl: bool
+    undecodable: tuple[Undecodable, ...]
+    key_serializer: SerializerSnapshot
+    namespace_serializer: SerializerSnapshot | None
+    value_serializer: SerializerSnapshot
+
+    @property
+    def splits_ttl(self) -> bool:
+        """The value itself is ``struct<last_access, value>``, to be shown as two columns."""
+        return self.ttl and is_ttl(self.value_serializer)
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The Arrow schema of the entries, before any splitting."""
+        return pa.schema(
+            [
+                pa.field(f.name, f.layout.arrow_type)
+                for f in self.layout.fields
+                if f.layout.arrow_type is not None
+            ]
+        )
+
+
+def row_layout(head: KeyedHead, meta: StateMeta) -> RowLayout:
+    """The layout of the entries of one state of a keyed file."""
+    value = unwrapped(meta.serializers[VALUE])
+    namespace: SerializerSnapshot | None
+    if meta.backend_type == "PRIORITY_QUEUE":
+        if meta.kind == "TIMER":
+            key, namespace = _pair(value)
+            fields = (
+                Field("timestamp", TIMESTAMP),
+                Field("key", describe(key)),
+                Field("namespace", _namespace(namespace)),
+            )
+        else:
+            key, namespace = head.key_serializer, None
+            fields = (Field("value", describe(value)),)
+        return _row(meta, fields, False, key, namespace, value)
+    key, namespace = head.key_serializer, meta.serializers[NAMESPACE]
+    fields = (
+        Field("namespace", _namespace(namespace)),
+        Field("key", describe(key)),
+        Field("value", describe(value)),
+    )
+    return _row(meta, fields, _has_ttl(meta.kind, value), key, namespace, value)
+
+
+def _row(
+    meta: StateMeta,
+    fields: tuple[Field, ...],
+    ttl: bool,
+    key: SerializerSnapshot,
+    namespace: SerializerSnapshot | None,
+    value: SerializerSnapshot,
+) -> RowLayout:
+    layout = Struct(fields)
+    parts = tuple(dict.fromkeys(undecodable_parts(layout)))
+    return RowLayout(meta.name, meta.kind, layout, ttl, parts, key, namespace, value)
+
+
+def _pair(timer: SerializerSnapshot) -> tuple[SerializerSnapshot, SerializerSnapshot]:
+    if len(timer.nested) != 2:
+        raise FormatError(f"the timer snapshot holds {len(timer.nested)} nested snapshots", expected="2")
+    return timer.nested[0], timer.nested[1]
+
+
+def _namespace(snapshot: SerializerSnapshot) -> Layout:
+    layout = describe(snapshot)
+    return Skip(layout.size) if isinstance(layout, Null) else layout
+
+
+def _has_ttl(kind: str, value: SerializerSnapshot) -> bool:
+    if kind in ("LIST", "MAP") and value.nested:
+        return is_ttl(value.nested[-1])
+    return is_ttl(value)
+
+
+def undecodable_parts(layout: Layout) -> Iterator[Undecodable]:
+    """Every part of a layout that cannot be decoded, in wire order."""
+    if isinstance(layout, Undecodable):
+        yield layout
+    for child in layout.children:
+        yield from undecodable_parts(child)
