@@ -1,0 +1,1 @@
+"""Measurements, and the generators of the snapshots they run on."""
