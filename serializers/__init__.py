@@ -23,7 +23,19 @@ legacy         the config snapshots of Flink up to 1.7
 
 from __future__ import annotations
 
-from serializers import arrays, containers, datetime, pojo, scalars, ttl, tuples, windows
+from serializers import (
+    arrays,
+    containers,
+    datetime,
+    legacy,
+    pojo,
+    scalars,
+    ttl,
+    tuples,
+    unsupported,
+    values,
+    windows,
+)
 from serializers.registry import SerializerSnapshot, describe, is_fixed_length, load_plugins, register
 from serializers.snapshots import read_snapshot, read_snapshot_proxy
 
@@ -34,6 +46,7 @@ __all__ = [
     "datetime",
     "describe",
     "is_fixed_length",
+    "legacy",
     "load_plugins",
     "pojo",
     "read_snapshot",
@@ -42,5 +55,7 @@ __all__ = [
     "scalars",
     "ttl",
     "tuples",
+    "unsupported",
+    "values",
     "windows",
 ]

@@ -20,9 +20,7 @@ for _name, _element in NUMBERS.items():
         Bytes() if _name == "Byte" else List(_element),
     )
 register(_ARRAY + "StringArraySerializer$StringArraySerializerSnapshot", List(Text()))
-register(
-    "org.apache.flink.streaming.api.utils.ByteArrayWrapperSerializer$ByteArrayWrapperSerializerSnapshot", Bytes()
-)
+register("org.apache.flink.streaming.api.utils.ByteArrayWrapperSerializer$ByteArrayWrapperSerializerSnapshot", Bytes())
 
 
 def _old_generic_array(reader: Reader, name: str, version: int) -> SerializerSnapshot:

@@ -3,8 +3,8 @@
 Flink's classes: ``org.apache.flink.api.common.typeutils.base.{Date,SqlDate,SqlTime,SqlTimestamp,Instant,LocalDate,
 LocalTime,LocalDateTime}Serializer``; simple snapshots. Nulls are values out of range, which ``logical.py`` knows.
 
-``java.sql.Date`` and ``Time`` hold the milliseconds of a local midnight or of 1970-01-01 in the time zone of the JVM that
-wrote them, which is not recorded: they stay instants.
+``java.sql.Date`` and ``Time`` hold the milliseconds of a local midnight or of 1970-01-01 in the time zone of the JVM
+that wrote them, which is not recorded: they stay instants.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The registry: what is known of each serializer snapshot class of Flink and of plug-ins.
 
 ``REGISTRY`` maps the full name of a snapshot class to a :class:`Serializer`: how the snapshot's payload is read, which
-layout its values have, and whether they have a fixed length. The families (``scalars``, ``containers``, ``pojo``, …) and
-plug-ins fill it with :func:`register` when they are imported; whoever comes later wins, so a plug-in can override.
+layout its values have, and whether they have a fixed length. The families (``scalars``, ``containers``, ``pojo``, …)
+and plug-ins fill it with :func:`register` when they are imported; whoever comes later wins, so a plug-in can override.
 
 Dispatch is on full names, since several formats share a simple name. May import layouts and the byte cursor; must never
 know where a snapshot stands in a file.
@@ -30,8 +30,8 @@ class SerializerSnapshot:
     :param class_name: full Java name of the snapshot class.
     :param version: the snapshot version behind the name.
     :param outer_version: the subclass' own version, where the snapshot is a composite one.
-    :param details: what the payload said, by names that the reader of that payload chose. A snapshot of an unknown class
-        that could be passed over has ``unknown`` here.
+    :param details: what the payload said, by names that the reader of that payload chose. A snapshot of an unknown
+        class that could be passed over has ``unknown`` here.
     :param nested: the snapshots inside, in the serializer's own order.
     """
 
@@ -76,7 +76,7 @@ def register(
     payload: PayloadReader | None = None,
     fixed_length: FixedLength = False,
 ) -> Callable[[Describer], Describer]:
-    """Say what a snapshot class means. With ``layout`` a statement, without it a decorator of the function that describes.
+    """Say what a snapshot class means: with ``layout`` a statement, without it a decorator of what describes.
 
     :param class_names: full name of the snapshot class, or several that mean the same.
     :param layout: the layout of the values; left out, the decorated function makes it from the snapshot.
@@ -102,7 +102,7 @@ def register(
 
 
 def describe(snapshot: SerializerSnapshot) -> Layout:
-    """The layout of the values that a serializer with this snapshot wrote. Unknown classes give :class:`Undecodable`."""
+    """The layout of the values that a serializer with this snapshot wrote; for unknown ones :class:`Undecodable`."""
     if snapshot.is_unknown:
         return Undecodable(snapshot.class_name, "the serializer's snapshot class is not known")
     known = REGISTRY.get(snapshot.class_name)
@@ -127,8 +127,8 @@ def is_fixed_length(snapshot: SerializerSnapshot) -> bool:
 def load_plugins(modules: Sequence[str] = ()) -> tuple[str, ...]:
     """Import the plug-ins: every entry point of the group ``stateextract.serializers``, then the modules named.
 
-    A plug-in is a module that calls :func:`register` when it is imported. An entry point may also name a function; it is
-    called without arguments.
+    A plug-in is a module that calls :func:`register` when it is imported. An entry point may also name a function; it
+    is called without arguments.
 
     :returns: the names of what was loaded.
     """

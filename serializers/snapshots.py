@@ -5,9 +5,10 @@ an unknown class ends the reading with :class:`UndecodableError` and its name in
 reader was told which of the usual shapes to take it for (``state/head.py`` tries them). The exception are the frames of
 a ``LinkedOptionalMap``: what cannot be read there is kept as unknown and passed over.
 
-Flink's classes: ``TypeSerializerSnapshot``, ``TypeSerializerSnapshotSerializationUtil``, ``SimpleTypeSerializerSnapshot``,
-``GenericTypeSerializerSnapshot``, ``CompositeTypeSerializerSnapshot``, ``NestedSerializersSnapshotDelegate``,
-``LinkedOptionalMapSerializer``. May import the registry and the byte cursor; knows no value bytes and no files.
+Flink's classes: ``TypeSerializerSnapshot``, ``TypeSerializerSnapshotSerializationUtil``,
+``SimpleTypeSerializerSnapshot``, ``GenericTypeSerializerSnapshot``, ``CompositeTypeSerializerSnapshot``,
+``NestedSerializersSnapshotDelegate``, ``LinkedOptionalMapSerializer``. May import the registry and the byte cursor;
+knows no value bytes and no files.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def read_snapshot(reader: Reader) -> SerializerSnapshot:
 
 
 def read_snapshot_proxy(reader: Reader) -> SerializerSnapshot:
-    """A snapshot inside its proxy, as state headers hold it: ``i32`` proxy version, then by version (2; 1 up to 1.6)."""
+    """A snapshot in its proxy, as state headers hold it: ``i32`` proxy version (2; 1 up to Flink 1.6), then that."""
     return _bounded(reader, _proxied)
 
 
@@ -138,7 +139,7 @@ def _payload(reader: SnapshotReader, name: str, version: int, old: bool = False)
 
 
 CONFIG_SNAPSHOTS: dict[str, PayloadReader] = {}
-"""Payloads of the classes of Flink up to 1.7 (``TypeSerializerConfigSnapshot``), filled by ``serializers/legacy.py``."""
+"""Payloads of the classes of Flink up to 1.7 (``TypeSerializerConfigSnapshot``), filled by ``legacy.py``."""
 
 
 def _guessed(reader: SnapshotReader, name: str, version: int, shape: str) -> SerializerSnapshot:
@@ -258,7 +259,7 @@ class Entry:
 
 
 def linked_optional_map(reader: Reader, what: str) -> tuple[Entry, ...]:
-    """``LinkedOptionalMapSerializer``: named entries in order, each key and value optional and in a frame of known length."""
+    """``LinkedOptionalMapSerializer``: named entries in order, keys and values optional and each in a frame."""
     start = reader.offset
     header = reader.i64(f"the header of {what}")
     if header != LINKED_OPTIONAL_MAP:

@@ -1,7 +1,8 @@
 """Tuple, Row, Either, Nullable, Enum.
 
 Flink's classes: ``org.apache.flink.api.java.typeutils.runtime.{Tuple,Row,Either,Nullable}Serializer``,
-``org.apache.flink.api.common.typeutils.base.EnumSerializer``. Field names of tuples and rows are not recorded: ``f0``, …
+``org.apache.flink.api.common.typeutils.base.EnumSerializer``. Field names of tuples and rows are not recorded; they are
+``f0``, ``f1``, …
 """
 
 from __future__ import annotations
@@ -45,7 +46,9 @@ def _tuple(snapshot: SerializerSnapshot) -> Layout:
 def _row_payload(reader: Reader, outer_version: int) -> dict[str, Any]:
     if not 1 <= outer_version <= 4:
         raise UnsupportedVersionError(
-            f"outer version {outer_version} of RowSerializerSnapshot is not known", expected="1 to 4", offset=reader.offset
+            f"outer version {outer_version} of RowSerializerSnapshot is not known",
+            expected="1 to 4",
+            offset=reader.offset,
         )
     if outer_version == 4:
         return {"row_kind": reader.bool("supportsRowKind")}

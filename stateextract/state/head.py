@@ -8,7 +8,7 @@ the head's end (the smallest offset of its data), unknown classes are taken for 
 passed over up to the next recognisable structure, until the rest of the head ends exactly there.
 
 Flink's classes: ``KeyedBackendSerializationProxy``, ``OperatorBackendSerializationProxy``, ``StateMetaInfoSnapshot``,
-``StateMetaInfoSnapshotReadersWriters``. May import ``serializers`` and the byte cursor; knows no bodies and does no I/O.
+``StateMetaInfoSnapshotReadersWriters``. May import ``serializers`` and the byte cursor; knows no bodies, does no I/O.
 """
 
 from __future__ import annotations
@@ -88,8 +88,8 @@ def parse_head(data: bytes | bytearray | memoryview, pos: int = 0, end: int | No
 
     :param data: the file, or at least its head.
     :param pos: where the head begins.
-    :param end: where it must end: the smallest key-group offset that is not 0, or the end of a file that is only a head.
-        Without it, an unknown snapshot class is an error.
+    :param end: where it must end: the smallest key-group offset that is not 0, or the end of a file that is only a
+        head. Without it, an unknown snapshot class is an error.
     :raises UnsupportedVersionError: for heads written before Flink 1.7.
     :raises UndecodableError: where an unknown snapshot class cannot be passed over.
     """
@@ -195,9 +195,7 @@ def _unknown_classes(snapshot: SerializerSnapshot) -> Iterator[str]:
 _RESYNC = "resync"
 
 
-def _parse(
-    parse: Callable[[SnapshotReader], T], data: bytes | bytearray | memoryview, pos: int, end: int | None
-) -> T:
+def _parse(parse: Callable[[SnapshotReader], T], data: bytes | bytearray | memoryview, pos: int, end: int | None) -> T:
     """Parse once; if a class is unknown and the end known, search for shapes of the unknown classes that end there."""
     pending: list[dict[str, str]] = [{}]
     failure: StateExtractError | None = None
@@ -228,7 +226,7 @@ def _parse(
 
 
 def _snapshot(reader: SnapshotReader, before_states: bool = False) -> SerializerSnapshot:
-    """A snapshot in its proxy; where one inside cannot be read and is to be passed over, an unknown one in its place."""
+    """A snapshot in its proxy; if one inside cannot be read and is to be passed over, an unknown one in its place."""
     start, depth = reader.pos, reader.depth
     reader.unknown = None
     try:
@@ -255,9 +253,9 @@ def _outermost(reader: SnapshotReader) -> SerializerSnapshot:
 
 
 _NEXT_SERIALIZER = re.compile(
-    b"|".join(
-        re.escape(len(key).to_bytes(2, "big") + key.encode()) for key in (KEY, NAMESPACE, VALUE, USER_KEY)
-    ).join((b"(?:", b")\x00\x00\x00\x02"))
+    b"|".join(re.escape(len(key).to_bytes(2, "big") + key.encode()) for key in (KEY, NAMESPACE, VALUE, USER_KEY)).join(
+        (b"(?:", b")\x00\x00\x00\x02")
+    )
 )
 _NEXT_STATE = re.compile(
     rb"\x00\x00\x00[\x00-\x04]\x00\x00\x00\x01(?:\x00\x10KEYED_STATE_TYPE|\x00\x20OPERATOR_STATE_DISTRIBUTION_MODE)"
@@ -266,7 +264,7 @@ _NEXT_STATE = re.compile(
 
 
 def _resume(reader: SnapshotReader, before_states: bool, n: int) -> int | None:
-    """The ``n``-th position behind the cursor where the head can go on: a serializer's key, a state's meta, or its end."""
+    """The ``n``-th position behind the cursor where the head can go on: a serializer's key, a state's meta, its end."""
     rest = bytes(reader.data[reader.pos : reader.end])
     found: list[int] = []
     for match in _NEXT_STATE.finditer(rest):

@@ -29,9 +29,10 @@ class RowLayout:
 
     :param name: the state's name.
     :param kind: as in :class:`StateMeta`.
-    :param layout: the struct in wire order of a heap entry: ``namespace``, ``key``, ``value``; for timers ``timestamp``,
-        ``key``, ``namespace``.
-    :param ttl: the state has a time to live: its value, or the elements or values inside, are ``struct<last_access, value>``.
+    :param layout: the struct in wire order of a heap entry: ``namespace``, ``key``, ``value``; for timers
+        ``timestamp``, ``key``, ``namespace``.
+    :param ttl: the state has a time to live: its value, or the elements or values inside, are
+        ``struct<last_access, value>``.
     :param undecodable: the parts that nobody can decode, each once.
     :param key_serializer: snapshot of the keys.
     :param namespace_serializer: snapshot of the namespaces; absent for queues that hold no timers.
@@ -56,11 +57,7 @@ class RowLayout:
     def schema(self) -> pa.Schema:
         """The Arrow schema of the entries, before any splitting."""
         return pa.schema(
-            [
-                pa.field(f.name, f.layout.arrow_type)
-                for f in self.layout.fields
-                if f.layout.arrow_type is not None
-            ]
+            [pa.field(f.name, f.layout.arrow_type) for f in self.layout.fields if f.layout.arrow_type is not None]
         )
 
 
@@ -68,6 +65,7 @@ def row_layout(head: KeyedHead, meta: StateMeta) -> RowLayout:
     """The layout of the entries of one state of a keyed file."""
     value = unwrapped(meta.serializers[VALUE])
     namespace: SerializerSnapshot | None
+    fields: tuple[Field, ...]
     if meta.backend_type == "PRIORITY_QUEUE":
         if meta.kind == "TIMER":
             key, namespace = _pair(value)

@@ -1,0 +1,96 @@
+"""Which body a key-group handle's file holds behind its head. The handle's code alone does not say it.
+
+Flink's heap backend and RocksDB's full snapshots (up to 1.15) used the same handle codes for different bodies, so the
+offsets and a few bytes decide: a heap body has an offset for every key group, also for empty ones, and there the key
+group's number uncompressed; a full snapshot has offset 0 for key groups without data and neither number nor count.
+
+Decides; reads nothing but the few bytes it asks for. Flink's classes: ``HeapSnapshotStrategy``,
+``FullSnapshotAsyncWriter``, ``MetadataV2V3SerializerBase``. May import errors only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from enum import Enum
+
+from stateextract.errors import FormatError
+
+KEY_GROUPS, KEY_GROUPS_SAVEPOINT, KEY_GROUPS_V2 = 3, 7, 12
+INCREMENTAL = (5, 11)
+CHANGELOG = (8, 14)
+
+SNAPPY_IDENTIFIER = b"\xff\x06\x00\x00sNaPpY"
+
+ReadAt = Callable[[int, int], bytes]
+
+
+class BodyKind(Enum):
+    """What stands behind the head."""
+
+    HEAP = "heap"
+    FULL_SNAPSHOT = "full snapshot"
+    RAW = "raw"
+    SST_FILES = "SST files"
+    CHANGELOG = "changelog"
+    UNDECIDED = "heap or full snapshot"
+
+
+def body_kind(
+    code: int,
+    offsets: Sequence[int],
+    first: int,
+    compressed: bool,
+    read_at: ReadAt,
+    *,
+    raw: bool = False,
+) -> BodyKind:
+    """Which body a keyed handle's file holds.
+
+    :param code: the handle's code in ``_metadata``.
+    :param offsets: the offsets of its key groups, in order.
+    :param first: number of the first key group.
+    :param compressed: the head's flag.
+    :param read_at: ``read_at(offset, n)`` gives up to ``n`` bytes of the file, fewer only at its end.
+    :param raw: the handle stands in the subtask's raw keyed state.
+    :returns: :attr:`BodyKind.UNDECIDED` in one case only: key group 0 alone, not compressed, and four zero bytes there.
+        Then both must be tried, and only the right one ends at the end of the file.
+    :raises FormatError: where the bytes fit no body.
+    """
+    if raw:
+        return BodyKind.RAW
+    if code in INCREMENTAL:
+        return BodyKind.SST_FILES
+    if code in CHANGELOG:
+        return BodyKind.CHANGELOG
+    if code == KEY_GROUPS_SAVEPOINT:
+        return BodyKind.FULL_SNAPSHOT
+    if code not in (KEY_GROUPS, KEY_GROUPS_V2):
+        raise FormatError(f"the keyed handle code {code} has no body", expected="3, 7, 12, or an incremental one")
+    if not offsets or 0 in offsets:
+        # The head stands at 0, so no heap offset is 0.
+        return BodyKind.FULL_SNAPSHOT
+    if compressed:
+        return _compressed_kind(offsets[0], read_at)
+    return _plain_kind(offsets, first, read_at)
+
+
+def _compressed_kind(offset: int, read_at: ReadAt) -> BodyKind:
+    """A heap body has the key group's number in front of its Snappy streams, a full snapshot has not."""
+    start = read_at(offset, 4 + len(SNAPPY_IDENTIFIER))
+    # The number must be looked at last: 0xFF060000 is no key group, so the two cannot be confused.
+    if start.startswith(SNAPPY_IDENTIFIER):
+        return BodyKind.FULL_SNAPSHOT
+    if start[4:] == SNAPPY_IDENTIFIER or len(start) == 4:
+        return BodyKind.HEAP
+    raise FormatError(
+        "the head says that the key groups are compressed, but no Snappy stream begins at the first one",
+        expected=f"{SNAPPY_IDENTIFIER.hex()} there, or behind a key group's number",
+        offset=offset,
+    )
+
+
+def _plain_kind(offsets: Sequence[int], first: int, read_at: ReadAt) -> BodyKind:
+    for number, offset in enumerate(offsets, first):
+        if int.from_bytes(read_at(offset, 4).ljust(4, b"\xff"), "big") != number:
+            return BodyKind.FULL_SNAPSHOT
+    return BodyKind.UNDECIDED if list(offsets[1:]) == [] and first == 0 else BodyKind.HEAP
