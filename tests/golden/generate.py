@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""Makes the golden data anew: runs the jobs in ``jobs/src`` on each Flink version and keeps their snapshots.
+
+Needs a JDK 17 and Maven, which fetches Flink's jars on the first run. Usage::
+
+    tests/golden/generate.py [--work FOLDER] [--only SUBSTRING]
+
+Snapshots get new file names and bytes every time; ``expected.json`` comes from the jobs' input and stays the same.
+``--work`` is where Flink writes. That path stands in the ``_metadata`` of checkpoints, so it should say nothing about
+the machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+JOBS = HERE / "jobs"
+DATA = HERE / "data"
+VERSIONS = {"f113": "1.13.6", "f117": "1.17.2", "f120": "1.20.5", "f20": "2.0.2", "f23": "2.3.0"}
+
+# Flink 1 reaches into the JDK by reflection.
+OPENED = ("java.lang", "java.lang.ref", "java.lang.reflect", "java.math", "java.net", "java.nio", "java.text",
+          "java.time", "java.util", "java.util.concurrent", "java.util.concurrent.atomic", "jdk.internal.ref")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One snapshot; the fields are those of ``Case.java``."""
+
+    version: str
+    job: str
+    kind: str = "checkpoint"
+    compression: bool = False
+    parallelism: int = 1
+    max_parallelism: int = 128
+    storage: str = "file"
+    restored: str | None = None
+    suffix: str = ""
+
+    @property
+    def name(self) -> str:
+        words = [self.version, self.job, "native" if self.kind == "native-savepoint" else "checkpoint"]
+        words += ["snappy"] if self.compression else []
+        words += [self.suffix] if self.suffix else []
+        return "-".join(words)
+
+    def line(self) -> str:
+        options = {
+            "name": self.name,
+            "job": self.job,
+            "kind": self.kind,
+            "compression": str(self.compression).lower(),
+            "parallelism": self.parallelism,
+            "max_parallelism": self.max_parallelism,
+            "storage": self.storage,
+        } | ({"from": self.restored} if self.restored else {})
+        return "\t".join(f"{key}={value}" for key, value in options.items())
+
+
+def cases() -> list[Case]:
+    """All cases, each after the one it is restored from."""
+    return [Case("f120", "kinds", parallelism=2)]
+
+
+def run(command: list[str]) -> None:
+    """Runs a command; its class path would drown everything else, so a failure names only the program."""
+    if subprocess.run(command).returncode != 0:
+        sys.exit(f"{command[0]} failed")
+
+
+def class_path(version: str) -> str:
+    """Flink's jars, resolved by Maven and remembered in ``jobs/target``."""
+    remembered = JOBS / "target" / f"classpath-{version}.txt"
+    if not remembered.exists():
+        remembered.parent.mkdir(exist_ok=True)
+        suffix = "_2.12" if version.startswith("1.13") else ""
+        run(["mvn", "-q", "-B", "-f", str(JOBS / "pom.xml"), "dependency:build-classpath", f"-Dflink.version={version}",
+             f"-Dflink.suffix={suffix}", f"-Dmdep.outputFile={remembered}"])
+    return remembered.read_text().strip()
+
+
+def compile_jobs(version: str, jars: str, evolution: str) -> Path:
+    """Compiles the jobs against one Flink version, with the old or the new classes of the evolution job."""
+    classes = JOBS / "target" / f"classes-{version}-{evolution}"
+    shutil.rmtree(classes, ignore_errors=True)
+    modern = version.startswith(("1.20", "2."))
+    folders = ["common", "flink" + version[0], f"evolution-{evolution}"] + (["java17"] if modern else [])
+    sources = [str(path) for folder in folders for path in sorted((JOBS / "src" / folder).rglob("*.java"))]
+    # Up to 1.17 Flink's bytecode reader may not know Java 17's class files.
+    run(["javac", "-nowarn", "-Xlint:-options", "--release", "17" if modern else "8", "-encoding", "UTF-8",
+         "-cp", jars, "-d", str(classes), *sources])
+    return classes
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--work", type=Path, default=Path("/flink"), help="where Flink writes (default: %(default)s)")
+    parser.add_argument("--only", default="", help="only the cases with this text in their name")
+    arguments = parser.parse_args()
+    wanted = [case for case in cases() if arguments.only in case.name]
+    arguments.work.mkdir(parents=True, exist_ok=True)
+    for short, version in VERSIONS.items():
+        for evolution in ("old", "new"):
+            batch = [case for case in wanted if case.version == short
+                     and (case.job == "evolution" and case.restored is None) == (evolution == "old")]
+            if not batch:
+                continue
+            jars = class_path(version)
+            classes = compile_jobs(version, jars, evolution)
+            listing = JOBS / "target" / "cases.txt"
+            listing.write_text("".join(case.line() + "\n" for case in batch))
+            opened = [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in OPENED]
+            run(["java", "-Xmx512m", "-XX:+UseSerialGC", "-Duser.timezone=UTC", *opened,
+                 "-cp", os.pathsep.join([str(classes), str(JOBS / "src" / "resources"), jars]),
+                 "golden.Runner", str(listing), str(arguments.work), str(DATA)])
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

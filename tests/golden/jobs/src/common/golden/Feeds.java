@@ -1,0 +1,46 @@
+package golden;
+
+import java.util.ArrayList;
+import java.util.List;
+
+/** The input of all jobs, by name of the feed. */
+final class Feeds {
+    private Feeds() {}
+
+    /** 2023-11-14T22:13:20Z. */
+    static final long EPOCH = 1_700_000_000_000L;
+
+    static List<Event> events(String feed, int phase) {
+        List<Event> out = new ArrayList<>();
+        int first = phase == 1 ? 0 : size(feed, 1);
+        for (int i = first; i < first + size(feed, phase); i++) {
+            String text = feed.equals("orders") || i % 9 == 4 ? null : Strings.awkward(i / 2) + (i % 3 == 0 ? i : "");
+            out.add(new Event(i, phase, Strings.name(i * 5L + i / 17), text, EPOCH + i * 700L));
+        }
+        return out;
+    }
+
+    /** Everything that the job has seen by the end of a phase. */
+    static List<Event> seen(String feed, int phase) {
+        List<Event> out = new ArrayList<>();
+        for (int p = 1; p <= phase; p++) {
+            out.addAll(events(feed, p));
+        }
+        return out;
+    }
+
+    private static int size(String feed, int phase) {
+        switch (feed) {
+            case "types":
+                return phase == 1 ? 24 : 0;
+            case "rules":
+                return phase == 1 ? 12 : 5;
+            case "small":
+                return phase == 1 ? 40 : 15;
+            case "orders":
+                return 200;
+            default:
+                return phase == 1 ? 120 : 45;
+        }
+    }
+}

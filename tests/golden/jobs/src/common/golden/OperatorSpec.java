@@ -1,0 +1,59 @@
+package golden;
+
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
+import java.util.function.Function;
+import org.apache.flink.api.common.typeinfo.TypeInformation;
+
+/** One keyed operator: its key and its states. */
+final class OperatorSpec {
+    /** Null: the job sets no uid. */
+    final String uid;
+
+    final String name;
+    final TypeInformation<?> keyType;
+    final Function<Event, Object> key;
+    final List<StateSpec> states;
+    boolean timers;
+    boolean operatorStates;
+
+    OperatorSpec(
+            String uid, String name, TypeInformation<?> keyType, Function<Event, Object> key, StateSpec... states) {
+        this.uid = uid;
+        this.name = name;
+        this.keyType = keyType;
+        this.key = key;
+        this.states = new ArrayList<>(Arrays.asList(states));
+        this.states.removeIf(state -> state == null);
+    }
+
+    OperatorSpec withTimers() {
+        timers = true;
+        return this;
+    }
+
+    OperatorSpec withOperatorStates() {
+        operatorStates = true;
+        return this;
+    }
+
+    Model.Operator model(List<Event> events, int parallelism) {
+        Model.Operator out = new Model.Operator(uid, name, parallelism);
+        for (StateSpec state : states) {
+            out.states.add(state.state(key, events));
+        }
+        out.states.addAll(StatesFunction.timerModel(this, events));
+        if (operatorStates) {
+            Model.OperatorState split = new Model.OperatorState("split-list", "SPLIT_DISTRIBUTE");
+            Model.OperatorState union = new Model.OperatorState("union-list", "UNION");
+            for (int i = 0; i < parallelism; i++) {
+                split.subtasks.add(StatesFunction.splitValues(i, parallelism));
+                union.subtasks.add(StatesFunction.unionValues(i));
+            }
+            out.operatorStates.add(split);
+            out.operatorStates.add(union);
+        }
+        return out;
+    }
+}

@@ -1,0 +1,228 @@
+package golden;
+
+import java.io.IOException;
+import java.lang.reflect.Method;
+import java.nio.charset.StandardCharsets;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.nio.file.Paths;
+import java.util.List;
+import java.util.concurrent.CompletableFuture;
+import java.util.concurrent.CountDownLatch;
+import java.util.concurrent.ExecutionException;
+import java.util.concurrent.TimeUnit;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
+import org.apache.flink.api.common.JobID;
+import org.apache.flink.configuration.Configuration;
+import org.apache.flink.runtime.jobgraph.JobGraph;
+import org.apache.flink.runtime.jobgraph.SavepointRestoreSettings;
+import org.apache.flink.runtime.minicluster.MiniCluster;
+import org.apache.flink.runtime.minicluster.MiniClusterConfiguration;
+import org.apache.flink.runtime.util.EnvironmentInformation;
+import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
+
+/** Runs each case of a list in a cluster of its own and keeps the snapshot and what it must hold. */
+public final class Runner {
+    private Runner() {}
+
+    /** Arguments: file with one case a line; folder where Flink writes; folder that gets the cases. */
+    public static void main(String[] args) throws Exception {
+        for (String line : Files.readAllLines(Paths.get(args[0]), StandardCharsets.UTF_8)) {
+            run(new Case(line), Paths.get(args[1]), Paths.get(args[2]));
+        }
+        System.exit(0);
+    }
+
+    private static void run(Case options, Path work, Path data) throws Exception {
+        Path folder = work.resolve(options.name);
+        delete(folder);
+        Configuration conf = configuration(options, folder);
+        StreamExecutionEnvironment env = new StreamExecutionEnvironment();
+        env.configure(conf, Runner.class.getClassLoader());
+        env.setParallelism(options.parallelism);
+        env.setMaxParallelism(options.maxParallelism);
+        env.getConfig().setUseSnapshotCompression(options.compression);
+        Job job = Job.of(options.job);
+        job.build(env, options);
+
+        JobGraph graph = env.getStreamGraph().getJobGraph();
+        JobID id = new JobID(options.name.hashCode() * 0x9E3779B97F4A7C15L, options.name.hashCode());
+        graph.setJobID(id);
+        if (options.from != null) {
+            graph.setSavepointRestoreSettings(
+                    SavepointRestoreSettings.forPath(snapshot(work.resolve(options.from)).toUri().toString()));
+        }
+        FeedSource.emitted = new CountDownLatch(job.sources());
+        MiniClusterConfiguration cluster = new MiniClusterConfiguration.Builder()
+                .setConfiguration(conf)
+                .setNumTaskManagers(1)
+                .setNumSlotsPerTaskManager(4)
+                .build();
+        try (MiniCluster running = new MiniCluster(cluster)) {
+            running.start();
+            running.submitJob(graph).get();
+            if (!FeedSource.emitted.await(60, TimeUnit.SECONDS)) {
+                running.requestJobResult(id).get(1, TimeUnit.SECONDS).getSerializedThrowable().ifPresent(Throwable::printStackTrace);
+                throw new IllegalStateException(options.name + ": the job does not run");
+            }
+            if (options.kind.equals("checkpoint")) {
+                checkpoint(running, id, folder.resolve("checkpoints").resolve(id.toString()));
+            } else {
+                savepoint(running, id, folder.resolve("savepoints"));
+            }
+            keep(options, folder, data.resolve(options.name), job);
+            running.cancelJob(id).get();
+            running.requestJobResult(id).get();
+        }
+        System.out.println(options.name);
+    }
+
+    /** Options changed their names over time: each is set under all its names. */
+    private static Configuration configuration(Case options, Path folder) {
+        Configuration conf = new Configuration();
+        String checkpoints = folder.resolve("checkpoints").toUri().toString();
+        conf.setString("state.backend", "hashmap");
+        conf.setString("state.backend.type", "hashmap");
+        conf.setString("state.checkpoints.dir", checkpoints);
+        conf.setString("execution.checkpointing.dir", checkpoints);
+        conf.setString("state.checkpoints.num-retained", "100");
+        conf.setString("execution.checkpointing.num-retained", "100");
+        conf.setString("execution.checkpointing.interval", Runner.triggersCheckpoints() ? "1 h" : "300 ms");
+        String threshold = options.storage.equals("inline") ? "1 mb" : "0 b";
+        conf.setString("state.storage.fs.memory-threshold", threshold);
+        conf.setString("execution.checkpointing.data-inline-threshold", threshold);
+        if (options.storage.equals("merged")) {
+            conf.setString("execution.checkpointing.file-merging.enabled", "true");
+        }
+        conf.setString("pipeline.generic-types", "false");
+        conf.setString("pipeline.registered-pojo-types", "golden.Circle");
+        conf.setString("pipeline.serialization-config", "[golden.Circle: {type: pojo}]");
+        conf.setString("taskmanager.memory.network.min", "16m");
+        conf.setString("taskmanager.memory.network.max", "16m");
+        conf.setString("taskmanager.memory.managed.size", "16m");
+        conf.setString("rest.port", "0");
+        conf.setString("restart-strategy", "none");
+        conf.setString("restart-strategy.type", "none");
+        return conf;
+    }
+
+    private static Method method(String name, int parameters) {
+        for (Method method : MiniCluster.class.getMethods()) {
+            if (method.getName().equals(name) && method.getParameterCount() == parameters) {
+                return method;
+            }
+        }
+        return null;
+    }
+
+    /** Flink 1.13 takes no checkpoints on demand. */
+    private static boolean triggersCheckpoints() {
+        return method("triggerCheckpoint", 1) != null;
+    }
+
+    private static void checkpoint(MiniCluster cluster, JobID id, Path folder) throws Exception {
+        if (triggersCheckpoints()) {
+            await(() -> (CompletableFuture<?>) method("triggerCheckpoint", 1).invoke(cluster, id));
+            return;
+        }
+        // A checkpoint whose folder does not exist yet will start behind the last event.
+        int seen = 0;
+        for (Path chk : children(folder)) {
+            if (chk.getFileName().toString().startsWith("chk-")) {
+                seen = Math.max(seen, number(chk));
+            }
+        }
+        for (int i = 0; i < 600; i++) {
+            for (Path chk : children(folder)) {
+                if (chk.getFileName().toString().startsWith("chk-") && number(chk) > seen
+                        && Files.exists(chk.resolve("_metadata"))) {
+                    // Other checkpoints are not this one's.
+                    for (Path other : children(folder)) {
+                        if (other.getFileName().toString().startsWith("chk-") && !other.equals(chk)) {
+                            Files.move(other, folder.resolveSibling("unused-" + other.getFileName()));
+                        }
+                    }
+                    return;
+                }
+            }
+            Thread.sleep(50);
+        }
+        throw new IllegalStateException("no checkpoint in " + folder);
+    }
+
+    private static int number(Path chk) {
+        return Integer.parseInt(chk.getFileName().toString().substring("chk-".length()));
+    }
+
+    @SuppressWarnings({"unchecked", "rawtypes"})
+    private static void savepoint(MiniCluster cluster, JobID id, Path folder) throws Exception {
+        Class format = Class.forName("org.apache.flink.core.execution.SavepointFormatType");
+        await(() -> (CompletableFuture<?>) method("triggerSavepoint", 4)
+                .invoke(cluster, id, folder.toUri().toString(), false, Enum.valueOf(format, "NATIVE")));
+    }
+
+    private interface Trigger {
+        CompletableFuture<?> run() throws Exception;
+    }
+
+    /** A snapshot is refused while some task is not yet running. */
+    private static void await(Trigger trigger) throws Exception {
+        for (int i = 0; ; i++) {
+            try {
+                trigger.run().get(60, TimeUnit.SECONDS);
+                return;
+            } catch (ExecutionException e) {
+                if (i == 50) {
+                    throw e;
+                }
+                Thread.sleep(100);
+            }
+        }
+    }
+
+    /** The one folder with a _metadata file below a case's folder. */
+    private static Path snapshot(Path folder) throws IOException {
+        try (Stream<Path> files = Files.walk(folder)) {
+            List<Path> found = files.filter(file -> file.getFileName().toString().equals("_metadata"))
+                    .filter(file -> !file.toString().contains("unused-"))
+                    .collect(Collectors.toList());
+            if (found.size() != 1) {
+                throw new IllegalStateException("expected one snapshot, found " + found);
+            }
+            return found.get(0).getParent();
+        }
+    }
+
+    private static void keep(Case options, Path folder, Path target, Job job) throws Exception {
+        delete(target);
+        Path snapshot = snapshot(folder);
+        Path root = options.kind.equals("checkpoint") ? snapshot.getParent() : snapshot;
+        try (Stream<Path> files = Files.walk(root)) {
+            for (Path file : files.filter(Files::isRegularFile).collect(Collectors.toList())) {
+                Path copy = target.resolve(root.getParent().relativize(file).toString());
+                Files.createDirectories(copy.getParent());
+                Files.copy(file, copy);
+            }
+        }
+        String json = Model.json(options, EnvironmentInformation.getVersion(),
+                root.getParent().relativize(snapshot).toString(), job.model(options));
+        Files.write(target.resolve("expected.json"), json.getBytes(StandardCharsets.US_ASCII));
+    }
+
+    private static List<Path> children(Path folder) throws IOException {
+        try (Stream<Path> files = Files.list(folder)) {
+            return files.collect(Collectors.toList());
+        }
+    }
+
+    private static void delete(Path folder) throws IOException {
+        if (Files.exists(folder)) {
+            try (Stream<Path> files = Files.walk(folder)) {
+                for (Path file : files.sorted(java.util.Comparator.reverseOrder()).collect(Collectors.toList())) {
+                    Files.delete(file);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,259 @@
+package golden;
+
+import java.util.ArrayList;
+import java.util.LinkedHashMap;
+import java.util.List;
+import java.util.Map;
+import java.util.function.BinaryOperator;
+import java.util.function.Function;
+import org.apache.flink.api.common.functions.AggregateFunction;
+import org.apache.flink.api.common.functions.ReduceFunction;
+import org.apache.flink.api.common.state.AggregatingState;
+import org.apache.flink.api.common.state.AggregatingStateDescriptor;
+import org.apache.flink.api.common.state.KeyedStateStore;
+import org.apache.flink.api.common.state.ListState;
+import org.apache.flink.api.common.state.ListStateDescriptor;
+import org.apache.flink.api.common.state.MapState;
+import org.apache.flink.api.common.state.MapStateDescriptor;
+import org.apache.flink.api.common.state.ReducingState;
+import org.apache.flink.api.common.state.ReducingStateDescriptor;
+import org.apache.flink.api.common.state.StateDescriptor;
+import org.apache.flink.api.common.state.ValueState;
+import org.apache.flink.api.common.state.ValueStateDescriptor;
+import org.apache.flink.api.common.typeinfo.TypeInformation;
+import org.apache.flink.api.common.typeutils.TypeSerializer;
+
+/**
+ * One state of a keyed operator: how the job fills it through Flink, and, next to it, the same in plain Java.
+ *
+ * <p>Types are a TypeInformation or a TypeSerializer. A function that gives null for an event leaves the state alone.
+ */
+abstract class StateSpec {
+    final String name;
+    final String kind;
+    boolean ttl;
+    String undecodable;
+
+    StateSpec(String name, String kind) {
+        this.name = name;
+        this.kind = kind;
+    }
+
+    StateSpec withTtl() {
+        ttl = true;
+        return this;
+    }
+
+    StateSpec undecodable(String snapshotClass) {
+        undecodable = snapshotClass;
+        return this;
+    }
+
+    /** Binds the state of one running operator; what comes back is called once per event. */
+    abstract Update open(KeyedStateStore store);
+
+    /** The state of one key after its events, or null if it has none. */
+    abstract Object model(List<Event> events);
+
+    interface Update {
+        void apply(Event event) throws Exception;
+    }
+
+    <D extends StateDescriptor<?, ?>> D prepared(D descriptor) {
+        if (ttl) {
+            descriptor.enableTimeToLive(Shims.ttl(10_000));
+        }
+        return descriptor;
+    }
+
+    Model.State state(Function<Event, Object> key, List<Event> events) {
+        Map<Object, List<Event>> byKey = new LinkedHashMap<>();
+        for (Event event : events) {
+            byKey.computeIfAbsent(key.apply(event), k -> new ArrayList<>()).add(event);
+        }
+        Model.State out = new Model.State(name, kind);
+        out.ttl = ttl;
+        out.undecodable = undecodable;
+        for (Map.Entry<Object, List<Event>> entry : byKey.entrySet()) {
+            Object value = model(entry.getValue());
+            if (value instanceof Map && kind.equals("MAP") && ((Map<?, ?>) value).isEmpty()) {
+                out.emptyMapRows++;
+            } else if (value != null) {
+                out.rows.add(new Model.Row(entry.getKey(), null, value));
+            }
+        }
+        return out;
+    }
+
+    @SuppressWarnings("unchecked")
+    static <T> StateSpec value(String name, Object type, Function<Event, T> value) {
+        return new StateSpec(name, "VALUE") {
+            @Override
+            Update open(KeyedStateStore store) {
+                ValueState<T> state = store.getState(prepared(
+                        type instanceof TypeSerializer
+                                ? new ValueStateDescriptor<T>(name, (TypeSerializer<T>) type)
+                                : new ValueStateDescriptor<T>(name, (TypeInformation<T>) type)));
+                return event -> {
+                    T next = value.apply(event);
+                    if (next != null) {
+                        state.update(next);
+                    }
+                };
+            }
+
+            @Override
+            Object model(List<Event> events) {
+                T last = null;
+                for (Event event : events) {
+                    T next = value.apply(event);
+                    last = next == null ? last : next;
+                }
+                return last;
+            }
+        };
+    }
+
+    @SuppressWarnings("unchecked")
+    static <T> StateSpec list(String name, Object type, Function<Event, T> value) {
+        return new StateSpec(name, "LIST") {
+            @Override
+            Update open(KeyedStateStore store) {
+                ListState<T> state = store.getListState(prepared(
+                        type instanceof TypeSerializer
+                                ? new ListStateDescriptor<T>(name, (TypeSerializer<T>) type)
+                                : new ListStateDescriptor<T>(name, (TypeInformation<T>) type)));
+                return event -> {
+                    T next = value.apply(event);
+                    if (next != null) {
+                        state.add(next);
+                    }
+                };
+            }
+
+            @Override
+            Object model(List<Event> events) {
+                List<T> all = new ArrayList<>();
+                for (Event event : events) {
+                    T next = value.apply(event);
+                    if (next != null) {
+                        all.add(next);
+                    }
+                }
+                return all.isEmpty() ? null : all;
+            }
+        };
+    }
+
+    /** Entries with a null key are skipped by the function giving null for the whole pair; null values are put. */
+    @SuppressWarnings("unchecked")
+    static <K, V> StateSpec map(String name, Object keyType, Object valueType, Function<Event, Map<K, V>> entries) {
+        return new StateSpec(name, "MAP") {
+            @Override
+            Update open(KeyedStateStore store) {
+                MapState<K, V> state = store.getMapState(prepared(
+                        keyType instanceof TypeSerializer
+                                ? new MapStateDescriptor<K, V>(
+                                        name, (TypeSerializer<K>) keyType, (TypeSerializer<V>) valueType)
+                                : new MapStateDescriptor<K, V>(
+                                        name, (TypeInformation<K>) keyType, (TypeInformation<V>) valueType)));
+                return event -> {
+                    Map<K, V> next = entries.apply(event);
+                    if (next != null) {
+                        state.putAll(next);
+                    }
+                };
+            }
+
+            @Override
+            Object model(List<Event> events) {
+                Map<K, V> all = null;
+                for (Event event : events) {
+                    Map<K, V> next = entries.apply(event);
+                    if (next != null) {
+                        all = all == null ? new LinkedHashMap<>() : all;
+                        all.putAll(next);
+                    }
+                }
+                return all;
+            }
+        };
+    }
+
+    static <K, V> Map<K, V> entry(K key, V value) {
+        Map<K, V> out = new LinkedHashMap<>();
+        out.put(key, value);
+        return out;
+    }
+
+    static <T> StateSpec reducing(
+            String name, TypeInformation<T> type, Function<Event, T> value, BinaryOperator<T> reduce) {
+        return new StateSpec(name, "REDUCING") {
+            @Override
+            Update open(KeyedStateStore store) {
+                ReduceFunction<T> function = reduce::apply;
+                ReducingState<T> state =
+                        store.getReducingState(prepared(new ReducingStateDescriptor<T>(name, function, type)));
+                return event -> {
+                    T next = value.apply(event);
+                    if (next != null) {
+                        state.add(next);
+                    }
+                };
+            }
+
+            @Override
+            Object model(List<Event> events) {
+                T all = null;
+                for (Event event : events) {
+                    T next = value.apply(event);
+                    all = next == null ? all : all == null ? next : reduce.apply(all, next);
+                }
+                return all;
+            }
+        };
+    }
+
+    /** The accumulator after each event is {@code fold(accumulator, event)}; every event counts. */
+    static <A> StateSpec aggregating(
+            String name, TypeInformation<A> type, A initial, java.util.function.BiFunction<A, Event, A> fold) {
+        return new StateSpec(name, "AGGREGATING") {
+            @Override
+            Update open(KeyedStateStore store) {
+                AggregateFunction<Event, A, A> function = new AggregateFunction<Event, A, A>() {
+                    @Override
+                    public A createAccumulator() {
+                        return initial;
+                    }
+
+                    @Override
+                    public A add(Event event, A accumulator) {
+                        return fold.apply(accumulator, event);
+                    }
+
+                    @Override
+                    public A getResult(A accumulator) {
+                        return accumulator;
+                    }
+
+                    @Override
+                    public A merge(A a, A b) {
+                        throw new UnsupportedOperationException("no merging windows here");
+                    }
+                };
+                AggregatingState<Event, A> state = store.getAggregatingState(
+                        prepared(new AggregatingStateDescriptor<Event, A, A>(name, function, type)));
+                return state::add;
+            }
+
+            @Override
+            Object model(List<Event> events) {
+                A all = initial;
+                for (Event event : events) {
+                    all = fold.apply(all, event);
+                }
+                return all;
+            }
+        };
+    }
+}
