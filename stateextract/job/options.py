@@ -218,7 +218,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _help(f: dataclasses.Field[Any]) -> str:
-    default = f.default
+    default: Any = f.default
     text = str(f.metadata["doc"])
     if f.metadata["kind"] == "flag":
         text += f" Default: {'yes' if default else 'no'}."
@@ -301,5 +301,5 @@ def _plain(value: Any) -> Any:
 
 def from_lines(lines: Mapping[str, Any]) -> JobOptions:
     """The inverse of :meth:`JobOptions.lines`."""
-    values = {name.replace("-", "_"): tuple(v) if isinstance(v, list) else v for name, v in lines.items()}
+    values: dict[str, Any] = {name.replace("-", "_"): tuple(v) if isinstance(v, list) else v for name, v in lines.items()}
     return JobOptions(**values)
