@@ -1,0 +1,86 @@
+"""Flink's serializer upgrade tests: a snapshot and a value, as each release wrote them.
+
+Every snapshot must be read to its last byte. The values of the families that are decoded must equal what Flink's test
+expects; the others are listed by family, so that none moves in silence.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from conformance.conftest import flink_files
+from conformance.notation import comparable, from_expected
+from serializers import describe, read_snapshot_proxy
+from stateextract.columnar.interpreter import interpret
+from stateextract.columnar.logical import apply_logical
+from stateextract.columnar.policy import Counts, Policy
+from stateextract.files.reader import Reader
+from stateextract.state.rows import undecodable_parts
+
+WAITING = {
+    "Kryo": {
+        "kryo-custom-type-serializer-changed-registration-order",
+        "kryo-type-serializer-changed-registration-order",
+        "kryo-type-serializer-empty-config",
+        "kryo-type-serializer-unrelated-config-after-restore",
+    },
+    "Avro": {"generic-avro-serializer", "specific-avro-serializer"},
+    "CEP": {
+        "dewey-number-serializer",
+        "event-id-serializer",
+        "lockable-type-serializer",
+        "nfa-state-serializer",
+        "node-id-serializer",
+        "shared-buffer-edge-serializer",
+    },
+    "SQL": {"linked-list-serializer"},
+    "Java serialization": {"java-serializer"},
+    "classes that write themselves": {"copyable-value-serializer", "value-serializer", "writeable-serializer"},
+}
+
+FOLDERS = sorted(p.parent for p in flink_files().glob("*/*/serializer-snapshot"))
+
+
+def family(folder: Path) -> str:
+    return re.sub(r"-[0-9.]+$", "", folder.name)
+
+
+def read(folder: Path):  # type: ignore[no-untyped-def]
+    reader = Reader((folder / "serializer-snapshot").read_bytes())
+    snapshot = read_snapshot_proxy(reader)
+    assert reader.remaining == 0
+    return snapshot
+
+
+@pytest.mark.parametrize("folder", FOLDERS, ids=lambda p: p.name)
+def test_snapshot_is_read_to_its_last_byte(folder: Path) -> None:
+    expected = json.loads((flink_files() / "expected" / f"{folder.relative_to(flink_files())}.json").read_text())
+    snapshot = read(folder)
+    assert snapshot.class_name == expected["serializer"]["snapshot"]
+    assert snapshot.version == expected["serializer"]["version"]
+    assert not snapshot.is_unknown
+
+
+def test_what_waits() -> None:
+    """Exactly the families listed above cannot be decoded yet."""
+    waiting = {family(f) for f in FOLDERS if list(undecodable_parts(describe(read(f))))}
+    assert waiting == set.union(*WAITING.values())
+
+
+@pytest.mark.parametrize(
+    "folder", [f for f in FOLDERS if family(f) not in set.union(*WAITING.values())], ids=lambda p: p.name
+)
+def test_value(folder: Path) -> None:
+    expected = json.loads((flink_files() / "expected" / f"{folder.relative_to(flink_files())}.json").read_text())
+    layout = describe(read(folder))
+    data = (folder / "test-data").read_bytes()
+    wire, end = interpret(layout, data, 0, len(data))
+    assert end == len(data)
+    array = apply_logical(pa.array([wire], type=layout.wire_type), layout, Policy(), Counts())
+    assert array.type == layout.arrow_type
+    assert comparable(array[0], array.type) == from_expected(expected["value"], array.type)
