@@ -156,7 +156,8 @@ def _state(reader: SnapshotReader) -> StateMeta:
     }
     serializers = {}
     for _ in range(reader.count("serializers of a state", least=2)):
-        serializers[reader.utf("a serializer's key")] = _snapshot(reader)
+        key = reader.utf("a serializer's key")
+        serializers[key] = _snapshot(reader)
     return _meta(name, BACKEND_TYPES[ordinal], options, serializers, start)
 
 
