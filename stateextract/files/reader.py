@@ -118,3 +118,10 @@ def decode_modified_utf8(raw: bytes) -> str:
     text = raw.replace(b"\xc0\x80", b"\x00").decode("utf-8", "surrogatepass")
     # Joins the surrogate pairs; a lone one stays.
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+
+
+def encode_modified_utf8(text: str) -> bytes:
+    """The inverse of :func:`decode_modified_utf8`."""
+    units = text.encode("utf-16-le", "surrogatepass")
+    single = [units[i : i + 2].decode("utf-16-le", "surrogatepass") for i in range(0, len(units), 2)]
+    return b"".join(unit.encode("utf-8", "surrogatepass") for unit in single).replace(b"\x00", b"\xc0\x80")

@@ -1,0 +1,433 @@
+"""Decoders: entries from a window of bytes into Arrow batches, by a layout.
+
+Two engines with one face. :class:`KernelDecoder` runs a compiled program; :class:`InterpreterDecoder` takes the slow way
+for layouts with ``Python`` leaves and where nothing can be compiled. A decoder gathers entries over many windows and key
+groups until its batch is full; ``flush`` then gives the batch as an Arrow array of the layout's ``arrow_type``.
+
+A decoder takes a window and says how far it came and why it stopped; whoever owns the window refills it. Knows no files
+and no Flink. Imports Numba only when a kernel decoder is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from stateextract.columnar.assembly import Arena
+from stateextract.columnar.interpreter import interpret
+from stateextract.columnar.layout import Field, Layout, Python, Struct, walk
+from stateextract.columnar.logical import apply_logical
+from stateextract.columnar.policy import Counts, Policy, apply_policy
+from stateextract.columnar.program import ColumnNode, Kind, Program, compile_layout, compile_skip
+from stateextract.errors import FormatError, StateExtractError, TruncatedError, UndecodableError, ValueRefusedError
+
+BATCH_ROWS = 1 << 16
+"""Most entries of a batch."""
+BATCH_BYTES = 32 << 20
+"""Room that a batch's arena aims to stay below; a single larger entry gets what it needs."""
+
+SLACK = 16
+"""Bytes behind the data of a block that the kernel may touch."""
+
+_FIRST_ROWS = 1 << 10
+_MAX_DATA = (1 << 31) - 64  # Arrow's int32 offsets
+_ENDLESS = 1 << 62
+
+
+class Stop(Enum):
+    """Why a decoder stopped."""
+
+    DONE = "done"  #         all entries that were asked for
+    NEED_INPUT = "input"  #  the window ends inside an entry
+    FULL = "full"  #         the batch is full: flush it and go on
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a decoder stopped.
+
+    :param stop: why.
+    :param entries: whole entries decoded by this call.
+    :param pos: position behind the last whole entry.
+    :param needed: for ``NEED_INPUT``: the window must reach at least to this position.
+    """
+
+    stop: Stop
+    entries: int
+    pos: int
+    needed: int = 0
+
+
+class Block:
+    """Bytes that a decoder reads: ``array``, uint8, and where it lies in memory (asking NumPy each time is slow).
+
+    The last :data:`SLACK` bytes of the array are never data.
+    """
+
+    __slots__ = ("address", "array")
+
+    def __init__(self, array: npt.NDArray[np.uint8]) -> None:
+        self.array = array
+        self.address = int(array.ctypes.data)
+
+    @classmethod
+    def of(cls, data: bytes | bytearray | memoryview) -> Block:
+        """A copy of the bytes with slack behind them."""
+        array = np.zeros(len(data) + SLACK, np.uint8)
+        array[: len(data)] = np.frombuffer(data, np.uint8)
+        return cls(array)
+
+
+class Decoder(Protocol):
+    """Decodes the entries of one state."""
+
+    engine: str
+    """``kernel`` or ``interpreter``."""
+    layout: Layout
+    """The layout, after the policy was applied to it."""
+    rows: int
+    """Entries in the unfinished batch."""
+    counts: Counts
+    """Values that were bent so far."""
+
+    def decode(self, data: Block, pos: int, end: int, limit: int) -> Progress:
+        """Decode up to ``limit`` entries of ``data.array[pos:end]``.
+
+        :raises StateExtractError: with the position in ``data`` as offset; the entries before it stay in the batch.
+        """
+
+    def flush(self) -> pa.Array:
+        """The batch, of the layout's ``arrow_type``; the next one starts empty."""
+
+    def flush_wire(self) -> pa.Array:
+        """The batch, of the layout's ``wire_type``: before the logical conversions."""
+
+
+def needs_interpreter(layout: Layout) -> bool:
+    """Whether a layout has parts that only the slow way can run."""
+    return any(isinstance(node, Python) for node in walk(layout))
+
+
+def make_decoder(
+    layout: Layout,
+    policy: Policy,
+    wanted: Collection[str] | None = None,
+    engine: str = "auto",
+    batch_rows: int = BATCH_ROWS,
+    batch_bytes: int = BATCH_BYTES,
+    keep: bool = True,
+) -> Decoder:
+    """A decoder for the entries of a layout.
+
+    :param wanted: of a struct, the fields to keep (``None``: all).
+    :param keep: ``False``: only pass over the entries.
+    :param engine: ``auto`` takes the kernel wherever it can; ``interpreter`` and ``kernel`` force one.
+    """
+    layout = apply_policy(layout, policy)
+    if engine == "interpreter" or (engine == "auto" and needs_interpreter(layout)):
+        return InterpreterDecoder(layout, policy, wanted, batch_rows, batch_bytes, keep)
+    return KernelDecoder(layout, policy, wanted, batch_rows, batch_bytes, keep)
+
+
+def _kept(layout: Layout, wanted: Collection[str] | None) -> Layout:
+    if wanted is None or not isinstance(layout, Struct):
+        return layout
+    return Struct(tuple(Field(f.name, f.layout) for f in layout.fields if f.name in wanted))
+
+
+class KernelDecoder:
+    """Decodes with the compiled kernel."""
+
+    engine = "kernel"
+
+    def __init__(
+        self,
+        layout: Layout,
+        policy: Policy,
+        wanted: Collection[str] | None = None,
+        batch_rows: int = BATCH_ROWS,
+        batch_bytes: int = BATCH_BYTES,
+        keep: bool = True,
+    ) -> None:
+        from stateextract.columnar import kernel
+
+        self.kernel = kernel
+        self.layout = layout
+        self.kept = _kept(layout, wanted)
+        self.policy = policy
+        self.program = compile_layout(layout, wanted) if keep else compile_skip(layout)
+        self.constants = int(self.program.constants.ctypes.data)
+        self.counts = Counts()
+        self.batch_rows = batch_rows
+        self.batch_bytes = batch_bytes
+        self.code = self.program.code.astype(np.int64)
+        self.frames = np.zeros((self.program.depth, kernel.F_SIZE), np.int64)
+        self.masks = np.zeros(self.program.masks, np.int64)
+        self.out = np.zeros(kernel.OUT_SIZE, np.int64)
+        self.arena: Arena | None = None
+        # What the next arena holds: slots of level 0, elements per slot of the level above, data bytes per slot.
+        self.slots = min(_FIRST_ROWS, batch_rows)
+        self.parents = _parents(self.program)
+        self.per_slot = [1.0] + [4.0] * (self.program.levels - 1)
+        self.data_per_slot = [16.0 if node.kind is Kind.VAR else 0.0 for node in self.program.columns]
+        self.least_slots = [1] * self.program.levels
+        self.least_data = [16 if node.kind is Kind.VAR else 0 for node in self.program.columns]
+
+    @property
+    def rows(self) -> int:
+        return 0 if self.arena is None else self.arena.rows
+
+    def decode(self, data: Block, pos: int, end: int, limit: int) -> Progress:
+        kernel = self.kernel
+        total = 0
+        while True:
+            if self.arena is None:
+                self.arena = self._new_arena(limit - total)
+            arena = self.arena
+            out = self.out
+            status = kernel.run(
+                self.code,
+                self.constants,
+                data.address,
+                pos,
+                end,
+                limit - total,
+                arena.cols,
+                arena.levels,
+                self.frames,
+                self.masks,
+                out,
+            )
+            total += int(out[kernel.ROWS])
+            pos = int(out[kernel.CONSUMED])
+            if status == kernel.DONE:
+                return Progress(Stop.DONE, total, pos)
+            if status == kernel.NEED_INPUT:
+                return Progress(Stop.NEED_INPUT, total, pos, int(out[kernel.NEEDED]))
+            if status != kernel.FULL:
+                raise self._error(status)
+            if arena.rows:
+                self._learn_from_full(int(out[kernel.ARGUMENT]))
+                return Progress(Stop.FULL, total, pos)
+            self._make_room(int(out[kernel.ARGUMENT]), int(out[kernel.NEEDED]), data, pos)
+            self.arena = None
+
+    def flush(self) -> pa.Array:
+        array = self.flush_wire()
+        return array if self.kept.wire_type is None else apply_logical(array, self.kept, self.policy, self.counts)
+
+    def flush_wire(self) -> pa.Array:
+        arena = self.arena
+        if arena is None:
+            return pa.array([], self.kept.wire_type or pa.bool_())
+        self._learn(arena)
+        self.arena = None
+        self.counts.lone_surrogates += int(self.out[self.kernel.SURROGATES])
+        self.out[self.kernel.SURROGATES] = 0
+        self.policy.check(self.counts)
+        array = arena.array()
+        _refuse_null_keys(array, self.program.root)
+        return array
+
+    # -- room
+
+    def _new_arena(self, expected: int) -> Arena:
+        program = self.program
+        slots = [1] * program.levels
+        if not program.columns:
+            return Arena(program, [_ENDLESS], [])
+        # No more rows than fit in the budget, by what the entries so far took.
+        rows = max(1, min(self.slots, self.batch_rows, int(self.batch_bytes / max(self._row_bytes(), 1.0))))
+        slots[0] = rows
+        for level in range(1, program.levels):
+            parent = slots[self.parents[level]]
+            slots[level] = max(int(parent * self.per_slot[level]) + 16, self.least_slots[level])
+        data = []
+        for index, node in enumerate(program.columns):
+            wanted = int(slots[node.level] * self.data_per_slot[index]) + 64 if node.kind is Kind.VAR else 0
+            data.append(min(max(wanted, self.least_data[index]), _MAX_DATA))
+        return Arena(program, slots, data)
+
+    def _row_bytes(self) -> float:
+        """Bytes of arena that an entry takes, estimated."""
+        slots = [1.0] * self.program.levels
+        for level in range(1, self.program.levels):
+            slots[level] = slots[self.parents[level]] * self.per_slot[level]
+        total = 0.0
+        for index, node in enumerate(self.program.columns):
+            fixed = node.width if node.kind is Kind.FIXED else 0 if node.kind is Kind.VALID else 4
+            total += slots[node.level] * (fixed + node.nullable + self.data_per_slot[index])
+        return total
+
+    def _learn(self, arena: Arena) -> None:
+        """Take the batch that is complete as the measure of the next one, with a quarter to spare."""
+        counts = [int(n) for n in arena.levels[:, 0]]
+        if counts[0] >= arena.slots[0]:
+            self.slots = min(self.slots * 4, self.batch_rows)
+        for level in range(1, self.program.levels):
+            parent = counts[self.parents[level]]
+            if parent:
+                self.per_slot[level] = max(counts[level] / parent * 1.25, self.per_slot[level] * 0.5)
+        for index, node in enumerate(self.program.columns):
+            if node.kind is Kind.VAR and counts[node.level]:
+                used = int(arena.cols[index, self.kernel.C_VAR_N]) / counts[node.level]
+                self.data_per_slot[index] = max(used * 1.25, self.data_per_slot[index] * 0.5)
+        self.least_slots = [1] * self.program.levels
+        self.least_data = [16 if node.kind is Kind.VAR else 0 for node in self.program.columns]
+
+    def _learn_from_full(self, argument: int) -> None:
+        """A column below the rows ran full before the rows did: the next arena gives it more."""
+        if argument >= 0:
+            self.data_per_slot[argument] *= 1.5
+        elif argument < -1:
+            self.per_slot[-1 - argument] *= 1.5
+
+    def _make_room(self, argument: int, needed: int, data: npt.NDArray[np.uint8], pos: int) -> None:
+        """The first entry of a batch does not fit: grow what was full."""
+        if argument >= 0:
+            self.least_data[argument] = self._grown(int(self._capacity(argument)), pos)
+        else:
+            level = -1 - argument
+            assert self.arena is not None
+            self.least_slots[level] = max(self._grown(self.arena.slots[level], pos), needed if needed < _MAX_DATA else 0)
+        self.slots = 1 if self.slots == 1 else max(1, self.slots // 4)
+        if self.arena is not None:
+            # What was found to be needed for the other columns must not be forgotten.
+            for level in range(1, self.program.levels):
+                self.least_slots[level] = max(self.least_slots[level], min(self.arena.slots[level], needed or 1))
+
+    def _capacity(self, column: int) -> int:
+        assert self.arena is not None
+        return int(self.arena.cols[column, self.kernel.C_VAR_CAP])
+
+    def _grown(self, capacity: int, pos: int) -> int:
+        if capacity >= _MAX_DATA:
+            raise ValueRefusedError(
+                "one entry has more than 2 GiB of one kind of value, which an Arrow column cannot hold",
+                advice="write lists and maps one row per element with the option flatten",
+                offset=pos,
+            )
+        return min(max(2 * capacity, 1 << 10), _MAX_DATA)
+
+    def _error(self, status: int) -> StateExtractError:
+        kernel = self.kernel
+        at = int(self.out[kernel.POSITION])
+        if status == kernel.UNDECODABLE:
+            part = self.program.undecodable[int(self.out[kernel.ARGUMENT])]
+            return UndecodableError(f"a value of {part.class_name} cannot be decoded: {part.reason}", offset=at)
+        messages: dict[int, tuple[type[StateExtractError], str, str | None]] = {
+            kernel.BAD_COUNT: (FormatError, "an impossible length or count", None),
+            kernel.BAD_TEXT: (FormatError, "a string that Java does not write", None),
+            kernel.BAD_CONSTANT: (FormatError, "bytes that are always the same are others here", None),
+            kernel.BAD_TAG: (FormatError, "a tag that no alternative has", None),
+            kernel.BAD_POJO: (FormatError, "POJO flags without meaning", "1, 2, 4 or 8"),
+            kernel.BAD_SUBCLASS: (
+                UndecodableError,
+                "a POJO subclass that the serializer snapshot does not describe",
+                None,
+            ),
+        }
+        kind, message, expected = messages[status]
+        return kind(message, expected=expected, offset=at)
+
+
+def _parents(program: Program) -> list[int]:
+    """The level that each level's lists stand on."""
+    parents = [0] * program.levels
+    for node in program.columns:
+        if node.kind is Kind.LIST:
+            parents[node.child_level] = node.level
+    return parents
+
+
+def _refuse_null_keys(array: pa.Array, node: ColumnNode | None) -> None:
+    """Arrow's maps have no null keys; Java's may."""
+    if node is None:
+        return
+    if node.kind is Kind.LIST:
+        for child in node.children.values():
+            entries = array.values if not pa.types.is_map(array.type) else None
+            if entries is None:
+                if array.keys.null_count:
+                    raise ValueRefusedError(
+                        "a map has a null key, which an Arrow map cannot hold",
+                        advice="set maps=list to get lists of key and value, where the key may be null",
+                    )
+                _refuse_null_keys(array.keys, child.children["key"])
+                _refuse_null_keys(array.items, child.children["value"])
+            else:
+                _refuse_null_keys(entries, child)
+    elif node.kind is Kind.VALID:
+        for index, child in enumerate(node.children.values()):
+            if pa.types.is_nested(child.type):
+                _refuse_null_keys(array.field(index), child)
+
+
+class InterpreterDecoder:
+    """Decodes value by value in Python."""
+
+    engine = "interpreter"
+
+    def __init__(
+        self,
+        layout: Layout,
+        policy: Policy,
+        wanted: Collection[str] | None = None,
+        batch_rows: int = BATCH_ROWS,
+        batch_bytes: int = BATCH_BYTES,
+        keep: bool = True,
+    ) -> None:
+        self.keep = keep
+        self.layout = layout
+        self.kept = _kept(layout, wanted)
+        self.policy = policy
+        self.wanted = wanted
+        self.counts = Counts()
+        self.batch_rows = min(batch_rows, 1 << 14)
+        self.batch_bytes = batch_bytes // 8  # Python values take far more room than their bytes
+        self.values: list[Any] = []
+        self.bytes = 0
+
+    @property
+    def rows(self) -> int:
+        return len(self.values)
+
+    def decode(self, data: Block, pos: int, end: int, limit: int) -> Progress:
+        view = memoryview(data.array)
+        entries = 0
+        while entries < limit:
+            if len(self.values) >= self.batch_rows or self.bytes >= self.batch_bytes:
+                return Progress(Stop.FULL, entries, pos)
+            counts = Counts()
+            try:
+                value, behind = interpret(self.layout, view, pos, end, counts)
+            except TruncatedError:
+                return Progress(Stop.NEED_INPUT, entries, pos, end + 1)
+            if self.keep:
+                self.values.append(value)
+                self.counts += counts
+                self.bytes += behind - pos
+            pos = behind
+            entries += 1
+        return Progress(Stop.DONE, entries, pos)
+
+    def flush(self) -> pa.Array:
+        array = self.flush_wire()
+        return array if self.kept.wire_type is None else apply_logical(array, self.kept, self.policy, self.counts)
+
+    def flush_wire(self) -> pa.Array:
+        values, self.values, self.bytes = self.values, [], 0
+        self.policy.check(self.counts)
+        kept = self.kept
+        if kept.wire_type is None:
+            return pa.nulls(len(values), pa.bool_())
+        if isinstance(kept, Struct) and self.wanted is not None:
+            names = {f.name for f in kept.fields}
+            values = [{k: v for k, v in value.items() if k in names} or True for value in values]
+        return pa.array(values, kept.wire_type)

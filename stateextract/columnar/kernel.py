@@ -1,0 +1,927 @@
+"""The compiled decoder: one interpreter of programs, one fixed signature, compiled once by Numba and cached.
+
+``run`` decodes whole entries from a window of bytes into columns that lie in one arena of fixed capacity, and stops
+after the last whole entry when the input ends, when a column is full, when the wanted number of entries is reached, or
+at an error. There is no growing and no second pass. Whatever stopped it, the columns' counts are then those of the
+whole entries; ``decoder.py`` hands over the batch, refills the window or grows the arena, and calls again.
+
+Rules that keep corrupt input harmless: every read is checked against the window's end before it happens, every write
+against the column's capacity; a list's count is checked against the bytes that its elements need at least; the caller
+gives 16 readable bytes behind the window and as many writable ones behind each data buffer (eight-byte loads and stores
+overrun by at most seven).
+
+Import this module only where the kernel is used: it imports Numba and, the first time, compiles for some seconds.
+Must not know of layouts, Arrow, files, Flink.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numba
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from stateextract.columnar.program import Op
+
+# Why `run` stopped.
+DONE = 0  #           as many entries as wanted
+NEED_INPUT = 1  #     the window ends inside an entry; out[NEEDED] says up to where bytes are needed at least
+FULL = 2  #           out[ARGUMENT] is the column that is full, or -1 - level for a level without free slots
+BAD_COUNT = 3  #      a negative length or count, or a count of zero-width elements beyond reason
+BAD_TEXT = 4  #       a varint or UTF-8 sequence that Java does not write
+BAD_CONSTANT = 5  #   bytes that had to be others
+BAD_TAG = 6  #        a tag byte that no case has
+BAD_POJO = 7  #       POJO flags without meaning
+BAD_SUBCLASS = 8  #   a subclass that the snapshot does not have
+UNDECODABLE = 9  #    out[ARGUMENT]: index into Program.undecodable
+
+# Slots of `out`.
+ROWS, CONSUMED, ARGUMENT, POSITION, NEEDED, SURROGATES, OUT_SIZE = 0, 1, 2, 3, 4, 5, 6
+# Columns of `cols`, one row per column.
+C_KIND, C_WIDTH, C_DATA, C_VALID, C_VAR, C_VAR_N, C_VAR_CAP, C_LEVEL, C_CHILD, C_SIZE = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
+# Columns of `levels`.
+L_COUNT, L_CAP = 0, 1
+# Columns of `frames`, one row per open list.
+F_LEFT, F_SLOT, F_BODY, F_LEVEL, F_SIZE = 0, 1, 2, 3, 4
+
+MAX_ZERO_WIDTH = 1 << 24
+SLACK = 16
+
+
+def _load(bits: int, swap: bool, signed: bool = True) -> Any:
+    @intrinsic
+    def load(typingctx: Any, address: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            number = ir.IntType(bits)
+            value = builder.load(builder.inttoptr(args[0], number.as_pointer()), align=1)
+            if swap:
+                value = builder.bswap(value)
+            if bits == 64:
+                return value
+            return builder.sext(value, ir.IntType(64)) if signed else builder.zext(value, ir.IntType(64))
+
+        return types.int64(types.int64), codegen
+
+    return load
+
+
+def _store(bits: int) -> Any:
+    @intrinsic
+    def store(typingctx: Any, address: Any, value: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            number = ir.IntType(bits)
+            value = args[1] if bits == 64 else builder.trunc(args[1], number)
+            builder.store(value, builder.inttoptr(args[0], number.as_pointer()), align=1)
+            return context.get_dummy_value()
+
+        return types.void(types.int64, types.int64), codegen
+
+    return store
+
+
+load_u8 = _load(8, False, signed=False)
+load_u16 = _load(16, True, signed=False)
+load_i16 = _load(16, True)
+load_i32 = _load(32, True)
+load_i64 = _load(64, True)
+load_i16_le = _load(16, False)
+load_i32_le = _load(32, False)
+load_i64_le = _load(64, False)
+store_8 = _store(8)
+store_16 = _store(16)
+store_32 = _store(32)
+store_64 = _store(64)
+
+HIGH_BITS = -9187201950435737472  # 0x8080808080808080
+
+_END = int(Op.END)
+_FIXED1, _FIXED2, _FIXED4, _FIXED8 = int(Op.FIXED1), int(Op.FIXED2), int(Op.FIXED4), int(Op.FIXED8)
+_NFIXED1, _NFIXED2, _NFIXED4, _NFIXED8 = int(Op.NFIXED1), int(Op.NFIXED2), int(Op.NFIXED4), int(Op.NFIXED8)
+_TEXT, _NTEXT, _TEXT_VALUE, _UTF, _CHAR = int(Op.TEXT), int(Op.NTEXT), int(Op.TEXT_VALUE), int(Op.UTF), int(Op.CHAR)
+_BYTES, _BYTES_N, _BIG_INTEGER = int(Op.BYTES), int(Op.BYTES_N), int(Op.BIG_INTEGER)
+_SKIP, _EXPECT, _SKIP_TEXT, _SKIP_UTF = int(Op.SKIP), int(Op.EXPECT), int(Op.SKIP_TEXT), int(Op.SKIP_UTF)
+_SKIP_BYTES, _SKIP_BIG, _NULL, _PRESENT = int(Op.SKIP_BYTES), int(Op.SKIP_BIG), int(Op.NULL), int(Op.PRESENT)
+_NULLABLE, _JUMP, _FILL, _LIST, _NEXT = int(Op.NULLABLE), int(Op.JUMP), int(Op.FILL), int(Op.LIST), int(Op.NEXT)
+_MASK, _MASK_BIT, _MASK_END = int(Op.MASK), int(Op.MASK_BIT), int(Op.MASK_END)
+_SWITCH, _POJO, _FAIL, _FIXED = int(Op.SWITCH), int(Op.POJO), int(Op.FAIL), int(Op.FIXED)
+_VAR, _LISTS, _FIXEDS = 1, 2, 0
+
+
+def _compile(function: Any, **options: Any) -> Any:
+    """``numba.njit`` with its cache where a folder for it can be written, without where none can."""
+    if "NUMBA_CACHE_DIR" not in os.environ and not os.access(Path(__file__).parent, os.W_OK):
+        numba.config.CACHE_DIR = str(Path(tempfile.gettempdir()) / f"stateextract-numba-{os.getuid()}")
+    try:
+        return numba.njit(cache=True, nogil=True, **options)(function)
+    except RuntimeError:
+        return numba.njit(nogil=True, **options)(function)
+
+
+def _fill(cols: Any, levels: Any, c: int, i: int) -> None:
+    """A null slot."""
+    kind = cols[c, C_KIND]
+    if cols[c, C_VALID] != 0:
+        store_8(cols[c, C_VALID] + i, 0)
+    if kind == _FIXEDS:
+        width = cols[c, C_WIDTH]
+        if width == 8:
+            store_64(cols[c, C_DATA] + 8 * i, 0)
+        elif width == 4:
+            store_32(cols[c, C_DATA] + 4 * i, 0)
+        elif width == 2:
+            store_16(cols[c, C_DATA] + 2 * i, 0)
+        else:
+            store_8(cols[c, C_DATA] + i, 0)
+    elif kind == _VAR:
+        store_32(cols[c, C_DATA] + 4 * i + 4, cols[c, C_VAR_N])
+    elif kind == _LISTS:
+        store_32(cols[c, C_DATA] + 4 * i + 4, levels[cols[c, C_CHILD], L_COUNT])
+
+
+def _copy(source: int, target: int, n: int) -> None:
+    """Copy ``n`` bytes, eight at a time; reads and writes up to seven beyond."""
+    k = 0
+    while k < n:
+        store_64(target + k, load_i64_le(source + k))
+        k += 8
+
+
+def _put_code_point(target: int, code: int) -> int:
+    """Write a code point (a lone surrogate like any other) as UTF-8 and return the position behind it."""
+    if code < 0x80:
+        store_8(target, code)
+        return target + 1
+    if code < 0x800:
+        store_8(target, 0xC0 | (code >> 6))
+        store_8(target + 1, 0x80 | (code & 0x3F))
+        return target + 2
+    if code < 0x10000:
+        store_8(target, 0xE0 | (code >> 12))
+        store_8(target + 1, 0x80 | ((code >> 6) & 0x3F))
+        store_8(target + 2, 0x80 | (code & 0x3F))
+        return target + 3
+    store_8(target, 0xF0 | (code >> 18))
+    store_8(target + 1, 0x80 | ((code >> 12) & 0x3F))
+    store_8(target + 2, 0x80 | ((code >> 6) & 0x3F))
+    store_8(target + 3, 0x80 | (code & 0x3F))
+    return target + 4
+
+
+fill = _compile(_fill)
+copy = _compile(_copy)
+put_code_point = _compile(_put_code_point)
+
+
+def _varint_units(src: int, pos: int, end: int, n: int, target: int, binary: int, out: Any) -> tuple[int, int]:
+    """Decode ``n`` UTF-16 units, a varint each, to UTF-8 at ``target`` (three bytes of room per unit).
+
+    Returns (position behind the input or -1 - status, position behind the output).
+    """
+    high = -1  # a high surrogate that waits for its low one
+    for _ in range(n):
+        if pos >= end:
+            out[NEEDED] = pos + 1
+            return -1 - NEED_INPUT, 0
+        unit = load_u8(src + pos)
+        pos += 1
+        if unit >= 0x80:
+            if pos >= end:
+                out[NEEDED] = pos + 1
+                return -1 - NEED_INPUT, 0
+            more = load_u8(src + pos)
+            pos += 1
+            unit = (unit & 0x7F) | ((more & 0x7F) << 7)
+            if more >= 0x80:
+                if pos >= end:
+                    out[NEEDED] = pos + 1
+                    return -1 - NEED_INPUT, 0
+                last = load_u8(src + pos)
+                pos += 1
+                if last > 3:  # beyond 16 bits
+                    out[POSITION] = pos - 1
+                    return -1 - BAD_TEXT, 0
+                unit |= last << 14
+        if high >= 0:
+            if 0xDC00 <= unit < 0xE000:
+                target = put_code_point(target, 0x10000 + ((high - 0xD800) << 10) + (unit - 0xDC00))
+                high = -1
+                continue
+            target = put_code_point(target, high if binary else 0xFFFD)
+            out[SURROGATES] += 1 - binary
+            high = -1
+        if 0xD800 <= unit < 0xDC00:
+            high = unit
+        elif 0xDC00 <= unit < 0xE000:
+            target = put_code_point(target, unit if binary else 0xFFFD)
+            out[SURROGATES] += 1 - binary
+        else:
+            target = put_code_point(target, unit)
+    if high >= 0:
+        target = put_code_point(target, high if binary else 0xFFFD)
+        out[SURROGATES] += 1 - binary
+    return pos, target
+
+
+varint_units = _compile(_varint_units)
+
+
+def _modified_utf8(src: int, pos: int, stop: int, target: int, binary: int, out: Any) -> int:
+    """Decode modified UTF-8 between ``pos`` and ``stop`` to UTF-8; position behind the output, or -1 if it is none."""
+    high = -1
+    while pos < stop:
+        first = load_u8(src + pos)
+        if first < 0x80:
+            unit = first
+            size = 1
+        elif first & 0xE0 == 0xC0:
+            size = 2
+            if pos + 2 > stop or load_u8(src + pos + 1) & 0xC0 != 0x80:
+                out[POSITION] = pos
+                return -1
+            unit = ((first & 0x1F) << 6) | (load_u8(src + pos + 1) & 0x3F)
+        elif first & 0xF0 == 0xE0:
+            size = 3
+            if pos + 3 > stop or load_u8(src + pos + 1) & 0xC0 != 0x80 or load_u8(src + pos + 2) & 0xC0 != 0x80:
+                out[POSITION] = pos
+                return -1
+            unit = ((first & 0x0F) << 12) | ((load_u8(src + pos + 1) & 0x3F) << 6) | (load_u8(src + pos + 2) & 0x3F)
+        else:
+            out[POSITION] = pos
+            return -1
+        pos += size
+        if high >= 0:
+            if 0xDC00 <= unit < 0xE000:
+                target = put_code_point(target, 0x10000 + ((high - 0xD800) << 10) + (unit - 0xDC00))
+                high = -1
+                continue
+            target = put_code_point(target, high if binary else 0xFFFD)
+            out[SURROGATES] += 1 - binary
+            high = -1
+        if 0xD800 <= unit < 0xDC00:
+            high = unit
+        elif 0xDC00 <= unit < 0xE000:
+            target = put_code_point(target, unit if binary else 0xFFFD)
+            out[SURROGATES] += 1 - binary
+        else:
+            target = put_code_point(target, unit)
+    if high >= 0:
+        target = put_code_point(target, high if binary else 0xFFFD)
+        out[SURROGATES] += 1 - binary
+    return target
+
+
+modified_utf8 = _compile(_modified_utf8)
+
+
+def _run(
+    code: Any,
+    constants: int,
+    src: int,
+    start: int,
+    end: int,
+    limit: int,
+    cols: Any,
+    levels: Any,
+    frames: Any,
+    masks: Any,
+    out: Any,
+) -> int:
+    """Decode up to ``limit`` entries.
+
+    :param code: the program, int64.
+    :param constants: address of the program's constants.
+    :param src: address of the window; ``start`` and ``end`` are positions in it.
+    :param cols: int64[columns, C_SIZE]: kind, width, addresses, counts and capacities.
+    :param levels: int64[levels, L_SIZE]: slots taken and slots there are. Level 0 goes on where it stood.
+    :param frames: int64[depth, F_SIZE], room for the open lists; ``masks`` int64[depth], for the open rows' masks.
+    :param out: int64[OUT_SIZE]: entries decoded, position behind the last whole one, and what is wrong.
+    :returns: why it stopped.
+    """
+    status = DONE
+    rows = 0
+    pos = start
+    entry = start
+    first = levels[0, L_COUNT]
+    surrogates = out[SURROGATES]
+    while rows < limit:
+        i = levels[0, L_COUNT]
+        entry = pos
+        surrogates = out[SURROGATES]
+        if i >= levels[0, L_CAP]:
+            status = FULL
+            out[ARGUMENT] = -1
+            break
+        pc = 0
+        depth = 0
+        mask_depth = 0
+        level = 0
+        while True:
+            op = code[pc]
+            if op == _NFIXED8 or op == _NFIXED4 or op == _NFIXED1 or op == _NFIXED2:
+                c = code[pc + 1]
+                pc += 2
+                if pos >= end:
+                    status = NEED_INPUT
+                    out[NEEDED] = pos + 1
+                    break
+                width = cols[c, C_WIDTH]
+                if load_u8(src + pos) != 0:
+                    pos += 1
+                    store_8(cols[c, C_VALID] + i, 0)
+                    if width == 8:
+                        store_64(cols[c, C_DATA] + 8 * i, 0)
+                    elif width == 4:
+                        store_32(cols[c, C_DATA] + 4 * i, 0)
+                    elif width == 2:
+                        store_16(cols[c, C_DATA] + 2 * i, 0)
+                    else:
+                        store_8(cols[c, C_DATA] + i, 0)
+                    continue
+                if end - pos < 1 + width:
+                    status = NEED_INPUT
+                    out[NEEDED] = pos + 1 + width
+                    break
+                if op == _NFIXED8:
+                    store_64(cols[c, C_DATA] + 8 * i, load_i64(src + pos + 1))
+                elif op == _NFIXED4:
+                    store_32(cols[c, C_DATA] + 4 * i, load_i32(src + pos + 1))
+                elif op == _NFIXED2:
+                    store_16(cols[c, C_DATA] + 2 * i, load_i16(src + pos + 1))
+                else:
+                    store_8(cols[c, C_DATA] + i, load_u8(src + pos + 1))
+                pos += 1 + width
+            elif op == _FIXED8:
+                c = code[pc + 1]
+                pc += 2
+                if end - pos < 8:
+                    status = NEED_INPUT
+                    out[NEEDED] = pos + 8
+                    break
+                store_64(cols[c, C_DATA] + 8 * i, load_i64(src + pos))
+                pos += 8
+            elif op == _FIXED4:
+                c = code[pc + 1]
+                pc += 2
+                if end - pos < 4:
+                    status = NEED_INPUT
+                    out[NEEDED] = pos + 4
+                    break
+                store_32(cols[c, C_DATA] + 4 * i, load_i32(src + pos))
+                pos += 4
+            elif op == _TEXT or op == _NTEXT or op == _TEXT_VALUE:
+                c = code[pc + 1]
+                binary = code[pc + 2]
+                pc += 3
+                begin = pos
+                if op == _NTEXT:
+                    if pos >= end:
+                        status = NEED_INPUT
+                        out[NEEDED] = pos + 1
+                        break
+                    if load_u8(src + pos) != 0:
+                        pos += 1
+                        store_8(cols[c, C_VALID] + i, 0)
+                        store_32(cols[c, C_DATA] + 4 * i + 4, cols[c, C_VAR_N])
+                        continue
+                    pos += 1
+                n = 0
+                shift = 0
+                while True:
+                    if pos >= end:
+                        status = NEED_INPUT
+                        out[NEEDED] = pos + 1
+                        break
+                    byte = load_u8(src + pos)
+                    n |= (byte & 0x7F) << shift
+                    pos += 1
+                    if byte < 0x80:
+                        break
+                    shift += 7
+                    if shift > 28:
+                        status = BAD_TEXT
+                        out[POSITION] = begin
+                        break
+                if status != DONE:
+                    break
+                var_n = cols[c, C_VAR_N]
+                if op != _TEXT_VALUE:
+                    if n == 0:
+                        store_8(cols[c, C_VALID] + i, 0)
+                        store_32(cols[c, C_DATA] + 4 * i + 4, var_n)
+                        continue
+                    n -= 1
+                if n > 0x7FFFFFFF:
+                    status = BAD_COUNT
+                    out[POSITION] = begin
+                    break
+                if end - pos < n:
+                    status = NEED_INPUT
+                    out[NEEDED] = pos + n
+                    break
+                if var_n + n > cols[c, C_VAR_CAP]:
+                    status = FULL
+                    out[ARGUMENT] = c
+                    break
+                target = cols[c, C_VAR] + var_n
+                k = 0
+                while k < n:
+                    eight = load_i64_le(src + pos + k)
+                    if n - k < 8:
+                        eight &= (1 << (8 * (n - k))) - 1
+                    if eight & HIGH_BITS != 0:
+                        break
+                    store_64(target + k, eight)
+                    k += 8
+                if k >= n:
+                    pos += n
+                    var_n += n
+                else:
+                    if var_n + k + 3 * (n - k) > cols[c, C_VAR_CAP]:
+                        status = FULL
+                        out[ARGUMENT] = c
+                        break
+                    behind, target_end = varint_units(src, pos + k, end, n - k, target + k, binary, out)
+                    if behind < 0:
+                        status = -1 - behind
+                        break
+                    pos = behind
+                    var_n += target_end - target
+                cols[c, C_VAR_N] = var_n
+                store_32(cols[c, C_DATA] + 4 * i + 4, var_n)
+            elif op == _POJO:
+                label = code[pc + 1]
+                n = code[pc + 4]
+                if pos >= end:
+                    status = NEED_INPUT
+                    out[NEEDED] = pos + 1
+                    break
+                flags = load_u8(src + pos)
+                begin = pos
+                pos += 1
+                if flags & 1:
+                    pc = code[pc + 2]
+                elif flags & 4:
+                    if end - pos < 2:
+                        status = NEED_INPUT
+                        out[NEEDED] = pos + 2
+                        break
+                    size = load_u16(src + pos)
+                    if end - pos < 2 + size:
+                        status = NEED_INPUT
+                        out[NEEDED] = pos + 2 + size
+                        break
+                    found = -1
+                    for s in range(n):
+                        if code[pc + 5 + 4 * s + 2] == size:
+                            same = True
+                            name = constants + code[pc + 5 + 4 * s + 1]
+                            for k in range(size):
+                                if load_u8(name + k) != load_u8(src + pos + 2 + k):
+                                    same = False
+                                    break
+                            if same:
+                                found = s
+                                break
+                    if found < 0:
+                        status = BAD_SUBCLASS
+                        out[POSITION] = begin
+                        break
+                    pos += 2 + size
+                    if label >= 0:
+                        store_16(cols[label, C_DATA] + 2 * i, found + 1)
+                    pc = code[pc + 5 + 4 * found + 3]
+                elif flags & 8:
+                    if pos >= end:
+                        status = NEED_INPUT
+                        out[NEEDED] = pos + 1
+                        break
+                    tag = load_u8(src + pos)
+                    found = -1
+                    for s in range(n):
+                        if code[pc + 5 + 4 * s] == tag:
+                            found = s
+                            break
+                    if found < 0:
+                        status = BAD_SUBCLASS
+                        out[POSITION] = begin
+                        break
+                    pos += 1
+                    if label >= 0:
+                        store_16(cols[label, C_DATA] + 2 * i, found + 1)
+                    pc = code[pc + 5 + 4 * found + 3]
+                elif flags & 2:
+                    if label >= 0:
+                        store_16(cols[label, C_DATA] + 2 * i, 0)
+                    pc = code[pc + 3]
+                else:
+                    status = BAD_POJO
+                    out[POSITION] = begin
+                    break
+            elif op == _NEXT:
+                f = depth - 1
+                i += 1
+                left = frames[f, F_LEFT] - 1
+                if left > 0:
+                    frames[f, F_LEFT] = left
+                    pc = frames[f, F_BODY]
+                else:
+                    i = frames[f, F_SLOT]
+                    level = frames[f, F_LEVEL]
+                    depth = f
+                    pc += 1
+            elif op == _LIST:
+                c = code[pc + 1]
+                child = code[pc + 2]
+                if end - pos < 4:
+                    status = NEED_INPUT
+                    out[NEEDED] = pos + 4
+                    break
+                n = load_i32(src + pos)
+                least = code[pc + 3]
+                if n < 0 or (least == 0 and n > MAX_ZERO_WIDTH):
+                    status = BAD_COUNT
+                    out[POSITION] = pos
+                    break
+                pos += 4
+                if end - pos < n * least:
+                    status = NEED_INPUT
+                    out[NEEDED] = pos + n * least
+                    break
+                slot = 0
+                if c >= 0:
+                    slot = levels[child, L_COUNT]
+                    if slot + n > levels[child, L_CAP]:
+                        status = FULL
+                        out[ARGUMENT] = -1 - child
+                        out[NEEDED] = slot + n
+                        break
+                    levels[child, L_COUNT] = slot + n
+                    store_32(cols[c, C_DATA] + 4 * i + 4, slot + n)
+                if n == 0:
+                    pc = code[pc + 4]
+                else:
+                    frames[depth, F_LEFT] = n
+                    frames[depth, F_SLOT] = i
+                    frames[depth, F_BODY] = pc + 5
+                    frames[depth, F_LEVEL] = level
+                    depth += 1
+                    if c >= 0:
+                        level = child
+                        i = slot
+                    pc += 5
+            elif op == _SKIP:
+                n = code[pc + 1]
+                pc += 2
+                if end - pos < n:
+                    status = NEED_INPUT
+                    out[NEEDED] = pos + n
+                    break
+                pos += n
+            elif op == _END:
+                break
+            elif op == _JUMP:
+                pc = code[pc + 1]
+            elif op == _NULLABLE:
+                if pos >= end:
+                    status = NEED_INPUT
+                    out[NEEDED] = pos + 1
+                    break
+                if (load_u8(src + pos) != 0) == (code[pc + 1] != 0):
+                    n = 1 + code[pc + 2]
+                    if end - pos < n:
+                        status = NEED_INPUT
+                        out[NEEDED] = pos + n
+                        break
+                    pos += n
+                    pc = code[pc + 3]
+                else:
+                    pos += 1
+                    pc += 4
+            elif op == _FILL:
+                n = code[pc + 1]
+                for k in range(n):
+                    fill(cols, levels, code[pc + 2 + k], i)
+                pc += 2 + n
+            elif op == _FIXED1:
+                c = code[pc + 1]
+                pc += 2
+                if end - pos < 1:
+                    status = NEED_INPUT
+                    out[NEEDED] = pos + 1
+                    break
+                store_8(cols[c, C_DATA] + i, load_u8(src + pos))
+                pos += 1
+            elif op == _FIXED2:
+                c = code[pc + 1]
+                pc += 2
+                if end - pos < 2:
+                    status = NEED_INPUT
+                    out[NEEDED] = pos + 2
+                    break
+                store_16(cols[c, C_DATA] + 2 * i, load_i16(src + pos))
+                pos += 2
+            elif op == _BYTES or op == _BYTES_N or op == _BIG_INTEGER or op == _UTF:
+                c = code[pc + 1]
+                operand = code[pc + 2]
+                var_n = cols[c, C_VAR_N]
+                n = 0
+                head = 0
+                if op == _BYTES_N:
+                    n = operand
+                elif op == _UTF:
+                    head = 2
+                else:
+                    head = 4
+                if end - pos < head:
+                    status = NEED_INPUT
+                    out[NEEDED] = pos + head
+                    break
+                if op == _UTF:
+                    n = load_u16(src + pos)
+                elif head == 4:
+                    n = load_i32(src + pos)
+                    if n < 0:
+                        status = BAD_COUNT
+                        out[POSITION] = pos
+                        break
+                short = -1
+                if op == _BIG_INTEGER:
+                    if n == 0:
+                        pos += 4
+                        pc += 3
+                        store_8(cols[c, C_VALID] + i, 0)
+                        store_32(cols[c, C_DATA] + 4 * i + 4, var_n)
+                        continue
+                    if n < 4:
+                        short = 10 if n == 3 else n - 1
+                        n = 0
+                    else:
+                        n -= 4
+                        if n == 0:
+                            status = BAD_COUNT
+                            out[POSITION] = pos
+                            break
+                tail = 4 if op == _BIG_INTEGER and operand != 0 else 0
+                if end - pos < head + n + tail:
+                    status = NEED_INPUT
+                    out[NEEDED] = pos + head + n + tail
+                    break
+                room = n + tail + 1  # modified UTF-8 never grows: U+FFFD is as long as the surrogate it replaces
+                if var_n + room > cols[c, C_VAR_CAP]:
+                    status = FULL
+                    out[ARGUMENT] = c
+                    break
+                pos += head
+                target = cols[c, C_VAR] + var_n
+                if op == _UTF:
+                    behind = modified_utf8(src, pos, pos + n, target, operand, out)
+                    if behind < 0:
+                        status = BAD_TEXT
+                        break
+                    var_n += behind - target
+                else:
+                    if short >= 0:
+                        store_8(target, short)
+                        target += 1
+                        var_n += 1
+                    copy(src + pos, target, n + tail)
+                    var_n += n + tail
+                pos += n + tail
+                cols[c, C_VAR_N] = var_n
+                store_32(cols[c, C_DATA] + 4 * i + 4, var_n)
+                pc += 2 if op == _BYTES else 3
+            elif op == _SKIP_TEXT:
+                begin = pos
+                n = 0
+                shift = 0
+                while True:
+                    if pos >= end:
+                        status = NEED_INPUT
+                        out[NEEDED] = pos + 1
+                        break
+                    byte = load_u8(src + pos)
+                    n |= (byte & 0x7F) << shift
+                    pos += 1
+                    if byte < 0x80:
+                        break
+                    shift += 7
+                    if shift > 28:
+                        status = BAD_TEXT
+                        out[POSITION] = begin
+                        break
+                if status != DONE:
+                    break
+                n -= code[pc + 1]
+                pc += 2
+                if n > 0x7FFFFFFF:
+                    status = BAD_COUNT
+                    out[POSITION] = begin
+                    break
+                if end - pos < n:
+                    status = NEED_INPUT
+                    out[NEEDED] = pos + n
+                    break
+                k = 0
+                while n - k >= 8 and load_i64_le(src + pos) & HIGH_BITS == 0:
+                    pos += 8
+                    k += 8
+                while k < n:
+                    size = 1
+                    while True:
+                        if pos >= end:
+                            status = NEED_INPUT
+                            out[NEEDED] = pos + 1
+                            break
+                        byte = load_u8(src + pos)
+                        pos += 1
+                        if byte < 0x80:
+                            if size == 3 and byte > 3:
+                                status = BAD_TEXT
+                                out[POSITION] = pos - 1
+                            break
+                        if size == 3:
+                            status = BAD_TEXT
+                            out[POSITION] = pos - 1
+                            break
+                        size += 1
+                    if status != DONE:
+                        break
+                    k += 1
+                if status != DONE:
+                    break
+            elif op == _MASK:
+                n = (code[pc + 1] + 7) >> 3
+                if end - pos < n:
+                    status = NEED_INPUT
+                    out[NEEDED] = pos + n
+                    break
+                masks[mask_depth] = pos
+                mask_depth += 1
+                c = code[pc + 2]
+                if c >= 0:
+                    byte = load_u8(src + pos)
+                    store_8(cols[c, C_DATA] + i, (byte >> 7) | ((byte >> 5) & 2))
+                pos += n
+                pc += 3
+            elif op == _MASK_BIT:
+                bit = code[pc + 1]
+                byte = load_u8(src + masks[mask_depth - 1] + (bit >> 3))
+                if (byte >> (7 - (bit & 7))) & 1:
+                    pc = code[pc + 2]
+                else:
+                    pc += 3
+            elif op == _MASK_END:
+                mask_depth -= 1
+                pc += 1
+            elif op == _SWITCH:
+                if pos >= end:
+                    status = NEED_INPUT
+                    out[NEEDED] = pos + 1
+                    break
+                tag = load_u8(src + pos)
+                target = code[pc + 2]
+                for k in range(code[pc + 1]):
+                    if code[pc + 3 + 2 * k] == tag:
+                        target = code[pc + 4 + 2 * k]
+                        break
+                if target < 0:
+                    status = BAD_TAG
+                    out[POSITION] = pos
+                    break
+                pos += 1
+                pc = target
+            elif op == _CHAR:
+                c = code[pc + 1]
+                binary = code[pc + 2]
+                pc += 3
+                if end - pos < 2:
+                    status = NEED_INPUT
+                    out[NEEDED] = pos + 2
+                    break
+                var_n = cols[c, C_VAR_N]
+                if var_n + 3 > cols[c, C_VAR_CAP]:
+                    status = FULL
+                    out[ARGUMENT] = c
+                    break
+                unit = load_u16(src + pos)
+                pos += 2
+                if binary == 0 and 0xD800 <= unit < 0xE000:
+                    out[SURROGATES] += 1
+                    unit = 0xFFFD
+                target = cols[c, C_VAR] + var_n
+                var_n += put_code_point(target, unit) - target
+                cols[c, C_VAR_N] = var_n
+                store_32(cols[c, C_DATA] + 4 * i + 4, var_n)
+            elif op == _NULL:
+                c = code[pc + 1]
+                n = code[pc + 2]
+                pc += 3
+                if end - pos < n:
+                    status = NEED_INPUT
+                    out[NEEDED] = pos + n
+                    break
+                pos += n
+                fill(cols, levels, c, i)
+            elif op == _PRESENT:
+                store_8(cols[code[pc + 1], C_DATA] + i, 1)
+                pc += 2
+            elif op == _SKIP_BYTES or op == _SKIP_UTF or op == _SKIP_BIG:
+                n = 0
+                head = 2 if op == _SKIP_UTF else 4
+                if end - pos < head:
+                    status = NEED_INPUT
+                    out[NEEDED] = pos + head
+                    break
+                n = load_u16(src + pos) if op == _SKIP_UTF else load_i32(src + pos)
+                if n < 0 or (op == _SKIP_BIG and n == 4):
+                    status = BAD_COUNT
+                    out[POSITION] = pos
+                    break
+                if op == _SKIP_BIG:
+                    scale = 4 if code[pc + 1] != 0 and n != 0 else 0
+                    n = (0 if n < 4 else n - 4) + scale
+                    pc += 1
+                pc += 1
+                if end - pos < head + n:
+                    status = NEED_INPUT
+                    out[NEEDED] = pos + head + n
+                    break
+                pos += head + n
+            elif op == _EXPECT:
+                n = code[pc + 1]
+                if end - pos < n:
+                    status = NEED_INPUT
+                    out[NEEDED] = pos + n
+                    break
+                for k in range(n):
+                    if load_u8(src + pos + k) != load_u8(constants + code[pc + 2] + k):
+                        status = BAD_CONSTANT
+                        out[POSITION] = pos + k
+                        break
+                if status != DONE:
+                    break
+                pos += n
+                pc += 3
+            elif op == _FIXED:
+                c = code[pc + 1]
+                width = code[pc + 2]
+                if end - pos < width:
+                    status = NEED_INPUT
+                    out[NEEDED] = pos + width
+                    break
+                little = code[pc + 3] != 0
+                if width == 8:
+                    number = load_i64_le(src + pos) if little else load_i64(src + pos)
+                    if code[pc + 4] != 0:
+                        number ^= -9223372036854775808
+                    store_64(cols[c, C_DATA] + 8 * i, number)
+                elif width == 4:
+                    number = load_i32_le(src + pos) if little else load_i32(src + pos)
+                    if code[pc + 4] != 0:
+                        number ^= 0x80000000
+                    store_32(cols[c, C_DATA] + 4 * i, number)
+                elif width == 2:
+                    number = load_i16_le(src + pos) if little else load_i16(src + pos)
+                    if code[pc + 4] != 0:
+                        number ^= 0x8000
+                    store_16(cols[c, C_DATA] + 2 * i, number)
+                else:
+                    number = load_u8(src + pos)
+                    if code[pc + 4] != 0:
+                        number ^= 0x80
+                    store_8(cols[c, C_DATA] + i, number)
+                pos += width
+                pc += 5
+            elif op == _FAIL:
+                status = UNDECODABLE
+                out[ARGUMENT] = code[pc + 1]
+                out[POSITION] = pos
+                break
+            else:
+                status = BAD_TAG
+                out[POSITION] = pos
+                break
+        if status != DONE:
+            break
+        rows += 1
+        levels[0, L_COUNT] += 1
+        entry = pos
+    # Cut off what a broken entry left behind: every count follows from the offsets of the column above.
+    out[SURROGATES] = surrogates if status != DONE else out[SURROGATES]
+    for c in range(cols.shape[0]):
+        n = levels[cols[c, C_LEVEL], L_COUNT]
+        if cols[c, C_KIND] == _VAR:
+            cols[c, C_VAR_N] = load_i32_le(cols[c, C_DATA] + 4 * n)
+        elif cols[c, C_KIND] == _LISTS:
+            levels[cols[c, C_CHILD], L_COUNT] = load_i32_le(cols[c, C_DATA] + 4 * n)
+    out[ROWS] = levels[0, L_COUNT] - first
+    out[CONSUMED] = entry
+    return status
+
+
+run = _compile(_run)

@@ -1,0 +1,552 @@
+"""Programs: a layout as a flat array of numbers that the kernel runs for every entry.
+
+``compile_layout`` walks a layout twice. First it allocates *columns*: one output buffer set for each leaf, list and
+nullable struct, kept in a tree of :class:`ColumnNode` from which ``assembly.py`` builds Arrow arrays. Then it emits
+*operations* that read the bytes of one entry and append to those columns. A field that nobody wants gets no column; its
+operations only advance.
+
+Columns live on *levels*: level 0 has one slot per entry, every list opens a level below with one slot per element. An
+operation writes the current slot of its column; slots are counted per level, never per column. So a null must fill a
+slot in every column of its level (``FILL``), and a batch can be cut at any entry: the length of every column follows
+from the offsets of the list above it.
+
+May import layouts, numpy, pyarrow. Must not know of numba, files, Flink.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from enum import IntEnum
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from stateextract.columnar.layout import (
+    BigInteger,
+    Bool,
+    Bytes,
+    Layout,
+    List,
+    Logical,
+    Map,
+    MaskedStruct,
+    Null,
+    Nullable,
+    Number,
+    Python,
+    Skip,
+    Struct,
+    Subclasses,
+    Switch,
+    Text,
+    Undecodable,
+)
+from stateextract.files.reader import encode_modified_utf8
+
+
+class Op(IntEnum):
+    """Operations; operands follow in the program. ``c`` is a column, ``t`` a position in the program to go on at."""
+
+    END = 0  #          the entry is complete
+    FIXED1 = 1  #       c
+    FIXED2 = 2  #       c              big-endian
+    FIXED4 = 3  #       c
+    FIXED8 = 4  #       c
+    NFIXED1 = 5  #      c              a flag byte (not 0: null), then the number
+    NFIXED2 = 6  #      c
+    NFIXED4 = 7  #      c
+    NFIXED8 = 8  #      c
+    TEXT = 9  #        c, binary      varint of units + 1, units
+    NTEXT = 10  #       c, binary      a flag byte (not 0: null), then as TEXT
+    TEXT_VALUE = 11  #  c, binary      varint of units, units
+    UTF = 12  #         c, binary      u16 bytes, modified UTF-8
+    CHAR = 13  #        c, binary      one unit of two bytes
+    BYTES = 14  #       c              i32 length, bytes
+    BYTES_N = 15  #     c, n
+    BIG_INTEGER = 16  # c, scaled
+    SKIP = 17  #        n
+    EXPECT = 18  #      n, constant
+    SKIP_TEXT = 19  #   bias           as TEXT (1) or TEXT_VALUE (0), without output
+    SKIP_UTF = 20  #
+    SKIP_BYTES = 21  #
+    SKIP_BIG = 22  #    scaled
+    NULL = 23  #        c, n
+    PRESENT = 24  #     c              true, no bytes
+    NULLABLE = 25  #    null_if, padding, t
+    JUMP = 26  #        t
+    FILL = 27  #        n, c × n       a null (or empty) slot in each
+    LIST = 28  #        c, level, least, t       i32 count; c is -1 where nothing is kept; t: behind the list
+    NEXT = 29  #        end of a list's element
+    MASK = 30  #        bits, c        mask of a Row; c for its kind or -1
+    MASK_BIT = 31  #    bit, t         go to t if the bit is set
+    MASK_END = 32  #
+    SWITCH = 33  #      n, t of other tags or -1, (tag, t) × n
+    POJO = 34  #        c, t null, t declared, n, (tag or -1, constant, length, t) × n
+    FAIL = 35  #        index into Program.undecodable
+    FIXED = 36  #       c, width, little, flip    the rarer numbers
+
+
+class Kind(IntEnum):
+    """What buffers a column has."""
+
+    FIXED = 0  # data
+    VAR = 1  #   int32 offsets, data
+    LIST = 2  #  int32 offsets; its elements are the next level
+    VALID = 3  # nothing but validity
+
+
+@dataclass
+class ColumnNode:
+    """One column and the ones below it.
+
+    :param index: position among the program's columns.
+    :param type: Arrow wire type.
+    :param nullable: the column has a validity buffer.
+    :param level: whose slots it has.
+    :param child_level: level of a list's elements.
+    """
+
+    index: int
+    kind: Kind
+    type: pa.DataType
+    width: int
+    level: int
+    nullable: bool
+    child_level: int = -1
+    children: dict[str, ColumnNode] = field(default_factory=dict)
+
+    def same_level(self) -> list[ColumnNode]:
+        """The node and those below it that share its level: what a null must fill."""
+        nodes = [self]
+        if self.kind is not Kind.LIST:
+            for child in self.children.values():
+                nodes.extend(child.same_level())
+        return nodes
+
+
+@dataclass
+class Program:
+    """A compiled layout.
+
+    :param code: the operations, int32.
+    :param constants: bytes that operations refer to.
+    :param columns: all columns, parents before children.
+    :param root: the tree; ``None`` if the layout makes no column.
+    :param levels: number of levels.
+    :param depth: deepest nesting of lists; :param masks: deepest nesting of rows.
+    :param least: fewest bytes of an entry.
+    """
+
+    code: npt.NDArray[np.int32]
+    constants: npt.NDArray[np.uint8]
+    columns: list[ColumnNode]
+    root: ColumnNode | None
+    levels: int
+    depth: int
+    masks: int
+    least: int
+    undecodable: list[Undecodable]
+
+
+class NeedsInterpreterError(Exception):
+    """The layout has a ``Python`` leaf, which only the interpreter can run."""
+
+
+def compile_layout(layout: Layout, wanted: Collection[str] | None = None) -> Program:
+    """Compile a layout.
+
+    :param wanted: of a struct at the root, the fields to keep; the others are skipped. ``None``: all.
+    :raises NeedsInterpreterError: for layouts with ``Python`` leaves.
+    """
+    return _Compiler().compile(layout, wanted)
+
+
+def compile_skip(layout: Layout) -> Program:
+    """Compile a layout to a program without output, for states that are only passed over."""
+    compiler = _Compiler()
+    compiler.emit(layout, None)
+    compiler.op(Op.END)
+    return compiler.finish(None, layout.least)
+
+
+class _Label:
+    """A position in the program that is not known yet."""
+
+    def __init__(self) -> None:
+        self.position: int | None = None
+        self.uses: list[int] = []
+
+
+class _Compiler:
+    def __init__(self) -> None:
+        self.code: list[int] = []
+        self.constants = bytearray()
+        self.columns: list[ColumnNode] = []
+        self.levels = 1
+        self.depth = 0
+        self.masks = 0
+        self.deepest = 0
+        self.most_masks = 0
+        self.undecodable: list[Undecodable] = []
+        self.last_skip = -1
+
+    def compile(self, layout: Layout, wanted: Collection[str] | None) -> Program:
+        root = self.allocate(layout, 0, nullable=False, wanted=wanted)
+        self.emit(layout, root)
+        self.op(Op.END)
+        return self.finish(root, layout.least)
+
+    def finish(self, root: ColumnNode | None, least: int) -> Program:
+        return Program(
+            np.array(self.code, np.int32),
+            np.frombuffer(bytes(self.constants) + b"\0" * 8, np.uint8).copy(),
+            self.columns,
+            root,
+            self.levels,
+            max(self.deepest, 1),
+            max(self.most_masks, 1),
+            least,
+            self.undecodable,
+        )
+
+    # -- columns
+
+    def column(self, kind: Kind, type_: pa.DataType, level: int, nullable: bool, width: int = 0) -> ColumnNode:
+        node = ColumnNode(len(self.columns), kind, type_, width, level, nullable)
+        self.columns.append(node)
+        return node
+
+    def open_level(self) -> int:
+        self.levels += 1
+        return self.levels - 1
+
+    def allocate(
+        self, layout: Layout, level: int, nullable: bool, wanted: Collection[str] | None = None
+    ) -> ColumnNode | None:
+        type_ = layout.wire_type
+        match layout:
+            case Skip():
+                return None
+            case Number():
+                return self.column(Kind.FIXED, type_, level, nullable, layout.least)
+            case Bool():
+                return self.column(Kind.FIXED, type_, level, nullable, 1)
+            case Null():
+                return self.column(Kind.FIXED, type_, level, True, 1)
+            case Text():
+                return self.column(Kind.VAR, type_, level, nullable or layout.coding == "flink")
+            case Bytes():
+                return self.column(Kind.VAR, type_, level, nullable)
+            case BigInteger() | Undecodable():
+                return self.column(Kind.VAR, type_, level, True)
+            case Nullable():
+                return self.allocate(layout.inner, level, nullable=True)
+            case Logical():
+                return self.allocate(layout.inner, level, nullable)
+            case Struct():
+                fields = [(f.name, f.layout) for f in layout.fields if wanted is None or f.name in wanted]
+                return self.allocate_struct(fields, level, nullable, children_nullable=False)
+            case MaskedStruct() | Switch() | Subclasses():
+                fields = [(f.name, f.layout) for f in layout.columns]
+                own_null = isinstance(layout, Subclasses)
+                return self.allocate_struct(fields, level, nullable or own_null, children_nullable=True)
+            case List():
+                node = self.column(Kind.LIST, type_, level, nullable)
+                node.child_level = self.open_level()
+                node.children["item"] = self.allocate_some(layout.element, node.child_level)
+                return node
+            case Map():
+                node = self.column(Kind.LIST, type_, level, nullable)
+                node.child_level = self.open_level()
+                entry_type = pa.struct([("key", layout.key.wire_type or pa.bool_()), ("value", layout.value.wire_type or pa.bool_())])
+                entry = self.column(Kind.VALID, entry_type, node.child_level, False)
+                entry.children["key"] = self.allocate_some(layout.key, node.child_level)
+                entry.children["value"] = self.allocate_some(layout.value, node.child_level)
+                node.children["entries"] = entry
+                return node
+            case Python():
+                raise NeedsInterpreterError
+        raise TypeError(f"no column for {type(layout).__name__}")
+
+    def allocate_some(self, layout: Layout, level: int) -> ColumnNode:
+        """A column in any case: a bool where the layout makes none."""
+        return self.allocate(layout, level, nullable=False) or self.column(Kind.FIXED, pa.bool_(), level, False, 1)
+
+    def allocate_struct(
+        self, fields: list[tuple[str, Layout]], level: int, nullable: bool, children_nullable: bool
+    ) -> ColumnNode:
+        node = self.column(Kind.VALID, pa.struct([]), level, nullable)
+        for name, layout in fields:
+            child = self.allocate(layout, level, children_nullable)
+            if child is not None:
+                node.children[name] = child
+        if node.children:
+            node.type = pa.struct([(name, child.type) for name, child in node.children.items()])
+        else:
+            node.kind, node.type, node.width = Kind.FIXED, pa.bool_(), 1
+        return node
+
+    # -- operations
+
+    def op(self, op: Op, *operands: int | _Label) -> None:
+        if op is Op.SKIP:
+            (size,) = operands
+            assert isinstance(size, int)
+            if size == 0:
+                return
+            if self.last_skip >= 0 and self.last_skip == len(self.code) - 2:
+                self.code[-1] += size
+                return
+            self.last_skip = len(self.code)
+        self.code.append(int(op))
+        for operand in operands:
+            self.operand(operand)
+
+    def operand(self, operand: int | _Label) -> None:
+        if isinstance(operand, _Label):
+            operand.uses.append(len(self.code))
+            operand = -1 if operand.position is None else operand.position
+        self.code.append(operand)
+
+    def here(self, label: _Label) -> None:
+        label.position = len(self.code)
+        self.last_skip = -1  # a jump may land here: what follows must not melt into what precedes
+        for use in label.uses:
+            self.code[use] = label.position
+
+    def constant(self, data: bytes) -> int:
+        offset = len(self.constants)
+        self.constants += data
+        return offset
+
+    def fill(self, nodes: list[ColumnNode]) -> None:
+        if nodes:
+            self.op(Op.FILL, len(nodes), *(n.index for n in nodes))
+
+    def emit(self, layout: Layout, node: ColumnNode | None) -> None:
+        """Emit what reads one value; into ``node``'s columns, or past it where ``node`` is ``None``."""
+        self.EMIT[type(layout)](self, layout, node)
+
+    def emit_some(self, layout: Layout, node: ColumnNode | None) -> None:
+        """As ``emit`` for a column made by ``allocate_some``: a layout without value leaves a true."""
+        self.emit(layout, node)
+        if node is not None and layout.wire_type is None:
+            self.op(Op.PRESENT, node.index)
+
+    def emit_number(self, layout: Number, node: ColumnNode | None) -> None:
+        width = layout.least
+        if node is None:
+            self.op(Op.SKIP, width)
+        elif layout.flip_sign or (layout.little and width > 1):
+            self.op(Op.FIXED, node.index, width, int(layout.little), int(layout.flip_sign))
+        else:
+            self.op({1: Op.FIXED1, 2: Op.FIXED2, 4: Op.FIXED4, 8: Op.FIXED8}[width], node.index)
+
+    def emit_bool(self, _: Bool, node: ColumnNode | None) -> None:
+        # Kept as the byte it is; packing to bits takes any byte but 0 for true, as Java does.
+        self.op(Op.SKIP, 1) if node is None else self.op(Op.FIXED1, node.index)
+
+    def emit_text(self, layout: Text, node: ColumnNode | None) -> None:
+        if node is not None:
+            ops = {"flink": Op.TEXT, "value": Op.TEXT_VALUE, "utf": Op.UTF, "char": Op.CHAR}
+            self.op(ops[layout.coding], node.index, int(layout.as_binary))
+        elif layout.coding == "char":
+            self.op(Op.SKIP, 2)
+        elif layout.coding == "utf":
+            self.op(Op.SKIP_UTF)
+        else:
+            self.op(Op.SKIP_TEXT, int(layout.coding == "flink"))
+
+    def emit_bytes(self, layout: Bytes, node: ColumnNode | None) -> None:
+        if layout.size is None:
+            self.op(Op.SKIP_BYTES) if node is None else self.op(Op.BYTES, node.index)
+        else:
+            self.op(Op.SKIP, layout.size) if node is None else self.op(Op.BYTES_N, node.index, layout.size)
+
+    def emit_big_integer(self, layout: BigInteger, node: ColumnNode | None) -> None:
+        if node is None:
+            self.op(Op.SKIP_BIG, int(layout.scaled))
+        else:
+            self.op(Op.BIG_INTEGER, node.index, int(layout.scaled))
+
+    def emit_skip(self, layout: Skip, _: ColumnNode | None) -> None:
+        if layout.expect is not None:
+            if layout.expect:
+                self.op(Op.EXPECT, len(layout.expect), self.constant(layout.expect))
+        else:
+            self.op(Op.SKIP, layout.size)
+
+    def emit_null(self, layout: Null, node: ColumnNode | None) -> None:
+        self.op(Op.SKIP, layout.size) if node is None else self.op(Op.NULL, node.index, layout.size)
+
+    def emit_logical(self, layout: Logical, node: ColumnNode | None) -> None:
+        self.emit(layout.inner, node)
+
+    def emit_struct(self, layout: Struct, node: ColumnNode | None) -> None:
+        self.emit_fields([(f.name, f.layout) for f in layout.fields], node)
+        if node is not None and not node.children:
+            self.op(Op.PRESENT, node.index)
+
+    def emit_fields(self, fields: list[tuple[str, Layout]], node: ColumnNode | None) -> None:
+        for name, layout in fields:
+            self.emit(layout, None if node is None else node.children.get(name))
+
+    def emit_nullable(self, layout: Nullable, node: ColumnNode | None) -> None:
+        if node is not None and layout.null_if and layout.padding == 0:
+            inner = layout.inner
+            while isinstance(inner, Logical):
+                inner = inner.inner
+            if isinstance(inner, Bool) or (
+                isinstance(inner, Number) and not inner.flip_sign and (not inner.little or inner.least == 1)
+            ):
+                ops = {1: Op.NFIXED1, 2: Op.NFIXED2, 4: Op.NFIXED4, 8: Op.NFIXED8}
+                self.op(ops[inner.least], node.index)
+                return
+            if isinstance(inner, Text) and inner.coding == "flink":
+                self.op(Op.NTEXT, node.index, int(inner.as_binary))
+                return
+        null, end = _Label(), _Label()
+        self.op(Op.NULLABLE, int(layout.null_if), layout.padding, null)
+        self.emit(layout.inner, node)
+        if node is not None:
+            self.op(Op.JUMP, end)
+            self.here(null)
+            self.fill(node.same_level())
+        else:
+            self.here(null)
+        self.here(end)
+
+    def emit_masked(self, layout: MaskedStruct, node: ColumnNode | None) -> None:
+        kind = node.children[MaskedStruct.KIND_FIELD].index if node is not None and layout.kind else -1
+        first = 2 if layout.kind else 0
+        self.masks += 1
+        self.most_masks = max(self.most_masks, self.masks)
+        self.op(Op.MASK, first + len(layout.fields), kind)
+        for bit, f in enumerate(layout.fields, first):
+            child = None if node is None else node.children.get(f.name)
+            null, end = _Label(), _Label()
+            self.op(Op.MASK_BIT, bit, null)
+            self.emit(f.layout, child)
+            if child is not None:
+                self.op(Op.JUMP, end)
+                self.here(null)
+                self.fill(child.same_level())
+            else:
+                self.here(null)
+            self.here(end)
+        self.op(Op.MASK_END)
+        self.masks -= 1
+        if node is not None and not node.children:
+            self.op(Op.PRESENT, node.index)
+
+    def emit_list(self, layout: List, node: ColumnNode | None) -> None:
+        child = None if node is None else node.children["item"]
+        self.emit_elements(node, layout.element.least, lambda: self.emit_some(layout.element, child))
+
+    def emit_map(self, layout: Map, node: ColumnNode | None) -> None:
+        entry = None if node is None else node.children["entries"]
+
+        def pair() -> None:
+            self.emit_some(layout.key, None if entry is None else entry.children["key"])
+            self.emit_some(layout.value, None if entry is None else entry.children["value"])
+
+        self.emit_elements(node, layout.key.least + layout.value.least, pair)
+
+    def emit_elements(self, node: ColumnNode | None, least: int, element: Callable[[], None]) -> None:
+        end = _Label()
+        self.depth += 1
+        self.deepest = max(self.deepest, self.depth)
+        if node is None:
+            self.op(Op.LIST, -1, 0, least, end)
+        else:
+            self.op(Op.LIST, node.index, node.child_level, least, end)
+        self.here(_Label())
+        element()
+        self.op(Op.NEXT)
+        self.here(end)
+        self.depth -= 1
+
+    def emit_switch(self, layout: Switch, node: ColumnNode | None) -> None:
+        end, other = _Label(), _Label()
+        labels = [_Label() for _ in layout.cases]
+        tagged = [(case.tag, label) for case, label in zip(layout.cases, labels, strict=True) if case.tag is not None]
+        rest = [label for case, label in zip(layout.cases, labels, strict=True) if case.tag is None]
+        self.op(Op.SWITCH, len(tagged), rest[0] if rest else other)
+        for tag, label in tagged:
+            self.operand(tag)
+            self.operand(label)
+        for case, label in zip(layout.cases, labels, strict=True):
+            self.here(label)
+            self.emit_case([(f.name, f.layout) for f in case.fields], node, end)
+        self.here(end)
+        if node is not None and not node.children:
+            self.op(Op.PRESENT, node.index)
+
+    def emit_case(self, fields: list[tuple[str, Layout]], node: ColumnNode | None, end: _Label, label: int = -1) -> None:
+        """One alternative: its fields, then nulls in the columns of the others."""
+        self.emit_fields(fields, node)
+        if node is not None:
+            names = {name for name, layout in fields if layout.wire_type is not None}
+            if label >= 0:
+                names.add(Subclasses.CLASS_FIELD)
+            absent = [c for name, child in node.children.items() if name not in names for c in child.same_level()]
+            self.fill(absent)
+        self.op(Op.JUMP, end)
+
+    def emit_subclasses(self, layout: Subclasses, node: ColumnNode | None) -> None:
+        null, declared, end = _Label(), _Label(), _Label()
+        label_column = -1
+        if node is not None and layout.subclasses:
+            label_column = node.children[Subclasses.CLASS_FIELD].index
+        labels = [_Label() for _ in layout.subclasses]
+        self.op(Op.POJO, label_column, null, declared, len(layout.subclasses))
+        for sub, label in zip(layout.subclasses, labels, strict=True):
+            name = encode_modified_utf8(sub.class_name)
+            self.operand(-1 if sub.tag is None else sub.tag)
+            self.operand(self.constant(name))
+            self.operand(len(name))
+            self.operand(label)
+        labelled = 0 if label_column >= 0 else -1
+        self.here(declared)
+        self.emit_case([(f.name, f.layout) for f in layout.fields], node, end, labelled)
+        for sub, label in zip(layout.subclasses, labels, strict=True):
+            self.here(label)
+            self.emit_case([(f.name, f.layout) for f in sub.fields], node, end, labelled)
+        self.here(end)
+        done = _Label()
+        if node is not None and not node.children:
+            self.op(Op.PRESENT, node.index)
+        self.op(Op.JUMP, done)
+        self.here(null)
+        if node is not None:
+            self.fill(node.same_level())
+        self.here(done)
+
+    def emit_undecodable(self, layout: Undecodable, _: ColumnNode | None) -> None:
+        self.op(Op.FAIL, len(self.undecodable))
+        self.undecodable.append(layout)
+
+    def emit_python(self, layout: Python, _: ColumnNode | None) -> None:
+        raise NeedsInterpreterError
+
+    EMIT: dict[type[Layout], Callable[..., None]] = {
+        Number: emit_number,
+        Bool: emit_bool,
+        Text: emit_text,
+        Bytes: emit_bytes,
+        BigInteger: emit_big_integer,
+        Skip: emit_skip,
+        Null: emit_null,
+        Logical: emit_logical,
+        Struct: emit_struct,
+        Nullable: emit_nullable,
+        MaskedStruct: emit_masked,
+        List: emit_list,
+        Map: emit_map,
+        Switch: emit_switch,
+        Subclasses: emit_subclasses,
+        Undecodable: emit_undecodable,
+        Python: emit_python,
+    }

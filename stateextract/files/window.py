@@ -1,0 +1,190 @@
+"""Windows: a bounded piece of a stream of bytes that slides over it, because state is larger than memory.
+
+A :class:`Source` gives the bytes of one range, as they are (:class:`RangeSource`) or decompressed
+(:class:`DecompressedSource`). A :class:`Window` holds the part of it that is being decoded: whoever reads from the window
+moves ``pos``; ``need`` keeps what is left, reads behind it, and grows only when one item is larger than the window.
+
+Positions: ``window.offset(pos)`` is the offset in the source's stream; for compressed data that is the uncompressed
+stream, because that is where the decoder's positions lie. May import the codecs; knows no Flink structure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+
+from stateextract.columnar.decoder import SLACK, Block
+from stateextract.errors import TruncatedError
+from stateextract.files.compression import StreamDecoder
+
+ReadAt = Callable[[int, int], bytes]
+"""``read_at(offset, length)``: bytes of a file; fewer only at its end."""
+
+WINDOW = 4 << 20
+"""Bytes that a window holds at first."""
+
+READ = 4 << 20
+"""Bytes of one read from a file."""
+
+
+class Source(Protocol):
+    """Gives the bytes of a stream in order."""
+
+    def read_into(self, room: memoryview) -> int:
+        """Write the next bytes into ``room`` (at least ``least`` long) and return how many; 0 at the end."""
+
+    least: int
+    """Room that ``read_into`` must be given."""
+
+
+class RangeSource:
+    """The bytes ``start`` to ``stop`` of a file."""
+
+    least = 1
+
+    def __init__(self, read_at: ReadAt, start: int, stop: int) -> None:
+        self.read_at = read_at
+        self.at = start
+        self.stop = stop
+
+    def read_into(self, room: memoryview) -> int:
+        n = min(len(room), self.stop - self.at, READ)
+        if n <= 0:
+            return 0
+        data = self.read_at(self.at, n)
+        if len(data) < n:
+            raise TruncatedError(
+                f"the file ends {n - len(data)} bytes before its data does", offset=self.at + len(data)
+            )
+        room[:n] = data
+        self.at += n
+        return n
+
+
+class DecompressedSource:
+    """What a codec makes of the bytes of a window up to one of its positions.
+
+    ``starts`` collects the positions, in the decompressed stream, where a new compressed stream begins.
+    """
+
+    def __init__(self, raw: Window, decoder: StreamDecoder) -> None:
+        self.raw = raw
+        self.decoder = decoder
+        self.least = decoder.largest_output
+        self.given = 0
+        self.starts: list[int] = []
+        self.finished = False
+
+    def read_into(self, room: memoryview) -> int:
+        """Decompress whole chunks of the raw window, up to its limit."""
+        raw = self.raw
+        while not self.finished:
+            pos, n = self.decoder.decode(
+                memoryview(raw.block.array), raw.pos, raw.end, room, 0, raw.offset(0)
+            )
+            raw.pos = pos
+            self.starts.extend(self.given + start for start in self.decoder.stream_starts)
+            if n:
+                self.given += n
+                return n
+            if not raw.need(raw.end - raw.pos + 1):
+                self.decoder.finish(raw.pos, raw.end, raw.offset(0))
+                self.finished = True
+        return 0
+
+
+class Window:
+    """The part of a stream that is in memory.
+
+    :param source: where the bytes come from.
+    :param start: offset of the stream's first byte, for ``offset``.
+    :param size: bytes to hold.
+
+    ``block`` holds the bytes, of which ``pos`` … ``end`` are unread; nothing beyond ``limit`` is given out until the
+    limit is moved.
+    """
+
+    def __init__(self, source: Source, start: int = 0, size: int = WINDOW) -> None:
+        self.source = source
+        self.size = max(size, source.least)
+        self.block = Block(np.empty(min(self.size, 1 << 16) + SLACK, np.uint8))
+        self.base = start  # offset in the stream of block[0]
+        self.pos = 0
+        self.filled = 0
+        self.limit: int | None = None
+
+    def offset(self, pos: int | None = None) -> int:
+        """Offset in the stream of a position in the block (default: of the next byte)."""
+        return self.base + (self.pos if pos is None else pos)
+
+    @property
+    def end(self) -> int:
+        """Position behind the last byte that may be read now."""
+        return self.filled if self.limit is None else min(self.filled, self.limit - self.base)
+
+    def need(self, n: int) -> bool:
+        """Make at least ``n`` bytes available from ``pos`` on.
+
+        :returns: ``False`` if the stream, or its limit, ends before; then all that there is is available.
+        """
+        if self.end - self.pos >= n:
+            return True
+        if self.limit is not None and self.limit - self.base - self.pos < n:
+            n = self.limit - self.base - self.pos
+            self._fill(n)
+            return False
+        return self._fill(n)
+
+    def skip(self, n: int) -> None:
+        """Pass over bytes."""
+        while n > 0:
+            if not self.need(1):
+                raise TruncatedError(f"the data ends {n} bytes early", offset=self.offset())
+            step = min(n, self.end - self.pos)
+            self.pos += step
+            n -= step
+
+    def take(self, n: int) -> memoryview | None:
+        """The next ``n`` bytes, passed over; ``None`` if there are not that many. Valid until the next ``need``."""
+        if not self.need(n):
+            return None
+        view = memoryview(self.block.array)[self.pos : self.pos + n]
+        self.pos += n
+        return view
+
+    def _fill(self, n: int) -> bool:
+        least = max(self.source.least, 1)
+        while self.filled - self.pos < n:
+            left = self.filled - self.pos
+            capacity = len(self.block.array) - SLACK
+            # Room doubles as bytes arrive, so a length that no bytes stand behind allocates nothing much: up to the usual
+            # size while the stream fills the block, beyond it only for an item that is larger.
+            wanted = capacity
+            if left > capacity // 2 or (capacity < self.size and self.filled == capacity):
+                wanted = 2 * capacity
+            wanted = max(wanted, left + least)
+            if wanted != capacity or capacity - self.filled < max(least, capacity // 2):
+                self._move(wanted)
+            got = self.source.read_into(memoryview(self.block.array)[self.filled : len(self.block.array) - SLACK])
+            if not got:
+                return False
+            self.filled += got
+        return True
+
+    def _move(self, room: int) -> None:
+        """Bring what is unread to the front, of a block of that many bytes."""
+        left = self.filled - self.pos
+        old = self.block.array
+        if room + SLACK != len(old):
+            new = np.empty(room + SLACK, np.uint8)
+            new[:left] = old[self.pos : self.filled]
+            self.block = Block(new)
+        elif self.pos >= left:
+            old[:left] = old[self.pos : self.filled]
+        else:
+            old[:left] = old[self.pos : self.filled].copy()
+        self.base += self.pos
+        self.filled = left
+        self.pos = 0

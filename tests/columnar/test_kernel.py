@@ -1,0 +1,144 @@
+"""The kernel and the interpreter, held to the same values on any layout, any window split and any size of batch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from stateextract.columnar.decoder import Block, Decoder, KernelDecoder, Stop, make_decoder
+from stateextract.columnar.layout import (
+    BigInteger,
+    Bool,
+    Bytes,
+    Case,
+    Field,
+    Layout,
+    List,
+    Map,
+    MaskedStruct,
+    Null,
+    Nullable,
+    Number,
+    Skip,
+    Subclass,
+    Subclasses,
+    Switch,
+    Text,
+    Undecodable,
+    struct,
+)
+from stateextract.columnar.policy import Policy
+from stateextract.errors import FormatError, StateExtractError, UndecodableError
+from tests.columnar.strategies import encode, entries, expected, layouts
+
+_SETTINGS = settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+
+
+def decode_all(decoder: Decoder, data: bytes, count: int, cuts: list[int]) -> list[pa.Array]:
+    """Decode ``count`` entries, showing the decoder the data only up to each cut in turn; as ``heap.py`` does it."""
+    batches = []
+    pos = done = 0
+    for end in [*cuts, len(data)]:
+        block = Block.of(data[:end])
+        while True:
+            progress = decoder.decode(block, pos, end, count - done)
+            pos, done = progress.pos, done + progress.entries
+            if progress.stop is Stop.FULL:
+                batches.append(decoder.flush_wire())
+                continue
+            break
+        if done == count:
+            break
+        assert progress.stop is Stop.NEED_INPUT
+        assert progress.needed > end
+        assert progress.needed <= len(data)
+    assert (pos, done) == (len(data), count)
+    batches.append(decoder.flush_wire())
+    return batches
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[Layout, list[Any], list[int], int]:
+    layout = draw(layouts())
+    values = draw(entries(layout))
+    size = sum(len(encode(layout, v)) for v in values)
+    cuts = sorted(draw(st.lists(st.integers(0, size), max_size=4)))
+    return layout, values, cuts, draw(st.sampled_from([1, 2, 3, 1 << 16]))
+
+
+def exactly(values: list[Any], type_: pa.DataType) -> pa.Array:
+    """Compared as Arrow arrays bit by bit, NaN and -0.0 included."""
+    return pa.array(values, type_)
+
+
+def same(a: pa.Array, b: pa.Array) -> bool:
+    """Equality in which NaN equals NaN and 0.0 is not -0.0."""
+    return bool(a.type == b.type and repr(a.to_pylist()) == repr(b.to_pylist()))
+
+
+@_SETTINGS
+@given(cases())
+def test_kernel_gives_the_values_on_any_window_split(case: tuple[Layout, list[Any], list[int], int]) -> None:
+    layout, values, cuts, batch_rows = case
+    data = b"".join(encode(layout, v) for v in values)
+    decoder = make_decoder(layout, Policy(), engine="kernel", batch_rows=batch_rows)
+    batches = decode_all(decoder, data, len(values), [c for c in cuts])
+    type_ = layout.wire_type or pa.bool_()
+    got = pa.concat_arrays([b for b in batches if len(b)] or [pa.array([], batches[-1].type)])
+    got.validate(full=True)
+    if layout.wire_type is None:
+        assert len(got) == len(values)
+        return
+    want = exactly([expected(layout, v) for v in values], type_)
+    assert same(got, want)
+
+
+@_SETTINGS
+@given(cases())
+def test_interpreter_gives_the_same(case: tuple[Layout, list[Any], list[int], int]) -> None:
+    layout, values, cuts, batch_rows = case
+    data = b"".join(encode(layout, v) for v in values)
+    slow = make_decoder(layout, Policy(), engine="interpreter", batch_rows=batch_rows)
+    fast = make_decoder(layout, Policy(), engine="kernel", batch_rows=batch_rows)
+    block = Block.of(data)
+    batches: list[list[pa.Array]] = [[], []]
+    for decoder, out in zip((slow, fast), batches, strict=True):
+        pos = done = 0
+        while done < len(values):
+            progress = decoder.decode(block, pos, len(data), len(values) - done)
+            pos, done = progress.pos, done + progress.entries
+            if progress.stop is Stop.FULL:
+                out.append(decoder.flush_wire())
+        out.append(decoder.flush_wire())
+    tables = [[v for b in out for v in b.to_pylist()] for out in batches]
+    assert repr(tables[0]) == repr(tables[1])
+    assert slow.counts == fast.counts
+
+
+@_SETTINGS
+@given(cases(), st.data())
+def test_corrupt_bytes_end_alike(case: tuple[Layout, list[Any], list[int], int], data: st.DataObject) -> None:
+    """Whatever is done to the bytes, both engines give the same entries, or both refuse; and nothing crashes."""
+    layout, values, _, _ = case
+    raw = bytearray(b"".join(encode(layout, v) for v in values))
+    if not raw:
+        return
+    for _ in range(data.draw(st.integers(1, 3))):
+        raw[data.draw(st.integers(0, len(raw) - 1))] = data.draw(st.integers(0, 255))
+    block = Block.of(bytes(raw))
+    results = []
+    for engine in ("kernel", "interpreter"):
+        decoder = make_decoder(layout, Policy(), engine=engine)
+        try:
+            progress = decoder.decode(block, 0, len(raw), len(values))
+            outcome: object = (progress.stop, progress.entries, progress.pos)
+            kept = repr(decoder.flush_wire().to_pylist())
+        except StateExtractError as error:
+            outcome, kept = type(error), ""
+        results.append((outcome, kept))
+    assert results[0] == results[1]
