@@ -92,6 +92,8 @@ class JobOptions:
     plugins: tuple[str, ...] = _option((), "decoding", "list",
         "Python modules that register serializers of your own, beside those installed as entry points; repeat for "
         "several.")
+    keep_empty_maps: bool = _option(False, "decoding", "flag",
+        "Keep keys whose map is empty, which only native snapshots of the HashMap backend hold.")
 
     split_bytes: int = _option(128 * 10**6, "job", "bytes",
         "State that one Spark task reads. A key group is never split.", least=1)
@@ -301,5 +303,5 @@ def _plain(value: Any) -> Any:
 
 def from_lines(lines: Mapping[str, Any]) -> JobOptions:
     """The inverse of :meth:`JobOptions.lines`."""
-    values: dict[str, Any] = {name.replace("-", "_"): tuple(v) if isinstance(v, list) else v for name, v in lines.items()}
+    values: dict[str, Any] = {n.replace("-", "_"): tuple(v) if isinstance(v, list) else v for n, v in lines.items()}
     return JobOptions(**values)

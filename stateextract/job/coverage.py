@@ -1,0 +1,163 @@
+"""The coverage report: every operator and state of a snapshot, and what became of it. Nothing is silently missing.
+
+An :class:`Entry` is made by the plan for everything that ``_metadata`` lists, whatever its kind, and filled in from
+the reports of the tasks. The report is ``_coverage.json`` beside the data and a table on the screen.
+
+Plain values, their JSON and their table; takes the engine's tallies. Must not know of Spark or of Flink's formats.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+from stateextract.state.engine import StateTally
+
+DECODED = "decoded"
+PARTLY = "partly"
+RAW = "raw"
+SKIPPED = "skipped"
+UNSUPPORTED = "unsupported"
+NOT_SELECTED = "not selected"
+EMPTY = "no state"
+
+_COLORS = {DECODED: "green", PARTLY: "yellow", RAW: "yellow", SKIPPED: "red", UNSUPPORTED: "red"}
+
+
+@dataclass
+class Entry:
+    """One state, or one thing of an operator that holds state without a name.
+
+    :param state: name; ``None`` where it has none (coordinator, channels) or none could be learned.
+    :param kind: VALUE, LIST, ..., TIMER; SPLIT_DISTRIBUTE, UNION, BROADCAST; or a word for what has no name.
+    :param form: how its bytes are kept: heap, full snapshot, SST files, changelog, operator state, ...
+    :param size: bytes of state where the snapshot itself says so.
+    """
+
+    operator_id: str | None
+    uid: str | None
+    operator_name: str | None
+    state: str | None
+    kind: str
+    form: str
+    status: str
+    reason: str | None = None
+    size: int | None = None
+    handles: int = 0
+    folder: str | None = None
+    raw_folder: str | None = None
+    read: StateTally = field(default_factory=StateTally)
+
+    @property
+    def label(self) -> str:
+        """How a person calls the operator."""
+        return self.uid or self.operator_name or self.operator_id or "(job)"
+
+    def settle(self) -> None:
+        """The status that follows from what was read."""
+        if self.status != DECODED:
+            return
+        if self.read.raw_rows:
+            self.status = PARTLY if self.read.rows else RAW
+        elif self.read.lost_key_groups:
+            self.status = PARTLY if self.read.rows else SKIPPED
+        if self.status != DECODED and self.reason is None and self.read.problems:
+            self.reason = self.read.problems[0]
+
+
+@dataclass
+class Coverage:
+    """The whole report."""
+
+    tool_version: str
+    snapshot: str
+    checkpoint_id: int
+    metadata_version: int
+    kind: str | None
+    entries: list[Entry]
+    relocations: list[tuple[str, str]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def exit_code(self) -> int:
+        """0: all that was asked for is there; 3: something of a kind that is not yet supported is only listed here."""
+        return 3 if any(entry.status == UNSUPPORTED for entry in self.entries) else 0
+
+    def to_json(self) -> bytes:
+        """Content of ``_coverage.json``."""
+        document = asdict(self)
+        document["relocations"] = [{"stored": stored, "found": found} for stored, found in self.relocations]
+        document["summary"] = {
+            status: sum(entry.status == status for entry in self.entries)
+            for status in (DECODED, PARTLY, RAW, SKIPPED, UNSUPPORTED, NOT_SELECTED)
+        }
+        document["exit_code"] = self.exit_code()
+        return json.dumps(document, indent=1, ensure_ascii=True).encode()
+
+    def show(self, console: Console) -> None:
+        """Print the table, and below it what a person should know."""
+        table = Table(title=f"Coverage of {escape(self.snapshot)}", title_justify="left", expand=False)
+        for name in ("operator", "state", "kind"):
+            table.add_column(name, overflow="fold")
+        for name in ("rows", "bytes"):
+            table.add_column(name, justify="right")
+        table.add_column("outcome", overflow="fold")
+        last = None
+        for entry in self.entries:
+            shown = "" if (entry.operator_id, entry.label) == last else entry.label
+            last = (entry.operator_id, entry.label)
+            table.add_row(*(escape(cell) for cell in _cells(entry, shown)), style=None)
+        console.print(table)
+        for line in self._lines():
+            console.print(escape(line), soft_wrap=True)
+
+    def _lines(self) -> list[str]:
+        lines = [f"Note: {note}." for note in self.notes]
+        if self.relocations:
+            stored, found = self.relocations[0]
+            more = f" and {len(self.relocations) - 1} more" if len(self.relocations) > 1 else ""
+            lines.append(f"Found elsewhere than the snapshot says: {stored} at {found}{more}.")
+        for entry in self.entries:
+            for sentence in _remarks(entry.read):
+                lines.append(f"{entry.label} / {entry.state}: {sentence}.")
+        return lines
+
+
+def _cells(entry: Entry, operator: str) -> list[str]:
+    read = entry.status in (DECODED, PARTLY, RAW, SKIPPED)
+    size = entry.read.bytes if read else entry.size
+    outcome = entry.status + (f": {entry.reason}" if entry.reason else "")
+    return [
+        operator,
+        entry.state or "-",
+        entry.kind,
+        f"{entry.read.rows:,}" if read else "-",
+        "-" if size is None else f"{size:,}",
+        outcome,
+    ]
+
+
+def _remarks(read: StateTally) -> list[str]:
+    """Sentences about values that are not exactly what Flink had, or were read in an unusual way."""
+    counted: Sequence[tuple[int, str]] = (
+        (read.counts.lone_surrogates, "lone surrogates replaced by U+FFFD"),
+        (read.counts.sub_microsecond, "timestamps floored to microseconds"),
+        (read.counts.out_of_range, "times out of range written as null"),
+        (read.empty_maps, "keys left out because their map is empty"),
+        (read.lost_key_groups, "key groups not read to their end"),
+        (read.lost_entries, "entries not decoded"),
+        (read.raw_rows, "rows kept as raw bytes"),
+    )
+    remarks = [f"{number:,} {what}" for number, what in counted if number]
+    if "interpreter" in read.engine:
+        remarks.append("read by the interpreter, the slow way")
+    return [*remarks, *read.problems]
+
+
+__all__ = [
+    "DECODED", "EMPTY", "NOT_SELECTED", "PARTLY", "RAW", "SKIPPED", "UNSUPPORTED", "Coverage", "Entry",
+]  # fmt: skip

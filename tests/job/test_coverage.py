@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import io
+import json
+
+from rich.console import Console
+
+from stateextract.columnar.policy import Counts
+from stateextract.job.coverage import Coverage, Entry
+from stateextract.state.engine import StateTally
+
+
+def _entry(state: str | None, status: str, **more: object) -> Entry:
+    return Entry("ab" * 16, "my-uid", "name", state, "VALUE", "heap", status, **more)  # type: ignore[arg-type]
+
+
+def _coverage(*entries: Entry) -> Coverage:
+    return Coverage("0.1.0", "/snap/_metadata", 7, 6, "checkpoint", list(entries), [("/old/a", "/new/a")], ["a note"])
+
+
+def test_status_follows_from_what_was_read() -> None:
+    cases = [
+        (StateTally(rows=3), "decoded"),
+        (StateTally(), "decoded"),
+        (StateTally(rows=3, raw_rows=1), "partly"),
+        (StateTally(raw_rows=1), "raw"),
+        (StateTally(rows=3, lost_key_groups=1, problems=["class X"]), "partly"),
+        (StateTally(lost_key_groups=2, problems=["class X"]), "skipped"),
+    ]
+    for read, status in cases:
+        entry = _entry("s", "decoded", read=read)
+        entry.settle()
+        assert entry.status == status, read
+    assert entry.reason == "class X"
+    untouched = _entry("s", "unsupported", read=StateTally(rows=1))
+    untouched.settle()
+    assert untouched.status == "unsupported"
+
+
+def test_exit_code_tells_of_unsupported_states_only() -> None:
+    assert _coverage(_entry("a", "decoded"), _entry("b", "not selected"), _entry("c", "skipped")).exit_code() == 0
+    assert _coverage(_entry("a", "decoded"), _entry("b", "unsupported")).exit_code() == 3
+
+
+def test_the_json_names_every_entry() -> None:
+    document = json.loads(
+        _coverage(_entry("a", "decoded", read=StateTally(rows=5)), _entry(None, "unsupported", reason="why")).to_json()
+    )
+    assert [(e["state"], e["status"], e["reason"], e["read"]["rows"]) for e in document["entries"]] == [
+        ("a", "decoded", None, 5),
+        (None, "unsupported", "why", 0),
+    ]
+    assert document["summary"]["decoded"] == 1
+    assert document["relocations"] == [{"stored": "/old/a", "found": "/new/a"}]
+
+
+def test_the_table_shows_rows_outcomes_and_remarks() -> None:
+    text = io.StringIO()
+    read = StateTally(rows=1234, bytes=99, counts=Counts(2, 1), engine="interpreter")
+    _coverage(
+        _entry("[red]counts", "decoded", read=read), _entry("b", "unsupported", reason="not yet supported", size=7)
+    ).show(Console(file=text, width=200))
+    shown = text.getvalue()
+    for words in (
+        "my-uid", "[red]counts", "1,234", "unsupported: not yet supported",
+        "my-uid / [red]counts: 2 lone surrogates replaced by U+FFFD.",
+        "1 timestamps floored to microseconds", "the slow way", "Note: a note.",
+        "Found elsewhere than the snapshot says: /old/a at /new/a.",
+    ):  # fmt: skip
+        assert words in shown
