@@ -1,0 +1,654 @@
+"""Conversions of wire values: exact results, extremes, nulls at any level, slices, every policy."""
+
+from __future__ import annotations
+
+import datetime
+import random
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from stateextract.columnar.layout import (
+    BigInteger,
+    Case,
+    Field,
+    Layout,
+    List,
+    Logical,
+    Map,
+    MaskedStruct,
+    Nullable,
+    Number,
+    Struct,
+    Subclass,
+    Subclasses,
+    Switch,
+    Text,
+    struct,
+)
+from stateextract.columnar.logical import apply_logical
+from stateextract.columnar.numerals import MAX_DIGIT_BYTES, big_decimal_text, big_integer_text
+from stateextract.columnar.policy import Counts, Policy, apply_policy
+from stateextract.errors import FormatError, UsageError, ValueRefusedError
+
+LONG_MIN, LONG_MAX = -(2**63), 2**63 - 1
+INT_MIN = -(2**31)
+UTC_US, UTC_NS = pa.timestamp("us", "UTC"), pa.timestamp("ns", "UTC")
+
+I8, I32, I64 = Number(pa.int8()), Number(pa.int32()), Number(pa.int64())
+DATE = Logical(I64, "date", UTC_US)
+EPOCH_MS = Logical(I64, "epoch_ms", UTC_US)
+SQL_TIMESTAMP = Logical(struct(ms=I64, nanos=I32), "sql_timestamp", UTC_US)
+INSTANT = Logical(struct(seconds=I64, nanos=I32), "instant", UTC_US)
+LOCAL_DATE = Logical(struct(year=I32, month=I8, day=I8), "local_date", pa.date32())
+LOCAL_TIME = Logical(struct(hour=I8, minute=I8, second=I8, nanos=I32), "local_time", pa.string())
+LOCAL_DATETIME = Logical(
+    struct(year=I32, month=I8, day=I8, hour=I8, minute=I8, second=I8, nanos=I32), "local_datetime", pa.timestamp("us")
+)
+COLOR = Logical(I32, "labels", pa.string(), ("RED", "GREEN", "BLUE"))
+BIG_INTEGER = Logical(BigInteger(), "big_integer", pa.string())
+BIG_DECIMAL = Logical(BigInteger(scaled=True), "big_decimal", pa.string())
+
+
+def run(layout: Layout, wire: list[Any], policy: Policy | None = None, counts: Counts | None = None) -> pa.Array:
+    """Convert a column, once as it is and once as a slice of a longer one: the results must be equal."""
+    policy, total = policy or Policy(), counts if counts is not None else Counts()
+    layout = apply_policy(layout, policy)
+    array = pa.array(wire, type=layout.wire_type)
+    array.validate(full=True)
+    result = apply_logical(array, layout, policy, total)
+    result.validate(full=True)
+    assert result.type == layout.arrow_type
+    assert len(result) == len(wire)
+    for before in (1, 9):
+        padded = pa.concat_arrays([pa.nulls(before, array.type), array, pa.nulls(3, array.type)])
+        again = apply_logical(padded.slice(before, len(wire)), layout, policy, Counts())
+        again.validate(full=True)
+        assert again.equals(result)
+    return result
+
+
+def ticks(array: pa.Array) -> list[int | None]:
+    """Timestamps and dates as their bare numbers."""
+    width = pa.int32() if array.type == pa.date32() else pa.int64()
+    numbers: list[int | None] = array.cast(width).to_pylist()
+    return numbers
+
+
+def refused(layout: Layout, wire: Any, policy: Policy | None = None) -> str:
+    with pytest.raises(ValueRefusedError) as caught:
+        run(layout, [wire], policy)
+    return str(caught.value)
+
+
+def impossible(layout: Layout, wire: Any) -> str:
+    with pytest.raises(FormatError) as caught:
+        run(layout, [wire])
+    return str(caught.value)
+
+
+# ---- instants
+
+
+def test_date() -> None:
+    assert ticks(run(DATE, [0, 1000, -1, LONG_MIN, None])) == [0, 1_000_000, -1000, None, None]
+    assert run(DATE, [1_709_209_845_678]).to_pylist() == [
+        datetime.datetime(2024, 2, 29, 12, 30, 45, 678_000, datetime.UTC)
+    ]
+
+
+def test_date_at_the_edges_of_the_column() -> None:
+    edge = LONG_MAX // 1000
+    assert ticks(run(DATE, [edge, -edge])) == [edge * 1000, -edge * 1000]
+    for beyond in (edge + 1, -edge - 1, LONG_MAX, LONG_MIN + 1):
+        text = refused(DATE, beyond)
+        assert f"{beyond} ms since 1970" in text
+        assert "out_of_range=null" in text
+    counts = Counts()
+    assert ticks(run(DATE, [edge + 1, LONG_MAX, LONG_MIN, 5], Policy(out_of_range="null"), counts)) == [
+        None, None, None, 5000,
+    ]  # fmt: skip
+    assert counts == Counts(out_of_range=2)
+
+
+def test_epoch_ms_knows_no_null() -> None:
+    assert ticks(run(EPOCH_MS, [-1, 0, 999])) == [-1000, 0, 999_000]
+    assert f"{LONG_MIN} ms since 1970" in refused(EPOCH_MS, LONG_MIN)
+    counts = Counts()
+    assert ticks(run(EPOCH_MS, [LONG_MIN, LONG_MAX], Policy(out_of_range="null"), counts)) == [None, None]
+    assert counts == Counts(out_of_range=2)
+
+
+def test_sql_timestamp_takes_the_fraction_from_the_nanos() -> None:
+    counts = Counts()
+    wire = [
+        {"ms": 1500, "nanos": 500_000_007},
+        {"ms": -1, "nanos": 999_000_000},
+        {"ms": -1500, "nanos": 500_000_000},
+        {"ms": LONG_MIN, "nanos": 0},
+        None,
+    ]
+    assert ticks(run(SQL_TIMESTAMP, wire, counts=counts)) == [1_500_000, -1000, -1_500_000, None, None]
+    assert counts == Counts(sub_microsecond=1)
+    assert ticks(run(SQL_TIMESTAMP, wire, Policy(timestamps="nanoseconds"))) == [
+        1_500_000_007, -1_000_000, -1_500_000_000, None, None,
+    ]  # fmt: skip
+    assert "1000000000 ns" in impossible(SQL_TIMESTAMP, {"ms": 0, "nanos": 10**9})
+    assert "-1 ns" in impossible(SQL_TIMESTAMP, {"ms": 0, "nanos": -1})
+
+
+def test_instant() -> None:
+    counts = Counts()
+    wire = [
+        {"seconds": -1, "nanos": 5},
+        {"seconds": 0, "nanos": 999_999_999},
+        {"seconds": 1, "nanos": 1000},
+        {"seconds": LONG_MIN, "nanos": INT_MIN},
+        None,
+    ]
+    assert ticks(run(INSTANT, wire, counts=counts)) == [-1_000_000, 999_999, 1_000_001, None, None]
+    assert counts == Counts(sub_microsecond=2)
+
+
+def test_instant_in_nanoseconds() -> None:
+    policy = Policy(timestamps="nanoseconds")
+    highest, lowest = divmod(LONG_MAX, 10**9), divmod(LONG_MIN, 10**9)
+    wire = [{"seconds": s, "nanos": n} for s, n in [(-1, 5), highest, lowest]]
+    counts = Counts()
+    assert ticks(run(INSTANT, wire, policy, counts)) == [-999_999_995, LONG_MAX, LONG_MIN]
+    assert not counts
+    for seconds, nanos in [(highest[0], highest[1] + 1), (lowest[0], lowest[1] - 1), (highest[0] + 1, 0)]:
+        assert f"{seconds} s since 1970 and {nanos} ns does not fit" in refused(
+            INSTANT, {"seconds": seconds, "nanos": nanos}, policy
+        )
+
+
+def test_instant_at_the_edges_of_microseconds() -> None:
+    highest, lowest = divmod(LONG_MAX, 10**6), divmod(LONG_MIN, 10**6)
+    wire = [{"seconds": s, "nanos": t * 1000} for s, t in (highest, lowest)]
+    assert ticks(run(INSTANT, wire)) == [LONG_MAX, LONG_MIN]
+    above = {"seconds": highest[0], "nanos": (highest[1] + 1) * 1000}
+    below = {"seconds": lowest[0], "nanos": (lowest[1] - 1) * 1000}
+    counts = Counts()
+    assert ticks(run(INSTANT, [above, below], Policy(out_of_range="null"), counts)) == [None, None]
+    assert counts == Counts(out_of_range=2)
+
+
+def test_instant_extremes_of_java() -> None:
+    # Instant.MAX and Instant.MIN are right, but too far away; one second more is damage.
+    assert "31556889864403199 s" in refused(INSTANT, {"seconds": 31_556_889_864_403_199, "nanos": 999_999_999})
+    assert "-31557014167219200 s" in refused(INSTANT, {"seconds": -31_557_014_167_219_200, "nanos": 0})
+    for seconds, nanos in [
+        (31_556_889_864_403_200, 0), (-31_557_014_167_219_201, 0), (LONG_MAX, 0), (LONG_MIN, 0), (0, INT_MIN),
+        (0, 10**9),
+    ]:  # fmt: skip
+        assert "impossible value: the instant" in impossible(INSTANT, {"seconds": seconds, "nanos": nanos})
+    # A value out of range is not also counted for its digits.
+    counts = Counts()
+    run(INSTANT, [{"seconds": 31_556_889_864_403_199, "nanos": 1}], Policy(out_of_range="null"), counts)
+    assert counts == Counts(out_of_range=1)
+
+
+def test_timestamps_refuse() -> None:
+    policy = Policy(timestamps="refuse")
+    text = refused(INSTANT, {"seconds": -7, "nanos": 1001}, policy)
+    assert "-7 s since 1970 and 1001 ns has digits below the microsecond" in text
+    assert "timestamps=floor" in text
+    assert "timestamps=nanoseconds" in text
+    assert ticks(run(INSTANT, [{"seconds": -7, "nanos": 1000}], policy)) == [-6_999_999]
+
+
+# ---- local dates and times
+
+
+def ymd(year: int, month: int, day: int) -> dict[str, int]:
+    return {"year": year, "month": month, "day": day}
+
+
+def hms(hour: int, minute: int, second: int, nanos: int = 0) -> dict[str, int]:
+    return {"hour": hour, "minute": minute, "second": second, "nanos": nanos}
+
+
+NO_DATE = ymd(INT_MIN, -128, 0)
+NO_TIME = hms(-128, -128, 0, INT_MIN)
+
+
+def test_local_date() -> None:
+    wire = [ymd(2024, 2, 29), ymd(1970, 1, 1), ymd(1969, 12, 31), ymd(1, 1, 1), ymd(0, 2, 29), NO_DATE, None]
+    assert ticks(run(LOCAL_DATE, wire)) == [19_782, 0, -1, -719_162, -719_469, None, None]
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(st.dates(), min_size=1, max_size=20))
+def test_local_date_is_the_calendar_of_datetime(dates: list[datetime.date]) -> None:
+    array = pa.array([ymd(d.year, d.month, d.day) for d in dates], type=LOCAL_DATE.wire_type)
+    assert apply_logical(array, LOCAL_DATE, Policy(), Counts()).to_pylist() == dates
+
+
+def test_local_date_edges() -> None:
+    # date32 ends at 2^31 - 1 days: 5881580-07-11, and begins at -5877641-06-23.
+    assert ticks(run(LOCAL_DATE, [ymd(5_881_580, 7, 11), ymd(-5_877_641, 6, 23)])) == [2**31 - 1, -(2**31)]
+    assert "the date +5881580-07-12 does not fit the type date32" in refused(LOCAL_DATE, ymd(5_881_580, 7, 12))
+    assert "the date -5877641-06-22 does not fit" in refused(LOCAL_DATE, ymd(-5_877_641, 6, 22))
+    assert "+999999999-12-31" in refused(LOCAL_DATE, ymd(999_999_999, 12, 31))
+    assert "-999999999-01-01" in refused(LOCAL_DATE, ymd(-999_999_999, 1, 1))
+    counts = Counts()
+    wire = [ymd(999_999_999, 12, 31), ymd(-999_999_999, 1, 1), ymd(1970, 1, 2)]
+    assert ticks(run(LOCAL_DATE, wire, Policy(out_of_range="null"), counts)) == [None, None, 1]
+    assert counts == Counts(out_of_range=2)
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        (2023, 2, 29), (1900, 2, 29), (2024, 2, 30), (2024, 4, 31), (2024, 0, 1), (2024, 13, 1), (2024, 1, 0),
+        (2024, 1, 32), (2024, -128, 1), (2024, 127, 1), (2024, 1, -1), (1_000_000_000, 1, 1), (-(2**31) + 1, 1, 1),
+    ],
+)  # fmt: skip
+def test_impossible_dates(parts: tuple[int, int, int]) -> None:
+    assert "impossible value: the date" in impossible(LOCAL_DATE, ymd(*parts))
+
+
+def test_local_time_is_text_with_as_few_digits_as_needed() -> None:
+    wire = [
+        hms(0, 0, 0), hms(23, 59, 58, 7), hms(1, 2, 3, 500_000_000), hms(1, 2, 3, 1_000), hms(12, 34, 56, 999_999_999),
+        hms(1, 2, 3, 1_000_000), NO_TIME, None, hms(9, 0, 0, 120_000),
+    ]  # fmt: skip
+    assert run(LOCAL_TIME, wire).to_pylist() == [
+        "00:00:00", "23:59:58.000000007", "01:02:03.500", "01:02:03.000001", "12:34:56.999999999",
+        "01:02:03.001", None, None, "09:00:00.000120",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [(24, 0, 0, 0), (-1, 0, 0, 0), (0, 60, 0, 0), (0, 0, 60, 0), (0, 0, 0, 10**9), (0, 0, 0, -1), (0, -1, 0, 0)],
+)
+def test_impossible_times(parts: tuple[int, int, int, int]) -> None:
+    assert "impossible value: the time of day" in impossible(LOCAL_TIME, hms(*parts))
+    assert "impossible value: the time of day" in impossible(LOCAL_DATETIME, ymd(2024, 1, 1) | hms(*parts))
+
+
+def test_local_datetime() -> None:
+    counts = Counts()
+    wire = [
+        ymd(2024, 2, 29) | hms(23, 59, 58, 7),
+        ymd(1969, 12, 31) | hms(23, 59, 59, 999_999_000),
+        NO_DATE | NO_TIME,
+        None,
+    ]
+    seconds = 19_782 * 86_400 + 86_398
+    assert ticks(run(LOCAL_DATETIME, wire, counts=counts)) == [seconds * 10**6, -1, None, None]
+    assert counts == Counts(sub_microsecond=1)
+    assert ticks(run(LOCAL_DATETIME, wire, Policy(timestamps="nanoseconds"))) == [
+        seconds * 10**9 + 7, -1000, None, None,
+    ]  # fmt: skip
+    assert apply_policy(LOCAL_DATETIME, Policy(timestamps="nanoseconds")).arrow_type == pa.timestamp("ns")
+
+
+def test_local_datetime_half_null_is_damage() -> None:
+    assert "only the date or only the time" in impossible(LOCAL_DATETIME, NO_DATE | hms(1, 2, 3))
+    assert "only the date or only the time" in impossible(LOCAL_DATETIME, ymd(2024, 1, 1) | NO_TIME)
+
+
+def test_local_datetime_extremes() -> None:
+    latest = ymd(999_999_999, 12, 31) | hms(23, 59, 59, 999_999_999)
+    assert "the date-time +999999999-12-31 23:59:59 does not fit" in refused(LOCAL_DATETIME, latest)
+    counts = Counts()
+    assert ticks(run(LOCAL_DATETIME, [latest], Policy(out_of_range="null"), counts)) == [None]
+    assert counts == Counts(out_of_range=1)
+
+
+# ---- names and big numbers
+
+
+def test_labels() -> None:
+    assert run(COLOR, [2, 0, None, 1]).to_pylist() == ["BLUE", "RED", None, "GREEN"]
+    assert "the index 3 among 3 names" in impossible(COLOR, 3)
+    assert "the index -1 among 3 names" in impossible(COLOR, -1)
+    nameless = Logical(Number(pa.int8()), "labels", pa.string())
+    assert run(nameless, [None, None]).to_pylist() == [None, None]
+    assert "the index 0 among 0 names" in impossible(nameless, 0)
+
+
+def twos(number: int, extra: int = 0) -> bytes:
+    return number.to_bytes((number.bit_length() + 8) // 8 + extra, "big", signed=True)
+
+
+BIG_EXAMPLES = [
+    0, 1, -1, 10, 127, 128, -128, -129, 255, -256, LONG_MAX, LONG_MIN, LONG_MAX + 1, LONG_MIN - 1, 2**64, -(2**64),
+    10**38, -(10**38), 10**76 + 1,
+]  # fmt: skip
+
+
+def test_big_integer() -> None:
+    wire = [twos(n) for n in BIG_EXAMPLES] + [None] + [twos(n, extra=3) for n in (5, -5, 2**40)]
+    texts = [str(n) for n in BIG_EXAMPLES] + [None, "5", "-5", str(2**40)]
+    assert run(BIG_INTEGER, wire).to_pylist() == texts
+
+
+def test_big_integer_of_thousands_of_digits() -> None:
+    number = 7**20_000  # 16,902 digits: more than Python prints at once
+    (text,) = run(BIG_INTEGER, [twos(-number)]).to_pylist()
+    assert text[0] == "-"
+    assert len(text) == 16_903
+    value = 0
+    for i in range(1, len(text), 4000):
+        chunk = text[i : i + 4000]
+        value = value * 10 ** len(chunk) + int(chunk)
+    assert value == number
+    assert big_integer_text(10**5000) == "1" + "0" * 5000
+
+
+def test_numbers_too_long_for_digits_do_not_fit() -> None:
+    huge = b"\x7f" * (MAX_DIGIT_BYTES + 1)
+    assert f"a number of {len(huge)} bytes does not fit" in refused(BIG_INTEGER, huge)
+    assert f"a number of {len(huge)} bytes does not fit" in refused(BIG_DECIMAL, huge + bytes(4))
+    counts = Counts()
+    null = Policy(out_of_range="null")
+    assert run(BIG_INTEGER, [huge, b"\x05"], null, counts).to_pylist() == [None, "5"]
+    assert run(BIG_DECIMAL, [huge + bytes(4), b"\x05" + bytes(4)], null, counts).to_pylist() == [None, "5"]
+    assert counts == Counts(out_of_range=2)
+
+
+def scaled(number: int, scale: int, extra: int = 0) -> bytes:
+    return twos(number, extra) + scale.to_bytes(4, "big", signed=True)
+
+
+@pytest.mark.parametrize(
+    ("number", "scale", "text"),
+    [
+        (12345, 3, "12.345"),
+        (1, -3, "1E+3"),
+        (0, 2, "0.00"),
+        (0, 0, "0"),
+        (10, 1, "1.0"),
+        (100, 2, "1.00"),
+        # The examples of the documentation of BigDecimal.toString():
+        (123, 0, "123"),
+        (-123, 0, "-123"),
+        (123, -1, "1.23E+3"),
+        (123, -3, "1.23E+5"),
+        (123, 1, "12.3"),
+        (123, 5, "0.00123"),
+        (123, 10, "1.23E-8"),
+        (-123, 12, "-1.23E-10"),
+        # where the exponent begins
+        (1, 6, "0.000001"),
+        (1, 7, "1E-7"),
+        (0, 6, "0.000000"),
+        (0, 7, "0E-7"),
+        (0, -5, "0E+5"),
+        (-1234567, 7, "-0.1234567"),
+        (LONG_MIN, 19, "-0.9223372036854775808"),
+        (LONG_MAX, 38, "9.223372036854775807E-20"),
+        (LONG_MAX + 1, 3, "9223372036854775.808"),
+        (7, 2**31 - 1, "7E-2147483647"),
+        (-12, -(2**31), "-1.2E+2147483649"),
+    ],
+)
+def test_big_decimal_is_java_text(number: int, scale: int, text: str) -> None:
+    assert big_decimal_text(number, scale) == text
+    assert run(BIG_DECIMAL, [scaled(number, scale), scaled(number, scale, extra=1)]).to_pylist() == [text, text]
+
+
+def test_big_decimal_of_many_scales_keeps_the_order() -> None:
+    dice = random.Random(1)
+    numbers = [dice.choice(BIG_EXAMPLES) + dice.randrange(100) for _ in range(500)]
+    scales = [dice.choice([0, 0, 2, 2, 3, 10, 38, 39, -1, -40, 500]) for _ in numbers]
+    texts: list[str | None] = [
+        str(Decimal((int(n < 0), tuple(map(int, str(abs(n)))), -s))) for n, s in zip(numbers, scales, strict=True)
+    ]
+    wire: list[bytes | None] = [scaled(n, s) for n, s in zip(numbers, scales, strict=True)]
+    for i in range(0, 500, 7):
+        texts[i] = wire[i] = None
+    assert run(BIG_DECIMAL, wire).to_pylist() == texts
+
+
+def test_columns_without_values() -> None:
+    for layout in (
+        DATE, EPOCH_MS, SQL_TIMESTAMP, INSTANT, LOCAL_DATE, LOCAL_TIME, LOCAL_DATETIME, COLOR, BIG_INTEGER, BIG_DECIMAL,
+    ):  # fmt: skip
+        assert run(layout, []).to_pylist() == []
+        assert run(layout, [None, None]).to_pylist() == [None, None]
+        for nested in (List(layout), struct(x=layout), Map(I32, layout), Map(I32, layout, as_list=True)):
+            assert run(nested, []).to_pylist() == []
+            assert run(nested, [None]).to_pylist() == [None]
+
+
+# ---- down the tree
+
+
+def test_nothing_to_convert_gives_the_very_same_array() -> None:
+    layout = struct(a=I32, b=List(Nullable(Text())), c=MaskedStruct((Field("x", I8),)), d=Subclasses("K", ()))
+    array = pa.array([{"a": 1, "b": ["x", None], "c": {"x": None}, "d": True}], type=layout.wire_type)
+    assert apply_logical(array, layout, Policy(), Counts()) is array
+
+
+def test_structs() -> None:
+    layout = struct(n=I32, color=COLOR, inner=Nullable(struct(at=Nullable(DATE), name=Text())))
+    wire = [
+        {"n": 1, "color": 0, "inner": {"at": 1, "name": "x"}},
+        {"n": 2, "color": 1, "inner": None},
+        None,
+        {"n": 3, "color": 2, "inner": {"at": None, "name": None}},
+        {"n": 4, "color": 2, "inner": {"at": LONG_MIN, "name": "y"}},
+    ]
+    at = datetime.datetime(1970, 1, 1, 0, 0, 0, 1000, datetime.UTC)
+    assert run(layout, wire).to_pylist() == [
+        {"n": 1, "color": "RED", "inner": {"at": at, "name": "x"}},
+        {"n": 2, "color": "GREEN", "inner": None},
+        None,
+        {"n": 3, "color": "BLUE", "inner": {"at": None, "name": None}},
+        {"n": 4, "color": "BLUE", "inner": {"at": None, "name": "y"}},
+    ]
+
+
+def test_lists() -> None:
+    assert run(List(COLOR), [[0, 1], [], None, [2]]).to_pylist() == [["RED", "GREEN"], [], None, ["BLUE"]]
+    nested = List(Nullable(List(Nullable(struct(c=COLOR)))))
+    assert run(nested, [[[{"c": 1}, None], None, []], [], [[{"c": 0}]]]).to_pylist() == [
+        [[{"c": "GREEN"}, None], None, []], [], [[{"c": "RED"}]],
+    ]  # fmt: skip
+
+
+def test_maps() -> None:
+    wire: list[Any] = [[(0, 1), (2, None)], None, [], [(1, 0)]]
+    assert run(Map(COLOR, Nullable(COLOR)), wire).to_pylist() == [
+        [("RED", "GREEN"), ("BLUE", None)], None, [], [("GREEN", "RED")],
+    ]  # fmt: skip
+    assert run(Map(Text(), List(COLOR)), [[("k", [0, 1])]]).to_pylist() == [[("k", ["RED", "GREEN"])]]
+    assert run(Map(COLOR, I32), [[(1, 7)]]).to_pylist() == [[("GREEN", 7)]]
+
+
+def test_maps_as_lists() -> None:
+    layout = Map(Nullable(COLOR), COLOR, as_list=True)
+    wire: list[Any] = [[{"key": 0, "value": 1}, {"key": None, "value": 2}], None]
+    assert run(layout, wire).to_pylist() == [
+        [{"key": "RED", "value": "GREEN"}, {"key": None, "value": "BLUE"}], None,
+    ]  # fmt: skip
+
+
+def test_a_key_that_becomes_null_needs_a_list() -> None:
+    text = refused(Map(DATE, I32), [(LONG_MIN, 1)])
+    assert "a map has a null key" in text
+    assert "maps=list" in text
+    refused(Map(DATE, I32), [(LONG_MAX, 1)], Policy(out_of_range="null"))
+    layout = Map(DATE, I32)
+    assert run(layout, [[{"key": LONG_MIN, "value": 1}]], Policy(maps="list")).to_pylist() == [
+        [{"key": None, "value": 1}]
+    ]
+
+
+def test_row_kind() -> None:
+    layout = MaskedStruct((Field("color", COLOR), Field("n", I32)), kind=True)
+    wire = [{"color": 1, "n": 5, "row_kind": 0}, {"color": None, "n": None, "row_kind": 3}]
+    assert run(layout, wire).to_pylist() == [
+        {"color": "GREEN", "n": 5, "row_kind": "+I"}, {"color": None, "n": None, "row_kind": "-D"},
+    ]  # fmt: skip
+    kinds = [{"row_kind": i} for i in range(4)]
+    assert run(MaskedStruct((), kind=True), kinds).field("row_kind").to_pylist() == ["+I", "-U", "+U", "-D"]
+
+
+def test_switch() -> None:
+    layout = Switch((Case(1, (Field("left", COLOR),)), Case(0, (Field("right", Text()),))))
+    wire = [{"left": 2, "right": None}, {"left": None, "right": "x"}, None]
+    assert run(layout, wire).to_pylist() == [{"left": "BLUE", "right": None}, {"left": None, "right": "x"}, None]
+
+
+def test_subclasses() -> None:
+    layout = Subclasses("a.P", (Field("c", Nullable(COLOR)),), (Subclass("a.Q", 0, (Field("at", DATE),)),))
+    wire = [{"class": 0, "c": 1, "at": None}, {"class": 1, "c": None, "at": 0}, None]
+    epoch = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+    assert run(layout, wire).to_pylist() == [
+        {"class": "a.P", "c": "GREEN", "at": None}, {"class": "a.Q", "c": None, "at": epoch}, None,
+    ]  # fmt: skip
+
+
+def garbage_struct(valid: list[bool], **columns: pa.Array) -> pa.Array:
+    return pa.StructArray.from_arrays(list(columns.values()), names=list(columns), mask=pc.invert(pa.array(valid)))
+
+
+def test_garbage_below_nulls_is_not_looked_at() -> None:
+    counts = Counts()
+    layout = struct(
+        c=COLOR, at=INSTANT, day=LOCAL_DATE, time=LOCAL_TIME, when=LOCAL_DATETIME, ms=DATE, big=BIG_INTEGER,
+        dec=BIG_DECIMAL,
+    )  # fmt: skip
+    bad, good = 99, 1
+    ints = {
+        "at": ("seconds", "nanos"), "day": ("year", "month", "day"), "time": ("hour", "minute", "second", "nanos"),
+        "when": ("year", "month", "day", "hour", "minute", "second", "nanos"),
+    }  # fmt: skip
+    types = {f.name: f.layout.wire_type for f in layout.fields}
+    columns = {
+        name: pa.array([dict.fromkeys(parts, bad), dict.fromkeys(parts, good)], type=types[name])
+        for name, parts in ints.items()
+    }
+    columns |= {
+        "c": pa.array([bad, good], pa.int32()),
+        "ms": pa.array([LONG_MAX, good], pa.int64()),
+        "big": pa.array([b"", b"\x01"], pa.binary()),
+        "dec": pa.array([b"", b"\x01\0\0\0\0"], pa.binary()),
+    }
+    array = garbage_struct([False, True], **{f.name: columns[f.name] for f in layout.fields})
+    result = apply_logical(array, layout, Policy(), counts)
+    result.validate(full=True)
+    assert result.type == layout.arrow_type
+    assert result[0].as_py() is None
+    assert result[1]["c"].as_py() == "GREEN"
+    assert result[1]["big"].as_py() == result[1]["dec"].as_py() == "1"
+    assert result[1]["time"].as_py() == "01:01:01.000000001"
+    assert counts == Counts(sub_microsecond=2)
+
+
+def test_garbage_in_null_lists_and_maps_is_left_out() -> None:
+    mask = pa.array([False, True, False])
+    lists = pa.ListArray.from_arrays(
+        pa.array([0, 1, 3, 4], pa.int32()), pa.array([0, 98, 99, 2], pa.int32()), mask=mask
+    )
+    assert len(lists.values) == 4
+    result = apply_logical(lists, List(COLOR), Policy(), Counts())
+    result.validate(full=True)
+    assert result.to_pylist() == [["RED"], None, ["BLUE"]]
+    entries = garbage_struct([True] * 4, key=lists.values, value=lists.values)
+    maps = pa.Array.from_buffers(
+        pa.map_(pa.int32(), pa.int32()), 3, [pa.py_buffer(b"\x05"), *lists.buffers()[1:2]], children=[entries]
+    )
+    result = apply_logical(maps, Map(COLOR, COLOR), Policy(), Counts())
+    result.validate(full=True)
+    assert result.to_pylist() == [[("RED", "RED")], None, [("BLUE", "BLUE")]]
+    # The same below a struct that is null, where the list itself is not.
+    plain = pa.ListArray.from_arrays(pa.array([0, 1, 3, 4], pa.int32()), lists.values)
+    parent = garbage_struct([True, False, True], x=plain)
+    result = apply_logical(parent, struct(x=List(COLOR)), Policy(), Counts())
+    result.validate(full=True)
+    assert result.to_pylist() == [{"x": ["RED"]}, None, {"x": ["BLUE"]}]
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.data())
+def test_slices_of_nested_columns(data: st.DataObject) -> None:
+    layout = List(Nullable(Struct((Field("c", Nullable(COLOR)), Field("m", Nullable(Map(COLOR, Nullable(COLOR))))))))
+    color, index = st.none() | st.integers(0, 2), st.integers(0, 2)
+    row = st.fixed_dictionaries({"c": color, "m": st.none() | st.lists(st.tuples(index, color), max_size=3)})
+    wire = data.draw(st.lists(st.none() | st.lists(st.none() | row, max_size=3), max_size=12))
+    start = data.draw(st.integers(0, len(wire)))
+    length = data.draw(st.integers(0, len(wire) - start))
+    array = pa.array(wire, type=layout.wire_type)
+    whole = apply_logical(array, layout, Policy(), Counts())
+    part = apply_logical(array.slice(start, length), layout, Policy(), Counts())
+    part.validate(full=True)
+    assert part.to_pylist() == whole.to_pylist()[start : start + length]
+
+    def name(i: int | None) -> str | None:
+        return None if i is None else ("RED", "GREEN", "BLUE")[i]
+
+    def converted(item: Any) -> Any:
+        entries = None if item["m"] is None else [(name(k), name(v)) for k, v in item["m"]]
+        return {"c": name(item["c"]), "m": entries}
+
+    named = [None if r is None else [None if item is None else converted(item) for item in r] for r in wire]
+    assert whole.to_pylist() == named
+
+
+# ---- the policy
+
+
+def test_policy_rewrites_the_tree_everywhere() -> None:
+    layout = struct(
+        a=List(Map(Text(), Nullable(INSTANT))),
+        b=Switch((Case(0, (Field("x", SQL_TIMESTAMP),)), Case(None, (Field("y", Text("utf")),)))),
+        c=Subclasses("K", (Field("s", Text()),), (Subclass("L", 0, (Field("s", Nullable(Text())), Field("t", DATE))),)),
+        d=MaskedStruct((Field("m", LOCAL_DATETIME),), kind=True),
+        e=LOCAL_TIME,
+    )
+    changed = apply_policy(layout, Policy(strings="binary", timestamps="nanoseconds", maps="list"))
+    assert changed == struct(
+        a=List(Map(Text(as_binary=True), Nullable(Logical(INSTANT.inner, "instant", UTC_NS)), as_list=True)),
+        b=Switch(
+            (
+                Case(0, (Field("x", Logical(SQL_TIMESTAMP.inner, "sql_timestamp", UTC_NS)),)),
+                Case(None, (Field("y", Text("utf", as_binary=True)),)),
+            )
+        ),
+        c=Subclasses(
+            "K",
+            (Field("s", Text(as_binary=True)),),
+            (Subclass("L", 0, (Field("s", Nullable(Text(as_binary=True))), Field("t", DATE))),),
+        ),
+        d=MaskedStruct((Field("m", Logical(LOCAL_DATETIME.inner, "local_datetime", pa.timestamp("ns"))),), kind=True),
+        e=LOCAL_TIME,
+    )
+    assert apply_policy(layout, Policy()) == layout
+
+
+def test_policy_refuses_unknown_choices() -> None:
+    with pytest.raises(UsageError, match="the option timestamps cannot be 'round'; expected one of floor, refuse"):
+        Policy(timestamps="round")  # type: ignore[arg-type]
+
+
+def test_policy_refuses_lone_surrogates() -> None:
+    Policy(strings="refuse").check(Counts(sub_microsecond=5))
+    Policy().check(Counts(lone_surrogates=5))
+    with pytest.raises(ValueRefusedError, match="5 lone surrogates") as caught:
+        Policy(strings="refuse").check(Counts(lone_surrogates=5))
+    assert "strings=replace" in str(caught.value)
+    assert "strings=binary" in str(caught.value)
+
+
+def test_counts() -> None:
+    counts = Counts(lone_surrogates=1) + Counts(1, 2, 3)
+    counts["out_of_range"] += 4
+    counts += Counts(sub_microsecond=10)
+    assert counts.as_dict() == {"lone_surrogates": 2, "sub_microsecond": 12, "out_of_range": 7}
+    assert dict(counts.as_dict()) == {name: counts[name] for name in counts}
+    assert counts
+    assert not Counts()
+    with pytest.raises(KeyError):
+        counts["lone_surrogate"] = 1
