@@ -4,6 +4,9 @@ What a row holds is said in ``shapes.py``; here it is written straight into a by
 is the void namespace, the key and the value, one after the other.
 """
 
+# Numba infers the types of the loops; annotating them would say nothing.
+# mypy: disallow-untyped-defs=False, disallow-untyped-calls=False, disallow-untyped-decorators=False
+
 from __future__ import annotations
 
 from typing import Any

@@ -271,7 +271,8 @@ def _long_keys_of_group(salt: int, i: Numbers, group: int, max_parallelism: int)
 
     def codes(which: Any, tail: int) -> Numbers:
         key = keys(which, tail)
-        return key ^ key >> np.uint64(32)
+        code: Numbers = key ^ key >> np.uint64(32)
+        return code
 
     tails = _search(i, codes, group, max_parallelism)
     return pa.array(keys(slice(None), tails).view(np.int64))
