@@ -1,21 +1,16 @@
-"""Hypothesis strategies for layouts, and an encoder that knows nothing of the decoders.
+"""Hypothesis strategies for layouts and for values of them.
 
 * :func:`layouts` draws a layout of any nodes but ``Python`` and ``Undecodable``; :func:`items` those that may be map
   keys or list elements.
-* :func:`values` draws a *written value* of a layout: what a writer puts on the wire, including bytes that mean nothing
-  (skipped bytes, padding, the exact flag byte). Its shape is told at each branch of :func:`encode`.
-* :func:`entries` draws a list of written values, :func:`layouts_and_entries` a layout with such a list.
-* :func:`encode` gives a written value's bytes, :func:`expected` the wire value that a decoder must give for it, and
-  :func:`lone_surrogates` how often it must count a replaced surrogate.
-* :func:`same` compares wire values: NaN equals NaN, 0.0 is not -0.0, ``True`` is not 1.
+* :func:`values` draws a *written value* of a layout, whose shape ``reference.encode`` tells; :func:`entries` a list of
+  them; :func:`layouts_and_values` and :func:`layouts_and_entries` a layout with its own.
 
-The alphabets are small and awkward on purpose, and nothing is filtered, so that examples are cheap.
+``encode``, ``expected``, ``lone_surrogates`` and ``same`` of ``reference.py`` are here too. The alphabets are small and
+awkward on purpose, and next to nothing is filtered, so that examples are cheap.
 """
 
 from __future__ import annotations
 
-import re
-import struct
 from functools import cache
 from typing import Any
 
@@ -43,14 +38,17 @@ from stateextract.columnar.layout import (
     Switch,
     Text,
 )
-
-LONE = re.compile("[\ud800-\udfff]")
-INTEGERS = {"b": pa.int8(), "h": pa.int16(), "i": pa.int32(), "q": pa.int64()}
-UNSIGNED = {"B": pa.uint8(), "H": pa.uint16(), "I": pa.uint32(), "Q": pa.uint64()}
-FLOATS = {"f": pa.float32(), "d": pa.float64()}
-FORMATS = {type_: code for code, type_ in (INTEGERS | UNSIGNED | FLOATS).items()}
-SHORT_NUMBERS = {1: 0, 2: 1, 3: 10}
-
+from tests.columnar.reference import (
+    FLOATS,
+    INTEGERS,
+    UNSIGNED,
+    encode,
+    expected,
+    lone_surrogates,
+    makes_column,
+    same,
+    strip,
+)
 
 # ---- layouts
 
@@ -168,17 +166,6 @@ def subclasses(draw: st.DrawFn, depth: int) -> Layout:
         own = (Field("", Skip(expect=b"\x02")), *draw(alternatives(depth, pool)))
         below.append(Subclass(draw(st.sampled_from(["org.Sub", "Ünter$K", "a\x00b", "😀"])) + str(i), tag, own))
     return Subclasses("org.Base", declared, tuple(below))
-
-
-def strip(layout: Layout) -> Layout:
-    """The node below ``Nullable`` and ``Logical``."""
-    while isinstance(layout, Nullable | Logical):
-        layout = layout.inner
-    return layout
-
-
-def makes_column(layout: Layout) -> bool:
-    return not isinstance(strip(layout), Skip)
 
 
 # ---- written values
@@ -306,234 +293,7 @@ def layouts_and_entries(depth: int = 3, most: int = 6) -> st.SearchStrategy[tupl
     return layouts(depth).flatmap(lambda layout: st.tuples(st.just(layout), entries(layout, most)))
 
 
-# ---- bytes of a written value
-
-
-def utf16_units(text: str) -> list[int]:
-    raw = text.encode("utf-16-be", "surrogatepass")
-    return list(struct.unpack(f">{len(raw) // 2}H", raw))
-
-
-def varint(n: int) -> bytes:
-    out = bytearray()
-    while n > 0x7F:
-        out.append(n & 0x7F | 0x80)
-        n >>= 7
-    return bytes([*out, n])
-
-
-def modified_utf8(text: str) -> bytes:
-    units = "".join(map(chr, utf16_units(text)))
-    return units.encode("utf-8", "surrogatepass").replace(b"\x00", b"\xc0\x80")
-
-
-def encode_text(layout: Text, value: str | None) -> bytes:
-    if value is None:
-        return b"\x00"
-    units = utf16_units(value)
-    match layout.coding:
-        case "char":
-            return struct.pack(">H", *units)
-        case "utf":
-            raw = modified_utf8(value)
-            return struct.pack(">H", len(raw)) + raw
-        case coding:
-            return varint(len(units) + (coding == "flink")) + b"".join(map(varint, units))
-
-
-def encode_big_integer(layout: BigInteger, value: tuple[int | bytes, int] | None) -> bytes:
-    if value is None:
-        return bytes(4)
-    number, scale = value
-    out = struct.pack(">i", number) if isinstance(number, int) else struct.pack(">i", len(number) + 4) + number
-    return out + struct.pack(">i", scale) if layout.scaled else out
-
-
-def encode_number(layout: Number, value: Any) -> bytes:
-    raw = bytearray(struct.pack(">" + FORMATS[layout.type], value))
-    if layout.flip_sign:
-        raw[0] ^= 0x80
-    return bytes(reversed(raw)) if layout.little else bytes(raw)
-
-
-def encode_subclasses(layout: Subclasses, value: Any) -> bytes:
-    flags, index, parts = value
-    if index is None:
-        return bytes([flags])
-    if index == 0:
-        return bytes([flags]) + encode_fields(layout.fields, parts)
-    sub = layout.subclasses[index - 1]
-    name = modified_utf8(sub.class_name)
-    which = struct.pack(">H", len(name)) + name if flags & 4 else bytes([sub.tag or 0])
-    return bytes([flags]) + which + encode_fields(sub.fields, parts)
-
-
-def encode_fields(group: tuple[Field, ...], parts: tuple[Any, ...]) -> bytes:
-    return b"".join(encode(f.layout, part) for f, part in zip(group, parts, strict=True))
-
-
-def encode(layout: Layout, value: Any) -> bytes:
-    """The bytes of a written value; the comments tell its shape."""
-    match layout:
-        case Number():  # the number
-            return encode_number(layout, value)
-        case Bool():  # the byte
-            return bytes([value])
-        case Text():  # a str, or None
-            return encode_text(layout, value)
-        case Bytes():  # the bytes
-            return bytes(value) if layout.size is not None else struct.pack(">i", len(value)) + value
-        case BigInteger():  # (code of a short number or two's complement bytes, scale), or None
-            return encode_big_integer(layout, value)
-        case Skip():  # the bytes, None if expected
-            return bytes(value) if layout.expect is None else layout.expect
-        case Null():  # the bytes
-            return bytes(value)
-        case Struct():  # a tuple of the fields' written values
-            return encode_fields(layout.fields, value)
-        case Nullable():  # (flag byte, written value or padding)
-            flag, inner = value
-            return bytes([flag]) + (inner if bool(flag) is layout.null_if else encode(layout.inner, inner))
-        case MaskedStruct():  # (kind, a tuple of (is null, written value))
-            kind, parts = value
-            bits = ([kind & 1, kind >> 1] if layout.kind else []) + [int(is_null) for is_null, _ in parts]
-            mask = "".join(map(str, bits)).ljust(-(-len(bits) // 8) * 8, "0")
-            out = bytes(int(mask[i : i + 8], 2) for i in range(0, len(mask), 8))
-            given = [(f, part) for f, (is_null, part) in zip(layout.fields, parts, strict=True) if not is_null]
-            return out + b"".join(encode(f.layout, part) for f, part in given)
-        case List():  # a list of written values
-            return struct.pack(">i", len(value)) + b"".join(encode(layout.element, v) for v in value)
-        case Map():  # a list of pairs of written values
-            pairs = (encode(layout.key, k) + encode(layout.value, v) for k, v in value)
-            return struct.pack(">i", len(value)) + b"".join(pairs)
-        case Switch():  # (tag, position of the case, a tuple of its fields' written values)
-            tag, index, parts = value
-            return bytes([tag]) + encode_fields(layout.cases[index].fields, parts)
-        case Subclasses():  # (flags, None or 0 or position of the subclass + 1, a tuple of written values)
-            return encode_subclasses(layout, value)
-        case Logical():
-            return encode(layout.inner, value)
-    raise TypeError(layout)
-
-
-# ---- what a decoder must give
-
-
-def joined(text: str) -> str:
-    """The text with its surrogate pairs as one character each."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "surrogatepass")
-
-
-def expected_text(layout: Text, value: str) -> str | bytes:
-    if layout.as_binary:
-        return joined(value).encode("utf-8", "surrogatepass")
-    return LONE.sub("\ufffd", joined(value))
-
-
-def expected_big_integer(layout: BigInteger, value: tuple[int | bytes, int]) -> bytes:
-    number, scale = value
-    raw = bytes([SHORT_NUMBERS[number]]) if isinstance(number, int) else number
-    return raw + struct.pack(">i", scale) if layout.scaled else raw
-
-
-def expected_item(layout: Layout, value: Any) -> Any:
-    return expected(layout, value) if makes_column(layout) else True
-
-
-def expected_struct(
-    groups: list[tuple[Field, ...]], given: list[tuple[Field, Any]], more: dict[str, Any] | None = None
-) -> Any:
-    columns = {f.name: None for group in groups for f in group if makes_column(f.layout)} | (more or {})
-    columns |= {f.name: expected(f.layout, part) for f, part in given if makes_column(f.layout)}
-    return columns or True
-
-
-def expected(layout: Layout, value: Any) -> Any:
-    """The wire value of a written value, as the interpreter gives it."""
-    match layout:
-        case Number():
-            return value
-        case Bool():
-            return value != 0
-        case Text():
-            return None if value is None else expected_text(layout, value)
-        case Bytes():
-            return bytes(value)
-        case BigInteger():
-            return None if value is None else expected_big_integer(layout, value)
-        case Null():
-            return None
-        case Struct():
-            return expected_struct([layout.fields], list(zip(layout.fields, value, strict=True)))
-        case Nullable():
-            flag, inner = value
-            return None if bool(flag) is layout.null_if else expected(layout.inner, inner)
-        case MaskedStruct():
-            kind, parts = value
-            given = [(f, part) for f, (is_null, part) in zip(layout.fields, parts, strict=True) if not is_null]
-            return expected_struct([layout.fields], given, {"row_kind": kind} if layout.kind else None)
-        case List():
-            return [expected_item(layout.element, v) for v in value]
-        case Map():
-            pairs = [(expected_item(layout.key, k), expected_item(layout.value, v)) for k, v in value]
-            return [{"key": k, "value": v} for k, v in pairs] if layout.as_list else pairs
-        case Switch():
-            _, index, parts = value
-            return expected_struct(
-                [c.fields for c in layout.cases], list(zip(layout.cases[index].fields, parts, strict=True))
-            )
-        case Subclasses():
-            _, index, parts = value
-            if index is None:
-                return None
-            groups = [layout.fields, *(s.fields for s in layout.subclasses)]
-            label = {"class": index} if layout.subclasses else None
-            return expected_struct(groups, list(zip(groups[index], parts, strict=True)), label)
-        case Logical():
-            return expected(layout.inner, value)
-    raise TypeError(layout)
-
-
-def lone_surrogates(layout: Layout, value: Any) -> int:
-    """How many lone surrogates a decoder replaces in a written value."""
-
-    def of_fields(group: tuple[Field, ...], parts: tuple[Any, ...]) -> int:
-        return sum(lone_surrogates(f.layout, part) for f, part in zip(group, parts, strict=True))
-
-    match layout:
-        case Text():
-            return 0 if value is None or layout.as_binary else len(LONE.findall(joined(value)))
-        case Struct():
-            return of_fields(layout.fields, value)
-        case Nullable():
-            return 0 if bool(value[0]) is layout.null_if else lone_surrogates(layout.inner, value[1])
-        case MaskedStruct():
-            parts = zip(layout.fields, value[1], strict=True)
-            return sum(lone_surrogates(f.layout, part) for f, (is_null, part) in parts if not is_null)
-        case List():
-            return sum(lone_surrogates(layout.element, v) for v in value)
-        case Map():
-            return sum(lone_surrogates(layout.key, k) + lone_surrogates(layout.value, v) for k, v in value)
-        case Switch():
-            return of_fields(layout.cases[value[1]].fields, value[2])
-        case Subclasses():
-            _, index, parts = value
-            groups = [layout.fields, *(s.fields for s in layout.subclasses)]
-            return 0 if index is None else of_fields(groups[index], parts)
-        case Logical():
-            return lone_surrogates(layout.inner, value)
-    return 0
-
-
-def same(left: Any, right: Any) -> bool:
-    """Whether two wire values are the same to the bit, and of the same Python types."""
-    if type(left) is not type(right):
-        return False
-    match left:
-        case float():
-            return struct.pack(">d", left) == struct.pack(">d", right)
-        case list() | tuple():
-            return len(left) == len(right) and all(map(same, left, right))
-        case dict():
-            return left.keys() == right.keys() and all(same(left[k], right[k]) for k in left)
-    return bool(left == right)
+__all__ = [
+    "encode", "entries", "expected", "items", "layouts", "layouts_and_entries", "layouts_and_values", "lone_surrogates",
+    "makes_column", "same", "values",
+]  # fmt: skip

@@ -1,96 +1,46 @@
-"""Conversions of wire values: exact results, extremes, nulls at any level, slices, every policy."""
+"""Conversions of wire values: exact results and extremes."""
 
 from __future__ import annotations
 
 import datetime
 import random
 from decimal import Decimal
-from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stateextract.columnar.layout import (
-    BigInteger,
-    Case,
-    Field,
-    Layout,
     List,
     Logical,
     Map,
-    MaskedStruct,
-    Nullable,
     Number,
-    Struct,
-    Subclass,
-    Subclasses,
-    Switch,
-    Text,
     struct,
 )
 from stateextract.columnar.logical import apply_logical
 from stateextract.columnar.numerals import MAX_DIGIT_BYTES, big_decimal_text, big_integer_text
 from stateextract.columnar.policy import Counts, Policy, apply_policy
-from stateextract.errors import FormatError, UsageError, ValueRefusedError
-
-LONG_MIN, LONG_MAX = -(2**63), 2**63 - 1
-INT_MIN = -(2**31)
-UTC_US, UTC_NS = pa.timestamp("us", "UTC"), pa.timestamp("ns", "UTC")
-
-I8, I32, I64 = Number(pa.int8()), Number(pa.int32()), Number(pa.int64())
-DATE = Logical(I64, "date", UTC_US)
-EPOCH_MS = Logical(I64, "epoch_ms", UTC_US)
-SQL_TIMESTAMP = Logical(struct(ms=I64, nanos=I32), "sql_timestamp", UTC_US)
-INSTANT = Logical(struct(seconds=I64, nanos=I32), "instant", UTC_US)
-LOCAL_DATE = Logical(struct(year=I32, month=I8, day=I8), "local_date", pa.date32())
-LOCAL_TIME = Logical(struct(hour=I8, minute=I8, second=I8, nanos=I32), "local_time", pa.string())
-LOCAL_DATETIME = Logical(
-    struct(year=I32, month=I8, day=I8, hour=I8, minute=I8, second=I8, nanos=I32), "local_datetime", pa.timestamp("us")
+from tests.columnar.columns import (
+    BIG_DECIMAL,
+    BIG_INTEGER,
+    COLOR,
+    DATE,
+    EPOCH_MS,
+    I32,
+    INSTANT,
+    INT_MIN,
+    LOCAL_DATE,
+    LOCAL_DATETIME,
+    LOCAL_TIME,
+    LONG_MAX,
+    LONG_MIN,
+    SQL_TIMESTAMP,
+    impossible,
+    refused,
+    run,
+    ticks,
 )
-COLOR = Logical(I32, "labels", pa.string(), ("RED", "GREEN", "BLUE"))
-BIG_INTEGER = Logical(BigInteger(), "big_integer", pa.string())
-BIG_DECIMAL = Logical(BigInteger(scaled=True), "big_decimal", pa.string())
-
-
-def run(layout: Layout, wire: list[Any], policy: Policy | None = None, counts: Counts | None = None) -> pa.Array:
-    """Convert a column, once as it is and once as a slice of a longer one: the results must be equal."""
-    policy, total = policy or Policy(), counts if counts is not None else Counts()
-    layout = apply_policy(layout, policy)
-    array = pa.array(wire, type=layout.wire_type)
-    array.validate(full=True)
-    result = apply_logical(array, layout, policy, total)
-    result.validate(full=True)
-    assert result.type == layout.arrow_type
-    assert len(result) == len(wire)
-    for before in (1, 9):
-        padded = pa.concat_arrays([pa.nulls(before, array.type), array, pa.nulls(3, array.type)])
-        again = apply_logical(padded.slice(before, len(wire)), layout, policy, Counts())
-        again.validate(full=True)
-        assert again.equals(result)
-    return result
-
-
-def ticks(array: pa.Array) -> list[int | None]:
-    """Timestamps and dates as their bare numbers."""
-    width = pa.int32() if array.type == pa.date32() else pa.int64()
-    numbers: list[int | None] = array.cast(width).to_pylist()
-    return numbers
-
-
-def refused(layout: Layout, wire: Any, policy: Policy | None = None) -> str:
-    with pytest.raises(ValueRefusedError) as caught:
-        run(layout, [wire], policy)
-    return str(caught.value)
-
-
-def impossible(layout: Layout, wire: Any) -> str:
-    with pytest.raises(FormatError) as caught:
-        run(layout, [wire])
-    return str(caught.value)
-
 
 # ---- instants
 
@@ -419,236 +369,3 @@ def test_columns_without_values() -> None:
         for nested in (List(layout), struct(x=layout), Map(I32, layout), Map(I32, layout, as_list=True)):
             assert run(nested, []).to_pylist() == []
             assert run(nested, [None]).to_pylist() == [None]
-
-
-# ---- down the tree
-
-
-def test_nothing_to_convert_gives_the_very_same_array() -> None:
-    layout = struct(a=I32, b=List(Nullable(Text())), c=MaskedStruct((Field("x", I8),)), d=Subclasses("K", ()))
-    array = pa.array([{"a": 1, "b": ["x", None], "c": {"x": None}, "d": True}], type=layout.wire_type)
-    assert apply_logical(array, layout, Policy(), Counts()) is array
-
-
-def test_structs() -> None:
-    layout = struct(n=I32, color=COLOR, inner=Nullable(struct(at=Nullable(DATE), name=Text())))
-    wire = [
-        {"n": 1, "color": 0, "inner": {"at": 1, "name": "x"}},
-        {"n": 2, "color": 1, "inner": None},
-        None,
-        {"n": 3, "color": 2, "inner": {"at": None, "name": None}},
-        {"n": 4, "color": 2, "inner": {"at": LONG_MIN, "name": "y"}},
-    ]
-    at = datetime.datetime(1970, 1, 1, 0, 0, 0, 1000, datetime.UTC)
-    assert run(layout, wire).to_pylist() == [
-        {"n": 1, "color": "RED", "inner": {"at": at, "name": "x"}},
-        {"n": 2, "color": "GREEN", "inner": None},
-        None,
-        {"n": 3, "color": "BLUE", "inner": {"at": None, "name": None}},
-        {"n": 4, "color": "BLUE", "inner": {"at": None, "name": "y"}},
-    ]
-
-
-def test_lists() -> None:
-    assert run(List(COLOR), [[0, 1], [], None, [2]]).to_pylist() == [["RED", "GREEN"], [], None, ["BLUE"]]
-    nested = List(Nullable(List(Nullable(struct(c=COLOR)))))
-    assert run(nested, [[[{"c": 1}, None], None, []], [], [[{"c": 0}]]]).to_pylist() == [
-        [[{"c": "GREEN"}, None], None, []], [], [[{"c": "RED"}]],
-    ]  # fmt: skip
-
-
-def test_maps() -> None:
-    wire: list[Any] = [[(0, 1), (2, None)], None, [], [(1, 0)]]
-    assert run(Map(COLOR, Nullable(COLOR)), wire).to_pylist() == [
-        [("RED", "GREEN"), ("BLUE", None)], None, [], [("GREEN", "RED")],
-    ]  # fmt: skip
-    assert run(Map(Text(), List(COLOR)), [[("k", [0, 1])]]).to_pylist() == [[("k", ["RED", "GREEN"])]]
-    assert run(Map(COLOR, I32), [[(1, 7)]]).to_pylist() == [[("GREEN", 7)]]
-
-
-def test_maps_as_lists() -> None:
-    layout = Map(Nullable(COLOR), COLOR, as_list=True)
-    wire: list[Any] = [[{"key": 0, "value": 1}, {"key": None, "value": 2}], None]
-    assert run(layout, wire).to_pylist() == [
-        [{"key": "RED", "value": "GREEN"}, {"key": None, "value": "BLUE"}], None,
-    ]  # fmt: skip
-
-
-def test_a_key_that_becomes_null_needs_a_list() -> None:
-    text = refused(Map(DATE, I32), [(LONG_MIN, 1)])
-    assert "a map has a null key" in text
-    assert "maps=list" in text
-    refused(Map(DATE, I32), [(LONG_MAX, 1)], Policy(out_of_range="null"))
-    layout = Map(DATE, I32)
-    assert run(layout, [[{"key": LONG_MIN, "value": 1}]], Policy(maps="list")).to_pylist() == [
-        [{"key": None, "value": 1}]
-    ]
-
-
-def test_row_kind() -> None:
-    layout = MaskedStruct((Field("color", COLOR), Field("n", I32)), kind=True)
-    wire = [{"color": 1, "n": 5, "row_kind": 0}, {"color": None, "n": None, "row_kind": 3}]
-    assert run(layout, wire).to_pylist() == [
-        {"color": "GREEN", "n": 5, "row_kind": "+I"}, {"color": None, "n": None, "row_kind": "-D"},
-    ]  # fmt: skip
-    kinds = [{"row_kind": i} for i in range(4)]
-    assert run(MaskedStruct((), kind=True), kinds).field("row_kind").to_pylist() == ["+I", "-U", "+U", "-D"]
-
-
-def test_switch() -> None:
-    layout = Switch((Case(1, (Field("left", COLOR),)), Case(0, (Field("right", Text()),))))
-    wire = [{"left": 2, "right": None}, {"left": None, "right": "x"}, None]
-    assert run(layout, wire).to_pylist() == [{"left": "BLUE", "right": None}, {"left": None, "right": "x"}, None]
-
-
-def test_subclasses() -> None:
-    layout = Subclasses("a.P", (Field("c", Nullable(COLOR)),), (Subclass("a.Q", 0, (Field("at", DATE),)),))
-    wire = [{"class": 0, "c": 1, "at": None}, {"class": 1, "c": None, "at": 0}, None]
-    epoch = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
-    assert run(layout, wire).to_pylist() == [
-        {"class": "a.P", "c": "GREEN", "at": None}, {"class": "a.Q", "c": None, "at": epoch}, None,
-    ]  # fmt: skip
-
-
-def garbage_struct(valid: list[bool], **columns: pa.Array) -> pa.Array:
-    return pa.StructArray.from_arrays(list(columns.values()), names=list(columns), mask=pc.invert(pa.array(valid)))
-
-
-def test_garbage_below_nulls_is_not_looked_at() -> None:
-    counts = Counts()
-    layout = struct(
-        c=COLOR, at=INSTANT, day=LOCAL_DATE, time=LOCAL_TIME, when=LOCAL_DATETIME, ms=DATE, big=BIG_INTEGER,
-        dec=BIG_DECIMAL,
-    )  # fmt: skip
-    bad, good = 99, 1
-    ints = {
-        "at": ("seconds", "nanos"), "day": ("year", "month", "day"), "time": ("hour", "minute", "second", "nanos"),
-        "when": ("year", "month", "day", "hour", "minute", "second", "nanos"),
-    }  # fmt: skip
-    types = {f.name: f.layout.wire_type for f in layout.fields}
-    columns = {
-        name: pa.array([dict.fromkeys(parts, bad), dict.fromkeys(parts, good)], type=types[name])
-        for name, parts in ints.items()
-    }
-    columns |= {
-        "c": pa.array([bad, good], pa.int32()),
-        "ms": pa.array([LONG_MAX, good], pa.int64()),
-        "big": pa.array([b"", b"\x01"], pa.binary()),
-        "dec": pa.array([b"", b"\x01\0\0\0\0"], pa.binary()),
-    }
-    array = garbage_struct([False, True], **{f.name: columns[f.name] for f in layout.fields})
-    result = apply_logical(array, layout, Policy(), counts)
-    result.validate(full=True)
-    assert result.type == layout.arrow_type
-    assert result[0].as_py() is None
-    assert result[1]["c"].as_py() == "GREEN"
-    assert result[1]["big"].as_py() == result[1]["dec"].as_py() == "1"
-    assert result[1]["time"].as_py() == "01:01:01.000000001"
-    assert counts == Counts(sub_microsecond=2)
-
-
-def test_garbage_in_null_lists_and_maps_is_left_out() -> None:
-    mask = pa.array([False, True, False])
-    lists = pa.ListArray.from_arrays(
-        pa.array([0, 1, 3, 4], pa.int32()), pa.array([0, 98, 99, 2], pa.int32()), mask=mask
-    )
-    assert len(lists.values) == 4
-    result = apply_logical(lists, List(COLOR), Policy(), Counts())
-    result.validate(full=True)
-    assert result.to_pylist() == [["RED"], None, ["BLUE"]]
-    entries = garbage_struct([True] * 4, key=lists.values, value=lists.values)
-    maps = pa.Array.from_buffers(
-        pa.map_(pa.int32(), pa.int32()), 3, [pa.py_buffer(b"\x05"), *lists.buffers()[1:2]], children=[entries]
-    )
-    result = apply_logical(maps, Map(COLOR, COLOR), Policy(), Counts())
-    result.validate(full=True)
-    assert result.to_pylist() == [[("RED", "RED")], None, [("BLUE", "BLUE")]]
-    # The same below a struct that is null, where the list itself is not.
-    plain = pa.ListArray.from_arrays(pa.array([0, 1, 3, 4], pa.int32()), lists.values)
-    parent = garbage_struct([True, False, True], x=plain)
-    result = apply_logical(parent, struct(x=List(COLOR)), Policy(), Counts())
-    result.validate(full=True)
-    assert result.to_pylist() == [{"x": ["RED"]}, None, {"x": ["BLUE"]}]
-
-
-@settings(max_examples=60, deadline=None)
-@given(st.data())
-def test_slices_of_nested_columns(data: st.DataObject) -> None:
-    layout = List(Nullable(Struct((Field("c", Nullable(COLOR)), Field("m", Nullable(Map(COLOR, Nullable(COLOR))))))))
-    color, index = st.none() | st.integers(0, 2), st.integers(0, 2)
-    row = st.fixed_dictionaries({"c": color, "m": st.none() | st.lists(st.tuples(index, color), max_size=3)})
-    wire = data.draw(st.lists(st.none() | st.lists(st.none() | row, max_size=3), max_size=12))
-    start = data.draw(st.integers(0, len(wire)))
-    length = data.draw(st.integers(0, len(wire) - start))
-    array = pa.array(wire, type=layout.wire_type)
-    whole = apply_logical(array, layout, Policy(), Counts())
-    part = apply_logical(array.slice(start, length), layout, Policy(), Counts())
-    part.validate(full=True)
-    assert part.to_pylist() == whole.to_pylist()[start : start + length]
-
-    def name(i: int | None) -> str | None:
-        return None if i is None else ("RED", "GREEN", "BLUE")[i]
-
-    def converted(item: Any) -> Any:
-        entries = None if item["m"] is None else [(name(k), name(v)) for k, v in item["m"]]
-        return {"c": name(item["c"]), "m": entries}
-
-    named = [None if r is None else [None if item is None else converted(item) for item in r] for r in wire]
-    assert whole.to_pylist() == named
-
-
-# ---- the policy
-
-
-def test_policy_rewrites_the_tree_everywhere() -> None:
-    layout = struct(
-        a=List(Map(Text(), Nullable(INSTANT))),
-        b=Switch((Case(0, (Field("x", SQL_TIMESTAMP),)), Case(None, (Field("y", Text("utf")),)))),
-        c=Subclasses("K", (Field("s", Text()),), (Subclass("L", 0, (Field("s", Nullable(Text())), Field("t", DATE))),)),
-        d=MaskedStruct((Field("m", LOCAL_DATETIME),), kind=True),
-        e=LOCAL_TIME,
-    )
-    changed = apply_policy(layout, Policy(strings="binary", timestamps="nanoseconds", maps="list"))
-    assert changed == struct(
-        a=List(Map(Text(as_binary=True), Nullable(Logical(INSTANT.inner, "instant", UTC_NS)), as_list=True)),
-        b=Switch(
-            (
-                Case(0, (Field("x", Logical(SQL_TIMESTAMP.inner, "sql_timestamp", UTC_NS)),)),
-                Case(None, (Field("y", Text("utf", as_binary=True)),)),
-            )
-        ),
-        c=Subclasses(
-            "K",
-            (Field("s", Text(as_binary=True)),),
-            (Subclass("L", 0, (Field("s", Nullable(Text(as_binary=True))), Field("t", DATE))),),
-        ),
-        d=MaskedStruct((Field("m", Logical(LOCAL_DATETIME.inner, "local_datetime", pa.timestamp("ns"))),), kind=True),
-        e=LOCAL_TIME,
-    )
-    assert apply_policy(layout, Policy()) == layout
-
-
-def test_policy_refuses_unknown_choices() -> None:
-    with pytest.raises(UsageError, match="the option timestamps cannot be 'round'; expected one of floor, refuse"):
-        Policy(timestamps="round")  # type: ignore[arg-type]
-
-
-def test_policy_refuses_lone_surrogates() -> None:
-    Policy(strings="refuse").check(Counts(sub_microsecond=5))
-    Policy().check(Counts(lone_surrogates=5))
-    with pytest.raises(ValueRefusedError, match="5 lone surrogates") as caught:
-        Policy(strings="refuse").check(Counts(lone_surrogates=5))
-    assert "strings=replace" in str(caught.value)
-    assert "strings=binary" in str(caught.value)
-
-
-def test_counts() -> None:
-    counts = Counts(lone_surrogates=1) + Counts(1, 2, 3)
-    counts["out_of_range"] += 4
-    counts += Counts(sub_microsecond=10)
-    assert counts.as_dict() == {"lone_surrogates": 2, "sub_microsecond": 12, "out_of_range": 7}
-    assert dict(counts.as_dict()) == {name: counts[name] for name in counts}
-    assert counts
-    assert not Counts()
-    with pytest.raises(KeyError):
-        counts["lone_surrogate"] = 1
