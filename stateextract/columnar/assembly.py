@@ -16,6 +16,8 @@ from stateextract.columnar.program import ColumnNode, Kind, Program
 
 _ALIGN = 64
 _SLACK = 16
+# How the kernel calls a column: a fixed one by its width.
+_KERNEL_KINDS = {Kind.VAR: 16, Kind.LIST: 17, Kind.VALID: 18}
 
 
 class Arena:
@@ -43,7 +45,7 @@ class Arena:
         self.bytes = np.frombuffer(self.buffer, np.uint8)
         self.places = places
         address = self.buffer.address
-        self.cols: npt.NDArray[np.int64] = np.zeros((len(program.columns), 9), np.int64)
+        self.cols: npt.NDArray[np.int64] = np.zeros((len(program.columns), 8), np.int64)
         for index, (node, (at, valid_at, var_at), var) in enumerate(zip(program.columns, places, data, strict=True)):
             cap = slots[node.level]
             if node.nullable:
@@ -51,8 +53,7 @@ class Arena:
             if node.kind in (Kind.VAR, Kind.LIST):
                 self.bytes[at : at + 4] = 0
             self.cols[index] = (
-                node.kind,
-                node.width,
+                _KERNEL_KINDS.get(node.kind, node.width),
                 address + at,
                 address + valid_at if node.nullable else 0,
                 address + var_at,
@@ -63,6 +64,8 @@ class Arena:
             )
         self.levels: npt.NDArray[np.int64] = np.zeros((program.levels, 2), np.int64)
         self.levels[:, 1] = slots
+        self.cols_address = int(self.cols.ctypes.data)
+        self.levels_address = int(self.levels.ctypes.data)
 
     @property
     def rows(self) -> int:
@@ -87,7 +90,7 @@ class Arena:
             return pa.Array.from_buffers(node.type, length, [validity, values])
         if node.kind is Kind.VAR:
             offsets = self.buffer.slice(at, 4 * (length + 1))
-            data = self.buffer.slice(var_at, int(self.cols[node.index, 5]))
+            data = self.buffer.slice(var_at, int(self.cols[node.index, 4]))
             return pa.Array.from_buffers(node.type, length, [validity, offsets, data])
         children = [self._array(child) for child in node.children.values()]
         if node.kind is Kind.VALID:

@@ -162,7 +162,6 @@ class KernelDecoder:
         self.kept = _kept(layout, wanted)
         self.policy = policy
         self.program = compile_layout(layout, wanted) if keep else compile_skip(layout)
-        self.constants = int(self.program.constants.ctypes.data)
         self.counts = Counts()
         self.batch_rows = batch_rows
         self.batch_bytes = batch_bytes
@@ -170,6 +169,8 @@ class KernelDecoder:
         self.frames = np.zeros((self.program.depth, kernel.F_SIZE), np.int64)
         self.masks = np.zeros(self.program.masks, np.int64)
         self.out = np.zeros(kernel.OUT_SIZE, np.int64)
+        arrays = (self.code, self.program.constants, self.frames, self.masks, self.out)
+        self.addresses = tuple(int(array.ctypes.data) for array in arrays)
         self.arena: Arena | None = None
         # What the next arena holds: slots of level 0, elements per slot of the level above, data bytes per slot.
         self.slots = min(_FIRST_ROWS, batch_rows)
@@ -192,17 +193,16 @@ class KernelDecoder:
             arena = self.arena
             out = self.out
             status = kernel.run(
-                self.code,
-                self.constants,
+                self.addresses[0],
+                self.addresses[1],
                 data.address,
                 pos,
                 end,
                 limit - total,
-                arena.cols,
-                arena.levels,
-                self.frames,
-                self.masks,
-                out,
+                len(arena.cols),
+                arena.cols_address,
+                arena.levels_address,
+                *self.addresses[2:],
             )
             total += int(out[kernel.ROWS])
             pos = int(out[kernel.CONSUMED])

@@ -43,9 +43,11 @@ UNDECODABLE = 9  #    out[ARGUMENT]: index into Program.undecodable
 # Slots of `out`.
 ROWS, CONSUMED, ARGUMENT, POSITION, NEEDED, SURROGATES, OUT_SIZE = 0, 1, 2, 3, 4, 5, 6
 # Columns of `cols`, one row per column.
-C_KIND, C_WIDTH, C_DATA, C_VALID, C_VAR, C_VAR_N, C_VAR_CAP, C_LEVEL, C_CHILD, C_SIZE = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9
+C_KIND, C_DATA, C_VALID, C_VAR, C_VAR_N, C_VAR_CAP, C_LEVEL, C_CHILD, C_SIZE = 0, 1, 2, 3, 4, 5, 6, 7, 8
+# What C_KIND says: the width of a fixed column, or one of these.
+K_VAR, K_LIST, K_VALID = 16, 17, 18
 # Columns of `levels`.
-L_COUNT, L_CAP = 0, 1
+L_COUNT, L_CAP, L_SIZE = 0, 1, 2
 # Columns of `frames`, one row per open list.
 F_LEFT, F_SLOT, F_BODY, F_LEVEL, F_SIZE = 0, 1, 2, 3, 4
 
@@ -109,7 +111,6 @@ _SKIP_BYTES, _SKIP_BIG, _NULL, _PRESENT = int(Op.SKIP_BYTES), int(Op.SKIP_BIG), 
 _NULLABLE, _JUMP, _FILL, _LIST, _NEXT = int(Op.NULLABLE), int(Op.JUMP), int(Op.FILL), int(Op.LIST), int(Op.NEXT)
 _MASK, _MASK_BIT, _MASK_END = int(Op.MASK), int(Op.MASK_BIT), int(Op.MASK_END)
 _SWITCH, _POJO, _FAIL, _FIXED = int(Op.SWITCH), int(Op.POJO), int(Op.FAIL), int(Op.FIXED)
-_VAR, _LISTS, _FIXEDS = 1, 2, 0
 
 
 def _compile(function: Any, **options: Any) -> Any:
@@ -122,25 +123,42 @@ def _compile(function: Any, **options: Any) -> Any:
         return numba.njit(nogil=True, **options)(function)
 
 
-def _fill(cols: Any, levels: Any, c: int, i: int) -> None:
+def _at(array: int, index: int) -> int:
+    """An element of an int64 array given by its address: no bounds, no sign of the index, no strides to look up."""
+    return load_i64_le(array + 8 * index)  # type: ignore[no-any-return]
+
+
+def _put(array: int, index: int, value: int) -> None:
+    store_64(array + 8 * index, value)
+
+
+def _col(cols: int, column: int, what: int) -> int:
+    return load_i64_le(cols + 64 * column + 8 * what)  # type: ignore[no-any-return]
+
+
+at = _compile(_at)
+put = _compile(_put)
+col = _compile(_col)
+
+
+def _fill(cols: int, levels: int, c: int, i: int) -> None:
     """A null slot."""
-    kind = cols[c, C_KIND]
-    if cols[c, C_VALID] != 0:
-        store_8(cols[c, C_VALID] + i, 0)
-    if kind == _FIXEDS:
-        width = cols[c, C_WIDTH]
-        if width == 8:
-            store_64(cols[c, C_DATA] + 8 * i, 0)
-        elif width == 4:
-            store_32(cols[c, C_DATA] + 4 * i, 0)
-        elif width == 2:
-            store_16(cols[c, C_DATA] + 2 * i, 0)
-        else:
-            store_8(cols[c, C_DATA] + i, 0)
-    elif kind == _VAR:
-        store_32(cols[c, C_DATA] + 4 * i + 4, cols[c, C_VAR_N])
-    elif kind == _LISTS:
-        store_32(cols[c, C_DATA] + 4 * i + 4, levels[cols[c, C_CHILD], L_COUNT])
+    kind = col(cols, c, C_KIND)
+    data = col(cols, c, C_DATA)
+    if col(cols, c, C_VALID) != 0:
+        store_8(col(cols, c, C_VALID) + i, 0)
+    if kind == K_VAR:
+        store_32(data + 4 * i + 4, col(cols, c, C_VAR_N))
+    elif kind == K_LIST:
+        store_32(data + 4 * i + 4, at(levels, col(cols, c, C_CHILD) * L_SIZE + L_COUNT))
+    elif kind == 8:
+        store_64(data + 8 * i, 0)
+    elif kind == 4:
+        store_32(data + 4 * i, 0)
+    elif kind == 2:
+        store_16(data + 2 * i, 0)
+    elif kind == 1:
+        store_8(data + i, 0)
 
 
 def _copy(source: int, target: int, n: int) -> None:
@@ -177,7 +195,7 @@ copy = _compile(_copy)
 put_code_point = _compile(_put_code_point)
 
 
-def _varint_units(src: int, pos: int, end: int, n: int, target: int, binary: int, out: Any) -> tuple[int, int]:
+def _varint_units(src: int, pos: int, end: int, n: int, target: int, binary: int, out: int) -> tuple[int, int]:
     """Decode ``n`` UTF-16 units, a varint each, to UTF-8 at ``target`` (three bytes of room per unit).
 
     Returns (position behind the input or -1 - status, position behind the output).
@@ -185,25 +203,25 @@ def _varint_units(src: int, pos: int, end: int, n: int, target: int, binary: int
     high = -1  # a high surrogate that waits for its low one
     for _ in range(n):
         if pos >= end:
-            out[NEEDED] = pos + 1
+            put(out, NEEDED, pos + 1)
             return -1 - NEED_INPUT, 0
         unit = load_u8(src + pos)
         pos += 1
         if unit >= 0x80:
             if pos >= end:
-                out[NEEDED] = pos + 1
+                put(out, NEEDED, pos + 1)
                 return -1 - NEED_INPUT, 0
             more = load_u8(src + pos)
             pos += 1
             unit = (unit & 0x7F) | ((more & 0x7F) << 7)
             if more >= 0x80:
                 if pos >= end:
-                    out[NEEDED] = pos + 1
+                    put(out, NEEDED, pos + 1)
                     return -1 - NEED_INPUT, 0
                 last = load_u8(src + pos)
                 pos += 1
                 if last > 3:  # beyond 16 bits
-                    out[POSITION] = pos - 1
+                    put(out, POSITION, pos - 1)
                     return -1 - BAD_TEXT, 0
                 unit |= last << 14
         if high >= 0:
@@ -212,25 +230,25 @@ def _varint_units(src: int, pos: int, end: int, n: int, target: int, binary: int
                 high = -1
                 continue
             target = put_code_point(target, high if binary else 0xFFFD)
-            out[SURROGATES] += 1 - binary
+            put(out, SURROGATES, at(out, SURROGATES) + (1 - binary))
             high = -1
         if 0xD800 <= unit < 0xDC00:
             high = unit
         elif 0xDC00 <= unit < 0xE000:
             target = put_code_point(target, unit if binary else 0xFFFD)
-            out[SURROGATES] += 1 - binary
+            put(out, SURROGATES, at(out, SURROGATES) + (1 - binary))
         else:
             target = put_code_point(target, unit)
     if high >= 0:
         target = put_code_point(target, high if binary else 0xFFFD)
-        out[SURROGATES] += 1 - binary
+        put(out, SURROGATES, at(out, SURROGATES) + (1 - binary))
     return pos, target
 
 
 varint_units = _compile(_varint_units)
 
 
-def _modified_utf8(src: int, pos: int, stop: int, target: int, binary: int, out: Any) -> int:
+def _modified_utf8(src: int, pos: int, stop: int, target: int, binary: int, out: int) -> int:
     """Decode modified UTF-8 between ``pos`` and ``stop`` to UTF-8; position behind the output, or -1 if it is none."""
     high = -1
     while pos < stop:
@@ -241,17 +259,17 @@ def _modified_utf8(src: int, pos: int, stop: int, target: int, binary: int, out:
         elif first & 0xE0 == 0xC0:
             size = 2
             if pos + 2 > stop or load_u8(src + pos + 1) & 0xC0 != 0x80:
-                out[POSITION] = pos
+                put(out, POSITION, pos)
                 return -1
             unit = ((first & 0x1F) << 6) | (load_u8(src + pos + 1) & 0x3F)
         elif first & 0xF0 == 0xE0:
             size = 3
             if pos + 3 > stop or load_u8(src + pos + 1) & 0xC0 != 0x80 or load_u8(src + pos + 2) & 0xC0 != 0x80:
-                out[POSITION] = pos
+                put(out, POSITION, pos)
                 return -1
             unit = ((first & 0x0F) << 12) | ((load_u8(src + pos + 1) & 0x3F) << 6) | (load_u8(src + pos + 2) & 0x3F)
         else:
-            out[POSITION] = pos
+            put(out, POSITION, pos)
             return -1
         pos += size
         if high >= 0:
@@ -260,18 +278,18 @@ def _modified_utf8(src: int, pos: int, stop: int, target: int, binary: int, out:
                 high = -1
                 continue
             target = put_code_point(target, high if binary else 0xFFFD)
-            out[SURROGATES] += 1 - binary
+            put(out, SURROGATES, at(out, SURROGATES) + (1 - binary))
             high = -1
         if 0xD800 <= unit < 0xDC00:
             high = unit
         elif 0xDC00 <= unit < 0xE000:
             target = put_code_point(target, unit if binary else 0xFFFD)
-            out[SURROGATES] += 1 - binary
+            put(out, SURROGATES, at(out, SURROGATES) + (1 - binary))
         else:
             target = put_code_point(target, unit)
     if high >= 0:
         target = put_code_point(target, high if binary else 0xFFFD)
-        out[SURROGATES] += 1 - binary
+        put(out, SURROGATES, at(out, SURROGATES) + (1 - binary))
     return target
 
 
@@ -279,114 +297,135 @@ modified_utf8 = _compile(_modified_utf8)
 
 
 def _run(
-    code: Any,
+    code: int,
     constants: int,
     src: int,
     start: int,
     end: int,
     limit: int,
-    cols: Any,
-    levels: Any,
-    frames: Any,
-    masks: Any,
-    out: Any,
+    columns: int,
+    cols: int,
+    levels: int,
+    frames: int,
+    masks: int,
+    out: int,
 ) -> int:
-    """Decode up to ``limit`` entries.
+    """Decode up to ``limit`` entries. Arrays are given as addresses: of int64 arrays, if nothing else is said.
 
-    :param code: the program, int64.
-    :param constants: address of the program's constants.
-    :param src: address of the window; ``start`` and ``end`` are positions in it.
-    :param cols: int64[columns, C_SIZE]: kind, width, addresses, counts and capacities.
-    :param levels: int64[levels, L_SIZE]: slots taken and slots there are. Level 0 goes on where it stood.
-    :param frames: int64[depth, F_SIZE], room for the open lists; ``masks`` int64[depth], for the open rows' masks.
-    :param out: int64[OUT_SIZE]: entries decoded, position behind the last whole one, and what is wrong.
+    :param code: the program.
+    :param constants: the program's constants, bytes.
+    :param src: the window, bytes; ``start`` and ``end`` are positions in it.
+    :param columns: how many rows ``cols`` has.
+    :param cols: [columns, C_SIZE]: kind, addresses, counts and capacities.
+    :param levels: [levels, L_SIZE]: slots taken and slots there are. Level 0 goes on where it stood.
+    :param frames: [depth, F_SIZE], room for the open lists; ``masks`` [depth], for the open rows' masks.
+    :param out: [OUT_SIZE]: entries decoded, position behind the last whole one, and what is wrong.
     :returns: why it stopped.
     """
     status = DONE
     rows = 0
     pos = start
     entry = start
-    first = levels[0, L_COUNT]
-    surrogates = out[SURROGATES]
+    first = at(levels, L_COUNT)
+    surrogates = at(out, SURROGATES)
     while rows < limit:
-        i = levels[0, L_COUNT]
+        i = at(levels, L_COUNT)
         entry = pos
-        surrogates = out[SURROGATES]
-        if i >= levels[0, L_CAP]:
+        surrogates = at(out, SURROGATES)
+        if i >= at(levels, L_CAP):
             status = FULL
-            out[ARGUMENT] = -1
+            put(out, ARGUMENT, -1)
             break
         pc = 0
         depth = 0
         mask_depth = 0
         level = 0
         while True:
-            op = code[pc]
-            if op == _NFIXED8 or op == _NFIXED4 or op == _NFIXED1 or op == _NFIXED2:
-                c = code[pc + 1]
+            op = at(code, pc)
+            if op == _NFIXED8:
+                c = at(code, pc + 1)
                 pc += 2
-                if pos >= end:
+                if end - pos < 9 and (pos >= end or load_u8(src + pos) == 0):
                     status = NEED_INPUT
-                    out[NEEDED] = pos + 1
+                    put(out, NEEDED, pos + 1 if pos >= end else pos + 9)
                     break
-                width = cols[c, C_WIDTH]
-                if load_u8(src + pos) != 0:
-                    pos += 1
-                    store_8(cols[c, C_VALID] + i, 0)
-                    if width == 8:
-                        store_64(cols[c, C_DATA] + 8 * i, 0)
-                    elif width == 4:
-                        store_32(cols[c, C_DATA] + 4 * i, 0)
-                    elif width == 2:
-                        store_16(cols[c, C_DATA] + 2 * i, 0)
-                    else:
-                        store_8(cols[c, C_DATA] + i, 0)
-                    continue
-                if end - pos < 1 + width:
-                    status = NEED_INPUT
-                    out[NEEDED] = pos + 1 + width
-                    break
-                if op == _NFIXED8:
-                    store_64(cols[c, C_DATA] + 8 * i, load_i64(src + pos + 1))
-                elif op == _NFIXED4:
-                    store_32(cols[c, C_DATA] + 4 * i, load_i32(src + pos + 1))
-                elif op == _NFIXED2:
-                    store_16(cols[c, C_DATA] + 2 * i, load_i16(src + pos + 1))
+                if load_u8(src + pos) == 0:
+                    store_64(col(cols, c, C_DATA) + 8 * i, load_i64(src + pos + 1))
+                    pos += 9
                 else:
-                    store_8(cols[c, C_DATA] + i, load_u8(src + pos + 1))
-                pos += 1 + width
+                    fill(cols, levels, c, i)
+                    pos += 1
+            elif op == _NFIXED4:
+                c = at(code, pc + 1)
+                pc += 2
+                if end - pos < 5 and (pos >= end or load_u8(src + pos) == 0):
+                    status = NEED_INPUT
+                    put(out, NEEDED, pos + 1 if pos >= end else pos + 5)
+                    break
+                if load_u8(src + pos) == 0:
+                    store_32(col(cols, c, C_DATA) + 4 * i, load_i32(src + pos + 1))
+                    pos += 5
+                else:
+                    fill(cols, levels, c, i)
+                    pos += 1
+            elif op == _NFIXED1:
+                c = at(code, pc + 1)
+                pc += 2
+                if end - pos < 2 and (pos >= end or load_u8(src + pos) == 0):
+                    status = NEED_INPUT
+                    put(out, NEEDED, pos + 1 if pos >= end else pos + 2)
+                    break
+                if load_u8(src + pos) == 0:
+                    store_8(col(cols, c, C_DATA) + i, load_u8(src + pos + 1))
+                    pos += 2
+                else:
+                    fill(cols, levels, c, i)
+                    pos += 1
+            elif op == _NFIXED2:
+                c = at(code, pc + 1)
+                pc += 2
+                if end - pos < 3 and (pos >= end or load_u8(src + pos) == 0):
+                    status = NEED_INPUT
+                    put(out, NEEDED, pos + 1 if pos >= end else pos + 3)
+                    break
+                if load_u8(src + pos) == 0:
+                    store_16(col(cols, c, C_DATA) + 2 * i, load_i16(src + pos + 1))
+                    pos += 3
+                else:
+                    fill(cols, levels, c, i)
+                    pos += 1
             elif op == _FIXED8:
-                c = code[pc + 1]
+                c = at(code, pc + 1)
                 pc += 2
                 if end - pos < 8:
                     status = NEED_INPUT
-                    out[NEEDED] = pos + 8
+                    put(out, NEEDED, pos + 8)
                     break
-                store_64(cols[c, C_DATA] + 8 * i, load_i64(src + pos))
+                store_64(col(cols, c, C_DATA) + 8 * i, load_i64(src + pos))
                 pos += 8
             elif op == _FIXED4:
-                c = code[pc + 1]
+                c = at(code, pc + 1)
                 pc += 2
                 if end - pos < 4:
                     status = NEED_INPUT
-                    out[NEEDED] = pos + 4
+                    put(out, NEEDED, pos + 4)
                     break
-                store_32(cols[c, C_DATA] + 4 * i, load_i32(src + pos))
+                store_32(col(cols, c, C_DATA) + 4 * i, load_i32(src + pos))
                 pos += 4
             elif op == _TEXT or op == _NTEXT or op == _TEXT_VALUE:
-                c = code[pc + 1]
-                binary = code[pc + 2]
+                c = at(code, pc + 1)
+                binary = at(code, pc + 2)
                 pc += 3
                 begin = pos
                 if op == _NTEXT:
                     if pos >= end:
                         status = NEED_INPUT
-                        out[NEEDED] = pos + 1
+                        put(out, NEEDED, pos + 1)
                         break
                     if load_u8(src + pos) != 0:
                         pos += 1
-                        store_8(cols[c, C_VALID] + i, 0)
-                        store_32(cols[c, C_DATA] + 4 * i + 4, cols[c, C_VAR_N])
+                        store_8(col(cols, c, C_VALID) + i, 0)
+                        store_32(col(cols, c, C_DATA) + 4 * i + 4, col(cols, c, C_VAR_N))
                         continue
                     pos += 1
                 n = 0
@@ -394,7 +433,7 @@ def _run(
                 while True:
                     if pos >= end:
                         status = NEED_INPUT
-                        out[NEEDED] = pos + 1
+                        put(out, NEEDED, pos + 1)
                         break
                     byte = load_u8(src + pos)
                     n |= (byte & 0x7F) << shift
@@ -404,30 +443,30 @@ def _run(
                     shift += 7
                     if shift > 28:
                         status = BAD_TEXT
-                        out[POSITION] = begin
+                        put(out, POSITION, begin)
                         break
                 if status != DONE:
                     break
-                var_n = cols[c, C_VAR_N]
+                var_n = col(cols, c, C_VAR_N)
                 if op != _TEXT_VALUE:
                     if n == 0:
-                        store_8(cols[c, C_VALID] + i, 0)
-                        store_32(cols[c, C_DATA] + 4 * i + 4, var_n)
+                        store_8(col(cols, c, C_VALID) + i, 0)
+                        store_32(col(cols, c, C_DATA) + 4 * i + 4, var_n)
                         continue
                     n -= 1
                 if n > 0x7FFFFFFF:
                     status = BAD_COUNT
-                    out[POSITION] = begin
+                    put(out, POSITION, begin)
                     break
                 if end - pos < n:
                     status = NEED_INPUT
-                    out[NEEDED] = pos + n
+                    put(out, NEEDED, pos + n)
                     break
-                if var_n + n > cols[c, C_VAR_CAP]:
+                if var_n + n > col(cols, c, C_VAR_CAP):
                     status = FULL
-                    out[ARGUMENT] = c
+                    put(out, ARGUMENT, c)
                     break
-                target = cols[c, C_VAR] + var_n
+                target = col(cols, c, C_VAR) + var_n
                 k = 0
                 while k < n:
                     eight = load_i64_le(src + pos + k)
@@ -441,9 +480,9 @@ def _run(
                     pos += n
                     var_n += n
                 else:
-                    if var_n + k + 3 * (n - k) > cols[c, C_VAR_CAP]:
+                    if var_n + k + 3 * (n - k) > col(cols, c, C_VAR_CAP):
                         status = FULL
-                        out[ARGUMENT] = c
+                        put(out, ARGUMENT, c)
                         break
                     behind, target_end = varint_units(src, pos + k, end, n - k, target + k, binary, out)
                     if behind < 0:
@@ -451,35 +490,35 @@ def _run(
                         break
                     pos = behind
                     var_n += target_end - target
-                cols[c, C_VAR_N] = var_n
-                store_32(cols[c, C_DATA] + 4 * i + 4, var_n)
+                put(cols, c * C_SIZE + C_VAR_N, var_n)
+                store_32(col(cols, c, C_DATA) + 4 * i + 4, var_n)
             elif op == _POJO:
-                label = code[pc + 1]
-                n = code[pc + 4]
+                label = at(code, pc + 1)
+                n = at(code, pc + 4)
                 if pos >= end:
                     status = NEED_INPUT
-                    out[NEEDED] = pos + 1
+                    put(out, NEEDED, pos + 1)
                     break
                 flags = load_u8(src + pos)
                 begin = pos
                 pos += 1
                 if flags & 1:
-                    pc = code[pc + 2]
+                    pc = at(code, pc + 2)
                 elif flags & 4:
                     if end - pos < 2:
                         status = NEED_INPUT
-                        out[NEEDED] = pos + 2
+                        put(out, NEEDED, pos + 2)
                         break
                     size = load_u16(src + pos)
                     if end - pos < 2 + size:
                         status = NEED_INPUT
-                        out[NEEDED] = pos + 2 + size
+                        put(out, NEEDED, pos + 2 + size)
                         break
                     found = -1
                     for s in range(n):
-                        if code[pc + 5 + 4 * s + 2] == size:
+                        if at(code, pc + 5 + 4 * s + 2) == size:
                             same = True
-                            name = constants + code[pc + 5 + 4 * s + 1]
+                            name = constants + at(code, pc + 5 + 4 * s + 1)
                             for k in range(size):
                                 if load_u8(name + k) != load_u8(src + pos + 2 + k):
                                     same = False
@@ -489,146 +528,146 @@ def _run(
                                 break
                     if found < 0:
                         status = BAD_SUBCLASS
-                        out[POSITION] = begin
+                        put(out, POSITION, begin)
                         break
                     pos += 2 + size
                     if label >= 0:
-                        store_16(cols[label, C_DATA] + 2 * i, found + 1)
-                    pc = code[pc + 5 + 4 * found + 3]
+                        store_16(col(cols, label, C_DATA) + 2 * i, found + 1)
+                    pc = at(code, pc + 5 + 4 * found + 3)
                 elif flags & 8:
                     if pos >= end:
                         status = NEED_INPUT
-                        out[NEEDED] = pos + 1
+                        put(out, NEEDED, pos + 1)
                         break
                     tag = load_u8(src + pos)
                     found = -1
                     for s in range(n):
-                        if code[pc + 5 + 4 * s] == tag:
+                        if at(code, pc + 5 + 4 * s) == tag:
                             found = s
                             break
                     if found < 0:
                         status = BAD_SUBCLASS
-                        out[POSITION] = begin
+                        put(out, POSITION, begin)
                         break
                     pos += 1
                     if label >= 0:
-                        store_16(cols[label, C_DATA] + 2 * i, found + 1)
-                    pc = code[pc + 5 + 4 * found + 3]
+                        store_16(col(cols, label, C_DATA) + 2 * i, found + 1)
+                    pc = at(code, pc + 5 + 4 * found + 3)
                 elif flags & 2:
                     if label >= 0:
-                        store_16(cols[label, C_DATA] + 2 * i, 0)
-                    pc = code[pc + 3]
+                        store_16(col(cols, label, C_DATA) + 2 * i, 0)
+                    pc = at(code, pc + 3)
                 else:
                     status = BAD_POJO
-                    out[POSITION] = begin
+                    put(out, POSITION, begin)
                     break
             elif op == _NEXT:
                 f = depth - 1
                 i += 1
-                left = frames[f, F_LEFT] - 1
+                left = at(frames, f * F_SIZE + F_LEFT) - 1
                 if left > 0:
-                    frames[f, F_LEFT] = left
-                    pc = frames[f, F_BODY]
+                    put(frames, f * F_SIZE + F_LEFT, left)
+                    pc = at(frames, f * F_SIZE + F_BODY)
                 else:
-                    i = frames[f, F_SLOT]
-                    level = frames[f, F_LEVEL]
+                    i = at(frames, f * F_SIZE + F_SLOT)
+                    level = at(frames, f * F_SIZE + F_LEVEL)
                     depth = f
                     pc += 1
             elif op == _LIST:
-                c = code[pc + 1]
-                child = code[pc + 2]
+                c = at(code, pc + 1)
+                child = at(code, pc + 2)
                 if end - pos < 4:
                     status = NEED_INPUT
-                    out[NEEDED] = pos + 4
+                    put(out, NEEDED, pos + 4)
                     break
                 n = load_i32(src + pos)
-                least = code[pc + 3]
+                least = at(code, pc + 3)
                 if n < 0 or (least == 0 and n > MAX_ZERO_WIDTH):
                     status = BAD_COUNT
-                    out[POSITION] = pos
+                    put(out, POSITION, pos)
                     break
                 pos += 4
                 if end - pos < n * least:
                     status = NEED_INPUT
-                    out[NEEDED] = pos + n * least
+                    put(out, NEEDED, pos + n * least)
                     break
                 slot = 0
                 if c >= 0:
-                    slot = levels[child, L_COUNT]
-                    if slot + n > levels[child, L_CAP]:
+                    slot = at(levels, child * L_SIZE + L_COUNT)
+                    if slot + n > at(levels, child * L_SIZE + L_CAP):
                         status = FULL
-                        out[ARGUMENT] = -1 - child
-                        out[NEEDED] = slot + n
+                        put(out, ARGUMENT, -1 - child)
+                        put(out, NEEDED, slot + n)
                         break
-                    levels[child, L_COUNT] = slot + n
-                    store_32(cols[c, C_DATA] + 4 * i + 4, slot + n)
+                    put(levels, child * L_SIZE + L_COUNT, slot + n)
+                    store_32(col(cols, c, C_DATA) + 4 * i + 4, slot + n)
                 if n == 0:
-                    pc = code[pc + 4]
+                    pc = at(code, pc + 4)
                 else:
-                    frames[depth, F_LEFT] = n
-                    frames[depth, F_SLOT] = i
-                    frames[depth, F_BODY] = pc + 5
-                    frames[depth, F_LEVEL] = level
+                    put(frames, depth * F_SIZE + F_LEFT, n)
+                    put(frames, depth * F_SIZE + F_SLOT, i)
+                    put(frames, depth * F_SIZE + F_BODY, pc + 5)
+                    put(frames, depth * F_SIZE + F_LEVEL, level)
                     depth += 1
                     if c >= 0:
                         level = child
                         i = slot
                     pc += 5
             elif op == _SKIP:
-                n = code[pc + 1]
+                n = at(code, pc + 1)
                 pc += 2
                 if end - pos < n:
                     status = NEED_INPUT
-                    out[NEEDED] = pos + n
+                    put(out, NEEDED, pos + n)
                     break
                 pos += n
             elif op == _END:
                 break
             elif op == _JUMP:
-                pc = code[pc + 1]
+                pc = at(code, pc + 1)
             elif op == _NULLABLE:
                 if pos >= end:
                     status = NEED_INPUT
-                    out[NEEDED] = pos + 1
+                    put(out, NEEDED, pos + 1)
                     break
-                if (load_u8(src + pos) != 0) == (code[pc + 1] != 0):
-                    n = 1 + code[pc + 2]
+                if (load_u8(src + pos) != 0) == (at(code, pc + 1) != 0):
+                    n = 1 + at(code, pc + 2)
                     if end - pos < n:
                         status = NEED_INPUT
-                        out[NEEDED] = pos + n
+                        put(out, NEEDED, pos + n)
                         break
                     pos += n
-                    pc = code[pc + 3]
+                    pc = at(code, pc + 3)
                 else:
                     pos += 1
                     pc += 4
             elif op == _FILL:
-                n = code[pc + 1]
+                n = at(code, pc + 1)
                 for k in range(n):
-                    fill(cols, levels, code[pc + 2 + k], i)
+                    fill(cols, levels, at(code, pc + 2 + k), i)
                 pc += 2 + n
             elif op == _FIXED1:
-                c = code[pc + 1]
+                c = at(code, pc + 1)
                 pc += 2
                 if end - pos < 1:
                     status = NEED_INPUT
-                    out[NEEDED] = pos + 1
+                    put(out, NEEDED, pos + 1)
                     break
-                store_8(cols[c, C_DATA] + i, load_u8(src + pos))
+                store_8(col(cols, c, C_DATA) + i, load_u8(src + pos))
                 pos += 1
             elif op == _FIXED2:
-                c = code[pc + 1]
+                c = at(code, pc + 1)
                 pc += 2
                 if end - pos < 2:
                     status = NEED_INPUT
-                    out[NEEDED] = pos + 2
+                    put(out, NEEDED, pos + 2)
                     break
-                store_16(cols[c, C_DATA] + 2 * i, load_i16(src + pos))
+                store_16(col(cols, c, C_DATA) + 2 * i, load_i16(src + pos))
                 pos += 2
             elif op == _BYTES or op == _BYTES_N or op == _BIG_INTEGER or op == _UTF:
-                c = code[pc + 1]
-                operand = code[pc + 2]
-                var_n = cols[c, C_VAR_N]
+                c = at(code, pc + 1)
+                operand = at(code, pc + 2)
+                var_n = col(cols, c, C_VAR_N)
                 n = 0
                 head = 0
                 if op == _BYTES_N:
@@ -639,7 +678,7 @@ def _run(
                     head = 4
                 if end - pos < head:
                     status = NEED_INPUT
-                    out[NEEDED] = pos + head
+                    put(out, NEEDED, pos + head)
                     break
                 if op == _UTF:
                     n = load_u16(src + pos)
@@ -647,15 +686,15 @@ def _run(
                     n = load_i32(src + pos)
                     if n < 0:
                         status = BAD_COUNT
-                        out[POSITION] = pos
+                        put(out, POSITION, pos)
                         break
                 short = -1
                 if op == _BIG_INTEGER:
                     if n == 0:
                         pos += 4
                         pc += 3
-                        store_8(cols[c, C_VALID] + i, 0)
-                        store_32(cols[c, C_DATA] + 4 * i + 4, var_n)
+                        store_8(col(cols, c, C_VALID) + i, 0)
+                        store_32(col(cols, c, C_DATA) + 4 * i + 4, var_n)
                         continue
                     if n < 4:
                         short = 10 if n == 3 else n - 1
@@ -664,20 +703,20 @@ def _run(
                         n -= 4
                         if n == 0:
                             status = BAD_COUNT
-                            out[POSITION] = pos
+                            put(out, POSITION, pos)
                             break
                 tail = 4 if op == _BIG_INTEGER and operand != 0 else 0
                 if end - pos < head + n + tail:
                     status = NEED_INPUT
-                    out[NEEDED] = pos + head + n + tail
+                    put(out, NEEDED, pos + head + n + tail)
                     break
                 room = n + tail + 1  # modified UTF-8 never grows: U+FFFD is as long as the surrogate it replaces
-                if var_n + room > cols[c, C_VAR_CAP]:
+                if var_n + room > col(cols, c, C_VAR_CAP):
                     status = FULL
-                    out[ARGUMENT] = c
+                    put(out, ARGUMENT, c)
                     break
                 pos += head
-                target = cols[c, C_VAR] + var_n
+                target = col(cols, c, C_VAR) + var_n
                 if op == _UTF:
                     behind = modified_utf8(src, pos, pos + n, target, operand, out)
                     if behind < 0:
@@ -692,8 +731,8 @@ def _run(
                     copy(src + pos, target, n + tail)
                     var_n += n + tail
                 pos += n + tail
-                cols[c, C_VAR_N] = var_n
-                store_32(cols[c, C_DATA] + 4 * i + 4, var_n)
+                put(cols, c * C_SIZE + C_VAR_N, var_n)
+                store_32(col(cols, c, C_DATA) + 4 * i + 4, var_n)
                 pc += 2 if op == _BYTES else 3
             elif op == _SKIP_TEXT:
                 begin = pos
@@ -702,7 +741,7 @@ def _run(
                 while True:
                     if pos >= end:
                         status = NEED_INPUT
-                        out[NEEDED] = pos + 1
+                        put(out, NEEDED, pos + 1)
                         break
                     byte = load_u8(src + pos)
                     n |= (byte & 0x7F) << shift
@@ -712,19 +751,19 @@ def _run(
                     shift += 7
                     if shift > 28:
                         status = BAD_TEXT
-                        out[POSITION] = begin
+                        put(out, POSITION, begin)
                         break
                 if status != DONE:
                     break
-                n -= code[pc + 1]
+                n -= at(code, pc + 1)
                 pc += 2
                 if n > 0x7FFFFFFF:
                     status = BAD_COUNT
-                    out[POSITION] = begin
+                    put(out, POSITION, begin)
                     break
                 if end - pos < n:
                     status = NEED_INPUT
-                    out[NEEDED] = pos + n
+                    put(out, NEEDED, pos + n)
                     break
                 k = 0
                 while n - k >= 8 and load_i64_le(src + pos) & HIGH_BITS == 0:
@@ -735,18 +774,18 @@ def _run(
                     while True:
                         if pos >= end:
                             status = NEED_INPUT
-                            out[NEEDED] = pos + 1
+                            put(out, NEEDED, pos + 1)
                             break
                         byte = load_u8(src + pos)
                         pos += 1
                         if byte < 0x80:
                             if size == 3 and byte > 3:
                                 status = BAD_TEXT
-                                out[POSITION] = pos - 1
+                                put(out, POSITION, pos - 1)
                             break
                         if size == 3:
                             status = BAD_TEXT
-                            out[POSITION] = pos - 1
+                            put(out, POSITION, pos - 1)
                             break
                         size += 1
                     if status != DONE:
@@ -755,24 +794,24 @@ def _run(
                 if status != DONE:
                     break
             elif op == _MASK:
-                n = (code[pc + 1] + 7) >> 3
+                n = (at(code, pc + 1) + 7) >> 3
                 if end - pos < n:
                     status = NEED_INPUT
-                    out[NEEDED] = pos + n
+                    put(out, NEEDED, pos + n)
                     break
-                masks[mask_depth] = pos
+                put(masks, mask_depth, pos)
                 mask_depth += 1
-                c = code[pc + 2]
+                c = at(code, pc + 2)
                 if c >= 0:
                     byte = load_u8(src + pos)
-                    store_8(cols[c, C_DATA] + i, (byte >> 7) | ((byte >> 5) & 2))
+                    store_8(col(cols, c, C_DATA) + i, (byte >> 7) | ((byte >> 5) & 2))
                 pos += n
                 pc += 3
             elif op == _MASK_BIT:
-                bit = code[pc + 1]
-                byte = load_u8(src + masks[mask_depth - 1] + (bit >> 3))
+                bit = at(code, pc + 1)
+                byte = load_u8(src + at(masks, mask_depth - 1) + (bit >> 3))
                 if (byte >> (7 - (bit & 7))) & 1:
-                    pc = code[pc + 2]
+                    pc = at(code, pc + 2)
                 else:
                     pc += 3
             elif op == _MASK_END:
@@ -781,146 +820,146 @@ def _run(
             elif op == _SWITCH:
                 if pos >= end:
                     status = NEED_INPUT
-                    out[NEEDED] = pos + 1
+                    put(out, NEEDED, pos + 1)
                     break
                 tag = load_u8(src + pos)
-                target = code[pc + 2]
-                for k in range(code[pc + 1]):
-                    if code[pc + 3 + 2 * k] == tag:
-                        target = code[pc + 4 + 2 * k]
+                target = at(code, pc + 2)
+                for k in range(at(code, pc + 1)):
+                    if at(code, pc + 3 + 2 * k) == tag:
+                        target = at(code, pc + 4 + 2 * k)
                         break
                 if target < 0:
                     status = BAD_TAG
-                    out[POSITION] = pos
+                    put(out, POSITION, pos)
                     break
                 pos += 1
                 pc = target
             elif op == _CHAR:
-                c = code[pc + 1]
-                binary = code[pc + 2]
+                c = at(code, pc + 1)
+                binary = at(code, pc + 2)
                 pc += 3
                 if end - pos < 2:
                     status = NEED_INPUT
-                    out[NEEDED] = pos + 2
+                    put(out, NEEDED, pos + 2)
                     break
-                var_n = cols[c, C_VAR_N]
-                if var_n + 3 > cols[c, C_VAR_CAP]:
+                var_n = col(cols, c, C_VAR_N)
+                if var_n + 3 > col(cols, c, C_VAR_CAP):
                     status = FULL
-                    out[ARGUMENT] = c
+                    put(out, ARGUMENT, c)
                     break
                 unit = load_u16(src + pos)
                 pos += 2
                 if binary == 0 and 0xD800 <= unit < 0xE000:
-                    out[SURROGATES] += 1
+                    put(out, SURROGATES, at(out, SURROGATES) + 1)
                     unit = 0xFFFD
-                target = cols[c, C_VAR] + var_n
+                target = col(cols, c, C_VAR) + var_n
                 var_n += put_code_point(target, unit) - target
-                cols[c, C_VAR_N] = var_n
-                store_32(cols[c, C_DATA] + 4 * i + 4, var_n)
+                put(cols, c * C_SIZE + C_VAR_N, var_n)
+                store_32(col(cols, c, C_DATA) + 4 * i + 4, var_n)
             elif op == _NULL:
-                c = code[pc + 1]
-                n = code[pc + 2]
+                c = at(code, pc + 1)
+                n = at(code, pc + 2)
                 pc += 3
                 if end - pos < n:
                     status = NEED_INPUT
-                    out[NEEDED] = pos + n
+                    put(out, NEEDED, pos + n)
                     break
                 pos += n
                 fill(cols, levels, c, i)
             elif op == _PRESENT:
-                store_8(cols[code[pc + 1], C_DATA] + i, 1)
+                store_8(at(cols, at(code, pc + 1) * C_SIZE + C_DATA) + i, 1)
                 pc += 2
             elif op == _SKIP_BYTES or op == _SKIP_UTF or op == _SKIP_BIG:
                 n = 0
                 head = 2 if op == _SKIP_UTF else 4
                 if end - pos < head:
                     status = NEED_INPUT
-                    out[NEEDED] = pos + head
+                    put(out, NEEDED, pos + head)
                     break
                 n = load_u16(src + pos) if op == _SKIP_UTF else load_i32(src + pos)
                 if n < 0 or (op == _SKIP_BIG and n == 4):
                     status = BAD_COUNT
-                    out[POSITION] = pos
+                    put(out, POSITION, pos)
                     break
                 if op == _SKIP_BIG:
-                    scale = 4 if code[pc + 1] != 0 and n != 0 else 0
+                    scale = 4 if at(code, pc + 1) != 0 and n != 0 else 0
                     n = (0 if n < 4 else n - 4) + scale
                     pc += 1
                 pc += 1
                 if end - pos < head + n:
                     status = NEED_INPUT
-                    out[NEEDED] = pos + head + n
+                    put(out, NEEDED, pos + head + n)
                     break
                 pos += head + n
             elif op == _EXPECT:
-                n = code[pc + 1]
+                n = at(code, pc + 1)
                 if end - pos < n:
                     status = NEED_INPUT
-                    out[NEEDED] = pos + n
+                    put(out, NEEDED, pos + n)
                     break
                 for k in range(n):
-                    if load_u8(src + pos + k) != load_u8(constants + code[pc + 2] + k):
+                    if load_u8(src + pos + k) != load_u8(constants + at(code, pc + 2) + k):
                         status = BAD_CONSTANT
-                        out[POSITION] = pos + k
+                        put(out, POSITION, pos + k)
                         break
                 if status != DONE:
                     break
                 pos += n
                 pc += 3
             elif op == _FIXED:
-                c = code[pc + 1]
-                width = code[pc + 2]
+                c = at(code, pc + 1)
+                width = at(code, pc + 2)
                 if end - pos < width:
                     status = NEED_INPUT
-                    out[NEEDED] = pos + width
+                    put(out, NEEDED, pos + width)
                     break
-                little = code[pc + 3] != 0
+                little = at(code, pc + 3) != 0
                 if width == 8:
                     number = load_i64_le(src + pos) if little else load_i64(src + pos)
-                    if code[pc + 4] != 0:
+                    if at(code, pc + 4) != 0:
                         number ^= -9223372036854775808
-                    store_64(cols[c, C_DATA] + 8 * i, number)
+                    store_64(col(cols, c, C_DATA) + 8 * i, number)
                 elif width == 4:
                     number = load_i32_le(src + pos) if little else load_i32(src + pos)
-                    if code[pc + 4] != 0:
+                    if at(code, pc + 4) != 0:
                         number ^= 0x80000000
-                    store_32(cols[c, C_DATA] + 4 * i, number)
+                    store_32(col(cols, c, C_DATA) + 4 * i, number)
                 elif width == 2:
                     number = load_i16_le(src + pos) if little else load_i16(src + pos)
-                    if code[pc + 4] != 0:
+                    if at(code, pc + 4) != 0:
                         number ^= 0x8000
-                    store_16(cols[c, C_DATA] + 2 * i, number)
+                    store_16(col(cols, c, C_DATA) + 2 * i, number)
                 else:
                     number = load_u8(src + pos)
-                    if code[pc + 4] != 0:
+                    if at(code, pc + 4) != 0:
                         number ^= 0x80
-                    store_8(cols[c, C_DATA] + i, number)
+                    store_8(col(cols, c, C_DATA) + i, number)
                 pos += width
                 pc += 5
             elif op == _FAIL:
                 status = UNDECODABLE
-                out[ARGUMENT] = code[pc + 1]
-                out[POSITION] = pos
+                put(out, ARGUMENT, at(code, pc + 1))
+                put(out, POSITION, pos)
                 break
             else:
                 status = BAD_TAG
-                out[POSITION] = pos
+                put(out, POSITION, pos)
                 break
         if status != DONE:
             break
         rows += 1
-        levels[0, L_COUNT] += 1
+        put(levels, L_COUNT, at(levels, L_COUNT) + 1)
         entry = pos
     # Cut off what a broken entry left behind: every count follows from the offsets of the column above.
-    out[SURROGATES] = surrogates if status != DONE else out[SURROGATES]
-    for c in range(cols.shape[0]):
-        n = levels[cols[c, C_LEVEL], L_COUNT]
-        if cols[c, C_KIND] == _VAR:
-            cols[c, C_VAR_N] = load_i32_le(cols[c, C_DATA] + 4 * n)
-        elif cols[c, C_KIND] == _LISTS:
-            levels[cols[c, C_CHILD], L_COUNT] = load_i32_le(cols[c, C_DATA] + 4 * n)
-    out[ROWS] = levels[0, L_COUNT] - first
-    out[CONSUMED] = entry
+    put(out, SURROGATES, surrogates if status != DONE else at(out, SURROGATES))
+    for c in range(columns):
+        n = at(levels, col(cols, c, C_LEVEL) * L_SIZE + L_COUNT)
+        if col(cols, c, C_KIND) == K_VAR:
+            put(cols, c * C_SIZE + C_VAR_N, load_i32_le(col(cols, c, C_DATA) + 4 * n))
+        elif col(cols, c, C_KIND) == K_LIST:
+            put(levels, col(cols, c, C_CHILD) * L_SIZE + L_COUNT, load_i32_le(col(cols, c, C_DATA) + 4 * n))
+    put(out, ROWS, at(levels, L_COUNT) - first)
+    put(out, CONSUMED, entry)
     return status
 
 
