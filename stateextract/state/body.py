@@ -43,6 +43,7 @@ def body_kind(
     read_at: ReadAt,
     *,
     raw: bool = False,
+    states: int | None = None,
 ) -> BodyKind:
     """Which body a keyed handle's file holds.
 
@@ -52,8 +53,9 @@ def body_kind(
     :param compressed: the head's flag.
     :param read_at: ``read_at(offset, n)`` gives up to ``n`` bytes of the file, fewer only at its end.
     :param raw: the handle stands in the subtask's raw keyed state.
-    :returns: :attr:`BodyKind.UNDECIDED` in one case only: key group 0 alone, not compressed, and four zero bytes there.
-        Then both must be tried, and only the right one ends at the end of the file.
+    :param states: number of states in the head, which helps where key group 0 is alone and begins with four zero bytes.
+    :returns: :attr:`BodyKind.UNDECIDED` where that does not help: both must be tried, and only the right one ends at the
+        end of the file.
     :raises FormatError: where the bytes fit no body.
     """
     if raw:
@@ -71,7 +73,7 @@ def body_kind(
         return BodyKind.FULL_SNAPSHOT
     if compressed:
         return _compressed_kind(offsets[0], read_at)
-    return _plain_kind(offsets, first, read_at)
+    return _plain_kind(offsets, first, states, read_at)
 
 
 def _compressed_kind(offset: int, read_at: ReadAt) -> BodyKind:
@@ -89,8 +91,46 @@ def _compressed_kind(offset: int, read_at: ReadAt) -> BodyKind:
     )
 
 
-def _plain_kind(offsets: Sequence[int], first: int, read_at: ReadAt) -> BodyKind:
+def _plain_kind(offsets: Sequence[int], first: int, states: int | None, read_at: ReadAt) -> BodyKind:
     for number, offset in enumerate(offsets, first):
         if int.from_bytes(read_at(offset, 4).ljust(4, b"\xff"), "big") != number:
             return BodyKind.FULL_SNAPSHOT
-    return BodyKind.UNDECIDED if list(offsets[1:]) == [] and first == 0 else BodyKind.HEAP
+    if len(offsets) > 1 or first != 0:
+        return BodyKind.HEAP
+    # Key group 0, or state 0 with a key shorter than 64 KiB.
+    if states is None:
+        return BodyKind.UNDECIDED
+    full = _is_full_snapshot(read_at(offsets[0], _WINDOW), states)
+    return BodyKind.UNDECIDED if full is None else BodyKind.FULL_SNAPSHOT if full else BodyKind.HEAP
+
+
+_WINDOW = 1 << 16
+_PAIRS = 64
+_END = 0xFFFF
+
+
+def _is_full_snapshot(data: bytes, states: int) -> bool | None:
+    """Whether these are the pairs of key group 0, up to the end mark or for many pairs; ``None`` if that stays open."""
+    whole = len(data) < _WINDOW
+    pos, state = 2, int.from_bytes(data[:2], "big")
+    for _ in range(_PAIRS):
+        key, pos = _chunk(data, pos)
+        value, pos = _chunk(data, pos)
+        if state >= states or key < 1 or value < 0:
+            return False
+        start = pos - 4 - value - key
+        if pos > len(data):
+            return False if whole else None
+        if data[start] & 0x7F:
+            return False
+        if data[start] & 0x80:
+            state, pos = int.from_bytes(data[pos : pos + 2], "big"), pos + 2
+            if state == _END and pos <= len(data):
+                return pos == len(data) if whole else False
+    return True
+
+
+def _chunk(data: bytes, pos: int) -> tuple[int, int]:
+    """The length at ``pos``, and where the bytes end that it counts."""
+    length = int.from_bytes(data[pos : pos + 4].ljust(4, b"\0"), "big", signed=True)
+    return length, pos + 4 + max(length, 0)
