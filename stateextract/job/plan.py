@@ -1,0 +1,266 @@
+"""The plan of a job: what is wanted, what of it can be read, with which schema, and which task reads which bytes.
+
+``make_plan`` finds the snapshot, parses ``_metadata``, reads all heads, takes the inventory, applies the user's choice
+and packs key groups into splits. Everything that can be wrong with the request is said here, before anything is written: a
+choice that matches nothing, a state asked for by name that this version cannot read, subtasks whose schemas cannot be
+united.
+
+May import metadata, files, state, columnar; must not know of Spark or of how files are published.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from serializers import load_plugins
+from stateextract.columnar.schema import merge_schemas
+from stateextract.errors import StateExtractError, UndecodableError, UnsupportedError, UsageError
+from stateextract.files.filesystem import Store
+from stateextract.files.locate import FoundSnapshot, Locator, find_snapshot
+from stateextract.job.coverage import DECODED, EMPTY, NOT_SELECTED, UNSUPPORTED, Coverage, Entry
+from stateextract.job.heads import HeadReader, KeyedFile, operator_label
+from stateextract.job.inventory import KeyedState, OperatorInventory, master_entries, take_inventory
+from stateextract.job.names import RAW_SUFFIX, operator_folders, state_folders
+from stateextract.job.options import JobOptions
+from stateextract.job.split import OperatorTargets, Part, StateTarget, key_group_ranges, pack, read_options
+from stateextract.metadata.model import SnapshotMetadata
+from stateextract.metadata.parser import parse_metadata
+from stateextract.state.engine import ReadOptions, certainly_undecodable, state_schema
+from stateextract.state.rows import row_layout
+from stateextract.version import VERSION
+
+
+@dataclass(frozen=True)
+class PlannedState:
+    """A state that the job reads; ``typed`` is False where it is certain that only raw bytes can come of it."""
+
+    operator: int
+    name: str
+    entry: Entry
+    target: StateTarget
+    typed: bool
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What the driver carries out.
+
+    :param operators: for the tasks; ``states`` refers to them by index.
+    :param files: by the numbers that parts have.
+    """
+
+    found: FoundSnapshot
+    metadata: SnapshotMetadata
+    coverage: Coverage
+    operators: Sequence[OperatorTargets]
+    states: Sequence[PlannedState]
+    files: Sequence[KeyedFile]
+    splits: Sequence[Sequence[Part]]
+
+
+def make_plan(options: JobOptions, store: Store | None = None) -> Plan:
+    """Plan a job.
+
+    :raises StateExtractError: where the snapshot cannot be read, or not what was asked for by name.
+    :raises UsageError: where the choice matches nothing.
+    """
+    store = store or Store()
+    load_plugins(options.plugins)
+    found = find_snapshot(options.snapshot, store)
+    data = store.read(found.metadata_uri)
+    try:
+        metadata = parse_metadata(data)
+    except StateExtractError as error:
+        raise error.at(file=found.metadata_uri) from None
+    locator = Locator(found, store, options.path_pairs())
+    files = HeadReader(metadata, data, locator, store).read(options.head_threads)
+    inventory = take_inventory(metadata, files)
+    wanted = _choose(inventory, options)
+    masters = master_entries(metadata)
+    if options.operator or options.state:
+        for entry in masters:
+            entry.status, entry.reason = NOT_SELECTED, None
+    operators, states, numbers = _targets(inventory, wanted, options)
+    splits = pack(_parts(files, operators, numbers), options.split_bytes)
+    coverage = Coverage(
+        VERSION, found.metadata_uri, metadata.checkpoint_id, metadata.version,
+        metadata.properties.kind if metadata.properties else None,
+        [entry for i in inventory for entry in i.entries] + masters,
+        locator.relocations, _notes(found, metadata),
+    )  # fmt: skip
+    return Plan(found, metadata, coverage, operators, states, files, splits)
+
+
+def _notes(found: FoundSnapshot, metadata: SnapshotMetadata) -> list[str]:
+    notes = [found.note] if found.note else []
+    notes.extend(metadata.notes)
+    if not metadata.verified and not metadata.notes:
+        notes.append(f"version {metadata.version} of _metadata is read as specified, but no file of it was ever seen")
+    return notes
+
+
+# -- what is wanted
+
+
+def _choose(inventory: Sequence[OperatorInventory], options: JobOptions) -> list[tuple[OperatorInventory, KeyedState]]:
+    """The keyed states to read; entries of all that is not chosen are marked so."""
+    chosen = _chosen_operators(inventory, options.operator)
+    names = {e.state for i in chosen for e in i.entries if e.state is not None}
+    for name in options.state:
+        if name not in names:
+            raise UsageError(f"no state is called {name!r}{' in the chosen operators' if options.operator else ''}",
+                             advice=_there_is(name, sorted(names), "states"))
+    wanted = []
+    for i in inventory:
+        for entry in i.entries:
+            if entry.status != EMPTY and not (i in chosen and (not options.state or entry.state in options.state)):
+                entry.status, entry.reason = NOT_SELECTED, None
+        if i in chosen:
+            _refuse_problems(i, options)
+        wanted += [(i, s) for s in i.keyed.values() if s.entry is not None and s.entry.status == DECODED]
+    if not wanted:
+        raise UnsupportedError("nothing that was chosen can be read by this version", advice=_what_is(inventory))
+    _refuse_unread_operators(chosen, wanted, options)
+    return wanted
+
+
+def _chosen_operators(inventory: Sequence[OperatorInventory], asked: Sequence[str]) -> list[OperatorInventory]:
+    if not asked:
+        return list(inventory)
+    chosen = []
+    for name in asked:
+        matching = [i for i in inventory if name in (i.operator.uid, i.operator.name) or name.lower() == i.operator.id]
+        if not matching:
+            known = sorted({operator_label(i.operator) for i in inventory})
+            raise UsageError(f"no operator has the uid, name or id {name!r}", advice=_there_is(name, known, "operators"))
+        chosen += [i for i in matching if i not in chosen]
+    return chosen
+
+
+def _there_is(name: str, known: Sequence[str], what: str) -> str:
+    near = difflib.get_close_matches(name, known, n=3)
+    if near:
+        return f"the nearest are {', '.join(map(repr, near))}"
+    return f"the {what} are {', '.join(map(repr, known[:30]))}" if known else f"the snapshot has no {what}"
+
+
+def _refuse_problems(i: OperatorInventory, options: JobOptions) -> None:
+    """Damage in a chosen operator stops the job; what is only unsupported does so if it was asked for by name."""
+    for problem in i.problems:
+        if not isinstance(problem, UnsupportedError) or options.state:
+            raise problem
+    for entry in i.entries:
+        if entry.state in options.state and entry.status == UNSUPPORTED:
+            raise UnsupportedError(f"the state was asked for by name and cannot be read: {entry.reason}",
+                                   operator=operator_label(i.operator), state=entry.state)
+
+
+def _refuse_unread_operators(
+    chosen: Sequence[OperatorInventory],
+    wanted: Sequence[tuple[OperatorInventory, KeyedState]],
+    options: JobOptions,
+) -> None:
+    if not options.operator or options.state:
+        return
+    for i in chosen:
+        unread = [e for e in i.entries if e.status == UNSUPPORTED]
+        if unread and not any(w is i for w, _ in wanted):
+            raise UnsupportedError(f"the operator was asked for and none of its state can be read: {unread[0].reason}",
+                                   operator=operator_label(i.operator))
+
+
+def _what_is(inventory: Sequence[OperatorInventory]) -> str:
+    reasons = {f"{e.label}: {e.reason}" for i in inventory for e in i.entries if e.status == UNSUPPORTED}
+    return "; ".join(sorted(reasons)[:5]) or "the snapshot holds no state at all"
+
+
+# -- schemas and folders
+
+
+def _targets(
+    inventory: Sequence[OperatorInventory],
+    wanted: Sequence[tuple[OperatorInventory, KeyedState]],
+    options: JobOptions,
+) -> tuple[list[OperatorTargets], list[PlannedState], dict[int, int]]:
+    """What to read, and the operators' numbers for the tasks by their numbers in the metadata."""
+    top = operator_folders((i.operator.id, i.operator.uid, i.operator.name) for i in inventory)
+    numbers: dict[int, int] = {}
+    by_operator: list[dict[str, StateTarget]] = []
+    labels: list[str] = []
+    planned = []
+    schemas = _Schemas(read_options(options))
+    for i, state in wanted:
+        assert state.entry is not None
+        folder = f"{top[i.operator.id]}/{state_folders([e.state for e in i.entries if e.state])[state.name]}"
+        label = operator_label(i.operator)
+        schema, untyped = schemas.of(state, label)
+        if untyped is not None and options.on_undecodable == "fail" and state.name in options.state:
+            raise untyped.at(operator=label, state=state.name, advice="set --on-undecodable raw to keep its bytes")
+        target = StateTarget(folder, folder + RAW_SUFFIX, schema)
+        if i.number not in numbers:
+            numbers[i.number] = len(by_operator)
+            by_operator.append({})
+            labels.append(label)
+        number = numbers[i.number]
+        by_operator[number][state.name] = target
+        planned.append(PlannedState(number, state.name, state.entry, target, untyped is None))
+    operators = [OperatorTargets(label, states) for label, states in zip(labels, by_operator, strict=True)]
+    return operators, planned, numbers
+
+
+class _Schemas:
+    """One schema per state over all files, each distinct head looked at once."""
+
+    def __init__(self, options: ReadOptions) -> None:
+        self._options = options
+        self._known: dict[tuple[bytes, str], tuple[pa.Schema, UndecodableError | None]] = {}
+
+    def of(self, state: KeyedState, label: str) -> tuple[pa.Schema, UndecodableError | None]:
+        """The merged schema, and why its values can certainly not be decoded, if so."""
+        distinct: dict[pa.Schema, None] = {}
+        untyped: UndecodableError | None = None
+        for file in {file.head_key: file for file in state.files}.values():
+            schema, problem = self._one(file, state.name)
+            distinct[schema] = None
+            untyped = untyped or problem
+        try:
+            return merge_schemas(list(distinct)), untyped
+        except StateExtractError as error:
+            raise error.at(operator=label, state=state.name) from None
+
+    def _one(self, file: KeyedFile, name: str) -> tuple[pa.Schema, UndecodableError | None]:
+        known = self._known.get((file.head_key, name))
+        if known is None:
+            assert file.head is not None
+            row = row_layout(file.head, next(m for m in file.head.states if m.name == name))
+            part = certainly_undecodable(row.layout)
+            problem = None
+            if part is not None:
+                problem = UndecodableError(f"values of {part.class_name} cannot be decoded: {part.reason}", file=file.uri)
+            known = self._known[file.head_key, name] = (state_schema(row, self._options), problem)
+        return known
+
+
+# -- bytes
+
+
+def _parts(
+    files: Sequence[KeyedFile], operators: Sequence[OperatorTargets], numbers: Mapping[int, int]
+) -> Iterator[Part]:
+    """The files that hold a wanted state."""
+    for number, file in enumerate(files):
+        operator = numbers.get(file.operator)
+        if operator is None or file.head is None:
+            continue
+        targets = operators[operator]
+        if not any(meta.name in targets.states for meta in file.head.states):
+            continue
+        try:
+            ranges = key_group_ranges(file.first, file.offsets, file.size)
+        except StateExtractError as error:
+            raise error.at(file=file.uri, operator=targets.label) from None
+        yield Part(number, operator, file.subtask, file.uri, file.start, file.size, file.head_end, ranges)

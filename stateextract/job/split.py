@@ -1,0 +1,220 @@
+"""Splits: key groups packed by bytes, and the plan file that carries them to the tasks.
+
+One task should read about ``split_bytes`` of state. A key group is never split, since nothing says where an entry in
+its middle begins; small key groups of several files, and of several operators, go together.
+
+The plan file lies in the staging folder: first the context that all tasks share (options, output, merged schemas), then
+one record per split. A task is told where the plan file is and its own number, nothing else, so what travels through
+Spark does not grow with the snapshot.
+
+Plain values and their bytes. Must not know of Spark or of how anything is decoded.
+"""
+
+from __future__ import annotations
+
+import base64
+import itertools
+import json
+import zlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from stateextract.columnar.policy import Policy
+from stateextract.errors import FormatError
+from stateextract.job.options import JobOptions, from_lines
+from stateextract.job.writer import WriterOptions
+from stateextract.state.engine import KeyGroupRange, ReadOptions
+
+_FILE_COST = 256 * 1000  # opening a file and reading its head counts like that many bytes
+
+
+@dataclass(frozen=True)
+class StateTarget:
+    """Where the rows of a state go, with which schema; the raw tail beside it."""
+
+    folder: str
+    raw_folder: str
+    schema: pa.Schema
+
+
+@dataclass(frozen=True)
+class OperatorTargets:
+    """The wanted states of an operator. ``label`` is for messages."""
+
+    label: str
+    states: Mapping[str, StateTarget]
+
+
+@dataclass(frozen=True)
+class Context:
+    """What all tasks share.
+
+    :param folder: path on the output's file system that files are written below.
+    :param lengths: sizes of the splits' records in the plan file, which follow the context.
+    """
+
+    job: str
+    output: str
+    folder: str
+    metadata_uri: str
+    options: JobOptions
+    operators: Sequence[OperatorTargets]
+    lengths: Sequence[int] = ()
+
+    def to_bytes(self) -> bytes:
+        """For the plan file."""
+        operators = [
+            {
+                "label": o.label,
+                "states": {
+                    name: [t.folder, t.raw_folder, base64.b64encode(t.schema.serialize()).decode()]
+                    for name, t in o.states.items()
+                },
+            }
+            for o in self.operators
+        ]
+        document = {
+            "job": self.job, "output": self.output, "folder": self.folder, "metadata_uri": self.metadata_uri,
+            "options": self.options.lines(), "operators": operators, "lengths": list(self.lengths),
+        }  # fmt: skip
+        return zlib.compress(json.dumps(document).encode(), 6)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Context:
+        """The inverse of :meth:`to_bytes`."""
+        document = json.loads(zlib.decompress(data))
+        operators = [
+            OperatorTargets(o["label"], {
+                name: StateTarget(folder, raw, pa.ipc.read_schema(pa.py_buffer(base64.b64decode(schema))))
+                for name, (folder, raw, schema) in o["states"].items()
+            })
+            for o in document.pop("operators")
+        ]  # fmt: skip
+        options = from_lines(document.pop("options"))
+        return cls(options=options, operators=operators, **document)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A run of key groups of one file.
+
+    :param file: number of the file in the plan.
+    :param operator: index into the context's operators.
+    :param start: where the handle's bytes begin in ``uri``, ``size`` how many there are.
+    :param ranges: where each key group lies in the handle's bytes.
+    """
+
+    file: int
+    operator: int
+    subtask: int
+    uri: str
+    start: int
+    size: int
+    head_end: int
+    ranges: Sequence[KeyGroupRange]
+
+
+def key_group_ranges(first: int, offsets: Sequence[int], size: int) -> list[KeyGroupRange]:
+    """Where each key group lies: from its offset to the next larger one, or to the end."""
+    bounds = sorted({*offsets, size})
+    following = dict(itertools.pairwise(bounds))
+    ranges = []
+    for number, offset in enumerate(offsets, first):
+        if offset not in following:
+            raise FormatError(f"key group {number} begins at {offset}, the end of the file", key_group=number,
+                              expected=f"an offset below {size}")
+        ranges.append(KeyGroupRange(number, offset, following[offset]))
+    return ranges
+
+
+def pack(files: Iterable[Part], split_bytes: int) -> list[list[Part]]:
+    """Splits of about equal size, at most about ``split_bytes`` unless one key group alone is larger."""
+    files = list(files)
+    total = sum(_FILE_COST + sum(r.end - r.start for r in f.ranges) for f in files)
+    target = total / max(1, -(-total // split_bytes))
+    splits: list[list[Part]] = [[]]
+    filled = 0.0
+    for file in files:
+        begin, cost = 0, float(_FILE_COST)
+        for i, r in enumerate(file.ranges):
+            size = r.end - r.start + cost
+            if filled and filled + size / 2 > target:
+                _append(splits[-1], file, begin, i)
+                splits.append([])
+                begin, filled = i, 0.0
+            filled += size
+            cost = 0.0
+        _append(splits[-1], file, begin, len(file.ranges))
+    return [split for split in splits if split]
+
+
+def _append(split: list[Part], file: Part, begin: int, end: int) -> None:
+    if end > begin:
+        values = {**vars(file), "ranges": file.ranges[begin:end]}
+        split.append(Part(**values))
+
+
+def encode_split(parts: Sequence[Part]) -> bytes:
+    """A split's record: a few bytes per key group."""
+    rows = []
+    for p in parts:
+        rising = all(a.end == b.start for a, b in itertools.pairwise(p.ranges))
+        if rising:
+            bounds = [p.ranges[0].start, *(r.end - r.start for r in p.ranges)]
+        else:
+            bounds = [b for r in p.ranges for b in (r.start, r.end)]
+        place = [p.file, p.operator, p.subtask, p.uri, p.start, p.size, p.head_end]
+        rows.append([*place, p.ranges[0].key_group, rising, bounds])
+    return zlib.compress(json.dumps(rows, separators=(",", ":")).encode(), 6)
+
+
+def decode_split(data: bytes) -> list[Part]:
+    """The inverse of :func:`encode_split`."""
+    parts = []
+    for file, operator, subtask, uri, start, size, head_end, first, rising, bounds in json.loads(zlib.decompress(data)):
+        if rising:
+            ranges, position = [], bounds[0]
+            for number, length in enumerate(bounds[1:], first):
+                ranges.append(KeyGroupRange(number, position, position + length))
+                position += length
+        else:
+            pairs = zip(bounds[::2], bounds[1::2], strict=True)
+            ranges = [KeyGroupRange(number, a, b) for number, (a, b) in enumerate(pairs, first)]
+        parts.append(Part(file, operator, subtask, uri, start, size, head_end, ranges))
+    return parts
+
+
+def plan_file(context: Context, splits: Sequence[Sequence[Part]]) -> tuple[bytes, int]:
+    """Content of the plan file, and how many of its bytes are the context."""
+    records = [encode_split(split) for split in splits]
+    values: dict[str, Any] = {**vars(context), "lengths": [len(r) for r in records]}
+    head = Context(**values).to_bytes()
+    return b"".join([head, *records]), len(head)
+
+
+def read_options(options: JobOptions) -> ReadOptions:
+    """What the engine is told."""
+    return ReadOptions(
+        policy=Policy(options.strings, options.timestamps, options.out_of_range, options.maps),  # type: ignore[arg-type]
+        on_undecodable=options.on_undecodable,  # type: ignore[arg-type]
+        verify_checksums=options.verify_checksums,
+        flatten=options.flatten,
+        keep_empty_maps=options.keep_empty_maps,
+        key_group_column=options.key_group_column,
+        subtask_column=options.subtask_column,
+        codec=options.codec,
+    )
+
+
+def writer_options(options: JobOptions) -> WriterOptions:
+    """What the writer is told."""
+    return WriterOptions(options.compression, options.target_file_bytes, options.row_group_bytes, options.memory_bytes)
+
+
+__all__ = [
+    "Context", "OperatorTargets", "Part", "StateTarget", "decode_split", "encode_split", "key_group_ranges", "pack",
+    "plan_file", "read_options", "writer_options",
+]  # fmt: skip

@@ -1,0 +1,3 @@
+"""The version of this tool, as manifests record it."""
+
+VERSION = "0.1.0"
