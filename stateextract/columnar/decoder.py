@@ -16,7 +16,6 @@ from enum import Enum
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from stateextract.columnar.assembly import Arena
@@ -26,14 +25,12 @@ from stateextract.columnar.logical import apply_logical
 from stateextract.columnar.policy import Counts, Policy, apply_policy
 from stateextract.columnar.program import ColumnNode, Kind, Program, compile_layout, compile_skip
 from stateextract.errors import FormatError, StateExtractError, TruncatedError, UndecodableError, ValueRefusedError
+from stateextract.files.block import Block
 
 BATCH_ROWS = 1 << 16
 """Most entries of a batch."""
 BATCH_BYTES = 32 << 20
 """Room that a batch's arena aims to stay below; a single larger entry gets what it needs."""
-
-SLACK = 16
-"""Bytes behind the data of a block that the kernel may touch."""
 
 _FIRST_ROWS = 1 << 10
 _MAX_DATA = (1 << 31) - 64  # Arrow's int32 offsets
@@ -64,26 +61,6 @@ class Progress:
     needed: int = 0
 
 
-class Block:
-    """Bytes that a decoder reads: ``array``, uint8, and where it lies in memory (asking NumPy each time is slow).
-
-    The last :data:`SLACK` bytes of the array are never data.
-    """
-
-    __slots__ = ("address", "array")
-
-    def __init__(self, array: npt.NDArray[np.uint8]) -> None:
-        self.array = array
-        self.address = int(array.ctypes.data)
-
-    @classmethod
-    def of(cls, data: bytes | bytearray | memoryview) -> Block:
-        """A copy of the bytes with slack behind them."""
-        array = np.zeros(len(data) + SLACK, np.uint8)
-        array[: len(data)] = np.frombuffer(data, np.uint8)
-        return cls(array)
-
-
 class Decoder(Protocol):
     """Decodes the entries of one state."""
 
@@ -91,10 +68,12 @@ class Decoder(Protocol):
     """``kernel`` or ``interpreter``."""
     layout: Layout
     """The layout, after the policy was applied to it."""
-    rows: int
-    """Entries in the unfinished batch."""
     counts: Counts
     """Values that were bent so far."""
+
+    @property
+    def rows(self) -> int:
+        """Entries in the unfinished batch."""
 
     def decode(self, data: Block, pos: int, end: int, limit: int) -> Progress:
         """Decode up to ``limit`` entries of ``data.array[pos:end]``.
@@ -215,7 +194,7 @@ class KernelDecoder:
             if arena.rows:
                 self._learn_from_full(int(out[kernel.ARGUMENT]))
                 return Progress(Stop.FULL, total, pos)
-            self._make_room(int(out[kernel.ARGUMENT]), int(out[kernel.NEEDED]), data, pos)
+            self._make_room(int(out[kernel.ARGUMENT]), int(out[kernel.NEEDED]), pos)
             self.arena = None
 
     def flush(self) -> pa.Array:
@@ -288,14 +267,16 @@ class KernelDecoder:
         elif argument < -1:
             self.per_slot[-1 - argument] *= 1.5
 
-    def _make_room(self, argument: int, needed: int, data: npt.NDArray[np.uint8], pos: int) -> None:
+    def _make_room(self, argument: int, needed: int, pos: int) -> None:
         """The first entry of a batch does not fit: grow what was full."""
         if argument >= 0:
             self.least_data[argument] = self._grown(int(self._capacity(argument)), pos)
         else:
             level = -1 - argument
             assert self.arena is not None
-            self.least_slots[level] = max(self._grown(self.arena.slots[level], pos), needed if needed < _MAX_DATA else 0)
+            self.least_slots[level] = max(
+                self._grown(self.arena.slots[level], pos), needed if needed < _MAX_DATA else 0
+            )
         self.slots = 1 if self.slots == 1 else max(1, self.slots // 4)
         if self.arena is not None:
             # What was found to be needed for the other columns must not be forgotten.
@@ -399,7 +380,7 @@ class InterpreterDecoder:
         return len(self.values)
 
     def decode(self, data: Block, pos: int, end: int, limit: int) -> Progress:
-        view = memoryview(data.array)
+        view = data.view
         entries = 0
         while entries < limit:
             if len(self.values) >= self.batch_rows or self.bytes >= self.batch_bytes:

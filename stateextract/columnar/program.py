@@ -18,6 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from enum import IntEnum
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -260,7 +261,9 @@ class _Compiler:
             case Map():
                 node = self.column(Kind.LIST, type_, level, nullable)
                 node.child_level = self.open_level()
-                entry_type = pa.struct([("key", layout.key.wire_type or pa.bool_()), ("value", layout.value.wire_type or pa.bool_())])
+                entry_type = pa.struct(
+                    [("key", layout.key.wire_type or pa.bool_()), ("value", layout.value.wire_type or pa.bool_())]
+                )
                 entry = self.column(Kind.VALID, entry_type, node.child_level, False)
                 entry.children["key"] = self.allocate_some(layout.key, node.child_level)
                 entry.children["value"] = self.allocate_some(layout.value, node.child_level)
@@ -484,7 +487,9 @@ class _Compiler:
         if node is not None and not node.children:
             self.op(Op.PRESENT, node.index)
 
-    def emit_case(self, fields: list[tuple[str, Layout]], node: ColumnNode | None, end: _Label, label: int = -1) -> None:
+    def emit_case(
+        self, fields: list[tuple[str, Layout]], node: ColumnNode | None, end: _Label, label: int = -1
+    ) -> None:
         """One alternative: its fields, then nulls in the columns of the others."""
         self.emit_fields(fields, node)
         if node is not None:
@@ -531,7 +536,7 @@ class _Compiler:
     def emit_python(self, layout: Python, _: ColumnNode | None) -> None:
         raise NeedsInterpreterError
 
-    EMIT: dict[type[Layout], Callable[..., None]] = {
+    EMIT: ClassVar[dict[type[Layout], Callable[..., None]]] = {
         Number: emit_number,
         Bool: emit_bool,
         Text: emit_text,

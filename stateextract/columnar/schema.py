@@ -34,7 +34,9 @@ def _merge(a: pa.DataType, b: pa.DataType, path: str) -> pa.DataType:
         fields = {f.name: f for f in a}
         for f in b:
             known = fields.get(f.name)
-            fields[f.name] = f if known is None else f.with_type(_merge(known.type, f.type, f"{path}.{f.name}".lstrip(".")))
+            fields[f.name] = (
+                f if known is None else f.with_type(_merge(known.type, f.type, f"{path}.{f.name}".lstrip(".")))
+            )
         return pa.struct(list(fields.values()))
     if pa.types.is_map(a) and pa.types.is_map(b):
         return pa.map_(_merge(a.key_type, b.key_type, f"{path}.key"), _merge(a.item_type, b.item_type, f"{path}.value"))
@@ -66,7 +68,8 @@ def _conform(array: pa.Array, type_: pa.DataType) -> pa.Array:
     if pa.types.is_struct(type_):
         have = {f.name: i for i, f in enumerate(array.type)}
         children = [
-            _conform(array.field(have[f.name]), f.type) if f.name in have else pa.nulls(len(array), f.type) for f in type_
+            _conform(array.field(have[f.name]), f.type) if f.name in have else pa.nulls(len(array), f.type)
+            for f in type_
         ]
         return pa.StructArray.from_arrays(children, fields=list(type_), mask=mask)
     validity, offsets = array.buffers()[:2]

@@ -15,8 +15,8 @@ from typing import Protocol
 
 import numpy as np
 
-from stateextract.columnar.decoder import SLACK, Block
 from stateextract.errors import TruncatedError
+from stateextract.files.block import SLACK, Block
 from stateextract.files.compression import StreamDecoder
 
 ReadAt = Callable[[int, int], bytes]
@@ -81,9 +81,7 @@ class DecompressedSource:
         """Decompress whole chunks of the raw window, up to its limit."""
         raw = self.raw
         while not self.finished:
-            pos, n = self.decoder.decode(
-                memoryview(raw.block.array), raw.pos, raw.end, room, 0, raw.offset(0)
-            )
+            pos, n = self.decoder.decode(raw.block.view, raw.pos, raw.end, room, 0, raw.offset(0))
             raw.pos = pos
             self.starts.extend(self.given + start for start in self.decoder.stream_starts)
             if n:
@@ -150,7 +148,7 @@ class Window:
         """The next ``n`` bytes, passed over; ``None`` if there are not that many. Valid until the next ``need``."""
         if not self.need(n):
             return None
-        view = memoryview(self.block.array)[self.pos : self.pos + n]
+        view = self.block.view[self.pos : self.pos + n]
         self.pos += n
         return view
 
@@ -167,7 +165,7 @@ class Window:
             wanted = max(wanted, left + least)
             if wanted != capacity or capacity - self.filled < max(least, capacity // 2):
                 self._move(wanted)
-            got = self.source.read_into(memoryview(self.block.array)[self.filled : len(self.block.array) - SLACK])
+            got = self.source.read_into(self.block.view[self.filled : len(self.block.array) - SLACK])
             if not got:
                 return False
             self.filled += got

@@ -30,7 +30,16 @@ from stateextract.state.head import KeyedHead
 from stateextract.state.heap import HeapWalker, KeyGroupRange, Lost
 from stateextract.state.rows import RowLayout, row_layout
 
-__all__ = ["KeyGroupRange", "Piece", "ReadOptions", "StateTally", "Tally", "raw_schema", "read_key_groups", "state_schema"]
+__all__ = [
+    "KeyGroupRange",
+    "Piece",
+    "ReadOptions",
+    "StateTally",
+    "Tally",
+    "raw_schema",
+    "read_key_groups",
+    "state_schema",
+]
 
 _INSTANT = pa.timestamp("us", "UTC")
 _TIMER_TIME = Logical(Number(pa.int64()), "epoch_ms", _INSTANT)
@@ -383,9 +392,7 @@ class _Target:
         after = self.decoder.counts
         self.tally.counts += Counts(**{name: after[name] - self.counted[name] for name in after})
         self.counted = after + Counts()
-        groups = np.repeat(
-            np.array([g for g, _ in self.runs], np.int32), np.array([n for _, n in self.runs], np.int64)
-        )
+        groups = np.repeat(np.array([g for g, _ in self.runs], np.int32), np.array([n for _, n in self.runs], np.int64))
         self.runs = []
         batch = self._columns(array, groups)
         self.tally.rows += batch.num_rows
@@ -430,12 +437,12 @@ class _Target:
         return {name: column.filter(mask) for name, column in columns.items()}, key_group.filter(mask)
 
 
-def _flatten(
-    columns: dict[str, pa.Array], key_group: pa.Array, kind: str
-) -> tuple[dict[str, pa.Array], pa.Array]:
+def _flatten(columns: dict[str, pa.Array], key_group: pa.Array, kind: str) -> tuple[dict[str, pa.Array], pa.Array]:
     """One row per element or entry; key and namespace are repeated."""
     value = columns.pop("value")
-    parents = pc.list_parent_indices(value.cast(pa.list_(value.type.value_type)) if pa.types.is_map(value.type) else value)
+    parents = pc.list_parent_indices(
+        value.cast(pa.list_(value.type.value_type)) if pa.types.is_map(value.type) else value
+    )
     flat = {name: column.take(parents) for name, column in columns.items()}
     if pa.types.is_map(value.type):
         flat["map_key"], flat["value"] = value.keys, value.items

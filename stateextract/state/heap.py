@@ -131,9 +131,7 @@ class HeapWalker:
             if window.need(1):
                 raise FormatError("bytes follow the last state of the key group", offset=window.offset())
 
-    def _states(
-        self, window: Window, group: KeyGroupRange, compressed: DecompressedSource | None
-    ) -> Iterator[None]:
+    def _states(self, window: Window, group: KeyGroupRange, compressed: DecompressedSource | None) -> Iterator[None]:
         missing = set(range(len(self.targets)))
         while missing:
             start = window.offset()
@@ -149,9 +147,9 @@ class HeapWalker:
                 raise FormatError(f"state id {state_id} {what}", offset=_file_offset(window, compressed))
             missing.remove(state_id)
             if count < 0:
-                raise FormatError(
-                    f"a negative number of entries, {count}", offset=_file_offset(window, compressed)
-                ).at(state=self._name(state_id))
+                raise FormatError(f"a negative number of entries, {count}", offset=_file_offset(window, compressed)).at(
+                    state=self._name(state_id)
+                )
             target = self.targets[state_id]
             done = 0
             try:

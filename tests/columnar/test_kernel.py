@@ -4,36 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from stateextract.columnar.decoder import Block, Decoder, KernelDecoder, Stop, make_decoder
-from stateextract.columnar.layout import (
-    BigInteger,
-    Bool,
-    Bytes,
-    Case,
-    Field,
-    Layout,
-    List,
-    Map,
-    MaskedStruct,
-    Null,
-    Nullable,
-    Number,
-    Skip,
-    Subclass,
-    Subclasses,
-    Switch,
-    Text,
-    Undecodable,
-    struct,
-)
+from stateextract.columnar.decoder import Decoder, Stop, make_decoder
+from stateextract.columnar.layout import Layout
 from stateextract.columnar.policy import Policy
-from stateextract.errors import FormatError, StateExtractError, UndecodableError
+from stateextract.errors import StateExtractError
+from stateextract.files.block import Block
 from tests.columnar.strategies import encode, entries, expected, layouts
 
 _SETTINGS = settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -87,7 +66,7 @@ def test_kernel_gives_the_values_on_any_window_split(case: tuple[Layout, list[An
     layout, values, cuts, batch_rows = case
     data = b"".join(encode(layout, v) for v in values)
     decoder = make_decoder(layout, Policy(), engine="kernel", batch_rows=batch_rows)
-    batches = decode_all(decoder, data, len(values), [c for c in cuts])
+    batches = decode_all(decoder, data, len(values), cuts)
     type_ = layout.wire_type or pa.bool_()
     got = pa.concat_arrays([b for b in batches if len(b)] or [pa.array([], batches[-1].type)])
     got.validate(full=True)
@@ -101,7 +80,7 @@ def test_kernel_gives_the_values_on_any_window_split(case: tuple[Layout, list[An
 @_SETTINGS
 @given(cases())
 def test_interpreter_gives_the_same(case: tuple[Layout, list[Any], list[int], int]) -> None:
-    layout, values, cuts, batch_rows = case
+    layout, values, _, batch_rows = case
     data = b"".join(encode(layout, v) for v in values)
     slow = make_decoder(layout, Policy(), engine="interpreter", batch_rows=batch_rows)
     fast = make_decoder(layout, Policy(), engine="kernel", batch_rows=batch_rows)
