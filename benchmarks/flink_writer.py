@@ -161,10 +161,10 @@ def head(key: bytes, states: Sequence[State], compressed: bool) -> bytes:
         + utf("KEYED_STATE_TYPE")
         + utf(state.kind)
         + struct.pack(">i", 2)
-        + utf("NAMESPACE_SERIALIZER")
-        + proxy(VOID_NAMESPACE)
         + utf("VALUE_SERIALIZER")
         + proxy(state.value)
+        + utf("NAMESPACE_SERIALIZER")
+        + proxy(VOID_NAMESPACE)
         for state in states
     )
     return struct.pack(">i?", HEAD_VERSION, compressed) + proxy(key) + struct.pack(">h", len(states)) + metas

@@ -267,12 +267,12 @@ def _long_keys(salt: int, i: Numbers, group: int, max_parallelism: int) -> pa.Ar
 
 def _long_keys_of_group(salt: int, i: Numbers, group: int, max_parallelism: int) -> pa.Array:
     def keys(which: Any, tail: Any) -> Numbers:
-        return i[which] * np.uint64(TAILS) + np.asarray(tail, dtype=np.uint64)
+        key: Numbers = i[which] * np.uint64(TAILS) + np.asarray(tail, dtype=np.uint64)
+        return key
 
     def codes(which: Any, tail: int) -> Numbers:
         key = keys(which, tail)
-        code: Numbers = key ^ key >> np.uint64(32)
-        return code
+        return key ^ key >> np.uint64(32)
 
     tails = _search(i, codes, group, max_parallelism)
     return pa.array(keys(slice(None), tails).view(np.int64))
