@@ -6,12 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from conformance.conftest import flink_cases, flink_files
-
 from stateextract.files.filesystem import Store
 from stateextract.files.locate import Locator, find_snapshot
-from stateextract.files.reader import Reader
-from stateextract.metadata.handles import read_keyed_handle, read_operator_handle, read_stream_handle
 from stateextract.metadata.model import (
     ChangelogHandle,
     IncrementalHandle,
@@ -21,6 +17,8 @@ from stateextract.metadata.model import (
     StreamHandle,
 )
 from stateextract.metadata.parser import parse_metadata
+from tests.conformance.conftest import flink_cases, flink_files
+from tests.conformance.harness import parse_harness
 
 
 @dataclass(frozen=True)
@@ -57,6 +55,16 @@ def keyed_files(folder: Path) -> Iterator[KeyedFile]:
                 yield _keyed_file(operator.id, subtask.index, handle, store, locator)
 
 
+def operators_with_changes(folder: Path) -> set[str]:
+    """Operators whose state is partly or wholly in changelog increments, which have no head."""
+    return {
+        operator.id
+        for operator in parse_metadata((folder / "_metadata").read_bytes()).operators
+        for subtask in operator.subtasks
+        if isinstance(subtask.managed_keyed, ChangelogHandle) and subtask.managed_keyed.increments
+    }
+
+
 def operator_files(folder: Path) -> Iterator[tuple[str, OperatorStateHandle, bytes]]:
     """All managed operator handles of a snapshot with their bytes."""
     store = Store()
@@ -70,18 +78,9 @@ def operator_files(folder: Path) -> Iterator[tuple[str, OperatorStateHandle, byt
 
 def harness_keyed_files(path: Path) -> Iterator[KeyedFile]:
     """The managed keyed handles of a harness file (``OperatorSnapshotUtil`` of Flink's tests)."""
-    reader = Reader(path.read_bytes())
-    version = reader.i32()
-    read_stream_handle(reader)
-    for _ in range(2):
-        for _ in range(max(reader.i32(), 0)):
-            read_operator_handle(reader)
-    for managed in (False, True):
-        for _ in range(max(reader.i32(), 0)):
-            for handle in _flat(read_keyed_handle(reader)):
-                if managed:
-                    yield _keyed_file("", 0, handle, None, None)
-    assert version in (0, 3)
+    for handle in parse_harness(path.read_bytes()).managed_keyed:
+        for part in _flat(handle):
+            yield _keyed_file("", 0, part, None, None)
 
 
 def _flat(handle: KeyedStateHandle | None) -> Iterator[KeyGroupsHandle | IncrementalHandle]:
@@ -96,7 +95,8 @@ def _bytes(stream: StreamHandle, store: Store | None, locator: Locator | None) -
     data = getattr(stream, "data", None)
     if data is not None:
         return bytes(data)
-    assert store is not None and locator is not None
+    assert store is not None
+    assert locator is not None
     location = locator.locate(stream)
     assert location.uri is not None
     return store.read(location.uri, location.start, location.size)

@@ -13,14 +13,14 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from conformance.conftest import flink_files
-from conformance.notation import comparable, from_expected
 from serializers import describe, read_snapshot_proxy
 from stateextract.columnar.interpreter import interpret
 from stateextract.columnar.logical import apply_logical
 from stateextract.columnar.policy import Counts, Policy
 from stateextract.files.reader import Reader
 from stateextract.state.rows import undecodable_parts
+from tests.conformance.conftest import flink_files
+from tests.conformance.notation import comparable, from_expected
 
 WAITING = {
     "Kryo": {

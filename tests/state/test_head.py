@@ -1,0 +1,265 @@
+"""Heads of state files, built byte by byte, with and without snapshot classes that nobody knows."""
+
+from __future__ import annotations
+
+import struct
+import time
+
+import pytest
+
+from serializers.containers import LIST_SNAPSHOT, MAP_SNAPSHOT
+from serializers.scalars import BASE
+from serializers.windows import TIMER_SNAPSHOT
+from stateextract.errors import FormatError, StateExtractError, UndecodableError, UnsupportedVersionError
+from stateextract.state.head import parse_head, parse_operator_head
+
+
+def i32(*values: int) -> bytes:
+    return struct.pack(f">{len(values)}i", *values)
+
+
+def utf(text: str) -> bytes:
+    return struct.pack(">H", len(text)) + text.encode()
+
+
+def simple(name: str) -> bytes:
+    return utf(f"{BASE}{name}Serializer${name}SerializerSnapshot") + i32(3)
+
+
+def composite(name: str, *nested: bytes, outer: bytes = b"", outer_version: int = 1) -> bytes:
+    return utf(name) + i32(3, 911108, outer_version) + outer + i32(1333245, 1, len(nested)) + b"".join(nested)
+
+
+VOID = utf("org.apache.flink.runtime.state.VoidNamespaceSerializer$VoidNamespaceSerializerSnapshot") + i32(3)
+
+
+def proxy(snapshot: bytes) -> bytes:
+    return i32(2) + snapshot
+
+
+def state(
+    name: str, kind: str, value: bytes, namespace: bytes = VOID, backend: int = 0, user_key: bytes | None = None
+) -> bytes:
+    serializers = {"NAMESPACE_SERIALIZER": namespace, "VALUE_SERIALIZER": value}
+    if user_key is not None:
+        serializers["USER_KEY_SERIALIZER"] = user_key
+    data = utf(name) + i32(backend, 1) + utf("KEYED_STATE_TYPE") + utf(kind) + i32(len(serializers))
+    return data + b"".join(utf(k) + proxy(v) for k, v in serializers.items())
+
+
+def queue(name: str, element: bytes) -> bytes:
+    return utf(name) + i32(3, 0, 1) + utf("VALUE_SERIALIZER") + proxy(element)
+
+
+def head(*states: bytes, key: bytes | None = None, version: int = 6, compressed: bool = False) -> bytes:
+    key = simple("String") if key is None else key
+    return i32(version) + bytes([compressed]) + proxy(key) + struct.pack(">h", len(states)) + b"".join(states)
+
+
+TIMER = composite(TIMER_SNAPSHOT, simple("String"), VOID, outer_version=2)
+
+
+def test_plain() -> None:
+    data = head(
+        state("v", "VALUE", simple("Long")),
+        state("l", "LIST", composite(LIST_SNAPSHOT, simple("Int"))),
+        queue("_timer_state/event_user-timers", TIMER),
+        compressed=True,
+    )
+    parsed = parse_head(data + b"body")
+    assert (parsed.version, parsed.compressed, parsed.end) == (6, True, len(data))
+    assert parsed.key_serializer.class_name == f"{BASE}StringSerializer$StringSerializerSnapshot"
+    assert [(s.name, s.backend_type, s.kind, dict(s.options)) for s in parsed.states] == [
+        ("v", "KEY_VALUE", "VALUE", {"KEYED_STATE_TYPE": "VALUE"}),
+        ("l", "KEY_VALUE", "LIST", {"KEYED_STATE_TYPE": "LIST"}),
+        ("_timer_state/event_user-timers", "PRIORITY_QUEUE", "TIMER", {}),
+    ]
+    assert list(parsed.states[0].serializers) == ["NAMESPACE_SERIALIZER", "VALUE_SERIALIZER"]
+    assert parse_head(data, 0, len(data)) == parsed
+
+
+def test_position() -> None:
+    data = head(state("v", "VALUE", simple("Long")))
+    assert parse_head(b"junk" + data, 4).end == 4 + len(data)
+
+
+def test_a_queue_of_something_else() -> None:
+    assert parse_head(head(queue("q", simple("Long")))).states[0].kind == "PRIORITY_QUEUE"
+
+
+def test_asynchronous_state_is_nested_like_the_other() -> None:
+    new = parse_head(
+        head(
+            state("l", "LIST", simple("Int"), backend=4),
+            state("m", "MAP", simple("Long"), backend=4, user_key=simple("String")),
+            state("v", "VALUE", simple("Long"), backend=4),
+        )
+    )
+    old = parse_head(
+        head(
+            state("l", "LIST", composite(LIST_SNAPSHOT, simple("Int"))),
+            state("m", "MAP", composite(MAP_SNAPSHOT, simple("String"), simple("Long"))),
+            state("v", "VALUE", simple("Long")),
+        )
+    )
+    assert [s.backend_type for s in new.states] == ["KEY_VALUE_V2"] * 3
+    for mine, other in zip(new.states, old.states, strict=True):
+        assert mine.kind == other.kind
+        assert mine.serializers["VALUE_SERIALIZER"] == other.serializers["VALUE_SERIALIZER"]
+
+
+def test_asynchronous_map_without_a_user_key() -> None:
+    """As Flink 2.0 wrote it."""
+    [meta] = parse_head(head(state("m", "MAP", simple("Long"), backend=4))).states
+    assert meta.unknown == ("USER_KEY_SERIALIZER",)
+
+
+@pytest.mark.parametrize("version", range(1, 6))
+def test_old_heads_are_refused_with_advice(version: int) -> None:
+    with pytest.raises(UnsupportedVersionError, match=r"before 1\.7 .*Flink 1\.16"):
+        parse_head(i32(version) + bytes(40))
+
+
+@pytest.mark.parametrize("version", [0, 7, -1, 0x4960672D])
+def test_no_head(version: int) -> None:
+    with pytest.raises(FormatError, match="is not the version"):
+        parse_head(i32(version) + bytes(40))
+
+
+def test_a_head_that_ends_elsewhere() -> None:
+    data = head(state("v", "VALUE", simple("Long")))
+    with pytest.raises(FormatError, match="does not end where its data begins"):
+        parse_head(data + b"x", 0, len(data) + 1)
+
+
+def test_unknown_backend_type() -> None:
+    with pytest.raises(FormatError, match="unknown backend type 9"):
+        parse_head(head(state("v", "VALUE", simple("Long"), backend=9)))
+
+
+# ---- unknown snapshot classes
+
+ACME = "com.acme.ThingSerializer$ThingSnapshot"
+SHAPES = {
+    "nothing": utf(ACME) + i32(3),
+    "text": utf(ACME) + i32(2) + utf("com.acme.Thing"),
+    "composite": composite(ACME, simple("Int"), simple("String")),
+    "composite with an outer payload": composite(ACME, simple("Int"), outer=b"\x01\x00\x07"),
+    "nested": utf(ACME) + i32(1, 1333245, 1, 1) + simple("Int"),
+    "anything": utf(ACME) + i32(5) + b"\x00\x01\x02 any bytes that only the class knows \xff\xfe",
+}
+BEFORE, AFTER = (
+    state("before", "VALUE", simple("Long")),
+    state("after", "MAP", composite(MAP_SNAPSHOT, simple("Int"), simple("Long"))),
+)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("place", ["value", "last value", "namespace", "key", "element", "queue"])
+def test_unknown_class_is_passed_over(shape: str, place: str) -> None:
+    unknown = SHAPES[shape]
+    odd = {
+        "value": state("odd", "VALUE", unknown),
+        "last value": state("odd", "VALUE", unknown),
+        "namespace": state("odd", "VALUE", simple("Long"), namespace=unknown),
+        "key": state("odd", "VALUE", simple("Long")),
+        "element": state("odd", "LIST", composite(LIST_SNAPSHOT, unknown)),
+        "queue": queue("odd", unknown),
+    }[place]
+    states = [BEFORE, AFTER, odd] if place == "last value" else [BEFORE, odd, AFTER, queue("timers", TIMER)]
+    data = head(*states, key=unknown if place == "key" else None)
+
+    with pytest.raises(UndecodableError, match=r"com\.acme\.ThingSerializer\$ThingSnapshot is not known"):
+        parse_head(data)
+
+    parsed = parse_head(data + b"body", 0, len(data))
+    known = parse_head(head(BEFORE, AFTER, queue("timers", TIMER)))
+    names = {s.name: s for s in parsed.states}
+    assert names["before"] == known.states[0]
+    assert names["after"] == known.states[1]
+    if place == "key":
+        assert parsed.key_serializer.is_unknown
+        assert parsed.key_serializer.class_name == ACME
+        assert names["odd"].unknown == ()
+    else:
+        # A list around something that could only be jumped over is gone with it.
+        lost = place == "element" and shape == "anything"
+        assert names["odd"].unknown == ((LIST_SNAPSHOT,) if lost else (ACME,))
+    if place != "last value":
+        assert names["timers"] == known.states[2]
+
+
+def test_several_unknown_classes() -> None:
+    def thing(n: int, payload: bytes) -> bytes:
+        return utf(f"com.acme.Thing{n}Snapshot") + payload
+
+    data = head(
+        state("a", "VALUE", thing(1, i32(3))),
+        state("b", "LIST", composite(LIST_SNAPSHOT, thing(2, i32(2) + utf("com.acme.Two")))),
+        state("c", "VALUE", thing(1, i32(3))),
+        state("d", "VALUE", simple("Long"), namespace=thing(3, i32(9) + bytes(range(40)))),
+    )
+    parsed = parse_head(data, 0, len(data))
+    assert [s.unknown for s in parsed.states] == [
+        ("com.acme.Thing1Snapshot",),
+        ("com.acme.Thing2Snapshot",),
+        ("com.acme.Thing1Snapshot",),
+        ("com.acme.Thing3Snapshot",),
+    ]
+
+
+def test_the_search_is_bounded() -> None:
+    states = [state(f"s{n}", "VALUE", utf(f"com.acme.X{n}Snapshot") + i32(7) + bytes(9)) for n in range(30)]
+    # One byte is missing in the last state's meta, so that nothing fits.
+    data = head(*states, state("end", "VALUE", simple("Long")))[:-1]
+    start = time.monotonic()
+    with pytest.raises(UndecodableError, match="X0Snapshot"):
+        parse_head(data, 0, len(data))
+    assert time.monotonic() - start < 10
+
+
+def test_cut_heads_are_errors() -> None:
+    data = head(state("v", "VALUE", simple("Long")), queue("timers", TIMER))
+    for cut in range(len(data)):
+        with pytest.raises(StateExtractError):
+            parse_head(data[:cut])
+
+
+# ---- operator state
+
+
+def operator_state(name: str, mode: str, **serializers: bytes) -> bytes:
+    backend = 2 if mode == "BROADCAST" else 1
+    data = utf(name) + i32(backend, 1) + utf("OPERATOR_STATE_DISTRIBUTION_MODE") + utf(mode) + i32(len(serializers))
+    return data + b"".join(utf(k) + proxy(v) for k, v in serializers.items())
+
+
+LISTS = [
+    operator_state("offsets", "SPLIT_DISTRIBUTE", VALUE_SERIALIZER=simple("Long")),
+    operator_state("all", "UNION", VALUE_SERIALIZER=simple("String")),
+]
+BROADCAST = operator_state("rules", "BROADCAST", KEY_SERIALIZER=simple("String"), VALUE_SERIALIZER=simple("Long"))
+
+
+@pytest.mark.parametrize(("version", "flag"), [(5, b""), (6, b"\x00"), (6, b"\x01")])
+def test_operator_head(version: int, flag: bytes) -> None:
+    data = i32(version) + flag + b"\x00\x02" + b"".join(LISTS) + b"\x00\x01" + BROADCAST
+    parsed = parse_operator_head(data + b"body", 0, len(data))
+    assert (parsed.version, parsed.compressed, parsed.end) == (version, flag == b"\x01", len(data))
+    assert [(s.name, s.kind, sorted(s.serializers)) for s in parsed.states] == [
+        ("offsets", "SPLIT_DISTRIBUTE", ["VALUE_SERIALIZER"]),
+        ("all", "UNION", ["VALUE_SERIALIZER"]),
+        ("rules", "BROADCAST", ["KEY_SERIALIZER", "VALUE_SERIALIZER"]),
+    ]
+
+
+def test_operator_head_with_an_unknown_class() -> None:
+    odd = operator_state("odd", "SPLIT_DISTRIBUTE", VALUE_SERIALIZER=SHAPES["anything"])
+    data = i32(5) + b"\x00\x02" + odd + LISTS[1] + b"\x00\x01" + BROADCAST
+    parsed = parse_operator_head(data, 0, len(data))
+    assert [(s.name, s.unknown) for s in parsed.states] == [("odd", (ACME,)), ("all", ()), ("rules", ())]
+
+
+def test_old_operator_head() -> None:
+    with pytest.raises(UnsupportedVersionError, match=r"Flink 1\.16"):
+        parse_operator_head(i32(4) + bytes(20))
