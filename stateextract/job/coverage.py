@@ -11,12 +11,12 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-
-from rich.console import Console
-from rich.markup import escape
-from rich.table import Table
+from typing import TYPE_CHECKING
 
 from stateextract.state.engine import StateTally
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 DECODED = "decoded"
 PARTLY = "partly"
@@ -100,6 +100,9 @@ class Coverage:
 
     def show(self, console: Console) -> None:
         """Print the table, and below it what a person should know."""
+        from rich.markup import escape  # only where something is shown: rich takes its time to load
+        from rich.table import Table
+
         table = Table(title=f"Coverage of {escape(self.snapshot)}", title_justify="left", expand=False)
         for name in ("operator", "state", "kind"):
             table.add_column(name, overflow="fold")

@@ -23,10 +23,10 @@ from typing import Any
 import pyarrow as pa
 
 from stateextract.columnar.policy import Policy
-from stateextract.errors import FormatError
 from stateextract.job.options import JobOptions, from_lines
 from stateextract.job.writer import WriterOptions
 from stateextract.state.engine import KeyGroupRange, ReadOptions
+from stateextract.state.heap import key_group_ranges
 
 _FILE_COST = 256 * 1000  # opening a file and reading its head counts like that many bytes
 
@@ -115,19 +115,6 @@ class Part:
     size: int
     head_end: int
     ranges: Sequence[KeyGroupRange]
-
-
-def key_group_ranges(first: int, offsets: Sequence[int], size: int) -> list[KeyGroupRange]:
-    """Where each key group lies: from its offset to the next larger one, or to the end."""
-    bounds = sorted({*offsets, size})
-    following = dict(itertools.pairwise(bounds))
-    ranges = []
-    for number, offset in enumerate(offsets, first):
-        if offset not in following:
-            raise FormatError(f"key group {number} begins at {offset}, the end of the file", key_group=number,
-                              expected=f"an offset below {size}")
-        ranges.append(KeyGroupRange(number, offset, following[offset]))
-    return ranges
 
 
 def pack(files: Iterable[Part], split_bytes: int) -> list[list[Part]]:

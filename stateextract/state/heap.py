@@ -17,6 +17,7 @@ what is done with batches. Flink's classes: ``HeapSnapshotStrategy``, ``HeapRest
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -252,6 +253,25 @@ class HeapWalker:
 def _file_offset(window: Window, compressed: DecompressedSource | None) -> int:
     """Offset in the file: for compressed data that of the chunk to be read next, the nearest that can be told."""
     return window.offset() if compressed is None else compressed.raw.offset()
+
+
+def key_group_ranges(first: int, offsets: Sequence[int], size: int) -> list[KeyGroupRange]:
+    """Where each key group of a heap file lies: from its offset to the next larger one, or to the end.
+
+    :param first: number of the first key group; :param offsets: of each, in order; :param size: of the handle's bytes.
+    """
+    bounds = sorted({*offsets, size})
+    following = dict(itertools.pairwise(bounds))
+    ranges = []
+    for number, offset in enumerate(offsets, first):
+        if offset not in following:
+            raise FormatError(
+                f"key group {number} begins at {offset}, the end of the file",
+                key_group=number,
+                expected=f"an offset below {size}",
+            )
+        ranges.append(KeyGroupRange(number, offset, following[offset]))
+    return ranges
 
 
 def adjacent(groups: Sequence[KeyGroupRange]) -> Iterator[list[KeyGroupRange]]:
