@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from stateextract.columnar import interpreter
 from stateextract.columnar.interpreter import MAX_ZERO_WIDTH, NO_COLUMN, has_column, interpret
 from stateextract.columnar.layout import (
     BigInteger,
@@ -235,6 +236,8 @@ def test_surrogates_that_do_not_pair_are_counted_one_by_one() -> None:
     raw = bytes.fromhex("05" + "bdb003" * 2 + "80bc03" * 2)
     assert interpret(TEXT, raw, 0, len(raw), counts) == ("\ufffd😀\ufffd", len(raw))
     assert counts == Counts(lone_surrogates=2)
+    assert read(TEXT, "05" + "80b803" + "80b803" + "80b003" + "80b003") == "\ufffd" * 4
+    assert read(TEXT, "03" + "80b803" + "80b003") == "\ufffd" * 2
     counts = Counts()
     value, _ = interpret(Text(as_binary=True), raw, 0, len(raw), counts)
     assert value == b"\xed\xa0\xbd" + "😀".encode() + b"\xed\xb8\x80"
@@ -386,10 +389,11 @@ def test_error(layout: Layout, data: str, offset: int, kind: type[StateExtractEr
     failing(layout, data, offset, kind, words)
 
 
-def test_the_most_elements_without_bytes() -> None:
-    with pytest.raises(FormatError, match="impossible number"):
-        interpret(List(Null()), (MAX_ZERO_WIDTH + 1).to_bytes(4, "big"), 0, 4)
+def test_the_most_elements_without_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert MAX_ZERO_WIDTH == 16_777_216
+    monkeypatch.setattr(interpreter, "MAX_ZERO_WIDTH", 3)
+    assert read(List(Null()), "00000003") == [None] * 3
+    failing(List(Null()), "00000004", 0, FormatError, "impossible number 4 of elements; expected at most 3")
 
 
 def test_the_end_is_not_the_end_of_the_data() -> None:

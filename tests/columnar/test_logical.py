@@ -171,6 +171,7 @@ NO_TIME = hms(-128, -128, 0, INT_MIN)
 def test_local_date() -> None:
     wire = [ymd(2024, 2, 29), ymd(1970, 1, 1), ymd(1969, 12, 31), ymd(1, 1, 1), ymd(0, 2, 29), NO_DATE, None]
     assert ticks(run(LOCAL_DATE, wire)) == [19_782, 0, -1, -719_162, -719_469, None, None]
+    assert ticks(run(LOCAL_DATE, [ymd(2000, 2, 29), ymd(2000, 3, 1), ymd(1900, 3, 1)])) == [11_016, 11_017, -25_508]
 
 
 @settings(max_examples=100, deadline=None)
