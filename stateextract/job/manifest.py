@@ -43,6 +43,7 @@ class Source:
     subtask: int
     key_groups: list[list[int]]
     rows: int
+    raw_rows: int = 0
 
 
 @dataclass(frozen=True)

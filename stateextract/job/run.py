@@ -1,0 +1,195 @@
+"""A job from options to published datasets, but for who runs the tasks.
+
+``plan → staging → tasks → manifest and coverage → publish``; whoever calls says how splits are executed (Spark, or this
+process). Whatever goes wrong before the manifest is written leaves the output as it was.
+
+Must not know of Spark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import pyarrow.parquet as pq
+
+from stateextract.errors import OutputError
+from stateextract.files.filesystem import Store
+from stateextract.job.commit import Commit, new_job_id
+from stateextract.job.coverage import Coverage
+from stateextract.job.manifest import (
+    DataFile,
+    Dataset,
+    Job,
+    Manifest,
+    Source,
+    describe_schema,
+    joined_ranges,
+)
+from stateextract.job.options import JobOptions
+from stateextract.job.output import open_output
+from stateextract.job.plan import Plan, PlannedState, make_plan
+from stateextract.job.split import Context, plan_file, read_options
+from stateextract.job.task import SplitReport, TaskRunner
+from stateextract.job.writer import WrittenFile, parquet_settings
+from stateextract.state.engine import raw_schema
+from stateextract.version import VERSION
+
+
+@dataclass(frozen=True)
+class Tasks:
+    """What has to be executed: ``count`` splits of the plan at ``plan_path`` on the file system of ``output``."""
+
+    output: str
+    plan_path: str
+    context_bytes: int
+    count: int
+
+
+Execute = Callable[[Tasks], Iterable[bytes]]
+"""Runs all splits and gives a report (:class:`SplitReport` as bytes) for each."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A job that published. ``exit_code`` is 0, or 3 where something unsupported is only in the report."""
+
+    manifest: Manifest
+    coverage: Coverage
+    exit_code: int
+
+
+def run_job(options: JobOptions, execute: Execute, store: Store | None = None) -> Outcome:
+    """Run a job.
+
+    :raises StateExtractError: then nothing was published.
+    """
+    plan = make_plan(options, store)
+    output = open_output(options.output)
+    renames = {"auto": output.renames, "rename": True, "direct": False}[options.publish]
+    commit = Commit(output, new_job_id(), options.mode, renames)
+    commit.prepare()
+    try:
+        context = Context(commit.job, options.output, commit.task_folder, plan.found.metadata_uri, options, plan.operators)
+        content, context_bytes = plan_file(context, plan.splits)
+        commit.write_plan(content)
+        tasks = Tasks(options.output, commit.plan_file, context_bytes, len(plan.splits))
+        reports = _one_per_split(execute(tasks), len(plan.splits))
+        manifest = _manifest(plan, commit, options, reports)
+        coverage = plan.coverage
+        return Outcome(commit.publish(manifest, coverage.to_json()), coverage, coverage.exit_code())
+    except BaseException:
+        commit.abort()
+        raise
+
+
+def run_here(tasks: Tasks) -> Iterable[bytes]:
+    """Execute all splits in this process, one after the other."""
+    runner = TaskRunner(tasks.output, tasks.plan_path, tasks.context_bytes)
+    return [runner.run(split).to_bytes() for split in range(tasks.count)]
+
+
+def _one_per_split(reports: Iterable[bytes], count: int) -> list[SplitReport]:
+    """The reports in the order of splits. A second report of one split is another attempt at it, and is left out."""
+    found: dict[int, SplitReport] = {}
+    for data in reports:
+        report = SplitReport.from_bytes(data)
+        found.setdefault(report.split, report)
+    if sorted(found) != list(range(count)):
+        missing = sorted(set(range(count)) - set(found))
+        raise OutputError(f"{len(missing)} of {count} splits gave no report, the first is {missing[:1]}")
+    return [found[split] for split in range(count)]
+
+
+def _manifest(plan: Plan, commit: Commit, options: JobOptions, reports: Sequence[SplitReport]) -> Manifest:
+    """The job's manifest; fills in the coverage entries of the plan on the way."""
+    files: dict[str, list[WrittenFile]] = {}
+    for report in reports:
+        for file in report.files:
+            files.setdefault(file.path.rsplit("/", 1)[0], []).append(file)
+    sources = _sources(plan, reports)
+    datasets = []
+    for state in plan.states:
+        for report in reports:
+            for part in report.parts:
+                if part.operator == state.operator and state.name in part.tally.states:
+                    state.entry.read.add(part.tally.states[state.name])
+    for state in plan.states:
+        state.entry.settle()
+        raw = files.pop(state.target.raw_folder, [])
+        rows = files.pop(state.target.folder, [])
+        if not rows and state.typed:
+            rows = [_empty_file(state, commit, options)]
+        mine = sources.get((state.operator, state.name), [])
+        if rows:
+            state.entry.folder = state.target.folder
+            datasets.append(_dataset(state, commit.job, rows, mine, options, raw=False))
+        if raw:
+            state.entry.raw_folder = state.target.raw_folder
+            datasets.append(_dataset(state, commit.job, raw, mine, options, raw=True))
+    if files:
+        raise OutputError(f"a task reported files of no state: {sorted(files)[:3]}")
+    finished = datetime.now(UTC).isoformat(timespec="seconds")
+    metadata = plan.metadata
+    job = Job(commit.job, VERSION, finished, plan.found.metadata_uri, metadata.checkpoint_id, metadata.version,
+              options.lines())  # fmt: skip
+    return Manifest(commit.job, {commit.job: job}, datasets)
+
+
+def _sources(plan: Plan, reports: Sequence[SplitReport]) -> dict[tuple[int, str], list[Source]]:
+    """Where each state's rows came from: one source per file, whichever splits read it."""
+    gathered: dict[tuple[int, str], dict[int, tuple[list[int], int, int]]] = {}
+    for report in reports:
+        for part in report.parts:
+            groups = list(range(part.key_groups[0], part.key_groups[1] + 1))
+            for name, tally in part.tally.states.items():
+                by_file = gathered.setdefault((part.operator, name), {})
+                known, rows, raw = by_file.get(part.file, ([], 0, 0))
+                by_file[part.file] = (known + groups, rows + tally.rows, raw + tally.raw_rows)
+    return {
+        key: [
+            Source(plan.files[number].uri, plan.files[number].subtask, joined_ranges(groups), rows, raw)
+            for number, (groups, rows, raw) in sorted(by_file.items())
+        ]
+        for key, by_file in gathered.items()
+    }
+
+
+def _dataset(
+    state: PlannedState,
+    job: str,
+    files: Sequence[WrittenFile],
+    sources: Sequence[Source],
+    options: JobOptions,
+    *,
+    raw: bool,
+) -> Dataset:
+    schema = raw_schema(read_options(options)) if raw else state.target.schema
+    rows = sum(file.rows for file in files)
+    read = sum(source.raw_rows if raw else source.rows for source in sources)
+    folder = state.target.raw_folder if raw else state.target.folder
+    if rows != read:
+        raise OutputError(f"{read} rows were read and {rows} written", file=folder, state=state.name)
+    entry = state.entry
+    return Dataset(
+        folder, str(entry.operator_id), entry.uid, entry.operator_name, state.name, entry.kind, raw, rows,
+        [DataFile(file.path, file.rows, file.bytes) for file in files], describe_schema(schema), schema.to_string(),
+        list(sources), job,
+    )  # fmt: skip
+
+
+def _empty_file(state: PlannedState, commit: Commit, options: JobOptions) -> WrittenFile:
+    """A Parquet file without rows, so that a state without entries has its schema too."""
+    fs, folder = commit.output.fs, state.target.folder
+    path = f"{folder}/part-empty-{commit.job}-0.parquet"
+    try:
+        fs.create_dir(f"{commit.task_folder}/{folder}", recursive=True)
+        full = f"{commit.task_folder}/{path}"
+        pq.write_table(state.target.schema.empty_table(), full, filesystem=fs, **parquet_settings(options.compression, []))
+        return WrittenFile(path, 0, int(fs.get_file_info(full).size))
+    except OSError as error:
+        raise OutputError(f"the output cannot be written: {error}", file=commit.output.uri) from error
+
+
+__all__ = ["Execute", "Outcome", "Tasks", "run_here", "run_job"]
