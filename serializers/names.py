@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from stateextract.columnar.layout import Field, Layout, Struct, Subclasses
+from stateextract.columnar.layout import Field, Layout, Subclasses
 
 
 class Names:
@@ -40,9 +40,3 @@ def simple_name(class_name: str) -> str:
 def positional(layouts: Iterable[Layout]) -> tuple[Field, ...]:
     """Fields ``f0``, ``f1``, … as Flink's tuples and rows name them."""
     return tuple(Field(f"f{i}", layout) for i, layout in enumerate(layouts))
-
-
-def named(fields: Iterable[tuple[str, Layout]]) -> Struct:
-    """A struct of fields whose names came from outside, made distinct."""
-    names = Names()
-    return Struct(tuple(Field(names.take(name), layout) for name, layout in fields))

@@ -11,6 +11,8 @@ removed from the class (``missing-field-at-…``) is still in the bytes and keep
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 from serializers.names import Names, java_field, simple_name
 from serializers.registry import SerializerSnapshot, describe, register
 from serializers.snapshots import check_version, framed_snapshot, linked_optional_map
@@ -43,46 +45,47 @@ class _Columns:
         self._names = Names((Subclasses.CLASS_FIELD,))
         self._known: dict[str, list[tuple[str, Layout]]] = {}
 
-    def field(self, name: str, layout: Layout, class_name: str | None) -> Field:
-        """A field's column: one of the same name with the same layout, or a new one.
+    def of_class(self, fields: Iterable[tuple[str, Layout]], class_name: str | None) -> tuple[Field, ...]:
+        """The fields of one class with their columns: those of the same name and layout, or new ones.
 
         :param class_name: the subclass at hand, which qualifies a name that is taken; ``None``: the declared class.
         """
-        columns = self._known.setdefault(name, [])
-        for column, known in columns:
-            if known == layout:
-                return Field(column, layout)
-        wanted = java_field(name)
-        if columns and class_name is not None:
-            wanted = f"{name}_{simple_name(class_name)}"
-        column = self._names.take(wanted)
-        columns.append((column, layout))
-        return Field(column, layout)
+        used: set[str] = set()
+        found = []
+        for name, layout in fields:
+            columns = self._known.setdefault(name, [])
+            column = next((c for c, known in columns if known == layout and c not in used), None)
+            if column is None:
+                qualified = columns and class_name is not None
+                column = self._names.take(f"{name}_{simple_name(class_name or '')}" if qualified else java_field(name))
+                columns.append((column, layout))
+            used.add(column)
+            found.append(Field(column, layout))
+        return tuple(found)
 
 
 @register(POJO_SNAPSHOT, payload=_payload)
 def _pojo(snapshot: SerializerSnapshot) -> Layout:
     columns = _Columns()
-    details, nested = snapshot.details, iter(snapshot.nested)
-    # The iterator runs on: fields, then registered subclasses, then the others.
-    fields = tuple(
-        columns.field(name, Nullable(describe(value)), None)
-        for name, value in zip(details["fields"], nested, strict=False)
-    )
-    subclasses = []
-    for tag, name in [*enumerate(details["registered"]), *((None, name) for name in details["other"])]:
-        subclasses.append(Subclass(name, tag, _subclass(columns, name, next(nested))))
+    details = snapshot.details
+    fields = columns.of_class(_fields(snapshot), None)
+    rest = snapshot.nested[len(details["fields"]) :]
+    tagged = len(details["registered"])
+    classes = [(tag, *pair) for tag, pair in enumerate(zip(details["registered"], rest[:tagged], strict=True))]
+    # The others come in the order of a hash map: sorted, so that all files of a state name their columns alike.
+    others = sorted(zip(details["other"], rest[tagged:], strict=True), key=lambda pair: pair[0])
+    subclasses = [Subclass(name, tag, _subclass(columns, name, value)) for tag, name, value in classes]
+    subclasses += [Subclass(name, None, _subclass(columns, name, value)) for name, value in others]
     return Subclasses(details["class"], fields, tuple(subclasses))
+
+
+def _fields(snapshot: SerializerSnapshot) -> Iterator[tuple[str, Layout]]:
+    names = snapshot.details["fields"]
+    for name, value in zip(names, snapshot.nested[: len(names)], strict=True):
+        yield name, Nullable(describe(value))
 
 
 def _subclass(columns: _Columns, class_name: str, snapshot: SerializerSnapshot) -> tuple[Field, ...]:
     if snapshot.class_name != POJO_SNAPSHOT or snapshot.is_unknown:
-        return (columns.field(simple_name(class_name), describe(snapshot), None),)
-    names = snapshot.details["fields"]
-    return (
-        _DECLARED_CLASS,
-        *(
-            columns.field(name, Nullable(describe(value)), class_name)
-            for name, value in zip(names, snapshot.nested, strict=False)
-        ),
-    )
+        return columns.of_class([(simple_name(class_name), describe(snapshot))], None)
+    return (_DECLARED_CLASS, *columns.of_class(_fields(snapshot), class_name))

@@ -73,7 +73,7 @@ def read_snapshot_proxy(reader: Reader) -> SerializerSnapshot:
 def _bounded(reader: Reader, read: Callable[[SnapshotReader], SerializerSnapshot]) -> SerializerSnapshot:
     if not isinstance(reader, SnapshotReader):
         own = SnapshotReader(reader.data, reader.pos, reader.end, reader.base)
-        snapshot = read(own)
+        snapshot = _bounded(own, read)
         reader.pos = own.pos
         return snapshot
     if reader.depth >= MAX_DEPTH:
@@ -81,6 +81,9 @@ def _bounded(reader: Reader, read: Callable[[SnapshotReader], SerializerSnapshot
     reader.depth += 1
     try:
         return read(reader)
+    except RecursionError:
+        # A Java object stream inside has a limit of its own; the stack is shared with whoever called.
+        raise FormatError("serializer snapshots are nested too deeply", offset=reader.offset) from None
     finally:
         reader.depth -= 1
 

@@ -183,7 +183,6 @@ _not_yet("CEP", f"{_NFA}NFAStateSerializerSnapshot", composite(3, _nfa_state))
 _not_yet("CEP", f"{_BUFFER}EventId$EventIdSerializer$EventIdSerializerSnapshot", simple)
 _not_yet("CEP", f"{_BUFFER}NodeId$NodeIdSerializer$NodeIdSerializerSnapshot", composite(1))
 _not_yet("CEP", f"{_BUFFER}LockableTypeSerializerSnapshot", composite(1))
-_not_yet("CEP", f"{_BUFFER}Lockable$LockableTypeSerializerSnapshot", composite(1))
 _not_yet(
     "CEP", f"{_BUFFER}SharedBufferEdge$SharedBufferEdgeSerializer$SharedBufferEdgeSerializerSnapshot", composite(2)
 )

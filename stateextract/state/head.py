@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from serializers import SerializerSnapshot, read_snapshot_proxy
@@ -23,7 +23,7 @@ from serializers.containers import LIST_SNAPSHOT, MAP_SNAPSHOT
 from serializers.snapshots import SHAPES, SnapshotReader
 from serializers.windows import TIMER_SNAPSHOT
 from stateextract.errors import FormatError, StateExtractError, UndecodableError, UnsupportedVersionError
-from stateextract.files.reader import decode_modified_utf8
+from stateextract.files.reader import Reader, decode_modified_utf8
 
 BACKEND_TYPES = ("KEY_VALUE", "OPERATOR", "BROADCAST", "PRIORITY_QUEUE", "KEY_VALUE_V2")
 
@@ -240,17 +240,10 @@ def _snapshot(reader: SnapshotReader, before_states: bool = False) -> Serializer
         resumed = _resume(reader, before_states, int(shape.split()[1]))
         if resumed is None:
             raise
-        reader.depth, reader.unknown = depth, None
-        reader.pos = start
-        outer = _outermost(reader)
-        reader.pos = resumed
-        return replace(outer, details={"unknown": _RESYNC, "class": name})
-
-
-def _outermost(reader: SnapshotReader) -> SerializerSnapshot:
-    """Name and version of the snapshot at hand, without its payload."""
-    reader.i32()
-    return SerializerSnapshot(reader.utf(), reader.i32())
+        outermost = Reader(reader.data, start + 4, reader.end).utf()
+        reader.depth, reader.unknown, reader.pos = depth, None, resumed
+        # Named after the class that is in the way, since that is what a plug-in must bring.
+        return SerializerSnapshot(name, 0, details={"unknown": _RESYNC, "inside": outermost})
 
 
 _NEXT_SERIALIZER = re.compile(

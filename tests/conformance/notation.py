@@ -19,6 +19,7 @@ map                      tuple of (key, value), sorted
 from __future__ import annotations
 
 import re
+import struct
 from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
@@ -96,7 +97,7 @@ def comparable(value: Any, type_: pa.DataType) -> Any:
     if value is None:
         return None
     if pa.types.is_floating(type_):
-        return _real(value)
+        return _real(struct.unpack(">f", struct.pack(">f", value))[0] if pa.types.is_float32(type_) else value)
     if pa.types.is_struct(type_):
         return tuple((f.name, comparable(value.get(f.name), f.type)) for f in type_)
     if pa.types.is_map(type_):

@@ -160,3 +160,23 @@ def test_a_pojo_without_fields() -> None:
     assert layout.arrow_type == pa.bool_()
     assert interpret(layout, b"\x02", 0, 1) == (True, 1)
     assert interpret(layout, b"\x01", 0, 1) == (None, 1)
+
+
+def test_order_of_classes_met_does_not_change_the_columns() -> None:
+    """The map of unregistered subclasses has the order of a hash map."""
+    b = pojo("x.B", {"b": simple("Int")})
+    c = pojo("x.C", {"c": simple("Int")})
+    one = pojo("x.A", {"a": simple("Int")}, other={"x.C": c, "x.B": b})
+    two = pojo("x.A", {"a": simple("Int")}, other={"x.B": b, "x.C": c})
+    assert describe(one) == describe(two)
+    assert list(columns(one)) == ["class", "a", "b", "c"]
+
+
+def test_a_name_twice_in_damaged_bytes() -> None:
+    twice = SerializerSnapshot(
+        POJO_SNAPSHOT,
+        2,
+        details={"class": "A", "fields": ("a", "a"), "registered": (), "other": ()},
+        nested=(simple("Int"), simple("Int")),
+    )
+    assert list(columns(twice)) == ["a", "a_2"]

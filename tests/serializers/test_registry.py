@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import re
 import struct
 import sys
@@ -18,7 +19,7 @@ from serializers.registry import REGISTRY
 from serializers.scalars import BASE
 from serializers.snapshots import flink_string
 from serializers.tuples import RUNTIME
-from stateextract.columnar.layout import Number, Undecodable
+from stateextract.columnar.layout import Layout, Number, Undecodable
 from stateextract.errors import FormatError, UndecodableError, UnsupportedVersionError, UsageError
 from stateextract.files.reader import Reader
 
@@ -83,6 +84,12 @@ def test_map_keys_that_may_be_null_make_a_list() -> None:
     assert map_of(simple("String")) == "map<string, int32>"
     nullable = SerializerSnapshot(name, 3, 2, {"padding": 0}, (simple("String"),))
     assert map_of(nullable) == "list<item: struct<key: string, value: int32>>"
+
+
+def test_layouts_travel_to_the_workers() -> None:
+    layouts = [known.layout for known in REGISTRY.values() if isinstance(known.layout, Layout)]
+    assert len(layouts) > 40
+    assert pickle.loads(pickle.dumps(layouts)) == layouts
 
 
 def test_unknown_class() -> None:

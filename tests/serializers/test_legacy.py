@@ -1,0 +1,144 @@
+"""Config snapshots of Flink up to 1.7: read as what they are called today."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+
+from serializers import SerializerSnapshot, describe, read_snapshot_proxy
+from serializers.pojo import POJO_SNAPSHOT
+from serializers.scalars import BASE
+from serializers.tuples import RUNTIME
+from stateextract.errors import FormatError
+from stateextract.files.reader import Reader
+
+PARAMETERLESS = "org.apache.flink.api.common.typeutils.ParameterlessTypeSerializerConfig"
+JAVA = bytes.fromhex("aced000574000178")
+
+
+def i32(*values: int) -> bytes:
+    return struct.pack(f">{len(values)}i", *values)
+
+
+def utf(text: str) -> bytes:
+    return struct.pack(">H", len(text)) + text.encode()
+
+
+def old(name: str, version: int, payload: bytes) -> bytes:
+    """In a proxy of version 1, as 1.3 to 1.6 wrote it."""
+    return i32(1) + utf(name) + i32(version) + payload
+
+
+def adapted(name: str, version: int, payload: bytes) -> bytes:
+    """In a proxy of version 2, as serializers on the old interface wrote it until 1.16."""
+    return i32(2) + utf(name) + i32(0x7A53C4F0, 1, len(JAVA)) + JAVA + i32(version) + payload
+
+
+def parameterless(name: str) -> bytes:
+    return old(PARAMETERLESS, 1, utf(f"{BASE}{name}Serializer"))
+
+
+def resilient(*snapshots: bytes) -> bytes:
+    """Serializers and snapshots in one buffer, with their offsets in front."""
+    offsets, buffer = b"", b""
+    for snapshot in snapshots:
+        serializer = i32(1, len(JAVA)) + JAVA
+        offsets += i32(len(buffer), len(buffer) + len(serializer))
+        buffer += serializer + snapshot
+    return i32(len(snapshots)) + offsets + i32(len(buffer)) + buffer
+
+
+INT, STRING = parameterless("Int"), parameterless("String")
+
+CASES = {
+    "list": (BASE + "CollectionSerializerConfigSnapshot", 1, resilient(INT), "list<item: int32>"),
+    "map": (BASE + "MapSerializerConfigSnapshot", 1, resilient(STRING, INT), "map<string, int32>"),
+    "either": (
+        RUNTIME + "EitherSerializerConfigSnapshot",
+        1,
+        resilient(INT, STRING),
+        "struct<left: int32, right: string>",
+    ),
+    "row": (
+        RUNTIME + "RowSerializer$RowSerializerConfigSnapshot",
+        1,
+        resilient(INT, STRING),
+        "struct<f0: int32, f1: string>",
+    ),
+    "tuple": (
+        RUNTIME + "TupleSerializerConfigSnapshot",
+        1,
+        resilient(STRING, INT) + JAVA,
+        "struct<f0: string, f1: int32>",
+    ),
+    "enum": (
+        BASE + "EnumSerializer$EnumSerializerConfigSnapshot",
+        2,
+        utf("x.E") + i32(2) + utf("A") + utf("B"),
+        "string",
+    ),
+    "value": (
+        RUNTIME + "ValueSerializer$ValueSerializerConfigSnapshot",
+        1,
+        utf("org.apache.flink.types.IntValue"),
+        "int32",
+    ),
+    "kryo": (
+        RUNTIME + "kryo.KryoSerializer$KryoSerializerConfigSnapshot",
+        1,
+        utf("x.T") + i32(1) + utf("x.T") + utf("x.T") + i32(0),
+        "binary",
+    ),
+    "pojo": (
+        RUNTIME + "PojoSerializer$PojoSerializerConfigSnapshot",
+        1,
+        utf("x.P")
+        + i32(1, 0, 0, 0, 0)
+        + i32(len(utf("a") + i32(1, len(JAVA)) + JAVA + INT))
+        + utf("a")
+        + i32(1, len(JAVA))
+        + JAVA
+        + INT,
+        "struct<a: int32>",
+    ),
+    "simple": (PARAMETERLESS, 1, utf(BASE + "LongSerializer"), "int64"),
+}
+
+
+@pytest.mark.parametrize("wrapped", [old, adapted], ids=["1.3 to 1.6", "until 1.16"])
+@pytest.mark.parametrize("case", CASES)
+def test_config_snapshot(case: str, wrapped) -> None:  # type: ignore[no-untyped-def]
+    name, version, payload, type_ = CASES[case]
+    reader = Reader(wrapped(name, version, payload) + b"next")
+    snapshot = read_snapshot_proxy(reader)
+    assert bytes(reader.bytes(reader.remaining)) == b"next"
+    assert str(describe(snapshot).arrow_type) == type_
+
+
+def test_they_become_the_snapshots_of_today() -> None:
+    name, version, payload, _ = CASES["pojo"]
+    snapshot = read_snapshot_proxy(Reader(old(name, version, payload)))
+    assert snapshot == SerializerSnapshot(
+        POJO_SNAPSHOT,
+        2,
+        details={"class": "x.P", "fields": ("a",), "registered": (), "other": ()},
+        nested=(SerializerSnapshot(f"{BASE}IntSerializer$IntSerializerSnapshot", 3),),
+    )
+
+
+def test_a_serializer_without_parameters_that_nobody_knows() -> None:
+    snapshot = read_snapshot_proxy(Reader(old(PARAMETERLESS, 1, utf("com.acme.XSerializer"))))
+    assert (snapshot.class_name, snapshot.is_unknown) == ("com.acme.XSerializer", True)
+
+
+def test_a_modern_class_behind_the_adapter() -> None:
+    """A class that was converted in place."""
+    name = f"{BASE}IntSerializer$IntSerializerSnapshot"
+    assert read_snapshot_proxy(Reader(adapted(name, 3, b""))) == SerializerSnapshot(name, 3)
+
+
+def test_an_offset_outside_of_the_buffer() -> None:
+    bad = i32(1, 0, 99) + i32(4) + b"abcd"
+    with pytest.raises(FormatError, match="a snapshot's offset 99 lies outside of its buffer"):
+        read_snapshot_proxy(Reader(old(BASE + "CollectionSerializerConfigSnapshot", 1, bad)))
