@@ -1,0 +1,155 @@
+"""What the job needs around it: Java, PySpark, an interpreter for the workers, and the session.
+
+Every check here ends in one sentence that says what to set. Works for ``spark-submit extract.py``, where Spark has been
+started already, for ``python extract.py``, which starts it, and for Spark Connect, where it runs elsewhere.
+
+Imports PySpark only when a session is asked for. Must not know of snapshots or Parquet.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from stateextract.errors import EnvironmentProblem
+
+_LEAST_JAVA = 17
+_LEAST_SPARK = 4
+_INSTALL = "pip install 'stateextract[spark]'"
+_WORKERS = (
+    "set PYSPARK_PYTHON (or spark.pyspark.python) to a Python that has stateextract's requirements, on every worker"
+)
+
+
+def submitted(environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether ``spark-submit`` started this process, so that Spark runs already."""
+    return "PYSPARK_GATEWAY_PORT" in environment
+
+
+def remote(environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether Spark Connect is asked for."""
+    return "SPARK_REMOTE" in environment or "SPARK_CONNECT_MODE_ENABLED" in environment
+
+
+def check_java(environment: Mapping[str, str] = os.environ) -> None:
+    """Check that a Java that Spark 4 accepts would be started.
+
+    :raises EnvironmentProblem: where there is none, or it is too old.
+    """
+    home = environment.get("JAVA_HOME")
+    java = os.path.join(home, "bin", "java") if home else shutil.which("java", path=environment.get("PATH"))
+    where = f"at JAVA_HOME={home}" if home else "on the PATH"
+    advice = f"install Java {_LEAST_JAVA} or later and set JAVA_HOME to it"
+    if java is None or not os.path.exists(java):
+        raise EnvironmentProblem(f"Spark needs Java {_LEAST_JAVA} or later and none was found {where}", advice=advice)
+    try:
+        answer = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=False)
+    except (OSError, subprocess.SubprocessError) as error:
+        raise EnvironmentProblem(f"the Java at {java} does not run: {error}", advice=advice) from error
+    version = java_version(answer.stderr + answer.stdout)
+    if version is None:
+        raise EnvironmentProblem(f"the Java at {java} does not say its version", advice=advice)
+    if version < _LEAST_JAVA:
+        raise EnvironmentProblem(f"Spark needs Java {_LEAST_JAVA} or later and {java} is Java {version}", advice=advice)
+
+
+def java_version(text: str) -> int | None:
+    """The major version out of what ``java -version`` prints (``1.8.0_392`` is 8)."""
+    match = re.search(r'version "(\d+)(?:\.(\d+))?', text)
+    if match is None:
+        return None
+    major = int(match[1])
+    return int(match[2]) if major == 1 and match[2] else major
+
+
+def open_session(defaults: Path | None = None) -> tuple[Any, bool]:
+    """The Spark session, and whether this call started it.
+
+    :param defaults: a properties file for a Spark that is started here; ``spark-submit`` has its own.
+    :raises EnvironmentProblem: where something is missing.
+    """
+    try:
+        import pandas  # noqa: F401  Spark's mapInArrow asks for it
+        import pyspark
+        from pyspark.sql import SparkSession
+    except ImportError as error:
+        raise EnvironmentProblem(f"the Python at {sys.executable} cannot import {error.name}", advice=_INSTALL) from error
+    if int(pyspark.__version__.split(".")[0]) < _LEAST_SPARK:
+        raise EnvironmentProblem(f"PySpark {pyspark.__version__} is too old", expected="PySpark 4", advice=_INSTALL)
+    running = SparkSession.getActiveSession()
+    if running is not None:
+        return running, False
+    builder = SparkSession.builder.appName("stateextract")
+    lent = False
+    if not remote():
+        if not submitted():
+            check_java()
+            for name, value in _defaults(defaults).items():
+                builder = builder.config(name, value)
+        lent = os.environ.setdefault("PYSPARK_PYTHON", sys.executable) == sys.executable
+    try:
+        session = builder.getOrCreate()
+    except Exception as error:
+        raise EnvironmentProblem(f"Spark could not be started: {_first_line(error)}",
+                                 advice="the lines above say more") from error
+    if lent and not remote() and not is_local(session):
+        # The driver's interpreter may not exist on other machines: there Spark's own choice stands.
+        session.sparkContext.pythonExec = "python3"
+    return session, True
+
+
+def is_local(session: Any) -> bool:
+    """Whether the workers run on this machine, with its files."""
+    if remote():
+        return False
+    return str(session.conf.get("spark.master", "")).startswith("local")
+
+
+def _defaults(path: Path | None) -> dict[str, str]:
+    settings = {"spark.master": "local[*,4]"} if "MASTER" not in os.environ else {}
+    if path is not None and path.is_file():
+        settings.update(read_properties(path.read_text(encoding="utf-8")))
+        log = path.parent / "log4j2.properties"
+        if log.is_file():
+            settings.setdefault("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={log.resolve().as_uri()}")
+    return settings
+
+
+def read_properties(text: str) -> dict[str, str]:
+    """Settings of a ``spark-defaults.conf``."""
+    settings = {}
+    for line in text.splitlines():
+        line = line.strip()
+        if line and not line.startswith("#"):
+            name, *value = re.split(r"[\s=:]+", line, maxsplit=1)
+            settings[name] = value[0] if value else ""
+    return settings
+
+
+def explain_failure(text: str) -> EnvironmentProblem | None:
+    """What is wrong with the workers' environment, from the text of a failed Spark job; ``None`` if it is not that."""
+    missing = re.search(r"PACKAGE_NOT_INSTALLED\] (\w+)|No module named '?([\w.]+)|ImportError: (\w+) >= ", text)
+    if missing is not None:
+        package = next(group for group in missing.groups() if group)
+        return EnvironmentProblem(f"the Python interpreter of Spark's workers lacks {package}", advice=_WORKERS)
+    if "PYTHON_VERSION_MISMATCH" in text:
+        return EnvironmentProblem("Spark's workers run another Python version than the driver", advice=_WORKERS)
+    program = re.search(r'Cannot run program "([^"]+)"', text)
+    if program is not None:
+        return EnvironmentProblem(f"Spark's workers cannot start {program[1]}", advice=_WORKERS)
+    return None
+
+
+def workers_advice() -> str:
+    """What to set where the workers lack something."""
+    return _WORKERS
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().split("\n", 1)[0] or type(error).__name__

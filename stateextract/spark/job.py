@@ -1,0 +1,159 @@
+"""The job on Spark: splits to tasks, and the command ``extract.py``.
+
+The carrier is ``spark.range(0, n, 1, numPartitions=n).mapInArrow(...)``, one action: it runs exactly one split per task,
+on classic Spark and on Connect; there is no shuffle that could merge tasks. Only the number of a split travels through
+Spark; what it means stands in the plan file in the output's staging folder, which the tasks can reach because they write
+there. The rows of the DataFrame are the tasks' reports; whatever else an attempt wrote does not count.
+
+DataFrame API only. Knows the job (``job/run.py``) and its environment, nothing of Flink.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from stateextract import errors
+from stateextract.errors import EnvironmentProblem, StateExtractError
+from stateextract.job.options import JobOptions, parse_arguments
+from stateextract.job.run import Execute, Outcome, Tasks, run_job
+from stateextract.spark import carrier
+from stateextract.spark.environment import explain_failure, is_local, open_session, workers_advice
+
+SCHEMA = "split long, report binary"
+PACKAGES = ("stateextract", "serializers")
+
+
+def main(arguments: Sequence[str], defaults: Path | None = None) -> int:
+    """The command: runs a job, prints its report, gives its exit code.
+
+    :param defaults: Spark settings for a Spark that this process has to start.
+    """
+    screen, complaints = Console(width=None if sys.stdout.isatty() else 160), Console(stderr=True, soft_wrap=True)
+    try:
+        options = parse_arguments(arguments)
+        outcome = extract(options, defaults)
+    except StateExtractError as error:
+        complaints.print(f"extract.py: {error}", style="red", markup=False, highlight=False)
+        return error.exit_code
+    outcome.coverage.show(screen)
+    rows = sum(dataset.rows for dataset in outcome.manifest.datasets if dataset.job == outcome.manifest.job)
+    count = sum(dataset.job == outcome.manifest.job for dataset in outcome.manifest.datasets)
+    screen.print(f"Wrote {rows:,} rows in {count} datasets to {options.output}.", markup=False, highlight=False)
+    return outcome.exit_code
+
+
+def extract(options: JobOptions, defaults: Path | None = None, session: Any = None) -> Outcome:
+    """Run a job with Spark.
+
+    :param session: a Spark session to use, which is left open; otherwise one is found or started.
+    :raises StateExtractError: then nothing was published.
+    """
+    opened: list[Any] = []
+
+    def execute(tasks: Tasks) -> Iterable[bytes]:
+        spark, started = (session, False) if session is not None else open_session(defaults)
+        if started:
+            opened.append(spark)
+        return spark_executor(spark, options.ship_code)(tasks)
+
+    try:
+        return run_job(options, execute)
+    finally:
+        for spark in opened:
+            spark.stop()
+
+
+def spark_executor(spark: Any, ship_code: str = "auto") -> Execute:
+    """How splits are executed on this session."""
+
+    def execute(tasks: Tasks) -> Iterable[bytes]:
+        if tasks.count == 0:
+            return []
+        folder, archive = _code_for_workers(spark, ship_code)
+        function = carrier.make_carrier(tasks.output, tasks.plan_path, tasks.context_bytes, folder, archive)
+        _send_by_value()
+        try:
+            frame = spark.range(0, tasks.count, 1, numPartitions=tasks.count).mapInArrow(function, SCHEMA)
+            return [bytes(row["report"]) for row in frame.collect()]
+        except StateExtractError:
+            raise
+        except Exception as error:
+            raise job_error(error) from error
+
+    return execute
+
+
+def job_error(error: Exception) -> StateExtractError:
+    """The error that a task raised, out of what Spark makes of it."""
+    text = str(error)
+    start = text.find(carrier.ERROR_MARK)
+    if start >= 0:
+        try:
+            document, _ = json.JSONDecoder().raw_decode(text, start + len(carrier.ERROR_MARK))
+        except ValueError:
+            document = {}
+        kind = getattr(errors, str(document.pop("class", "")), None)
+        if isinstance(kind, type) and issubclass(kind, StateExtractError):
+            if document.pop("worker", False):
+                document["advice"] = workers_advice()
+            return kind(document.pop("message"), **document)
+    problem = explain_failure(text)
+    if problem is not None:
+        return problem
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    reason = next((line for line in lines if "Error" in line or "exception" in line.lower()), lines[0] if lines else "")
+    return StateExtractError(f"the Spark job failed: {reason[:500]}", advice="Spark's log says more")
+
+
+# -- code on the workers
+
+
+def _send_by_value() -> None:
+    """Let Spark pickle the carrier whole: workers may not be able to import it."""
+    from pyspark import cloudpickle
+
+    cloudpickle.register_pickle_by_value(carrier)
+
+
+def _code_for_workers(spark: Any, ship_code: str) -> tuple[str | None, str | None]:
+    """Folder of the packages where workers see it, or the name of the zip that Spark brings them."""
+    root = Path(errors.__file__).resolve().parents[1]
+    if ship_code == "never":
+        return None, None
+    if ship_code == "auto" and is_local(spark) and (root / "stateextract").is_dir():
+        return str(root), None
+    data = _zipped(root)
+    name = f"stateextract-{hashlib.sha256(data).hexdigest()[:16]}.zip"
+    path = Path(tempfile.mkdtemp(prefix="stateextract-")) / name
+    path.write_bytes(data)
+    try:
+        spark.addArtifacts(str(path), pyfile=True)
+    except Exception as error:
+        raise EnvironmentProblem(
+            f"Spark does not take the code for its workers: {error}",
+            advice="install stateextract on the workers and set --ship-code never",
+        ) from error
+    finally:
+        path.unlink()
+        path.parent.rmdir()
+    return None, name
+
+
+def _zipped(root: Path) -> bytes:
+    """Both packages; equal content gives equal bytes."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as content:
+        for package in PACKAGES:
+            for path in sorted((root / package).rglob("*.py")):
+                content.writestr(zipfile.ZipInfo(str(path.relative_to(root)), (1980, 1, 1, 0, 0, 0)), path.read_bytes())
+    return buffer.getvalue()
