@@ -1,0 +1,12 @@
+"""The Python API: a snapshot as an object, its states as Arrow.
+
+Everything runs in this process, with the engine that the Spark job uses; Spark is not needed. ``docs/python-api.md``
+shows it.
+"""
+
+from __future__ import annotations
+
+from stateextract.api.snapshot import Operator, Snapshot, UnnamedState, open_snapshot
+from stateextract.api.state import Coverage, State
+
+__all__ = ["Coverage", "Operator", "Snapshot", "State", "UnnamedState", "open_snapshot"]

@@ -1,0 +1,338 @@
+"""A snapshot and its operators as objects, made by :func:`open_snapshot`.
+
+``_metadata`` is parsed when a snapshot is opened; the heads of state files are read when an operator's states are first
+asked for. Decodes nothing itself. May import metadata, heads and files; must not know of Spark or Parquet.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal, get_args
+
+from serializers import load_plugins
+from stateextract.api.state import Scope, State
+from stateextract.columnar.policy import Maps, OutOfRange, Policy, Strings, Timestamps
+from stateextract.errors import StateExtractError, UsageError
+from stateextract.files.compression import find_codec
+from stateextract.files.filesystem import Store
+from stateextract.files.locate import FoundSnapshot, Locator, find_snapshot
+from stateextract.job.heads import HeadReader, operator_label
+from stateextract.job.inventory import OperatorInventory, take_inventory
+from stateextract.metadata.model import CheckpointProperties, MasterState, OperatorState, SnapshotMetadata
+from stateextract.metadata.parser import parse_metadata
+from stateextract.state.engine import ReadOptions
+
+OnUndecodable = Literal["fail", "skip", "raw"]
+Engine = Literal["auto", "kernel", "interpreter"]
+PathMap = Mapping[str, str] | Sequence[tuple[str, str]]
+
+
+def open_snapshot(
+    path: str,
+    path_map: PathMap | None = None,
+    *,
+    storage_options: Mapping[str, Mapping[str, Any]] | None = None,
+    strings: Strings = "replace",
+    timestamps: Timestamps = "floor",
+    out_of_range: OutOfRange = "fail",
+    maps: Maps = "map",
+    on_undecodable: OnUndecodable = "fail",
+    flatten: bool = False,
+    keep_empty_maps: bool = False,
+    key_group_column: bool = True,
+    subtask_column: bool = True,
+    verify_checksums: bool = True,
+    codec: str = "snappy",
+    engine: Engine = "auto",
+    plugins: Sequence[str] = (),
+    head_threads: int = 32,
+) -> Snapshot:
+    """Open a checkpoint or savepoint.
+
+    :param path: a ``_metadata`` file, its folder, or a job's checkpoint folder (then its newest complete checkpoint); a
+        local path or any URI that pyarrow or fsspec opens.
+    :param path_map: old and new beginnings of paths, for a snapshot that was moved in a way that is not found by itself.
+    :param storage_options: for each scheme what its file system is told, for example
+        ``{"s3": {"endpoint_override": "http://localhost:9000"}}``.
+    :param strings: Java strings that UTF-8 cannot hold: ``replace``, ``refuse``, or ``binary`` for all strings.
+    :param timestamps: digits below the microsecond: ``floor``, ``refuse``, or ``nanoseconds``.
+    :param out_of_range: times that no Arrow timestamp can hold: ``fail`` or ``null``.
+    :param maps: ``map``, or ``list`` for lists of ``struct<key, value>``.
+    :param on_undecodable: a value without a known serializer: ``fail``, ``skip`` its state, or ``raw`` to have its bytes
+        from :meth:`State.raw_batches`.
+    :param flatten: lists and maps give one row per element or entry.
+    :param keep_empty_maps: keep keys whose map is empty, which only native snapshots of the HashMap backend hold.
+    :param verify_checksums: check the CRC of compressed state.
+    :param codec: of compressed state, ``snappy`` or ``lz4``.
+    :param engine: ``auto`` takes the interpreter for little state and the compiled kernel for much.
+    :param plugins: modules that register serializers of your own, beside those installed as entry points.
+    :param head_threads: threads that read the heads of state files.
+    :raises SnapshotNotFoundError: where there is no snapshot at ``path``, or more than one.
+    :raises UsageError: for an option that cannot be right.
+    """
+    _one_of("on_undecodable", on_undecodable, get_args(OnUndecodable))
+    _one_of("engine", engine, get_args(Engine))
+    find_codec(codec)
+    options = ReadOptions(
+        policy=Policy(strings, timestamps, out_of_range, maps),
+        on_undecodable=on_undecodable,
+        verify_checksums=verify_checksums,
+        flatten=flatten,
+        keep_empty_maps=keep_empty_maps,
+        key_group_column=key_group_column,
+        subtask_column=subtask_column,
+        codec=codec,
+        engine=engine,
+    )
+    load_plugins(plugins)
+    store = Store(storage_options)
+    found = find_snapshot(path, store)
+    data = store.read(found.metadata_uri)
+    try:
+        metadata = parse_metadata(data)
+    except StateExtractError as error:
+        raise error.at(file=found.metadata_uri) from None
+    pairs = path_map.items() if isinstance(path_map, Mapping) else path_map or ()
+    locator = Locator(found, store, tuple(pairs))
+    return Snapshot(Source(found, data, metadata, locator, store, options, head_threads))
+
+
+def _one_of(name: str, value: str, choices: Sequence[str]) -> None:
+    if value not in choices:
+        raise UsageError(f"the option {name} cannot be {value!r}", expected=f"one of {', '.join(choices)}")
+
+
+@dataclass(frozen=True)
+class Source:
+    """What everything in a snapshot is read with."""
+
+    found: FoundSnapshot
+    data: bytes = field(repr=False)
+    metadata: SnapshotMetadata = field(repr=False)
+    locator: Locator = field(repr=False)
+    store: Store = field(repr=False)
+    options: ReadOptions
+    head_threads: int
+
+    def inventory(self, operators: Sequence[OperatorState]) -> dict[str, OperatorInventory]:
+        """Reads the heads of these operators' files; the inventories by operator id."""
+        part = replace(self.metadata, operators=tuple(operators))
+        files = HeadReader(part, self.data, self.locator, self.store).read(self.head_threads)
+        return {inventory.operator.id: inventory for inventory in take_inventory(part, files)}
+
+
+class Snapshot:
+    """A checkpoint or savepoint; made by :func:`open_snapshot`."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+        self.operators: tuple[Operator, ...] = tuple(Operator(self, o) for o in source.metadata.operators)
+        """The operators in the order of ``_metadata``."""
+
+    def __repr__(self) -> str:
+        return f"<Snapshot {self.path}, checkpoint {self.checkpoint_id}, {len(self.operators)} operators>"
+
+    @property
+    def path(self) -> str:
+        """The folder of ``_metadata``."""
+        return self._source.found.directory_uri
+
+    @property
+    def metadata_path(self) -> str:
+        """The ``_metadata`` file."""
+        return self._source.found.metadata_uri
+
+    @property
+    def checkpoint_id(self) -> int:
+        """Flink's number of the checkpoint."""
+        return self._source.metadata.checkpoint_id
+
+    @property
+    def metadata_version(self) -> int:
+        """Version of the ``_metadata`` format."""
+        return self._source.metadata.version
+
+    @property
+    def properties(self) -> CheckpointProperties | None:
+        """How the snapshot was taken (``kind``, ``format``, ``name``); ``None`` where it does not say so."""
+        return self._source.metadata.properties
+
+    @property
+    def master_states(self) -> tuple[MasterState, ...]:
+        """State of JobManager hooks."""
+        return self._source.metadata.master_states
+
+    @property
+    def note(self) -> str | None:
+        """What was chosen for you or is uncertain, in a sentence; ``None`` if nothing."""
+        notes = [self._source.found.note] if self._source.found.note else []
+        notes.extend(self._source.metadata.notes)
+        if not self._source.metadata.verified and not self._source.metadata.notes:
+            notes.append(f"version {self.metadata_version} of _metadata is read as specified, but unverified")
+        return "; ".join(notes) or None
+
+    @property
+    def relocations(self) -> list[tuple[str, str]]:
+        """Files found elsewhere than the snapshot says: the stored path and where it was, as far as looked for yet."""
+        return self._source.locator.relocations
+
+    @property
+    def states(self) -> list[State]:
+        """All named states of all operators, those that cannot be read included."""
+        self.read_heads()
+        return [state for operator in self.operators for state in operator.states]
+
+    def read_heads(self) -> None:
+        """Read the heads of all operators' files at once, which is quicker than one operator after the other."""
+        missing = [operator for operator in self.operators if "_inventory" not in vars(operator)]
+        if missing:
+            found = self._source.inventory([operator._state for operator in missing])
+            for operator in missing:
+                vars(operator)["_inventory"] = found[operator.id]
+
+    def operator(self, name: str) -> Operator:
+        """The operator with this uid, name or hex id.
+
+        :raises UsageError: where there is none, or more than one.
+        """
+        matching = [o for o in self.operators if name in (o.uid, o.name) or name.lower() == o.id]
+        if not matching:
+            known = [o.label for o in self.operators]
+            raise UsageError(
+                f"no operator has the uid, name or id {name!r}", advice=_there_is(name, known, "operators")
+            )
+        if len(matching) > 1:
+            ids = ", ".join(o.id for o in matching)
+            raise UsageError(f"{len(matching)} operators are called {name!r}", advice=f"say which by its id: {ids}")
+        return matching[0]
+
+
+@dataclass(frozen=True)
+class UnnamedState:
+    """State of an operator that has no name of its own.
+
+    :param kind: ``coordinator``, ``raw``, ``channel``, or ``keyed`` where the head of the file could not be read.
+    :param form: the same in words; :param size: in bytes, if known; :param handles: how many handles.
+    :param why: why it is not read.
+    """
+
+    kind: str
+    form: str
+    size: int | None
+    handles: int
+    why: str | None
+
+
+class Operator:
+    """An operator of a snapshot."""
+
+    def __init__(self, snapshot: Snapshot, state: OperatorState) -> None:
+        self.snapshot = snapshot
+        self._state = state
+        self.id: str = state.id
+        """In hex, as Flink prints it."""
+        self.uid: str | None = state.uid
+        """As the job set it; stored since Flink 2.0."""
+        self.name: str | None = state.name
+        """As the job set it; stored since Flink 2.0."""
+        self.parallelism: int = state.parallelism
+        self.max_parallelism: int = state.max_parallelism
+        self.fully_finished: bool = state.fully_finished
+        """All subtasks had finished before the snapshot, so there is no state."""
+        self.finished_subtasks: tuple[int, ...] = state.finished_subtasks
+
+    def __repr__(self) -> str:
+        return f"<Operator {self.label}, parallelism {self.parallelism} of {self.max_parallelism}>"
+
+    @property
+    def label(self) -> str:
+        """uid, else name, else id."""
+        return operator_label(self._state)
+
+    @property
+    def subtask_state_count(self) -> int:
+        """Subtasks that left state."""
+        return sum(any(True for _ in subtask.handles()) for subtask in self._state.subtasks)
+
+    @property
+    def coordinator_size(self) -> int:
+        """Bytes of the coordinator's state."""
+        return self._state.coordinator.size if self._state.coordinator else 0
+
+    @property
+    def total_size(self) -> int:
+        """Bytes of all state that the handles stand for, the coordinator's included."""
+        return sum(use.handle.size for use in self._state.handles())
+
+    @property
+    def handles(self) -> list[tuple[str, str, str, int, int]]:
+        """How the state is kept: role, kind of handle, kind of stream, how many, and their bytes."""
+        number: Counter[tuple[str, str, str]] = Counter()
+        size: Counter[tuple[str, str, str]] = Counter()
+        for use in self._state.handles():
+            streams = sorted({stream.kind for stream in use.handle.streams()})
+            key = (use.role, use.handle.kind, " and ".join(streams) or "-")
+            number[key] += 1
+            size[key] += use.handle.size
+        return [(*key, number[key], size[key]) for key in number]
+
+    @cached_property
+    def _inventory(self) -> OperatorInventory:
+        return self.snapshot._source.inventory([self._state])[self.id]
+
+    @cached_property
+    def states(self) -> tuple[State, ...]:
+        """The named states, by name; first keyed, then operator state."""
+        inventory = self._inventory
+        keyed = [State(self, s.entry, s) for s in inventory.keyed.values() if s.entry is not None]
+        known = {id(state.entry) for state in inventory.keyed.values()}
+        rest = [State(self, e, None) for e in inventory.entries if e.state is not None and id(e) not in known]
+        return tuple(sorted(keyed, key=lambda s: s.name) + sorted(rest, key=lambda s: s.name))
+
+    @property
+    def unnamed(self) -> list[UnnamedState]:
+        """State without a name: coordinators, raw state, in-flight data; and files whose head could not be read."""
+        return [
+            UnnamedState(e.kind.lower(), e.form, e.size, e.handles, e.reason)
+            for e in self._inventory.entries
+            if e.state is None and e.kind != "-"
+        ]
+
+    @property
+    def problems(self) -> list[StateExtractError]:
+        """What is wrong with files whose head could not be read."""
+        return list(self._inventory.problems)
+
+    def state(self, name: str, scope: Scope | None = None) -> State:
+        """The state of this name.
+
+        :param scope: ``keyed`` or ``operator``, where there is one of each.
+        :raises UsageError: where there is none. If a file could not be read that may hold it, the reason instead.
+        """
+        matching = [s for s in self.states if s.name == name and scope in (None, s.scope)]
+        if not matching:
+            if self.problems:
+                raise self.problems[0]
+            known = [s.name for s in self.states]
+            raise UsageError(
+                f"no state of the operator is called {name!r}",
+                operator=self.label,
+                advice=_there_is(name, known, "states"),
+            )
+        if len(matching) > 1:
+            raise UsageError(f"the operator has a keyed and an operator state called {name!r}", advice="give the scope")
+        return matching[0]
+
+
+def _there_is(name: str, known: Sequence[str], what: str) -> str:
+    near = difflib.get_close_matches(name, known, n=3)
+    if near:
+        return f"the nearest are {', '.join(map(repr, near))}"
+    return f"the {what} are {', '.join(map(repr, known[:30]))}" if known else f"there are no {what}"
+
+
+__all__ = ["Engine", "OnUndecodable", "Operator", "PathMap", "Snapshot", "UnnamedState", "open_snapshot"]

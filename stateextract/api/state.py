@@ -1,0 +1,287 @@
+"""One state of a snapshot: its schema, its rows as Arrow batches, and what of it can be had.
+
+Reads the files of the state one after the other, in this process, as batches are taken. Little state is read by the
+interpreter, which needs nothing to be loaded first; much by the kernel. May import heads, engine and files; must not
+know of Spark or Parquet.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal, NoReturn
+
+import pyarrow as pa
+
+from stateextract.columnar.schema import conform, merge_schemas
+from stateextract.errors import MissingFileError, StateExtractError, UndecodableError, UnsupportedError, UsageError
+from stateextract.files.filesystem import Store
+from stateextract.job.coverage import RAW, SKIPPED, UNSUPPORTED, Entry
+from stateextract.job.heads import KeyedFile
+from stateextract.job.inventory import KeyedState
+from stateextract.state.engine import (
+    Piece,
+    ReadOptions,
+    StateTally,
+    Tally,
+    certainly_undecodable,
+    raw_schema,
+    read_key_groups,
+    state_schema,
+)
+from stateextract.state.heap import KeyGroupRange, key_group_ranges
+from stateextract.state.rows import RowLayout, row_layout
+
+if TYPE_CHECKING:
+    from stateextract.api.snapshot import Operator
+
+Scope = Literal["keyed", "operator"]
+
+SMALL = 1 << 20
+"""Bytes of state that the interpreter reads sooner than the kernel is loaded."""
+
+_KINDS = {"SPLIT_DISTRIBUTE": "list", "UNION": "union", "BROADCAST": "broadcast"}
+_SERIALIZERS = (("key", "key_serializer"), ("namespace", "namespace_serializer"), ("value", "value_serializer"))
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """What of a state can be had, and after reading what was.
+
+    :param status: ``decoded``, ``partly``, ``raw``, ``skipped`` or ``unsupported``; before reading what is to be
+        expected.
+    :param why: the reason, where it is not ``decoded``.
+    :param tally: what was read so far; counts of rows, bytes, bent values and losses.
+    :param complete: whether the state was read to its end.
+    """
+
+    status: str
+    why: str | None = None
+    tally: StateTally = field(default_factory=StateTally)
+    complete: bool = False
+
+
+class State:
+    """A named state of one operator, over all its subtasks."""
+
+    def __init__(self, operator: Operator, entry: Entry, keyed: KeyedState | None) -> None:
+        assert entry.state is not None
+        self.operator = operator
+        self.name: str = entry.state
+        self.kind: str = _KINDS.get(entry.kind, entry.kind.lower())
+        """``value``, ``list``, ``map``, ``reducing``, ``aggregating`` or ``timer``; ``list``, ``union`` or
+        ``broadcast`` for operator state."""
+        self.scope: Scope = "operator" if keyed is None else "keyed"
+        self.form: str = entry.form
+        """How the bytes are kept: ``heap``, ``full snapshot``, ``SST files``, ``changelog``, ``operator state``."""
+        self.handles: int = entry.handles
+        self.size: int | None = entry.size
+        """Bytes, where the snapshot says so. It does not for keyed state, whose files all states share."""
+        self._entry = entry
+        self._keyed = keyed
+        self._source = operator.snapshot._source
+        self._coverage: Coverage | None = None
+
+    def __repr__(self) -> str:
+        return f"<State {self.name!r} ({self.kind}) of {self.operator.label}, {self.coverage.status}>"
+
+    @property
+    def files(self) -> list[str]:
+        """The files that hold it, each once."""
+        return list(dict.fromkeys(file.uri for file in self._keyed.files)) if self._keyed else []
+
+    @cached_property
+    def _rows(self) -> list[RowLayout]:
+        """The layout in each file, equal heads once."""
+        files = {file.head_key: file for file in self._keyed.files} if self._keyed else {}
+        heads = [file.head for file in files.values() if file.head is not None]
+        return [row_layout(head, meta) for head in heads for meta in head.states if meta.name == self.name]
+
+    @property
+    def serializers(self) -> dict[str, str]:
+        """Snapshot classes of the serializers of key, namespace and value, as far as they stand in the head."""
+        if not self._rows:
+            return {}
+        found = ((part, getattr(self._rows[0], name)) for part, name in _SERIALIZERS)
+        return {part: snapshot.class_name for part, snapshot in found if snapshot is not None}
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The columns of its rows, the same whichever way the snapshot was taken.
+
+        :raises UnsupportedError: where it is not known.
+        """
+        if not self._rows:
+            self._refuse()
+        try:
+            return merge_schemas([state_schema(row, self._source.options) for row in self._rows])
+        except StateExtractError as error:
+            raise self._named(error) from None
+
+    @property
+    def coverage(self) -> Coverage:
+        """What of the state can be had; after reading, what was."""
+        if self._coverage is None:
+            self._coverage = self._expected()
+        return self._coverage
+
+    def _expected(self) -> Coverage:
+        if self._entry.status == UNSUPPORTED:
+            return Coverage(UNSUPPORTED, self._entry.reason)
+        for row in self._rows:
+            part = certainly_undecodable(row.layout)
+            if part is not None:
+                status = {"fail": UNSUPPORTED, "skip": SKIPPED, "raw": RAW}[self._source.options.on_undecodable]
+                return Coverage(status, f"values of {part.class_name} cannot be decoded: {part.reason}")
+        parts = dict.fromkeys(part for row in self._rows for part in row.undecodable)
+        why = [f"a value of {part.class_name} could not be decoded: {part.reason}" for part in parts]
+        return Coverage(self._entry.status, why[0] if why else None)
+
+    def to_batches(self, limit: int | None = None) -> pa.RecordBatchReader:
+        """Its rows. Reading happens as batches are taken; errors that come up then carry file, key group and offset.
+
+        :param limit: stop after that many rows.
+        :raises UnsupportedError: where this version cannot read the state.
+        """
+        self._check_readable()
+        if limit is not None and limit < 0:
+            raise UsageError(f"the limit is {limit}", expected="a number of rows, at least 0")
+        return pa.RecordBatchReader.from_batches(self.schema, self._typed(limit))
+
+    def to_table(self, limit: int | None = None) -> pa.Table:
+        """All its rows, or the first ``limit``, in memory."""
+        return self.to_batches(limit).read_all()
+
+    def raw_batches(self) -> pa.RecordBatchReader:
+        """The bytes of what cannot be decoded: one row per key group and part, with the reason.
+
+        Of an uncompressed file these are all bytes from the first undecodable value to the end of the key group.
+        """
+        if self._entry.status == UNSUPPORTED:
+            self._refuse()
+        options = replace(self._source.options, on_undecodable="raw")
+        batches = (piece.batch for piece in self._pieces(options, Tally(), None) if piece.raw)
+        return pa.RecordBatchReader.from_batches(raw_schema(options), batches)
+
+    def _check_readable(self) -> None:
+        if self._entry.status == UNSUPPORTED:
+            self._refuse()
+        expected = self._expected()
+        if expected.status == UNSUPPORTED:
+            raise UndecodableError(
+                expected.why or "",
+                operator=self.operator.label,
+                state=self.name,
+                file=self.files[0] if self.files else None,
+                advice="set on_undecodable to raw to get its bytes, or register a serializer as a plug-in",
+            )
+
+    def _refuse(self) -> NoReturn:
+        for problem in self.operator.problems:
+            if not isinstance(problem, UnsupportedError):
+                raise problem
+        raise UnsupportedError(
+            f"this version cannot read the state: {self._entry.reason}", operator=self.operator.label, state=self.name
+        )
+
+    def _typed(self, limit: int | None) -> Iterator[pa.RecordBatch]:
+        tally = Tally()
+        self._coverage = replace(self._expected(), tally=tally.of(self.name), complete=False)
+        left = sys.maxsize if limit is None else limit
+        for piece in self._pieces(self._source.options, tally, limit) if left else ():
+            if piece.raw:
+                continue
+            batch = conform(piece.batch, self.schema)
+            yield batch.slice(0, left)
+            left -= batch.num_rows
+            if left <= 0:
+                return
+        if limit is None or left:
+            read = replace(self._entry, read=tally.of(self.name))
+            read.settle()
+            self._coverage = Coverage(read.status, read.reason, read.read, complete=True)
+
+    # -- bytes
+
+    def _pieces(self, options: ReadOptions, tally: Tally, limit: int | None) -> Iterator[Piece]:
+        assert self._keyed is not None
+        if limit is not None:
+            options = replace(options, batch_rows=max(1, min(limit, options.batch_rows)))
+        read = 0
+        whole = sum(file.size for file in self._keyed.files)
+        for file in self._keyed.files:
+            assert file.head is not None
+            try:
+                ranges = key_group_ranges(file.first, file.offsets, file.size)
+                with self._opened(file) as read_at:
+                    for part in _portions(ranges, SMALL - read if limit is not None else sys.maxsize):
+                        size = sum(r.end - r.start for r in part)
+                        read += size
+                        chosen = _chosen(options, read if limit is not None else whole)
+                        yield from read_key_groups(read_at, file.head, part, {self.name}, chosen, tally, file.subtask)
+            except StateExtractError as error:
+                raise self._placed(error, file) from None
+
+    def _opened(self, file: KeyedFile) -> _Bytes:
+        if file.uri == self._source.found.metadata_uri:
+            return _Bytes(file, self._source.data)
+        return _Bytes(file, self._source.store)
+
+    def _placed(self, error: StateExtractError, file: KeyedFile) -> StateExtractError:
+        """The error with file and operator, and its offset counted in the file."""
+        if error.file is None and error.offset is not None:
+            error.offset += file.start
+        if isinstance(error, MissingFileError):
+            error = self._source.locator.explain(error)
+        return self._named(error.at(file=file.uri))
+
+    def _named(self, error: StateExtractError) -> StateExtractError:
+        return error.at(operator=self.operator.label, state=self.name)
+
+
+def _portions(ranges: Sequence[KeyGroupRange], small: int) -> Iterator[Sequence[KeyGroupRange]]:
+    """First the key groups that together have at most ``small`` bytes, then the rest."""
+    size = 0
+    for at, r in enumerate(ranges):
+        size += r.end - r.start
+        if size > small:
+            yield from (part for part in (ranges[:at], ranges[at:]) if part)
+            return
+    if ranges:
+        yield ranges
+
+
+def _chosen(options: ReadOptions, size: int) -> ReadOptions:
+    """Loading the kernel takes longer than interpreting a few bytes."""
+    if options.engine != "auto" or size > SMALL or "stateextract.columnar.kernel" in sys.modules:
+        return options
+    return replace(options, engine="interpreter")
+
+
+class _Bytes:
+    """``read_at`` in a handle's bytes, which may be a piece of a file or lie in memory."""
+
+    def __init__(self, file: KeyedFile, place: bytes | Store) -> None:
+        self._file = file
+        self._data = place if isinstance(place, bytes) else None
+        self._opened = None if isinstance(place, bytes) else place.open(file.uri)
+
+    def __enter__(self) -> Callable[[int, int], bytes]:
+        return self._read_at
+
+    def __exit__(self, *_: object) -> None:
+        if self._opened is not None:
+            self._opened.close()
+
+    def _read_at(self, offset: int, length: int) -> bytes:
+        length = max(0, min(length, self._file.size - offset))
+        start = self._file.start + offset
+        if self._data is not None:
+            return self._data[start : start + length]
+        assert self._opened is not None
+        return self._opened.read_at(start, length)
+
+
+__all__ = ["SMALL", "Coverage", "Scope", "State"]
