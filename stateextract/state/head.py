@@ -30,8 +30,9 @@ BACKEND_TYPES = ("KEY_VALUE", "OPERATOR", "BROADCAST", "PRIORITY_QUEUE", "KEY_VA
 KEY, NAMESPACE, VALUE, USER_KEY = "KEY_SERIALIZER", "NAMESPACE_SERIALIZER", "VALUE_SERIALIZER", "USER_KEY_SERIALIZER"
 KEYED_STATE_TYPE, DISTRIBUTION_MODE = "KEYED_STATE_TYPE", "OPERATOR_STATE_DISTRIBUTION_MODE"
 
-# Enough for three unknown classes with every shape; each attempt costs one pass over the head.
+# Each attempt costs one pass over the head at most; a handful of unknown classes needs some dozens.
 MAX_ATTEMPTS = 400
+MAX_BYTES = 1 << 26
 MAX_RESYNCS = 6
 
 T = TypeVar("T", bound="KeyedHead | OperatorHead")
@@ -200,9 +201,9 @@ def _parse(parse: Callable[[SnapshotReader], T], data: bytes | bytearray | memor
     """Parse once; if a class is unknown and the end known, search for shapes of the unknown classes that end there."""
     pending: list[dict[str, str]] = [{}]
     failure: StateExtractError | None = None
-    attempts = 0
-    while pending and attempts < MAX_ATTEMPTS:
-        attempts += 1
+    for _ in range(max(min(MAX_ATTEMPTS, MAX_BYTES // max((end or pos) - pos, 1)), 1)):
+        if not pending:
+            break
         shapes = pending.pop()
         reader = SnapshotReader(data, pos, end, shapes=shapes)
         try:
