@@ -16,16 +16,23 @@ Must not know of layouts, Arrow, files, Flink.
 
 from __future__ import annotations
 
-import os
-import tempfile
-from pathlib import Path
-from typing import Any
-
-import numba
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
-
+from stateextract.columnar.compile import (
+    at,
+    compile_kernel,
+    load_i16,
+    load_i16_le,
+    load_i32,
+    load_i32_le,
+    load_i64,
+    load_i64_le,
+    load_u8,
+    load_u16,
+    put,
+    store_8,
+    store_16,
+    store_32,
+    store_64,
+)
 from stateextract.columnar.program import Op
 
 # Why `run` stopped.
@@ -55,50 +62,6 @@ MAX_ZERO_WIDTH = 1 << 24
 SLACK = 16
 
 
-def _load(bits: int, swap: bool, signed: bool = True) -> Any:
-    @intrinsic
-    def load(typingctx: Any, address: Any) -> Any:
-        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            number = ir.IntType(bits)
-            value = builder.load(builder.inttoptr(args[0], number.as_pointer()), align=1)
-            if swap:
-                value = builder.bswap(value)
-            if bits == 64:
-                return value
-            return builder.sext(value, ir.IntType(64)) if signed else builder.zext(value, ir.IntType(64))
-
-        return types.int64(types.int64), codegen
-
-    return load
-
-
-def _store(bits: int) -> Any:
-    @intrinsic
-    def store(typingctx: Any, address: Any, value: Any) -> Any:
-        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            number = ir.IntType(bits)
-            value = args[1] if bits == 64 else builder.trunc(args[1], number)
-            builder.store(value, builder.inttoptr(args[0], number.as_pointer()), align=1)
-            return context.get_dummy_value()
-
-        return types.void(types.int64, types.int64), codegen
-
-    return store
-
-
-load_u8 = _load(8, False, signed=False)
-load_u16 = _load(16, True, signed=False)
-load_i16 = _load(16, True)
-load_i32 = _load(32, True)
-load_i64 = _load(64, True)
-load_i16_le = _load(16, False)
-load_i32_le = _load(32, False)
-load_i64_le = _load(64, False)
-store_8 = _store(8)
-store_16 = _store(16)
-store_32 = _store(32)
-store_64 = _store(64)
-
 HIGH_BITS = -9187201950435737472  # 0x8080808080808080
 
 _END = int(Op.END)
@@ -113,32 +76,11 @@ _MASK, _MASK_BIT, _MASK_END = int(Op.MASK), int(Op.MASK_BIT), int(Op.MASK_END)
 _SWITCH, _POJO, _FAIL, _FIXED = int(Op.SWITCH), int(Op.POJO), int(Op.FAIL), int(Op.FIXED)
 
 
-def _compile(function: Any, **options: Any) -> Any:
-    """``numba.njit`` with its cache where a folder for it can be written, without where none can."""
-    if "NUMBA_CACHE_DIR" not in os.environ and not os.access(Path(__file__).parent, os.W_OK):
-        numba.config.CACHE_DIR = str(Path(tempfile.gettempdir()) / f"stateextract-numba-{os.getuid()}")
-    try:
-        return numba.njit(cache=True, nogil=True, **options)(function)
-    except RuntimeError:
-        return numba.njit(nogil=True, **options)(function)
-
-
-def _at(array: int, index: int) -> int:
-    """An element of an int64 array given by its address: no bounds, no sign of the index, no strides to look up."""
-    return load_i64_le(array + 8 * index)  # type: ignore[no-any-return]
-
-
-def _put(array: int, index: int, value: int) -> None:
-    store_64(array + 8 * index, value)
-
-
 def _col(cols: int, column: int, what: int) -> int:
     return load_i64_le(cols + 64 * column + 8 * what)  # type: ignore[no-any-return]
 
 
-at = _compile(_at)
-put = _compile(_put)
-col = _compile(_col)
+col = compile_kernel(_col)
 
 
 def _fill(cols: int, levels: int, c: int, i: int) -> None:
@@ -190,9 +132,9 @@ def _put_code_point(target: int, code: int) -> int:
     return target + 4
 
 
-fill = _compile(_fill)
-copy = _compile(_copy)
-put_code_point = _compile(_put_code_point)
+fill = compile_kernel(_fill)
+copy = compile_kernel(_copy)
+put_code_point = compile_kernel(_put_code_point)
 
 
 def _varint_units(src: int, pos: int, end: int, n: int, target: int, binary: int, out: int) -> tuple[int, int]:
@@ -245,7 +187,7 @@ def _varint_units(src: int, pos: int, end: int, n: int, target: int, binary: int
     return pos, target
 
 
-varint_units = _compile(_varint_units)
+varint_units = compile_kernel(_varint_units)
 
 
 def _modified_utf8(src: int, pos: int, stop: int, target: int, binary: int, out: int) -> int:
@@ -293,7 +235,7 @@ def _modified_utf8(src: int, pos: int, stop: int, target: int, binary: int, out:
     return target
 
 
-modified_utf8 = _compile(_modified_utf8)
+modified_utf8 = compile_kernel(_modified_utf8)
 
 
 def _run(
@@ -963,4 +905,4 @@ def _run(
     return status
 
 
-run = _compile(_run)
+run = compile_kernel(_run)

@@ -1,0 +1,88 @@
+"""What every compiled kernel here is made of: Numba with a cache, and loads and stores at addresses.
+
+A kernel takes the addresses of arrays instead of the arrays: no bounds, no sign of the index and no strides to look up,
+twice as fast, and therefore every kernel checks its bounds itself before it loads or stores. Numbers are ``int64``
+throughout; where bits are meant, they wrap.
+
+Import this module only where a kernel is used: it imports Numba. Knows nothing of what the kernels decode.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numba
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+
+def _load(bits: int, swap: bool, signed: bool = True) -> Any:
+    @intrinsic  # type: ignore[untyped-decorator]
+    def load(typingctx: Any, address: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            number = ir.IntType(bits)
+            value = builder.load(builder.inttoptr(args[0], number.as_pointer()), align=1)
+            if swap:
+                value = builder.bswap(value)
+            if bits == 64:
+                return value
+            return builder.sext(value, ir.IntType(64)) if signed else builder.zext(value, ir.IntType(64))
+
+        return types.int64(types.int64), codegen
+
+    return load
+
+
+def _store(bits: int) -> Any:
+    @intrinsic  # type: ignore[untyped-decorator]
+    def store(typingctx: Any, address: Any, value: Any) -> Any:
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            number = ir.IntType(bits)
+            value = args[1] if bits == 64 else builder.trunc(args[1], number)
+            builder.store(value, builder.inttoptr(args[0], number.as_pointer()), align=1)
+            return context.get_dummy_value()
+
+        return types.void(types.int64, types.int64), codegen
+
+    return store
+
+
+load_u8 = _load(8, False, signed=False)
+load_u16 = _load(16, True, signed=False)
+load_i16 = _load(16, True)
+load_i32 = _load(32, True)
+load_i64 = _load(64, True)
+load_i16_le = _load(16, False)
+load_i32_le = _load(32, False)
+load_i64_le = _load(64, False)
+store_8 = _store(8)
+store_16 = _store(16)
+store_32 = _store(32)
+store_64 = _store(64)
+
+
+def compile_kernel(function: Any, **options: Any) -> Any:
+    """``numba.njit`` with its cache where a folder for it can be written, without where none can."""
+    if "NUMBA_CACHE_DIR" not in os.environ and not os.access(Path(function.__code__.co_filename).parent, os.W_OK):
+        numba.config.CACHE_DIR = str(Path(tempfile.gettempdir()) / f"stateextract-numba-{os.getuid()}")
+    try:
+        return numba.njit(cache=True, nogil=True, **options)(function)
+    except RuntimeError:
+        return numba.njit(nogil=True, **options)(function)
+
+
+def _at(array: int, index: int) -> int:
+    """An element of an int64 array given by its address: no bounds, no sign of the index, no strides to look up."""
+    return load_i64_le(array + 8 * index)  # type: ignore[no-any-return]
+
+
+def _put(array: int, index: int, value: int) -> None:
+    store_64(array + 8 * index, value)
+
+
+at = compile_kernel(_at)
+put = compile_kernel(_put)
