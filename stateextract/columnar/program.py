@@ -261,8 +261,10 @@ class _Compiler:
             case Map():
                 node = self.column(Kind.LIST, type_, level, nullable)
                 node.child_level = self.open_level()
-                entry_type = pa.struct(
-                    [("key", layout.key.wire_type or pa.bool_()), ("value", layout.value.wire_type or pa.bool_())]
+                # The entries' struct exactly as the map's type has it (its key is not nullable): Arrow aborts the
+                # process when a value is taken from a map whose parts disagree with its type.
+                entry_type = (
+                    type_.value_type if layout.as_list else pa.struct([type_.key_field, type_.item_field])
                 )
                 entry = self.column(Kind.VALID, entry_type, node.child_level, False)
                 entry.children["key"] = self.allocate_some(layout.key, node.child_level)
