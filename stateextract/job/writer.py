@@ -14,7 +14,7 @@ Imports pyarrow; takes any ``pyarrow.fs`` file system. Must not know of Flink, S
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -58,7 +58,6 @@ class WrittenFile:
 class _Dataset:
     schema: pa.Schema
     folder: str
-    has_maps: bool
     batches: list[pa.RecordBatch] = field(default_factory=list)
     size: int = 0
     rows: int = 0
@@ -129,9 +128,7 @@ class TaskWriter:
             return
         dataset = self._datasets.get(folder)
         if dataset is None:
-            dataset = self._datasets[folder] = _Dataset(batch.schema, folder, _has_map(batch.schema.types))
-        if dataset.has_maps:
-            batch = _with_declared_types(batch)
+            dataset = self._datasets[folder] = _Dataset(batch.schema, folder)
         size = int(batch.nbytes)
         dataset.batches.append(batch)
         dataset.size += size
@@ -236,19 +233,6 @@ def _leaves(path: str, array: pa.Array) -> Iterator[tuple[str, pa.Array]]:
         yield from _leaves(f"{path}.list.element", array.flatten())
     elif not pa.types.is_null(type_):
         yield path, array
-
-
-def _has_map(types: Iterable[pa.DataType]) -> bool:
-    return any(pa.types.is_map(t) or _has_map(t.field(i).type for i in range(t.num_fields)) for t in types)
-
-
-def _with_declared_types(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The same memory, with the types of all children as the schema declares them.
-
-    A map's keys are declared ``not null``. Where the array of its entries says otherwise, pyarrow's Parquet writer
-    (26.0) counts definition levels that the column does not have and damages memory.
-    """
-    return pa.RecordBatch._import_from_c_capsule(*batch.__arrow_c_array__())
 
 
 @contextlib.contextmanager

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
@@ -140,14 +139,3 @@ def test_compression_is_what_was_asked_for(tmp_path: Path) -> None:
         writer.add(name, _longs(0, 1000))
         column = pq.read_metadata(tmp_path / writer.finish()[0].path).row_group(0).column(0)
         assert column.compression == {"none": "UNCOMPRESSED"}.get(name, name.upper())
-
-
-def test_maps_whose_entries_do_not_say_that_keys_are_never_null(tmp_path: Path) -> None:
-    type_ = pa.map_(pa.string(), pa.int64())
-    entries = pa.StructArray.from_arrays([pa.array(["a", "b"]), pa.array([1, 2])], names=["key", "value"])
-    offsets = pa.py_buffer(np.array([0, 1, 2], np.int32))
-    maps = pa.Array.from_buffers(type_, 2, [None, offsets], children=[entries])
-    writer = _writer(tmp_path)
-    writer.add("d", pa.record_batch({"s": pa.StructArray.from_arrays([maps], names=["m"])}))
-    file = writer.finish()[0]
-    assert pq.read_table(tmp_path / file.path)["s"].to_pylist() == [{"m": [("a", 1)]}, {"m": [("b", 2)]}]
