@@ -377,7 +377,7 @@ def _map(node: Map, r: Reader, counts: Counts) -> list[Any]:
 
 
 def _undecodable(node: Undecodable, r: Reader, counts: Counts) -> Any:
-    raise UndecodableError(f"met a value of {node.class_name}: {node.reason}", offset=r.offset)
+    raise UndecodableError(f"a value of {node.class_name} cannot be decoded: {node.reason}", offset=r.offset)
 
 
 def _python(node: Python, r: Reader, counts: Counts) -> Any:

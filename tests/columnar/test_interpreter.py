@@ -380,7 +380,7 @@ ERRORS: list[tuple[str, Layout, str, int, type[StateExtractError], str]] = [
     ("tag is cut", POJO, "08", 1, TruncatedError, "inside a subclass tag"),
     ("name is cut", POJO, "040004562452", 3, TruncatedError, "inside a string"),
     ("null where a subclass must be", POJO, "080001", 2, FormatError, "expected 02"),
-    ("undecodable", struct(a=I8, b=Undecodable("K", "no")), "00", 1, UndecodableError, "met a value of K: no"),
+    ("undecodable", struct(a=I8, b=Undecodable("K", "no")), "00", 1, UndecodableError, "a value of K cannot be decoded: no"),
 ]
 
 
