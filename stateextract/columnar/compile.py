@@ -1,8 +1,8 @@
 """What every compiled kernel here is made of: Numba with a cache, and loads and stores at addresses.
 
 A kernel takes the addresses of arrays instead of the arrays: no bounds, no sign of the index and no strides to look up,
-twice as fast, and therefore every kernel checks its bounds itself before it loads or stores. Numbers are ``int64``
-throughout; where bits are meant, they wrap.
+twice as fast, and therefore every kernel checks its bounds itself before it loads or stores. Numbers are ``int64``,
+whose overflow is undefined: Numba tells LLVM that it never happens. Where numbers are to wrap, use ``uint64``.
 
 Import this module only where a kernel is used: it imports Numba. Knows nothing of what the kernels decode.
 """

@@ -1,0 +1,488 @@
+"""The compiled heart of the reader: index blocks, and the merge of sorted runs of data blocks into framed pairs.
+
+``merge`` takes entries from all runs in order of user key and, within one, newest first; applies deletes, range
+deletions and merge operands; and writes ``i32 nk · key · i32 nv · value`` (big-endian) as long as whole pairs fit. It
+returns when it needs something: the next blocks of a run, a larger buffer, more room. Its whole state lies in arrays of
+the caller, so that calling again goes on where it stopped. ``reference.py`` says the same in plain Python.
+
+Rules that keep corrupt input harmless: no byte is read beyond the block it belongs to and none written beyond a
+buffer's capacity (copies are exact, no slack is needed); lengths are checked against what is left of the block; the
+entries of a run must rise, or the merge would be wrong without notice.
+
+Arrays are given as addresses of ``int64`` arrays, as in ``stateextract.columnar.kernel``. Import this module only where
+it is used: it imports Numba. Must not know of files, families, Flink. RocksDB's side: ``table/block_based/block.cc``,
+``db/merge_helper.cc``, ``db/range_del_aggregator.cc``.
+"""
+
+from __future__ import annotations
+
+from stateextract.columnar.compile import (
+    at,
+    compile_kernel,
+    load_i32_le,
+    load_i64,
+    load_i64_le,
+    load_u8,
+    load_u16,
+    put,
+    store_8,
+    store_32,
+    store_64,
+)
+
+# Why a kernel stopped.
+OK = 0
+DONE = 1  #            no more pairs
+NEED_BATCH = 2  #      run S_ARGUMENT needs its next blocks
+FULL = 3  #            the next pair needs S_NEEDED bytes of room
+KEY_FULL = 4  #        the key buffer of run S_ARGUMENT needs S_NEEDED bytes
+GROUP_FULL = 5  #      the buffer of the current key needs S_NEEDED bytes
+OPERANDS_FULL = 6  #   the buffer of merge operands needs S_NEEDED bytes
+ENDED = 7  #           (inside) a run has no more entries
+BAD_BLOCK = 8  #       a restart array that is not there
+BAD_FEATURE = 9  #     block features that are not known
+BAD_ENTRY = 10  #      an entry that leaves its block, or shares more than there is
+BAD_ORDER = 11  #      keys that do not rise
+BAD_TYPE = 12  #       an entry of another type than put, delete, merge, single delete
+BAD_DUPLICATE = 13  #  one key twice with one sequence number
+BAD_LENGTH = 14  #     a value beyond 2 GiB
+BAD_HANDLE = 15  #     a block handle that cannot be
+
+# Slots of a run.
+R_ADDRESS, R_POS, R_END, R_BLOCK, R_BLOCKS, R_TABLE, R_LAST = 0, 1, 2, 3, 4, 5, 6
+R_KEY, R_KEY_CAP, R_KEY_LEN, R_TRAILER, R_SEQ, R_TYPE, R_HEAD = 7, 8, 9, 10, 11, 12, 13
+R_VALUE, R_VALUE_LEN, R_GLOBAL, R_ENTRIES, R_WIDTH = 14, 15, 16, 17, 18
+# Columns of a run's table of blocks.
+T_ADDRESS, T_PLAIN, T_WIDTH = 0, 1, 2
+# Columns of the range deletions, cut into disjoint pieces.
+F_BEGIN, F_BEGIN_LEN, F_END, F_END_LEN, F_SEQ, F_WIDTH = 0, 1, 2, 3, 4, 5
+# Slots of the merge's state.
+S_RUNS, S_RUN_COUNT, S_HEAP, S_HEAP_COUNT, S_OPENED, S_STALE = 0, 1, 2, 3, 4, 5
+S_GROUP, S_GROUP_KEY, S_GROUP_LEN, S_GROUP_CAP, S_LAST_SEQ, S_COVER = 6, 7, 8, 9, 10, 11
+S_OPERANDS, S_BUFFER, S_BUFFER_CAP, S_BUFFER_POS = 12, 13, 14, 15
+S_PIECES, S_PIECE_COUNT, S_PIECE = 16, 17, 18
+S_LOWER, S_LOWER_LEN, S_UPPER, S_UPPER_LEN = 19, 20, 21, 22
+S_OUT, S_ROOM, S_WRITTEN, S_PAIRS, S_ARGUMENT, S_NEEDED, S_WIDTH = 23, 24, 25, 26, 27, 28, 29
+# S_GROUP: no current key; its older versions still count; they do not.
+NONE, OPEN, CLOSED = 0, 1, 2
+UNKNOWN = -2
+"""S_COVER: the range deletions over the current key have to be looked up."""
+
+SIGN = -9223372036854775808
+DELETE, PUT, MERGE, SINGLE_DELETE = 0, 1, 2, 7
+LARGEST = 0x7FFFFFFF
+
+
+def _copy(source: int, target: int, n: int) -> None:
+    """Exactly ``n`` bytes."""
+    k = 0
+    while k + 8 <= n:
+        store_64(target + k, load_i64_le(source + k))
+        k += 8
+    while k < n:
+        store_8(target + k, load_u8(source + k))
+        k += 1
+
+
+def _compare(a: int, a_len: int, b: int, b_len: int) -> int:
+    """Order of two byte strings: negative, 0 or positive."""
+    n = min(a_len, b_len)
+    i = 0
+    while i + 8 <= n:
+        x = load_i64(a + i)
+        y = load_i64(b + i)
+        if x != y:
+            return -1 if (x ^ SIGN) < (y ^ SIGN) else 1
+        i += 8
+    while i < n:
+        x = load_u8(a + i)
+        y = load_u8(b + i)
+        if x != y:
+            return x - y  # type: ignore[no-any-return]
+        i += 1
+    return a_len - b_len
+
+
+def _varint(src: int, pos: int, end: int) -> tuple[int, int]:
+    """(value, position behind it); the value is -1 where there is none of at most 63 bits."""
+    value = 0
+    shift = 0
+    while pos < end and shift <= 63:
+        byte = load_u8(src + pos)
+        pos += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value if value >= 0 else -1, pos
+        shift += 7
+    return -1, pos
+
+
+def _entries_end(src: int, size: int) -> int:
+    """Where a block's entries end; negative: minus the status."""
+    if size < 4:
+        return -BAD_BLOCK
+    word = load_i32_le(src + size - 4)
+    if (word >> 28) & 7 != 0:
+        return -BAD_FEATURE
+    tail = 4
+    if word < 0:
+        if size < 6:
+            return -BAD_BLOCK
+        tail = 6 + load_u8(src + size - 6) + (load_u8(src + size - 5) << 8)
+    end = size - tail - 4 * (word & 0x0FFFFFFF)
+    return end if end >= 0 else -BAD_BLOCK
+
+
+copy = compile_kernel(_copy)
+compare = compile_kernel(_compare)
+varint = compile_kernel(_varint)
+entries_end = compile_kernel(_entries_end)
+
+
+def _index(
+    src: int, size: int, delta: int, trailer: int, lower: int, lower_len: int, upper: int, upper_len: int,
+    key: int, out: int, found: int,
+) -> int:  # fmt: skip
+    """Read an index block: the handles of the blocks that may hold keys of [lower, upper).
+
+    :param delta: the values are delta-encoded; ``trailer``: bytes at the end of each key that are no user key.
+    :param lower: and ``upper``: addresses of the bounds; a negative length for no bound.
+    :param key: room for ``size`` bytes.
+    :param out: room for ``size // 3 + 1`` rows of (offset, size, first two bytes of the separator, its length).
+    :param found: [rows written, entries there are before the first of them, whether entries follow the last].
+    """
+    end = entries_end(src, size)
+    if end < 0:
+        return -end
+    pos = 0
+    key_len = 0
+    rows = 0
+    skipped = 0
+    offset = 0
+    block = 0
+    put(found, 2, 0)
+    while pos < end:
+        first = pos == 0
+        shared, pos = varint(src, pos, end)
+        unshared, pos = varint(src, pos, end)
+        value_len = 0
+        if delta == 0:
+            value_len, pos = varint(src, pos, end)
+        if shared < 0 or unshared < 0 or value_len < 0 or shared > key_len or (first and shared != 0):
+            return BAD_ENTRY
+        if unshared > end - pos or value_len > end - pos - unshared:
+            return BAD_ENTRY
+        # The key's bytes were all in the block, so its length is below the block's.
+        copy(src + pos, key + shared, unshared)
+        key_len = shared + unshared
+        pos += unshared
+        if key_len < trailer:
+            return BAD_ENTRY
+        if delta != 0 and shared > 0:
+            change, pos = varint(src, pos, end)
+            if change < 0:
+                return BAD_HANDLE
+            offset = offset + block + 5
+            block += (change >> 1) ^ -(change & 1)
+        else:
+            stop = end if delta != 0 else pos + value_len
+            offset, behind = varint(src, pos, stop)
+            block, behind = varint(src, behind, stop)
+            pos = behind if delta != 0 else stop
+        if offset < 0 or block < 0:
+            return BAD_HANDLE
+        user_len = key_len - trailer
+        if lower_len >= 0 and compare(key, user_len, lower, lower_len) < 0:
+            skipped += 1
+            continue
+        put(out, 4 * rows, offset)
+        put(out, 4 * rows + 1, block)
+        prefix = 0
+        if user_len >= 2:
+            prefix = load_u16(key)
+        elif user_len == 1:
+            prefix = load_u8(key) << 8
+        put(out, 4 * rows + 2, prefix)
+        put(out, 4 * rows + 3, user_len)
+        rows += 1
+        if upper_len >= 0 and compare(key, user_len, upper, upper_len) >= 0:
+            put(found, 2, 1 if pos < end else 0)
+            break
+    put(found, 0, rows)
+    put(found, 1, skipped)
+    return OK
+
+
+def _advance(state: int, run: int) -> int:
+    """Go to the next entry of a run."""
+    while at(run, R_POS) >= at(run, R_END):
+        block = at(run, R_BLOCK)
+        if block >= at(run, R_BLOCKS):
+            return ENDED if at(run, R_LAST) != 0 else NEED_BATCH
+        table = at(run, R_TABLE)
+        src = at(table, block * T_WIDTH + T_ADDRESS)
+        end = entries_end(src, at(table, block * T_WIDTH + T_PLAIN))
+        put(run, R_BLOCK, block + 1)
+        if end < 0:
+            return -end  # type: ignore[no-any-return]
+        put(run, R_ADDRESS, src)
+        put(run, R_POS, 0)
+        put(run, R_END, end)
+    src = at(run, R_ADDRESS)
+    begin = at(run, R_POS)
+    end = at(run, R_END)
+    pos = begin
+    shared = 0
+    unshared = 0
+    value_len = 0
+    if end - pos >= 3 and load_u8(src + pos) | load_u8(src + pos + 1) | load_u8(src + pos + 2) < 0x80:
+        shared = load_u8(src + pos)
+        unshared = load_u8(src + pos + 1)
+        value_len = load_u8(src + pos + 2)
+        pos += 3
+    else:
+        shared, pos = varint(src, pos, end)
+        unshared, pos = varint(src, pos, end)
+        value_len, pos = varint(src, pos, end)
+    key_len = at(run, R_KEY_LEN)
+    if shared < 0 or unshared < 0 or value_len < 0 or shared > key_len or (begin == 0 and shared != 0):
+        return BAD_ENTRY
+    if unshared > end - pos or value_len > end - pos - unshared:
+        return BAD_ENTRY
+    new_len = shared + unshared
+    if new_len < 8:
+        return BAD_ENTRY
+    if new_len > at(run, R_KEY_CAP):
+        put(state, S_NEEDED, new_len)
+        return KEY_FULL
+    key = at(run, R_KEY)
+    # The new user key against the one before: they agree as far as both have shared bytes.
+    order = 1
+    if key_len > 0:
+        old_user = key_len - 8
+        new_user = new_len - 8
+        common = min(shared, min(old_user, new_user))
+        if common == shared:
+            order = compare(src + pos, new_user - shared, key + shared, old_user - shared)
+        else:
+            order = new_user - old_user
+        if order < 0:
+            return BAD_ORDER
+    copy(src + pos, key + shared, unshared)
+    trailer = load_i64_le(key + new_len - 8)
+    if order == 0 and (trailer ^ SIGN) >= (at(run, R_TRAILER) ^ SIGN):
+        return BAD_ORDER
+    put(run, R_KEY_LEN, new_len)
+    put(run, R_TRAILER, trailer)
+    put(run, R_TYPE, trailer & 0xFF)
+    put(run, R_SEQ, (trailer >> 8) & 0xFFFFFFFFFFFFFF if at(run, R_GLOBAL) < 0 else at(run, R_GLOBAL))
+    put(run, R_VALUE, src + pos + unshared)
+    put(run, R_VALUE_LEN, value_len)
+    put(run, R_POS, pos + unshared + value_len)
+    put(run, R_ENTRIES, at(run, R_ENTRIES) + 1)
+    # The key's first bytes as a number: most comparisons need no more. The trailer's bytes make the load safe.
+    head = load_i64(key)
+    if new_len < 16:
+        head = 0 if new_len == 8 else head & (-1 << (8 * (16 - new_len)))
+    put(run, R_HEAD, head ^ SIGN)
+    return OK
+
+
+def _before(a: int, b: int) -> bool:
+    """Whether run ``a`` stands at an entry that comes before that of run ``b``."""
+    x = at(a, R_HEAD)
+    y = at(b, R_HEAD)
+    if x != y:
+        return x < y  # type: ignore[no-any-return]
+    order = compare(at(a, R_KEY), at(a, R_KEY_LEN) - 8, at(b, R_KEY), at(b, R_KEY_LEN) - 8)
+    if order != 0:
+        return order < 0  # type: ignore[no-any-return]
+    return at(a, R_SEQ) > at(b, R_SEQ)  # type: ignore[no-any-return]
+
+
+advance = compile_kernel(_advance)
+before = compile_kernel(_before)
+
+
+def _sink(heap: int, count: int) -> None:
+    """Bring the top of the heap to its place."""
+    run = at(heap, 0)
+    i = 0
+    while 2 * i + 1 < count:
+        child = 2 * i + 1
+        if child + 1 < count and before(at(heap, child + 1), at(heap, child)):
+            child += 1
+        if not before(at(heap, child), run):
+            break
+        put(heap, i, at(heap, child))
+        i = child
+    put(heap, i, run)
+
+
+def _rise(heap: int, count: int, run: int) -> None:
+    """Add a run to a heap of ``count``."""
+    i = count
+    while i > 0:
+        above = (i - 1) // 2
+        if not before(run, at(heap, above)):
+            break
+        put(heap, i, at(heap, above))
+        i = above
+    put(heap, i, run)
+
+
+def _cover(state: int) -> int:
+    """Sequence number of the newest range deletion over the current key, -1 for none. Keys only ever rise."""
+    key = at(state, S_GROUP_KEY)
+    key_len = at(state, S_GROUP_LEN)
+    piece = at(state, S_PIECE)
+    pieces = at(state, S_PIECES)
+    found = -1
+    while piece < at(state, S_PIECE_COUNT):
+        row = piece * F_WIDTH
+        if compare(at(pieces, row + F_END), at(pieces, row + F_END_LEN), key, key_len) <= 0:
+            piece += 1
+            continue
+        if compare(at(pieces, row + F_BEGIN), at(pieces, row + F_BEGIN_LEN), key, key_len) <= 0:
+            found = at(pieces, row + F_SEQ)
+        break
+    put(state, S_PIECE, piece)
+    return found
+
+
+def _emit(state: int, value: int, value_len: int) -> bool:
+    """Write the current key with a value, if there is room for all of it."""
+    key_len = at(state, S_GROUP_LEN)
+    written = at(state, S_WRITTEN)
+    size = 8 + key_len + value_len
+    if written + size > at(state, S_ROOM):
+        put(state, S_NEEDED, size)
+        return False
+    target = at(state, S_OUT) + written
+    store_32(target, _swapped(key_len))
+    copy(at(state, S_GROUP_KEY), target + 4, key_len)
+    store_32(target + 4 + key_len, _swapped(value_len))
+    copy(value, target + 8 + key_len, value_len)
+    put(state, S_WRITTEN, written + size)
+    put(state, S_PAIRS, at(state, S_PAIRS) + 1)
+    return True
+
+
+def _swap32(value: int) -> int:
+    return ((value & 0xFF) << 24) | ((value & 0xFF00) << 8) | ((value >> 8) & 0xFF00) | ((value >> 24) & 0xFF)
+
+
+sink = compile_kernel(_sink)
+rise = compile_kernel(_rise)
+cover = compile_kernel(_cover)
+_swapped = compile_kernel(_swap32)
+emit = compile_kernel(_emit)
+
+
+def _merge(state: int) -> int:
+    """Write pairs until there is no more room, or something is needed."""
+    heap = at(state, S_HEAP)
+    while True:
+        # Runs that have not been opened yet.
+        opened = at(state, S_OPENED)
+        if opened < at(state, S_RUN_COUNT):
+            run = at(state, S_RUNS) + 8 * R_WIDTH * opened
+            status = advance(state, run)
+            if status == OK:
+                rise(heap, at(state, S_HEAP_COUNT), run)
+                put(state, S_HEAP_COUNT, at(state, S_HEAP_COUNT) + 1)
+            elif status != ENDED:
+                put(state, S_ARGUMENT, opened)
+                return status  # type: ignore[no-any-return]
+            put(state, S_OPENED, opened + 1)
+            continue
+        # The entry on top is done with.
+        if at(state, S_STALE) != 0:
+            run = at(heap, 0)
+            status = advance(state, run)
+            if status == ENDED:
+                count = at(state, S_HEAP_COUNT) - 1
+                put(heap, 0, at(heap, count))
+                put(state, S_HEAP_COUNT, count)
+            elif status != OK:
+                put(state, S_ARGUMENT, (run - at(state, S_RUNS)) // (8 * R_WIDTH))
+                return status  # type: ignore[no-any-return]
+            if at(state, S_HEAP_COUNT) > 1:
+                sink(heap, at(state, S_HEAP_COUNT))
+            put(state, S_STALE, 0)
+        run = at(heap, 0)
+        more = at(state, S_HEAP_COUNT) > 0
+        group = at(state, S_GROUP)
+        if not more or group == NONE or compare(
+            at(run, R_KEY), at(run, R_KEY_LEN) - 8, at(state, S_GROUP_KEY), at(state, S_GROUP_LEN)
+        ) != 0:  # fmt: skip
+            # Another key: what was gathered for the last one is its value.
+            if group != NONE and at(state, S_OPERANDS) > 0:
+                pos = at(state, S_BUFFER_POS)
+                if not emit(state, at(state, S_BUFFER) + pos, at(state, S_BUFFER_CAP) - pos):
+                    return FULL
+                put(state, S_OPERANDS, 0)
+            put(state, S_GROUP, NONE)
+            if not more:
+                return DONE
+            key = at(run, R_KEY)
+            key_len = at(run, R_KEY_LEN) - 8
+            if at(state, S_LOWER_LEN) >= 0:
+                if compare(key, key_len, at(state, S_LOWER), at(state, S_LOWER_LEN)) < 0:
+                    put(state, S_STALE, 1)
+                    continue
+                put(state, S_LOWER_LEN, -1)
+            if at(state, S_UPPER_LEN) >= 0 and compare(key, key_len, at(state, S_UPPER), at(state, S_UPPER_LEN)) >= 0:
+                put(state, S_HEAP_COUNT, 0)
+                return DONE
+            if key_len > at(state, S_GROUP_CAP):
+                put(state, S_NEEDED, key_len)
+                return GROUP_FULL
+            copy(key, at(state, S_GROUP_KEY), key_len)
+            put(state, S_GROUP_LEN, key_len)
+            put(state, S_GROUP, OPEN)
+            put(state, S_LAST_SEQ, -1)
+            put(state, S_COVER, UNKNOWN)
+            put(state, S_BUFFER_POS, at(state, S_BUFFER_CAP))
+            group = OPEN
+        seq = at(run, R_SEQ)
+        if seq == at(state, S_LAST_SEQ):
+            put(state, S_ARGUMENT, (run - at(state, S_RUNS)) // (8 * R_WIDTH))
+            return BAD_DUPLICATE
+        if group == OPEN:
+            if at(state, S_COVER) == UNKNOWN:
+                put(state, S_COVER, cover(state))
+            kind = at(run, R_TYPE)
+            operands = at(state, S_OPERANDS)
+            if kind != PUT and kind != DELETE and kind != MERGE and kind != SINGLE_DELETE:
+                put(state, S_ARGUMENT, (run - at(state, S_RUNS)) // (8 * R_WIDTH))
+                return BAD_TYPE
+            if seq < at(state, S_COVER) or kind == DELETE or kind == SINGLE_DELETE:
+                put(state, S_GROUP, CLOSED)
+            elif kind == PUT and operands == 0:
+                if not emit(state, at(run, R_VALUE), at(run, R_VALUE_LEN)):
+                    return FULL
+                put(state, S_GROUP, CLOSED)
+            else:
+                # Newest first, so each older operand goes in front of what is there.
+                size = at(run, R_VALUE_LEN) + (1 if operands > 0 else 0)
+                pos = at(state, S_BUFFER_POS) - size
+                if pos < 0:
+                    put(state, S_NEEDED, at(state, S_BUFFER_CAP) - pos)
+                    if at(state, S_NEEDED) > LARGEST:
+                        put(state, S_ARGUMENT, (run - at(state, S_RUNS)) // (8 * R_WIDTH))
+                        return BAD_LENGTH
+                    return OPERANDS_FULL
+                copy(at(run, R_VALUE), at(state, S_BUFFER) + pos, at(run, R_VALUE_LEN))
+                if operands > 0:
+                    store_8(at(state, S_BUFFER) + pos + size - 1, 0x2C)
+                put(state, S_BUFFER_POS, pos)
+                put(state, S_OPERANDS, operands + 1)
+                if kind == PUT:
+                    put(state, S_GROUP, CLOSED)
+        put(state, S_LAST_SEQ, seq)
+        put(state, S_STALE, 1)
+
+
+index = compile_kernel(_index)
+merge = compile_kernel(_merge)
