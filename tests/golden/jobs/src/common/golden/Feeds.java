@@ -15,7 +15,7 @@ final class Feeds {
         int first = phase == 1 ? 0 : size(feed, 1);
         for (int i = first; i < first + size(feed, phase); i++) {
             String text = feed.equals("orders") || i % 9 == 4 ? null : Strings.awkward(i / 2) + (i % 3 == 0 ? i : "");
-            out.add(new Event(i, phase, Strings.name(i * 5L + i / 17), text, EPOCH + i * 700L));
+            out.add(new Event(i, phase, Strings.name(i * 5L + i / 17), text, EPOCH + i * (feed.equals("orders") ? 97_000L : 700L)));
         }
         return out;
     }
@@ -40,7 +40,7 @@ final class Feeds {
             case "orders":
                 return 200;
             default:
-                return phase == 1 ? 120 : 45;
+                return phase == 1 ? 75 : 30;
         }
     }
 }

@@ -51,7 +51,7 @@ final class KindsJob extends StatesJob {
                 StateSpec.<Long>reducing("ttl-reducing", LONG, e -> e.number, Long::max).withTtl(),
                 StateSpec.<Tuple2<Long, Long>>aggregating("ttl-aggregating", TUPLE(LONG, LONG),
                         Tuple2.of(0L, 0L), (a, e) -> Tuple2.of(a.f0 + 1, a.f1 + e.number)).withTtl())
-                .withTimers()
+                .withTimers(StatesFunction::eventTimers, StatesFunction::processingTimers)
                 .withOperatorStates());
     }
 }

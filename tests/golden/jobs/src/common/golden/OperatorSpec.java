@@ -2,7 +2,9 @@ package golden;
 
 import java.util.ArrayList;
 import java.util.Arrays;
+import java.util.Collections;
 import java.util.List;
+import java.util.Set;
 import java.util.function.Function;
 import org.apache.flink.api.common.typeinfo.TypeInformation;
 
@@ -15,8 +17,12 @@ final class OperatorSpec {
     final TypeInformation<?> keyType;
     final Function<Event, Object> key;
     final List<StateSpec> states;
-    boolean timers;
     boolean operatorStates;
+
+    /** The timers that an event registers. */
+    Function<Event, Set<Long>> eventTimers = e -> Collections.emptySet();
+
+    Function<Event, Set<Long>> processingTimers = e -> Collections.emptySet();
 
     OperatorSpec(
             String uid, String name, TypeInformation<?> keyType, Function<Event, Object> key, StateSpec... states) {
@@ -28,8 +34,9 @@ final class OperatorSpec {
         this.states.removeIf(state -> state == null);
     }
 
-    OperatorSpec withTimers() {
-        timers = true;
+    OperatorSpec withTimers(Function<Event, Set<Long>> event, Function<Event, Set<Long>> processing) {
+        eventTimers = event;
+        processingTimers = processing;
         return this;
     }
 

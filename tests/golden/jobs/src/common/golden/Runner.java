@@ -2,6 +2,7 @@ package golden;
 
 import java.io.IOException;
 import java.lang.reflect.Method;
+import java.net.URI;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -50,8 +51,9 @@ public final class Runner {
         JobID id = new JobID(options.name.hashCode() * 0x9E3779B97F4A7C15L, options.name.hashCode());
         graph.setJobID(id);
         if (options.from != null) {
+            byte[] path = Files.readAllBytes(work.resolve(options.from).resolve("snapshot"));
             graph.setSavepointRestoreSettings(
-                    SavepointRestoreSettings.forPath(snapshot(work.resolve(options.from)).toUri().toString()));
+                    SavepointRestoreSettings.forPath(new String(path, StandardCharsets.UTF_8)));
         }
         FeedSource.emitted = new CountDownLatch(job.sources());
         MiniClusterConfiguration cluster = new MiniClusterConfiguration.Builder()
@@ -66,12 +68,11 @@ public final class Runner {
                 running.requestJobResult(id).get(1, TimeUnit.SECONDS).getSerializedThrowable().ifPresent(Throwable::printStackTrace);
                 throw new IllegalStateException(options.name + ": the job does not run");
             }
-            if (options.kind.equals("checkpoint")) {
-                checkpoint(running, id, folder.resolve("checkpoints").resolve(id.toString()));
-            } else {
-                savepoint(running, id, folder.resolve("savepoints"));
-            }
-            keep(options, folder, data.resolve(options.name), job);
+            Path snapshot = options.kind.equals("checkpoint")
+                    ? checkpoint(running, id, folder.resolve("checkpoints").resolve(id.toString()))
+                    : savepoint(running, id, folder.resolve("savepoints"));
+            keep(options, snapshot, data.resolve(options.name), job);
+            Files.write(folder.resolve("snapshot"), snapshot.toUri().toString().getBytes(StandardCharsets.UTF_8));
             running.cancelJob(id).get();
             running.requestJobResult(id).get();
         }
@@ -86,6 +87,7 @@ public final class Runner {
         conf.setString("state.backend.type", "hashmap");
         conf.setString("state.checkpoints.dir", checkpoints);
         conf.setString("execution.checkpointing.dir", checkpoints);
+        conf.setString("execution.checkpointing.externalized-checkpoint-retention", "RETAIN_ON_CANCELLATION");
         conf.setString("state.checkpoints.num-retained", "100");
         conf.setString("execution.checkpointing.num-retained", "100");
         conf.setString("execution.checkpointing.interval", Runner.triggersCheckpoints() ? "1 h" : "300 ms");
@@ -121,29 +123,17 @@ public final class Runner {
         return method("triggerCheckpoint", 1) != null;
     }
 
-    private static void checkpoint(MiniCluster cluster, JobID id, Path folder) throws Exception {
+    /** Takes a checkpoint of everything that the sources emitted; gives its folder. */
+    private static Path checkpoint(MiniCluster cluster, JobID id, Path folder) throws Exception {
         if (triggersCheckpoints()) {
-            await(() -> (CompletableFuture<?>) method("triggerCheckpoint", 1).invoke(cluster, id));
-            return;
+            return await(() -> (CompletableFuture<?>) method("triggerCheckpoint", 1).invoke(cluster, id));
         }
         // A checkpoint whose folder does not exist yet will start behind the last event.
-        int seen = 0;
-        for (Path chk : children(folder)) {
-            if (chk.getFileName().toString().startsWith("chk-")) {
-                seen = Math.max(seen, number(chk));
-            }
-        }
+        int seen = checkpoints(folder).stream().mapToInt(Runner::number).max().orElse(0);
         for (int i = 0; i < 600; i++) {
-            for (Path chk : children(folder)) {
-                if (chk.getFileName().toString().startsWith("chk-") && number(chk) > seen
-                        && Files.exists(chk.resolve("_metadata"))) {
-                    // Other checkpoints are not this one's.
-                    for (Path other : children(folder)) {
-                        if (other.getFileName().toString().startsWith("chk-") && !other.equals(chk)) {
-                            Files.move(other, folder.resolveSibling("unused-" + other.getFileName()));
-                        }
-                    }
-                    return;
+            for (Path chk : checkpoints(folder)) {
+                if (number(chk) > seen && Files.exists(chk.resolve("_metadata"))) {
+                    return chk;
                 }
             }
             Thread.sleep(50);
@@ -151,14 +141,20 @@ public final class Runner {
         throw new IllegalStateException("no checkpoint in " + folder);
     }
 
+    private static List<Path> checkpoints(Path folder) throws IOException {
+        try (Stream<Path> files = Files.list(folder)) {
+            return files.filter(file -> file.getFileName().toString().startsWith("chk-")).collect(Collectors.toList());
+        }
+    }
+
     private static int number(Path chk) {
         return Integer.parseInt(chk.getFileName().toString().substring("chk-".length()));
     }
 
     @SuppressWarnings({"unchecked", "rawtypes"})
-    private static void savepoint(MiniCluster cluster, JobID id, Path folder) throws Exception {
+    private static Path savepoint(MiniCluster cluster, JobID id, Path folder) throws Exception {
         Class format = Class.forName("org.apache.flink.core.execution.SavepointFormatType");
-        await(() -> (CompletableFuture<?>) method("triggerSavepoint", 4)
+        return await(() -> (CompletableFuture<?>) method("triggerSavepoint", 4)
                 .invoke(cluster, id, folder.toUri().toString(), false, Enum.valueOf(format, "NATIVE")));
     }
 
@@ -167,11 +163,10 @@ public final class Runner {
     }
 
     /** A snapshot is refused while some task is not yet running. */
-    private static void await(Trigger trigger) throws Exception {
+    private static Path await(Trigger trigger) throws Exception {
         for (int i = 0; ; i++) {
             try {
-                trigger.run().get(60, TimeUnit.SECONDS);
-                return;
+                return Paths.get(URI.create((String) trigger.run().get(60, TimeUnit.SECONDS)));
             } catch (ExecutionException e) {
                 if (i == 50) {
                     throw e;
@@ -181,25 +176,16 @@ public final class Runner {
         }
     }
 
-    /** The one folder with a _metadata file below a case's folder. */
-    private static Path snapshot(Path folder) throws IOException {
-        try (Stream<Path> files = Files.walk(folder)) {
-            List<Path> found = files.filter(file -> file.getFileName().toString().equals("_metadata"))
-                    .filter(file -> !file.toString().contains("unused-"))
-                    .collect(Collectors.toList());
-            if (found.size() != 1) {
-                throw new IllegalStateException("expected one snapshot, found " + found);
-            }
-            return found.get(0).getParent();
-        }
-    }
-
-    private static void keep(Case options, Path folder, Path target, Job job) throws Exception {
+    /** Copies a snapshot and what it shares with others, but no other checkpoint of the job. */
+    private static void keep(Case options, Path snapshot, Path target, Job job) throws Exception {
         delete(target);
-        Path snapshot = snapshot(folder);
         Path root = options.kind.equals("checkpoint") ? snapshot.getParent() : snapshot;
         try (Stream<Path> files = Files.walk(root)) {
             for (Path file : files.filter(Files::isRegularFile).collect(Collectors.toList())) {
+                String first = root.relativize(file).getName(0).toString();
+                if (first.startsWith("chk-") && !file.startsWith(snapshot)) {
+                    continue;
+                }
                 Path copy = target.resolve(root.getParent().relativize(file).toString());
                 Files.createDirectories(copy.getParent());
                 Files.copy(file, copy);
@@ -208,12 +194,6 @@ public final class Runner {
         String json = Model.json(options, EnvironmentInformation.getVersion(),
                 root.getParent().relativize(snapshot).toString(), job.model(options));
         Files.write(target.resolve("expected.json"), json.getBytes(StandardCharsets.US_ASCII));
-    }
-
-    private static List<Path> children(Path folder) throws IOException {
-        try (Stream<Path> files = Files.list(folder)) {
-            return files.collect(Collectors.toList());
-        }
     }
 
     private static void delete(Path folder) throws IOException {

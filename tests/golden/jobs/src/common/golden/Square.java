@@ -3,13 +3,13 @@ package golden;
 /** Not registered: written by its class name. */
 public class Square extends Shape {
     public Long width;
-    public Shape inner;
+    public Address where;
 
     public Square() {}
 
-    public Square(String label, Long width, Shape inner) {
+    public Square(String label, Long width, Address where) {
         super(label, 4);
         this.width = width;
-        this.inner = inner;
+        this.where = where;
     }
 }

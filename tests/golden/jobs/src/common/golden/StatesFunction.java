@@ -6,6 +6,8 @@ import java.util.LinkedHashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.regex.Matcher;
+import java.util.regex.Pattern;
 import org.apache.flink.api.common.state.ListState;
 import org.apache.flink.api.common.state.ListStateDescriptor;
 import org.apache.flink.api.common.typeinfo.Types;
@@ -51,23 +53,20 @@ public class StatesFunction extends KeyedProcessFunction<Object, Event, Void> im
         for (StateSpec.Update update : updates) {
             update.apply(event);
         }
-        if (spec.timers) {
-            for (long timer : eventTimers(event)) {
-                context.timerService().registerEventTimeTimer(timer);
-            }
-            for (long timer : processingTimers(event)) {
-                context.timerService().registerProcessingTimeTimer(timer);
-            }
+        for (long timer : spec.eventTimers.apply(event)) {
+            context.timerService().registerEventTimeTimer(timer);
+        }
+        for (long timer : spec.processingTimers.apply(event)) {
+            context.timerService().registerProcessingTimeTimer(timer);
         }
     }
 
     @Override
     public void snapshotState(FunctionSnapshotContext context) throws Exception {
         if (spec.operatorStates) {
-            // The method that gives these numbers moved between versions; the task's name holds them in all.
-            String[] numbers = getRuntimeContextNumbers();
-            int index = Integer.parseInt(numbers[0]) - 1;
-            int parallelism = Integer.parseInt(numbers[1]);
+            int[] place = place();
+            int index = place[0];
+            int parallelism = place[1];
             split.clear();
             split.addAll(splitValues(index, parallelism));
             union.clear();
@@ -75,14 +74,17 @@ public class StatesFunction extends KeyedProcessFunction<Object, Event, Void> im
         }
     }
 
-    /** "name (2/3)#0" has the one-based subtask and the parallelism. */
-    private String[] getRuntimeContextNumbers() {
+    /**
+     * Subtask and parallelism. The methods that give them moved between versions; the task's thread has them in its name,
+     * as in "name (2/3)#0", in all.
+     */
+    private static int[] place() {
         String name = Thread.currentThread().getName();
-        java.util.regex.Matcher matcher = java.util.regex.Pattern.compile("\\((\\d+)/(\\d+)\\)").matcher(name);
+        Matcher matcher = Pattern.compile("\\((\\d+)/(\\d+)\\)").matcher(name);
         if (!matcher.find()) {
             throw new IllegalStateException("no subtask in thread name " + name);
         }
-        return new String[] {matcher.group(1), matcher.group(2)};
+        return new int[] {Integer.parseInt(matcher.group(1)) - 1, Integer.parseInt(matcher.group(2))};
     }
 
     static List<String> splitValues(int index, int parallelism) {
@@ -128,10 +130,8 @@ public class StatesFunction extends KeyedProcessFunction<Object, Event, Void> im
         Map<Object, Set<Long>> processingTimers = new LinkedHashMap<>();
         for (Event event : events) {
             Object key = spec.key.apply(event);
-            if (spec.timers) {
-                eventTimers.computeIfAbsent(key, k -> new LinkedHashSet<>()).addAll(eventTimers(event));
-                processingTimers.computeIfAbsent(key, k -> new LinkedHashSet<>()).addAll(processingTimers(event));
-            }
+            eventTimers.computeIfAbsent(key, k -> new LinkedHashSet<>()).addAll(spec.eventTimers.apply(event));
+            processingTimers.computeIfAbsent(key, k -> new LinkedHashSet<>()).addAll(spec.processingTimers.apply(event));
         }
         List<Model.State> out = new ArrayList<>();
         out.add(timers("_timer_state/event_user-timers", eventTimers));

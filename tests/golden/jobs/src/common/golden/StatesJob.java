@@ -43,7 +43,11 @@ abstract class StatesJob implements Job {
                 operator.uid(spec.uid);
             }
         }
+        more(env, events, options);
     }
+
+    /** Operators that specs cannot describe. */
+    void more(StreamExecutionEnvironment env, DataStream<Event> events, Case options) {}
 
     @Override
     public List<Model.Operator> model(Case options) {
