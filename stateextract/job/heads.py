@@ -134,7 +134,9 @@ class HeadReader:
         offsets: Sequence[int] = handle.offsets
         if not stream.near:
             offsets = offsets[:_PROBES] if 0 not in offsets else (0,)
-        form = body_kind(handle.code, offsets, handle.first, head.compressed, stream.read_at)
+        form = body_kind(
+            handle.code, offsets, handle.first, head.compressed, stream.read_at, states=len(head.states)
+        )
         if form is BodyKind.UNDECIDED:
             since_1_16 = handle.code == KEY_GROUPS_V2 and self._snapshot.version >= _HEAP_ONLY_SINCE
             return BodyKind.HEAP if since_1_16 or len(handle.offsets) > 1 else BodyKind.UNDECIDED

@@ -309,7 +309,7 @@ def test_undecodable_is_an_error_only_where_it_is_met() -> None:
     layout = List(Nullable(Undecodable("my.Serializer", "its snapshot is not known")))
     assert read(layout, "00000000") == []
     assert read(layout, "0000000201" + "01") == [None, None]
-    failing(layout, "000000020100", 6, UndecodableError, "my.Serializer: its snapshot is not known")
+    failing(layout, "000000020100", 6, UndecodableError, "my.Serializer cannot be decoded: its snapshot is not known")
 
 
 # ---- errors

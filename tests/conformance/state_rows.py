@@ -11,8 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
-from tests.conformance.handles import KeyedFile
-from tests.conformance.notation import comparable, from_expected, from_truth
 
 from stateextract.columnar.schema import conform, merge_schemas
 from stateextract.metadata.model import KeyGroupsHandle
@@ -21,6 +19,8 @@ from stateextract.state.engine import ReadOptions, StateTally, Tally, read_key_g
 from stateextract.state.head import parse_head
 from stateextract.state.heap import key_group_ranges
 from stateextract.state.rows import row_layout
+from tests.conformance.handles import KeyedFile
+from tests.conformance.notation import comparable, from_expected, from_truth
 
 Row = tuple[tuple[str, Any], ...]
 Notation = Callable[[Any, pa.DataType], Any]

@@ -1,0 +1,238 @@
+"""Rows of keyed state in heap bodies, against what others read from the same files.
+
+Both engines read every heap file of Flink's own snapshots, of its operator tests and of the cases in one pass, all states
+at once; then the Python API reads each state alone. The rows must be those of ``flink-files/expected`` or ``truth.json``,
+and no byte may be left over. States that wait for serializers or bodies that are not there yet are listed by name.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import stateextract
+from stateextract.state.engine import ReadOptions
+from tests.conformance.conftest import flink_cases, flink_files
+from tests.conformance.handles import KeyedFile, harness_files, harness_keyed_files, keyed_files, snapshot_folders
+from tests.conformance.notation import same_rows
+from tests.conformance.state_rows import ReadState, expected_rows, read_heap_files, rows_of, truth_rows
+
+ENGINES = ("kernel", "interpreter")
+
+CEP = {
+    "1.20": {
+        "_timer_state/processing_watermark-callbacks",
+        "nfaStateName",
+        "sharedBuffer-entries-with-lockable-edges",
+        "sharedBuffer-events",
+        "sharedBuffer-events-count",
+    },
+    "2.1": {
+        "_timer_state/event_watermark-callbacks",
+        "_timer_state/processing_watermark-callbacks",
+        "eventQueuesStateName",
+        "nfaStateName",
+        "sharedBuffer-entries-with-lockable-edges",
+        "sharedBuffer-events",
+        "sharedBuffer-events-count",
+    },
+}
+CEP["2.3"] = CEP["2.1"]
+KRYO_KEY = {"_timer_state/event_window-timers", "window-contents"}
+
+WAITING: dict[str, set[str]] = {
+    # Avro, first in its uncompressed key groups, so all states behind it are lost with it.
+    "flink-state-processing-api/table-state": {
+        "KeyedGenericAvroValue",
+        "KeyedPojoValue",
+        "KeyedPrimitiveValue",
+        "KeyedPrimitiveValueList",
+        "KeyedPrimitiveValueMap",
+        "KeyedSpecificAvroValue",
+        "_timer_state/event_user-timers",
+        "_timer_state/processing_user-timers",
+    },
+    **{
+        f"flink-cep/cep-migration-{name}-flink{version}-snapshot": states
+        for name in ("after-branching", "conditions", "starting-new-pattern")
+        for version, states in CEP.items()
+    },
+    # Keys that Kryo wrote; where the empty queue of the other timers stands behind them, it is lost too.
+    **{
+        f"flink-streaming-java/win-op-migration-test-kryo-serialized-key-flink{version}-snapshot": {*KRYO_KEY, *behind}
+        for version, behind in {
+            **dict.fromkeys(("1.11", "1.13", "1.15", "1.17", "1.20"), {"_timer_state/processing_window-timers"}),
+            **dict.fromkeys(("2.1", "2.3"), ()),
+        }.items()
+    },
+    # SQL's rows.
+    "f1205-sql-join-hashmap-checkpoint": {"left-records", "right-records"},
+    "f230-sql-agg-hashmap-checkpoint": {
+        "_timer_state/event_user-timers",
+        "_timer_state/processing_user-timers",
+        "accState",
+    },
+    # Kryo.
+    "f202-kryo-hashmap-native": {
+        "_timer_state/event_user-timers",
+        "_timer_state/processing_user-timers",
+        "address-generic",
+        "arraylist",
+        "enum-generic",
+        "hashmap",
+        "money",
+        "object-many",
+        "secret",
+        "secrets",
+        "treeset",
+        "uuid",
+        "uuid-to-date",
+    },
+}
+"""States with heap bodies that are not decoded completely, by file."""
+
+CHANGELOGS = {"flink-tests/new-stateful-udf-migration-itcase-flink1.17-hashmap-checkpoint"}
+"""Called a checkpoint of the HashMap backend, and written with a changelog."""
+
+FLINK = [p for p in snapshot_folders() if p.is_relative_to(flink_files())]
+CASES = [p for p in sorted(flink_cases().glob("*")) if p.is_dir()]
+
+
+def name_of(path: Path) -> str:
+    root = flink_files() if path.is_relative_to(flink_files()) else flink_cases()
+    return str(path.relative_to(root))
+
+
+def expected_states(path: Path) -> dict[tuple[str, str], Any]:
+    """Keyed states of ``flink-files/expected``; harness files have one operator without an id."""
+    document = json.loads((flink_files() / "expected" / f"{name_of(path)}.json").read_text())
+    operators = document["operators"]
+    return {
+        ("" if path.is_file() else operator["id"], state["name"]): state
+        for operator in operators
+        for state in operator["states"]
+        if state["scope"] == "keyed"
+    }
+
+
+def truth_states(case: Path) -> dict[tuple[str, str], Any]:
+    truth = json.loads((case / "truth.json").read_text())
+    return {(o["operator_id"], s["name"]): s for o in truth["operators"] for s in o["keyed_states"]}
+
+
+def case_folder(case: Path) -> Path:
+    return case / json.loads((case / "truth.json").read_text())["path"]
+
+
+def check_tally(state: ReadState) -> None:
+    """The walker has held each key group to its counts and its end; here: every key group was walked."""
+    tally = state.tally
+    assert tally.key_groups == state.key_groups
+    assert tally.entries == tally.rows + tally.empty_maps
+    assert (tally.lost_entries, tally.raw_rows, tally.problems) == (0, 0, [])
+
+
+def check(
+    name: str,
+    files: Iterable[KeyedFile],
+    expected: Mapping[tuple[str, str], Any],
+    engine: str,
+    notation: Any,
+    without: tuple[str, ...] = (),
+) -> set[tuple[str, str]]:
+    """Compare all states of heap files; gives those that were found."""
+    files = list(files)
+    found = read_heap_files(files, ReadOptions(on_undecodable="skip", engine=engine))
+    assert {key[1] for key, state in found.items() if not state.whole} == WAITING.get(name, set())
+    for key, state in found.items():
+        if not state.whole:
+            continue
+        check_tally(state)
+        table = state.table()
+        assert same_rows(notation(expected[key], table.schema), rows_of(table, without)) is None, key
+        if state.tally.empty_maps and "empty_map_rows" not in expected[key]:
+            kept = read_heap_files(files, ReadOptions(on_undecodable="skip", engine=engine, keep_empty_maps=True))
+            whole = kept[key].table()
+            assert whole.num_rows == table.num_rows + state.tally.empty_maps
+            assert same_rows(notation(expected[key], whole.schema, True), rows_of(whole, without)) is None, key
+        if "empty_map_rows" in expected[key]:
+            assert state.tally.empty_maps == expected[key]["empty_map_rows"]
+    return set(found)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("folder", FLINK, ids=name_of)
+def test_flinks_snapshots(folder: Path, engine: str) -> None:
+    expected = expected_states(folder)
+    found = check(name_of(folder), keyed_files(folder), expected, engine, expected_rows)
+    if folder.name.endswith(("-hashmap-checkpoint", "-hashmap-savepoint-native")):
+        assert found == (set() if name_of(folder) in CHANGELOGS else set(expected))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("path", harness_files(), ids=name_of)
+def test_flinks_operator_tests(path: Path, engine: str) -> None:
+    expected = expected_states(path)
+    found = check(name_of(path), harness_keyed_files(path), expected, engine, expected_rows)
+    if path.name.startswith("win-op-"):
+        assert found == set(expected) != set()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("case", CASES, ids=name_of)
+def test_cases(case: Path, engine: str) -> None:
+    expected = truth_states(case)
+    files = keyed_files(case_folder(case))
+    found = check(case.name, files, expected, engine, truth_rows, ("key_group", "subtask"))
+    if "canonical" in case.name or "rocksdb" in case.name:
+        assert found == set()
+    elif "changelog" not in case.name:
+        assert found == set(expected)
+
+
+@pytest.mark.parametrize("folder", [*FLINK, *map(case_folder, CASES)], ids=name_of)
+def test_each_state_alone(folder: Path) -> None:
+    """The Python API reads one state at a time, the others being passed over: the same rows in the same order."""
+    whole = read_heap_files(keyed_files(folder), ReadOptions(on_undecodable="skip", engine="interpreter"))
+    snapshot = stateextract.open_snapshot(str(folder), on_undecodable="skip", engine="interpreter")
+    seen = set()
+    for state in snapshot.states:
+        if state.scope != "keyed" or state.form != "heap":
+            continue
+        seen.add((state.operator.id, state.name))
+        table = state.to_table()
+        other = whole[state.operator.id, state.name]
+        assert table.schema == state.schema
+        if other.whole:
+            assert rows_of(table) == rows_of(other.table())
+            assert (state.coverage.status, state.coverage.complete) == ("decoded", True)
+            assert state.coverage.tally == other.tally
+        else:
+            assert state.coverage.status in ("partly", "skipped")
+            assert state.coverage.tally.lost_key_groups == other.tally.lost_key_groups > 0
+    if "changelog" not in str(folder):
+        assert seen == set(whole)
+
+
+@pytest.mark.parametrize("state", ["to_batches", "raw_batches", "schema"])
+def test_what_waits_for_another_body(state: str) -> None:
+    """Canonical savepoints are listed with a reason, and refused when asked for."""
+    case = flink_cases() / "f1172-kryo-hashmap-canonical"
+    snapshot = stateextract.open_snapshot(str(case_folder(case)))
+    keyed = [s for s in snapshot.states if s.scope == "keyed"]
+    assert {(s.operator.id, s.name) for s in keyed} == set(truth_states(case))
+    for s in keyed:
+        assert s.form == "full snapshot"
+        assert s.coverage.status == "unsupported"
+        assert "not yet supported" in (s.coverage.why or "")
+        if state == "schema":
+            assert isinstance(s.schema, pa.Schema)
+        else:
+            with pytest.raises(stateextract.errors.UnsupportedError) as caught:
+                getattr(s, state)()
+            assert (caught.value.operator, caught.value.state) == (s.operator.label, s.name)
