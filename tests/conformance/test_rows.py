@@ -66,7 +66,7 @@ WAITING: dict[str, set[str]] = {
     **{
         f"flink-streaming-java/win-op-migration-test-kryo-serialized-key-flink{version}-snapshot": {*KRYO_KEY, *behind}
         for version, behind in {
-            **dict.fromkeys(("1.11", "1.13", "1.15", "1.17", "1.20"), {"_timer_state/processing_window-timers"}),
+            **dict.fromkeys(("1.11", "1.13", "1.15", "1.17", "1.20"), ("_timer_state/processing_window-timers",)),
             **dict.fromkeys(("2.1", "2.3"), ()),
         }.items()
     },
