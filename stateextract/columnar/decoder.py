@@ -43,6 +43,8 @@ class Stop(Enum):
     DONE = "done"  #         all entries that were asked for
     NEED_INPUT = "input"  #  the window ends inside an entry
     FULL = "full"  #         the batch is full: flush it and go on
+    LAST = "last"  #         the pair decoded last is the last one of its state (pair decoders only)
+    UNDECODABLE = "undecodable"  # the pair at ``pos`` cannot be decoded, and its end is known (pair decoders only)
 
 
 @dataclass(frozen=True)
@@ -53,12 +55,16 @@ class Progress:
     :param entries: whole entries decoded by this call.
     :param pos: position behind the last whole entry.
     :param needed: for ``NEED_INPUT``: the window must reach at least to this position.
+    :param rows: rows that the entries began: as many, but for pairs of maps, many of which make a row.
+    :param error: for ``UNDECODABLE``: what is wrong.
     """
 
     stop: Stop
     entries: int
     pos: int
     needed: int = 0
+    rows: int = 0
+    error: UndecodableError | None = None
 
 
 class Decoder(Protocol):
@@ -133,6 +139,7 @@ class KernelDecoder:
         batch_rows: int = BATCH_ROWS,
         batch_bytes: int = BATCH_BYTES,
         keep: bool = True,
+        program: Program | None = None,
     ) -> None:
         from stateextract.columnar import kernel
 
@@ -140,7 +147,9 @@ class KernelDecoder:
         self.layout = layout
         self.kept = _kept(layout, wanted)
         self.policy = policy
-        self.program = compile_layout(layout, wanted) if keep else compile_skip(layout)
+        if program is None:
+            program = compile_layout(layout, wanted) if keep else compile_skip(layout)
+        self.program = program
         self.counts = Counts()
         self.batch_rows = batch_rows
         self.batch_bytes = batch_bytes
@@ -171,31 +180,28 @@ class KernelDecoder:
                 self.arena = self._new_arena(limit - total)
             arena = self.arena
             out = self.out
-            status = kernel.run(
-                self.addresses[0],
-                self.addresses[1],
-                data.address,
-                pos,
-                end,
-                limit - total,
-                len(arena.cols),
-                arena.cols_address,
-                arena.levels_address,
-                *self.addresses[2:],
-            )
+            status = self._run(arena, data, pos, end, limit - total)
             total += int(out[kernel.ROWS])
             pos = int(out[kernel.CONSUMED])
             if status == kernel.DONE:
-                return Progress(Stop.DONE, total, pos)
+                return Progress(Stop.DONE, total, pos, rows=total)
             if status == kernel.NEED_INPUT:
-                return Progress(Stop.NEED_INPUT, total, pos, int(out[kernel.NEEDED]))
+                return Progress(Stop.NEED_INPUT, total, pos, int(out[kernel.NEEDED]), total)
             if status != kernel.FULL:
                 raise self._error(status)
             if arena.rows:
                 self._learn_from_full(int(out[kernel.ARGUMENT]))
-                return Progress(Stop.FULL, total, pos)
+                return Progress(Stop.FULL, total, pos, rows=total)
             self._make_room(int(out[kernel.ARGUMENT]), int(out[kernel.NEEDED]), pos)
             self.arena = None
+
+    def _run(self, arena: Arena, data: Block, pos: int, end: int, limit: int) -> int:
+        code, constants, *room = self.addresses
+        status: int = self.kernel.run(
+            code, constants, data.address, pos, end, limit,
+            len(arena.cols), arena.cols_address, arena.levels_address, *room,
+        )  # fmt: skip
+        return status
 
     def flush(self) -> pa.Array:
         array = self.flush_wire()
@@ -384,19 +390,19 @@ class InterpreterDecoder:
         entries = 0
         while entries < limit:
             if len(self.values) >= self.batch_rows or self.bytes >= self.batch_bytes:
-                return Progress(Stop.FULL, entries, pos)
+                return Progress(Stop.FULL, entries, pos, rows=entries)
             counts = Counts()
             try:
                 value, behind = interpret(self.layout, view, pos, end, counts)
             except TruncatedError:
-                return Progress(Stop.NEED_INPUT, entries, pos, end + 1)
+                return Progress(Stop.NEED_INPUT, entries, pos, end + 1, entries)
             if self.keep:
                 self.values.append(value)
                 self.counts += counts
                 self.bytes += behind - pos
             pos = behind
             entries += 1
-        return Progress(Stop.DONE, entries, pos)
+        return Progress(Stop.DONE, entries, pos, rows=entries)
 
     def flush(self) -> pa.Array:
         array = self.flush_wire()

@@ -46,9 +46,16 @@ BAD_TAG = 6  #        a tag byte that no case has
 BAD_POJO = 7  #       POJO flags without meaning
 BAD_SUBCLASS = 8  #   a subclass that the snapshot does not have
 UNDECODABLE = 9  #    out[ARGUMENT]: index into Program.undecodable
+LAST = 10  #          the pair that was decoded last says that no other of its state follows
+BAD_PAIR = 11  #      a key or value that does not end where its length says
+BAD_GROUP = 12  #     a key of another key group; out[ARGUMENT] says of which
+KEY_FULL = 13  #      out[NEEDED] bytes are needed at out[KEY]
 
 # Slots of `out`.
-ROWS, CONSUMED, ARGUMENT, POSITION, NEEDED, SURROGATES, OUT_SIZE = 0, 1, 2, 3, 4, 5, 6
+ROWS, CONSUMED, ARGUMENT, POSITION, NEEDED, SURROGATES = 0, 1, 2, 3, 4, 5
+# Its slots for pairs: how many were decoded; the key group they must be of (-1: any); the bytes that tell the row at hand
+# from the next (address, length or -1, room); whether the first row goes on with the last one of the batch before.
+PAIRS, GROUP, KEY, KEY_SIZE, KEY_CAP, CONTINUED, OUT_SIZE = 6, 7, 8, 9, 10, 11, 12
 # Columns of `cols`, one row per column.
 C_KIND, C_DATA, C_VALID, C_VAR, C_VAR_N, C_VAR_CAP, C_LEVEL, C_CHILD, C_SIZE = 0, 1, 2, 3, 4, 5, 6, 7, 8
 # What C_KIND says: the width of a fixed column, or one of these.
@@ -74,6 +81,9 @@ _SKIP_BYTES, _SKIP_BIG, _NULL, _PRESENT = int(Op.SKIP_BYTES), int(Op.SKIP_BIG), 
 _NULLABLE, _JUMP, _FILL, _LIST, _NEXT = int(Op.NULLABLE), int(Op.JUMP), int(Op.FILL), int(Op.LIST), int(Op.NEXT)
 _MASK, _MASK_BIT, _MASK_END = int(Op.MASK), int(Op.MASK_BIT), int(Op.MASK_END)
 _SWITCH, _POJO, _FAIL, _FIXED = int(Op.SWITCH), int(Op.POJO), int(Op.FAIL), int(Op.FIXED)
+_PAIR, _PART, _LENGTH, _MARK, _SAME = int(Op.PAIR), int(Op.PART), int(Op.LENGTH), int(Op.MARK), int(Op.SAME)
+_ELEMENT, _VALUE, _REST, _BYTES_REST = int(Op.ELEMENT), int(Op.VALUE), int(Op.REST), int(Op.BYTES_REST)
+_LIST_REST, _NEXT_REST, _END_PAIR = int(Op.LIST_REST), int(Op.NEXT_REST), int(Op.END_PAIR)
 
 
 def _col(cols: int, column: int, what: int) -> int:
@@ -270,6 +280,15 @@ def _run(
     entry = start
     first = at(levels, L_COUNT)
     surrogates = at(out, SURROGATES)
+    window_end = end
+    pair_end = 0
+    mark = 0
+    mark_size = 0
+    part = 0
+    row = 0
+    new_row = 1
+    goes_on = 0
+    last = 0
     while rows < limit:
         i = at(levels, L_COUNT)
         entry = pos
@@ -878,6 +897,199 @@ def _run(
                     store_8(col(cols, c, C_DATA) + i, number)
                 pos += width
                 pc += 5
+            elif op == _PAIR:
+                n = at(code, pc + 1)
+                pc += 2
+                if end - pos < 4:
+                    status = NEED_INPUT
+                    put(out, NEEDED, pos + 4)
+                    break
+                size = load_i32(src + pos)
+                if size < n or n == 0:
+                    status = BAD_COUNT
+                    put(out, POSITION, pos)
+                    break
+                if end - pos < 8 + size:
+                    status = NEED_INPUT
+                    put(out, NEEDED, pos + 8 + size)
+                    break
+                value_size = load_i32(src + pos + 4 + size)
+                if value_size < 0:
+                    status = BAD_COUNT
+                    put(out, POSITION, pos + 4 + size)
+                    break
+                pair_end = pos + 8 + size + value_size
+                if end < pair_end:
+                    status = NEED_INPUT
+                    put(out, NEEDED, pair_end)
+                    break
+                pos += 4
+                end = pos + size
+                byte = load_u8(src + pos)
+                last = byte >> 7
+                group = byte & 0x7F
+                for k in range(1, n):
+                    group = (group << 8) | load_u8(src + pos + k)
+                if at(out, GROUP) >= 0 and group != at(out, GROUP):
+                    status = BAD_GROUP
+                    put(out, ARGUMENT, group)
+                    put(out, POSITION, pos)
+                    break
+                pos += n
+                row = i
+                new_row = 1
+                goes_on = 0
+            elif op == _PART:
+                part = pos
+                pc += 1
+            elif op == _LENGTH:
+                n = pos - part
+                pc += 1
+                while True:
+                    if pos >= end:
+                        status = NEED_INPUT
+                        break
+                    if load_u8(src + pos) != n & 0xFF:
+                        status = BAD_PAIR
+                        put(out, POSITION, pos)
+                        break
+                    pos += 1
+                    n >>= 8
+                    if n == 0:
+                        break
+                if status != DONE:
+                    break
+            elif op == _MARK:
+                mark = pos
+                pc += 1
+            elif op == _SAME:
+                mark_size = pos - mark
+                same = mark_size == at(out, KEY_SIZE)
+                if same:
+                    known = at(out, KEY)
+                    k = 0
+                    while k < mark_size:
+                        differ = load_i64_le(known + k) ^ load_i64_le(src + mark + k)
+                        if mark_size - k < 8:
+                            differ &= (1 << (8 * (mark_size - k))) - 1
+                        if differ != 0:
+                            same = False
+                            break
+                        k += 8
+                if same and i > 0:
+                    new_row = 0
+                    row = i - 1
+                    i = row
+                    pc = at(code, pc + 1)
+                else:
+                    goes_on = 1 if same else 0
+                    pos = mark
+                    pc += 2
+            elif op == _ELEMENT:
+                c = at(code, pc + 1)
+                child = at(code, pc + 2)
+                pc += 3
+                slot = at(levels, child * L_SIZE + L_COUNT)
+                if slot >= at(levels, child * L_SIZE + L_CAP):
+                    status = FULL
+                    put(out, ARGUMENT, -1 - child)
+                    put(out, NEEDED, slot + 1)
+                    break
+                put(levels, child * L_SIZE + L_COUNT, slot + 1)
+                i = slot
+            elif op == _VALUE:
+                if pos != end:
+                    status = BAD_PAIR
+                    put(out, POSITION, pos)
+                    break
+                pos += 4
+                end = pair_end
+                pc += 1
+            elif op == _REST:
+                pos = end
+                pc += 1
+            elif op == _BYTES_REST:
+                c = at(code, pc + 1)
+                pc += 2
+                n = end - pos
+                var_n = col(cols, c, C_VAR_N)
+                if var_n + n > col(cols, c, C_VAR_CAP):
+                    status = FULL
+                    put(out, ARGUMENT, c)
+                    break
+                copy(src + pos, col(cols, c, C_VAR) + var_n, n)
+                pos = end
+                put(cols, c * C_SIZE + C_VAR_N, var_n + n)
+                store_32(col(cols, c, C_DATA) + 4 * i + 4, var_n + n)
+            elif op == _LIST_REST:
+                c = at(code, pc + 1)
+                child = at(code, pc + 2)
+                slot = at(levels, child * L_SIZE + L_COUNT) if c >= 0 else 0
+                if pos == end:
+                    if c >= 0:
+                        store_32(col(cols, c, C_DATA) + 4 * i + 4, slot)
+                    pc = at(code, pc + 3)
+                else:
+                    if c >= 0 and slot >= at(levels, child * L_SIZE + L_CAP):
+                        status = FULL
+                        put(out, ARGUMENT, -1 - child)
+                        put(out, NEEDED, slot + 1)
+                        break
+                    put(frames, depth * F_SIZE + F_LEFT, c)
+                    put(frames, depth * F_SIZE + F_SLOT, i)
+                    put(frames, depth * F_SIZE + F_BODY, pc + 4)
+                    put(frames, depth * F_SIZE + F_LEVEL, level)
+                    depth += 1
+                    if c >= 0:
+                        put(levels, child * L_SIZE + L_COUNT, slot + 1)
+                        level = child
+                        i = slot
+                    pc += 4
+            elif op == _NEXT_REST:
+                f = depth - 1
+                c = at(frames, f * F_SIZE + F_LEFT)
+                if pos < end:
+                    pos += 1  # the ',' between elements; Flink does not look at it either
+                    if pos == end:
+                        status = BAD_PAIR
+                        put(out, POSITION, pos)
+                        break
+                    if c >= 0:
+                        i += 1
+                        if i >= at(levels, level * L_SIZE + L_CAP):
+                            status = FULL
+                            put(out, ARGUMENT, -1 - level)
+                            put(out, NEEDED, i + 1)
+                            break
+                        put(levels, level * L_SIZE + L_COUNT, i + 1)
+                    pc = at(frames, f * F_SIZE + F_BODY)
+                else:
+                    slot = i + 1
+                    i = at(frames, f * F_SIZE + F_SLOT)
+                    level = at(frames, f * F_SIZE + F_LEVEL)
+                    depth = f
+                    if c >= 0:
+                        store_32(col(cols, c, C_DATA) + 4 * i + 4, slot)
+                    pc += 1
+            elif op == _END_PAIR:
+                if pos != end:
+                    status = BAD_PAIR
+                    put(out, POSITION, pos)
+                    break
+                c = at(code, pc + 1)
+                if c >= 0:
+                    if new_row != 0:
+                        if mark_size > at(out, KEY_CAP):
+                            status = KEY_FULL
+                            put(out, NEEDED, mark_size)
+                            break
+                        copy(src + mark, at(out, KEY), mark_size)
+                        put(out, KEY_SIZE, mark_size)
+                        if row == 0:
+                            put(out, CONTINUED, goes_on)
+                    store_32(col(cols, c, C_DATA) + 4 * row + 4, at(levels, col(cols, c, C_CHILD) * L_SIZE + L_COUNT))
+                end = window_end
+                break
             elif op == _FAIL:
                 status = UNDECODABLE
                 put(out, ARGUMENT, at(code, pc + 1))
@@ -888,10 +1100,17 @@ def _run(
                 put(out, POSITION, pos)
                 break
         if status != DONE:
+            if status == NEED_INPUT and end != window_end:
+                status = BAD_PAIR  # the whole pair is there, so it is too short for what it should hold
+                put(out, POSITION, pos)
             break
         rows += 1
-        put(levels, L_COUNT, at(levels, L_COUNT) + 1)
+        put(levels, L_COUNT, at(levels, L_COUNT) + new_row)
         entry = pos
+        if last != 0:
+            status = LAST
+            surrogates = at(out, SURROGATES)
+            break
     # Cut off what a broken entry left behind: every count follows from the offsets of the column above.
     put(out, SURROGATES, surrogates if status != DONE else at(out, SURROGATES))
     for c in range(columns):
@@ -901,6 +1120,7 @@ def _run(
         elif col(cols, c, C_KIND) == K_LIST:
             put(levels, col(cols, c, C_CHILD) * L_SIZE + L_COUNT, load_i32_le(col(cols, c, C_DATA) + 4 * n))
     put(out, ROWS, at(levels, L_COUNT) - first)
+    put(out, PAIRS, rows)
     put(out, CONSUMED, entry)
     return status
 

@@ -408,7 +408,7 @@ def _merged(groups: tuple[tuple[Field, ...], ...]) -> tuple[Field, ...]:
             if f.layout.wire_type is None:
                 continue
             known = seen.setdefault(f.name, f)
-            if known.layout.arrow_type != f.layout.arrow_type or known.layout.wire_type != f.layout.wire_type:
+            if not same_column(known.layout, f.layout):
                 raise ValueError(f"the field {f.name!r} has two types: {known.layout.arrow_type} and {f.layout.arrow_type}")
     return tuple(seen.values())
 
@@ -593,6 +593,18 @@ class Logical(Layout):
         return self.inner.least
 
 
+def same_column(a: Layout, b: Layout) -> bool:
+    """Whether values of two layouts can stand in one column: their wire values have one type and mean the same."""
+    return a.wire_type == b.wire_type and a.arrow_type == b.arrow_type and _meaning(a) == _meaning(b)
+
+
+def _meaning(layout: Layout) -> tuple[Any, ...]:
+    """The conversions of a layout, in order; flags and lengths on the wire make no difference."""
+    own = ((layout.conversion, layout.labels),) if isinstance(layout, Logical) else ()
+    below = [f.layout for f in layout.columns] if hasattr(layout, "columns") else list(layout.children)
+    return (*own, *(part for node in below if node.wire_type is not None for part in _meaning(node)))
+
+
 def struct(**fields: Layout) -> Struct:
     """Shorthand: ``struct(a=Bool(), b=Text())``."""
     return Struct(tuple(Field(name, layout) for name, layout in fields.items()))
@@ -619,6 +631,7 @@ def _refuse_twice(names: list[str]) -> None:
 
 __all__ = [
     "BigInteger", "Bool", "Bytes", "Case", "Field", "Layout", "List", "Logical", "Map", "MaskedStruct", "Null", "Nullable",
-    "Number", "Python", "Skip", "Struct", "Subclass", "Subclasses", "Switch", "Text", "Undecodable", "replace", "struct",
+    "Number", "Python", "Skip", "Struct", "Subclass", "Subclasses", "Switch", "Text", "Undecodable", "replace", "same_column",
+    "struct",
     "undecodable_parts", "walk",
 ]

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
-from enum import IntEnum
+from enum import IntEnum, unique
 from typing import ClassVar
 
 import numpy as np
@@ -47,6 +47,7 @@ from stateextract.columnar.layout import (
 from stateextract.files.reader import encode_modified_utf8
 
 
+@unique
 class Op(IntEnum):
     """Operations; operands follow in the program. ``c`` is a column, ``t`` a position in the program to go on at."""
 
@@ -87,6 +88,19 @@ class Op(IntEnum):
     POJO = 34  #        c, t null, t declared, n, (tag or -1, constant, length, t) × n
     FAIL = 35  #        index into Program.undecodable
     FIXED = 36  #       c, width, little, flip    the rarer numbers
+    # Pairs of key and value, as canonical bodies and RocksDB have them (pairs.py).
+    PAIR = 37  #        n              both lengths; the key group's n bytes; what follows reads the key
+    PART = 38  #        the key or the namespace begins
+    LENGTH = 39  #      its length, as Flink appends it
+    MARK = 40  #        what tells rows apart begins
+    SAME = 41  #        t              it ends: go to t if it is that of the row before, else back to MARK
+    ELEMENT = 42  #     c, level       one more element in the row's list
+    VALUE = 43  #       the key ends, the value begins
+    REST = 44  #        pass over what is left of the value
+    BYTES_REST = 45  #  c              what is left of the value
+    LIST_REST = 46  #   c, level, t    elements with a byte between them, up to the value's end
+    NEXT_REST = 47  #   end of such an element
+    END_PAIR = 48  #    c              the pair is complete; c: the column that ELEMENT extended or -1
 
 
 class Kind(IntEnum):
@@ -161,18 +175,18 @@ def compile_layout(layout: Layout, wanted: Collection[str] | None = None) -> Pro
     :param wanted: of a struct at the root, the fields to keep; the others are skipped. ``None``: all.
     :raises NeedsInterpreterError: for layouts with ``Python`` leaves.
     """
-    return _Compiler().compile(layout, wanted)
+    return Compiler().compile(layout, wanted)
 
 
 def compile_skip(layout: Layout) -> Program:
     """Compile a layout to a program without output, for states that are only passed over."""
-    compiler = _Compiler()
+    compiler = Compiler()
     compiler.emit(layout, None)
     compiler.op(Op.END)
     return compiler.finish(None, layout.least)
 
 
-class _Label:
+class Label:
     """A position in the program that is not known yet."""
 
     def __init__(self) -> None:
@@ -180,7 +194,9 @@ class _Label:
         self.uses: list[int] = []
 
 
-class _Compiler:
+class Compiler:
+    """Allocates columns and emits operations; one use gives one program."""
+
     def __init__(self) -> None:
         self.code: list[int] = []
         self.constants = bytearray()
@@ -259,13 +275,12 @@ class _Compiler:
                 node.children["item"] = self.allocate_some(layout.element, node.child_level)
                 return node
             case Map():
+                assert type_ is not None
                 node = self.column(Kind.LIST, type_, level, nullable)
                 node.child_level = self.open_level()
                 # The entries' struct exactly as the map's type has it (its key is not nullable): Arrow aborts the
                 # process when a value is taken from a map whose parts disagree with its type.
-                entry_type = (
-                    type_.value_type if layout.as_list else pa.struct([type_.key_field, type_.item_field])
-                )
+                entry_type = type_.value_type if layout.as_list else pa.struct([type_.key_field, type_.item_field])
                 entry = self.column(Kind.VALID, entry_type, node.child_level, False)
                 entry.children["key"] = self.allocate_some(layout.key, node.child_level)
                 entry.children["value"] = self.allocate_some(layout.value, node.child_level)
@@ -295,7 +310,7 @@ class _Compiler:
 
     # -- operations
 
-    def op(self, op: Op, *operands: int | _Label) -> None:
+    def op(self, op: Op, *operands: int | Label) -> None:
         if op is Op.SKIP:
             (size,) = operands
             assert isinstance(size, int)
@@ -309,13 +324,13 @@ class _Compiler:
         for operand in operands:
             self.operand(operand)
 
-    def operand(self, operand: int | _Label) -> None:
-        if isinstance(operand, _Label):
+    def operand(self, operand: int | Label) -> None:
+        if isinstance(operand, Label):
             operand.uses.append(len(self.code))
             operand = -1 if operand.position is None else operand.position
         self.code.append(operand)
 
-    def here(self, label: _Label) -> None:
+    def here(self, label: Label) -> None:
         label.position = len(self.code)
         self.last_skip = -1  # a jump may land here: what follows must not melt into what precedes
         for use in label.uses:
@@ -412,7 +427,7 @@ class _Compiler:
             if isinstance(inner, Text) and inner.coding == "flink":
                 self.op(Op.NTEXT, node.index, int(inner.as_binary))
                 return
-        null, end = _Label(), _Label()
+        null, end = Label(), Label()
         self.op(Op.NULLABLE, int(layout.null_if), layout.padding, null)
         self.emit(layout.inner, node)
         if node is not None:
@@ -431,7 +446,7 @@ class _Compiler:
         self.op(Op.MASK, first + len(layout.fields), kind)
         for bit, f in enumerate(layout.fields, first):
             child = None if node is None else node.children.get(f.name)
-            null, end = _Label(), _Label()
+            null, end = Label(), Label()
             self.op(Op.MASK_BIT, bit, null)
             self.emit(f.layout, child)
             if child is not None:
@@ -460,22 +475,22 @@ class _Compiler:
         self.emit_elements(node, layout.key.least + layout.value.least, pair)
 
     def emit_elements(self, node: ColumnNode | None, least: int, element: Callable[[], None]) -> None:
-        end = _Label()
+        end = Label()
         self.depth += 1
         self.deepest = max(self.deepest, self.depth)
         if node is None:
             self.op(Op.LIST, -1, 0, least, end)
         else:
             self.op(Op.LIST, node.index, node.child_level, least, end)
-        self.here(_Label())
+        self.here(Label())
         element()
         self.op(Op.NEXT)
         self.here(end)
         self.depth -= 1
 
     def emit_switch(self, layout: Switch, node: ColumnNode | None) -> None:
-        end, other = _Label(), _Label()
-        labels = [_Label() for _ in layout.cases]
+        end, other = Label(), Label()
+        labels = [Label() for _ in layout.cases]
         tagged = [(case.tag, label) for case, label in zip(layout.cases, labels, strict=True) if case.tag is not None]
         rest = [label for case, label in zip(layout.cases, labels, strict=True) if case.tag is None]
         self.op(Op.SWITCH, len(tagged), rest[0] if rest else other)
@@ -489,9 +504,7 @@ class _Compiler:
         if node is not None and not node.children:
             self.op(Op.PRESENT, node.index)
 
-    def emit_case(
-        self, fields: list[tuple[str, Layout]], node: ColumnNode | None, end: _Label, label: int = -1
-    ) -> None:
+    def emit_case(self, fields: list[tuple[str, Layout]], node: ColumnNode | None, end: Label, label: int = -1) -> None:
         """One alternative: its fields, then nulls in the columns of the others."""
         self.emit_fields(fields, node)
         if node is not None:
@@ -503,11 +516,11 @@ class _Compiler:
         self.op(Op.JUMP, end)
 
     def emit_subclasses(self, layout: Subclasses, node: ColumnNode | None) -> None:
-        null, declared, end = _Label(), _Label(), _Label()
+        null, declared, end = Label(), Label(), Label()
         label_column = -1
         if node is not None and layout.subclasses:
             label_column = node.children[Subclasses.CLASS_FIELD].index
-        labels = [_Label() for _ in layout.subclasses]
+        labels = [Label() for _ in layout.subclasses]
         self.op(Op.POJO, label_column, null, declared, len(layout.subclasses))
         for sub, label in zip(layout.subclasses, labels, strict=True):
             name = encode_modified_utf8(sub.class_name)
@@ -522,7 +535,7 @@ class _Compiler:
             self.here(label)
             self.emit_case([(f.name, f.layout) for f in sub.fields], node, end, labelled)
         self.here(end)
-        done = _Label()
+        done = Label()
         if node is not None and not node.children:
             self.op(Op.PRESENT, node.index)
         self.op(Op.JUMP, done)

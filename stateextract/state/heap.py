@@ -63,13 +63,16 @@ class Lost:
 class Target(Protocol):
     """What becomes of the entries of one state."""
 
-    decoder: Decoder | None
-    """``None``: the state cannot be decoded at all."""
-    why: StateExtractError | None
-    """Then why not."""
+    @property
+    def decoder(self) -> Decoder | None:
+        """``None``: the state cannot be decoded at all."""
 
-    def decoded(self, key_group: int, entries: int) -> None:
-        """That many entries of a key group went into the decoder's batch."""
+    @property
+    def why(self) -> StateExtractError | None:
+        """Then why not."""
+
+    def decoded(self, key_group: int, rows: int, entries: int) -> None:
+        """That many entries of a key group gave that many rows in the decoder's batch."""
 
     def full(self) -> None:
         """The decoder's batch is full and must be flushed."""
@@ -185,13 +188,13 @@ class HeapWalker:
             except StateExtractError as error:
                 entries = decoder.rows - rows
                 if entries:
-                    target.decoded(group, entries)
+                    target.decoded(group, entries, entries)
                     yield entries
                 error.offset = None if error.offset is None else base + error.offset
                 raise
             window.pos = progress.pos
             if progress.entries:
-                target.decoded(group, progress.entries)
+                target.decoded(group, progress.rows, progress.entries)
                 done += progress.entries
                 yield progress.entries
             if progress.stop is Stop.FULL:

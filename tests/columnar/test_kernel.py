@@ -117,7 +117,7 @@ def test_corrupt_bytes_end_alike(case: tuple[Layout, list[Any], list[int], int],
             progress = decoder.decode(block, 0, len(raw), len(values))
             outcome: object = (progress.stop, progress.entries, progress.pos)
             kept = repr(decoder.flush_wire().to_pylist())
-        except StateExtractError as error:
-            outcome, kept = type(error), ""
+        except StateExtractError:
+            outcome, kept = "refused", ""
         results.append((outcome, kept))
     assert results[0] == results[1]

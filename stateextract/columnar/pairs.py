@@ -1,0 +1,154 @@
+"""Pairs: how canonical bodies and RocksDB write entries, as programs.
+
+A pair is ``i32 nk · bytes[nk] key · i32 nv · bytes[nv] value``; big-endian, and in a key group of a canonical body the
+highest bit of the key's first byte says that no other pair of its state follows. The key holds everything that tells
+entries apart, one part after the other::
+
+    key group        1 byte if the operator's max parallelism is at most 128, else 2
+    key              [its length, if key and namespace are both variable-length]
+    namespace        [its length, likewise]
+    user key         of a map: one pair per map entry
+
+and the value the rest: the value itself; for lists the elements with a byte between them; for maps a flag (true: null) and
+the user value; nothing for queues, whose element stands in the key. Lengths have no bound on their own bytes: least
+significant byte first, until nothing is left.
+
+Rows come out in the layout of heap entries, so the same state has the same columns. Flink's classes:
+``CompositeKeySerializationUtils``, ``ListDelimitedSerializer``, ``RocksDBMapState``, ``HeapKeyValueStateIterator``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from stateextract.columnar.layout import Field, Layout, List, Map, Nullable, Struct
+from stateextract.columnar.program import ColumnNode, Compiler, Label, Op, Program
+
+
+@dataclass(frozen=True)
+class PairLayout:
+    """What the pairs of one state hold.
+
+    :param shape: ``value``, ``list``, ``map`` or ``queue``.
+    :param fields: the parts as fields of a heap entry: ``key``, ``namespace`` and ``value`` (of a list or map: the whole
+        ``List`` or ``Map``); of a queue those of an element, in wire order.
+    :param prefix: bytes of the key group.
+    :param lengths: lengths stand behind key and namespace.
+    :param raw: the value is not decoded but kept as bytes.
+    """
+
+    shape: str
+    fields: tuple[Field, ...]
+    prefix: int
+    lengths: bool
+    raw: bool = False
+
+    def part(self, name: str) -> Layout:
+        """The layout of a field."""
+        return next(f.layout for f in self.fields if f.name == name)
+
+    @property
+    def entry(self) -> Struct:
+        """The rows: a struct of the fields."""
+        return Struct(self.fields)
+
+    @property
+    def flat_entry(self) -> Struct:
+        """For maps: rows of one map entry each, with ``map_key`` and ``value`` in the place of the map."""
+        value = self.part("value")
+        assert isinstance(value, Map)
+        others = tuple(f for f in self.fields if f.name != "value")
+        return Struct((*others, Field("map_key", value.key), Field("value", value.value)))
+
+
+def compile_pairs(layout: PairLayout, flat: bool = False) -> Program:
+    """A program that decodes pairs.
+
+    :param flat: for maps: a row per pair instead of a row per key and namespace.
+    """
+    return _PairCompiler().pairs(layout, flat)
+
+
+class _PairCompiler(Compiler):
+    def pairs(self, layout: PairLayout, flat: bool) -> Program:
+        entry = layout.flat_entry if flat and layout.shape == "map" else layout.entry
+        root = self.allocate(entry, 0, nullable=False)
+        columns = root.children if root is not None else {}
+        self.op(Op.PAIR, layout.prefix)
+        extended = -1
+        if layout.shape == "queue":
+            for f in layout.fields:
+                self.emit(f.layout, columns.get(f.name))
+            self.op(Op.VALUE)
+            self.op(Op.REST)
+        elif layout.shape == "map" and not flat:
+            extended = self.map_row(layout, columns)
+        else:
+            self.row_key(layout, columns)
+            if layout.shape == "map":
+                value = layout.part("value")
+                assert isinstance(value, Map)
+                self.emit_some(value.key, columns.get("map_key"))
+                self.op(Op.VALUE)
+                self.user_value(value.value, columns.get("value"))
+            else:
+                self.op(Op.VALUE)
+                self.value(layout, columns.get("value"))
+        self.op(Op.END_PAIR, extended)
+        return self.finish(root, 8 + layout.prefix)
+
+    def row_key(self, layout: PairLayout, columns: dict[str, ColumnNode]) -> None:
+        for name in ("key", "namespace"):
+            self.op(Op.PART)
+            self.emit(layout.part(name), columns.get(name))
+            if layout.lengths:
+                self.op(Op.LENGTH)
+
+    def value(self, layout: PairLayout, node: ColumnNode | None) -> None:
+        value = layout.part("value")
+        if layout.raw:
+            self.op(Op.REST) if node is None else self.op(Op.BYTES_REST, node.index)
+        elif layout.shape == "list":
+            assert isinstance(value, List)
+            end = Label()
+            self.depth += 1
+            self.deepest = max(self.deepest, self.depth)
+            self.op(Op.LIST_REST, -1 if node is None else node.index, 0 if node is None else node.child_level, end)
+            self.here(Label())
+            self.emit_some(value.element, None if node is None else node.children["item"])
+            self.op(Op.NEXT_REST)
+            self.here(end)
+            self.depth -= 1
+        else:
+            self.emit_some(value, node) if node is not None else self.emit(value, None)
+
+    def user_value(self, layout: Layout, node: ColumnNode | None) -> None:
+        """The value of a map entry; bytes may follow the flag of a null."""
+        assert isinstance(layout, Nullable)
+        null, end = Label(), Label()
+        self.op(Op.NULLABLE, 1, 0, null)
+        self.emit_some(layout.inner, node)
+        self.op(Op.JUMP, end)
+        self.here(null)
+        if node is not None:
+            self.fill(node.same_level())
+        self.op(Op.REST)
+        self.here(end)
+
+    def map_row(self, layout: PairLayout, columns: dict[str, ColumnNode]) -> int:
+        """One pair is one entry of a map, and pairs of one key and namespace stand together: they make one row."""
+        value = layout.part("value")
+        assert isinstance(value, Map)
+        node = columns["value"]
+        entries = node.children["entries"]
+        known = Label()
+        self.op(Op.MARK)
+        self.row_key(layout, {})
+        self.op(Op.SAME, known)
+        self.row_key(layout, columns)
+        self.here(known)
+        self.op(Op.ELEMENT, node.index, node.child_level)
+        self.emit_some(value.key, entries.children["key"])
+        self.op(Op.VALUE)
+        self.user_value(value.value, entries.children["value"])
+        return node.index

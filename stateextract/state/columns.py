@@ -1,0 +1,202 @@
+"""Columns: what a user gets of a state's entries, and in which order.
+
+``key``, ``namespace``, ``value`` (timers: ``timestamp``, ``timestamp_ms``), ``last_access`` beside a value with a time to
+live, ``key_group``, ``subtask``; flattened, a row per element or entry with ``list_index`` or ``map_key``.
+``state_schema`` says the types, ``build_batch`` makes the batch from a decoder's array.
+
+May import layouts, policies and rows; knows no bytes, no files.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from stateextract.columnar.decoder import BATCH_BYTES, BATCH_ROWS
+from stateextract.columnar.layout import Layout, List, Logical, Map, Number, Struct, Undecodable
+from stateextract.columnar.logical import apply_logical
+from stateextract.columnar.policy import Policy, apply_policy
+from stateextract.state.rows import RowLayout
+from stateextract.state.tally import StateTally
+
+_INSTANT = pa.timestamp("us", "UTC")
+_TIMER_TIME = Logical(Number(pa.int64()), "epoch_ms", _INSTANT)
+
+
+@dataclass(frozen=True)
+class ReadOptions:
+    """What the engine can be told.
+
+    :param on_undecodable: what a value without a known serializer does: stop, lose its state, or leave its bytes.
+    :param verify_checksums: check the CRCs of compressed files.
+    :param flatten: lists and maps give a row per element or entry.
+    :param keep_empty_maps: keep rows of keys whose map is empty, which only native heap files have.
+    :param codec: of compressed files.
+    :param engine: ``auto``, ``kernel`` or ``interpreter``.
+    """
+
+    policy: Policy = Policy()
+    on_undecodable: Literal["fail", "skip", "raw"] = "fail"
+    verify_checksums: bool = True
+    flatten: bool = False
+    keep_empty_maps: bool = False
+    key_group_column: bool = True
+    subtask_column: bool = True
+    codec: str = "snappy"
+    batch_rows: int = BATCH_ROWS
+    batch_bytes: int = BATCH_BYTES
+    engine: str = "auto"
+
+
+def raw_schema(options: ReadOptions) -> pa.Schema:
+    """Columns of what is kept of a state that cannot be decoded.
+
+    ``entries`` (at the first part): how many entries of the state the bytes hold; ``part`` counts the pieces of one key
+    group's bytes.
+    """
+    return pa.schema(
+        [
+            pa.field("key_group", pa.int32()),
+            pa.field("part", pa.int32()),
+            pa.field("entries", pa.int64()),
+            pa.field("bytes", pa.binary()),
+            pa.field("reason", pa.string()),
+            *([pa.field("subtask", pa.int32())] if options.subtask_column else []),
+        ]
+    )
+
+
+def state_schema(row: RowLayout, options: ReadOptions) -> pa.Schema:
+    """The Arrow schema of a state's rows."""
+    layout = apply_policy(row.layout, options.policy)
+    assert isinstance(layout, Struct)
+    types = {f.name: f.layout.arrow_type for f in layout.fields if f.layout.arrow_type is not None}
+    columns: list[tuple[str, pa.DataType]] = [(name, types[name]) for name in ("key", "namespace") if name in types]
+    if row.kind == "TIMER":
+        columns += [("timestamp", _INSTANT), ("timestamp_ms", pa.int64())]
+    elif "value" in types:
+        value = types["value"]
+        if options.flatten and flattens(row):
+            if pa.types.is_map(value):
+                columns.append(("map_key", value.key_type))
+                value = value.item_type
+            elif row.kind == "MAP":
+                columns.append(("map_key", value.value_type.field("key").type))
+                value = value.value_type.field("value").type
+            else:
+                columns.append(("list_index", pa.int32()))
+                value = value.value_type
+        if splits_ttl(row, options):
+            columns += [("value", value.field("value").type), ("last_access", value.field("last_access").type)]
+        else:
+            columns.append(("value", value))
+    if options.key_group_column:
+        columns.append(("key_group", pa.int32()))
+    if options.subtask_column:
+        columns.append(("subtask", pa.int32()))
+    return pa.schema([pa.field(name, type_) for name, type_ in columns])
+
+
+def value_layout(row: RowLayout) -> Layout | None:
+    return next((f.layout for f in row.layout.fields if f.name == "value"), None)
+
+
+def flattens(row: RowLayout) -> bool:
+    return row.kind in ("LIST", "MAP") and isinstance(value_layout(row), List | Map)
+
+
+def splits_ttl(row: RowLayout, options: ReadOptions) -> bool:
+    """Whether the value column's struct of last access and value becomes two columns."""
+    return row.splits_ttl or (row.ttl and options.flatten and flattens(row))
+
+
+def certainly_undecodable(layout: Layout) -> Undecodable | None:
+    """The part that every single value has and nobody can decode, if there is one."""
+    if isinstance(layout, Undecodable):
+        return layout
+    if isinstance(layout, Logical):
+        return certainly_undecodable(layout.inner)
+    if isinstance(layout, Struct):
+        for f in layout.fields:
+            part = certainly_undecodable(f.layout)
+            if part is not None:
+                return part
+    return None
+
+
+def build_batch(
+    array: pa.Array,
+    groups: npt.NDArray[np.int32],
+    row: RowLayout,
+    options: ReadOptions,
+    subtask: int,
+    tally: StateTally,
+) -> pa.RecordBatch:
+    """The columns of a batch of entries.
+
+    :param array: the entries as structs of ``key``, ``namespace`` and ``value`` (queues: of their own fields); for maps
+        also with ``map_key`` and ``value``, then they are flat already.
+    :param groups: the key group of each.
+    :param tally: what is left out or bent here is counted there.
+    """
+    columns: dict[str, pa.Array] = {f.name: array.field(i) for i, f in enumerate(array.type)}
+    key_group = pa.array(groups)
+    if row.kind == "MAP" and not options.keep_empty_maps and not options.flatten:
+        columns, key_group = _without_empty_maps(columns, key_group, tally)
+    if row.kind == "TIMER":
+        columns["timestamp_ms"] = columns["timestamp"]
+        columns["timestamp"] = apply_logical(
+            columns["timestamp_ms"], _TIMER_TIME, Policy(out_of_range="null"), tally.counts
+        )
+    if options.flatten and flattens(row) and "map_key" not in columns:
+        columns, key_group = _flatten(columns, key_group, row.kind)
+    if "value" in columns and splits_ttl(row, options):
+        value = columns["value"]
+        columns["last_access"] = value.field(value.type.get_field_index("last_access"))
+        columns["value"] = value.field(value.type.get_field_index("value"))
+    schema = state_schema(row, options)
+    if options.key_group_column:
+        columns["key_group"] = key_group
+    if options.subtask_column:
+        columns["subtask"] = pa.array(np.full(len(key_group), subtask, np.int32))
+    return pa.RecordBatch.from_arrays([columns[f.name] for f in schema], schema=schema)
+
+
+def _without_empty_maps(
+    columns: dict[str, pa.Array], key_group: pa.Array, tally: StateTally
+) -> tuple[dict[str, pa.Array], pa.Array]:
+    offsets = _offsets(columns["value"])
+    filled = offsets[1:] != offsets[:-1]
+    if filled.all():
+        return columns, key_group
+    tally.empty_maps += int((~filled).sum())
+    mask = pa.array(filled)
+    return {name: column.filter(mask) for name, column in columns.items()}, key_group.filter(mask)
+
+
+def _offsets(array: pa.Array) -> npt.NDArray[np.int32]:
+    """The offsets of a list or map array, wherever it was sliced."""
+    return np.frombuffer(array.buffers()[1], np.int32)[array.offset : array.offset + len(array) + 1]
+
+
+def _flatten(columns: dict[str, pa.Array], key_group: pa.Array, kind: str) -> tuple[dict[str, pa.Array], pa.Array]:
+    """One row per element or entry; key and namespace are repeated."""
+    value = columns.pop("value")
+    offsets = _offsets(value)
+    lengths = np.diff(offsets)
+    rows = np.repeat(np.arange(len(value)), lengths)
+    start, size = int(offsets[0]), int(offsets[-1] - offsets[0])
+    flat = {name: column.take(pa.array(rows)) for name, column in columns.items()}
+    if pa.types.is_map(value.type):
+        flat["map_key"], flat["value"] = value.keys.slice(start, size), value.items.slice(start, size)
+    elif kind == "MAP":
+        entries = value.values.slice(start, size)
+        flat["map_key"], flat["value"] = entries.field(0), entries.field(1)
+    else:
+        flat["list_index"] = pa.array((np.arange(size) - (offsets[:-1][rows] - start)).astype(np.int32))
+        flat["value"] = value.values.slice(start, size)
+    return flat, key_group.take(pa.array(rows))
