@@ -1,0 +1,32 @@
+"""What all tests share: one Spark session, started when the first test asks for it."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Any]:
+    """Two cores, and four attempts per task: ``local[2]`` alone never tries again."""
+    pyspark = pytest.importorskip("pyspark")
+    from stateextract.spark.environment import check_java
+
+    check_java()
+    os.environ["PYSPARK_PYTHON"] = sys.executable
+    builder = pyspark.sql.SparkSession.builder.master("local[2,4]").appName("stateextract tests")
+    for name, value in {
+        "spark.ui.enabled": "false",
+        "spark.driver.memory": "1g",
+        "spark.sql.session.timeZone": "UTC",
+        "spark.sql.warehouse.dir": "spark-warehouse",
+        "spark.log.level": "OFF",
+    }.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    yield session
+    session.stop()
