@@ -29,6 +29,9 @@ NO_COMPRESSION, SNAPPY, ZLIB, BZIP2, LZ4, LZ4HC, ZSTD = 0, 1, 2, 3, 4, 5, 7
 LARGEST_BLOCK = 1 << 30
 """No block is larger: RocksDB's own limit for a value is 4 GiB, Java's arrays end at 2, and a list is one value."""
 
+LARGEST_OFFSET = 1 << 60
+"""Beyond it, sums would leave 64 bits in the compiled form."""
+
 # The most that one compressed byte can stand for: a length that asks for more is damage and allocates nothing.
 _RATIO = {SNAPPY: 64, ZLIB: 1040, BZIP2: 1 << 17, LZ4: 256, LZ4HC: 256, ZSTD: 1 << 16}
 _NAMES = {SNAPPY: "Snappy", ZLIB: "zlib", BZIP2: "bzip2", LZ4: "LZ4", LZ4HC: "LZ4HC", ZSTD: "Zstandard"}
@@ -86,9 +89,7 @@ def length(data: bytes | memoryview, pos: int, end: int, base: int = 0) -> tuple
     """A varint that counts bytes which follow it."""
     value, behind = varint(data, pos, end, base)
     if value > end - behind:
-        raise TruncatedError(
-            f"{value} bytes are announced where {end - behind} are left", offset=base + pos
-        )
+        raise TruncatedError(f"{value} bytes are announced where {end - behind} are left", offset=base + pos)
     return value, behind
 
 
@@ -143,9 +144,7 @@ def check_sum(found: int, stored: int, kind: int, offset: int) -> None:
         )
 
 
-def plain_size(
-    data: bytes | memoryview, pos: int, end: int, kind: int, version: int, offset: int
-) -> tuple[int, int]:
+def plain_size(data: bytes | memoryview, pos: int, end: int, kind: int, version: int, offset: int) -> tuple[int, int]:
     """How many bytes come out of a compressed block, and where the compressed bytes begin.
 
     -1 where the block does not say (zlib and bzip2 in formats 0 and 1).
@@ -165,9 +164,7 @@ def plain_size(
         size = int.from_bytes(data[pos : pos + 4], "little")
         pos += 8
     else:
-        raise UnsupportedError(
-            f"a {_NAMES[kind]} block of format {version} does not say how long it is", offset=offset
-        )
+        raise UnsupportedError(f"a {_NAMES[kind]} block of format {version} does not say how long it is", offset=offset)
     check_plain_size(size, end - start, kind, offset)
     return size, pos
 
@@ -231,9 +228,7 @@ def entries_end(plain: bytes | memoryview, offset: int) -> int:
         tail = 6 + int.from_bytes(plain[size - 6 : size - 4], "little")
     end = size - tail - 4 * (word & 0x0FFFFFFF)
     if end < 0:
-        raise FormatError(
-            f"a block of {size} plain bytes claims {word & 0x0FFFFFFF} restart points", offset=offset
-        )
+        raise FormatError(f"a block of {size} plain bytes claims {word & 0x0FFFFFFF} restart points", offset=offset)
     return end
 
 
@@ -253,23 +248,27 @@ def entries(plain: bytes | memoryview, offset: int) -> Iterator[tuple[bytes, byt
         if shared > len(key) or (first and shared):
             raise FormatError(f"an entry shares {shared} bytes with a key of {len(key)}", offset=offset)
         if unshared + size > end - pos:
-            raise TruncatedError(
-                f"an entry of {unshared + size} bytes where {end - pos} are left", offset=offset
-            )
+            raise TruncatedError(f"an entry of {unshared + size} bytes where {end - pos} are left", offset=offset)
         key = key[:shared] + bytes(plain[pos : pos + unshared])
         pos += unshared
         yield key, bytes(plain[pos : pos + size])
         pos += size
 
 
-def index_entries(plain: bytes | memoryview, offset: int, *, delta: bool) -> Iterator[tuple[bytes, BlockHandle]]:
+def index_entries(
+    plain: bytes | memoryview, offset: int, *, delta: bool, first_key: bool = False
+) -> Iterator[tuple[bytes, BlockHandle]]:
     """The (separator, handle) pairs of an index block.
 
     :param delta: the values are delta-encoded and have no length (``rocksdb.index.value.is.delta.encoded``).
+    :param first_key: behind each handle stands the first key of its block (index type 3).
     """
     if not delta:
         for key, value in entries(plain, offset):
-            yield key, read_handle(value, 0, len(value), offset)[0]
+            handle, _ = read_handle(value, 0, len(value), offset)
+            if max(handle) > LARGEST_OFFSET:
+                raise FormatError(f"a block handle says {handle.size} bytes at {handle.offset}", offset=offset)
+            yield key, handle
         return
     end = entries_end(plain, offset)
     pos = 0
@@ -289,5 +288,9 @@ def index_entries(plain: bytes | memoryview, offset: int, *, delta: bool) -> Ite
         else:
             change, pos = varint(plain, pos, end, offset)
             handle = BlockHandle(before.end, before.size + zigzag(change))
+        if first_key:
+            _, pos = read_slice(plain, pos, end, offset)
+        if max(handle) > LARGEST_OFFSET or min(handle) < 0:
+            raise FormatError(f"a block handle says {handle.size} bytes at {handle.offset}", offset=offset)
         yield key, handle
         before = handle

@@ -71,6 +71,7 @@ UNKNOWN = -2
 SIGN = -9223372036854775808
 DELETE, PUT, MERGE, SINGLE_DELETE = 0, 1, 2, 7
 LARGEST = 0x7FFFFFFF
+LARGEST_OFFSET = 1 << 60
 
 
 def _copy(source: int, target: int, n: int) -> None:
@@ -140,12 +141,14 @@ entries_end = compile_kernel(_entries_end)
 
 
 def _index(
-    src: int, size: int, delta: int, trailer: int, lower: int, lower_len: int, upper: int, upper_len: int,
-    key: int, out: int, found: int,
+    src: int, size: int, delta: int, first_key: int, trailer: int, lower: int, lower_len: int, upper: int,
+    upper_len: int, key: int, out: int, found: int,
 ) -> int:  # fmt: skip
     """Read an index block: the handles of the blocks that may hold keys of [lower, upper).
 
-    :param delta: the values are delta-encoded; ``trailer``: bytes at the end of each key that are no user key.
+    :param delta: the values are delta-encoded.
+    :param first_key: and have the block's first key behind them.
+    :param trailer: bytes at the end of each key that are no user key.
     :param lower: and ``upper``: addresses of the bounds; a negative length for no bound.
     :param key: room for ``size`` bytes.
     :param out: room for ``size // 3 + 1`` rows of (offset, size, first two bytes of the separator, its length).
@@ -153,7 +156,7 @@ def _index(
     """
     end = entries_end(src, size)
     if end < 0:
-        return -end
+        return -end  # type: ignore[no-any-return]
     pos = 0
     key_len = 0
     rows = 0
@@ -189,8 +192,13 @@ def _index(
             offset, behind = varint(src, pos, stop)
             block, behind = varint(src, behind, stop)
             pos = behind if delta != 0 else stop
-        if offset < 0 or block < 0:
+        if offset < 0 or block < 0 or offset > LARGEST_OFFSET or block > LARGEST_OFFSET:
             return BAD_HANDLE
+        if delta != 0 and first_key != 0:
+            n, pos = varint(src, pos, end)
+            if n < 0 or n > end - pos:
+                return BAD_ENTRY
+            pos += n
         user_len = key_len - trailer
         if lower_len >= 0 and compare(key, user_len, lower, lower_len) < 0:
             skipped += 1
@@ -272,9 +280,12 @@ def _advance(state: int, run: int) -> int:
     trailer = load_i64_le(key + new_len - 8)
     if order == 0 and (trailer ^ SIGN) >= (at(run, R_TRAILER) ^ SIGN):
         return BAD_ORDER
+    kind = trailer & 0xFF
+    if kind != PUT and kind != DELETE and kind != MERGE and kind != SINGLE_DELETE:
+        return BAD_TYPE
     put(run, R_KEY_LEN, new_len)
     put(run, R_TRAILER, trailer)
-    put(run, R_TYPE, trailer & 0xFF)
+    put(run, R_TYPE, kind)
     put(run, R_SEQ, (trailer >> 8) & 0xFFFFFFFFFFFFFF if at(run, R_GLOBAL) < 0 else at(run, R_GLOBAL))
     put(run, R_VALUE, src + pos + unshared)
     put(run, R_VALUE_LEN, value_len)
@@ -454,10 +465,7 @@ def _merge(state: int) -> int:
                 put(state, S_COVER, cover(state))
             kind = at(run, R_TYPE)
             operands = at(state, S_OPERANDS)
-            if kind != PUT and kind != DELETE and kind != MERGE and kind != SINGLE_DELETE:
-                put(state, S_ARGUMENT, (run - at(state, S_RUNS)) // (8 * R_WIDTH))
-                return BAD_TYPE
-            if seq < at(state, S_COVER) or kind == DELETE or kind == SINGLE_DELETE:
+            if seq < at(state, S_COVER) or kind in (DELETE, SINGLE_DELETE):
                 put(state, S_GROUP, CLOSED)
             elif kind == PUT and operands == 0:
                 if not emit(state, at(run, R_VALUE), at(run, R_VALUE_LEN)):

@@ -1,0 +1,118 @@
+"""Where the reader's bytes come from: files of a database, inline bytes, windows of merged files.
+
+A :class:`StateFile` is what the caller opens for each stream handle; :class:`Inline` and :class:`Part` are two ready
+ones, and :func:`opener` makes the function for a located snapshot. Does I/O; knows nothing of RocksDB.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+from stateextract.errors import StateExtractError, TruncatedError
+from stateextract.files.filesystem import OpenFile, Store
+from stateextract.files.locate import Locator
+from stateextract.metadata.model import StreamHandle
+
+
+class StateFile(Protocol):
+    """The bytes of one stream handle.
+
+    ``uri`` and ``start`` say, for errors, which physical file they lie in and where they begin there.
+    """
+
+    @property
+    def uri(self) -> str: ...
+
+    @property
+    def start(self) -> int: ...
+
+    def read_at(self, offset: int, length: int) -> bytes:
+        """Bytes from ``offset`` on, fewer only at the end."""
+
+    def size(self) -> int: ...
+
+    def close(self) -> None: ...
+
+
+OpenHandle = Callable[[StreamHandle], StateFile]
+
+
+class Inline:
+    """Bytes that are in memory."""
+
+    start = 0
+
+    def __init__(self, data: bytes, uri: str) -> None:
+        self.data = data
+        self.uri = uri
+
+    def read_at(self, offset: int, length: int) -> bytes:
+        return self.data[offset : offset + length]
+
+    def size(self) -> int:
+        return len(self.data)
+
+    def close(self) -> None:
+        pass
+
+
+class Part:
+    """``length`` bytes of an open file from ``start`` on."""
+
+    def __init__(self, file: OpenFile, uri: str, start: int, length: int) -> None:
+        self.file = file
+        self.uri = uri
+        self.start = start
+        self.length = length
+
+    def read_at(self, offset: int, length: int) -> bytes:
+        return self.file.read_at(self.start + offset, max(min(length, self.length - offset), 0))
+
+    def size(self) -> int:
+        return self.length
+
+    def close(self) -> None:
+        self.file.close()
+
+
+def opener(locator: Locator, store: Store, inside: str = "") -> OpenHandle:
+    """Opens stream handles of a located snapshot.
+
+    :param inside: URI of the file that holds inline bytes: ``_metadata``.
+    """
+
+    def open_file(handle: StreamHandle) -> StateFile:
+        location = locator.locate(handle)
+        if location.uri is None:
+            return Inline(location.inline or b"", inside)
+        return Part(store.open(location.uri), location.uri, location.start, location.size)
+
+    return open_file
+
+
+@contextmanager
+def errors_of(file: StateFile, name: str) -> Iterator[None]:
+    """Errors raised inside are about this file; positions in it become positions in the physical file.
+
+    :param name: its local name, for files without a URI of their own.
+    """
+    try:
+        yield
+    except StateExtractError as error:
+        if error.file is None:
+            if error.offset is not None:
+                error.offset += file.start
+            error.at(file=f"{file.uri} ({name})" if file.uri else name)
+        raise
+
+
+def read_exactly(file: StateFile, offset: int, length: int) -> bytes:
+    """``length`` bytes, which the caller knows to lie below the file's stated size."""
+    data = file.read_at(offset, length)
+    if len(data) != length:
+        raise TruncatedError(
+            f"the file ends {length - len(data)} bytes early", expected=f"{length} bytes", offset=offset
+        )
+    return data

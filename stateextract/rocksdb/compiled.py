@@ -1,0 +1,261 @@
+"""The reader's compiled parts, ready for use: block decoding in batches, and the driver of the merge kernel.
+
+Holds the arrays that the kernel works on and gives it what it asks for: blocks, larger buffers, room. Imports Numba,
+so it is imported only where it is used.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as np
+import numpy.typing as npt
+
+from stateextract.errors import FormatError, StateExtractError, UnsupportedError
+from stateextract.rocksdb import blocks as formats
+from stateextract.rocksdb import checksums, hash_kernel
+from stateextract.rocksdb import kernel as k
+from stateextract.rocksdb.access import errors_of
+from stateextract.rocksdb.blocks import TRAILER
+from stateextract.rocksdb.pieces import Piece
+from stateextract.rocksdb.runs import Batch, Run
+from stateextract.rocksdb.table import Blocks, IndexForm, Table
+
+Bytes = npt.NDArray[np.uint8]
+Numbers = npt.NDArray[np.int64]
+
+_MESSAGES: dict[int, tuple[type[StateExtractError], str]] = {
+    k.BAD_BLOCK: (FormatError, "a block has a restart array that does not fit"),
+    k.BAD_FEATURE: (UnsupportedError, "a block has features unknown here"),
+    k.BAD_ENTRY: (FormatError, "an entry does not fit into its block"),
+    k.BAD_ORDER: (FormatError, "keys do not rise"),
+    k.BAD_TYPE: (UnsupportedError, "an entry is no put, delete or merge"),
+    k.BAD_DUPLICATE: (FormatError, "a key has two entries with one sequence number"),
+    k.BAD_LENGTH: (FormatError, "a merged value has more than 2 GiB"),
+    k.BAD_HANDLE: (FormatError, "a block handle cannot be"),
+}
+
+
+def address(data: Any) -> int:
+    """Where an array's or bytes object's data lies. The caller keeps it alive."""
+    array = data if isinstance(data, np.ndarray) else np.frombuffer(data, np.uint8)
+    return int(array.ctypes.data)
+
+
+def _fail(status: int, **where: Any) -> NoReturn:
+    kind, message = _MESSAGES[status]
+    raise kind(message, **where)
+
+
+def read_index(
+    plain: bytes, offset: int, form: IndexForm, lower: bytes | None, upper: bytes | None
+) -> tuple[Blocks, bool]:
+    """The compiled :class:`stateextract.rocksdb.table.IndexReader`."""
+    formats.entries_end(plain, offset)
+    key = np.empty(len(plain), np.uint8)
+    out = np.empty((len(plain) // 3 + 1, 4), np.int64)
+    found = np.zeros(3, np.int64)
+    status = k.index(
+        address(plain), len(plain), int(form.delta), int(form.first_key), form.trailer,
+        address(lower) if lower else 0, -1 if lower is None else len(lower),
+        address(upper) if upper else 0, -1 if upper is None else len(upper),
+        address(key), address(out), address(found),
+    )  # fmt: skip
+    if status != k.OK:
+        _fail(status, offset=offset)
+    rows, skipped, more = found.tolist()
+    # A copy: the array was made for as many entries as could be.
+    return out[:rows].copy(), not skipped and not more
+
+
+class BatchDecoder:
+    """Decodes many blocks at a time, into a buffer of its own that the next call overwrites."""
+
+    read_index = staticmethod(read_index)
+
+    def __init__(self) -> None:
+        self._arena: Bytes = np.empty(0, np.uint8)
+
+    def decode(self, table: Table, raw: bytes, first: int, blocks: Blocks, most: int) -> tuple[Numbers, int]:
+        """The plain blocks as rows of address and size."""
+        form = table.form
+        spans: list[tuple[int, int, int, int]] = []  # start in raw, end, compression, plain size
+        size = 0
+        for offset, stored in blocks[:, :2].tolist():
+            start = offset - first
+            end = start + stored
+            kind = raw[end]
+            plain = stored
+            if kind:
+                plain, start = formats.plain_size(raw, start, end, kind, form.version, offset)
+            spans.append((start, end, kind, plain))
+            size += plain
+            if size >= most:
+                break
+        n = len(spans)
+        needed = sum(plain for _, _, kind, plain in spans if kind)
+        if needed > len(self._arena):
+            self._arena = np.empty(needed, np.uint8)
+        arena = self._arena.data
+        source = memoryview(raw)
+        plains = np.empty((n, k.T_WIDTH), np.int64)
+        raw_at, arena_at = address(raw), address(self._arena)
+        rows: list[tuple[int, int]] = []
+        used = 0
+        for i, (start, end, kind, plain) in enumerate(spans):
+            if kind:
+                formats.decompress(source[start:end], kind, arena[used : used + plain], int(blocks[i, 0]))
+                rows.append((arena_at + used, plain))
+                used += plain
+            else:
+                rows.append((raw_at + start, plain))
+        plains[:] = rows
+        return plains, n
+
+    def verify(self, table: Table, raw: bytes, first: int, blocks: Blocks) -> None:
+        """Check the blocks' checksums."""
+        form = table.form
+        if form.checksum == checksums.NONE or not form.verify:
+            return
+        handles = np.ascontiguousarray(blocks[:, :2])
+        if form.checksum != checksums.CRC32C:
+            bad = hash_kernel.verify(
+                form.checksum, address(raw), first, address(handles), len(handles), form.context,
+                hash_kernel.SECRET_ADDRESS,
+            )  # fmt: skip
+            wrong = [] if bad < 0 else [handles[bad].tolist()]
+        else:
+            data = np.frombuffer(raw, np.uint8)
+            wrong = []
+            for offset, size in handles.tolist():
+                end = offset - first + size + 1
+                found = checksums.masked_crc(data[offset - first : end])
+                if form.context:
+                    found = (found + checksums.modifier(form.context, offset)) & 0xFFFFFFFF
+                if found != int.from_bytes(raw[end : end + 4], "little"):
+                    wrong = [(offset, size)]
+                    break
+        for offset, size in wrong:
+            # Once more, for the message.
+            start = offset - first
+            formats.plain_block(raw[start : start + size + TRAILER], formats.BlockHandle(offset, size), form)
+
+
+class Merge:
+    """The merge kernel over some runs.
+
+    :param runs: each with a decoder of its own.
+    """
+
+    def __init__(self, runs: list[Run], lower: bytes | None, upper: bytes | None) -> None:
+        self.runs = runs
+        self.pieces_changed = False
+        self.pieces: list[Piece] = []
+        n = max(len(runs), 1)
+        self._rows: Numbers = np.zeros((n, k.R_WIDTH), np.int64)
+        self._rows[:, k.R_GLOBAL] = -1
+        self._state: Numbers = np.zeros(k.S_WIDTH, np.int64)
+        self._heap: Numbers = np.zeros(n, np.int64)
+        self._keys: list[Bytes] = [np.empty(256, np.uint8) for _ in runs]
+        self._group: Bytes = np.empty(256, np.uint8)
+        self._operands: Bytes = np.empty(4096, np.uint8)
+        self._batches: list[Batch | None] = [None for _ in runs]
+        self._keep: list[Any] = [lower, upper]
+        state = self._state
+        state[k.S_RUNS] = address(self._rows)
+        state[k.S_RUN_COUNT] = len(runs)
+        state[k.S_HEAP] = address(self._heap)
+        state[k.S_GROUP_KEY], state[k.S_GROUP_CAP] = address(self._group), len(self._group)
+        state[k.S_BUFFER], state[k.S_BUFFER_CAP] = address(self._operands), len(self._operands)
+        state[k.S_BUFFER_POS] = len(self._operands)
+        state[k.S_LOWER], state[k.S_LOWER_LEN] = address(lower or b"\0"), -1 if lower is None else len(lower)
+        state[k.S_UPPER], state[k.S_UPPER_LEN] = address(upper or b"\0"), -1 if upper is None else len(upper)
+        for row, key in zip(self._rows, self._keys, strict=False):
+            row[k.R_KEY], row[k.R_KEY_CAP] = address(key), len(key)
+
+    @property
+    def pairs(self) -> int:
+        return int(self._state[k.S_PAIRS])
+
+    @property
+    def entries(self) -> int:
+        return int(self._rows[:, k.R_ENTRIES].sum())
+
+    def write(self, room: Bytes) -> tuple[int, int]:
+        """Write whole pairs into ``room``.
+
+        :returns: bytes written, and the bytes that the next pair needs (0 at the end).
+        """
+        state = self._state
+        state[k.S_OUT], state[k.S_ROOM], state[k.S_WRITTEN] = address(room), len(room), 0
+        where = address(state)
+        while True:
+            status = k.merge(where)
+            if status == k.DONE:
+                return int(state[k.S_WRITTEN]), 0
+            if status == k.FULL:
+                return int(state[k.S_WRITTEN]), int(state[k.S_NEEDED])
+            if status == k.NEED_BATCH:
+                self._refill(int(state[k.S_ARGUMENT]))
+            elif status == k.KEY_FULL:
+                i = int(state[k.S_ARGUMENT])
+                self._keys[i] = key = _larger(self._keys[i], int(state[k.S_NEEDED]))
+                self._rows[i, k.R_KEY], self._rows[i, k.R_KEY_CAP] = address(key), len(key)
+            elif status == k.GROUP_FULL:
+                self._group = _larger(self._group, int(state[k.S_NEEDED]))
+                state[k.S_GROUP_KEY], state[k.S_GROUP_CAP] = address(self._group), len(self._group)
+            elif status == k.OPERANDS_FULL:
+                self._grow_operands(int(state[k.S_NEEDED]))
+            else:
+                self._fail(status, int(state[k.S_ARGUMENT]))
+
+    def _refill(self, i: int) -> None:
+        row = self._rows[i]
+        batch = self.runs[i].next_batch(int(row[k.R_ENTRIES]))
+        self._batches[i] = batch
+        row[k.R_POS] = row[k.R_END] = row[k.R_BLOCK] = row[k.R_BLOCKS] = 0
+        if batch is None:
+            row[k.R_LAST] = 1
+        else:
+            row[k.R_TABLE], row[k.R_BLOCKS] = address(batch.plains), len(batch.plains)
+            seqno = self.runs[i].global_seqno
+            row[k.R_GLOBAL] = -1 if seqno is None else seqno
+        if self.pieces_changed:
+            self._take_pieces()
+
+    def _take_pieces(self) -> None:
+        self.pieces_changed = False
+        data = np.frombuffer(b"".join(part for piece in self.pieces for part in piece[:2]) + b"\0", np.uint8)
+        at = address(data)
+        rows = np.zeros((len(self.pieces) + 1, k.F_WIDTH), np.int64)
+        for row, (begin, end, seqno) in zip(rows, self.pieces, strict=False):
+            row[:] = at, len(begin), at + len(begin), len(end), seqno
+            at += len(begin) + len(end)
+        self._keep = [*self._keep[:2], data, rows]
+        state = self._state
+        state[k.S_PIECES], state[k.S_PIECE_COUNT], state[k.S_PIECE] = address(rows), len(self.pieces), 0
+        state[k.S_COVER] = k.UNKNOWN
+
+    def _grow_operands(self, needed: int) -> None:
+        old = self._operands
+        new = np.empty(max(2 * len(old), needed), np.uint8)
+        new[len(new) - len(old) :] = old
+        self._operands = new
+        state = self._state
+        state[k.S_BUFFER], state[k.S_BUFFER_CAP] = address(new), len(new)
+        state[k.S_BUFFER_POS] += len(new) - len(old)
+
+    def _fail(self, status: int, i: int) -> NoReturn:
+        batch = self._batches[i]
+        if batch is None:
+            _fail(status)
+        block = max(int(self._rows[i, k.R_BLOCK]) - 1, 0)
+        with errors_of(batch.table.file, batch.table.live.names[0]):
+            _fail(status, offset=batch.offsets[block])
+        raise AssertionError("unreachable")
+
+
+def _larger(old: Bytes, needed: int) -> Bytes:
+    new = np.empty(max(2 * len(old), needed), np.uint8)
+    new[: len(old)] = old
+    return new

@@ -1,0 +1,351 @@
+"""A whole database out of a snapshot: its column families, and the pairs of a family as Flink's backend sees them.
+
+``open_rocksdb`` reads CURRENT and MANIFEST of an incremental handle; ``RocksDB.pairs`` gives the pairs of a state's
+key groups as a stream in the framing of canonical bodies::
+
+    i32 nk · key · i32 nv · value        in order of key; the key group stands in front of the key, without flags
+
+with deletes, range deletions and merge operands applied. Memory: some megabytes for each run of files that overlap.
+Flink's side: ``RocksIncrementalSnapshotStrategy``, ``RocksNativeFullSnapshotStrategy``; the layout of the handle is
+``IncrementalRemoteKeyedStateHandle``. ForSt's snapshots have the same format.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from stateextract.errors import FormatError, MissingFileError, UnsupportedError, UsageError
+from stateextract.metadata.model import IncrementalHandle, StreamHandle
+from stateextract.rocksdb import reference
+from stateextract.rocksdb.access import OpenHandle, errors_of, read_exactly
+from stateextract.rocksdb.manifest import LiveFile, parse_current, parse_manifest
+from stateextract.rocksdb.pieces import cut
+from stateextract.rocksdb.runs import Run, runs_of
+from stateextract.rocksdb.table import RangeDeletion, Table
+
+LARGEST_MANIFEST = 1 << 30
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class RocksOptions:
+    """:param verify_checksums: check every block and log record.
+    :param engine: "kernel", "interpreter" (plain Python), or "auto": the kernel where Numba is there.
+    """
+
+    verify_checksums: bool = True
+    engine: str = "auto"
+
+
+@dataclass(frozen=True, slots=True)
+class SstState:
+    """A column family: one state of the operator.
+
+    :param files: its live SST files.
+    """
+
+    id: int
+    name: str
+    files: tuple[LiveFile, ...]
+
+    @property
+    def size(self) -> int:
+        """Bytes of its files."""
+        return sum(live.size for live in self.files)
+
+
+class PairSource(Protocol):
+    """Framed pairs as a :class:`stateextract.files.window.Source`, with the counts that a report needs."""
+
+    least: int
+
+    def read_into(self, room: memoryview) -> int: ...
+
+    def close(self) -> None: ...
+
+    @property
+    def pairs(self) -> int:
+        """Pairs given out so far."""
+
+    @property
+    def entries(self) -> int:
+        """Entries read from SST files so far: all versions, deletes included."""
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes read from files that are done with."""
+
+
+class _Source:
+    """What both engines share: the runs, their range deletions, and pairs that are larger than the room for them."""
+
+    least = 1
+
+    def __init__(self, runs: list[list[LiveFile]], open_table: Any, decoder: Any, bounds: Any) -> None:
+        lower, upper = bounds
+        self._deletions: list[RangeDeletion] = []
+        self._runs = [Run(files, open_table, decoder(), lower, upper, len(runs), self._delete) for files in runs]
+        self._rest = memoryview(b"")
+        self._finished = False
+
+    def _delete(self, deletions: tuple[RangeDeletion, ...]) -> None:
+        self._deletions.extend(deletions)
+
+    @property
+    def bytes_read(self) -> int:
+        return sum(run.bytes_read for run in self._runs)
+
+    def close(self) -> None:
+        """Close all files."""
+        self._finished = True
+        for run in self._runs:
+            run.close()
+
+    def read_into(self, room: memoryview) -> int:
+        """Write the next bytes; a pair may be cut anywhere."""
+        if self._rest:
+            n = min(len(self._rest), len(room))
+            room[:n] = self._rest[:n]
+            self._rest = self._rest[n:]
+            return n
+        if self._finished or not len(room):
+            return 0
+        n = self._write(room)
+        if n:
+            return n
+        if self._rest:
+            return self.read_into(room)
+        self.close()
+        return 0
+
+    def _write(self, room: memoryview) -> int:
+        raise NotImplementedError
+
+
+class _CompiledSource(_Source):
+    def __init__(self, runs: list[list[LiveFile]], open_table: Any, bounds: Any) -> None:
+        from stateextract.rocksdb import compiled
+
+        super().__init__(runs, open_table, compiled.BatchDecoder, bounds)
+        self._merge = compiled.Merge(self._runs, *bounds)
+
+    def _delete(self, deletions: tuple[RangeDeletion, ...]) -> None:
+        super()._delete(deletions)
+        self._merge.pieces = cut(self._deletions)
+        self._merge.pieces_changed = True
+
+    def _write(self, room: memoryview) -> int:
+        n, needed = self._merge.write(np.frombuffer(room, np.uint8))
+        if not n and needed:
+            # A pair larger than the room: it is given out in parts.
+            large = np.empty(needed, np.uint8)
+            n, _ = self._merge.write(large)
+            self._rest = large.data[:n]
+            return 0
+        return n
+
+    @property
+    def pairs(self) -> int:
+        return self._merge.pairs
+
+    @property
+    def entries(self) -> int:
+        return self._merge.entries
+
+
+class _PlainSource(_Source):
+    def __init__(self, runs: list[list[LiveFile]], open_table: Any, bounds: Any) -> None:
+        super().__init__(runs, open_table, reference.PlainDecoder, bounds)
+        self._counts = [0] * len(self._runs)
+        self._frames: Iterator[bytes] = reference.frames(
+            reference.merge(self._runs, self._counts, self._deletions, *bounds)
+        )
+        self.pairs = 0
+
+    def _write(self, room: memoryview) -> int:
+        frame = next(self._frames, None)
+        if frame is not None:
+            self.pairs += 1
+            self._rest = memoryview(frame)
+        return 0
+
+    @property
+    def entries(self) -> int:
+        return sum(self._counts)
+
+
+class RocksDB:
+    """The database of one subtask.
+
+    :param files: stream handles by local name.
+    :param open_file: opens a stream handle.
+    """
+
+    def __init__(
+        self,
+        handle: IncrementalHandle,
+        files: dict[str, StreamHandle],
+        families: dict[str, SstState],
+        open_file: OpenHandle,
+        options: RocksOptions,
+    ) -> None:
+        self.handle = handle
+        self.column_families = families
+        self.options = options
+        self._files = files
+        self._open_file = open_file
+
+    @property
+    def live_files(self) -> tuple[LiveFile, ...]:
+        """All SST files in use."""
+        return tuple(live for family in self.column_families.values() for live in family.files)
+
+    def sizes(self) -> dict[str, int]:
+        """Bytes of SST files for each state."""
+        return {name: family.size for name, family in self.column_families.items()}
+
+    def local_name(self, live: LiveFile) -> str:
+        """The file's name in the database's folder."""
+        for name in live.names:
+            if name in self._files:
+                return name
+        raise MissingFileError(
+            f"the snapshot does not list {live.names[0]}, which its MANIFEST needs",
+            advice="the snapshot is damaged or incomplete",
+        )
+
+    def open_table(self, live: LiveFile) -> Table:
+        """Open one of the live files."""
+        name = self.local_name(live)
+        file = self._open_file(self._files[name])
+        try:
+            with errors_of(file, name):
+                return Table(file, live, verify=self.options.verify_checksums)
+        except BaseException:
+            file.close()
+            raise
+
+    def pairs(
+        self,
+        name: str,
+        first_key_group: int,
+        last_key_group: int,
+        prefix_bytes: int,
+        *,
+        lower: bytes | None = None,
+        upper: bytes | None = None,
+    ) -> PairSource:
+        """The pairs of a state, of the key groups from first to last (that one included) that belong to the handle.
+
+        :param prefix_bytes: length of the key group in front of each key: 1 up to a max parallelism of 128, else 2.
+        :param lower: and ``upper``: further bounds, keys as they are stored; the upper one is exclusive.
+        """
+        family = self.family(name)
+        own = self.handle.key_groups
+        first, last = max(first_key_group, own.start), min(last_key_group, own.stop - 1)
+        if prefix_bytes not in (1, 2):
+            raise UsageError(f"a key group cannot have {prefix_bytes} bytes", expected="1 or 2")
+        bounds = key_range(first, last, prefix_bytes)
+        files: list[LiveFile] = []
+        if first <= last:
+            if lower is not None and (bounds[0] is None or lower > bounds[0]):
+                bounds = lower, bounds[1]
+            if upper is not None and (bounds[1] is None or upper < bounds[1]):
+                bounds = bounds[0], upper
+            files = [live for live in family.files if live.meets(*bounds)]
+        runs = runs_of(files)
+        source = _CompiledSource if use_kernel(self.options.engine) else _PlainSource
+        found: PairSource = source(runs, self.open_table, bounds)
+        return found
+
+    def family(self, name: str) -> SstState:
+        """The column family of a state.
+
+        :raises FormatError: if there is none.
+        """
+        found = self.column_families.get(name)
+        if found is None:
+            raise FormatError(
+                f"the database has no column family {name!r}",
+                expected="one of " + ", ".join(sorted(self.column_families)),
+            )
+        return found
+
+
+def use_kernel(engine: str) -> bool:
+    """Whether that engine is the compiled one."""
+    if engine == "auto":
+        return importlib.util.find_spec("numba") is not None
+    if engine not in ("kernel", "interpreter"):
+        raise UsageError(f"unknown engine {engine!r}", expected="auto, kernel or interpreter")
+    return engine == "kernel"
+
+
+def key_range(first: int, last: int, prefix_bytes: int) -> tuple[bytes | None, bytes | None]:
+    """The keys of the key groups from first to last: a lower bound and an exclusive upper one."""
+    end = 1 << 8 * prefix_bytes
+    lower = max(first, 0)
+    return (
+        lower.to_bytes(prefix_bytes, "big") if 0 < lower < end else None,
+        (last + 1).to_bytes(prefix_bytes, "big") if 0 <= last + 1 < end else None,
+    )
+
+
+def open_rocksdb(handle: IncrementalHandle, open_file: OpenHandle, options: RocksOptions | None = None) -> RocksDB:
+    """Open the database of an incremental handle: reads CURRENT and MANIFEST, no SST file.
+
+    :param open_file: opens a stream handle for ranged reads (``access.opener`` makes one).
+    """
+    options = options or RocksOptions()
+    files: dict[str, StreamHandle] = {}
+    for name, stream in (*handle.shared, *handle.private):
+        if name in files:
+            raise FormatError(f"the handle lists {name} twice")
+        if name.endswith((".blob", ".log")):
+            raise UnsupportedError(
+                f"the database has {name}: " + ("values lie in blob files" if name.endswith(".blob") else "a write log")
+            )
+        files[name] = stream
+    manifest_name = _parsed(files, "CURRENT", open_file, 1 << 10, parse_current)
+    families = _parsed(
+        files, manifest_name, open_file, LARGEST_MANIFEST, partial(_families, verify=options.verify_checksums)
+    )
+    # Flink never writes to the family that every database has.
+    if not families["default"].files:
+        del families["default"]
+    return RocksDB(handle, files, families, open_file, options)
+
+
+def _families(data: bytes, verify: bool) -> dict[str, SstState]:
+    families: dict[str, SstState] = {}
+    for family in parse_manifest(data, verify=verify).families:
+        if family.name in families:
+            raise FormatError(f"two column families are called {family.name!r}")
+        families[family.name] = SstState(family.id, family.name, tuple(family.files.values()))
+    return families
+
+
+def _parsed(
+    files: dict[str, StreamHandle], name: str, open_file: OpenHandle, most: int, parse: Callable[[bytes], T]
+) -> T:
+    """What ``parse`` makes of a small file."""
+    if name not in files:
+        raise MissingFileError(
+            f"the snapshot does not list {name}, without which its database cannot be read",
+            advice="the snapshot is damaged or incomplete",
+        )
+    file = open_file(files[name])
+    try:
+        with errors_of(file, name):
+            if file.size() > most:
+                raise FormatError(f"{name} has {file.size()} bytes", expected=f"at most {most}")
+            return parse(read_exactly(file, 0, file.size()))
+    finally:
+        file.close()
