@@ -11,18 +11,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
-
-import numpy as np
-import pyarrow as pa
 
 from serializers import is_fixed_length
 from stateextract.columnar.decoder import Decoder, make_decoder
 from stateextract.columnar.layout import List, Map
 from stateextract.columnar.pair_decoder import PairDecoder, make_pair_decoder
 from stateextract.columnar.pairs import PairLayout
-from stateextract.columnar.policy import Counts
 from stateextract.errors import StateExtractError, UndecodableError, UnsupportedError
 from stateextract.files.compression import find_codec
 from stateextract.files.window import ReadAt, Source, Window
@@ -30,7 +24,6 @@ from stateextract.state.body import BodyKind
 from stateextract.state.canonical import CanonicalWalker, read_pairs
 from stateextract.state.columns import (
     ReadOptions,
-    build_batch,
     certainly_undecodable,
     flattens,
     raw_schema,
@@ -41,6 +34,7 @@ from stateextract.state.head import KeyedHead
 from stateextract.state.heap import HeapWalker, KeyGroupRange, Lost
 from stateextract.state.rows import RowLayout, row_layout
 from stateextract.state.tally import StateTally, Tally
+from stateextract.state.target import Job, Piece, Runs, Target, advised
 
 __all__ = [
     "KeyGroupRange", "Piece", "ReadOptions", "StateTally", "Tally", "certainly_undecodable", "prefix_bytes", "raw_schema",
@@ -48,16 +42,6 @@ __all__ = [
 ]  # fmt: skip
 
 _RAW_PART = 16 << 20
-_ARENAS = 256 << 20  # room for the unfinished batches of all states of a file together
-
-
-@dataclass(frozen=True)
-class Piece:
-    """A batch of one state. ``raw``: it has the columns of :func:`raw_schema`."""
-
-    state: str
-    raw: bool
-    batch: pa.RecordBatch
 
 
 def prefix_bytes(max_parallelism: int) -> int:
@@ -88,8 +72,8 @@ def read_key_groups(
     """
     ready: deque[Piece] = deque()
     codec = find_codec(options.codec) if head.compressed else None
-    job = _Job(head, wanted, options, tally, subtask, ready)
-    targets: Sequence[_Target]
+    job = Job(wanted, options, tally, subtask, ready)
+    targets: Sequence[Target]
     if body is BodyKind.HEAP:
         heap = [_HeapTarget(job, row_layout(head, meta)) for meta in head.states]
         targets = heap
@@ -129,30 +113,13 @@ def read_pair_stream(
     :yields: batches, in the order of the pairs.
     """
     ready: deque[Piece] = deque()
-    job = _Job(head, {row.name}, options, tally, subtask, ready)
+    job = Job({row.name}, options, tally, subtask, ready)
     target = _PairTarget(job, row, prefix_bytes(max_parallelism), by_key=True)
     for _ in read_pairs(Window(source), target, -1, lambda e, d: target.undecodable(-1, e, d), to_the_end=True):
         while ready:
             yield ready.popleft()
     target.flush(last=True)
     yield from ready
-
-
-@dataclass
-class _Job:
-    """What all states of one file share."""
-
-    head: KeyedHead
-    wanted: Collection[str]
-    options: ReadOptions
-    tally: Tally
-    subtask: int
-    ready: deque[Piece]
-
-    @property
-    def budget(self) -> int:
-        """Bytes for the unfinished batch of one state."""
-        return max(1 << 20, min(self.options.batch_bytes, _ARENAS // max(len(self.wanted), 1)))
 
 
 def _on_lost(
@@ -166,113 +133,19 @@ def _on_lost(
     if not target.keep and not also:
         return
     if options.on_undecodable == "fail":
-        raise _advised(lost.error, also)
+        raise advised(lost.error, also)
     target.lost(lost, unread() if options.on_undecodable == "raw" else None)
     for behind in also:
         behind.tally.lost_key_groups += 1
         behind.tally.problem(f"lost behind state {target.name!r} in the same key group: {lost.error.message}")
 
 
-def _advised(error: UndecodableError, also: Sequence[_Target] = ()) -> UndecodableError:
-    names = ", ".join(repr(t.name) for t in also)
-    lost = f"; without it {names} behind it cannot be read either" if names else ""
-    return error.at(
-        advice=f"set on-undecodable=skip or raw to go on without it{lost}, leave the state out with --state, or "
-        "register a serializer as a plug-in",
-    )
-
-
-class _Target:
-    """One state: the batches made of what its decoder gathers."""
-
-    def __init__(self, job: _Job, row: RowLayout) -> None:
-        self.job = job
-        self.row = row
-        self.name = row.name
-        self.keep = row.name in job.wanted
-        self.options = job.options
-        self.tally = job.tally.of(row.name) if self.keep else StateTally()
-        self.counted = Counts()
-        part = certainly_undecodable(row.layout)
-        self.why: UndecodableError | None = None
-        if part is not None:
-            self.why = UndecodableError(f"values of {part.class_name} cannot be decoded: {part.reason}")
-
-    # -- what the walkers call
-
-    def decoded(self, key_group: int, rows: int, entries: int) -> None:
-        if self.keep:
-            self.tally.entries += entries
-
-    def finished(self, key_group: int, entries: int, size: int) -> None:
-        self.tally.key_groups += 1
-        self.tally.bytes += size
-
-    def full(self) -> None:
-        self.flush(last=False)
-
-    # -- batches
-
-    def flush(self, last: bool) -> None:
-        raise NotImplementedError
-
-    def give_out(self, array: pa.Array, groups: np.ndarray[Any, np.dtype[np.int32]], counts: Counts) -> None:
-        """A batch of what was decoded."""
-        self.tally.counts += Counts(**{name: counts[name] - self.counted[name] for name in counts})
-        self.counted = counts + Counts()
-        batch = build_batch(array, groups, self.row, self.options, self.job.subtask, self.tally)
-        self.tally.rows += batch.num_rows
-        if batch.num_rows:
-            self.job.ready.append(Piece(self.name, False, batch))
-
-    def raw(self, key_group: int, part: int, entries: int | None, data: bytes, reason: str) -> None:
-        """A row of bytes in the place of values."""
-        self.tally.raw_rows += 1
-        row: dict[str, Any] = {
-            "key_group": key_group,
-            "part": part,
-            "entries": entries,
-            "bytes": data,
-            "reason": reason,
-            "subtask": self.job.subtask,
-        }
-        schema = raw_schema(self.options)
-        batch = pa.RecordBatch.from_pylist([{n: row[n] for n in schema.names}], schema=schema)
-        self.job.ready.append(Piece(self.name, True, batch))
-
-
-class _Runs:
-    """Which key group the rows of a batch are of: (key group, rows) in order."""
-
-    def __init__(self) -> None:
-        self.runs: deque[tuple[int, int]] = deque()
-
-    def add(self, key_group: int, rows: int) -> None:
-        if self.runs and self.runs[-1][0] == key_group:
-            rows += self.runs.pop()[1]
-        if rows:
-            self.runs.append((key_group, rows))
-
-    def take(self, rows: int) -> np.ndarray[Any, np.dtype[np.int32]]:
-        """The key groups of the first ``rows`` rows, which are forgotten."""
-        groups, counts = [], []
-        while rows:
-            group, n = self.runs.popleft()
-            if n > rows:
-                self.runs.appendleft((group, n - rows))
-                n = rows
-            groups.append(group)
-            counts.append(n)
-            rows -= n
-        return np.repeat(np.array(groups, np.int32), np.array(counts, np.int64))
-
-
-class _HeapTarget(_Target):
+class _HeapTarget(Target):
     """A state of a heap body."""
 
-    def __init__(self, job: _Job, row: RowLayout) -> None:
+    def __init__(self, job: Job, row: RowLayout) -> None:
         super().__init__(job, row)
-        self.runs = _Runs()
+        self.runs = Runs()
         self.decoder: Decoder | None = None
         if self.why is None:
             self.decoder = make_decoder(
@@ -314,15 +187,15 @@ class _HeapTarget(_Target):
             self.raw(lost.key_group, part, None if part else lost.entries, bytes(gathered), lost.error.message)
 
 
-class _PairTarget(_Target):
+class _PairTarget(Target):
     """A state of a canonical body, or out of RocksDB's files.
 
     :param by_key: rows are of any key group, which is taken from the key.
     """
 
-    def __init__(self, job: _Job, row: RowLayout, prefix: int, by_key: bool = False) -> None:
+    def __init__(self, job: Job, row: RowLayout, prefix: int, by_key: bool = False) -> None:
         super().__init__(job, row)
-        self.runs = _Runs()
+        self.runs = Runs()
         self.by_key = by_key
         self.made: PairDecoder | None = None
         self.layout = pair_layout(row, prefix)
@@ -359,7 +232,7 @@ class _PairTarget(_Target):
             return
         error.at(state=self.name)
         if self.options.on_undecodable == "fail":
-            raise _advised(error)
+            raise advised(error)
         self.tally.lost_entries += 1
         self.tally.problem(error.message)
         if self.options.on_undecodable == "raw":

@@ -1,0 +1,143 @@
+"""Targets: one per state of a file, where what a decoder gathers becomes batches with a user's columns.
+
+Whoever walks a body knows its states as targets; they own a decoder each and hand finished batches to the job that they
+share. Which key group a row is of is noted in runs, since decoders know only rows. May import columns and tallies; knows
+no bodies.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from stateextract.columnar.policy import Counts
+from stateextract.errors import UndecodableError
+from stateextract.state.columns import ReadOptions, build_batch, certainly_undecodable, raw_schema
+from stateextract.state.rows import RowLayout
+from stateextract.state.tally import StateTally, Tally
+
+ARENAS = 256 << 20  # room for the unfinished batches of all states of a file together
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A batch of one state. ``raw``: it has the columns of :func:`raw_schema`."""
+
+    state: str
+    raw: bool
+    batch: pa.RecordBatch
+
+
+@dataclass
+class Job:
+    """What all states of one file share."""
+
+    wanted: Collection[str]
+    options: ReadOptions
+    tally: Tally
+    subtask: int
+    ready: deque[Piece]
+
+    @property
+    def budget(self) -> int:
+        """Bytes for the unfinished batch of one state."""
+        return max(1 << 20, min(self.options.batch_bytes, ARENAS // max(len(self.wanted), 1)))
+
+
+def advised(error: UndecodableError, also: Sequence[Target] = ()) -> UndecodableError:
+    names = ", ".join(repr(t.name) for t in also)
+    lost = f"; without it {names} behind it cannot be read either" if names else ""
+    return error.at(
+        advice=f"set on-undecodable=skip or raw to go on without it{lost}, leave the state out with --state, or "
+        "register a serializer as a plug-in",
+    )
+
+
+class Target:
+    """One state: the batches made of what its decoder gathers."""
+
+    def __init__(self, job: Job, row: RowLayout) -> None:
+        self.job = job
+        self.row = row
+        self.name = row.name
+        self.keep = row.name in job.wanted
+        self.options = job.options
+        self.tally = job.tally.of(row.name) if self.keep else StateTally()
+        self.counted = Counts()
+        part = certainly_undecodable(row.layout)
+        self.why: UndecodableError | None = None
+        if part is not None:
+            self.why = UndecodableError(f"values of {part.class_name} cannot be decoded: {part.reason}")
+
+    # -- what the walkers call
+
+    def decoded(self, key_group: int, rows: int, entries: int) -> None:
+        if self.keep:
+            self.tally.entries += entries
+
+    def finished(self, key_group: int, entries: int, size: int) -> None:
+        self.tally.key_groups += 1
+        self.tally.bytes += size
+
+    def full(self) -> None:
+        self.flush(last=False)
+
+    # -- batches
+
+    def flush(self, last: bool) -> None:
+        raise NotImplementedError
+
+    def give_out(self, array: pa.Array, groups: np.ndarray[Any, np.dtype[np.int32]], counts: Counts) -> None:
+        """A batch of what was decoded."""
+        self.tally.counts += Counts(**{name: counts[name] - self.counted[name] for name in counts})
+        self.counted = counts + Counts()
+        batch = build_batch(array, groups, self.row, self.options, self.job.subtask, self.tally)
+        self.tally.rows += batch.num_rows
+        if batch.num_rows:
+            self.job.ready.append(Piece(self.name, False, batch))
+
+    def raw(self, key_group: int, part: int, entries: int | None, data: bytes, reason: str) -> None:
+        """A row of bytes in the place of values."""
+        self.tally.raw_rows += 1
+        row: dict[str, Any] = {
+            "key_group": key_group,
+            "part": part,
+            "entries": entries,
+            "bytes": data,
+            "reason": reason,
+            "subtask": self.job.subtask,
+        }
+        schema = raw_schema(self.options)
+        batch = pa.RecordBatch.from_pylist([{n: row[n] for n in schema.names}], schema=schema)
+        self.job.ready.append(Piece(self.name, True, batch))
+
+
+class Runs:
+    """Which key group the rows of a batch are of: (key group, rows) in order."""
+
+    def __init__(self) -> None:
+        self.runs: deque[tuple[int, int]] = deque()
+
+    def add(self, key_group: int, rows: int) -> None:
+        if self.runs and self.runs[-1][0] == key_group:
+            rows += self.runs.pop()[1]
+        if rows:
+            self.runs.append((key_group, rows))
+
+    def take(self, rows: int) -> np.ndarray[Any, np.dtype[np.int32]]:
+        """The key groups of the first ``rows`` rows, which are forgotten."""
+        groups, counts = [], []
+        while rows:
+            group, n = self.runs.popleft()
+            if n > rows:
+                self.runs.appendleft((group, n - rows))
+                n = rows
+            groups.append(group)
+            counts.append(n)
+            rows -= n
+        return np.repeat(np.array(groups, np.int32), np.array(counts, np.int64))
