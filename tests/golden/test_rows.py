@@ -1,0 +1,175 @@
+"""Golden data: what our own Flink jobs put into their state must come out of the files, through the Python API.
+
+``expected.json`` holds the jobs' own input, in the notation of the cases. Timestamps of TTL are the clock of the run, so
+only that they are there is checked; everything else is compared exactly, by both engines.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import stateextract
+from stateextract.api import Operator, Snapshot, State
+from stateextract.errors import UndecodableError, ValueRefusedError
+from stateextract.metadata.uid import operator_id
+from tests.conformance.notation import Bag, comparable, from_truth, same_rows
+
+DATA = Path(__file__).parent / "data"
+CASES = sorted(path.parent.name for path in DATA.glob("*/expected.json"))
+RUN_BEGAN, RUN_ENDED = 1_700_000_000_000_000, 4_000_000_000_000_000  # any clock that was right
+
+UNDECODABLE = {"balance", "reading", "wallet"}
+"""States of the job ``custom`` whose serializers are the job's own. In an uncompressed file they take others with them."""
+
+BAGS = {"merging-window-set"}
+"""Lists in the order of a Java hash map."""
+
+OUT_OF_RANGE = {"extreme-date", "extreme-instant", "extreme-local-date", "extreme-local-date-time"}
+"""Times that their column cannot hold: refused, or null under the option ``out_of_range``."""
+
+
+def load(case: str) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads((DATA / case / "expected.json").read_text())
+    return document
+
+
+def opened(case: str, **options: Any) -> Snapshot:
+    return stateextract.open_snapshot(str(DATA / case / load(case)["snapshot"]), **options)
+
+
+def matched(case: str, snapshot: Snapshot) -> Iterator[tuple[Operator, dict[str, Any]]]:
+    """The operators with what is expected of them; one without a uid is told by the names of its states."""
+    by_id = {o.id: o for o in snapshot.operators}
+    nameless = []
+    for expected in load(case)["operators"]:
+        if expected["uid"] is None:
+            nameless.append(expected)
+        else:
+            yield by_id.pop(operator_id(expected["uid"])), expected
+    for expected in nameless:
+        names = {s["name"] for s in expected["states"]}
+        same = [o for o in by_id.values() if {s.name for s in o.states if s.scope == "keyed"} == names]
+        assert len(same) == 1, expected["name"]
+        yield by_id.pop(same[0].id), expected
+
+
+def without_ttl(type_: pa.DataType) -> pa.DataType:
+    """The type of the user's value."""
+    if pa.types.is_struct(type_) and type_.num_fields == 2 and type_.field(0).name == "last_access":
+        return type_.field(1).type
+    if pa.types.is_map(type_):
+        return pa.map_(type_.key_type, without_ttl(type_.item_type))
+    if pa.types.is_list(type_):
+        return pa.list_(without_ttl(type_.value_type))
+    return type_
+
+
+def unwrapped(value: Any) -> Any:
+    """The user's value of a comparable one; the time of its last access must be one of the run."""
+    if isinstance(value, tuple):
+        if len(value) == 2 and isinstance(value[0], tuple) and value[0][0] == "last_access":
+            assert RUN_BEGAN < value[0][1] < RUN_ENDED
+            return value[1][1]
+        return tuple(unwrapped(v) for v in value)
+    return value
+
+
+def expected_row(row: Mapping[str, Any], schema: pa.Schema, kind: str, ttl: bool) -> tuple[Any, ...]:
+    cells = [from_truth(row["key"], schema.field("key").type)]
+    if "namespace" in schema.names:
+        cells.append(from_truth(row.get("namespace"), schema.field("namespace").type))
+    if kind == "TIMERS":
+        cells.append(row["value"])
+    else:
+        type_ = schema.field("value").type
+        cells.append(from_truth(row["value"], without_ttl(type_) if ttl else type_))
+    return tuple(cells)
+
+
+def actual_rows(table: pa.Table, kind: str, ttl: bool) -> list[tuple[Any, ...]]:
+    schema = table.schema
+    names = [n for n in ("key", "namespace", "timestamp_ms" if kind == "TIMERS" else "value") if n in schema.names]
+    columns = [[comparable(v, schema.field(name).type) for v in table[name]] for name in names]
+    if ttl:
+        columns[-1] = [unwrapped(value) for value in columns[-1]]
+    return list(zip(*columns, strict=True))
+
+
+def check(state: State, expected: Mapping[str, Any]) -> None:
+    if state.name in OUT_OF_RANGE:
+        check_out_of_range(state, expected)
+        return
+    table = state.to_table()
+    assert state.coverage.status == "decoded", state.coverage.why
+    assert table.schema == state.schema
+    kind, ttl = expected["kind"], expected["ttl"]
+    assert state.kind == {"TIMERS": "timer"}.get(kind, kind.lower())
+    rows = [expected_row(row, table.schema, kind, ttl) for row in expected["rows"]]
+    actual = actual_rows(table, kind, ttl)
+    if state.name in BAGS:
+        actual = [(*row[:-1], Bag(row[-1])) for row in actual]
+    assert same_rows(rows, actual) is None, state
+    if "last_access" in table.schema.names:
+        assert ttl
+        assert all(RUN_BEGAN < moment.value < RUN_ENDED for moment in table["last_access"])
+    tally = state.coverage.tally
+    assert tally.rows == len(rows)
+    assert tally.entries == len(rows) + tally.empty_maps
+    assert tally.empty_maps == expected.get("empty_map_rows", 0)
+
+
+def check_out_of_range(state: State, expected: Mapping[str, Any]) -> None:
+    with pytest.raises(ValueRefusedError) as caught:
+        state.to_table()
+    assert (caught.value.operator, caught.value.state) == (state.operator.label, state.name)
+    snapshot = stateextract.open_snapshot(state.operator.snapshot.path, out_of_range="null")
+    other = snapshot.operator(state.operator.id).state(state.name)
+    table = other.to_table()
+    bits = 31 if pa.types.is_date32(table.schema.field("value").type) else 63
+    exact = [expected_row(row, table.schema, expected["kind"], False) for row in expected["rows"]]
+    rows = [(key, value if -(1 << bits) <= value < 1 << bits else None) for key, value in exact]
+    assert same_rows(rows, actual_rows(table, expected["kind"], False)) is None, state
+    beyond = sum(value is None for _, value in rows)
+    assert table["value"].null_count == other.coverage.tally.counts.out_of_range == beyond > 0
+
+
+def check_custom(state: State, expected: Mapping[str, Any], compressed: bool) -> None:
+    """Serializers that nobody knows: their states are refused, and what is lost with them is said to be lost."""
+    if state.name in UNDECODABLE:
+        with pytest.raises(UndecodableError) as caught:
+            state.to_table()
+        assert "golden." in caught.value.message
+        return
+    try:
+        check(state, expected)
+    except UndecodableError as error:
+        assert not compressed
+        assert error.state in UNDECODABLE
+        assert state.name in (error.advice or "")
+
+
+@pytest.mark.parametrize("engine", ["interpreter", "kernel"])
+@pytest.mark.parametrize("case", CASES)
+def test_rows(case: str, engine: str) -> None:
+    document = load(case)
+    snapshot = opened(case, engine=engine)
+    for operator, expected in matched(case, snapshot):
+        assert operator.parallelism == expected["parallelism"]
+        assert operator.max_parallelism == expected["max_parallelism"]
+        keyed = {s.name: s for s in operator.states if s.scope == "keyed"}
+        assert set(keyed) == {s["name"] for s in expected["states"]}
+        for state in expected["states"]:
+            if document["job"] == "custom":
+                check_custom(keyed[state["name"]], state, document["compression"])
+            else:
+                check(keyed[state["name"]], state)
+
+
+def test_there_is_something_to_test() -> None:
+    assert len(CASES) >= 40
