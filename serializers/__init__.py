@@ -36,10 +36,12 @@ from serializers import (
     values,
     windows,
 )
+from serializers.context import DescribeContext
 from serializers.registry import SerializerSnapshot, describe, is_fixed_length, load_plugins, register
 from serializers.snapshots import read_snapshot, read_snapshot_proxy
 
 __all__ = [
+    "DescribeContext",
     "SerializerSnapshot",
     "arrays",
     "containers",

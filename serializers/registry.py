@@ -12,10 +12,12 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from importlib.metadata import entry_points
 from typing import Any
 
+from serializers.context import DescribeContext
 from stateextract.columnar.layout import Layout, Undecodable
 from stateextract.errors import FormatError, UsageError
 from stateextract.files.reader import Reader
@@ -101,8 +103,30 @@ def register(
     return decorate
 
 
-def describe(snapshot: SerializerSnapshot) -> Layout:
-    """The layout of the values that a serializer with this snapshot wrote; for unknown ones :class:`Undecodable`."""
+_context: ContextVar[DescribeContext] = ContextVar("describe_context")
+
+
+def current_context() -> DescribeContext:
+    """The context of the call of :func:`describe` that is running: for describers that need one."""
+    return _context.get(DescribeContext())
+
+
+def describe(snapshot: SerializerSnapshot, context: DescribeContext | None = None) -> Layout:
+    """The layout of the values that a serializer with this snapshot wrote; for unknown ones :class:`Undecodable`.
+
+    :param context: facts that the snapshot does not hold. Describers that describe what is nested in a snapshot leave
+        it out, and it is that of the whole.
+    """
+    if context is None:
+        return _describe(snapshot)
+    token = _context.set(context)
+    try:
+        return _describe(snapshot)
+    finally:
+        _context.reset(token)
+
+
+def _describe(snapshot: SerializerSnapshot) -> Layout:
     if snapshot.is_unknown:
         return Undecodable(snapshot.class_name, "the serializer's snapshot class is not known")
     known = REGISTRY.get(snapshot.class_name)

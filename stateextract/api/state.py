@@ -97,7 +97,8 @@ class State:
         """The layout in each file, equal heads once."""
         files = {file.head_key: file for file in self._keyed.files} if self._keyed else {}
         heads = [file.head for file in files.values() if file.head is not None]
-        return [row_layout(head, meta) for head in heads for meta in head.states if meta.name == self.name]
+        context = self._source.options.context
+        return [row_layout(head, meta, context) for head in heads for meta in head.states if meta.name == self.name]
 
     @property
     def serializers(self) -> dict[str, str]:

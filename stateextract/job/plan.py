@@ -236,7 +236,8 @@ class _Schemas:
         known = self._known.get((file.head_key, name))
         if known is None:
             assert file.head is not None
-            row = row_layout(file.head, next(m for m in file.head.states if m.name == name))
+            meta = next(m for m in file.head.states if m.name == name)
+            row = row_layout(file.head, meta, self._options.context)
             part = certainly_undecodable(row.layout)
             problem = None
             if part is not None:

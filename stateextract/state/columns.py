@@ -1,7 +1,8 @@
 """Columns: what a user gets of a state's entries, and in which order.
 
 ``key``, ``namespace``, ``value`` (timers: ``timestamp``, ``timestamp_ms``), ``last_access`` beside a value with a time to
-live, ``key_group``, ``subtask``; flattened, a row per element or entry with ``list_index`` or ``map_key``.
+live, ``key_group``, ``subtask``; flattened, a row per element or entry with ``list_index`` or ``map_key``. Operator state:
+``value``, ``index`` of lists, ``key``, ``value`` of broadcast maps, ``subtask``.
 ``state_schema`` says the types, ``build_batch`` makes the batch from a decoder's array.
 
 May import layouts, policies and rows; knows no bytes, no files.
@@ -16,12 +17,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from serializers import DescribeContext
 from stateextract.columnar.decoder import BATCH_BYTES, BATCH_ROWS
 from stateextract.columnar.layout import Layout, List, Logical, Map, Number, Struct, Undecodable
 from stateextract.columnar.logical import apply_logical
 from stateextract.columnar.policy import Policy, apply_policy
 from stateextract.state.rows import RowLayout
 from stateextract.state.tally import StateTally
+
+OPERATOR_KINDS = ("SPLIT_DISTRIBUTE", "UNION", "BROADCAST")
 
 _INSTANT = pa.timestamp("us", "UTC")
 _TIMER_TIME = Logical(Number(pa.int64()), "epoch_ms", _INSTANT)
@@ -35,8 +39,10 @@ class ReadOptions:
     :param verify_checksums: check the CRCs of compressed files.
     :param flatten: lists and maps give a row per element or entry.
     :param keep_empty_maps: keep rows of keys whose map is empty, which only native heap files have.
+    :param all_copies: of broadcast state, give every subtask's copy and not only one.
     :param codec: of compressed files.
     :param engine: ``auto``, ``kernel`` or ``interpreter``.
+    :param context: what describing needs beside the serializers' snapshots.
     """
 
     policy: Policy = Policy()
@@ -44,12 +50,14 @@ class ReadOptions:
     verify_checksums: bool = True
     flatten: bool = False
     keep_empty_maps: bool = False
+    all_copies: bool = False
     key_group_column: bool = True
     subtask_column: bool = True
     codec: str = "snappy"
     batch_rows: int = BATCH_ROWS
     batch_bytes: int = BATCH_BYTES
     engine: str = "auto"
+    context: DescribeContext = DescribeContext()
 
 
 def raw_schema(options: ReadOptions) -> pa.Schema:
@@ -75,6 +83,8 @@ def state_schema(row: RowLayout, options: ReadOptions) -> pa.Schema:
     layout = apply_policy(row.layout, options.policy)
     assert isinstance(layout, Struct)
     types = {f.name: f.layout.arrow_type for f in layout.fields if f.layout.arrow_type is not None}
+    if row.kind in OPERATOR_KINDS:
+        return _operator_schema(row.kind, types, options)
     columns: list[tuple[str, pa.DataType]] = [(name, types[name]) for name in ("key", "namespace") if name in types]
     if row.kind == "TIMER":
         columns += [("timestamp", _INSTANT), ("timestamp_ms", pa.int64())]
@@ -99,6 +109,15 @@ def state_schema(row: RowLayout, options: ReadOptions) -> pa.Schema:
     if options.subtask_column:
         columns.append(("subtask", pa.int32()))
     return pa.schema([pa.field(name, type_) for name, type_ in columns])
+
+
+def _operator_schema(kind: str, types: dict[str, pa.DataType], options: ReadOptions) -> pa.Schema:
+    columns = [pa.field(name, types[name]) for name in ("key", "value") if name in types]
+    if kind != "BROADCAST":
+        columns.append(pa.field("index", pa.int64()))
+    if options.subtask_column and (kind != "BROADCAST" or options.all_copies):
+        columns.append(pa.field("subtask", pa.int32()))
+    return pa.schema(columns)
 
 
 def value_layout(row: RowLayout) -> Layout | None:
@@ -163,6 +182,20 @@ def build_batch(
         columns["key_group"] = key_group
     if options.subtask_column:
         columns["subtask"] = pa.array(np.full(len(key_group), subtask, np.int32))
+    return pa.RecordBatch.from_arrays([columns[f.name] for f in schema], schema=schema)
+
+
+def build_operator_batch(
+    array: pa.Array, index: npt.NDArray[np.int64], row: RowLayout, options: ReadOptions, subtask: int
+) -> pa.RecordBatch:
+    """The columns of a batch of elements or of entries of a broadcast map.
+
+    :param index: each element's position in its subtask's list.
+    """
+    columns: dict[str, pa.Array] = {f.name: array.field(i) for i, f in enumerate(array.type)}
+    schema = state_schema(row, options)
+    columns["index"] = pa.array(index)
+    columns["subtask"] = pa.array(np.full(len(array), subtask, np.int32))
     return pa.RecordBatch.from_arrays([columns[f.name] for f in schema], schema=schema)
 
 

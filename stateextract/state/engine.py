@@ -75,14 +75,14 @@ def read_key_groups(
     job = Job(wanted, options, tally, subtask, ready)
     targets: Sequence[Target]
     if body is BodyKind.HEAP:
-        heap = [_HeapTarget(job, row_layout(head, meta)) for meta in head.states]
+        heap = [_HeapTarget(job, row_layout(head, meta, options.context)) for meta in head.states]
         targets = heap
         steps = HeapWalker(
             read_at, heap, codec, options.verify_checksums, lambda lost, unread: _on_lost(heap, options, lost, unread)
         ).walk(key_groups)
     elif body is BodyKind.FULL_SNAPSHOT:
         prefix = prefix_bytes(max_parallelism)
-        pairs = [_PairTarget(job, row_layout(head, meta), prefix) for meta in head.states]
+        pairs = [_PairTarget(job, row_layout(head, meta, options.context), prefix) for meta in head.states]
         targets = pairs
         steps = CanonicalWalker(
             read_at, pairs, codec, options.verify_checksums,
@@ -244,6 +244,7 @@ def pair_layout(row: RowLayout, prefix: int) -> PairLayout:
     fields = row.layout.fields
     if row.kind in ("TIMER", "PRIORITY_QUEUE"):
         return PairLayout("queue", fields, prefix, False)
+    assert row.key_serializer is not None
     assert row.namespace_serializer is not None
     lengths = not is_fixed_length(row.key_serializer) and not is_fixed_length(row.namespace_serializer)
     value = value_layout(row)

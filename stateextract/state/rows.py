@@ -15,12 +15,12 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from serializers import SerializerSnapshot, describe
+from serializers import DescribeContext, SerializerSnapshot, describe
 from serializers.ttl import is_ttl, unwrapped
 from serializers.windows import TIMESTAMP
 from stateextract.columnar.layout import Field, Layout, Null, Skip, Struct, Undecodable
 from stateextract.errors import FormatError
-from stateextract.state.head import NAMESPACE, VALUE, KeyedHead, StateMeta
+from stateextract.state.head import KEY, NAMESPACE, VALUE, KeyedHead, StateMeta
 
 
 @dataclass(frozen=True)
@@ -30,11 +30,11 @@ class RowLayout:
     :param name: the state's name.
     :param kind: as in :class:`StateMeta`.
     :param layout: the struct in wire order of a heap entry: ``namespace``, ``key``, ``value``; for timers
-        ``timestamp``, ``key``, ``namespace``.
+        ``timestamp``, ``key``, ``namespace``; for operator state ``value``, or ``key``, ``value``.
     :param ttl: the state has a time to live: its value, or the elements or values inside, are
         ``struct<last_access, value>``.
     :param undecodable: the parts that nobody can decode, each once.
-    :param key_serializer: snapshot of the keys.
+    :param key_serializer: snapshot of the keys; absent for lists of operator state.
     :param namespace_serializer: snapshot of the namespaces; absent for queues that hold no timers.
     :param value_serializer: snapshot of the whole value (for timers: of the timer).
     """
@@ -44,7 +44,7 @@ class RowLayout:
     layout: Struct
     ttl: bool
     undecodable: tuple[Undecodable, ...]
-    key_serializer: SerializerSnapshot
+    key_serializer: SerializerSnapshot | None
     namespace_serializer: SerializerSnapshot | None
     value_serializer: SerializerSnapshot
 
@@ -61,8 +61,12 @@ class RowLayout:
         )
 
 
-def row_layout(head: KeyedHead, meta: StateMeta) -> RowLayout:
-    """The layout of the entries of one state of a keyed file."""
+def row_layout(head: KeyedHead, meta: StateMeta, context: DescribeContext | None = None) -> RowLayout:
+    """The layout of the entries of one state of a keyed file.
+
+    :param context: what the serializers' snapshots do not say.
+    """
+    context = context or DescribeContext()
     value = unwrapped(meta.serializers[VALUE])
     namespace: SerializerSnapshot | None
     fields: tuple[Field, ...]
@@ -71,27 +75,40 @@ def row_layout(head: KeyedHead, meta: StateMeta) -> RowLayout:
             key, namespace = _pair(value)
             fields = (
                 Field("timestamp", TIMESTAMP),
-                Field("key", describe(key)),
-                Field("namespace", _namespace(namespace)),
+                Field("key", describe(key, context)),
+                Field("namespace", _namespace(namespace, context)),
             )
         else:
             key, namespace = head.key_serializer, None
-            fields = (Field("value", describe(value)),)
+            fields = (Field("value", describe(value, context)),)
         return _row(meta, fields, False, key, namespace, value)
     key, namespace = head.key_serializer, meta.serializers[NAMESPACE]
     fields = (
-        Field("namespace", _namespace(namespace)),
-        Field("key", describe(key)),
-        Field("value", describe(value)),
+        Field("namespace", _namespace(namespace, context)),
+        Field("key", describe(key, context)),
+        Field("value", describe(value, context)),
     )
     return _row(meta, fields, _has_ttl(meta.kind, value), key, namespace, value)
+
+
+def operator_row_layout(meta: StateMeta, context: DescribeContext | None = None) -> RowLayout:
+    """The layout of what an operator state holds: an element of a list, an entry of a broadcast map."""
+    context = context or DescribeContext()
+    value = meta.serializers[VALUE]
+    key = meta.serializers.get(KEY) if meta.backend_type == "BROADCAST" else None
+    fields: tuple[Field, ...] = (Field("value", describe(value, context)),)
+    if meta.backend_type == "BROADCAST":
+        if key is None:
+            raise FormatError(f"the broadcast state {meta.name!r} has no key serializer", expected=KEY)
+        fields = (Field("key", describe(key, context)), *fields)
+    return _row(meta, fields, False, key, None, value)
 
 
 def _row(
     meta: StateMeta,
     fields: tuple[Field, ...],
     ttl: bool,
-    key: SerializerSnapshot,
+    key: SerializerSnapshot | None,
     namespace: SerializerSnapshot | None,
     value: SerializerSnapshot,
 ) -> RowLayout:
@@ -106,8 +123,8 @@ def _pair(timer: SerializerSnapshot) -> tuple[SerializerSnapshot, SerializerSnap
     return timer.nested[0], timer.nested[1]
 
 
-def _namespace(snapshot: SerializerSnapshot) -> Layout:
-    layout = describe(snapshot)
+def _namespace(snapshot: SerializerSnapshot, context: DescribeContext) -> Layout:
+    layout = describe(snapshot, context)
     return Skip(layout.size) if isinstance(layout, Null) else layout
 
 

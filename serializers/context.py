@@ -1,0 +1,33 @@
+"""What describing may need beside the snapshot: facts of the whole checkpoint, and what the user adds.
+
+A :class:`DescribeContext` is made once per snapshot and travels with the read options to every task. Plain, picklable
+values; knows no bytes and no files.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from serializers.classes import ClassModels
+
+Flavour = Literal[2, 5]
+
+_FLINK_2 = 5  # the version of _metadata that Flink 2.0 began
+
+
+@dataclass(frozen=True)
+class DescribeContext:
+    """Facts that no serializer snapshot holds.
+
+    :param kryo: major version of the Kryo library that wrote the values; ``None``: not known.
+    :param class_models: the user's classes.
+    """
+
+    kryo: Flavour | None = None
+    class_models: ClassModels = ClassModels()
+
+
+def flavour_of(metadata_version: int) -> Flavour:
+    """Kryo's major version by the version of ``_metadata``: Flink 1 has Kryo 2, Flink 2 has Kryo 5."""
+    return 5 if metadata_version >= _FLINK_2 else 2
