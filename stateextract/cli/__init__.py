@@ -1,0 +1,91 @@
+"""The command line ``stateextract``: one module per command, and here the one place where errors become messages.
+
+Starts quickly: a command loads what it needs when it runs. Exit codes: 0 done, 1 the snapshot or state cannot be read,
+2 the command line is wrong, 130 interrupted, 141 the reader of the output went away.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+import click
+
+from stateextract.cli.head import head
+from stateextract.cli.inspect import inspect
+from stateextract.cli.options import Settings
+from stateextract.cli.uid_hash import uid_hash
+from stateextract.errors import StateExtractError
+from stateextract.version import VERSION
+
+_EPILOG = """Exit codes: 0 done, 1 the snapshot or state cannot be read, 2 the command line is wrong. Errors go to
+standard error, --debug adds where they came from."""
+
+
+@click.group(epilog=_EPILOG, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(VERSION, prog_name="stateextract", message="%(prog)s %(version)s")
+def cli() -> None:
+    """Look into the checkpoints and savepoints of Apache Flink, without Flink."""
+
+
+for _command in (inspect, head, uid_hash):
+    cli.add_command(_command)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line and exit."""
+    sys.exit(run(arguments))
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line.
+
+    :returns: the exit code.
+    """
+    settings = Settings()
+    try:
+        cli.main(args=arguments, prog_name="stateextract", standalone_mode=False, obj=settings)
+        sys.stdout.flush()
+        return 0
+    except BrokenPipeError:
+        # What is still in the buffer must not fail again when Python ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    except click.exceptions.Exit as exit_:
+        return exit_.exit_code
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("Interrupted.", err=True)
+        return 130
+    except click.ClickException as error:
+        click.echo(_usage(error), err=True)
+        return error.exit_code
+    except StateExtractError as error:
+        if settings.debug:
+            _trace()
+        click.echo(f"Error: {error}", err=True)
+        return error.exit_code
+    except Exception as error:
+        if settings.debug:
+            _trace()
+        click.echo(
+            f"Error: an error in stateextract itself: {type(error).__name__}: {error}. Please report it with the trace "
+            "that --debug shows.",
+            err=True,
+        )
+        return 1
+
+
+def _usage(error: click.ClickException) -> str:
+    text = f"Error: {error.format_message()}"
+    context = getattr(error, "ctx", None)
+    return text if context is None else f"{text} Try '{context.command_path} --help'."
+
+
+def _trace() -> None:
+    import traceback
+
+    traceback.print_exc()
+
+
+__all__ = ["cli", "main", "run"]

@@ -1,0 +1,8 @@
+"""``python -m stateextract.cli``."""
+
+from __future__ import annotations
+
+from stateextract.cli import main
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,189 @@
+"""``stateextract inspect``: what a snapshot holds, in which form, and what of it cannot be read and why."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from stateextract.cli.options import output_options, snapshot_options
+
+if TYPE_CHECKING:
+    from stateextract.api import Operator, Snapshot, State
+
+
+@click.command()
+@snapshot_options
+@output_options
+def inspect(path: str, path_map: tuple[tuple[str, str], ...], plugins: tuple[str, ...], output: str) -> None:
+    """Show operators, states, types and sizes of the snapshot at PATH.
+
+    PATH is a _metadata file, its folder, or a job's checkpoint folder (then its newest complete checkpoint). Only
+    _metadata and the heads of the state files are read.
+    """
+    from stateextract.api import open_snapshot
+
+    snapshot = open_snapshot(path, path_map, plugins=plugins)
+    snapshot.read_heads()
+    if output == "json":
+        click.echo(json.dumps(describe(snapshot), indent=1))
+    else:
+        show(snapshot)
+
+
+# ---- JSON
+
+
+def describe(snapshot: Snapshot) -> dict[str, Any]:
+    """The document of ``--output json``."""
+    properties = snapshot.properties
+    return {
+        "snapshot": snapshot.path,
+        "metadata": snapshot.metadata_path,
+        "metadata_version": snapshot.metadata_version,
+        "checkpoint_id": snapshot.checkpoint_id,
+        "kind": properties.kind if properties else None,
+        "format": properties.format if properties else None,
+        "note": snapshot.note,
+        "relocations": [{"stored": stored, "found": found} for stored, found in snapshot.relocations],
+        "master_states": [{"name": s.name, "version": s.version, "size": len(s.data)} for s in snapshot.master_states],
+        "operators": [_operator(operator) for operator in snapshot.operators],
+    }
+
+
+def _operator(operator: Operator) -> dict[str, Any]:
+    return {
+        "operator_id": operator.id,
+        "uid": operator.uid,
+        "name": operator.name,
+        "parallelism": operator.parallelism,
+        "max_parallelism": operator.max_parallelism,
+        "fully_finished": operator.fully_finished,
+        "finished_subtasks": list(operator.finished_subtasks),
+        "subtask_state_count": operator.subtask_state_count,
+        "coordinator_state_size_in_bytes": operator.coordinator_size,
+        "total_size_in_bytes": operator.total_size,
+        "handles": [
+            {"role": role, "kind": kind, "stream": stream, "count": count, "size": size}
+            for role, kind, stream, count, size in operator.handles
+        ],
+        "states": [_state(state) for state in operator.states],
+        "unnamed": [vars(unnamed) for unnamed in operator.unnamed],
+        "problems": [str(problem) for problem in operator.problems],
+    }
+
+
+def _state(state: State) -> dict[str, Any]:
+    schema = _columns(state)
+    return {
+        "name": state.name,
+        "scope": state.scope,
+        "kind": state.kind,
+        "form": state.form,
+        "handles": state.handles,
+        "size": state.size,
+        "schema": None if schema is None else [{"name": name, "type": type_} for name, type_ in schema.items()],
+        "serializers": state.serializers,
+        "status": state.coverage.status,
+        "why": state.coverage.why,
+    }
+
+
+def _columns(state: State) -> dict[str, str] | None:
+    from stateextract.errors import StateExtractError
+
+    try:
+        return {field.name: str(field.type) for field in state.schema}
+    except StateExtractError:
+        return None
+
+
+# ---- text
+
+
+def show(snapshot: Snapshot) -> None:
+    """Print everything for people."""
+    from stateextract.cli.screen import console, escape
+    from stateextract.cli.values import text_size
+
+    out = console()
+    properties = snapshot.properties
+    kind = " ".join(filter(None, (properties.format, properties.kind))) if properties else "snapshot of unknown kind"
+    total = sum(operator.total_size for operator in snapshot.operators)
+    out.print(
+        f"[bold]{escape(kind.capitalize())} {snapshot.checkpoint_id}[/bold]  {escape(snapshot.path)}", soft_wrap=True
+    )
+    out.print(
+        f"metadata version {snapshot.metadata_version}, {_many(len(snapshot.operators), 'operator')}, {text_size(total)}"
+    )
+    for line in _notes(snapshot):
+        out.print(escape(line), soft_wrap=True)
+    for operator in sorted(snapshot.operators, key=lambda o: (o.uid or o.name or "", o.id)):
+        out.print()
+        _show_operator(operator, out)
+
+
+def _many(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def _notes(snapshot: Snapshot) -> list[str]:
+    lines = [f"Note: {snapshot.note}."] if snapshot.note else []
+    moved = snapshot.relocations
+    if moved:
+        more = f" and {_many(len(moved) - 1, 'more file')}" if len(moved) > 1 else ""
+        lines.append(f"Found elsewhere than the snapshot says: {moved[0][0]} at {moved[0][1]}{more}.")
+    lines.extend(f"Master state {s.name}: {len(s.data)} B, not yet supported." for s in snapshot.master_states)
+    return lines
+
+
+def _show_operator(operator: Operator, out: Any) -> None:
+    from stateextract.cli.screen import escape, table
+    from stateextract.cli.values import text_size
+
+    named = [f"name {operator.name}"] if operator.name and operator.uid else []
+    ids = [f"id {operator.id}"] if operator.label != operator.id else []
+    finished = ["finished"] if operator.fully_finished else []
+    if operator.finished_subtasks:
+        finished.append(f"finished subtasks {', '.join(map(str, operator.finished_subtasks))}")
+    facts = [
+        *named,
+        *ids,
+        f"parallelism {operator.parallelism} of {operator.max_parallelism}",
+        text_size(operator.total_size),
+        *finished,
+    ]
+    out.print(f"[bold cyan]{escape(operator.label)}[/bold cyan]  {escape(' · '.join(facts))}", soft_wrap=True)
+    for role, kind, stream, count, size in operator.handles:
+        where = "" if stream == "-" else f" ({stream})"
+        out.print(f"  {role.replace('_', ' ')}: {count} × {kind}{where}, {text_size(size)}", soft_wrap=True)
+    rows = [_cells(state) for state in operator.states]
+    rows += [
+        [f"({u.form})", u.kind, "", "", "", text_size(u.size), f"unsupported: {u.why}" if u.why else ""]
+        for u in operator.unnamed
+    ]
+    if rows:
+        out.print(_indented(table(["state", "kind", "key", "namespace", "value", "size", "status"], rows, ["size"])))
+
+
+def _cells(state: State) -> list[str]:
+    from stateextract.cli.values import text_size
+
+    columns = _columns(state) or {}
+    value = columns.get("value", "timestamp" if state.kind == "timer" else "")
+    if "last_access" in columns:
+        value += " + last_access"
+    coverage = state.coverage
+    status = coverage.status + (f": {coverage.why}" if coverage.why else "")
+    size = text_size(state.size) if state.size is not None else ""
+    return [state.name, state.kind, columns.get("key", ""), columns.get("namespace", ""), value, size, status]
+
+
+def _indented(content: Any) -> Any:
+    from rich.padding import Padding
+
+    return Padding(content, (0, 0, 0, 2))
+
+
+__all__ = ["describe", "inspect", "show"]

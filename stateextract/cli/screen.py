@@ -1,0 +1,35 @@
+"""What is printed for people: a console of rich, and tables that stay readable in a pipe.
+
+Imported by commands when they have something to show.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from rich.console import Console
+from rich.markup import escape
+from rich.table import Table
+
+_PIPE_WIDTH = 160
+
+
+def console() -> Console:
+    """Standard output; wide where it is not a terminal."""
+    out = Console(highlight=False, emoji=False)
+    if not out.is_terminal:
+        out = Console(highlight=False, emoji=False, width=_PIPE_WIDTH)
+    return out
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[str] = ()) -> Table:
+    """A plain table; ``right`` names the columns of numbers."""
+    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for name in columns:
+        made.add_column(escape(name), justify="right" if name in right else "left", overflow="fold")
+    for row in rows:
+        made.add_row(*map(escape, row))
+    return made
+
+
+__all__ = ["console", "escape", "table"]
