@@ -18,8 +18,12 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 
 from serializers import load_plugins
+from stateextract.columnar.decoder import make_decoder
+from stateextract.columnar.layout import Bool, struct
+from stateextract.columnar.policy import Policy
 from stateextract.columnar.schema import conform
 from stateextract.errors import MissingFileError, StateExtractError
+from stateextract.files.block import Block
 from stateextract.files.filesystem import OpenFile, Store, parent
 from stateextract.files.locate import FoundSnapshot, Locator
 from stateextract.job.output import Output, open_output
@@ -134,6 +138,15 @@ def runner_for(output: str, plan_path: str, context_bytes: int) -> TaskRunner:
     return TaskRunner(output, plan_path, context_bytes)
 
 
+def compile_once() -> None:
+    """Compile the kernel, or load it: workers on this machine then find it in Numba's cache.
+
+    Without it as many workers as there are cores would compile the same at the same time.
+    """
+    decoder = make_decoder(struct(flag=Bool()), Policy())
+    decoder.decode(Block.of(b"\x01"), 0, 1, 1)
+
+
 def _window(file: OpenFile, part: Part) -> Callable[[int, int], bytes]:
     """``read_at`` in the handle's bytes, which may be a piece of the file."""
 
@@ -143,4 +156,4 @@ def _window(file: OpenFile, part: Part) -> Callable[[int, int], bytes]:
     return read_at
 
 
-__all__ = ["PartReport", "SplitReport", "TaskRunner", "runner_for"]
+__all__ = ["PartReport", "SplitReport", "TaskRunner", "compile_once", "runner_for"]

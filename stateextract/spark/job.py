@@ -26,6 +26,7 @@ from stateextract import errors
 from stateextract.errors import EnvironmentProblem, StateExtractError
 from stateextract.job.options import JobOptions, parse_arguments
 from stateextract.job.run import Execute, Outcome, Tasks, run_job
+from stateextract.job.task import compile_once
 from stateextract.spark import carrier
 from stateextract.spark.environment import explain_failure, is_local, open_session, workers_advice
 
@@ -80,6 +81,8 @@ def spark_executor(spark: Any, ship_code: str = "auto") -> Execute:
         if tasks.count == 0:
             return []
         folder, archive = _code_for_workers(spark, ship_code)
+        if folder is not None:
+            compile_once()
         function = carrier.make_carrier(tasks.output, tasks.plan_path, tasks.context_bytes, folder, archive)
         _send_by_value()
         try:
