@@ -22,6 +22,7 @@ class StateTally:
     :param raw_rows: rows of raw bytes given out instead.
     :param empty_maps: keys left out because their map is empty.
     :param engine: ``kernel`` or ``interpreter``.
+    :param copies: of broadcast state, for each subtask what its copy holds, as a digest of the entries in any order.
     :param problems: why something is missing, each reason once.
     """
 
@@ -35,6 +36,7 @@ class StateTally:
     empty_maps: int = 0
     engine: str = ""
     counts: Counts = field(default_factory=Counts)
+    copies: dict[str, str] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 
     _SUMS = ("rows", "entries", "bytes", "key_groups", "lost_key_groups", "lost_entries", "raw_rows", "empty_maps")
@@ -51,8 +53,15 @@ class StateTally:
         if other.engine and self.engine != other.engine:
             self.engine = other.engine if not self.engine else "kernel and interpreter"
         self.counts += other.counts
+        self.copies |= other.copies
         for text in other.problems:
             self.problem(text)
+
+    @property
+    def differing(self) -> list[int]:
+        """Subtasks whose copy of a broadcast state is not that of the first subtask."""
+        copies = sorted((int(subtask), digest) for subtask, digest in self.copies.items())
+        return [subtask for subtask, digest in copies if digest != copies[0][1]]
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""

@@ -94,14 +94,18 @@ class Target:
 
     def give_out(self, array: pa.Array, groups: np.ndarray[Any, np.dtype[np.int32]], counts: Counts) -> None:
         """A batch of what was decoded."""
-        self.tally.counts += Counts(**{name: counts[name] - self.counted[name] for name in counts})
-        self.counted = counts + Counts()
+        self.bent(counts)
         batch = build_batch(array, groups, self.row, self.options, self.job.subtask, self.tally)
         self.tally.rows += batch.num_rows
         if batch.num_rows:
             self.job.ready.append(Piece(self.name, False, batch))
 
-    def raw(self, key_group: int, part: int, entries: int | None, data: bytes, reason: str) -> None:
+    def bent(self, counts: Counts) -> None:
+        """The decoder's counters stand there now."""
+        self.tally.counts += Counts(**{name: counts[name] - self.counted[name] for name in counts})
+        self.counted = counts + Counts()
+
+    def raw(self, key_group: int | None, part: int, entries: int | None, data: bytes, reason: str) -> None:
         """A row of bytes in the place of values."""
         self.tally.raw_rows += 1
         row: dict[str, Any] = {
