@@ -10,10 +10,9 @@ Works on a ``read_at`` function and gives batches; knows no URIs, no Parquet, no
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 from serializers import is_fixed_length
-from stateextract.columnar.decoder import Decoder, make_decoder
 from stateextract.columnar.layout import List, Map
 from stateextract.columnar.pair_decoder import PairDecoder, make_pair_decoder
 from stateextract.columnar.pairs import PairLayout
@@ -31,17 +30,15 @@ from stateextract.state.columns import (
     value_layout,
 )
 from stateextract.state.head import KeyedHead
-from stateextract.state.heap import HeapWalker, KeyGroupRange, Lost
+from stateextract.state.heap import HeapWalker, KeyGroupRange
 from stateextract.state.rows import RowLayout, row_layout
 from stateextract.state.tally import StateTally, Tally
-from stateextract.state.target import Job, Piece, Runs, Target, advised
+from stateextract.state.target import HeapTarget, Job, Piece, Runs, Target, advised, on_lost
 
 __all__ = [
     "KeyGroupRange", "Piece", "ReadOptions", "StateTally", "Tally", "certainly_undecodable", "prefix_bytes", "raw_schema",
     "read_key_groups", "read_pair_stream", "state_schema",
 ]  # fmt: skip
-
-_RAW_PART = 16 << 20
 
 
 def prefix_bytes(max_parallelism: int) -> int:
@@ -75,10 +72,10 @@ def read_key_groups(
     job = Job(wanted, options, tally, subtask, ready)
     targets: Sequence[Target]
     if body is BodyKind.HEAP:
-        heap = [_HeapTarget(job, row_layout(head, meta, options.context)) for meta in head.states]
+        heap = [HeapTarget(job, row_layout(head, meta, options.context)) for meta in head.states]
         targets = heap
         steps = HeapWalker(
-            read_at, heap, codec, options.verify_checksums, lambda lost, unread: _on_lost(heap, options, lost, unread)
+            read_at, heap, codec, options.verify_checksums, lambda lost, unread: on_lost(heap, options, lost, unread)
         ).walk(key_groups)
     elif body is BodyKind.FULL_SNAPSHOT:
         prefix = prefix_bytes(max_parallelism)
@@ -120,71 +117,6 @@ def read_pair_stream(
             yield ready.popleft()
     target.flush(last=True)
     yield from ready
-
-
-def _on_lost(
-    targets: Sequence[_HeapTarget], options: ReadOptions, lost: Lost, unread: Callable[[], Iterator[bytes]]
-) -> None:
-    """What becomes of heap entries that cannot be decoded, and of the states that are lost behind them."""
-    target = targets[lost.state_id]
-    also = [targets[i] for i in lost.also if targets[i].keep]
-    if not isinstance(lost.error, UndecodableError):
-        raise lost.error
-    if not target.keep and not also:
-        return
-    if options.on_undecodable == "fail":
-        raise advised(lost.error, also)
-    target.lost(lost, unread() if options.on_undecodable == "raw" else None)
-    for behind in also:
-        behind.tally.lost_key_groups += 1
-        behind.tally.problem(f"lost behind state {target.name!r} in the same key group: {lost.error.message}")
-
-
-class _HeapTarget(Target):
-    """A state of a heap body."""
-
-    def __init__(self, job: Job, row: RowLayout) -> None:
-        super().__init__(job, row)
-        self.runs = Runs()
-        self.decoder: Decoder | None = None
-        if self.why is None:
-            self.decoder = make_decoder(
-                row.layout, job.options.policy, None, job.options.engine, job.options.batch_rows, job.budget,
-                keep=self.keep,
-            )  # fmt: skip
-            self.tally.engine = self.decoder.engine
-
-    def decoded(self, key_group: int, rows: int, entries: int) -> None:
-        super().decoded(key_group, rows, entries)
-        if self.keep:
-            self.runs.add(key_group, rows)
-
-    def flush(self, last: bool) -> None:
-        if self.decoder is None or not self.keep or not self.runs.runs:
-            return
-        try:
-            array = self.decoder.flush()
-            self.give_out(array, self.runs.take(len(array)), self.decoder.counts)
-        except StateExtractError as error:
-            raise error.at(state=self.name) from None
-
-    def lost(self, lost: Lost, unread: Iterator[bytes] | None) -> None:
-        """Entries of a key group cannot be decoded; ``unread`` gives their bytes, if they are to be kept."""
-        self.tally.lost_key_groups += 1
-        self.tally.lost_entries += lost.entries
-        self.tally.problem(lost.error.message)
-        if unread is None or not self.keep:
-            return
-        part = 0
-        gathered = bytearray()
-        for piece in unread:
-            gathered += piece
-            if len(gathered) >= _RAW_PART:
-                self.raw(lost.key_group, part, None if part else lost.entries, bytes(gathered), lost.error.message)
-                gathered.clear()
-                part += 1
-        if gathered or not part:
-            self.raw(lost.key_group, part, None if part else lost.entries, bytes(gathered), lost.error.message)
 
 
 class _PairTarget(Target):

@@ -158,7 +158,7 @@ class HeapWalker:
             done = 0
             try:
                 if target.decoder is not None:
-                    for entries in self._entries(window, target, target.decoder, group.key_group, count):
+                    for entries in decode_entries(window, target, target.decoder, group.key_group, count):
                         done += entries
                         yield
                 elif count:
@@ -176,37 +176,6 @@ class HeapWalker:
 
     def _name(self, state_id: int) -> str:
         return str(getattr(self.targets[state_id], "name", state_id))
-
-    def _entries(self, window: Window, target: Target, decoder: Decoder, group: int, count: int) -> Iterator[int]:
-        """Decode the entries of a state, yielding how many each step gave."""
-        done = 0
-        while done < count:
-            base = window.base
-            try:
-                rows = decoder.rows
-                progress = decoder.decode(window.block, window.pos, window.end, count - done)
-            except StateExtractError as error:
-                entries = decoder.rows - rows
-                if entries:
-                    target.decoded(group, entries, entries)
-                    yield entries
-                error.offset = None if error.offset is None else base + error.offset
-                raise
-            window.pos = progress.pos
-            if progress.entries:
-                target.decoded(group, progress.rows, progress.entries)
-                done += progress.entries
-                yield progress.entries
-            if progress.stop is Stop.FULL:
-                target.full()
-            elif progress.stop is Stop.NEED_INPUT:
-                least = max(progress.needed - progress.pos, window.end - window.pos + 1)
-                if not window.need(least):
-                    raise TruncatedError(
-                        f"the data ends inside entry {done + 1} of {count}",
-                        expected=f"{least} bytes, {window.end - window.pos} are left",
-                        offset=window.offset(),
-                    )
 
     def _lost(
         self,
@@ -251,6 +220,38 @@ class HeapWalker:
         for _ in pieces:
             pass
         window.limit = None if compressed is not None else group.end
+
+
+def decode_entries(window: Window, target: Target, decoder: Decoder, group: int, count: int) -> Iterator[int]:
+    """Decode the entries of a state, yielding how many each step gave."""
+    done = 0
+    while done < count:
+        base = window.base
+        try:
+            rows = decoder.rows
+            progress = decoder.decode(window.block, window.pos, window.end, count - done)
+        except StateExtractError as error:
+            entries = decoder.rows - rows
+            if entries:
+                target.decoded(group, entries, entries)
+                yield entries
+            error.offset = None if error.offset is None else base + error.offset
+            raise
+        window.pos = progress.pos
+        if progress.entries:
+            target.decoded(group, progress.rows, progress.entries)
+            done += progress.entries
+            yield progress.entries
+        if progress.stop is Stop.FULL:
+            target.full()
+        elif progress.stop is Stop.NEED_INPUT:
+            least = max(progress.needed - progress.pos, window.end - window.pos + 1)
+            if not window.need(least):
+                raise TruncatedError(
+                    f"the data ends inside entry {done + 1} of {count}",
+                    expected=f"{least} bytes, {window.end - window.pos} are left",
+                    offset=window.offset(),
+                )
 
 
 def _file_offset(window: Window, compressed: DecompressedSource | None) -> int:

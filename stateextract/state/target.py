@@ -8,20 +8,23 @@ no bodies.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from stateextract.columnar.decoder import Decoder, make_decoder
 from stateextract.columnar.policy import Counts
-from stateextract.errors import UndecodableError
+from stateextract.errors import StateExtractError, UndecodableError
 from stateextract.state.columns import ReadOptions, build_batch, certainly_undecodable, raw_schema
+from stateextract.state.heap import Lost
 from stateextract.state.rows import RowLayout
 from stateextract.state.tally import StateTally, Tally
 
 ARENAS = 256 << 20  # room for the unfinished batches of all states of a file together
+_RAW_PART = 16 << 20
 
 
 @dataclass(frozen=True)
@@ -145,3 +148,68 @@ class Runs:
             counts.append(n)
             rows -= n
         return np.repeat(np.array(groups, np.int32), np.array(counts, np.int64))
+
+
+class HeapTarget(Target):
+    """A state of a heap body."""
+
+    def __init__(self, job: Job, row: RowLayout) -> None:
+        super().__init__(job, row)
+        self.runs = Runs()
+        self.decoder: Decoder | None = None
+        if self.why is None:
+            self.decoder = make_decoder(
+                row.layout, job.options.policy, None, job.options.engine, job.options.batch_rows, job.budget,
+                keep=self.keep,
+            )  # fmt: skip
+            self.tally.engine = self.decoder.engine
+
+    def decoded(self, key_group: int, rows: int, entries: int) -> None:
+        super().decoded(key_group, rows, entries)
+        if self.keep:
+            self.runs.add(key_group, rows)
+
+    def flush(self, last: bool) -> None:
+        if self.decoder is None or not self.keep or not self.runs.runs:
+            return
+        try:
+            array = self.decoder.flush()
+            self.give_out(array, self.runs.take(len(array)), self.decoder.counts)
+        except StateExtractError as error:
+            raise error.at(state=self.name) from None
+
+    def lost(self, lost: Lost, unread: Iterator[bytes] | None) -> None:
+        """Entries of a key group cannot be decoded; ``unread`` gives their bytes, if they are to be kept."""
+        self.tally.lost_key_groups += 1
+        self.tally.lost_entries += lost.entries
+        self.tally.problem(lost.error.message)
+        if unread is None or not self.keep:
+            return
+        part = 0
+        gathered = bytearray()
+        for piece in unread:
+            gathered += piece
+            if len(gathered) >= _RAW_PART:
+                self.raw(lost.key_group, part, None if part else lost.entries, bytes(gathered), lost.error.message)
+                gathered.clear()
+                part += 1
+        if gathered or not part:
+            self.raw(lost.key_group, part, None if part else lost.entries, bytes(gathered), lost.error.message)
+
+
+def on_lost(
+    targets: Sequence[HeapTarget], options: ReadOptions, lost: Lost, unread: Callable[[], Iterator[bytes]]
+) -> None:
+    """What becomes of heap entries that cannot be decoded, and of the states that are lost behind them."""
+    target = targets[lost.state_id]
+    also = [targets[i] for i in lost.also if targets[i].keep]
+    if not isinstance(lost.error, UndecodableError):
+        raise lost.error
+    if not target.keep and not also:
+        return
+    if options.on_undecodable == "fail":
+        raise advised(lost.error, also)
+    target.lost(lost, unread() if options.on_undecodable == "raw" else None)
+    for behind in also:
+        behind.tally.lost_key_groups += 1
+        behind.tally.problem(f"lost behind state {target.name!r} in the same key group: {lost.error.message}")
