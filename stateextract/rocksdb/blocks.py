@@ -33,7 +33,7 @@ LARGEST_OFFSET = 1 << 60
 """Beyond it, sums would leave 64 bits in the compiled form."""
 
 # The most that one compressed byte can stand for: a length that asks for more is damage and allocates nothing.
-_RATIO = {SNAPPY: 64, ZLIB: 1040, BZIP2: 1 << 17, LZ4: 256, LZ4HC: 256, ZSTD: 1 << 16}
+RATIO = {SNAPPY: 64, ZLIB: 1040, BZIP2: 1 << 17, LZ4: 256, LZ4HC: 256, ZSTD: 1 << 16}
 _NAMES = {SNAPPY: "Snappy", ZLIB: "zlib", BZIP2: "bzip2", LZ4: "LZ4", LZ4HC: "LZ4HC", ZSTD: "Zstandard"}
 
 
@@ -109,10 +109,16 @@ def read_handle(data: bytes | memoryview, pos: int, end: int, base: int = 0) -> 
 # -- from the file's bytes to plain ones
 
 
-def plain_block(stored: bytes | memoryview, handle: BlockHandle, form: BlockFormat) -> bytes:
+def plain_block(
+    stored: bytes | memoryview,
+    handle: BlockHandle,
+    form: BlockFormat,
+    checksum: checksums.Checksum = checksums.checksum,
+) -> bytes:
     """The plain bytes of a block.
 
     :param stored: exactly the block's bytes with its trailer.
+    :param checksum: a faster way to compute it.
     """
     size = handle.size
     if len(stored) != size + TRAILER:
@@ -121,9 +127,7 @@ def plain_block(stored: bytes | memoryview, handle: BlockHandle, form: BlockForm
         )
     kind = stored[size]
     if form.verify and form.checksum != checksums.NONE:
-        found = checksums.checksum(
-            form.checksum, bytes(stored[:size]), kind, checksums.modifier(form.context, handle.offset)
-        )
+        found = checksum(form.checksum, bytes(stored[:size]), kind, checksums.modifier(form.context, handle.offset))
         check_sum(found, int.from_bytes(stored[size + 1 :], "little"), form.checksum, handle.offset)
     if kind == NO_COMPRESSION:
         return bytes(stored[:size])
@@ -149,7 +153,7 @@ def plain_size(data: bytes | memoryview, pos: int, end: int, kind: int, version:
 
     -1 where the block does not say (zlib and bzip2 in formats 0 and 1).
     """
-    if kind not in _RATIO:
+    if kind not in RATIO:
         raise UnsupportedError(
             f"a block is compressed in way {kind}", expected="none, " + ", ".join(_NAMES.values()), offset=offset
         )
@@ -171,10 +175,10 @@ def plain_size(data: bytes | memoryview, pos: int, end: int, kind: int, version:
 
 def check_plain_size(size: int, stored: int, kind: int, offset: int) -> None:
     """:raises FormatError: if that many bytes cannot come out of so few."""
-    if size > min(stored * _RATIO[kind] + 64, LARGEST_BLOCK):
+    if size > min(stored * RATIO[kind] + 64, LARGEST_BLOCK):
         raise FormatError(
             f"a {_NAMES[kind]} block of {stored} bytes claims {size} plain ones",
-            expected=f"at most {min(stored * _RATIO[kind] + 64, LARGEST_BLOCK)}",
+            expected=f"at most {min(stored * RATIO[kind] + 64, LARGEST_BLOCK)}",
             offset=offset,
         )
 

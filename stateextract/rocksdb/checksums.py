@@ -7,7 +7,8 @@ compiled, in ``hash_kernel.py``) that test each other. Reads bytes, gives number
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeAlias
 
 import google_crc32c
 
@@ -17,6 +18,9 @@ NONE, CRC32C, XXHASH, XXHASH64, XXH3 = range(5)
 NAMES = {NONE: "none", CRC32C: "CRC32C", XXHASH: "xxHash", XXHASH64: "xxHash64", XXH3: "XXH3"}
 LAST_BYTE_FACTOR = 0x6B9083D9
 """XXH3 leaves the compression type out of the hash and xors its product with this number in."""
+
+Checksum: TypeAlias = Callable[[int, bytes, int, int], int]
+"""(kind, stored bytes, last byte, modifier) → checksum."""
 
 _M32 = 0xFFFFFFFF
 _M64 = 0xFFFFFFFFFFFFFFFF

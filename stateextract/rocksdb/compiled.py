@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+import cramjam
 import numpy as np
 import numpy.typing as npt
 
 from stateextract.errors import FormatError, StateExtractError, UnsupportedError
+from stateextract.rocksdb import block_kernel as b
 from stateextract.rocksdb import blocks as formats
 from stateextract.rocksdb import checksums, hash_kernel
 from stateextract.rocksdb import kernel as k
@@ -25,15 +27,18 @@ Bytes = npt.NDArray[np.uint8]
 Numbers = npt.NDArray[np.int64]
 
 _MESSAGES: dict[int, tuple[type[StateExtractError], str]] = {
-    k.BAD_BLOCK: (FormatError, "a block has a restart array that does not fit"),
-    k.BAD_FEATURE: (UnsupportedError, "a block has features unknown here"),
-    k.BAD_ENTRY: (FormatError, "an entry does not fit into its block"),
+    b.BAD_BLOCK: (FormatError, "a block has a restart array that does not fit"),
+    b.BAD_FEATURE: (UnsupportedError, "a block has features unknown here"),
+    b.BAD_ENTRY: (FormatError, "an entry does not fit into its block"),
     k.BAD_ORDER: (FormatError, "keys do not rise"),
     k.BAD_TYPE: (UnsupportedError, "an entry is no put, delete or merge"),
     k.BAD_DUPLICATE: (FormatError, "a key has two entries with one sequence number"),
     k.BAD_LENGTH: (FormatError, "a merged value has more than 2 GiB"),
-    k.BAD_HANDLE: (FormatError, "a block handle cannot be"),
+    b.BAD_HANDLE: (FormatError, "a block handle cannot be"),
 }
+
+
+_SHORT = 256
 
 
 def address(data: Any) -> int:
@@ -47,6 +52,14 @@ def _fail(status: int, **where: Any) -> NoReturn:
     raise kind(message, **where)
 
 
+def checksum(kind: int, stored: bytes, last: int, modifier: int = 0) -> int:
+    """:func:`stateextract.rocksdb.checksums.checksum`, compiled where it is worth it."""
+    if kind != checksums.XXH3 or len(stored) < _SHORT:
+        return checksums.checksum(kind, stored, last, modifier)
+    value = int(hash_kernel.xxh3(address(stored), len(stored), hash_kernel.SECRET_ADDRESS))
+    return ((value ^ last * checksums.LAST_BYTE_FACTOR) + modifier) & 0xFFFFFFFF
+
+
 def read_index(
     plain: bytes, offset: int, form: IndexForm, lower: bytes | None, upper: bytes | None
 ) -> tuple[Blocks, bool]:
@@ -55,13 +68,13 @@ def read_index(
     key = np.empty(len(plain), np.uint8)
     out = np.empty((len(plain) // 3 + 1, 4), np.int64)
     found = np.zeros(3, np.int64)
-    status = k.index(
+    status = b.index(
         address(plain), len(plain), int(form.delta), int(form.first_key), form.trailer,
         address(lower) if lower else 0, -1 if lower is None else len(lower),
         address(upper) if upper else 0, -1 if upper is None else len(upper),
         address(key), address(out), address(found),
     )  # fmt: skip
-    if status != k.OK:
+    if status != b.OK:
         _fail(status, offset=offset)
     rows, skipped, more = found.tolist()
     # A copy: the array was made for as many entries as could be.
@@ -78,39 +91,51 @@ class BatchDecoder:
 
     def decode(self, table: Table, raw: bytes, first: int, blocks: Blocks, most: int) -> tuple[Numbers, int]:
         """The plain blocks as rows of address and size."""
-        form = table.form
-        spans: list[tuple[int, int, int, int]] = []  # start in raw, end, compression, plain size
-        size = 0
-        for offset, stored in blocks[:, :2].tolist():
-            start = offset - first
-            end = start + stored
-            kind = raw[end]
-            plain = stored
-            if kind:
-                plain, start = formats.plain_size(raw, start, end, kind, form.version, offset)
-            spans.append((start, end, kind, plain))
-            size += plain
-            if size >= most:
-                break
-        n = len(spans)
-        needed = sum(plain for _, _, kind, plain in spans if kind)
-        if needed > len(self._arena):
-            self._arena = np.empty(needed, np.uint8)
-        arena = self._arena.data
-        source = memoryview(raw)
+        spans = np.empty((len(blocks), 4), np.int64)
+        raw_at = address(raw)
+        blocks = np.ascontiguousarray(blocks)
+        n = b.plan(raw_at, first, address(blocks), len(blocks), table.form.version, most, address(spans))
+        spans = spans[:n]
+        packed = spans[:, 2] != 0
+        self._check(table, raw, first, blocks, spans[packed], np.flatnonzero(packed))
         plains = np.empty((n, k.T_WIDTH), np.int64)
-        raw_at, arena_at = address(raw), address(self._arena)
-        rows: list[tuple[int, int]] = []
-        used = 0
-        for i, (start, end, kind, plain) in enumerate(spans):
-            if kind:
-                formats.decompress(source[start:end], kind, arena[used : used + plain], int(blocks[i, 0]))
-                rows.append((arena_at + used, plain))
-                used += plain
-            else:
-                rows.append((raw_at + start, plain))
-        plains[:] = rows
+        plains[:, 1] = spans[:, 3]
+        plains[:, 0] = raw_at + spans[:, 0]
+        if packed.any():
+            ends = np.cumsum(spans[:, 3] * packed)
+            if ends[-1] > len(self._arena):
+                self._arena = np.empty(int(ends[-1]), np.uint8)
+            arena = self._arena.data
+            source = memoryview(raw)
+            plains[packed, 0] = address(self._arena) + ends[packed] - spans[packed, 3]
+            for i, (start, end, kind, plain), out_end in zip(
+                np.flatnonzero(packed).tolist(), spans[packed].tolist(), ends[packed].tolist(), strict=True
+            ):
+                room = arena[out_end - plain : out_end]
+                try:
+                    fits = kind == formats.SNAPPY and plain
+                    if fits and cramjam.snappy.decompress_raw_into(source[start:end], room) == plain:
+                        continue
+                except cramjam.DecompressionError:
+                    pass  # and once more, for the message
+                formats.decompress(source[start:end], kind, room, int(blocks[i, 0]))
         return plains, n
+
+    def _check(self, table: Table, raw: bytes, first: int, blocks: Blocks, spans: Numbers, which: Numbers) -> None:
+        """Lengths that cannot be end in the errors that the plain reader has for them."""
+        if not len(spans):
+            return
+        ratios = np.zeros(256, np.int64)
+        for kind, ratio in formats.RATIO.items():
+            ratios[kind] = ratio
+        stored = blocks[which, 1]
+        most = np.minimum(stored * ratios[spans[:, 2]] + 64, formats.LARGEST_BLOCK)
+        wrong = np.flatnonzero((ratios[spans[:, 2]] == 0) | (spans[:, 3] < 0) | (spans[:, 3] > most))
+        if len(wrong):
+            offset, size = blocks[which[wrong[0]], :2].tolist()
+            start = offset - first
+            formats.plain_size(raw, start, start + size, raw[start + size], table.form.version, offset)
+            raise FormatError("a block's plain length is wrong", offset=offset)
 
     def verify(self, table: Table, raw: bytes, first: int, blocks: Blocks) -> None:
         """Check the blocks' checksums."""

@@ -24,6 +24,7 @@ from stateextract.errors import FormatError, MissingFileError, UnsupportedError,
 from stateextract.metadata.model import IncrementalHandle, StreamHandle
 from stateextract.rocksdb import reference
 from stateextract.rocksdb.access import OpenHandle, errors_of, read_exactly
+from stateextract.rocksdb.checksums import Checksum, checksum
 from stateextract.rocksdb.manifest import LiveFile, parse_current, parse_manifest
 from stateextract.rocksdb.pieces import cut
 from stateextract.rocksdb.runs import Run, runs_of
@@ -227,10 +228,17 @@ class RocksDB:
         file = self._open_file(self._files[name])
         try:
             with errors_of(file, name):
-                return Table(file, live, verify=self.options.verify_checksums)
+                return Table(file, live, verify=self.options.verify_checksums, checksum=self._checksum())
         except BaseException:
             file.close()
             raise
+
+    def _checksum(self) -> Checksum:
+        if not use_kernel(self.options.engine):
+            return checksum
+        from stateextract.rocksdb import compiled
+
+        return compiled.checksum
 
     def pairs(
         self,

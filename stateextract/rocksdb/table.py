@@ -215,9 +215,18 @@ class Table:
     """An open SST file.
 
     :param live: what the MANIFEST says of it.
+    :param checksum: a faster way to compute checksums.
     """
 
-    def __init__(self, file: StateFile, live: LiveFile, *, verify: bool = True) -> None:
+    def __init__(
+        self,
+        file: StateFile,
+        live: LiveFile,
+        *,
+        verify: bool = True,
+        checksum: checksums.Checksum = checksums.checksum,
+    ) -> None:
+        self._checksum = checksum
         self.file = file
         self.live = live
         self.size = file.size()
@@ -263,7 +272,7 @@ class Table:
     def block(self, handle: BlockHandle) -> bytes:
         """A block's plain bytes."""
         check_handle(handle, self._limit, self._limit)
-        return plain_block(self.fetch(handle.offset, handle.size + TRAILER), handle, self.form)
+        return plain_block(self.fetch(handle.offset, handle.size + TRAILER), handle, self.form, self._checksum)
 
     @property
     def data_limit(self) -> int:

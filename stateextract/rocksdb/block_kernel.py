@@ -1,0 +1,218 @@
+"""The compiled reading of blocks: numbers, byte strings, where entries end, index blocks, and plans for decompression.
+
+The parts that ``kernel.py`` builds on, under the same rules: arrays are addresses, no byte is read beyond the block it
+belongs to, copies are exact. ``blocks.py`` and ``table.py`` say the same in plain Python. Imports Numba; knows no file.
+"""
+
+from __future__ import annotations
+
+from stateextract.columnar.compile import (
+    at,
+    compile_kernel,
+    load_i32_le,
+    load_i64,
+    load_i64_le,
+    load_u8,
+    load_u16,
+    put,
+    store_8,
+    store_64,
+)
+
+OK = 0
+# Status codes that both kernels have; those of kernel.py alone are smaller.
+BAD_BLOCK = 8  #       a restart array that is not there
+BAD_FEATURE = 9  #     block features that are not known
+BAD_ENTRY = 10  #      an entry that leaves its block, or shares more than there is
+BAD_HANDLE = 15  #     a block handle that cannot be
+
+SIGN = -9223372036854775808
+LARGEST = 0x7FFFFFFF
+LARGEST_OFFSET = 1 << 60
+
+
+def _copy(source: int, target: int, n: int) -> None:
+    """Exactly ``n`` bytes."""
+    k = 0
+    while k + 8 <= n:
+        store_64(target + k, load_i64_le(source + k))
+        k += 8
+    while k < n:
+        store_8(target + k, load_u8(source + k))
+        k += 1
+
+
+def _compare(a: int, a_len: int, b: int, b_len: int) -> int:
+    """Order of two byte strings: negative, 0 or positive."""
+    n = min(a_len, b_len)
+    i = 0
+    while i + 8 <= n:
+        x = load_i64(a + i)
+        y = load_i64(b + i)
+        if x != y:
+            return -1 if (x ^ SIGN) < (y ^ SIGN) else 1
+        i += 8
+    while i < n:
+        x = load_u8(a + i)
+        y = load_u8(b + i)
+        if x != y:
+            return x - y  # type: ignore[no-any-return]
+        i += 1
+    return a_len - b_len
+
+
+def _varint(src: int, pos: int, end: int) -> tuple[int, int]:
+    """(value, position behind it); the value is -1 where there is none of at most 63 bits."""
+    value = 0
+    shift = 0
+    while pos < end and shift <= 63:
+        byte = load_u8(src + pos)
+        pos += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value if value >= 0 else -1, pos
+        shift += 7
+    return -1, pos
+
+
+def _entries_end(src: int, size: int) -> int:
+    """Where a block's entries end; negative: minus the status."""
+    if size < 4:
+        return -BAD_BLOCK
+    word = load_i32_le(src + size - 4)
+    if (word >> 28) & 7 != 0:
+        return -BAD_FEATURE
+    tail = 4
+    if word < 0:
+        if size < 6:
+            return -BAD_BLOCK
+        tail = 6 + load_u8(src + size - 6) + (load_u8(src + size - 5) << 8)
+    end = size - tail - 4 * (word & 0x0FFFFFFF)
+    return end if end >= 0 else -BAD_BLOCK
+
+
+copy = compile_kernel(_copy)
+compare = compile_kernel(_compare)
+varint = compile_kernel(_varint)
+entries_end = compile_kernel(_entries_end)
+
+
+def _index(
+    src: int, size: int, delta: int, first_key: int, trailer: int, lower: int, lower_len: int, upper: int,
+    upper_len: int, key: int, out: int, found: int,
+) -> int:  # fmt: skip
+    """Read an index block: the handles of the blocks that may hold keys of [lower, upper).
+
+    :param delta: the values are delta-encoded.
+    :param first_key: and have the block's first key behind them.
+    :param trailer: bytes at the end of each key that are no user key.
+    :param lower: and ``upper``: addresses of the bounds; a negative length for no bound.
+    :param key: room for ``size`` bytes.
+    :param out: room for ``size // 3 + 1`` rows of (offset, size, first two bytes of the separator, its length).
+    :param found: [rows written, entries there are before the first of them, whether entries follow the last].
+    """
+    end = entries_end(src, size)
+    if end < 0:
+        return -end  # type: ignore[no-any-return]
+    pos = 0
+    key_len = 0
+    rows = 0
+    skipped = 0
+    offset = 0
+    block = 0
+    put(found, 2, 0)
+    while pos < end:
+        first = pos == 0
+        shared, pos = varint(src, pos, end)
+        unshared, pos = varint(src, pos, end)
+        value_len = 0
+        if delta == 0:
+            value_len, pos = varint(src, pos, end)
+        if shared < 0 or unshared < 0 or value_len < 0 or shared > key_len or (first and shared != 0):
+            return BAD_ENTRY
+        if unshared > end - pos or value_len > end - pos - unshared:
+            return BAD_ENTRY
+        # The key's bytes were all in the block, so its length is below the block's.
+        copy(src + pos, key + shared, unshared)
+        key_len = shared + unshared
+        pos += unshared
+        if key_len < trailer:
+            return BAD_ENTRY
+        if delta != 0 and shared > 0:
+            change, pos = varint(src, pos, end)
+            if change < 0:
+                return BAD_HANDLE
+            offset = offset + block + 5
+            block += (change >> 1) ^ -(change & 1)
+        else:
+            stop = end if delta != 0 else pos + value_len
+            offset, behind = varint(src, pos, stop)
+            block, behind = varint(src, behind, stop)
+            pos = behind if delta != 0 else stop
+        if offset < 0 or block < 0 or offset > LARGEST_OFFSET or block > LARGEST_OFFSET:
+            return BAD_HANDLE
+        if delta != 0 and first_key != 0:
+            n, pos = varint(src, pos, end)
+            if n < 0 or n > end - pos:
+                return BAD_ENTRY
+            pos += n
+        user_len = key_len - trailer
+        if lower_len >= 0 and compare(key, user_len, lower, lower_len) < 0:
+            skipped += 1
+            continue
+        put(out, 4 * rows, offset)
+        put(out, 4 * rows + 1, block)
+        prefix = 0
+        if user_len >= 2:
+            prefix = load_u16(key)
+        elif user_len == 1:
+            prefix = load_u8(key) << 8
+        put(out, 4 * rows + 2, prefix)
+        put(out, 4 * rows + 3, user_len)
+        rows += 1
+        if upper_len >= 0 and compare(key, user_len, upper, upper_len) >= 0:
+            put(found, 2, 1 if pos < end else 0)
+            break
+    put(found, 0, rows)
+    put(found, 1, skipped)
+    return OK
+
+
+def _plan(src: int, first: int, blocks: int, n: int, version: int, most: int, out: int) -> int:
+    """Where the compressed bytes of some blocks begin and how many plain ones they announce.
+
+    :param src: bytes of the file from position ``first`` on, which hold all blocks with their trailers.
+    :param blocks: [n, 4]: offset and size first.
+    :param out: [n, 4]: start and end in ``src``, compression, plain size (-1: the block does not say).
+    :returns: how many blocks there are until ``most`` plain bytes are reached.
+    """
+    total = 0
+    for i in range(n):
+        pos = at(blocks, 4 * i) - first
+        end = pos + at(blocks, 4 * i + 1)
+        kind = load_u8(src + end)
+        plain = end - pos
+        if kind == 1:
+            plain, _ = varint(src, pos, end)
+        elif kind == 7 or (kind != 0 and version >= 2):
+            plain, pos = varint(src, pos, end)
+        elif kind != 0:
+            # Formats 0 and 1: a length of four bytes and four more for LZ4, none for zlib and bzip2.
+            plain = -1
+            if (kind in (4, 5)) and end - pos >= 8:
+                plain = load_i32_le(src + pos) & 0xFFFFFFFF
+                pos += 8
+        put(out, 4 * i, pos)
+        put(out, 4 * i + 1, end)
+        put(out, 4 * i + 2, kind)
+        put(out, 4 * i + 3, plain)
+        if plain < 0 or plain > LARGEST:
+            return i + 1
+        total += plain
+        if total >= most:
+            return i + 1
+    return n
+
+
+index = compile_kernel(_index)
+plan = compile_kernel(_plan)
