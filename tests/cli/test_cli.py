@@ -1,0 +1,291 @@
+"""The command line: what it prints, as text and as JSON, its exit codes, and that it starts without heavy imports."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stateextract.cli import run
+from stateextract.metadata.uid import operator_id
+
+ROOT = Path(__file__).resolve().parents[2]
+DATA = ROOT / "tests" / "golden" / "data"
+
+
+def snapshot(case: str) -> str:
+    return str(DATA / case / json.loads((DATA / case / "expected.json").read_text())["snapshot"])
+
+
+KINDS = snapshot("f20-kinds-native")
+CUSTOM = snapshot("f20-custom-native-snappy")
+OLD = snapshot("f117-kinds-native-snappy")
+
+
+class Out:
+    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
+        self._capsys = capsys
+
+    def __call__(self, *arguments: str) -> tuple[int, str, str]:
+        code = run(arguments)
+        captured = self._capsys.readouterr()
+        return code, captured.out, captured.err
+
+    def json(self, *arguments: str) -> Any:
+        code, out, err = self(*arguments, "--output", "json")
+        assert (code, err) == (0, "")
+        return json.loads(out)
+
+
+@pytest.fixture
+def out(capsys: pytest.CaptureFixture[str]) -> Out:
+    return Out(capsys)
+
+
+# ---- inspect
+
+
+def test_inspect_as_json(out: Out) -> None:
+    document = out.json("inspect", KINDS)
+    assert document["snapshot"] == KINDS
+    assert document["metadata"] == f"{KINDS}/_metadata"
+    assert (document["kind"], document["format"]) == ("savepoint", "native")
+    operators = {o["uid"]: o for o in document["operators"]}
+    operator = operators["all-kinds"]
+    assert operator["operator_id"] == operator_id("all-kinds")
+    assert operator["name"] == "all kinds by name"
+    assert operator["max_parallelism"] == 128
+    states = {s["name"]: s for s in operator["states"]}
+    assert states["map-long"] == {
+        "name": "map-long",
+        "scope": "keyed",
+        "kind": "map",
+        "form": "heap",
+        "handles": operator["parallelism"],
+        "size": None,
+        "schema": [
+            {"name": "key", "type": "string"},
+            {"name": "value", "type": "map<string, int64>"},
+            {"name": "key_group", "type": "int32"},
+            {"name": "subtask", "type": "int32"},
+        ],
+        "serializers": {
+            "key": "org.apache.flink.api.common.typeutils.base.StringSerializer$StringSerializerSnapshot",
+            "namespace": "org.apache.flink.runtime.state.VoidNamespaceSerializer$VoidNamespaceSerializerSnapshot",
+            "value": "org.apache.flink.api.common.typeutils.base.MapSerializerSnapshot",
+        },
+        "status": "decoded",
+        "why": None,
+    }
+    assert states["union-list"]["scope"] == "operator"
+    assert states["union-list"]["kind"] == "union"
+    assert states["union-list"]["status"] == "unsupported"
+    assert states["union-list"]["why"] == "operator state: not yet supported"
+    keyed = [h for h in operator["handles"] if h["role"] == "managed_keyed"]
+    assert [(h["kind"], h["count"]) for h in keyed] == [("key groups V2", operator["parallelism"])]
+    assert operator["total_size_in_bytes"] == sum(h["size"] for h in operator["handles"])
+
+
+def test_inspect_says_what_cannot_be_read_and_why(out: Out) -> None:
+    states = {s["name"]: s for o in out.json("inspect", CUSTOM)["operators"] for s in o["states"]}
+    assert states["first"]["status"] == "decoded"
+    assert states["balance"]["status"] == "unsupported"
+    assert "golden.MoneySerializer$Snapshot" in states["balance"]["why"]
+    code, text, err = out("inspect", CUSTOM)
+    assert (code, err) == (0, "")
+    assert "unsupported: values of golden.MoneySerializer$Snapshot cannot be decoded" in " ".join(text.split())
+
+
+def test_inspect_as_text(out: Out) -> None:
+    code, text, err = out("inspect", KINDS)
+    assert (code, err) == (0, "")
+    first, second, *_ = text.splitlines()
+    assert first.startswith("Native savepoint ")
+    assert first.endswith(KINDS)
+    assert "2 operators" in second
+    assert f"all-kinds  name all kinds by name · id {operator_id('all-kinds')} · parallelism " in text
+    line = next(line for line in text.splitlines() if line.split()[:1] == ["map-long"])
+    assert line.split() == ["map-long", "map", "string", "map<string,", "int64>", "decoded"]
+
+
+def test_a_name_that_looks_like_markup_is_shown_as_it_is(out: Out) -> None:
+    from stateextract.cli.screen import console, table
+
+    console().print(table(["[bold]a"], [["[red]x[/red]"]]))
+    assert [line.strip() for line in out("uid-hash", "x")[1].splitlines()[:2]] == ["[bold]a", "[red]x[/red]"]
+
+
+# ---- head
+
+
+def test_head_as_json(out: Out) -> None:
+    document = out.json("head", KINDS, "--operator", "all-kinds", "--state", "map-long", "-n", "3")
+    assert document["operator_id"] == operator_id("all-kinds")
+    assert (document["kind"], document["status"], document["complete"]) == ("map", "decoded", False)
+    assert [c["name"] for c in document["schema"]] == ["key", "value", "key_group", "subtask"]
+    assert len(document["rows"]) == 3
+    expected = {}
+    for operator in json.loads((DATA / "f20-kinds-native" / "expected.json").read_text())["operators"]:
+        for state in operator["states"]:
+            if state["name"] == "map-long":
+                expected = {row["key"]: dict(row["value"]["$map"]) for row in state["rows"]}
+    for row in document["rows"]:
+        entries = {entry["key"]: entry["value"] for entry in row["value"]}
+        plain = {k.encode("utf-16", "surrogatepass").decode("utf-16", "replace"): v for k, v in expected.items()}
+        assert row["key"] in plain
+        assert sorted(entries.values()) == sorted(plain[row["key"]].values())
+
+
+def test_head_reads_all_and_says_so(out: Out) -> None:
+    document = out.json("head", KINDS, "--operator", "all-kinds", "--state", "reducing-sum", "-n", "100000")
+    expected = json.loads((DATA / "f20-kinds-native" / "expected.json").read_text())
+    rows = next(s["rows"] for o in expected["operators"] for s in o["states"] if s["name"] == "reducing-sum")
+    assert document["complete"] is True
+    assert sorted(row["value"] for row in document["rows"]) == sorted(row["value"] for row in rows)
+    code, text, _ = out("head", KINDS, "--operator", "all-kinds", "--state", "reducing-sum", "-n", "100000")
+    assert code == 0
+    assert text.splitlines()[0].split() == ["key", "value", "key_group", "subtask"]
+    assert text.splitlines()[-1] == f"All {len(rows)} rows of reducing state 'reducing-sum'."
+
+
+def test_head_flattens(out: Out) -> None:
+    arguments = ("head", KINDS, "--operator", "all-kinds", "--state", "map-long", "--flatten", "-n", "5")
+    document = out.json(*arguments)
+    assert [c["name"] for c in document["schema"]] == ["key", "map_key", "value", "key_group", "subtask"]
+    assert len(document["rows"]) == 5
+
+
+def test_head_of_raw_bytes(out: Out) -> None:
+    arguments = ["head", CUSTOM, "--operator", "mixed", "--state", "balance"]
+    code, text, err = out(*arguments)
+    assert (code, text) == (1, "")
+    assert err.startswith("Error: values of golden.MoneySerializer$Snapshot cannot be decoded")
+    assert "operator mixed, state balance" in err
+    document = out.json(*arguments, "--on-undecodable", "raw", "-n", "2")
+    assert [c["name"] for c in document["schema"]] == ["key_group", "part", "entries", "bytes", "reason", "subtask"]
+    assert len(document["rows"]) == 2
+    for row in document["rows"]:
+        assert row["entries"] >= 1
+        assert len(bytes.fromhex(row["bytes"])) > 0
+
+
+# ---- uid-hash
+
+
+def test_uid_hash(out: Out) -> None:
+    assert out("uid-hash", "fill") == (0, "d88e96ab11470c69328945428bb6813d\n", "")
+    assert out("uid-hash", "fill", "commands")[1] == (
+        "d88e96ab11470c69328945428bb6813d  fill\n6ac6f82aa61d8b91c5fa851cadcd01e8  commands\n"
+    )
+    assert out.json("uid-hash", "fill") == [{"uid": "fill", "operator_id": "d88e96ab11470c69328945428bb6813d"}]
+
+
+# ---- errors and exit codes
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "words"),
+    [
+        (["head"], 2, "Missing argument 'PATH'"),
+        (["inspect", "--nonsense", "x"], 2, "No such option"),
+        (["nonsense"], 2, "No such command 'nonsense'"),
+        (["inspect", "x", "--path-map", "a"], 2, "'a' is not of the form OLD=NEW"),
+        (["head", KINDS, "-n", "-1"], 2, "-1 is not in the range"),
+        (["inspect", "/no/such/place"], 1, "/no/such/place does not exist"),
+        (["head", KINDS, "--operator", "all-kind"], 2, "The nearest are 'all-kinds'"),
+        (["head", KINDS, "--operator", "all-kinds"], 2, "--state is missing"),
+        (["head", CUSTOM], 2, "the operators with keyed state are: mixed, nested"),
+        (["head", KINDS, "--operator", "all-kinds", "--state", "map-lang"], 2, "The nearest are 'map-long'"),
+        (["head", KINDS, "--operator", "all-kinds", "--state", "union-list"], 1, "operator state: not yet supported"),
+    ],
+)
+def test_errors_are_one_paragraph(out: Out, arguments: list[str], code: int, words: str) -> None:
+    got, text, err = out(*arguments)
+    assert (got, text) == (code, "")
+    assert err.startswith("Error: ")
+    assert err.count("\n") == 1
+    assert words.lower() in err.lower()
+
+
+def test_debug_shows_the_trace(out: Out) -> None:
+    code, _, err = out("inspect", "/no/such/place", "--debug")
+    assert code == 1
+    assert err.startswith("Traceback (most recent call last):")
+    assert err.splitlines()[-1].startswith("Error: /no/such/place does not exist")
+
+
+def test_path_map(out: Out, tmp_path: Path) -> None:
+    """A checkpoint whose files are where nobody would look for them."""
+    source = Path(snapshot("f23-kinds-checkpoint-merged"))
+    target = tmp_path / "chk-1"
+    target.mkdir()
+    (target / "_metadata").write_bytes((source / "_metadata").read_bytes())
+    code, _, err = out("head", str(target), "--operator", "all-kinds", "--state", "value-long")
+    assert code == 1
+    assert "--path-map OLD=NEW" in err
+    stored = err.split("file ")[-1].split(",")[0]
+    job = source.parent.name
+    old = stored.split(job)[0] + job
+    arguments = ["head", str(target), "--operator", "all-kinds", "--state", "value-long"]
+    document = out.json(*arguments, "--path-map", f"{old}={source.parent}")
+    assert len(document["rows"]) == 10
+
+
+# ---- starting
+
+
+def fresh(*arguments: str, **environment: str) -> tuple[subprocess.CompletedProcess[str], float]:
+    """The command in a process of its own, and the processor time that it took."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(
+        [sys.executable, "-m", "stateextract.cli", *arguments],
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return done, after.ru_utime - before.ru_utime
+
+
+def test_version_starts_quickly() -> None:
+    done, seconds = fresh("--version")
+    assert done.stdout == "stateextract 0.1.0\n"
+    assert min(seconds, fresh("--version")[1]) < 0.3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "loaded"),
+    [
+        (["--help"], set()),
+        (["uid-hash", "x"], set()),
+        (["inspect", KINDS], {"pyarrow", "rich"}),
+        (["head", KINDS, "--operator", "all-kinds", "--state", "map-long"], {"pyarrow", "rich"}),
+        (["head", KINDS, "--operator", "all-kinds", "--state", "map-long", "--output", "json"], {"pyarrow"}),
+    ],
+)
+def test_nothing_heavy_is_loaded(arguments: list[str], loaded: set[str]) -> None:
+    done, _ = fresh(*arguments, PYTHONPROFILEIMPORTTIME="1")
+    assert done.returncode == 0
+    modules = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    # A failed import is listed too, but without the modules inside of it.
+    packages = {name.split(".")[0] for name in modules if "." in name}
+    assert packages & {"numba", "pandas", "pyspark", "duckdb", "pyarrow", "rich"} == loaded
+
+
+def test_output_that_nobody_reads() -> None:
+    """``stateextract inspect … | head -1`` must end without a word."""
+    command = f"{sys.executable} -m stateextract.cli inspect {KINDS} --output json | head -c 1; echo ${{PIPESTATUS[0]}}"
+    done = subprocess.run(
+        ["bash", "-c", command], cwd=ROOT, env=os.environ, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.stderr == ""
+    assert done.stdout in ("{141\n", "{0\n")  # 0 where all fitted into the pipe
