@@ -14,6 +14,7 @@ pojo           POJOs and records, with subclasses
 values         Flink's Value types, Variant, Bitmap, and serializers named by the class of their values
 windows        windows, timers, stream elements, join buffers, two-phase commits
 ttl            values with a time of last access
+sql            SQL's rows, arrays, maps and collections (types: logical_types)
 unsupported    families that are read in heads and not yet decoded: Kryo, Avro, SQL, CEP, Java objects
 legacy         the config snapshots of Flink up to 1.7
 =============  =========================================================================================
@@ -30,6 +31,7 @@ from serializers import (
     legacy,
     pojo,
     scalars,
+    sql,
     ttl,
     tuples,
     unsupported,
@@ -55,6 +57,7 @@ __all__ = [
     "read_snapshot_proxy",
     "register",
     "scalars",
+    "sql",
     "ttl",
     "tuples",
     "unsupported",

@@ -19,15 +19,12 @@ from serializers.snapshots import (
     composite,
     flink_string,
     linked_optional_map,
-    nested_snapshots,
     outer_class,
-    read_snapshot,
     simple,
 )
+from serializers.sql import TYPEUTILS, integers, java_objects, row_payload
 from serializers.tuples import RUNTIME
 from stateextract.columnar.layout import Layout, Undecodable
-from stateextract.errors import FormatError
-from stateextract.files.javastream import parse_java_stream
 from stateextract.files.reader import Reader
 
 KRYO_SNAPSHOT = RUNTIME + "kryo.KryoSerializerSnapshot"
@@ -38,13 +35,6 @@ def _not_yet(family: str, names: str | tuple[str, ...], payload: PayloadReader, 
         return Undecodable(snapshot.class_name, f"{family} is not yet supported")
 
     register(names, describe_it, payload=payload, fixed_length=fixed)
-
-
-def _java(reader: Reader) -> bytes:
-    """One Java object stream, parsed to find its end, and returned as it stands."""
-    start = reader.pos
-    parse_java_stream(reader)
-    return bytes(reader.data[start : reader.pos])
 
 
 # ---- Kryo
@@ -78,93 +68,16 @@ _AVRO = "org.apache.flink.formats.avro.typeutils."
 _not_yet("Avro", (_AVRO + "AvroSerializerSnapshot", _AVRO + "AvroSerializer$AvroSchemaSerializerConfigSnapshot"), _avro)
 
 
-# ---- SQL / Table runtime
-
-_TABLE = "org.apache.flink.table.runtime."
-_TYPEUTILS = _TABLE + "typeutils."
-_PYTHON = _TYPEUTILS + "serializers.python."
-_LINKED = _TABLE + "sequencedmultisetstate.linked."
-_SQL = "SQL's internal data"
-
-
-def _java_streams(count: int, versions: tuple[int, ...]) -> PayloadReader:
-    def payload(reader: Reader, name: str, version: int) -> SerializerSnapshot:
-        check_version(version, versions, name, reader)
-        return SerializerSnapshot(name, version, details={"java": tuple(_java(reader) for _ in range(count))})
-
-    return payload
-
-
-def _ints(*names: str) -> PayloadReader:
-    def payload(reader: Reader, name: str, version: int) -> SerializerSnapshot:
-        check_version(version, (1, 3), name, reader)
-        return SerializerSnapshot(name, version, details={what: reader.i32(what) for what in names})
-
-    return payload
-
-
-def _row_data(reader: Reader, name: str, version: int) -> SerializerSnapshot:
-    check_version(version, (3, 4), name, reader)
-    types = tuple(_java(reader) for _ in range(reader.count("types of a row", least=5)))
-    nested = nested_snapshots(reader)
-    details: dict[str, Any] = {"types": types}
-    if version == 4 and reader.bool("a flag for field names"):
-        details["names"] = tuple(reader.utf("a field's name") for _ in types)
-    return SerializerSnapshot(name, version, details=details, nested=nested)
-
-
-def _sorted_map(reader: Reader, name: str, version: int) -> SerializerSnapshot:
-    check_version(version, (3,), name, reader)
-    comparator = _java(reader)
-    return SerializerSnapshot(name, version, details={"comparator": comparator}, nested=nested_snapshots(reader))
-
-
-def _row_data_key(reader: Reader, name: str, version: int) -> SerializerSnapshot:
-    check_version(version, (0,), name, reader)
-    for what in ("a generated equaliser", "a generated hash function"):
-        reader.bytes(reader.i32(f"the length of {what}"), what)
-    return SerializerSnapshot(name, version, nested=(read_snapshot(reader),))
-
-
-def _external(reader: Reader, outer_version: int) -> dict[str, Any]:
-    data_type = _java(reader)
-    return {"data_type": data_type, "internal_input": reader.bool("isInternalInput")}
-
-
-def _linked_list(reader: Reader, outer_version: int) -> dict[str, Any]:
-    if not 1 <= outer_version <= 3:
-        raise FormatError(f"unknown outer version {outer_version} of a linked list's snapshot", offset=reader.offset)
-    return {"null_mask": reader.bool("hasNullMask") if outer_version == 3 else outer_version == 2}
-
-
-_not_yet(_SQL, (f"{_TYPEUTILS}RowDataSerializer$RowDataSerializerSnapshot",), _row_data)
-_not_yet(_SQL, f"{_TYPEUTILS}BinaryRowDataSerializer$BinaryRowDataSerializerSnapshot", _ints("fields"))
-_not_yet(_SQL, f"{_TYPEUTILS}ArrayDataSerializer$ArrayDataSerializerSnapshot", _java_streams(2, (3,)))
-_not_yet(_SQL, f"{_TYPEUTILS}MapDataSerializer$MapDataSerializerSnapshot", _java_streams(4, (3,)))
-_not_yet(_SQL, f"{_TYPEUTILS}StringDataSerializer$StringDataSerializerSnapshot", simple)
-_not_yet(_SQL, f"{_TYPEUTILS}DecimalDataSerializer$DecimalSerializerSnapshot", _ints("precision", "scale"))
-_not_yet(_SQL, f"{_TYPEUTILS}TimestampDataSerializer$TimestampDataSerializerSnapshot", _ints("precision"), True)
-_not_yet(_SQL, f"{_TYPEUTILS}RawValueDataSerializer$RawValueDataSerializerSnapshot", composite(1))
-_not_yet(_SQL, f"{_TYPEUTILS}WindowKeySerializer$WindowKeySerializerSnapshot", composite(1))
-_not_yet(_SQL, f"{_TYPEUTILS}ExternalSerializer$ExternalSerializerSnapshot", composite(1, _external))
-_not_yet(_SQL, f"{_TYPEUTILS}LinkedListSerializer$LinkedListSerializerSnapshot", composite(1, _linked_list))
-_not_yet(_SQL, f"{_TYPEUTILS}SortedMapSerializerSnapshot", _sorted_map)
-_not_yet(_SQL, f"{_TABLE}operators.sink.SortedLongSerializer$SortedLongSerializerSnapshot", simple, True)
-for _window in ("TimeWindow", "CountWindow", "GlobalWindow"):
-    _not_yet(_SQL, f"{_TABLE}operators.window.{_window}$Serializer${_window}SerializerSnapshot", simple, True)
-_not_yet(_SQL, f"{_LINKED}NodeSerializer$NodeSerializerSnapshot", composite(6))
-_not_yet(_SQL, f"{_LINKED}MetaSqnInfoSerializer$MetaSqnInfoSerializerSnapshot", composite(2))
-_not_yet(_SQL, f"{_LINKED}RowSqnInfoSerializer$RowSqnInfoSerializerSnapshot", composite(2))
-_not_yet(_SQL, f"{_LINKED}RowDataKeySerializerSnapshot", _row_data_key)
-
 # ---- PyFlink's exchange with Python processes
 
+_PYTHON = TYPEUTILS + "serializers.python."
+
 _PYFLINK = "PyFlink's exchange format"
-_not_yet(_PYFLINK, f"{_PYTHON}RowDataSerializer$RowDataSerializerSnapshot", _row_data)
-_not_yet(_PYFLINK, f"{_PYTHON}ArrayDataSerializer$ArrayDataSerializerSnapshot", _java_streams(2, (1,)))
-_not_yet(_PYFLINK, f"{_PYTHON}MapDataSerializer$BaseMapSerializerSnapshot", _java_streams(4, (1,)))
-_not_yet(_PYFLINK, f"{_PYTHON}DecimalDataSerializer$DecimalSerializerSnapshot", _ints("precision", "scale"))
-_not_yet(_PYFLINK, f"{_PYTHON}TimestampSerializer$TimestampSerializerSnapshot", _ints("precision"))
+_not_yet(_PYFLINK, f"{_PYTHON}RowDataSerializer$RowDataSerializerSnapshot", row_payload)
+_not_yet(_PYFLINK, f"{_PYTHON}ArrayDataSerializer$ArrayDataSerializerSnapshot", java_objects(2, (1,)))
+_not_yet(_PYFLINK, f"{_PYTHON}MapDataSerializer$BaseMapSerializerSnapshot", java_objects(4, (1,)))
+_not_yet(_PYFLINK, f"{_PYTHON}DecimalDataSerializer$DecimalSerializerSnapshot", integers("precision", "scale"))
+_not_yet(_PYFLINK, f"{_PYTHON}TimestampSerializer$TimestampSerializerSnapshot", integers("precision"))
 for _name in ("BigDec", "Date", "String", "Time"):
     _not_yet(_PYFLINK, f"{_PYTHON}{_name}Serializer${_name}SerializerSnapshot", simple)
 

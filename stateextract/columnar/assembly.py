@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from stateextract.columnar.program import ColumnNode, Kind, Program
+from stateextract.columnar.operations import ColumnNode, Kind, Program
 
 _ALIGN = 64
 _SLACK = 16

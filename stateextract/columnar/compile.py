@@ -106,14 +106,40 @@ def compile_kernel(function: Any, **options: Any) -> Any:
         numba.config.CACHE_DIR = before
 
 
-def _at(array: int, index: int) -> int:
-    """An element of an int64 array given by its address: no bounds, no sign of the index, no strides to look up."""
-    return load_i64_le(array + 8 * index)  # type: ignore[no-any-return]
+@intrinsic  # type: ignore[untyped-decorator]
+def at(typingctx: Any, array: Any, index: Any) -> Any:
+    """An element of an int64 array given by its address. An intrinsic, because calls make compiling slow."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.load(_element(builder, args[0], args[1]), align=8)
+
+    return types.int64(types.int64, types.int64), codegen
 
 
-def _put(array: int, index: int, value: int) -> None:
-    store_64(array + 8 * index, value)
+@intrinsic  # type: ignore[untyped-decorator]
+def put(typingctx: Any, array: Any, index: Any, value: Any) -> Any:
+    """Set an element of an int64 array given by its address."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        builder.store(args[2], _element(builder, args[0], args[1]), align=8)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.int64), codegen
 
 
-at = compile_kernel(_at)
-put = compile_kernel(_put)
+def _element(builder: Any, array: Any, index: Any) -> Any:
+    number = ir.IntType(64)
+    address = builder.add(array, builder.shl(index, ir.Constant(number, 3)))
+    return builder.inttoptr(address, number.as_pointer())
+
+
+@intrinsic  # type: ignore[untyped-decorator]
+def at_row(typingctx: Any, array: Any, row: Any, index: Any) -> Any:
+    """An element of a row of eight in an int64 array given by its address."""
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        number = ir.IntType(64)
+        place = builder.add(builder.shl(args[1], ir.Constant(number, 3)), args[2])
+        return builder.load(_element(builder, args[0], place), align=8)
+
+    return types.int64(types.int64, types.int64, types.int64), codegen

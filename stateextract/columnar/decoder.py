@@ -22,8 +22,9 @@ from stateextract.columnar.assembly import Arena
 from stateextract.columnar.interpreter import interpret
 from stateextract.columnar.layout import Field, Layout, Python, Struct, walk
 from stateextract.columnar.logical import apply_logical
+from stateextract.columnar.operations import ColumnNode, Kind, Program
 from stateextract.columnar.policy import Counts, Policy, apply_policy
-from stateextract.columnar.program import ColumnNode, Kind, Program, compile_layout, compile_skip
+from stateextract.columnar.program import compile_layout, compile_skip
 from stateextract.errors import FormatError, StateExtractError, TruncatedError, UndecodableError, ValueRefusedError
 from stateextract.files.block import Block
 
@@ -313,6 +314,7 @@ class KernelDecoder:
             kernel.BAD_TEXT: (FormatError, "a string that Java does not write", None),
             kernel.BAD_CONSTANT: (FormatError, "bytes that are always the same are others here", None),
             kernel.BAD_TAG: (FormatError, "a tag that no alternative has", None),
+            kernel.BAD_SECTION: (FormatError, "a row, array or map with a part that lies beyond its end", None),
             kernel.BAD_POJO: (FormatError, "POJO flags without meaning", "1, 2, 4 or 8"),
             kernel.BAD_SUBCLASS: (
                 UndecodableError,

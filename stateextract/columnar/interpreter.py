@@ -14,11 +14,14 @@ May import layouts, the reader, errors and the counters. Must not know of snapsh
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import repeat
 from typing import Any, Final
 
 import pyarrow as pa
 
+from stateextract.columnar import binary_interpreter as binary
+from stateextract.columnar.binary import BinaryArray, BinaryMap, BinaryRow, Framed, Rest
 from stateextract.columnar.layout import (
     BigInteger,
     Bool,
@@ -94,7 +97,7 @@ def interpret(
 
 def has_column(node: Layout) -> bool:
     """Whether the node makes a column: as ``wire_type is not None``, without building a type."""
-    while isinstance(node, Nullable | Logical):
+    while isinstance(node, Nullable | Logical | Framed):
         node = node.inner
     return not isinstance(node, Skip)
 
@@ -124,6 +127,8 @@ def _bool(node: Bool, r: Reader, counts: Counts) -> bool:
 
 
 def _text(node: Text, r: Reader, counts: Counts) -> Any:
+    if node.coding == "utf8":
+        return binary.section(_value, node, r, counts)
     units = _UNITS[node.coding](r)
     if units is None:
         return None
@@ -264,10 +269,19 @@ def _struct(node: Struct, r: Reader, counts: Counts) -> Any:
 
 
 def _nullable(node: Nullable, r: Reader, counts: Counts) -> Any:
+    _zeros(r, node.width - 1)
     if r.bool("a null flag") is node.null_if:
         r.bytes(node.padding, "padding")
         return None if has_column(node) else NO_COLUMN
     return _value(node.inner, r, counts)
+
+
+def _zeros(r: Reader, n: int) -> None:
+    """The bytes in front of the one that a wide flag or tag is decided by."""
+    start = r.offset
+    found = bytes(r.bytes(n, "a flag or tag"))
+    if any(found):
+        raise FormatError(f"found the bytes {found.hex()}", expected=bytes(n).hex(), offset=start)
 
 
 def _masked_struct(node: MaskedStruct, r: Reader, counts: Counts) -> Any:
@@ -282,6 +296,7 @@ def _masked_struct(node: MaskedStruct, r: Reader, counts: Counts) -> Any:
 
 
 def _switch(node: Switch, r: Reader, counts: Counts) -> Any:
+    _zeros(r, node.width - 1)
     start = r.offset
     tag = r.u8("a tag")
     case = next((c for c in node.cases if c.tag == tag), None) or next((c for c in node.cases if c.tag is None), None)
@@ -357,13 +372,40 @@ def _count(r: Reader, least: int, what: str) -> int:
     return n
 
 
+def _blocks(r: Reader, least: int, what: str) -> Iterator[None]:
+    """Once for every item of counted blocks."""
+    total = 0
+    while True:
+        start = r.offset
+        n = _varint(r, _MAX_I32, f"the number of {what}")
+        total += n
+        if n * least > r.remaining:
+            raise TruncatedError(
+                f"the data ends inside {n} {what}", expected=f"{n * least} bytes, {r.remaining} are left", offset=start
+            )
+        if least == 0 and total > MAX_ZERO_WIDTH:
+            raise FormatError(f"impossible number {total} of {what}", expected=f"at most {MAX_ZERO_WIDTH}", offset=start)
+        if n == 0:
+            return
+        yield from repeat(None, n)
+
+
+def _items(node: List | Map, r: Reader, least: int, what: str) -> Iterable[Any]:
+    return _blocks(r, least, what) if node.blocks else range(_count(r, least, what))
+
+
 def _list(node: List, r: Reader, counts: Counts) -> list[Any]:
-    return [_item(node.element, r, counts) for _ in range(_count(r, node.element.least, "elements"))]
+    if node.null_mask:
+        n = _length(r, "elements")
+        mask = r.bytes((n + 7) // 8, "a null mask")
+        nulls = [mask[i >> 3] >> (7 - (i & 7)) & 1 for i in range(n)]
+        return [None if null else _item(node.element, r, counts) for null in nulls]
+    return [_item(node.element, r, counts) for _ in _items(node, r, node.element.least, "elements")]
 
 
 def _map(node: Map, r: Reader, counts: Counts) -> list[Any]:
     entries: list[Any] = []
-    for _ in range(_count(r, node.key.least + node.value.least, "entries")):
+    for _ in _items(node, r, node.key.least + node.value.least, "entries"):
         start = r.offset
         key = _item(node.key, r, counts)
         if key is None and not node.as_list:
@@ -411,6 +453,11 @@ DECODERS: Final[dict[type[Layout], Callable[[Any, Reader, Counts], Any]]] = {
     Undecodable: _undecodable,
     Python: _python,
     Logical: _logical,
+    **dict.fromkeys(
+        (BinaryRow, BinaryArray, BinaryMap, Framed),
+        lambda node, r, counts: binary.section(_value, node, r, counts),
+    ),
+    Rest: lambda node, r, counts: bytes(r.bytes(r.remaining)),
 }
 
 __all__ = ["DECODERS", "MAX_ZERO_WIDTH", "NO_COLUMN", "has_column", "interpret"]

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from stateextract.columnar.compile import (
     at,
+    at_row as col,
     compile_kernel,
     load_i16,
     load_i16_le,
@@ -33,7 +34,7 @@ from stateextract.columnar.compile import (
     store_32,
     store_64,
 )
-from stateextract.columnar.program import Op
+from stateextract.columnar.operations import Op
 
 # Why `run` stopped.
 DONE = 0  #           as many entries as wanted
@@ -50,6 +51,7 @@ LAST = 10  #          the pair that was decoded last says that no other of its s
 BAD_PAIR = 11  #      a key or value that does not end where its length says
 BAD_GROUP = 12  #     a key of another key group; out[ARGUMENT] says of which
 KEY_FULL = 13  #      out[NEEDED] bytes are needed at out[KEY]
+BAD_SECTION = 14  #   a part of a section that reaches beyond it
 
 # Slots of `out`.
 ROWS, CONSUMED, ARGUMENT, POSITION, NEEDED, SURROGATES = 0, 1, 2, 3, 4, 5
@@ -62,8 +64,11 @@ C_KIND, C_DATA, C_VALID, C_VAR, C_VAR_N, C_VAR_CAP, C_LEVEL, C_CHILD, C_SIZE = 0
 K_VAR, K_LIST, K_VALID = 16, 17, 18
 # Columns of `levels`.
 L_COUNT, L_CAP, L_SIZE = 0, 1, 2
-# Columns of `frames`, one row per open list.
-F_LEFT, F_SLOT, F_BODY, F_LEVEL, F_SIZE = 0, 1, 2, 3, 4
+# Columns of `frames`, one row per open list: elements left, slot and level of the list, where an element's code begins,
+# all elements, where their null bits begin.
+F_LEFT, F_SLOT, F_BODY, F_LEVEL, F_TOTAL, F_MASK, F_SIZE = 0, 1, 2, 3, 4, 5, 6
+# The same rows for open sections: the bounds around, and the position behind.
+F_BASE, F_END, F_AFTER = 0, 1, 2
 
 MAX_ZERO_WIDTH = 1 << 24
 SLACK = 16
@@ -84,13 +89,14 @@ _SWITCH, _POJO, _FAIL, _FIXED = int(Op.SWITCH), int(Op.POJO), int(Op.FAIL), int(
 _PAIR, _PART, _LENGTH, _MARK, _SAME = int(Op.PAIR), int(Op.PART), int(Op.LENGTH), int(Op.MARK), int(Op.SAME)
 _ELEMENT, _VALUE, _REST, _BYTES_REST = int(Op.ELEMENT), int(Op.VALUE), int(Op.REST), int(Op.BYTES_REST)
 _LIST_REST, _NEXT_REST, _END_PAIR = int(Op.LIST_REST), int(Op.NEXT_REST), int(Op.END_PAIR)
+_LIST_BLOCKS, _NEXT_BLOCK = int(Op.LIST_BLOCKS), int(Op.NEXT_BLOCK)
 
-
-def _col(cols: int, column: int, what: int) -> int:
-    return load_i64_le(cols + 64 * column + 8 * what)  # type: ignore[no-any-return]
-
-
-col = compile_kernel(_col)
+_SECTION, _REGION, _LEAVE, _ROW, _SLOT = int(Op.SECTION), int(Op.REGION), int(Op.LEAVE), int(Op.ROW), int(Op.SLOT)
+_SLOT8, _SLOT4, _SLOT2, _SLOT1 = int(Op.SLOT8), int(Op.SLOT4), int(Op.SLOT2), int(Op.SLOT1)
+_SLOT_BYTES, _SLOT_UTF8, _UTF8_REST = int(Op.SLOT_BYTES), int(Op.SLOT_UTF8), int(Op.UTF8_REST)
+_TIMESTAMP, _ARRAY, _ARRAY_ELEMENT = int(Op.TIMESTAMP), int(Op.ARRAY), int(Op.ARRAY_ELEMENT)
+_MAP_KEYS, _MAP_VALUES, _MAP_ARRAY = int(Op.MAP_KEYS), int(Op.MAP_VALUES), int(Op.MAP_ARRAY)
+_MASKED_LIST, _MASKED_ELEMENT = int(Op.MASKED_LIST), int(Op.MASKED_ELEMENT)
 
 
 def _fill(cols: int, levels: int, c: int, i: int) -> None:
@@ -248,6 +254,89 @@ def _modified_utf8(src: int, pos: int, stop: int, target: int, binary: int, out:
 modified_utf8 = compile_kernel(_modified_utf8)
 
 
+def _utf8(src: int, pos: int, stop: int, target: int, out: int) -> int:
+    """Copy UTF-8 between ``pos`` and ``stop``; position behind the output (three bytes of room per byte).
+
+    U+FFFD takes the place of every longest sequence that begins like a character and is none: what Python and Unicode
+    recommend.
+    """
+    while pos < stop:
+        first = load_u8(src + pos)
+        size = 1
+        wrong = False
+        if first >= 0x80:
+            low = 0x80
+            high = 0xBF
+            more = 0
+            if 0xC2 <= first < 0xE0:
+                more = 1
+            elif 0xE0 <= first < 0xF0:
+                more = 2
+                if first == 0xE0:
+                    low = 0xA0
+                elif first == 0xED:
+                    high = 0x9F
+            elif 0xF0 <= first < 0xF5:
+                more = 3
+                if first == 0xF0:
+                    low = 0x90
+                elif first == 0xF4:
+                    high = 0x8F
+            wrong = more == 0
+            for _ in range(more):
+                byte = load_u8(src + pos + size) if pos + size < stop else 0
+                if byte < low or byte > high:
+                    wrong = True
+                    break
+                size += 1
+                low = 0x80
+                high = 0xBF
+        if wrong:
+            target = put_code_point(target, 0xFFFD)
+            put(out, SURROGATES, at(out, SURROGATES) + 1)
+        else:
+            for k in range(size):
+                store_8(target + k, load_u8(src + pos + k))
+            target += size
+        pos += size
+    return target
+
+
+utf8 = compile_kernel(_utf8)
+
+
+def _put_utf8(src: int, pos: int, n: int, cols: int, c: int, i: int, out: int) -> int:
+    """Put ``n`` bytes of UTF-8 into a column; returns whether it was full."""
+    var_n = col(cols, c, C_VAR_N)
+    cap = col(cols, c, C_VAR_CAP)
+    if var_n + n > cap:
+        put(out, ARGUMENT, c)
+        return FULL
+    target = col(cols, c, C_VAR) + var_n
+    k = 0
+    while k < n:
+        eight = load_i64_le(src + pos + k)
+        if n - k < 8:
+            eight &= (1 << (8 * (n - k))) - 1
+        if eight & HIGH_BITS != 0:
+            break
+        store_64(target + k, eight)
+        k += 8
+    if k >= n:
+        var_n += n
+    else:
+        if var_n + k + 3 * (n - k) > cap:
+            put(out, ARGUMENT, c)
+            return FULL
+        var_n += utf8(src, pos + k, pos + n, target + k, out) - target
+    put(cols, c * C_SIZE + C_VAR_N, var_n)
+    store_32(col(cols, c, C_DATA) + 4 * i + 4, var_n)
+    return DONE
+
+
+put_utf8 = compile_kernel(_put_utf8)
+
+
 def _run(
     code: int,
     constants: int,
@@ -270,7 +359,7 @@ def _run(
     :param columns: how many rows ``cols`` has.
     :param cols: [columns, C_SIZE]: kind, addresses, counts and capacities.
     :param levels: [levels, L_SIZE]: slots taken and slots there are. Level 0 goes on where it stood.
-    :param frames: [depth, F_SIZE], room for the open lists; ``masks`` [depth], for the open rows' masks.
+    :param frames: [depth, F_SIZE], room for the open lists and sections; ``masks`` [depth], for the open rows' masks.
     :param out: [OUT_SIZE]: entries decoded, position behind the last whole one, and what is wrong.
     :returns: why it stopped.
     """
@@ -289,6 +378,7 @@ def _run(
     new_row = 1
     goes_on = 0
     last = 0
+    base = start
     while rows < limit:
         i = at(levels, L_COUNT)
         entry = pos
@@ -300,6 +390,7 @@ def _run(
         pc = 0
         depth = 0
         mask_depth = 0
+        sections = 0
         level = 0
         while True:
             op = at(code, pc)
@@ -574,6 +665,80 @@ def _run(
                         level = child
                         i = slot
                     pc += 5
+            elif op == _NEXT_BLOCK:
+                f = depth - 1
+                left = at(frames, f * F_SIZE + F_LEFT) - 1
+                if left > 0:
+                    put(frames, f * F_SIZE + F_LEFT, left)
+                    i += 1
+                    pc = at(frames, f * F_SIZE + F_BODY)
+                    continue
+                c = at(code, pc + 1)
+                child = at(code, pc + 2)
+                least = at(code, pc + 3)
+                begin = pos
+                n = 0
+                shift = 0
+                while True:
+                    if pos >= end:
+                        status = NEED_INPUT
+                        put(out, NEEDED, pos + 1)
+                        break
+                    byte = load_u8(src + pos)
+                    n |= (byte & 0x7F) << shift
+                    pos += 1
+                    if byte < 0x80:
+                        break
+                    shift += 7
+                    if shift > 28:
+                        status = BAD_COUNT
+                        put(out, POSITION, begin)
+                        break
+                if status != DONE:
+                    break
+                total = at(frames, f * F_SIZE + F_TOTAL) + n
+                if n > 0x7FFFFFFF or (least == 0 and total > MAX_ZERO_WIDTH):
+                    status = BAD_COUNT
+                    put(out, POSITION, begin)
+                    break
+                if end - pos < n * least:
+                    status = NEED_INPUT
+                    put(out, NEEDED, pos + n * least)
+                    break
+                if n == 0:
+                    slot = i + 1
+                    i = at(frames, f * F_SIZE + F_SLOT)
+                    level = at(frames, f * F_SIZE + F_LEVEL)
+                    depth = f
+                    if c >= 0:
+                        store_32(col(cols, c, C_DATA) + 4 * i + 4, slot)
+                    pc += 4
+                else:
+                    if c >= 0:
+                        slot = at(levels, child * L_SIZE + L_COUNT)
+                        if slot + n > at(levels, child * L_SIZE + L_CAP):
+                            status = FULL
+                            put(out, ARGUMENT, -1 - child)
+                            put(out, NEEDED, slot + n)
+                            break
+                        put(levels, child * L_SIZE + L_COUNT, slot + n)
+                        i = slot
+                    put(frames, f * F_SIZE + F_LEFT, n)
+                    put(frames, f * F_SIZE + F_TOTAL, total)
+                    pc = at(frames, f * F_SIZE + F_BODY)
+            elif op == _LIST_BLOCKS:
+                c = at(code, pc + 1)
+                child = at(code, pc + 2)
+                put(frames, depth * F_SIZE + F_LEFT, 0)
+                put(frames, depth * F_SIZE + F_SLOT, i)
+                put(frames, depth * F_SIZE + F_BODY, pc + 4)
+                put(frames, depth * F_SIZE + F_LEVEL, level)
+                put(frames, depth * F_SIZE + F_TOTAL, 0)
+                depth += 1
+                if c >= 0:
+                    level = child
+                    i = at(levels, child * L_SIZE + L_COUNT) - 1
+                pc = at(code, pc + 3)
             elif op == _SKIP:
                 n = at(code, pc + 1)
                 pc += 2
@@ -1090,6 +1255,275 @@ def _run(
                     store_32(col(cols, c, C_DATA) + 4 * row + 4, at(levels, col(cols, c, C_CHILD) * L_SIZE + L_COUNT))
                 end = window_end
                 break
+            elif op == _SLOT8 or op == _SLOT4 or op == _SLOT2 or op == _SLOT1:
+                c = at(code, pc + 1)
+                bit = at(code, pc + 2)
+                if (load_u8(src + base + (bit >> 3)) >> (bit & 7)) & 1:
+                    fill(cols, levels, c, i)
+                else:
+                    slot = src + base + at(code, pc + 3)
+                    if op == _SLOT8:
+                        store_64(col(cols, c, C_DATA) + 8 * i, load_i64_le(slot))
+                    elif op == _SLOT4:
+                        store_32(col(cols, c, C_DATA) + 4 * i, load_i32_le(slot))
+                    elif op == _SLOT2:
+                        store_16(col(cols, c, C_DATA) + 2 * i, load_i16_le(slot))
+                    else:
+                        store_8(col(cols, c, C_DATA) + i, load_u8(slot))
+                pc += 4
+            elif op == _SLOT_UTF8 or op == _SLOT_BYTES:
+                c = at(code, pc + 1)
+                bit = at(code, pc + 2)
+                if (load_u8(src + base + (bit >> 3)) >> (bit & 7)) & 1:
+                    store_8(col(cols, c, C_VALID) + i, 0)
+                    store_32(col(cols, c, C_DATA) + 4 * i + 4, col(cols, c, C_VAR_N))
+                    pc += 4
+                    continue
+                begin = base + at(code, pc + 3)
+                word = load_i64_le(src + begin)
+                if word < 0:
+                    n = (word >> 56) & 0x7F
+                    if n > 7:
+                        status = BAD_SECTION
+                        put(out, POSITION, begin)
+                        break
+                else:
+                    n = word & 0xFFFFFFFF
+                    if (word >> 32) + n > end - base:
+                        status = BAD_SECTION
+                        put(out, POSITION, begin)
+                        break
+                    begin = base + (word >> 32)
+                if op == _SLOT_UTF8:
+                    status = put_utf8(src, begin, n, cols, c, i, out)
+                    if status != DONE:
+                        break
+                else:
+                    var_n = col(cols, c, C_VAR_N)
+                    if var_n + n > col(cols, c, C_VAR_CAP):
+                        status = FULL
+                        put(out, ARGUMENT, c)
+                        break
+                    copy(src + begin, col(cols, c, C_VAR) + var_n, n)
+                    put(cols, c * C_SIZE + C_VAR_N, var_n + n)
+                    store_32(col(cols, c, C_DATA) + 4 * i + 4, var_n + n)
+                pc += 4
+            elif op == _SECTION:
+                if end - pos < 4:
+                    status = NEED_INPUT
+                    put(out, NEEDED, pos + 4)
+                    break
+                n = load_i32(src + pos)
+                if n < 0:
+                    status = BAD_COUNT
+                    put(out, POSITION, pos)
+                    break
+                if end - pos < 4 + n:
+                    status = NEED_INPUT
+                    put(out, NEEDED, pos + 4 + n)
+                    break
+                put(frames, depth * F_SIZE + F_BASE, base)
+                put(frames, depth * F_SIZE + F_END, end)
+                put(frames, depth * F_SIZE + F_AFTER, pos + 4 + n)
+                depth += 1
+                sections += 1
+                pos += 4
+                base = pos
+                end = pos + n
+                pc += 1
+            elif op == _ROW:
+                if end - base < at(code, pc + 1):
+                    status = BAD_SECTION
+                    put(out, POSITION, base)
+                    break
+                c = at(code, pc + 2)
+                if c >= 0:
+                    store_8(col(cols, c, C_DATA) + i, load_u8(src + base))
+                pc += 3
+            elif op == _LEAVE:
+                if at(code, pc + 1) != 0 and pos != end:
+                    status = BAD_SECTION
+                    put(out, POSITION, pos)
+                    break
+                depth -= 1
+                sections -= 1
+                base = at(frames, depth * F_SIZE + F_BASE)
+                end = at(frames, depth * F_SIZE + F_END)
+                pos = at(frames, depth * F_SIZE + F_AFTER)
+                pc += 2
+            elif op == _SLOT:
+                bit = at(code, pc + 1)
+                if (load_u8(src + base + (bit >> 3)) >> (bit & 7)) & 1:
+                    pc = at(code, pc + 3)
+                else:
+                    pos = base + at(code, pc + 2)
+                    pc += 4
+            elif op == _REGION:
+                begin = pos
+                word = load_i64_le(src + pos)
+                if word < 0:
+                    n = (word >> 56) & 0x7F
+                    if n > 7:
+                        status = BAD_SECTION
+                        put(out, POSITION, pos)
+                        break
+                else:
+                    n = word & 0xFFFFFFFF
+                    if (word >> 32) + n > end - base:
+                        status = BAD_SECTION
+                        put(out, POSITION, pos)
+                        break
+                    begin = base + (word >> 32)
+                put(frames, depth * F_SIZE + F_BASE, base)
+                put(frames, depth * F_SIZE + F_END, end)
+                put(frames, depth * F_SIZE + F_AFTER, pos + 8)
+                depth += 1
+                sections += 1
+                pos = begin
+                base = begin
+                end = begin + n
+                pc += 1
+            elif op == _UTF8_REST:
+                status = put_utf8(src, pos, end - pos, cols, at(code, pc + 1), i, out)
+                if status != DONE:
+                    break
+                pos = end
+                pc += 2
+            elif op == _TIMESTAMP:
+                word = load_i64_le(src + pos)
+                if word < 0 or (word >> 32) + 8 > end - base:
+                    status = BAD_SECTION
+                    put(out, POSITION, pos)
+                    break
+                store_64(col(cols, at(code, pc + 1), C_DATA) + 8 * i, load_i64_le(src + base + (word >> 32)))
+                store_32(col(cols, at(code, pc + 2), C_DATA) + 4 * i, word)
+                pc += 3
+            elif op == _ARRAY or op == _MAP_ARRAY:
+                c = at(code, pc + 1)
+                child = at(code, pc + 2)
+                if end - base < 4:
+                    status = BAD_SECTION
+                    put(out, POSITION, base)
+                    break
+                n = load_i32_le(src + base)
+                if n < 0 or 4 + ((n + 31) >> 5) * 4 + n * at(code, pc + 3) > end - base:
+                    status = BAD_SECTION
+                    put(out, POSITION, base)
+                    break
+                slot = 0
+                if op == _MAP_ARRAY:
+                    if c >= 0:
+                        slot = load_i32_le(col(cols, c, C_DATA) + 4 * i)
+                        if load_i32_le(col(cols, c, C_DATA) + 4 * i + 4) - slot != n:
+                            status = BAD_SECTION
+                            put(out, POSITION, base)
+                            break
+                elif c >= 0:
+                    slot = at(levels, child * L_SIZE + L_COUNT)
+                    if slot + n > at(levels, child * L_SIZE + L_CAP):
+                        status = FULL
+                        put(out, ARGUMENT, -1 - child)
+                        put(out, NEEDED, slot + n)
+                        break
+                    put(levels, child * L_SIZE + L_COUNT, slot + n)
+                    store_32(col(cols, c, C_DATA) + 4 * i + 4, slot + n)
+                if n == 0:
+                    pc = at(code, pc + 4)
+                else:
+                    put(frames, depth * F_SIZE + F_LEFT, n)
+                    put(frames, depth * F_SIZE + F_SLOT, i)
+                    put(frames, depth * F_SIZE + F_BODY, pc + 5)
+                    put(frames, depth * F_SIZE + F_LEVEL, level)
+                    depth += 1
+                    if c >= 0:
+                        level = child
+                        i = slot
+                    pc += 5
+            elif op == _ARRAY_ELEMENT:
+                n = load_i32_le(src + base)
+                k = n - at(frames, (depth - 1) * F_SIZE + F_LEFT)
+                if (load_u8(src + base + 4 + (k >> 3)) >> (k & 7)) & 1:
+                    pc = at(code, pc + 2)
+                else:
+                    pos = base + 4 + ((n + 31) >> 5) * 4 + k * at(code, pc + 1)
+                    pc += 3
+            elif op == _MAP_KEYS:
+                if end - base < 4:
+                    status = BAD_SECTION
+                    put(out, POSITION, base)
+                    break
+                n = load_i32_le(src + base)
+                if n < 0 or 4 + n > end - base:
+                    status = BAD_SECTION
+                    put(out, POSITION, base)
+                    break
+                put(frames, depth * F_SIZE + F_BASE, base)
+                put(frames, depth * F_SIZE + F_END, end)
+                put(frames, depth * F_SIZE + F_AFTER, base + 4 + n)
+                depth += 1
+                sections += 1
+                base += 4
+                end = base + n
+                pc += 1
+            elif op == _MAP_VALUES:
+                put(frames, depth * F_SIZE + F_BASE, base)
+                put(frames, depth * F_SIZE + F_END, end)
+                put(frames, depth * F_SIZE + F_AFTER, end)
+                depth += 1
+                sections += 1
+                base = pos
+                pc += 1
+            elif op == _MASKED_LIST:
+                c = at(code, pc + 1)
+                child = at(code, pc + 2)
+                if end - pos < 4:
+                    status = NEED_INPUT
+                    put(out, NEEDED, pos + 4)
+                    break
+                n = load_i32(src + pos)
+                if n < 0:
+                    status = BAD_COUNT
+                    put(out, POSITION, pos)
+                    break
+                size = (n + 7) >> 3
+                if end - pos < 4 + size:
+                    status = NEED_INPUT
+                    put(out, NEEDED, pos + 4 + size)
+                    break
+                slot = 0
+                if c >= 0:
+                    slot = at(levels, child * L_SIZE + L_COUNT)
+                    if slot + n > at(levels, child * L_SIZE + L_CAP):
+                        status = FULL
+                        put(out, ARGUMENT, -1 - child)
+                        put(out, NEEDED, slot + n)
+                        break
+                    put(levels, child * L_SIZE + L_COUNT, slot + n)
+                    store_32(col(cols, c, C_DATA) + 4 * i + 4, slot + n)
+                pos += 4
+                if n == 0:
+                    pc = at(code, pc + 3)
+                else:
+                    put(frames, depth * F_SIZE + F_LEFT, n)
+                    put(frames, depth * F_SIZE + F_SLOT, i)
+                    put(frames, depth * F_SIZE + F_BODY, pc + 4)
+                    put(frames, depth * F_SIZE + F_LEVEL, level)
+                    put(frames, depth * F_SIZE + F_TOTAL, n)
+                    put(frames, depth * F_SIZE + F_MASK, pos)
+                    depth += 1
+                    pos += size
+                    if c >= 0:
+                        level = child
+                        i = slot
+                    pc += 4
+            elif op == _MASKED_ELEMENT:
+                f = depth - 1
+                k = at(frames, f * F_SIZE + F_TOTAL) - at(frames, f * F_SIZE + F_LEFT)
+                byte = load_u8(src + at(frames, f * F_SIZE + F_MASK) + (k >> 3))
+                if (byte >> (7 - (k & 7))) & 1:
+                    pc = at(code, pc + 1)
+                else:
+                    pc += 2
             elif op == _FAIL:
                 status = UNDECODABLE
                 put(out, ARGUMENT, at(code, pc + 1))
@@ -1100,8 +1534,9 @@ def _run(
                 put(out, POSITION, pos)
                 break
         if status != DONE:
-            if status == NEED_INPUT and end != window_end:
-                status = BAD_PAIR  # the whole pair is there, so it is too short for what it should hold
+            if status == NEED_INPUT and (sections > 0 or end != window_end):
+                # The whole section or pair is there, so it is too short for what it should hold.
+                status = BAD_SECTION if sections > 0 else BAD_PAIR
                 put(out, POSITION, pos)
             break
         rows += 1

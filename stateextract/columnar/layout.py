@@ -15,22 +15,24 @@ node                bytes                                                       
 ==================  =================================================================  =============================
 ``Number``          1, 2, 4 or 8, big-endian unless ``little``                         int8…int64, uint8…, float32/64
 ``Bool``            1; 0 is false, all else true                                       bool
-``Text``            by ``coding``: ``flink``, ``value``, ``utf``, ``char``, below      string
+``Text``            by ``coding``: ``flink``, ``value``, ``utf``, ``utf8``, ``char``   string
 ``Bytes``           ``i32`` length and that many, or ``size`` many without a length     binary
 ``BigInteger``      Flink's ``BigIntSerializer``                                       binary: two's complement, big-endian
 ``Skip``            ``size`` many; if ``expect`` is given, exactly these               no column
 ``Null``            ``size`` many                                                      bool, always null
 ``Struct``          the fields one after the other                                     struct
-``Nullable``        a flag byte, then the value or ``padding`` bytes                   the inner value, or null
+``Nullable``        a flag, a byte or wider, then the value or ``padding`` bytes       the inner value, or null
 ``MaskedStruct``    null bits packed from the most significant bit, then the fields    struct
                     that are not null (Flink's Row)
-``List``            ``i32`` count, then the elements                                   list
-``Map``             ``i32`` count, then key and value of each entry                    map
-``Switch``          a tag byte, then the fields of that case                           struct of all cases' fields
+``List``            ``i32`` count, then the elements; or counted blocks of them        list
+``Map``             ``i32`` count, then key and value of each entry; or blocks         map
+``Switch``          a tag, a byte or wider, then the fields of that case               struct of all cases' fields
 ``Subclasses``      Flink's POJO flags, then the fields of that class                  struct of all classes' fields
 ``Undecodable``     unknown                                                            none: meeting one is an error
 ``Python``          what its callable takes                                            what it says
 ==================  =================================================================  =============================
+
+The nodes of SQL's binary rows, whose fields stand at fixed places, are in ``binary.py``.
 
 A struct without any column (all fields ``Skip``, or no field) gives a bool column, always null for ``Nullable`` nulls and
 true otherwise, because Spark and Parquet refuse empty structs.
@@ -113,16 +115,18 @@ class Text(Layout):
     :param coding: ``flink``: varint of units + 1 (0 is null), then one varint per unit (``StringValue.writeString``);
         ``value``: varint of units, then one varint per unit (``StringValue.write``);
         ``utf``: ``u16`` length in bytes, then modified UTF-8 (``DataOutput.writeUTF``);
+        ``utf8``: ``i32`` length in bytes, then UTF-8 (SQL's ``BinaryStringData``);
         ``char``: one unit in two bytes.
 
     Surrogate pairs become one code point. A lone surrogate becomes U+FFFD and is counted, or, where ``as_binary``, the
-    three bytes that encode it like any other code point (WTF-8) and the column is binary.
+    three bytes that encode it like any other code point (WTF-8) and the column is binary. Of ``utf8``, each longest
+    sequence that begins like a character and is none becomes U+FFFD and is counted, or all bytes stay as they are.
     """
 
     coding: str = "flink"
     as_binary: bool = False
 
-    CODINGS: ClassVar[tuple[str, ...]] = ("flink", "value", "utf", "char")
+    CODINGS: ClassVar[tuple[str, ...]] = ("flink", "value", "utf", "utf8", "char")
 
     def __post_init__(self) -> None:
         if self.coding not in self.CODINGS:
@@ -134,7 +138,7 @@ class Text(Layout):
 
     @property
     def least(self) -> int:
-        return 2 if self.coding in ("utf", "char") else 1
+        return {"utf": 2, "char": 2, "utf8": 4}.get(self.coding, 1)
 
 
 @dataclass(frozen=True)
@@ -219,7 +223,7 @@ class Field:
     layout: Layout
 
 
-def _struct_type(fields: tuple[Field, ...], logical: bool) -> pa.DataType:
+def struct_type(fields: tuple[Field, ...], logical: bool) -> pa.DataType:
     columns = []
     for f in fields:
         type_ = f.layout.arrow_type if logical else f.layout.wire_type
@@ -235,15 +239,15 @@ class Struct(Layout):
     fields: tuple[Field, ...]
 
     def __post_init__(self) -> None:
-        _refuse_twice([f.name for f in self.fields])
+        refuse_twice([f.name for f in self.fields])
 
     @property
     def wire_type(self) -> pa.DataType:
-        return _struct_type(self.fields, logical=False)
+        return struct_type(self.fields, logical=False)
 
     @property
     def arrow_type(self) -> pa.DataType:
-        return _struct_type(self.fields, logical=True)
+        return struct_type(self.fields, logical=True)
 
     @property
     def children(self) -> tuple[Layout, ...]:
@@ -262,11 +266,13 @@ class Nullable(Layout):
     :param null_if: ``True``: a flag other than 0 means null (NullableSerializer, POJO fields, map values, sets);
         ``False``: the flag 0 means null (generic arrays, Scala's Option).
     :param padding: bytes that follow the flag of a null and mean nothing.
+    :param width: the flag is the last of that many bytes, the others must be 0 (Avro's union of null and a type).
     """
 
     inner: Layout
     null_if: bool = True
     padding: int = 0
+    width: int = 1
 
     @property
     def wire_type(self) -> pa.DataType | None:
@@ -282,7 +288,7 @@ class Nullable(Layout):
 
     @property
     def least(self) -> int:
-        return 1 + min(self.padding, self.inner.least)
+        return self.width + min(self.padding, self.inner.least)
 
 
 @dataclass(frozen=True)
@@ -300,7 +306,7 @@ class MaskedStruct(Layout):
     KIND_FIELD: ClassVar[str] = "row_kind"
 
     def __post_init__(self) -> None:
-        _refuse_twice([f.name for f in self.fields] + ([self.KIND_FIELD] if self.kind else []))
+        refuse_twice([f.name for f in self.fields] + ([self.KIND_FIELD] if self.kind else []))
 
     @property
     def kind_layout(self) -> Layout:
@@ -314,11 +320,11 @@ class MaskedStruct(Layout):
 
     @property
     def wire_type(self) -> pa.DataType:
-        return _struct_type(self.columns, logical=False)
+        return struct_type(self.columns, logical=False)
 
     @property
     def arrow_type(self) -> pa.DataType:
-        return _struct_type(self.columns, logical=True)
+        return struct_type(self.columns, logical=True)
 
     @property
     def children(self) -> tuple[Layout, ...]:
@@ -331,9 +337,18 @@ class MaskedStruct(Layout):
 
 @dataclass(frozen=True)
 class List(Layout):
-    """``i32`` count, then the elements. An element that makes no column becomes a bool."""
+    """A count, then the elements. An element that makes no column becomes a bool.
+
+    :param element: layout of an element.
+    :param blocks: instead of an ``i32`` count and the elements: a varint count and as many elements, any number of times,
+        and the count 0 at the end (Flink's Avro).
+    :param null_mask: behind the ``i32`` count stands a bit per element, most significant bit first and padded to whole
+        bytes; only elements whose bit is 0 follow, the others are null (``LinkedListSerializer`` of SQL).
+    """
 
     element: Layout
+    blocks: bool = False
+    null_mask: bool = False
 
     @property
     def wire_type(self) -> pa.DataType:
@@ -349,21 +364,23 @@ class List(Layout):
 
     @property
     def least(self) -> int:
-        return 4
+        return 1 if self.blocks else 4
 
 
 @dataclass(frozen=True)
 class Map(Layout):
-    """``i32`` count, then key and value of each entry.
+    """A count, then key and value of each entry.
 
     :param key: layout of a key; a null key at run time is an error that says to use ``as_list``.
     :param value: layout of a value (a ``Nullable`` where Flink writes a flag).
     :param as_list: make a list of ``struct<key, value>`` instead of a map: for keys that may be null.
+    :param blocks: as for :class:`List`.
     """
 
     key: Layout
     value: Layout
     as_list: bool = False
+    blocks: bool = False
 
     def _type(self, key: pa.DataType | None, value: pa.DataType | None) -> pa.DataType:
         key, value = key or pa.bool_(), value or pa.bool_()
@@ -385,7 +402,7 @@ class Map(Layout):
 
     @property
     def least(self) -> int:
-        return 4
+        return 1 if self.blocks else 4
 
 
 @dataclass(frozen=True)
@@ -415,20 +432,24 @@ def _merged(groups: tuple[tuple[Field, ...], ...]) -> tuple[Field, ...]:
 
 @dataclass(frozen=True)
 class Switch(Layout):
-    """A tag byte that says which fields follow: Either, tagged unions, stream elements.
+    """A tag that says which fields follow: Either, tagged unions, stream elements.
 
     The value is a struct with every field of every case (same name: same column, so same type), null where the case
     at hand has no such field. Arrow's unions are refused by Spark and Parquet.
+
+    :param cases: the alternatives.
+    :param width: the tag is the last of that many bytes, the others must be 0 (Avro's unions).
     """
 
     cases: tuple[Case, ...]
+    width: int = 1
 
     def __post_init__(self) -> None:
         tags = [c.tag for c in self.cases]
         if len(set(tags)) != len(tags):
             raise ValueError("two cases of a switch have the same tag")
         for case in self.cases:
-            _refuse_twice([f.name for f in case.fields])
+            refuse_twice([f.name for f in case.fields])
         _ = self.columns
 
     @property
@@ -438,11 +459,11 @@ class Switch(Layout):
 
     @property
     def wire_type(self) -> pa.DataType:
-        return _struct_type(self.columns, logical=False)
+        return struct_type(self.columns, logical=False)
 
     @property
     def arrow_type(self) -> pa.DataType:
-        return _struct_type(self.columns, logical=True)
+        return struct_type(self.columns, logical=True)
 
     @property
     def children(self) -> tuple[Layout, ...]:
@@ -450,7 +471,7 @@ class Switch(Layout):
 
     @property
     def least(self) -> int:
-        return 1 + min((sum(f.layout.least for f in c.fields) for c in self.cases), default=0)
+        return self.width + min((sum(f.layout.least for f in c.fields) for c in self.cases), default=0)
 
 
 @dataclass(frozen=True)
@@ -486,7 +507,7 @@ class Subclasses(Layout):
     CLASS_FIELD: ClassVar[str] = "class"
 
     def __post_init__(self) -> None:
-        _refuse_twice([f.name for f in self.fields])
+        refuse_twice([f.name for f in self.fields])
         _ = self.columns
 
     @property
@@ -505,11 +526,11 @@ class Subclasses(Layout):
 
     @property
     def wire_type(self) -> pa.DataType:
-        return _struct_type(self.columns, logical=False)
+        return struct_type(self.columns, logical=False)
 
     @property
     def arrow_type(self) -> pa.DataType:
-        return _struct_type(self.columns, logical=True)
+        return struct_type(self.columns, logical=True)
 
     @property
     def children(self) -> tuple[Layout, ...]:
@@ -623,7 +644,7 @@ def undecodable_parts(layout: Layout) -> list[Undecodable]:
     return [node for node in walk(layout) if isinstance(node, Undecodable)]
 
 
-def _refuse_twice(names: list[str]) -> None:
+def refuse_twice(names: list[str]) -> None:
     named = [n for n in names if n]
     if len(set(named)) != len(named):
         raise ValueError(f"two fields have the same name: {sorted(n for n in named if named.count(n) > 1)[0]!r}")

@@ -26,6 +26,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from stateextract.columnar.binary import BinaryArray, BinaryMap, BinaryRow, Framed
 from stateextract.columnar.layout import (
     Field,
     Layout,
@@ -82,7 +83,7 @@ def _has_logical(node: Layout) -> bool:
     match node:
         case Logical():
             return True
-        case MaskedStruct(kind=True):
+        case MaskedStruct(kind=True) | BinaryRow(kind=True):
             return True
         case Subclasses() if node.subclasses:
             return True
@@ -94,18 +95,18 @@ def _convert(array: pa.Array, node: Layout, live: Mask | None, ctx: _Context) ->
     if not _has_logical(node):
         return array
     match node:
-        case Nullable():
+        case Nullable() | Framed():
             return _convert(array, node.inner, live, ctx)
         case Logical():
             valid = _both(live, _validity(array))
             return CONVERSIONS[node.conversion](array, np.ones(len(array), bool) if valid is None else valid, node, ctx)
         case Struct():
             return _convert_struct(array, node.fields, live, ctx)
-        case MaskedStruct() | Switch() | Subclasses():
+        case MaskedStruct() | Switch() | Subclasses() | BinaryRow():
             return _convert_struct(array, node.columns, live, ctx)
-        case List():
+        case List() | BinaryArray():
             return _convert_list(array, node, live, ctx)
-        case Map():
+        case Map() | BinaryMap():
             return _convert_map(array, node, live, ctx)
     raise TypeError(f"no way through a {type(node).__name__}")
 
@@ -118,13 +119,13 @@ def _convert_struct(array: pa.Array, fields: Sequence[Field], live: Mask | None,
     return pa.Array.from_buffers(type_, len(array), [_bitmap(_validity(array))], children=children)
 
 
-def _convert_list(array: pa.Array, node: List, live: Mask | None, ctx: _Context) -> pa.Array:
+def _convert_list(array: pa.Array, node: List | BinaryArray, live: Mask | None, ctx: _Context) -> pa.Array:
     offsets, narrow = _elements(array, live)
     values = _convert(narrow(array.values), node.element, None, ctx)
     return _list_array(pa.list_(values.type), array, offsets, values)
 
 
-def _convert_map(array: pa.Array, node: Map, live: Mask | None, ctx: _Context) -> pa.Array:
+def _convert_map(array: pa.Array, node: Map | BinaryMap, live: Mask | None, ctx: _Context) -> pa.Array:
     offsets, narrow = _elements(array, live)
     raw_keys, raw_values = (array.values.field(0), array.values.field(1)) if node.as_list else (array.keys, array.items)
     keys = _convert(narrow(raw_keys), node.key, None, ctx)
@@ -256,6 +257,18 @@ def _epoch_ms(array: pa.Array, valid: Mask, node: Logical, ctx: _Context) -> pa.
     return _timestamps(seconds, rest * 1_000_000, valid, node, ctx, lambda i: f"the time {ms[i]} ms since 1970")
 
 
+def _ms_nanos(array: pa.Array, valid: Mask, node: Logical, ctx: _Context) -> pa.Array:
+    """SQL's timestamps of more than three digits: the nanoseconds count from the millisecond."""
+    ms, nanos = _parts(array, valid, (0, 0))
+
+    def describe(i: int) -> str:
+        return f"the timestamp of {ms[i]} ms since 1970 and {nanos[i]} ns"
+
+    _require((nanos >= 0) & (nanos < 1_000_000), valid, describe)
+    seconds, rest = np.divmod(ms, 1000)
+    return _timestamps(seconds, rest * 1_000_000 + nanos, valid, node, ctx, describe)
+
+
 def _date(array: pa.Array, valid: Mask, node: Logical, ctx: _Context) -> pa.Array:
     return _epoch_ms(array, valid & (_ints(array, valid) != _LONG.min), node, ctx)
 
@@ -347,7 +360,13 @@ def _local_time(array: pa.Array, valid: Mask, node: Logical, ctx: _Context) -> p
     hour, minute, second, nanos = parts = _parts(array, valid, _MIDNIGHT)
     valid = valid & (hour != _BYTE_MIN)
     _day_seconds(hour, minute, second, nanos, valid)
-    text = np.zeros((len(array), 18), np.uint8)
+    return _times_of_day(parts, valid)
+
+
+def _times_of_day(parts: Sequence[Ints], valid: Mask) -> pa.Array:
+    """``HH:MM:SS`` with digits behind it of hours, minutes, seconds and nanoseconds."""
+    nanos = parts[3]
+    text = np.zeros((len(valid), 18), np.uint8)
     for part, first, digits in zip(parts, (0, 3, 6, 9), (2, 2, 2, 9), strict=True):
         for i in range(digits):
             text[:, first + i] = ord("0") + part // 10 ** (digits - 1 - i) % 10
@@ -355,6 +374,19 @@ def _local_time(array: pa.Array, valid: Mask, node: Logical, ctx: _Context) -> p
     text[:, 8] = ord(".")
     lengths = np.select([~valid, nanos == 0, nanos % 1_000_000 == 0, nanos % 1000 == 0], [0, 8, 12, 15], 18)
     return _strings(text[np.arange(18) < lengths[:, None]], lengths, valid)
+
+
+def _day_ms(array: pa.Array, valid: Mask, node: Logical, ctx: _Context) -> pa.Array:
+    """SQL's TIME: milliseconds since midnight, as text."""
+    ms = _ints(array, valid)
+    fits = (ms >= 0) & (ms < 86_400_000)
+    valid = _fitting(fits, valid, node, ctx, lambda i: f"the time of day {ms[i]} ms since midnight")
+    seconds, rest = np.divmod(np.where(valid, ms, 0), 1000)
+    return _times_of_day([seconds // 3600, seconds // 60 % 60, seconds % 60, rest * 1_000_000], valid)
+
+
+def _epoch_day(array: pa.Array, valid: Mask, node: Logical, ctx: _Context) -> pa.Array:
+    return array.view(node.type)
 
 
 def _strings(characters: npt.NDArray[np.uint8], lengths: Ints, valid: Mask) -> pa.Array:
@@ -397,6 +429,39 @@ def _big_decimal(array: pa.Array, valid: Mask, node: Logical, ctx: _Context) -> 
     texts = [big_decimal_text(numbers.value(i), int(scales[i])) if valid[i] else None for i in rest.tolist()]
     parts.append(pa.array(texts, pa.string()))
     return pa.concat_arrays(parts).take(pa.array(np.argsort(np.concatenate([*rows, rest]))))
+
+
+def _decimal(array: pa.Array, valid: Mask, node: Logical, ctx: _Context) -> pa.Array:
+    """SQL's DECIMAL, whose scale stands in its type: an integer, or bytes of two's complement."""
+    if pa.types.is_integer(array.type):
+        low = _ints(array, valid)
+        high = low >> 63
+    else:
+        numbers, _, valid = _big_numbers(array, valid, node, ctx)
+        valid = _fitting(numbers.lengths <= 16, valid, node, ctx, lambda i: f"a decimal of {numbers.lengths[i]} bytes")
+        low = numbers.words
+        ends = numbers.starts + numbers.lengths
+        above = _words(numbers.data, ends - 8, np.where(valid & (numbers.lengths > 8), numbers.lengths - 8, 0))
+        high = np.where(numbers.lengths > 8, above, low >> 63)
+    bound = 10**node.type.precision
+    fits = _below(low.view(np.uint64), high, bound)
+
+    def describe(i: int) -> str:
+        return f"the decimal {int(high[i]) << 64 | int(low[i]) & (1 << 64) - 1} / 10^{node.type.scale}"
+
+    valid = _fitting(fits, valid, node, ctx, describe)
+    pairs = np.where(valid[:, None], np.stack([low, high], axis=1), 0).astype("<i8")
+    return pa.Array.from_buffers(node.type, len(pairs), [_bitmap(valid), pa.py_buffer(pairs)])
+
+
+def _below(low: npt.NDArray[np.uint64], high: Ints, bound: int) -> Mask:
+    """Whether the absolute values of 128-bit numbers are below a bound."""
+    negative = high < 0
+    size_low = np.where(negative, ~low + np.uint64(1), low)
+    size_high = np.where(negative, ~high + (low == 0), high).view(np.uint64)
+    bound_high, bound_low = np.uint64(bound >> 64), np.uint64(bound & (1 << 64) - 1)
+    below: Mask = (size_high < bound_high) | ((size_high == bound_high) & (size_low < bound_low))
+    return below
 
 
 def _decimals(words: Ints, scale: int) -> pa.Array:
@@ -460,6 +525,11 @@ CONVERSIONS: Final[dict[str, Callable[[pa.Array, Mask, Logical, _Context], pa.Ar
     "local_time": _local_time,
     "local_datetime": _local_datetime,
     "epoch_ms": _epoch_ms,
+    "epoch_day": _epoch_day,
+    "day_ms": _day_ms,
+    "ms_micros": _ms_nanos,
+    "ms_nanos": _ms_nanos,
+    "decimal": _decimal,
 }
 
 __all__ = ["CONVERSIONS", "apply_logical"]

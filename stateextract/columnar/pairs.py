@@ -22,7 +22,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from stateextract.columnar.layout import Field, Layout, List, Map, Nullable, Struct
-from stateextract.columnar.program import ColumnNode, Compiler, Label, Op, Program
+from stateextract.columnar.operations import ColumnNode, Label, Op, Program
+from stateextract.columnar.program import Compiler
 
 
 @dataclass(frozen=True)

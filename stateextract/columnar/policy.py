@@ -15,6 +15,7 @@ from typing import Literal, get_args
 
 import pyarrow as pa
 
+from stateextract.columnar.binary import BinaryArray, BinaryMap, BinaryRow, Framed
 from stateextract.columnar.layout import (
     Case,
     Field,
@@ -46,7 +47,7 @@ _CHOICES = {
 }
 
 # Conversions whose values can have digits below the microsecond.
-_FINE_CONVERSIONS = frozenset({"instant", "sql_timestamp", "local_datetime"})
+_FINE_CONVERSIONS = frozenset({"instant", "sql_timestamp", "local_datetime", "ms_nanos"})
 
 
 @dataclass(frozen=True)
@@ -90,7 +91,7 @@ class Policy:
 class Counts:
     """How many values were bent. A small counter with fixed names: ``+``, ``+=`` and ``[name]`` work as expected.
 
-    :param lone_surrogates: lone UTF-16 surrogates replaced by U+FFFD (units, not strings).
+    :param lone_surrogates: lone UTF-16 surrogates, and sequences that are no UTF-8, replaced by U+FFFD (not strings).
     :param sub_microsecond: timestamps that lost digits below the microsecond.
     :param out_of_range: values that became null because their column cannot hold them.
     """
@@ -140,16 +141,16 @@ def _rewrite(node: Layout, policy: Policy) -> Layout:
     match node:
         case Text():
             return replace(node, as_binary=node.as_binary or policy.strings == "binary")
-        case Map():
+        case Map() | BinaryMap():
             key, value = _rewrite(node.key, policy), _rewrite(node.value, policy)
             return replace(node, key=key, value=value, as_list=node.as_list or policy.maps == "list")
         case Logical():
             return replace(node, inner=_rewrite(node.inner, policy), type=_timestamp_type(node, policy))
-        case Nullable():
+        case Nullable() | Framed():
             return replace(node, inner=_rewrite(node.inner, policy))
-        case List():
+        case List() | BinaryArray():
             return replace(node, element=_rewrite(node.element, policy))
-        case Struct() | MaskedStruct():
+        case Struct() | MaskedStruct() | BinaryRow():
             return replace(node, fields=_rewrite_fields(node.fields, policy))
         case Switch():
             return replace(node, cases=tuple(Case(c.tag, _rewrite_fields(c.fields, policy)) for c in node.cases))

@@ -1,14 +1,9 @@
-"""Programs: a layout as a flat array of numbers that the kernel runs for every entry.
+"""The compiler: from a layout to a program that the kernel runs for every entry.
 
-``compile_layout`` walks a layout twice. First it allocates *columns*: one output buffer set for each leaf, list and
-nullable struct, kept in a tree of :class:`ColumnNode` from which ``assembly.py`` builds Arrow arrays. Then it emits
+``compile_layout`` walks a layout twice. First it allocates *columns*; then it emits
 *operations* that read the bytes of one entry and append to those columns. A field that nobody wants gets no column; its
-operations only advance.
-
-Columns live on *levels*: level 0 has one slot per entry, every list opens a level below with one slot per element. An
-operation writes the current slot of its column; slots are counted per level, never per column. So a null must fill a
-slot in every column of its level (``FILL``), and a batch can be cut at any entry: the length of every column follows
-from the offsets of the list above it.
+operations only advance. What both are stands in ``operations.py``; what is emitted for SQL's binary format in
+``binary_program.py``.
 
 May import layouts, numpy, pyarrow. Must not know of numba, files, Flink.
 """
@@ -16,14 +11,13 @@ May import layouts, numpy, pyarrow. Must not know of numba, files, Flink.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
-from enum import IntEnum, unique
 from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
+from stateextract.columnar import binary_program
+from stateextract.columnar.binary import BinaryArray, BinaryMap, BinaryRow, Framed, Rest, SlotTimestamp
 from stateextract.columnar.layout import (
     BigInteger,
     Bool,
@@ -44,125 +38,8 @@ from stateextract.columnar.layout import (
     Text,
     Undecodable,
 )
+from stateextract.columnar.operations import ColumnNode, Kind, Label, Op, Program
 from stateextract.files.reader import encode_modified_utf8
-
-
-@unique
-class Op(IntEnum):
-    """Operations; operands follow in the program. ``c`` is a column, ``t`` a position in the program to go on at."""
-
-    END = 0  #          the entry is complete
-    FIXED1 = 1  #       c
-    FIXED2 = 2  #       c              big-endian
-    FIXED4 = 3  #       c
-    FIXED8 = 4  #       c
-    NFIXED1 = 5  #      c              a flag byte (not 0: null), then the number
-    NFIXED2 = 6  #      c
-    NFIXED4 = 7  #      c
-    NFIXED8 = 8  #      c
-    TEXT = 9  #        c, binary      varint of units + 1, units
-    NTEXT = 10  #       c, binary      a flag byte (not 0: null), then as TEXT
-    TEXT_VALUE = 11  #  c, binary      varint of units, units
-    UTF = 12  #         c, binary      u16 bytes, modified UTF-8
-    CHAR = 13  #        c, binary      one unit of two bytes
-    BYTES = 14  #       c              i32 length, bytes
-    BYTES_N = 15  #     c, n
-    BIG_INTEGER = 16  # c, scaled
-    SKIP = 17  #        n
-    EXPECT = 18  #      n, constant
-    SKIP_TEXT = 19  #   bias           as TEXT (1) or TEXT_VALUE (0), without output
-    SKIP_UTF = 20  #
-    SKIP_BYTES = 21  #
-    SKIP_BIG = 22  #    scaled
-    NULL = 23  #        c, n
-    PRESENT = 24  #     c              true, no bytes
-    NULLABLE = 25  #    null_if, padding, t
-    JUMP = 26  #        t
-    FILL = 27  #        n, c × n       a null (or empty) slot in each
-    LIST = 28  #        c, level, least, t       i32 count; c is -1 where nothing is kept; t: behind the list
-    NEXT = 29  #        end of a list's element
-    MASK = 30  #        bits, c        mask of a Row; c for its kind or -1
-    MASK_BIT = 31  #    bit, t         go to t if the bit is set
-    MASK_END = 32  #
-    SWITCH = 33  #      n, t of other tags or -1, (tag, t) × n
-    POJO = 34  #        c, t null, t declared, n, (tag or -1, constant, length, t) × n
-    FAIL = 35  #        index into Program.undecodable
-    FIXED = 36  #       c, width, little, flip    the rarer numbers
-    # Pairs of key and value, as canonical bodies and RocksDB have them (pairs.py).
-    PAIR = 37  #        n              both lengths; the key group's n bytes; what follows reads the key
-    PART = 38  #        the key or the namespace begins
-    LENGTH = 39  #      its length, as Flink appends it
-    MARK = 40  #        what tells rows apart begins
-    SAME = 41  #        t              it ends: go to t if it is that of the row before, else back to MARK
-    ELEMENT = 42  #     c, level       one more element in the row's list
-    VALUE = 43  #       the key ends, the value begins
-    REST = 44  #        pass over what is left of the value
-    BYTES_REST = 45  #  c              what is left of the value
-    LIST_REST = 46  #   c, level, t    elements with a byte between them, up to the value's end
-    NEXT_REST = 47  #   end of such an element
-    END_PAIR = 48  #    c              the pair is complete; c: the column that ELEMENT extended or -1
-
-
-class Kind(IntEnum):
-    """What buffers a column has."""
-
-    FIXED = 0  # data
-    VAR = 1  #   int32 offsets, data
-    LIST = 2  #  int32 offsets; its elements are the next level
-    VALID = 3  # nothing but validity
-
-
-@dataclass
-class ColumnNode:
-    """One column and the ones below it.
-
-    :param index: position among the program's columns.
-    :param type: Arrow wire type.
-    :param nullable: the column has a validity buffer.
-    :param level: whose slots it has.
-    :param child_level: level of a list's elements.
-    """
-
-    index: int
-    kind: Kind
-    type: pa.DataType
-    width: int
-    level: int
-    nullable: bool
-    child_level: int = -1
-    children: dict[str, ColumnNode] = field(default_factory=dict)
-
-    def same_level(self) -> list[ColumnNode]:
-        """The node and those below it that share its level: what a null must fill."""
-        nodes = [self]
-        if self.kind is not Kind.LIST:
-            for child in self.children.values():
-                nodes.extend(child.same_level())
-        return nodes
-
-
-@dataclass
-class Program:
-    """A compiled layout.
-
-    :param code: the operations, int32.
-    :param constants: bytes that operations refer to.
-    :param columns: all columns, parents before children.
-    :param root: the tree; ``None`` if the layout makes no column.
-    :param levels: number of levels.
-    :param depth: deepest nesting of lists; :param masks: deepest nesting of rows.
-    :param least: fewest bytes of an entry.
-    """
-
-    code: npt.NDArray[np.int32]
-    constants: npt.NDArray[np.uint8]
-    columns: list[ColumnNode]
-    root: ColumnNode | None
-    levels: int
-    depth: int
-    masks: int
-    least: int
-    undecodable: list[Undecodable]
 
 
 class NeedsInterpreterError(Exception):
@@ -184,14 +61,6 @@ def compile_skip(layout: Layout) -> Program:
     compiler.emit(layout, None)
     compiler.op(Op.END)
     return compiler.finish(None, layout.least)
-
-
-class Label:
-    """A position in the program that is not known yet."""
-
-    def __init__(self) -> None:
-        self.position: int | None = None
-        self.uses: list[int] = []
 
 
 class Compiler:
@@ -254,27 +123,31 @@ class Compiler:
                 return self.column(Kind.FIXED, type_, level, True, 1)
             case Text():
                 return self.column(Kind.VAR, type_, level, nullable or layout.coding == "flink")
-            case Bytes():
+            case Bytes() | Rest():
                 return self.column(Kind.VAR, type_, level, nullable)
+            case SlotTimestamp():
+                parts: list[tuple[str, Layout]] = [("ms", Number(pa.int64())), ("nanos", Number(pa.int32()))]
+                return self.allocate_struct(parts, level, nullable, children_nullable=False)
             case BigInteger() | Undecodable():
                 return self.column(Kind.VAR, type_, level, True)
             case Nullable():
                 return self.allocate(layout.inner, level, nullable=True)
-            case Logical():
+            case Logical() | Framed():
                 return self.allocate(layout.inner, level, nullable)
             case Struct():
                 fields = [(f.name, f.layout) for f in layout.fields if wanted is None or f.name in wanted]
                 return self.allocate_struct(fields, level, nullable, children_nullable=False)
-            case MaskedStruct() | Switch() | Subclasses():
+            case MaskedStruct() | Switch() | Subclasses() | BinaryRow():
                 fields = [(f.name, f.layout) for f in layout.columns]
                 own_null = isinstance(layout, Subclasses)
                 return self.allocate_struct(fields, level, nullable or own_null, children_nullable=True)
-            case List():
+            case List() | BinaryArray():
                 node = self.column(Kind.LIST, type_, level, nullable)
                 node.child_level = self.open_level()
-                node.children["item"] = self.allocate_some(layout.element, node.child_level)
+                null = isinstance(layout, BinaryArray) or layout.null_mask
+                node.children["item"] = self.allocate_some(layout.element, node.child_level, null)
                 return node
-            case Map():
+            case Map() | BinaryMap():
                 assert type_ is not None
                 node = self.column(Kind.LIST, type_, level, nullable)
                 node.child_level = self.open_level()
@@ -282,17 +155,18 @@ class Compiler:
                 # process when a value is taken from a map whose parts disagree with its type.
                 entry_type = type_.value_type if layout.as_list else pa.struct([type_.key_field, type_.item_field])
                 entry = self.column(Kind.VALID, entry_type, node.child_level, False)
-                entry.children["key"] = self.allocate_some(layout.key, node.child_level)
-                entry.children["value"] = self.allocate_some(layout.value, node.child_level)
+                null = isinstance(layout, BinaryMap)
+                entry.children["key"] = self.allocate_some(layout.key, node.child_level, null)
+                entry.children["value"] = self.allocate_some(layout.value, node.child_level, null)
                 node.children["entries"] = entry
                 return node
             case Python():
                 raise NeedsInterpreterError
         raise TypeError(f"no column for {type(layout).__name__}")
 
-    def allocate_some(self, layout: Layout, level: int) -> ColumnNode:
+    def allocate_some(self, layout: Layout, level: int, nullable: bool = False) -> ColumnNode:
         """A column in any case: a bool where the layout makes none."""
-        return self.allocate(layout, level, nullable=False) or self.column(Kind.FIXED, pa.bool_(), level, False, 1)
+        return self.allocate(layout, level, nullable) or self.column(Kind.FIXED, pa.bool_(), level, nullable, 1)
 
     def allocate_struct(
         self, fields: list[tuple[str, Layout]], level: int, nullable: bool, children_nullable: bool
@@ -369,7 +243,9 @@ class Compiler:
         self.op(Op.SKIP, 1) if node is None else self.op(Op.FIXED1, node.index)
 
     def emit_text(self, layout: Text, node: ColumnNode | None) -> None:
-        if node is not None:
+        if layout.coding == "utf8":
+            binary_program.emit_section(self, layout, node)
+        elif node is not None:
             ops = {"flink": Op.TEXT, "value": Op.TEXT_VALUE, "utf": Op.UTF, "char": Op.CHAR}
             self.op(ops[layout.coding], node.index, int(layout.as_binary))
         elif layout.coding == "char":
@@ -421,13 +297,16 @@ class Compiler:
             if isinstance(inner, Bool) or (
                 isinstance(inner, Number) and not inner.flip_sign and (not inner.little or inner.least == 1)
             ):
+                self.emit_zeros(layout.width - 1)
                 ops = {1: Op.NFIXED1, 2: Op.NFIXED2, 4: Op.NFIXED4, 8: Op.NFIXED8}
                 self.op(ops[inner.least], node.index)
                 return
             if isinstance(inner, Text) and inner.coding == "flink":
+                self.emit_zeros(layout.width - 1)
                 self.op(Op.NTEXT, node.index, int(inner.as_binary))
                 return
         null, end = Label(), Label()
+        self.emit_zeros(layout.width - 1)
         self.op(Op.NULLABLE, int(layout.null_if), layout.padding, null)
         self.emit(layout.inner, node)
         if node is not None:
@@ -437,6 +316,11 @@ class Compiler:
         else:
             self.here(null)
         self.here(end)
+
+    def emit_zeros(self, n: int) -> None:
+        """The bytes in front of the one that a wide flag or tag is decided by."""
+        if n:
+            self.op(Op.EXPECT, n, self.constant(bytes(n)))
 
     def emit_masked(self, layout: MaskedStruct, node: ColumnNode | None) -> None:
         kind = node.children[MaskedStruct.KIND_FIELD].index if node is not None and layout.kind else -1
@@ -463,7 +347,27 @@ class Compiler:
 
     def emit_list(self, layout: List, node: ColumnNode | None) -> None:
         child = None if node is None else node.children["item"]
-        self.emit_elements(node, layout.element.least, lambda: self.emit_some(layout.element, child))
+        if layout.null_mask:
+            self.emit_masked_list(layout, node, child)
+            return
+        self.emit_elements(node, layout.element.least, layout.blocks, lambda: self.emit_some(layout.element, child))
+
+    def emit_masked_list(self, layout: List, node: ColumnNode | None, child: ColumnNode | None) -> None:
+        null, next_, end = Label(), Label(), Label()
+        self.depth += 1
+        self.deepest = max(self.deepest, self.depth)
+        self.op(Op.MASKED_LIST, *((-1, 0) if node is None else (node.index, node.child_level)), end)
+        self.here(Label())
+        self.op(Op.MASKED_ELEMENT, null)
+        self.emit_some(layout.element, child)
+        self.op(Op.JUMP, next_)
+        self.here(null)
+        if child is not None:
+            self.fill(child.same_level())
+        self.here(next_)
+        self.op(Op.NEXT)
+        self.here(end)
+        self.depth -= 1
 
     def emit_map(self, layout: Map, node: ColumnNode | None) -> None:
         entry = None if node is None else node.children["entries"]
@@ -472,23 +376,29 @@ class Compiler:
             self.emit_some(layout.key, None if entry is None else entry.children["key"])
             self.emit_some(layout.value, None if entry is None else entry.children["value"])
 
-        self.emit_elements(node, layout.key.least + layout.value.least, pair)
+        self.emit_elements(node, layout.key.least + layout.value.least, layout.blocks, pair)
 
-    def emit_elements(self, node: ColumnNode | None, least: int, element: Callable[[], None]) -> None:
+    def emit_elements(self, node: ColumnNode | None, least: int, blocks: bool, element: Callable[[], None]) -> None:
         end = Label()
+        column, level = (-1, 0) if node is None else (node.index, node.child_level)
         self.depth += 1
         self.deepest = max(self.deepest, self.depth)
-        if node is None:
-            self.op(Op.LIST, -1, 0, least, end)
+        if blocks:
+            self.op(Op.LIST_BLOCKS, column, level, end)
         else:
-            self.op(Op.LIST, node.index, node.child_level, least, end)
+            self.op(Op.LIST, column, level, least, end)
         self.here(Label())
         element()
-        self.op(Op.NEXT)
-        self.here(end)
+        if blocks:
+            self.here(end)
+            self.op(Op.NEXT_BLOCK, column, level, least)
+        else:
+            self.op(Op.NEXT)
+            self.here(end)
         self.depth -= 1
 
     def emit_switch(self, layout: Switch, node: ColumnNode | None) -> None:
+        self.emit_zeros(layout.width - 1)
         end, other = Label(), Label()
         labels = [Label() for _ in layout.cases]
         tagged = [(case.tag, label) for case, label in zip(layout.cases, labels, strict=True) if case.tag is not None]
@@ -569,4 +479,5 @@ class Compiler:
         Subclasses: emit_subclasses,
         Undecodable: emit_undecodable,
         Python: emit_python,
+        **binary_program.EMIT,
     }

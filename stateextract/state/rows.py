@@ -11,13 +11,14 @@ May import heads, ``serializers`` and layouts; knows no bytes.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
 from serializers import DescribeContext, SerializerSnapshot, describe
 from serializers.ttl import is_ttl, unwrapped
 from serializers.windows import TIMESTAMP
+from stateextract.columnar.binary import BinaryRow
 from stateextract.columnar.layout import Field, Layout, Null, Skip, Struct, Undecodable
 from stateextract.errors import FormatError
 from stateextract.state.head import KEY, NAMESPACE, VALUE, KeyedHead, StateMeta
@@ -75,7 +76,7 @@ def row_layout(head: KeyedHead, meta: StateMeta, context: DescribeContext | None
             key, namespace = _pair(value)
             fields = (
                 Field("timestamp", TIMESTAMP),
-                Field("key", describe(key, context)),
+                Field("key", _key(key, context)),
                 Field("namespace", _namespace(namespace, context)),
             )
         else:
@@ -85,7 +86,7 @@ def row_layout(head: KeyedHead, meta: StateMeta, context: DescribeContext | None
     key, namespace = head.key_serializer, meta.serializers[NAMESPACE]
     fields = (
         Field("namespace", _namespace(namespace, context)),
-        Field("key", describe(key, context)),
+        Field("key", _key(key, context)),
         Field("value", describe(value, context)),
     )
     return _row(meta, fields, _has_ttl(meta.kind, value), key, namespace, value)
@@ -126,6 +127,12 @@ def _pair(timer: SerializerSnapshot) -> tuple[SerializerSnapshot, SerializerSnap
 def _namespace(snapshot: SerializerSnapshot, context: DescribeContext) -> Layout:
     layout = describe(snapshot, context)
     return Skip(layout.size) if isinstance(layout, Null) else layout
+
+
+def _key(snapshot: SerializerSnapshot, context: DescribeContext) -> Layout:
+    """A key is always an insertion: the kind of SQL's rows is no column of it."""
+    layout = describe(snapshot, context)
+    return replace(layout, kind=False) if isinstance(layout, BinaryRow) else layout
 
 
 def _has_ttl(kind: str, value: SerializerSnapshot) -> bool:

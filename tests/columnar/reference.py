@@ -15,6 +15,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from stateextract.columnar.binary import BinaryArray, BinaryMap, BinaryRow, Framed, Rest, SlotTimestamp
 from stateextract.columnar.layout import (
     BigInteger,
     Bool,
@@ -44,8 +45,8 @@ SHORT_NUMBERS = {1: 0, 2: 1, 3: 10}
 
 
 def strip(layout: Layout) -> Layout:
-    """The node below ``Nullable`` and ``Logical``."""
-    while isinstance(layout, Nullable | Logical):
+    """The node below ``Nullable``, ``Framed`` and ``Logical``."""
+    while isinstance(layout, Nullable | Framed | Logical):
         layout = layout.inner
     return layout
 
@@ -75,7 +76,9 @@ def modified_utf8(text: str) -> bytes:
     return units.encode("utf-8", "surrogatepass").replace(b"\x00", b"\xc0\x80")
 
 
-def encode_text(layout: Text, value: str | None) -> bytes:
+def encode_text(layout: Text, value: Any) -> bytes:
+    if layout.coding == "utf8":
+        return struct.pack(">i", len(value)) + bytes(value)
     if value is None:
         return b"\x00"
     units = utf16_units(value)
@@ -116,6 +119,14 @@ def encode_subclasses(layout: Subclasses, value: Any) -> bytes:
     return bytes([flags]) + which + encode_fields(sub.fields, parts)
 
 
+def encode_items(items: list[bytes], blocks: bool) -> bytes:
+    """A count and the items; or in blocks, of which any three items or fewer make one."""
+    if not blocks:
+        return struct.pack(">i", len(items)) + b"".join(items)
+    parts = [items[i : i + 3] for i in range(0, len(items), 3)]
+    return b"".join(varint(len(part)) + b"".join(part) for part in parts) + b"\0"
+
+
 def encode_fields(group: tuple[Field, ...], parts: tuple[Any, ...]) -> bytes:
     return b"".join(encode(f.layout, part) for f, part in zip(group, parts, strict=True))
 
@@ -127,7 +138,12 @@ def encode(layout: Layout, value: Any) -> bytes:
             return encode_number(layout, value)
         case Bool():  # the byte
             return bytes([value])
-        case Text():  # a str, or None
+        case BinaryRow() | BinaryArray() | BinaryMap() | Framed():  # its content
+            content = section(layout, value)
+            return struct.pack(">i", len(content)) + content
+        case Rest():  # the bytes
+            return bytes(value)
+        case Text():  # a str, or None; of utf8 the bytes
             return encode_text(layout, value)
         case Bytes():  # the bytes
             return bytes(value) if layout.size is not None else struct.pack(">i", len(value)) + value
@@ -141,7 +157,7 @@ def encode(layout: Layout, value: Any) -> bytes:
             return encode_fields(layout.fields, value)
         case Nullable():  # (flag byte, written value or padding)
             flag, inner = value
-            return bytes([flag]) + (inner if bool(flag) is layout.null_if else encode(layout.inner, inner))
+            return bytes(layout.width - 1) + bytes([flag]) + (inner if bool(flag) is layout.null_if else encode(layout.inner, inner))
         case MaskedStruct():  # (kind, a tuple of (is null, written value))
             kind, parts = value
             bits = ([kind & 1, kind >> 1] if layout.kind else []) + [int(is_null) for is_null, _ in parts]
@@ -149,19 +165,85 @@ def encode(layout: Layout, value: Any) -> bytes:
             out = bytes(int(mask[i : i + 8], 2) for i in range(0, len(mask), 8))
             given = [(f, part) for f, (is_null, part) in zip(layout.fields, parts, strict=True) if not is_null]
             return out + b"".join(encode(f.layout, part) for f, part in given)
+        case List(null_mask=True):  # a list of (is null, written value)
+            mask = "".join(str(int(is_null)) for is_null, _ in value).ljust(-(-len(value) // 8) * 8, "0")
+            out = bytes(int(mask[i : i + 8], 2) for i in range(0, len(mask), 8))
+            elements = b"".join(encode(layout.element, v) for is_null, v in value if not is_null)
+            return struct.pack(">i", len(value)) + out + elements
         case List():  # a list of written values
-            return struct.pack(">i", len(value)) + b"".join(encode(layout.element, v) for v in value)
+            return encode_items([encode(layout.element, v) for v in value], layout.blocks)
         case Map():  # a list of pairs of written values
-            pairs = (encode(layout.key, k) + encode(layout.value, v) for k, v in value)
-            return struct.pack(">i", len(value)) + b"".join(pairs)
+            return encode_items([encode(layout.key, k) + encode(layout.value, v) for k, v in value], layout.blocks)
         case Switch():  # (tag, position of the case, a tuple of its fields' written values)
             tag, index, parts = value
-            return bytes([tag]) + encode_fields(layout.cases[index].fields, parts)
+            return bytes(layout.width - 1) + bytes([tag]) + encode_fields(layout.cases[index].fields, parts)
         case Subclasses():  # (flags, None or 0 or position of the subclass + 1, a tuple of written values)
             return encode_subclasses(layout, value)
         case Logical():
             return encode(layout.inner, value)
     raise TypeError(layout)
+
+
+# ---- sections
+
+
+def section(layout: Layout, value: Any) -> bytes:
+    """The bytes of a section, without a length; the comments tell the shape of the written value."""
+    match layout:
+        case Text() | Bytes():  # the bytes
+            return bytes(value)
+        case Framed():  # the inner written value
+            return encode(layout.inner, value)
+        case BinaryRow():  # (kind, a tuple of slots, bytes behind that mean nothing); a slot is (is null, inline, value)
+            kind, slots, junk = value
+            bits = kind | sum(1 << 8 + i for i, (is_null, *_) in enumerate(slots) if is_null)
+            head = bits.to_bytes((len(slots) + 8 + 63) // 64 * 8, "little")
+            return with_slots(head, [f.layout for f in layout.fields], slots, [8] * len(slots)) + bytes(junk)
+        case BinaryArray():  # a list of slots
+            bits = sum(1 << i for i, (is_null, *_) in enumerate(value) if is_null)
+            head = struct.pack("<i", len(value)) + bits.to_bytes((len(value) + 31) // 32 * 4, "little")
+            return with_slots(head, [layout.element] * len(value), value, [element_width(layout.element)] * len(value))
+        case BinaryMap():  # a list of pairs of slots
+            keys = section(BinaryArray(layout.key), [k for k, _ in value])
+            return struct.pack("<i", len(keys)) + keys + section(BinaryArray(layout.value), [v for _, v in value])
+    raise TypeError(layout)
+
+
+def element_width(layout: Layout) -> int:
+    node = strip_logical(layout)
+    return 1 if isinstance(node, Bool) else node.type.bit_width // 8 if isinstance(node, Number) else 8
+
+
+def strip_logical(layout: Layout) -> Layout:
+    while isinstance(layout, Logical):
+        layout = layout.inner
+    return layout
+
+
+def with_slots(head: bytes, layouts: list[Layout], slots: Any, widths: list[int]) -> bytes:
+    """Head, slots, and behind them what does not fit into them, each part beginning at a multiple of 8."""
+    fixed = bytearray(head)
+    variable = bytearray()
+    begin = -(-(len(head) + sum(widths)) // 8) * 8
+    for layout, (is_null, inline, value), width in zip(layouts, slots, widths, strict=True):
+        node = strip_logical(layout)
+        if is_null:
+            slot = bytes(width)
+        elif isinstance(node, Number | Bool):
+            slot = encode(node, value).ljust(width, b"\xee")
+        elif isinstance(node, SlotTimestamp):
+            ms, nanos = value
+            slot = struct.pack("<iI", nanos, begin + len(variable))
+            variable += struct.pack("<q", ms)
+        else:
+            content = section(node, value)
+            if inline and len(content) <= 7:
+                slot = content.ljust(7, b"\x00") + bytes([0x80 | len(content)])
+            else:
+                slot = struct.pack("<II", len(content), begin + len(variable))
+                variable += content.ljust(-(-len(content) // 8) * 8, b"\x00")
+        fixed += slot
+    return bytes(fixed.ljust(begin, b"\x00") + variable)
 
 
 # ---- what a decoder must give
@@ -188,6 +270,11 @@ def expected_item(layout: Layout, value: Any) -> Any:
     return expected(layout, value) if makes_column(layout) else True
 
 
+def expected_slot(layout: Layout, slot: Any) -> Any:
+    is_null, _, value = slot
+    return None if is_null else expected_item(layout, value)
+
+
 def expected_struct(
     groups: list[tuple[Field, ...]], given: list[tuple[Field, Any]], more: dict[str, Any] | None = None
 ) -> Any:
@@ -203,8 +290,26 @@ def expected(layout: Layout, value: Any) -> Any:
             return value
         case Bool():
             return value != 0
+        case Text(coding="utf8"):
+            return value if layout.as_binary else value.decode("utf-8", "replace")
         case Text():
             return None if value is None else expected_text(layout, value)
+        case Rest():
+            return bytes(value)
+        case SlotTimestamp():
+            return {"ms": value[0], "nanos": value[1]}
+        case Framed():
+            return expected(layout.inner, value)
+        case BinaryRow():
+            kind, slots, _ = value
+            given = [(f, expected_slot(f.layout, slot)) for f, slot in zip(layout.fields, slots, strict=True)]
+            columns = {f.name: v for f, v in given if makes_column(f.layout)}
+            return (columns | ({"row_kind": kind} if layout.kind else {})) or True
+        case BinaryArray():
+            return [expected_slot(layout.element, slot) for slot in value]
+        case BinaryMap():
+            entries = [(expected_slot(layout.key, k), expected_slot(layout.value, v)) for k, v in value]
+            return [{"key": k, "value": v} for k, v in entries] if layout.as_list else entries
         case Bytes():
             return bytes(value)
         case BigInteger():
@@ -220,6 +325,8 @@ def expected(layout: Layout, value: Any) -> Any:
             kind, parts = value
             given = [(f, part) for f, (is_null, part) in zip(layout.fields, parts, strict=True) if not is_null]
             return expected_struct([layout.fields], given, {"row_kind": kind} if layout.kind else None)
+        case List(null_mask=True):
+            return [None if is_null else expected_item(layout.element, v) for is_null, v in value]
         case List():
             return [expected_item(layout.element, v) for v in value]
         case Map():
@@ -248,9 +355,25 @@ def lone_surrogates(layout: Layout, value: Any) -> int:
     def of_fields(group: tuple[Field, ...], parts: tuple[Any, ...]) -> int:
         return sum(lone_surrogates(f.layout, part) for f, part in zip(group, parts, strict=True))
 
+    def of_slot(node: Layout, slot: Any) -> int:
+        return 0 if slot[0] else lone_surrogates(node, slot[2])
+
     match layout:
+        case Text(coding="utf8"):
+            decoded = value.decode("utf-8", "replace")
+            return 0 if layout.as_binary else decoded.count("\ufffd") - value.count("\ufffd".encode())
         case Text():
             return 0 if value is None or layout.as_binary else len(LONE.findall(joined(value)))
+        case Framed():
+            return lone_surrogates(layout.inner, value)
+        case BinaryRow():
+            return sum(of_slot(f.layout, slot) for f, slot in zip(layout.fields, value[1], strict=True))
+        case BinaryArray():
+            return sum(of_slot(layout.element, slot) for slot in value)
+        case BinaryMap():
+            return sum(of_slot(layout.key, k) + of_slot(layout.value, v) for k, v in value)
+        case List(null_mask=True):
+            return sum(lone_surrogates(layout.element, v) for is_null, v in value if not is_null)
         case Struct():
             return of_fields(layout.fields, value)
         case Nullable():

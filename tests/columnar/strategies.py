@@ -17,6 +17,7 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
+from stateextract.columnar.binary import BinaryArray, BinaryMap, BinaryRow, Framed, Rest, SlotTimestamp, in_slot
 from stateextract.columnar.layout import (
     BigInteger,
     Bool,
@@ -96,13 +97,48 @@ def layouts(depth: int = 3) -> st.SearchStrategy[Layout]:
     return st.one_of(
         leaves(),
         st.builds(Struct, fields(depth)),
-        st.builds(Nullable, layouts(depth - 1), st.booleans(), st.integers(0, 5)),
+        st.builds(Nullable, layouts(depth - 1), st.booleans(), st.integers(0, 5), st.sampled_from([1, 1, 1, 4])),
         masked_structs(depth),
-        st.builds(List, items(depth - 1)),
+        st.builds(List, items(depth - 1), st.booleans()),
         maps(depth),
         switches(depth),
         subclasses(depth),
+        sections(depth),
+        st.builds(List, items(depth - 1), null_mask=st.just(True)),
     )
+
+
+@cache
+def slots(depth: int) -> st.SearchStrategy[Layout]:
+    """Layouts that have a form in a slot."""
+    little = st.builds(Number, st.sampled_from([*INTEGERS.values(), *FLOATS.values()]), st.just(True))
+    simple = st.one_of(
+        little,
+        st.just(Bool()),
+        st.builds(Text, st.just("utf8"), st.booleans()),
+        st.just(Bytes()),
+        st.just(SlotTimestamp()),
+        st.just(Logical(Number(pa.int64(), little=True), "date", pa.timestamp("us", "UTC"))),
+    )
+    return simple if depth <= 0 else simple | sections(depth)
+
+
+@st.composite
+def sections(draw: st.DrawFn, depth: int) -> Layout:
+    """Rows, arrays, maps, and frames of anything, some of which end with whatever is left."""
+    match draw(st.integers(0, 5)):
+        case 0:
+            return BinaryArray(draw(slots(depth - 1)))
+        case 1:
+            return BinaryMap(draw(slots(min(depth - 1, 0))), draw(slots(depth - 1)), draw(st.booleans()))
+        case 2:
+            inner = draw(items(depth - 1))
+            return Framed(Struct((Field("head", inner), Field("rest", Rest()))) if draw(st.booleans()) else inner)
+        case _:
+            made = tuple(Field(f"s{i}", draw(slots(depth - 1))) for i in range(draw(st.integers(0, 5))))
+            if draw(st.integers(0, 9)) == 0:
+                made += tuple(Field(f"wide{i}", Number(pa.int8())) for i in range(draw(st.sampled_from([50, 56, 60]))))
+            return BinaryRow(made, kind=draw(st.booleans()))
 
 
 @cache
@@ -136,7 +172,7 @@ def masked_structs(draw: st.DrawFn, depth: int) -> Layout:
 def maps(draw: st.DrawFn, depth: int) -> Layout:
     """Maps; those whose keys can only be null are lists of entries."""
     key, value = draw(items(min(depth - 1, 1))), draw(items(depth - 1))
-    return Map(key, value, as_list=draw(st.booleans()) or isinstance(strip(key), Null))
+    return Map(key, value, draw(st.booleans()) or isinstance(strip(key), Null), draw(st.booleans()))
 
 
 @st.composite
@@ -152,7 +188,7 @@ def switches(draw: st.DrawFn, depth: int) -> Layout:
     """Tagged unions of one to three cases, perhaps one of them for all other tags."""
     pool = draw(fields(depth, least=1))
     tags = draw(st.lists(st.none() | st.integers(0, 2) | st.integers(0, 255), min_size=1, max_size=3, unique=True))
-    return Switch(tuple(Case(tag, draw(alternatives(depth, pool))) for tag in tags))
+    return Switch(tuple(Case(tag, draw(alternatives(depth, pool))) for tag in tags), draw(st.sampled_from([1, 1, 4])))
 
 
 @st.composite
@@ -209,6 +245,24 @@ def values(layout: Layout, null: bool = True) -> st.SearchStrategy[Any]:
             return number_values(layout)
         case Bool():
             return st.sampled_from([0, 1, 1, 2, 0x80, 255])
+        case Text(coding="utf8"):
+            whole = texts().map(lambda text: text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode())
+            broken = st.lists(st.sampled_from(BROKEN), max_size=8).map(b"".join)
+            return st.one_of(whole, broken, st.binary(max_size=9))
+        case BinaryRow():
+            parts = st.tuples(*(slot_values(f.layout) for f in layout.fields))
+            return st.tuples(st.integers(0, 3), parts, st.sampled_from([b"", b"", bytes(8), b"\xff" * 16]))
+        case BinaryArray():
+            long = st.integers(0, 9).flatmap(lambda n: st.integers(30, 40) if n == 0 else st.integers(0, 4))
+            return long.flatmap(lambda n: st.lists(slot_values(layout.element), min_size=n, max_size=n))
+        case BinaryMap():
+            return st.lists(st.tuples(slot_values(layout.key, layout.as_list), slot_values(layout.value)), max_size=4)
+        case Framed():
+            return values(layout.inner, null)
+        case Rest():
+            return st.binary(max_size=9)
+        case SlotTimestamp():
+            return st.tuples(st.integers(-(2**63), 2**63 - 1), st.integers(0, 999_999) | st.just(-1))
         case Text(coding="char"):
             return st.sampled_from("a\x00é€\ud800\udfff\uffff")
         case Text(coding="flink"):
@@ -231,6 +285,10 @@ def values(layout: Layout, null: bool = True) -> st.SearchStrategy[Any]:
         case MaskedStruct():
             parts = st.tuples(*(st.tuples(st.booleans(), values(f.layout)) for f in layout.fields))
             return st.tuples(st.integers(0, 3), parts)
+        case List(null_mask=True):
+            return st.lists(st.tuples(st.booleans(), values(layout.element)), max_size=4) | st.lists(
+                st.tuples(st.booleans(), values(layout.element)), min_size=8, max_size=9
+            )
         case List():
             return st.lists(values(layout.element), max_size=4)
         case Map():
@@ -242,6 +300,19 @@ def values(layout: Layout, null: bool = True) -> st.SearchStrategy[Any]:
         case Logical():
             return values(layout.inner, null)
     raise TypeError(layout)
+
+
+BROKEN = [
+    b"a", b"abcdefgh", "é".encode(), "€".encode(), "😀".encode(), "\ufffd".encode(), b"\x80", b"\xc0\x80", b"\xc2",
+    b"\xe0\x80", b"\xe2\x82", b"\xed\xa0\x80", b"\xf0\x9f\x98", b"\xf0\x80", b"\xf4\x90\x80\x80", b"\xf5", b"\xff",
+]  # fmt: skip
+"""Characters, and what begins like one."""
+
+
+def slot_values(layout: Layout, null: bool = True) -> st.SearchStrategy[Any]:
+    """(is null, whether to stand in the slot itself if it can, written value)."""
+    nulls = st.sampled_from([False, False, False, True]) if null else st.just(False)
+    return st.tuples(nulls, st.booleans(), values(in_slot(layout), null))
 
 
 def maybe(strategy: st.SearchStrategy[Any], null: bool) -> st.SearchStrategy[Any]:

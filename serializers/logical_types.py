@@ -1,0 +1,330 @@
+"""SQL's logical types: read out of Java object streams, and turned into layouts.
+
+Snapshots of SQL's serializers hold the types of their fields as Java objects of
+``org.apache.flink.table.types.logical.*``. ``read_logical_type`` takes one of them apart as plain data; no class is
+loaded. Two forms of a value are described then: ``in_row``, in a slot of a binary row, array or map, and ``alone``, as
+the serializer of that type writes it (``InternalSerializers`` says which one that is).
+
+=====================================================  =====================================================
+SQL type                                               column
+=====================================================  =====================================================
+CHAR, VARCHAR                                          string
+BOOLEAN, TINYINT … BIGINT, FLOAT, DOUBLE               bool, int8 … int64, float32, float64
+DECIMAL(p, s)                                          decimal128(p, s)
+DATE                                                   date32
+TIME                                                   string, HH:MM:SS[.fff]
+TIMESTAMP(p)                                           timestamp[us]
+TIMESTAMP_LTZ(p)                                       timestamp[us, UTC]
+INTERVAL YEAR TO MONTH, INTERVAL DAY TO SECOND         int32 (months), int64 (milliseconds)
+BINARY, VARBINARY, BITMAP, RAW                         binary (RAW: the inner value where it can be read)
+ARRAY                                                  list
+MAP, MULTISET                                          map; of a multiset the numbers of occurrences, int32
+ROW, structured types                                  struct
+VARIANT                                                struct<metadata, value>
+=====================================================  =====================================================
+
+May import layouts, the registry and the parser of Java streams; knows no snapshot class and no files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+import pyarrow as pa
+
+from serializers.names import Names, positional
+from serializers.registry import SerializerSnapshot, describe
+from stateextract.columnar.binary import BinaryArray, BinaryMap, BinaryRow, Framed, Rest, SlotTimestamp
+from stateextract.columnar.layout import (
+    Bool,
+    Bytes,
+    Field,
+    Layout,
+    Logical,
+    MaskedStruct,
+    Null,
+    Number,
+    Python,
+    Text,
+    Undecodable,
+    struct,
+    walk,
+)
+from stateextract.errors import FormatError
+from stateextract.files.javastream import JavaEnum, JavaObject, JavaValue, java_elements, parse_java_stream
+from stateextract.files.reader import Reader
+
+COMPACT_DIGITS = 18
+"""Decimals of so many digits are kept in eight bytes."""
+COMPACT_PRECISION = 3
+"""Timestamps of so many digits are kept as milliseconds."""
+_MAX_DEPTH = 60
+_MICROS = 6
+
+
+@dataclass(frozen=True)
+class LogicalType:
+    """A type of SQL.
+
+    :param root: name of the constant of ``LogicalTypeRoot``; empty where the object is no type that is known.
+    :param class_name: Java class.
+    :param nullable: as declared; whether a value is null only its bytes tell.
+    :param precision: digits of decimals, times and timestamps.
+    :param scale: digits behind a decimal's point.
+    :param children: element, key and value, fields, attributes, or the source of a distinct type.
+    :param names: of the fields or attributes.
+    """
+
+    root: str
+    class_name: str
+    nullable: bool = True
+    precision: int = 0
+    scale: int = 0
+    children: tuple[LogicalType, ...] = ()
+    names: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return self.root or self.class_name
+
+
+# ---- out of Java's objects
+
+
+@lru_cache(maxsize=1 << 12)
+def read_logical_type(stream: bytes) -> LogicalType:
+    """The type in a Java object stream.
+
+    :raises FormatError: where the stream holds something else.
+    """
+    return logical_type(parse_java_stream(Reader(stream)))
+
+
+def logical_type(value: JavaValue, depth: int = 0) -> LogicalType:
+    """The type that a Java object is; a ``DataType`` is the one that it wraps."""
+    if not isinstance(value, JavaObject) or depth > _MAX_DEPTH:
+        raise FormatError(f"a Java object is no SQL type: {value!r}")
+    wrapped = value.get("logicalType")
+    if isinstance(wrapped, JavaObject):
+        return logical_type(wrapped, depth + 1)
+    root = value.get("typeRoot")
+    children, names = _parts(value, depth)
+    return LogicalType(
+        root.name if isinstance(root, JavaEnum) else "",
+        value.class_name,
+        value.get("isNullable") is not False,
+        _integer(value.get("precision")),
+        _integer(value.get("scale")),
+        children,
+        names,
+    )
+
+
+def _integer(value: JavaValue) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) else 0
+
+
+def _parts(value: JavaObject, depth: int) -> tuple[tuple[LogicalType, ...], tuple[str, ...]]:
+    """What a type is made of, by the fields of its class."""
+    for single in ("elementType", "sourceType"):
+        inner = value.get(single)
+        if isinstance(inner, JavaObject):
+            return (logical_type(inner, depth + 1),), ()
+    if isinstance(value.get("keyType"), JavaObject):
+        return tuple(logical_type(value.get(name), depth + 1) for name in ("keyType", "valueType")), ()
+    children: list[LogicalType] = []
+    names: list[str] = []
+    above = value.get("superType")
+    if isinstance(above, JavaObject):
+        parent = logical_type(above, depth + 1)
+        children.extend(parent.children)
+        names.extend(parent.names)
+    for listed in ("fields", "attributes"):
+        for part in java_elements(value.get(listed)) or ():
+            name = part.get("name") if isinstance(part, JavaObject) else None
+            if not isinstance(part, JavaObject) or not isinstance(name, str):
+                raise FormatError(f"a field of {value.class_name} is {part!r}")
+            children.append(logical_type(part.get("type"), depth + 1))
+            names.append(name)
+    return tuple(children), tuple(names)
+
+
+# ---- fields of rows
+
+
+def row_fields(
+    types: Sequence[LogicalType],
+    snapshots: Sequence[SerializerSnapshot] = (),
+    names: Sequence[str] = (),
+    kind: bool = False,
+) -> BinaryRow:
+    """A binary row.
+
+    :param snapshots: those of the fields' serializers: RAW fields need them.
+    :param names: of the fields; ``f0``, ``f1``, … where there are none.
+    :param kind: the row's kind becomes a column.
+    """
+    known: Sequence[SerializerSnapshot | None] = snapshots if len(snapshots) == len(types) else [None] * len(types)
+    layouts = [in_row(type_, snapshot) for type_, snapshot in zip(types, known, strict=True)]
+    return BinaryRow(named(layouts, names, kind), kind)
+
+
+def named(layouts: Sequence[Layout], names: Sequence[str], kind: bool) -> tuple[Field, ...]:
+    """Fields with their names made distinct; a name too few or too many: all are positional."""
+    if len(names) != len(layouts):
+        return positional(layouts)
+    free = Names([MaskedStruct.KIND_FIELD] if kind else [])
+    return tuple(Field(free.take(name), layout) for name, layout in zip(names, layouts, strict=True))
+
+
+def in_row(type_: LogicalType, snapshot: SerializerSnapshot | None = None) -> Layout:
+    """A value in a slot.
+
+    :param snapshot: of the serializer of the values, where there is one.
+    """
+    describer = _IN_ROW.get(type_.root)
+    return _unknown(type_) if describer is None else describer(type_, snapshot)
+
+
+def alone(type_: LogicalType, snapshot: SerializerSnapshot) -> Layout:
+    """A value as its own serializer writes it: what the snapshot says, as exactly as the type knows it."""
+    match type_.root:
+        case "DATE" | "TIME_WITHOUT_TIME_ZONE":
+            return _conversion(type_, Number(pa.int32()))
+        case "TIMESTAMP_WITHOUT_TIME_ZONE" | "TIMESTAMP_WITH_LOCAL_TIME_ZONE":
+            return timestamp_alone(type_.precision, _zone(type_))
+        case "ROW" | "STRUCTURED_TYPE":
+            return row_fields(type_.children, snapshot.nested, type_.names, kind=True)
+        case "ARRAY" | "MAP" | "MULTISET" | "VARIANT" if type_.root != "VARIANT":
+            return in_row(type_)
+        case "DISTINCT_TYPE" if type_.children:
+            return alone(type_.children[0], snapshot)
+    return describe(snapshot)
+
+
+def _unknown(type_: LogicalType) -> Layout:
+    return Undecodable(type_.class_name, "values of this SQL type have no binary form")
+
+
+# ---- one type after the other
+
+_NUMBERS = {
+    "TINYINT": pa.int8(), "SMALLINT": pa.int16(), "INTEGER": pa.int32(), "BIGINT": pa.int64(),
+    "FLOAT": pa.float32(), "DOUBLE": pa.float64(),
+    "INTERVAL_YEAR_MONTH": pa.int32(), "INTERVAL_DAY_TIME": pa.int64(),
+}  # fmt: skip
+
+
+def _number(type_: LogicalType, _: SerializerSnapshot | None) -> Layout:
+    return Number(_NUMBERS[type_.root], little=True)
+
+
+def decimal(precision: int, scale: int, compact: Number) -> Layout:
+    """A decimal; ``compact`` is how its eight bytes are read where it has no more digits."""
+    if not 1 <= precision <= 38 or not 0 <= scale <= precision:
+        return Undecodable("DecimalType", f"no decimal has {precision} digits, {scale} of them behind the point")
+    inner: Layout = compact if precision <= COMPACT_DIGITS else Bytes()
+    return Logical(inner, "decimal", pa.decimal128(precision, scale))
+
+
+def _decimal(type_: LogicalType, _: SerializerSnapshot | None) -> Layout:
+    if type_.class_name.endswith(".LegacyTypeInformationType"):
+        return decimal(38, 18, Number(pa.int64(), little=True))
+    return decimal(type_.precision, type_.scale, Number(pa.int64(), little=True))
+
+
+def _conversion(type_: LogicalType, days_or_ms: Number) -> Layout:
+    if type_.root == "DATE":
+        return Logical(days_or_ms, "epoch_day", pa.date32())
+    return Logical(days_or_ms, "day_ms", pa.string())
+
+
+def _zone(type_: LogicalType) -> str | None:
+    return "UTC" if type_.root == "TIMESTAMP_WITH_LOCAL_TIME_ZONE" else None
+
+
+def timestamp(precision: int, zone: str | None, compact: Layout, wide: Layout) -> Layout:
+    """A timestamp: ``compact`` as milliseconds, ``wide`` with the nanoseconds behind them."""
+    type_ = pa.timestamp("us", zone)
+    if precision <= COMPACT_PRECISION:
+        return Logical(compact, "epoch_ms", type_)
+    return Logical(wide, "ms_nanos" if precision > _MICROS else "ms_micros", type_)
+
+
+def timestamp_alone(precision: int, zone: str | None) -> Layout:
+    """What ``TimestampDataSerializer`` writes."""
+    wide = struct(ms=Number(pa.int64()), nanos=Number(pa.int32()))
+    return timestamp(precision, zone, Number(pa.int64()), wide)
+
+
+def _timestamp(type_: LogicalType, _: SerializerSnapshot | None) -> Layout:
+    return timestamp(type_.precision, _zone(type_), Number(pa.int64(), little=True), SlotTimestamp())
+
+
+def _array(type_: LogicalType, _: SerializerSnapshot | None) -> Layout:
+    return BinaryArray(in_row(type_.children[0])) if type_.children else _unknown(type_)
+
+
+def _map(type_: LogicalType, _: SerializerSnapshot | None) -> Layout:
+    if len(type_.children) != 2:
+        return _unknown(type_)
+    key, value = map(in_row, type_.children)
+    return BinaryMap(key, value)
+
+
+def _multiset(type_: LogicalType, _: SerializerSnapshot | None) -> Layout:
+    if not type_.children:
+        return _unknown(type_)
+    return BinaryMap(in_row(type_.children[0]), Number(pa.int32(), little=True))
+
+
+def _row(type_: LogicalType, snapshot: SerializerSnapshot | None) -> Layout:
+    return row_fields(type_.children, snapshot.nested if snapshot else (), type_.names)
+
+
+def _distinct(type_: LogicalType, snapshot: SerializerSnapshot | None) -> Layout:
+    return in_row(type_.children[0], snapshot) if type_.children else _unknown(type_)
+
+
+def _raw(_: LogicalType, snapshot: SerializerSnapshot | None) -> Layout:
+    return Bytes() if snapshot is None or len(snapshot.nested) != 1 else raw_value(snapshot.nested[0])
+
+
+def raw_value(serializer: SerializerSnapshot) -> Layout:
+    """Bytes of any serializer, with their length: the value, or the bytes where not all of it can be read."""
+    inner = describe(serializer)
+    readable = not any(isinstance(node, Python | Undecodable) for node in walk(inner))
+    return Framed(inner) if readable and inner.wire_type is not None and not isinstance(inner, Null) else Bytes()
+
+
+_TEXT, _BYTES = Text("utf8"), Bytes()
+_VARIANT = Framed(struct(metadata=Bytes(), value=Rest()))
+
+_IN_ROW: dict[str, Callable[[LogicalType, SerializerSnapshot | None], Layout]] = {
+    "CHAR": lambda *_: _TEXT,
+    "VARCHAR": lambda *_: _TEXT,
+    "BOOLEAN": lambda *_: Bool(),
+    "BINARY": lambda *_: _BYTES,
+    "VARBINARY": lambda *_: _BYTES,
+    **dict.fromkeys(_NUMBERS, _number),
+    "DECIMAL": _decimal,
+    "DATE": lambda type_, _: _conversion(type_, Number(pa.int32(), little=True)),
+    "TIME_WITHOUT_TIME_ZONE": lambda type_, _: _conversion(type_, Number(pa.int32(), little=True)),
+    "TIMESTAMP_WITHOUT_TIME_ZONE": _timestamp,
+    "TIMESTAMP_WITH_LOCAL_TIME_ZONE": _timestamp,
+    "ARRAY": _array,
+    "MAP": _map,
+    "MULTISET": _multiset,
+    "ROW": _row,
+    "STRUCTURED_TYPE": _row,
+    "DISTINCT_TYPE": _distinct,
+    "RAW": _raw,
+    "VARIANT": lambda *_: _VARIANT,
+    "BITMAP": lambda *_: _BYTES,
+}
+
+__all__ = [
+    "LogicalType", "alone", "decimal", "in_row", "logical_type", "named", "raw_value", "read_logical_type", "row_fields",
+    "timestamp_alone",
+]  # fmt: skip

@@ -1,0 +1,172 @@
+"""Programs: what the kernel runs, as data.
+
+A program is a flat array of numbers, operations with their operands, and a list of *columns*: one output buffer set for
+each leaf, list and nullable struct, kept in a tree of :class:`ColumnNode` from which ``assembly.py`` builds Arrow arrays.
+
+Columns live on *levels*: level 0 has one slot per entry, every list opens a level below with one slot per element. An
+operation writes the current slot of its column; slots are counted per level, never per column. So a null must fill a
+slot in every column of its level (``FILL``), and a batch can be cut at any entry: the length of every column follows
+from the offsets of the list above it.
+
+May import layouts, numpy, pyarrow. Must not know of numba, files, Flink.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import IntEnum, unique
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from stateextract.columnar.layout import Undecodable
+
+
+@unique
+class Op(IntEnum):
+    """Operations; operands follow in the program. ``c`` is a column, ``t`` a position in the program to go on at."""
+
+    END = 0  #          the entry is complete
+    FIXED1 = 1  #       c
+    FIXED2 = 2  #       c              big-endian
+    FIXED4 = 3  #       c
+    FIXED8 = 4  #       c
+    NFIXED1 = 5  #      c              a flag byte (not 0: null), then the number
+    NFIXED2 = 6  #      c
+    NFIXED4 = 7  #      c
+    NFIXED8 = 8  #      c
+    TEXT = 9  #        c, binary      varint of units + 1, units
+    NTEXT = 10  #       c, binary      a flag byte (not 0: null), then as TEXT
+    TEXT_VALUE = 11  #  c, binary      varint of units, units
+    UTF = 12  #         c, binary      u16 bytes, modified UTF-8
+    CHAR = 13  #        c, binary      one unit of two bytes
+    BYTES = 14  #       c              i32 length, bytes
+    BYTES_N = 15  #     c, n
+    BIG_INTEGER = 16  # c, scaled
+    SKIP = 17  #        n
+    EXPECT = 18  #      n, constant
+    SKIP_TEXT = 19  #   bias           as TEXT (1) or TEXT_VALUE (0), without output
+    SKIP_UTF = 20  #
+    SKIP_BYTES = 21  #
+    SKIP_BIG = 22  #    scaled
+    NULL = 23  #        c, n
+    PRESENT = 24  #     c              true, no bytes
+    NULLABLE = 25  #    null_if, padding, t
+    JUMP = 26  #        t
+    FILL = 27  #        n, c × n       a null (or empty) slot in each
+    LIST = 28  #        c, level, least, t       i32 count; c is -1 where nothing is kept; t: behind the list
+    NEXT = 29  #        end of a list's element
+    MASK = 30  #        bits, c        mask of a Row; c for its kind or -1
+    MASK_BIT = 31  #    bit, t         go to t if the bit is set
+    MASK_END = 32  #
+    SWITCH = 33  #      n, t of other tags or -1, (tag, t) × n
+    POJO = 34  #        c, t null, t declared, n, (tag or -1, constant, length, t) × n
+    FAIL = 35  #        index into Program.undecodable
+    FIXED = 36  #       c, width, little, flip    the rarer numbers
+    # Pairs of key and value, as canonical bodies and RocksDB have them (pairs.py).
+    PAIR = 37  #        n              both lengths; the key group's n bytes; what follows reads the key
+    PART = 38  #        the key or the namespace begins
+    LENGTH = 39  #      its length, as Flink appends it
+    MARK = 40  #        what tells rows apart begins
+    SAME = 41  #        t              it ends: go to t if it is that of the row before, else back to MARK
+    ELEMENT = 42  #     c, level       one more element in the row's list
+    VALUE = 43  #       the key ends, the value begins
+    REST = 44  #        pass over what is left of the value
+    BYTES_REST = 45  #  c              what is left of the value
+    LIST_REST = 46  #   c, level, t    elements with a byte between them, up to the value's end
+    NEXT_REST = 47  #   end of such an element
+    LIST_BLOCKS = 49  # c, level, t    a list of counted blocks; t: its NEXT_BLOCK
+    NEXT_BLOCK = 50  #  c, level, least          end of such an element, or the list's beginning
+    END_PAIR = 48  #    c              the pair is complete; c: the column that ELEMENT extended or -1
+    # Sections: SQL's binary format (binary.py). A bit and an offset count from the row's beginning.
+    SECTION = 60  #                    i32 length, the section
+    REGION = 61  #                     the section that the slot at hand tells
+    LEAVE = 62  #       exact          the section ends; exact: all its bytes must have been taken
+    ROW = 63  #         least, c       a row of at least that many bytes; c for its kind or -1
+    SLOT = 64  #        bit, offset, t     to the slot, or to t if the bit is set
+    SLOT1 = 65  #       c, bit, offset     a number, or a null
+    SLOT2 = 66  #       c, bit, offset
+    SLOT4 = 67  #       c, bit, offset
+    SLOT8 = 68  #       c, bit, offset
+    SLOT_BYTES = 69  #  c, bit, offset     the bytes that a slot tells, or a null
+    SLOT_UTF8 = 70  #   c, bit, offset     the same as text
+    UTF8_REST = 71  #   c              what is left of the section, as text
+    TIMESTAMP = 72  #   c, c           milliseconds and nanoseconds of the slot at hand
+    ARRAY = 73  #       c, level, width, t     elements; c is -1 where nothing is kept; t: behind them
+    MAP_ARRAY = 74  #   c, level, width, t     a map's values, beside the keys that are there already
+    ARRAY_ELEMENT = 75  # width, t     to the element's slot, or to t if it is null
+    MAP_KEYS = 76  #                   the section of the keys
+    MAP_VALUES = 77  #                 the section behind it
+    MASKED_LIST = 78  # c, level, t    i32 count, null bits
+    MASKED_ELEMENT = 79  # t           go to t if the element is null
+
+
+class Kind(IntEnum):
+    """What buffers a column has."""
+
+    FIXED = 0  # data
+    VAR = 1  #   int32 offsets, data
+    LIST = 2  #  int32 offsets; its elements are the next level
+    VALID = 3  # nothing but validity
+
+
+@dataclass
+class ColumnNode:
+    """One column and the ones below it.
+
+    :param index: position among the program's columns.
+    :param type: Arrow wire type.
+    :param nullable: the column has a validity buffer.
+    :param level: whose slots it has.
+    :param child_level: level of a list's elements.
+    """
+
+    index: int
+    kind: Kind
+    type: pa.DataType
+    width: int
+    level: int
+    nullable: bool
+    child_level: int = -1
+    children: dict[str, ColumnNode] = field(default_factory=dict)
+
+    def same_level(self) -> list[ColumnNode]:
+        """The node and those below it that share its level: what a null must fill."""
+        nodes = [self]
+        if self.kind is not Kind.LIST:
+            for child in self.children.values():
+                nodes.extend(child.same_level())
+        return nodes
+
+
+@dataclass
+class Program:
+    """A compiled layout.
+
+    :param code: the operations, int32.
+    :param constants: bytes that operations refer to.
+    :param columns: all columns, parents before children.
+    :param root: the tree; ``None`` if the layout makes no column.
+    :param levels: number of levels.
+    :param depth: deepest nesting of lists; :param masks: deepest nesting of rows.
+    :param least: fewest bytes of an entry.
+    """
+
+    code: npt.NDArray[np.int32]
+    constants: npt.NDArray[np.uint8]
+    columns: list[ColumnNode]
+    root: ColumnNode | None
+    levels: int
+    depth: int
+    masks: int
+    least: int
+    undecodable: list[Undecodable]
+
+
+class Label:
+    """A position in the program that is not known yet."""
+
+    def __init__(self) -> None:
+        self.position: int | None = None
+        self.uses: list[int] = []
