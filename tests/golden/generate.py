@@ -27,8 +27,20 @@ EXAMPLE_FOLDER = HERE.parents[1] / "examples" / "orders-checkpoint"
 VERSIONS = {"f113": "1.13.6", "f117": "1.17.2", "f120": "1.20.5", "f20": "2.0.2", "f23": "2.3.0"}
 
 # Flink 1 reaches into the JDK by reflection.
-OPENED = ("java.lang", "java.lang.ref", "java.lang.reflect", "java.math", "java.net", "java.nio", "java.text",
-          "java.time", "java.util", "java.util.concurrent", "java.util.concurrent.atomic", "jdk.internal.ref")
+OPENED = (
+    "java.lang",
+    "java.lang.ref",
+    "java.lang.reflect",
+    "java.math",
+    "java.net",
+    "java.nio",
+    "java.text",
+    "java.time",
+    "java.util",
+    "java.util.concurrent",
+    "java.util.concurrent.atomic",
+    "jdk.internal.ref",
+)
 
 
 @dataclass(frozen=True)
@@ -79,47 +91,69 @@ def cases() -> list[Case]:
         Case("f113", "kinds", parallelism=2),
         Case("f113", "kinds", compression=True, parallelism=3, restored="f113-kinds-checkpoint", suffix="rescaled"),
         Case("f113", "keys", max_parallelism=1000),
-        Case("f113", "windows", compression=True, storage="inline"),
+        Case("f113", "windows", max_parallelism=24, compression=True, storage="inline"),
         Case("f113", "types", max_parallelism=16),
         Case("f113", "evolution"),
         Case("f113", "evolution", parallelism=2, restored="f113-evolution-checkpoint", suffix="restored"),
         Case("f113", "custom", parallelism=2),
-        Case("f117", "kinds", NATIVE, compression=True, storage="inline"),
-        Case("f117", "keys", parallelism=3, max_parallelism=1000),
+        Case("f117", "kinds", NATIVE, max_parallelism=32, compression=True, storage="inline"),
+        Case("f117", "keys", max_parallelism=1000),
         Case("f117", "keys", NATIVE, parallelism=2),
         Case("f117", "keys", compression=True, parallelism=3, restored="f117-keys-native", suffix="rescaled"),
-        Case("f117", "windows", parallelism=2),
+        Case("f117", "windows", max_parallelism=24, parallelism=2),
         Case("f117", "types", NATIVE, compression=True, parallelism=2, max_parallelism=16),
         Case("f117", "custom", compression=True),
-        Case("f120", "kinds", parallelism=2),
-        Case("f120", "kinds", NATIVE, compression=True, parallelism=3, restored="f120-kinds-checkpoint",
-             suffix="rescaled"),
+        Case("f120", "kinds", max_parallelism=32, parallelism=2),
+        Case(
+            "f120",
+            "kinds",
+            NATIVE,
+            max_parallelism=32,
+            compression=True,
+            parallelism=3,
+            restored="f120-kinds-checkpoint",
+            suffix="rescaled",
+        ),
         Case("f120", "keys", compression=True, storage="inline"),
         Case("f120", "windows", NATIVE, parallelism=2),
-        Case("f120", "types", parallelism=2),
+        Case("f120", "types", parallelism=2, max_parallelism=32),
         Case("f120", "evolution", NATIVE, parallelism=2),
         Case("f120", "evolution", compression=True, restored="f120-evolution-native", suffix="restored"),
         Case("f120", "custom", NATIVE),
         Case("f120", "records", compression=True, max_parallelism=1000),
-        Case("f20", "kinds", compression=True, storage="inline"),
-        Case("f20", "kinds", NATIVE, parallelism=2),
-        Case("f20", "keys", parallelism=3, max_parallelism=1000),
-        Case("f20", "windows", parallelism=3, storage="inline"),
+        Case("f20", "kinds", max_parallelism=32, compression=True, storage="inline"),
+        Case("f20", "kinds", NATIVE, max_parallelism=32, parallelism=2),
+        Case("f20", "keys", parallelism=3),
+        Case("f20", "windows", max_parallelism=24, parallelism=3, storage="inline"),
         Case("f20", "types", compression=True, max_parallelism=16),
         Case("f20", "custom", NATIVE, compression=True),
         Case("f20", "records", NATIVE, parallelism=2),
-        Case("f20", "async"),
-        Case("f20", "async", NATIVE, compression=True, parallelism=2, restored="f20-async-checkpoint",
-             suffix="rescaled"),
-        Case("f23", "kinds", NATIVE, parallelism=3),
-        Case("f23", "kinds", compression=True, parallelism=2, restored="f23-kinds-native", suffix="rescaled"),
-        Case("f23", "kinds", parallelism=2, storage="merged", suffix="merged"),
+        Case("f20", "async", max_parallelism=1000),
+        Case(
+            "f20",
+            "async",
+            NATIVE,
+            max_parallelism=1000,
+            parallelism=2,
+            restored="f20-async-checkpoint",
+            suffix="rescaled",
+        ),
+        Case("f23", "kinds", NATIVE, max_parallelism=32, parallelism=3),
+        Case(
+            "f23",
+            "kinds",
+            max_parallelism=32,
+            compression=True,
+            parallelism=2,
+            restored="f23-kinds-native",
+            suffix="rescaled",
+        ),
+        Case("f23", "kinds", max_parallelism=32, parallelism=2, storage="merged", suffix="merged"),
         Case("f23", "keys", NATIVE, compression=True, parallelism=2, storage="inline"),
-        Case("f23", "windows", NATIVE, compression=True, parallelism=2),
-        Case("f23", "windows", restored="f20-windows-checkpoint", suffix="upgraded"),
-        Case("f23", "types", NATIVE, parallelism=3, max_parallelism=16),
-        Case("f23", "types", compression=True, max_parallelism=16, storage="inline", restored="f23-types-native",
-             suffix="rescaled"),
+        Case("f23", "windows", NATIVE, max_parallelism=24, compression=True, parallelism=2),
+        Case("f23", "windows", max_parallelism=24, restored="f20-windows-checkpoint", suffix="upgraded"),
+        Case("f23", "types", NATIVE, parallelism=2, max_parallelism=16),
+        Case("f23", "types", compression=True, max_parallelism=16, storage="inline"),
         Case("f23", "evolution"),
         Case("f23", "evolution", NATIVE, parallelism=2, restored="f23-evolution-checkpoint", suffix="restored"),
         Case("f23", "custom", parallelism=2),
@@ -143,8 +177,19 @@ def class_path(version: str) -> str:
     if not remembered.exists():
         remembered.parent.mkdir(exist_ok=True)
         suffix = "_2.12" if version.startswith("1.13") else ""
-        run(["mvn", "-q", "-B", "-f", str(JOBS / "pom.xml"), "dependency:build-classpath", f"-Dflink.version={version}",
-             f"-Dflink.suffix={suffix}", f"-Dmdep.outputFile={remembered}"])
+        run(
+            [
+                "mvn",
+                "-q",
+                "-B",
+                "-f",
+                str(JOBS / "pom.xml"),
+                "dependency:build-classpath",
+                f"-Dflink.version={version}",
+                f"-Dflink.suffix={suffix}",
+                f"-Dmdep.outputFile={remembered}",
+            ]
+        )
     return remembered.read_text().strip()
 
 
@@ -156,8 +201,22 @@ def compile_jobs(version: str, jars: str, evolution: str) -> Path:
     folders = ["common", "flink" + version[0], f"evolution-{evolution}"] + (["java17"] if modern else [])
     sources = [str(path) for folder in folders for path in sorted((JOBS / "src" / folder).rglob("*.java"))]
     # Up to 1.17 Flink's bytecode reader may not know Java 17's class files.
-    run(["javac", "-nowarn", "-Xlint:-options", "--release", "17" if modern else "8", "-encoding", "UTF-8",
-         "-cp", jars, "-d", str(classes), *sources])
+    run(
+        [
+            "javac",
+            "-nowarn",
+            "-Xlint:-options",
+            "--release",
+            "17" if modern else "8",
+            "-encoding",
+            "UTF-8",
+            "-cp",
+            jars,
+            "-d",
+            str(classes),
+            *sources,
+        ]
+    )
     return classes
 
 
@@ -167,11 +226,17 @@ def main() -> int:
     parser.add_argument("--only", default="", help="only the cases with this text in their name")
     arguments = parser.parse_args()
     wanted = [case for case in cases() if arguments.only in case.name]
+    names = {case.name for case in cases()}
+    for stale in [path for path in DATA.glob("*") if path.name not in names]:
+        shutil.rmtree(stale)
     arguments.work.mkdir(parents=True, exist_ok=True)
     for short, version in VERSIONS.items():
         for evolution in ("old", "new"):
-            batch = [case for case in wanted if case.version == short
-                     and (case.job == "evolution" and case.restored is None) == (evolution == "old")]
+            batch = [
+                case
+                for case in wanted
+                if case.version == short and (case.job == "evolution" and case.restored is None) == (evolution == "old")
+            ]
             if not batch:
                 continue
             jars = class_path(version)
@@ -179,9 +244,21 @@ def main() -> int:
             listing = JOBS / "target" / "cases.txt"
             listing.write_text("".join(case.line() + "\n" for case in batch))
             opened = [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in OPENED]
-            run(["java", "-Xmx512m", "-XX:+UseSerialGC", "-Duser.timezone=UTC", *opened,
-                 "-cp", os.pathsep.join([str(classes), str(JOBS / "src" / "resources"), jars]),
-                 "golden.Runner", str(listing), str(arguments.work), str(DATA)])
+            run(
+                [
+                    "java",
+                    "-Xmx512m",
+                    "-XX:+UseSerialGC",
+                    "-Duser.timezone=UTC",
+                    *opened,
+                    "-cp",
+                    os.pathsep.join([str(classes), str(JOBS / "src" / "resources"), jars]),
+                    "golden.Runner",
+                    str(listing),
+                    str(arguments.work),
+                    str(DATA),
+                ]
+            )
     if EXAMPLE in wanted:
         keep_example()
     return 0

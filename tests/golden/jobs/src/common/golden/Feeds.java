@@ -40,7 +40,7 @@ final class Feeds {
             case "orders":
                 return 200;
             default:
-                return phase == 1 ? 75 : 30;
+                return phase == 1 ? 50 : 20;
         }
     }
 }

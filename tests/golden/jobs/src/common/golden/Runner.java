@@ -7,6 +7,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
+import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.CountDownLatch;
@@ -128,13 +129,16 @@ public final class Runner {
         if (triggersCheckpoints()) {
             return await(() -> (CompletableFuture<?>) method("triggerCheckpoint", 1).invoke(cluster, id));
         }
-        // A checkpoint whose folder does not exist yet will start behind the last event.
+        // A checkpoint whose folder does not exist yet will start behind the last event; it is complete when the next
+        // one has begun, but not yet when its _metadata can be seen.
         int seen = checkpoints(folder).stream().mapToInt(Runner::number).max().orElse(0);
         for (int i = 0; i < 600; i++) {
-            for (Path chk : checkpoints(folder)) {
-                if (number(chk) > seen && Files.exists(chk.resolve("_metadata"))) {
-                    return chk;
-                }
+            List<Path> later = checkpoints(folder).stream()
+                    .filter(chk -> number(chk) > seen)
+                    .sorted(Comparator.comparing(Runner::number))
+                    .collect(Collectors.toList());
+            if (later.size() > 1 && Files.exists(later.get(0).resolve("_metadata"))) {
+                return later.get(0);
             }
             Thread.sleep(50);
         }
@@ -199,7 +203,7 @@ public final class Runner {
     private static void delete(Path folder) throws IOException {
         if (Files.exists(folder)) {
             try (Stream<Path> files = Files.walk(folder)) {
-                for (Path file : files.sorted(java.util.Comparator.reverseOrder()).collect(Collectors.toList())) {
+                for (Path file : files.sorted(Comparator.reverseOrder()).collect(Collectors.toList())) {
                     Files.delete(file);
                 }
             }

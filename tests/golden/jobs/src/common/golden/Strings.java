@@ -1,7 +1,5 @@
 package golden;
 
-import java.util.Arrays;
-
 /** Strings that readers get wrong. */
 public final class Strings {
     private Strings() {}
@@ -17,7 +15,7 @@ public final class Strings {
         "\u007f\u0080\u07ff\u0800\uffff",
         "tab\tnewline\nquote\"backslash\\",
         "\u6771\u4eac\u90fd",
-        repeat("abcdefghi ", 20),
+        repeat("abcdefghi ", 5),
     };
 
     static String repeat(String part, int times) {
@@ -43,12 +41,6 @@ public final class Strings {
         for (int i = 0; i < length; i++) {
             out[i] = (byte) (i * 37 - 100);
         }
-        return out;
-    }
-
-    static char[] chars(int length, char value) {
-        char[] out = new char[length];
-        Arrays.fill(out, value);
         return out;
     }
 }

@@ -115,6 +115,7 @@ final class TypesJob extends StatesJob {
 
     private static Object[] strings() {
         List<Object> out = new ArrayList<>(Arrays.asList(Strings.AWKWARD));
+        out.add(Strings.repeat("abcdefghi ", 20));
         out.add(Strings.repeat("\u00e9\u6771", 120));
         out.add(Strings.repeat("x", 127));
         out.add(Strings.repeat("x", 126) + "\u0080");
