@@ -1,0 +1,154 @@
+"""What is said when something around the job is missing."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from stateextract import errors
+from stateextract.errors import EnvironmentProblem, FormatError, StateExtractError
+from stateextract.spark import carrier
+from stateextract.spark.environment import check_java, explain_failure, java_version, read_properties
+from stateextract.spark.job import _zipped, job_error
+
+ROOT = Path(errors.__file__).parents[1]
+
+
+@pytest.mark.parametrize(
+    ("text", "version"),
+    [
+        ('openjdk version "17.0.15" 2025-04-15', 17),
+        ('java version "1.8.0_392"', 8),
+        ('openjdk version "21" 2023-09-19', 21),
+        ("nonsense", None),
+    ],
+)
+def test_java_versions(text: str, version: int | None) -> None:
+    assert java_version(text) == version
+
+
+def _java(folder: Path, version: str) -> dict[str, str]:
+    java = folder / "bin" / "java"
+    java.parent.mkdir(parents=True)
+    java.write_text(f"#!/bin/sh\necho 'openjdk version \"{version}\"' >&2\n")
+    java.chmod(java.stat().st_mode | stat.S_IXUSR)
+    return {"JAVA_HOME": str(folder), "PATH": "/nowhere"}
+
+
+def test_java_that_is_missing_or_too_old(tmp_path: Path) -> None:
+    with pytest.raises(EnvironmentProblem, match=r"needs Java 17 or later and none was found on the PATH.*JAVA_HOME"):
+        check_java({"PATH": str(tmp_path)})
+    with pytest.raises(EnvironmentProblem, match="none was found at JAVA_HOME=/nowhere"):
+        check_java({"JAVA_HOME": "/nowhere", "PATH": "/nowhere"})
+    with pytest.raises(EnvironmentProblem, match="is Java 11"):
+        check_java(_java(tmp_path / "old", "11.0.2"))
+    check_java(_java(tmp_path / "new", "17.0.1"))
+
+
+def _extract_py(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, str(ROOT / "extract.py"), *arguments],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment},
+        timeout=300,
+        check=False,
+    )
+
+
+def test_the_command_says_one_sentence_without_java(tmp_path: Path) -> None:
+    from tests.job.snapshots import numbered, write_snapshot
+
+    snap = write_snapshot(tmp_path / "s", {"op": {"a": numbered(3)}})
+    done = _extract_py("--snapshot", str(snap), "--output", str(tmp_path / "out"), JAVA_HOME="/nowhere")
+    assert done.returncode == 1
+    assert done.stderr.strip() == (
+        "extract.py: Spark needs Java 17 or later and none was found at JAVA_HOME=/nowhere. "
+        "Install Java 17 or later and set JAVA_HOME to it."
+    )
+    assert not (tmp_path / "out").exists()
+
+
+def test_the_command_says_what_is_wrong_with_its_arguments() -> None:
+    done = _extract_py("--snapshto", "x")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.strip() == "extract.py: option '--snapshto' is unknown. The nearest is --snapshot."
+
+
+def test_the_command_says_which_package_is_missing() -> None:
+    done = subprocess.run(
+        [sys.executable, "-S", str(ROOT / "extract.py")], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
+    assert "has no rich" in done.stderr or "has no pyarrow" in done.stderr
+    assert "PYSPARK_PYTHON" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("PySparkImportError: [PACKAGE_NOT_INSTALLED] PyArrow >= 18.0.0 must be installed; however", "lacks PyArrow"),
+        ("ModuleNotFoundError: No module named 'pyarrow'", "lacks pyarrow"),
+        ("[PYTHON_VERSION_MISMATCH] Python in worker has different version: 3.12", "another Python version"),
+        ('java.io.IOException: Cannot run program "python9": error=2', "cannot start python9"),
+    ],
+)
+def test_workers_that_lack_something(text: str, words: str) -> None:
+    problem = explain_failure(f"org.apache.spark.SparkException: Job aborted\n{text}\n at x")
+    assert problem is not None
+    assert words in str(problem)
+    assert "PYSPARK_PYTHON" in str(problem)
+
+
+def test_other_failures_are_not_the_environment() -> None:
+    assert explain_failure("java.lang.OutOfMemoryError") is None
+    error = job_error(RuntimeError("Job aborted\nCaused by: java.lang.OutOfMemoryError: heap"))
+    assert type(error) is StateExtractError
+    assert "OutOfMemoryError: heap" in str(error)
+
+
+def test_an_error_of_a_task_comes_back_as_it_was() -> None:
+    error = FormatError("broken \"here\"\n", file="/ä", operator="o", state="s", key_group=3, offset=7, advice="a")
+    text = f"Traceback\n  RuntimeError: {carrier.marked(error)}\n\n at org.apache...\n{carrier.marked(error)}"
+    again = job_error(RuntimeError(text))
+    assert type(again) is FormatError
+    assert vars(again) == vars(error)
+
+
+def test_an_import_that_fails_on_a_worker() -> None:
+    text = carrier.marked_import_error(ModuleNotFoundError("No module named 'lz4'", name="lz4"))
+    error = job_error(RuntimeError(f"x\n{text}\ny"))
+    assert type(error) is EnvironmentProblem
+    assert "cannot import lz4" in str(error)
+    assert "PYSPARK_PYTHON" in str(error)
+
+
+def test_properties() -> None:
+    text = (ROOT / "conf" / "spark-defaults.conf").read_text(encoding="utf-8")
+    settings = read_properties(text + "\na=b\nc: d\n")
+    assert settings["spark.master"] == "local[*,4]"
+    assert (settings["a"], settings["c"]) == ("b", "d")
+
+
+def test_the_code_for_workers_is_unpacked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    data = _zipped(ROOT)
+    assert data == _zipped(ROOT), "equal code gives equal bytes"
+    delivered = tmp_path / "stateextract-abc.zip"
+    delivered.write_bytes(data)
+    folder = carrier.unpack(str(delivered), delivered.name)
+    assert folder is not None
+    assert (Path(folder) / "stateextract" / "job" / "task.py").is_file()
+    assert (Path(folder) / "serializers" / "__init__.py").is_file()
+    delivered.unlink()
+    assert carrier.unpack(str(delivered), delivered.name) == folder
+    Path(folder).chmod(0o777)
+    assert carrier.unpack(str(delivered), delivered.name) is None, "what others can write to is not run"
+    assert zipfile.is_zipfile(delivered) is False
