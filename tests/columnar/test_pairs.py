@@ -1,0 +1,269 @@
+"""Pairs of key and value: kernel and interpreter give the rows that were written, on any window split and size of batch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from stateextract.columnar.decoder import Stop
+from stateextract.columnar.layout import (
+    Field,
+    Layout,
+    List,
+    Logical,
+    Map,
+    Nullable,
+    Number,
+    Skip,
+    Text,
+    Undecodable,
+    struct,
+)
+from stateextract.columnar.pair_decoder import PairDecoder, make_pair_decoder
+from stateextract.columnar.pairs import PairLayout
+from stateextract.columnar.policy import Policy
+from stateextract.errors import FormatError, StateExtractError
+from stateextract.files.block import Block
+from tests.columnar.reference import expected_item
+from tests.columnar.strategies import encode, expected, layouts, same, values
+
+_SETTINGS = settings(
+    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
+)
+_ENGINES = ("kernel", "interpreter")
+
+
+def vlen(size: int) -> bytes:
+    """A length behind a key: least significant byte first, at least one."""
+    out = bytes([size & 0xFF])
+    while size := size >> 8:
+        out += bytes([size & 0xFF])
+    return out
+
+
+def framed(key: bytes, value: bytes) -> bytes:
+    return len(key).to_bytes(4, "big") + key + len(value).to_bytes(4, "big") + value
+
+
+def pure(layout: Layout) -> bool:
+    """No conversions, whose random wire values make no dates."""
+    columns = [f.layout for f in getattr(layout, "columns", ())]
+    return not isinstance(layout, Logical) and all(pure(child) for child in [*layout.children, *columns])
+
+
+def plain(depth: int = 1) -> st.SearchStrategy[Layout]:
+    return layouts(depth).filter(pure)
+
+
+@st.composite
+def cases(draw: st.DrawFn) -> tuple[PairLayout, list[bytes], list[dict[str, Any]], list[int]]:
+    """A layout, its pairs in key order, the rows they make, and where windows end."""
+    shape = draw(st.sampled_from(["value", "list", "map", "queue"]))
+    prefix = draw(st.sampled_from([1, 2]))
+    lengths = draw(st.booleans())
+    key, namespace = draw(plain()), draw(st.one_of(st.just(Skip(1)), plain(0)))
+    element = draw(plain())
+    group = bytes([draw(st.integers(0, 127))]) + draw(st.binary(min_size=prefix - 1, max_size=prefix - 1))
+    if shape == "queue":
+        layout = PairLayout(
+            "queue", (Field("timestamp", Number(pa.int64(), flip_sign=True)), Field("key", key)), prefix, False
+        )
+    elif shape == "list":
+        layout = PairLayout(
+            shape, (Field("key", key), Field("namespace", namespace), Field("value", List(element))), prefix, lengths
+        )
+    elif shape == "map":
+        value = Map(key, Nullable(element), as_list=True)
+        layout = PairLayout(
+            shape, (Field("key", key), Field("namespace", namespace), Field("value", value)), prefix, lengths
+        )
+    else:
+        layout = PairLayout(
+            shape, (Field("key", key), Field("namespace", namespace), Field("value", element)), prefix, lengths
+        )
+    pairs, rows, seen = [], [], set()
+    for _ in range(draw(st.integers(1, 5))):
+        row: dict[str, Any] = {}
+        if shape == "queue":
+            parts = [(f, draw(values(f.layout))) for f in layout.fields]
+            pairs.append(framed(group + b"".join(encode(f.layout, v) for f, v in parts), draw(st.binary(max_size=2))))
+            row = {f.name: expected(f.layout, v) for f, v in parts if f.layout.wire_type is not None}
+            rows.append(row)
+            continue
+        head = group
+        for f in layout.fields[:2]:
+            written = draw(values(f.layout))
+            data = encode(f.layout, written)
+            head += data + (vlen(len(data)) if lengths else b"")
+            if f.layout.wire_type is not None:
+                row[f.name] = expected(f.layout, written)
+        if head in seen:
+            continue
+        seen.add(head)
+        if shape == "value":
+            written = draw(values(element))
+            pairs.append(framed(head, encode(element, written)))
+            row["value"] = expected_item(element, written)
+        elif shape == "list":
+            items = draw(st.lists(values(element), min_size=1, max_size=4))
+            encoded = [encode(element, v) for v in items]
+            if any(not e for e in encoded):
+                continue  # elements without bytes cannot be told from separators
+            pairs.append(framed(head, b",".join(encoded)))
+            row["value"] = [expected_item(element, v) for v in items]
+        else:
+            entries = []
+            for _ in range(draw(st.integers(1, 4))):
+                user_key = draw(values(key))
+                if draw(st.booleans()):
+                    pairs.append(framed(head + encode(key, user_key), b"\x01" + draw(st.binary(max_size=3))))
+                    entries.append({"key": expected_item(key, user_key), "value": None})
+                else:
+                    user_value = draw(values(element))
+                    pairs.append(framed(head + encode(key, user_key), b"\x00" + encode(element, user_value)))
+                    entries.append({"key": expected_item(key, user_key), "value": expected_item(element, user_value)})
+            row["value"] = entries
+        rows.append(row)
+    if not pairs:
+        pairs, rows, layout = [framed(group + b"\x05\x00", b"\x07")], [{"key": 5, "value": 7}], PairLayout(
+            "value", (Field("key", Number(pa.int8())), Field("namespace", Skip(1)), Field("value", Number(pa.int8()))), prefix, False
+        )  # fmt: skip
+    size = sum(map(len, pairs))
+    return layout, pairs, rows, sorted(draw(st.lists(st.integers(0, size), max_size=3)))
+
+
+def decode(decoder: PairDecoder, pairs: list[bytes], cuts: list[int]) -> list[Any]:
+    """All rows; the last pair is marked as the last, as a canonical body does it."""
+    *others, last = pairs
+    data = b"".join(others) + last[:4] + bytes([last[4] | 0x80]) + last[5:]
+    out: list[Any] = []
+    pos = 0
+    decoder.begin(-1)
+    for end in [*cuts, len(data)]:
+        block = Block.of(data[:end])
+        while True:
+            progress = decoder.decode(block, pos, end, 1 << 60)
+            pos = progress.pos
+            if progress.stop is Stop.FULL:
+                out += decoder.flush(last=False).to_pylist()
+                continue
+            break
+        if progress.stop is Stop.LAST:
+            break
+        assert progress.stop is Stop.NEED_INPUT
+    assert progress.stop is Stop.LAST
+    assert pos == len(data)
+    return out + decoder.flush(last=True).to_pylist()
+
+
+def arrow(rows: list[dict[str, Any]], layout: PairLayout) -> list[Any]:
+    """The rows as Arrow gives them back, so that both sides went through it."""
+    type_ = layout.entry.wire_type
+    assert type_ is not None
+    return list(
+        pa.array([{k: v for k, v in row.items() if type_.get_field_index(k) >= 0} for row in rows], type_).to_pylist()
+    )
+
+
+@pytest.mark.parametrize("engine", _ENGINES)
+@pytest.mark.parametrize("batch_rows", [1, 2, 1 << 16])
+@_SETTINGS
+@given(case=cases())
+def test_pairs_give_the_rows(engine: str, batch_rows: int, case: Any) -> None:
+    layout, pairs, rows, cuts = case
+    if not pa.types.is_struct(layout.entry.wire_type):
+        return
+    got = decode(make_pair_decoder(layout, Policy(), engine, batch_rows), pairs, cuts)
+    assert same(got, arrow(rows, layout))
+
+
+@_SETTINGS
+@given(case=cases(), data=st.data())
+def test_corrupt_pairs_end_alike(case: Any, data: st.DataObject) -> None:
+    layout, pairs, _, _ = case
+    raw = bytearray(b"".join(pairs))
+    for _ in range(data.draw(st.integers(1, 3))):
+        raw[data.draw(st.integers(0, len(raw) - 1))] = data.draw(st.integers(0, 255))
+    results = []
+    for engine in _ENGINES:
+        decoder = make_pair_decoder(layout, Policy(), engine)
+        try:
+            progress = decoder.decode(Block.of(bytes(raw)), 0, len(raw), 1 << 60)
+            results.append(repr((progress.stop, progress.entries, progress.pos, decoder.flush(last=True).to_pylist())))
+        except StateExtractError:
+            results.append("refused")
+    assert results[0] == results[1]
+
+
+_MAP = PairLayout(
+    "map",
+    (Field("key", Text()), Field("namespace", Skip(1)), Field("value", Map(Text(), Nullable(Number(pa.int32()))))),
+    1,
+    False,
+)
+
+
+def map_pair(key: str, user_key: str, value: int, last: bool = False, group: int = 7) -> bytes:
+    head = bytes([group | (0x80 if last else 0)]) + encode(Text(), key) + b"\0" + encode(Text(), user_key)
+    return framed(head, b"\0" + value.to_bytes(4, "big"))
+
+
+@pytest.mark.parametrize("engine", _ENGINES)
+def test_a_map_larger_than_a_batch_stays_one_row(engine: str) -> None:
+    """The arena holds one row of a few entries at first; the map of 5,000 entries comes out whole all the same."""
+    pairs = [
+        map_pair("a", "x", 1),
+        *(map_pair("big", f"k{i}", i) for i in range(5000)),
+        map_pair("z", "y", 2, last=True),
+    ]
+    decoder = make_pair_decoder(_MAP, Policy(), engine, batch_rows=1, batch_bytes=1 << 10)
+    rows = decode(decoder, pairs, [])
+    assert [row["key"] for row in rows] == ["a", "big", "z"]
+    assert rows[1]["value"] == [(f"k{i}", i) for i in range(5000)]
+
+
+@pytest.mark.parametrize("engine", _ENGINES)
+def test_flat_maps_give_a_row_per_entry(engine: str) -> None:
+    decoder = make_pair_decoder(_MAP, Policy(), engine, flat=True)
+    assert decode(decoder, [map_pair("a", "x", 1), map_pair("a", "y", 2, last=True)], []) == [
+        {"key": "a", "map_key": "x", "value": 1},
+        {"key": "a", "map_key": "y", "value": 2},
+    ]
+
+
+@pytest.mark.parametrize("engine", _ENGINES)
+def test_a_key_of_another_key_group_is_refused(engine: str) -> None:
+    decoder = make_pair_decoder(_MAP, Policy(), engine)
+    decoder.begin(8)
+    data = map_pair("a", "x", 1, group=7)
+    with pytest.raises(FormatError, match="key group 7") as caught:
+        decoder.decode(Block.of(data), 0, len(data), 1)
+    assert caught.value.offset == 4
+
+
+@pytest.mark.parametrize("engine", _ENGINES)
+def test_an_undecodable_value_costs_its_row_only(engine: str) -> None:
+    layout = PairLayout(
+        "value",
+        (
+            Field("key", Number(pa.int8())),
+            Field("namespace", Skip(1)),
+            Field("value", struct(a=Nullable(Undecodable("org.X", "unknown")))),
+        ),
+        1,
+        False,
+    )
+    good, bad = framed(b"\x01\x05\x00", b"\x01"), framed(b"\x01\x06\x00", b"\x00???")
+    decoder = make_pair_decoder(layout, Policy(), engine)
+    data = good + bad + good
+    progress = decoder.decode(Block.of(data), 0, len(data), 1 << 60)
+    assert (progress.stop, progress.entries, progress.pos) == (Stop.UNDECODABLE, 1, len(good))
+    assert progress.error is not None
+    assert "org.X" in progress.error.message
+    progress = decoder.decode(Block.of(data), len(good) + len(bad), len(data), 1)
+    assert progress.stop is Stop.DONE
+    assert decoder.flush(last=True).to_pylist() == [{"key": 5, "value": {"a": None}}] * 2
