@@ -13,8 +13,19 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
+from serializers.javatypes import parse_type
+from stateextract.errors import UsageError
+
 Kind = Literal["class", "interface", "enum", "record"]
 KINDS: tuple[str, ...] = get_args(Kind)
+
+WRITTEN = {
+    "boolean": "boolean", "byte": "byte", "short": "short", "char": "char", "int": "int", "long": "long",
+    "float": "float", "double": "double", "string": "java.lang.String", "positive int": "int", "varint": "int",
+    "positive long": "long", "varlong": "long", "object": "java.lang.Object",
+}  # fmt: skip
+"""What a serializer of the user's own can write, with the Java type of each: ``int`` is ``writeInt(x)``, ``varint``
+``writeInt(x, false)``, ``positive int`` ``writeInt(x, true)``, ``object`` ``writeClassAndObject(x)``."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +51,7 @@ class ClassModel:
     :param fields: its own fields, without those of superclasses, in the order of the class.
     :param constants: names of an enum's constants, in order.
     :param final: nothing can be a subclass of it.
+    :param written: what a serializer of the user's own writes, in that order: names, and how each is written.
     """
 
     name: str
@@ -50,21 +62,24 @@ class ClassModel:
     fields: tuple[FieldModel, ...] = ()
     constants: tuple[str, ...] = ()
     final: bool = False
+    written: tuple[FieldModel, ...] = ()
 
     def as_list(self) -> list[Any]:
         """For JSON; the inverse of :meth:`from_list`."""
         return [
             self.name, self.kind, self.superclass, list(self.interfaces), list(self.parameters),
             [[f.name, f.type] for f in self.fields], list(self.constants), self.final,
+            [[f.name, f.type] for f in self.written],
         ]  # fmt: skip
 
     @classmethod
     def from_list(cls, values: list[Any]) -> ClassModel:
         """The inverse of :meth:`as_list`."""
-        name, kind, superclass, interfaces, parameters, fields, constants, final = values
+        name, kind, superclass, interfaces, parameters, fields, constants, final, written = values
         return cls(
             name, kind, superclass, tuple(interfaces), tuple(parameters),
             tuple(FieldModel(*pair) for pair in fields), tuple(constants), final,
+            tuple(FieldModel(*pair) for pair in written),
         )  # fmt: skip
 
 
@@ -85,3 +100,60 @@ class ClassModels:
 
     def __len__(self) -> int:
         return len(self.by_name)
+
+
+def class_model(entry: Mapping[str, Any]) -> ClassModel:
+    """A model as a person writes it: a table with ``name`` and, as it needs them, the other parts.
+
+    ``fields`` is a table of names and types in the order of the class; a class with ``constants`` is an enum, and final
+    unless it says otherwise.
+
+    :raises UsageError: where it is not such a table.
+    """
+    known = ("name", "kind", "superclass", "interfaces", "parameters", "fields", "constants", "final", "written")
+    name = entry.get("name")
+    where = f"kryo.class {name!r}" if isinstance(name, str) else "kryo.class"
+    if not isinstance(name, str) or not name:
+        raise UsageError(f"{where} has no name", expected="the class' binary name, inner classes with $")
+    for key in entry:
+        if key not in known:
+            raise UsageError(f"{where}: {key!r} is unknown", advice=f"known are {', '.join(known)}")
+    constants = _names(entry, "constants", where)
+    kind = entry.get("kind", "enum" if constants else "class")
+    if kind not in KINDS:
+        raise UsageError(f"{where}: kind is {kind!r}", expected=f"one of {', '.join(KINDS)}")
+    fields, written = _table(entry, "fields", where), _table(entry, "written", where)
+    for how in written.values():
+        if how not in WRITTEN:
+            raise UsageError(f"{where}: something is written as {how!r}", expected=f"one of {', '.join(WRITTEN)}")
+    superclass = entry.get("superclass")
+    if superclass is not None and not isinstance(superclass, str):
+        raise UsageError(f"{where}: superclass is {superclass!r}", expected="a class name")
+    final = entry.get("final", kind in ("enum", "record"))
+    if not isinstance(final, bool):
+        raise UsageError(f"{where}: final is {final!r}", expected="true or false")
+    interfaces = _names(entry, "interfaces", where)
+    for text in (*fields.values(), *interfaces, *([superclass] if superclass else ())):
+        try:
+            parse_type(text)
+        except UsageError as error:
+            raise UsageError(f"{where}: {error.message}", expected=error.expected) from None
+    return ClassModel(
+        name, kind, superclass, interfaces, _names(entry, "parameters", where),
+        tuple(FieldModel(n, t) for n, t in fields.items()), constants, final,
+        tuple(FieldModel(n, t) for n, t in written.items()),
+    )  # fmt: skip
+
+
+def _table(entry: Mapping[str, Any], key: str, where: str) -> Mapping[str, str]:
+    table = entry.get(key, {})
+    if not isinstance(table, Mapping) or not all(isinstance(value, str) for value in table.values()):
+        raise UsageError(f"{where}: {key} is {table!r}", expected="a table of field names and their types")
+    return table
+
+
+def _names(entry: Mapping[str, Any], key: str, where: str) -> tuple[str, ...]:
+    names = entry.get(key, [])
+    if not isinstance(names, list | tuple) or not all(isinstance(name, str) for name in names):
+        raise UsageError(f"{where}: {key} is {names!r}", expected="a list of names")
+    return tuple(names)

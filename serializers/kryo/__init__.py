@@ -1,0 +1,6 @@
+"""Kryo: values of classes that Flink has no serializer of its own for.
+
+``snapshot.py`` reads what Flink recorded of a Kryo serializer, ``describe.py`` makes a layout of it: columns by the
+declared class (``columns.py``), filled by the decoder (``reader.py``, ``bodies.py``, ``fields.py``). ``docs/kryo.md`` is the
+user's view of it.
+"""

@@ -1,0 +1,684 @@
+"""Bodies of the JDK's types and of Kryo's own serializers, by flavour.
+
+``well_known`` looks up a class, ``of_serializer`` a Kryo serializer by its name, ``array`` arrays, ``inherited`` what a
+subclass takes over from a class of the JDK. Kryo's classes: ``serializers.DefaultSerializers``,
+``DefaultArraySerializers``, ``CollectionSerializer``, ``MapSerializer``, ``TimeSerializers``, ``OptionalSerializers``,
+``ImmutableCollectionsSerializers``; and twitter/chill's, which Flink registers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from serializers.javatypes import JavaType
+from serializers.kryo import jdk, times, wire
+from serializers.kryo.javaobjects import java_object
+from serializers.kryo.reader import Body, Generics, Kryo
+from serializers.kryo.values import Byte, Char, Float, Long, Obj, Short
+from serializers.kryo.wire import Input
+from stateextract.errors import FormatError
+
+WITHOUT_REFERENCES: Final = frozenset(
+    f"java.lang.{name}" for name in ("Integer", "Float", "Boolean", "Byte", "Character", "Short", "Long", "Double")
+)
+"""The only classes whose objects have no reference mark (beside enums, in Kryo 5)."""
+
+WRITES_ITSELF: Final = frozenset(["com.esotericsoftware.kryo.KryoSerializable"])
+
+MAX_NULLS: Final = 1 << 20
+"""A list of nothing but nulls has no bytes for its elements in Kryo 5."""
+
+Factory = Callable[[str], Body]
+
+
+def simple(read: Callable[[Input], Any], kind: str | None = None) -> Factory:
+    """A value that one function reads; with ``kind`` as an :class:`Obj`."""
+
+    def make(class_name: str) -> Body:
+        if kind is None:
+            return lambda k, s, slot, generics: read(s)
+
+        def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
+            value = read(s)
+            return None if value is None else Obj(class_name, kind, value)
+
+        return body
+
+    return make
+
+
+def flavoured(name: str, wrap: Callable[[Any], Any]) -> Factory:
+    """A number of fixed width."""
+    return lambda class_name: lambda k, s, slot, generics: wrap(getattr(k.fixed, name)(s))
+
+
+def _wrap_int(read: Callable[[Input], int], wrap: Callable[[int], Any]) -> Callable[[Input], Any]:
+    return lambda s: wrap(read(s))
+
+
+def _big_integer(s: Input) -> int | None:
+    n = wire.count_or_null(s, "bytes of a big number")
+    if n < 0:
+        return None
+    if n == 0:
+        raise FormatError("a big number without bytes", offset=s.pos)
+    return int.from_bytes(wire.take(s, n, "a big number"), "big", signed=True)
+
+
+def _big_decimal(s: Input) -> tuple[int, int] | None:
+    unscaled = _big_integer(s)
+    return None if unscaled is None else (unscaled, wire.zigzag_int(s))
+
+
+def _blob(s: Input) -> bytes:
+    return wire.take(s, wire.count(s, "bytes"), "bytes")
+
+
+# ---- collections
+
+
+def collection2(kind: str, comparator: bool = False) -> Factory:
+    """Kryo 2: a count and the elements; without their classes where a type argument is final."""
+
+    def make(class_name: str) -> Body:
+        def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
+            items: list[Any] = []
+            obj = Obj(class_name, kind, items)
+            if slot >= 0:
+                s.refs[slot] = obj
+            if comparator:
+                k.value(s)
+            element = None
+            if generics and generics[0] is not None and k.classes.is_final(generics[0]):
+                element = k.type(generics[0])
+            for _ in range(wire.count(s, "elements")):
+                items.append(k.value(s) if element is None else k.object_or_null(s, element))
+            return obj
+
+        return body
+
+    return make
+
+
+def collection5(kind: str, comparator: bool = False, nulls: bool = True) -> Factory:
+    """Kryo 5: a flagged count; the class once where all elements have one, or not at all where a type argument is final."""
+
+    def make(class_name: str) -> Body:
+        def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
+            items: list[Any] = []
+            obj = Obj(class_name, kind, items)
+            if slot >= 0:
+                s.refs[slot] = obj
+            start = s.pos
+            flag, n = wire.flagged_count_or_null(s)
+            if n < 0:
+                return None
+            if comparator:
+                k.value(s)
+            if n == 0:
+                return obj
+            arguments = generics.arguments if generics is not None else None
+            below = arguments[-1] if arguments else None
+            element = None
+            if arguments and arguments[0].name is not None and k.classes.is_final(arguments[0].name):
+                element, has_null = k.type(arguments[0].name), flag
+                if not nulls and flag:
+                    raise FormatError("a flag where none is written", offset=start)
+            elif flag:
+                name = k.class_name(s)
+                if name is None:
+                    if n > MAX_NULLS:
+                        raise FormatError(f"a list of {n} nulls", offset=start)
+                    items.extend([None] * n)
+                    return obj
+                element, has_null = k.type(name), nulls and wire.boolean(s)
+            if n > s.end - s.pos:
+                raise wire.truncated(f"{n} elements", start)
+            if element is None:
+                for _ in range(n):
+                    items.append(k.value(s, below))
+            elif has_null:
+                for _ in range(n):
+                    items.append(k.object_or_null(s, element, below))
+            else:
+                for _ in range(n):
+                    items.append(k.object(s, element, below))
+            return obj
+
+        return body
+
+    return make
+
+
+def map2(comparator: bool = False) -> Factory:
+    """Kryo 2: a count, keys and values."""
+
+    def make(class_name: str) -> Body:
+        def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
+            pairs: list[tuple[Any, Any]] = []
+            obj = Obj(class_name, "map", pairs)
+            if slot >= 0:
+                s.refs[slot] = obj
+            if comparator:
+                k.value(s)
+            types = [
+                k.type(generics[i])
+                if generics and len(generics) > i and generics[i] is not None and k.classes.is_final(generics[i])
+                else None
+                for i in (0, 1)
+            ]
+            for _ in range(wire.count(s, "entries")):
+                key, value = (k.value(s) if t is None else k.object_or_null(s, t) for t in types)
+                pairs.append((key, value))
+            return obj
+
+        return body
+
+    return make
+
+
+def map5(comparator: bool = False, nulls: bool = True) -> Factory:
+    """Kryo 5: a count plus one, keys and values."""
+
+    def make(class_name: str) -> Body:
+        def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
+            pairs: list[tuple[Any, Any]] = []
+            obj = Obj(class_name, "map", pairs)
+            if slot >= 0:
+                s.refs[slot] = obj
+            n = wire.count_or_null(s, "entries")
+            if n < 0:
+                return None
+            if comparator:
+                k.value(s)
+            arguments = (generics.arguments if generics is not None else None) or ()
+            parts = []
+            for i in (0, 1):
+                name = arguments[i].name if i < len(arguments) else None
+                final = k.type(name) if name is not None and k.classes.is_final(name) else None
+                parts.append((final, arguments[0 if i == 0 else -1] if arguments else None))
+            typed = k.object_or_null if nulls else k.object
+            for _ in range(n):
+                key, value = (k.value(s, g) if t is None else typed(s, t, g) for t, g in parts)
+                pairs.append((key, value))
+            return obj
+
+        return body
+
+    return make
+
+
+def singleton(kind: str) -> Factory:
+    """``Collections.singleton…``: the element or entry itself."""
+
+    def make(class_name: str) -> Body:
+        def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
+            if kind == "map":
+                key = k.value(s)
+                return Obj(class_name, kind, [(key, k.value(s))])
+            return Obj(class_name, kind, [k.value(s)])
+
+        return body
+
+    return make
+
+
+def empty(kind: str) -> Factory:
+    """``Collections.empty…``: nothing."""
+    return lambda class_name: lambda k, s, slot, generics: Obj(class_name, kind, [])
+
+
+def enum_set(class_name: str) -> Body:
+    """``EnumSetSerializer``: the class once, a count, the constants without marks."""
+
+    def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
+        start = s.pos
+        name = k.class_name(s)
+        if name is None:
+            raise FormatError("a set of enum constants without a class", offset=start)
+        element = k.type(name)
+        n = wire.count(s, "elements")
+        return Obj(class_name, "set", [element.body(k, s, -1, None) for _ in range(n)])
+
+    return body
+
+
+def arrays_as_list2(class_name: str) -> Body:
+    """chill's ``ArraysAsListSerializer``: a count, the component class, the elements."""
+
+    def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
+        items: list[Any] = []
+        obj = Obj(class_name, "list", items)
+        s.refs[slot] = obj
+        n = wire.count(s, "elements")
+        k.class_name(s)
+        items.extend(k.value(s) for _ in range(n))
+        return obj
+
+    return body
+
+
+def wrapped(class_name: str) -> Body:
+    """``Optional``, ``AtomicReference``: one value."""
+
+    def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
+        obj = Obj(class_name, "wrapped", None)
+        s.refs[slot] = obj
+        obj.value = k.value(s)
+        return obj
+
+    return body
+
+
+def optional_number(field: str, wrap: Callable[[Any], Any]) -> Factory:
+    """``OptionalInt`` and its like: whether it is present, then the number if it is."""
+
+    def make(class_name: str) -> Body:
+        def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
+            present = wire.boolean(s)
+            return Obj(class_name, "wrapped", wrap(getattr(k.fixed, field)(s)) if present else None)
+
+        return body
+
+    return make
+
+
+def optional_number2(read: Callable[[Kryo, Input], Any]) -> Factory:
+    """The same written field by field, present or not."""
+
+    def make(class_name: str) -> Body:
+        def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
+            present = wire.boolean(s)
+            value = read(k, s)
+            return Obj(class_name, "wrapped", value if present else None)
+
+        return body
+
+    return make
+
+
+# ---- arrays
+
+_ELEMENTS: Final = {"short": ("h", 2), "char": ("H", 2), "float": ("f", 4), "double": ("d", 8)}
+
+
+def array(k: Kryo, type_: JavaType) -> Body:
+    """An array: a count plus one, then the elements."""
+    name, component = type_.class_name, type_.component
+    if component.is_primitive:
+        return _primitives(name, component.name)
+    element_name = component.class_name
+
+    def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
+        items: list[Any] = []
+        obj = Obj(name, "list", items)
+        s.refs[slot] = obj
+        n = wire.count_or_null(s, "elements")
+        if n < 0:
+            return None
+        below = generics if k.flavour == 2 else None
+        if n and k.classes.is_final(element_name):
+            element = k.type(element_name)
+            items.extend(k.object_or_null(s, element, below) for _ in range(n))
+        else:
+            items.extend(k.value(s, below) for _ in range(n))
+        return obj
+
+    return body
+
+
+def _primitives(name: str, element: str) -> Body:
+    def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
+        code, width = _ELEMENTS.get(element, ("", 1))
+        n = wire.count_or_null(s, "elements", width)
+        if n < 0:
+            return None
+        if element == "byte":
+            return Obj(name, "bytes", wire.take(s, n, "an array"))
+        if element == "boolean":
+            return Obj(name, "list", [byte != 0 for byte in wire.take(s, n, "an array")])
+        if element == "int":
+            return Obj(name, "list", [wire.zigzag_int(s) for _ in range(n)])
+        if element == "long":
+            return Obj(name, "list", [Long(wire.zigzag_long(s)) for _ in range(n)])
+        values = k.fixed.array(s, code, n)
+        wrap: Any = {"short": Short, "char": _char, "float": Float, "double": float}[element]
+        return Obj(name, "list", [wrap(v) for v in values])
+
+    return body
+
+
+def _char(unit: int) -> Char:
+    return Char(chr(unit))
+
+
+# ---- odds and ends
+
+
+def _sql_timestamp2(s: Input) -> tuple[int, int]:
+    millis = wire.vlong_signed(s)
+    return millis, wire.vint_signed(s)
+
+
+def _sql_timestamp5(s: Input) -> tuple[int, int]:
+    millis = wire.vlong_signed(s)
+    nanos = wire.vint_signed(s)
+    return millis + nanos // 1_000_000, nanos
+
+
+def _uuid_text(high: int, low: int) -> str:
+    digits = f"{high & (1 << 64) - 1:016x}{low & (1 << 64) - 1:016x}"
+    return "-".join((digits[:8], digits[8:12], digits[12:16], digits[16:20], digits[20:]))
+
+
+def uuid2(class_name: str) -> Body:
+    def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
+        high = wire.zigzag_long(s)
+        return Obj(class_name, "text", _uuid_text(high, wire.zigzag_long(s)))
+
+    return body
+
+
+def uuid5(class_name: str) -> Body:
+    def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
+        high = k.fixed.i64(s)
+        return Obj(class_name, "text", _uuid_text(high, k.fixed.i64(s)))
+
+    return body
+
+
+def bit_set(class_name: str) -> Body:
+    """The allocated words, the lowest first."""
+
+    def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
+        start = s.pos
+        n = wire.vint(s)
+        if n * 8 > s.end - s.pos:
+            raise wire.truncated(f"{n} words of a bit set", start)
+        bits = []
+        for i, word in enumerate(k.fixed.array(s, "Q", n)):
+            while word:
+                low = word & -word
+                bits.append(64 * i + low.bit_length() - 1)
+                word ^= low
+        return Obj(class_name, "list", bits)
+
+    return body
+
+
+def locale5(class_name: str) -> Body:
+    def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
+        return Obj(class_name, "text", locale_text(*(wire.string(s) or "" for _ in range(3))))
+
+    return body
+
+
+def locale_text(language: str, country: str, variant: str) -> str:
+    """``Locale.toString()`` of one without script and extensions."""
+    if variant:
+        return f"{language}_{country}_{variant}"
+    return f"{language}_{country}" if country else language
+
+
+def locale2(class_name: str) -> Body:
+    stream = java_object(class_name)
+
+    def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
+        found = stream(k, s, slot, generics)
+        if not isinstance(found, Obj) or found.kind != "fields":
+            return found
+        parts = [found.value.get(name) for name in ("language", "country", "variant")]
+        return Obj(class_name, "text", locale_text(*(part if isinstance(part, str) else "" for part in parts)))
+
+    return body
+
+
+def pattern5(class_name: str) -> Body:
+    def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
+        text = wire.string(s)
+        wire.vint(s)
+        return Obj(class_name, "text", text)
+
+    return body
+
+
+def socket_address(class_name: str) -> Body:
+    def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
+        host = wire.string(s)
+        return Obj(class_name, "fields", {"host": host, "port": wire.vint_signed(s)})
+
+    return body
+
+
+def class_object(class_name: str) -> Body:
+    def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
+        name = k.class_name(s)
+        wire.u8(s)
+        return None if name is None else Obj(class_name, "text", name)
+
+    return body
+
+
+def calendar(class_name: str) -> Body:
+    def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
+        zone = wire.string(s)
+        time = Obj("java.util.Date", "date", wire.vlong_signed(s))
+        lenient = wire.boolean(s)
+        first_day, minimal_days = wire.vint_signed(s), wire.vint_signed(s)
+        wire.zigzag_long(s)  # when the Gregorian calendar begins
+        return Obj(class_name, "fields", {
+            "time": time, "zone": zone, "lenient": lenient, "firstDayOfWeek": first_day,
+            "minimalDaysInFirstWeek": minimal_days,
+        })  # fmt: skip
+
+    return body
+
+
+_TEXT: Final = simple(wire.string, "text")
+_DATE: Final = simple(wire.vlong_signed, "date")
+
+_COMMON: Final[dict[str, Factory]] = {
+    "java.lang.Integer": simple(wire.zigzag_int),
+    "java.lang.Long": simple(_wrap_int(wire.zigzag_long, Long)),
+    "java.lang.Short": flavoured("i16", Short),
+    "java.lang.Character": flavoured("u16", _char),
+    "java.lang.Byte": simple(_wrap_int(wire.i8, Byte)),
+    "java.lang.Boolean": simple(wire.boolean),
+    "java.lang.Float": flavoured("f32", Float),
+    "java.lang.Double": flavoured("f64", float),
+    "java.lang.String": simple(wire.string),
+    "java.lang.StringBuilder": _TEXT,
+    "java.lang.StringBuffer": _TEXT,
+    "java.lang.Class": class_object,
+    "java.math.BigInteger": simple(_big_integer, "big_integer"),
+    "java.math.BigDecimal": simple(_big_decimal, "big_decimal"),
+    "java.util.Date": _DATE,
+    "java.sql.Date": _DATE,
+    "java.sql.Time": _DATE,
+    "java.util.Currency": _TEXT,
+    "java.util.TimeZone": _TEXT,
+    "sun.util.calendar.ZoneInfo": _TEXT,
+    "java.util.SimpleTimeZone": _TEXT,
+    "java.util.Calendar": calendar,
+    "java.util.GregorianCalendar": calendar,
+    "java.net.URI": _TEXT,
+    "java.net.InetSocketAddress": socket_address,
+    "java.util.BitSet": bit_set,
+    "java.util.RegularEnumSet": enum_set,
+    "java.util.JumboEnumSet": enum_set,
+    "java.util.Collections$EmptyList": empty("list"),
+    "java.util.Collections$EmptySet": empty("set"),
+    "java.util.Collections$EmptyMap": empty("map"),
+    "java.util.Collections$SingletonList": singleton("list"),
+    "java.util.Collections$SingletonSet": singleton("set"),
+    "java.util.Collections$SingletonMap": singleton("map"),
+    "java.text.SimpleDateFormat": java_object,
+}
+
+_OWN: Final[dict[int, dict[str, Factory]]] = {
+    2: {
+        **dict.fromkeys(jdk.LISTS, collection2("list")),
+        **dict.fromkeys(jdk.SETS, collection2("set")),
+        **dict.fromkeys(jdk.SORTED_SETS, collection2("set", comparator=True)),
+        **dict.fromkeys(jdk.QUEUES, collection2("list", comparator=True)),
+        **dict.fromkeys(jdk.MAPS, map2()),
+        "java.util.TreeMap": map2(comparator=True),
+        "java.util.concurrent.ConcurrentSkipListMap": map2(),
+        "java.util.Arrays$ArrayList": arrays_as_list2,
+        "java.sql.Timestamp": simple(_sql_timestamp2, "sql_timestamp"),
+        "java.util.UUID": uuid2,
+        "java.util.Locale": locale2,
+        "java.util.regex.Pattern": _TEXT,
+        "java.util.Optional": wrapped,
+        "java.util.OptionalInt": optional_number2(lambda k, s: wire.zigzag_int(s)),
+        "java.util.OptionalLong": optional_number2(lambda k, s: Long(wire.zigzag_long(s))),
+        "java.util.OptionalDouble": optional_number2(lambda k, s: k.fixed.f64(s)),
+        "java.util.concurrent.atomic.AtomicInteger": simple(wire.zigzag_int, "wrapped"),
+        "java.util.concurrent.atomic.AtomicLong": simple(_wrap_int(wire.zigzag_long, Long), "wrapped"),
+        "java.util.concurrent.atomic.AtomicBoolean": simple(_wrap_int(wire.zigzag_int, bool), "wrapped"),
+        "java.util.concurrent.atomic.AtomicReference": wrapped,
+        **times.KRYO2,
+    },
+    5: {
+        **dict.fromkeys(jdk.LISTS, collection5("list")),
+        **dict.fromkeys(jdk.SETS, collection5("set")),
+        **dict.fromkeys(jdk.SORTED_SETS, collection5("set", comparator=True)),
+        **dict.fromkeys(jdk.QUEUES, collection5("list", comparator=True)),
+        **dict.fromkeys(jdk.MAPS, map5()),
+        **dict.fromkeys(jdk.SORTED_MAPS, map5(comparator=True)),
+        **dict.fromkeys(jdk.IMMUTABLE_LISTS, collection5("list", nulls=False)),
+        **dict.fromkeys(jdk.IMMUTABLE_SETS, collection5("set", nulls=False)),
+        **dict.fromkeys(jdk.IMMUTABLE_MAPS, map5(nulls=False)),
+        "java.util.Arrays$ArrayList": collection5("list"),
+        "java.sql.Timestamp": simple(_sql_timestamp5, "sql_timestamp"),
+        "java.util.UUID": uuid5,
+        "java.util.Locale": locale5,
+        "java.util.regex.Pattern": pattern5,
+        "java.net.URL": _TEXT,
+        **dict.fromkeys(
+            ("java.nio.charset.Charset", "sun.nio.cs.UTF_8", "sun.nio.cs.US_ASCII", "sun.nio.cs.ISO_8859_1",
+             "sun.nio.cs.UTF_16", "sun.nio.cs.UTF_16BE", "sun.nio.cs.UTF_16LE"), _TEXT,
+        ),
+        "java.util.Optional": wrapped,
+        "java.util.OptionalInt": optional_number("i32", int),
+        "java.util.OptionalLong": optional_number("i64", Long),
+        "java.util.OptionalDouble": optional_number("f64", float),
+        "java.util.concurrent.atomic.AtomicInteger": lambda name: flavoured_obj(name, "i32", int),
+        "java.util.concurrent.atomic.AtomicLong": lambda name: flavoured_obj(name, "i64", Long),
+        "java.util.concurrent.atomic.AtomicBoolean": simple(wire.boolean, "wrapped"),
+        "java.util.concurrent.atomic.AtomicReference": wrapped,
+        **times.KRYO5,
+    },
+}  # fmt: skip
+
+
+def flavoured_obj(class_name: str, field: str, wrap: Callable[[Any], Any]) -> Body:
+    """A number of fixed width inside of an object."""
+    return lambda k, s, slot, generics: Obj(class_name, "wrapped", wrap(getattr(k.fixed, field)(s)))
+
+
+def well_known(flavour: int, class_name: str) -> Body | None:
+    """The body of a class of the JDK."""
+    factory = _OWN[flavour].get(class_name) or _COMMON.get(class_name)
+    if factory is not None:
+        return factory(class_name)
+    if class_name.startswith("java.") and class_name.endswith(("Exception", "Error", ".Throwable")):
+        return java_object(class_name)
+    return None
+
+
+_ABSTRACT: Final = {
+    **dict.fromkeys(jdk.LIST_LIKE - jdk.LISTS - jdk.QUEUES, "java.util.ArrayList"),
+    **dict.fromkeys(jdk.SET_LIKE - jdk.SETS - jdk.SORTED_SETS, "java.util.HashSet"),
+    **dict.fromkeys(jdk.MAP_LIKE - jdk.MAPS - jdk.SORTED_MAPS, "java.util.HashMap"),
+}
+_HEIRS: Final = jdk.LISTS | jdk.SETS | jdk.SORTED_SETS | jdk.QUEUES | jdk.MAPS | jdk.SORTED_MAPS | frozenset(
+    ("java.util.Date", "java.sql.Date", "java.sql.Time", "java.util.Calendar", "java.util.GregorianCalendar")
+)  # fmt: skip
+
+
+def inherited(flavour: int, above: str, class_name: str) -> Body | None:
+    """The body that a class takes over from a supertype of the JDK: Kryo chooses serializers by assignability."""
+    if above in _ABSTRACT:
+        above = _ABSTRACT[above]
+    elif above not in _HEIRS:
+        if above.startswith("java.") and above.endswith(("Exception", "Error", ".Throwable")):
+            return java_object(class_name)
+        return None
+    factory = _OWN[flavour].get(above) or _COMMON.get(above)
+    return factory(class_name) if factory else None
+
+
+# ---- Kryo serializers by name
+
+_KRYO: Final = "com.esotericsoftware.kryo.serializers."
+_DEFAULT: Final = {
+    "IntSerializer": "java.lang.Integer", "LongSerializer": "java.lang.Long", "ShortSerializer": "java.lang.Short",
+    "CharSerializer": "java.lang.Character", "ByteSerializer": "java.lang.Byte", "BooleanSerializer": "java.lang.Boolean",
+    "FloatSerializer": "java.lang.Float", "DoubleSerializer": "java.lang.Double", "StringSerializer": "java.lang.String",
+    "StringBuilderSerializer": "java.lang.StringBuilder", "StringBufferSerializer": "java.lang.StringBuffer",
+    "BigIntegerSerializer": "java.math.BigInteger", "BigDecimalSerializer": "java.math.BigDecimal",
+    "DateSerializer": "java.util.Date", "CurrencySerializer": "java.util.Currency", "ClassSerializer": "java.lang.Class",
+    "TimeZoneSerializer": "java.util.TimeZone", "CalendarSerializer": "java.util.Calendar",
+    "TreeMapSerializer": "java.util.TreeMap", "TreeSetSerializer": "java.util.TreeSet",
+    "EnumSetSerializer": "java.util.RegularEnumSet", "LocaleSerializer": "java.util.Locale",
+    "URLSerializer": "java.net.URL", "CharsetSerializer": "java.nio.charset.Charset",
+}  # fmt: skip
+_CHILL: Final = {
+    "ArraysAsListSerializer": "java.util.Arrays$ArrayList", "BitSetSerializer": "java.util.BitSet",
+    "PriorityQueueSerializer": "java.util.PriorityQueue", "RegexSerializer": "java.util.regex.Pattern",
+    "SqlDateSerializer": "java.sql.Date", "SqlTimeSerializer": "java.sql.Time", "TimestampSerializer": "java.sql.Timestamp",
+    "URISerializer": "java.net.URI", "InetSocketAddressSerializer": "java.net.InetSocketAddress",
+    "UUIDSerializer": "java.util.UUID", "LocaleSerializer": "java.util.Locale",
+}  # fmt: skip
+
+JAVA_SERIALIZERS: Final = (
+    _KRYO + "JavaSerializer",
+    "org.apache.flink.api.java.typeutils.runtime.kryo.JavaSerializer",
+)
+BLOB_SERIALIZERS: Final = (
+    "com.twitter.chill.protobuf.ProtobufSerializer",
+    "com.twitter.chill.thrift.TBaseSerializer",
+)
+_FLINK: Final = "org.apache.flink.api.java.typeutils.runtime.kryo.Serializers$"
+_AVRO: Final = "org.apache.flink.formats.avro.utils.AvroKryoSerializerUtils$"
+
+PLUGINS: dict[str, Factory] = {}
+"""Bodies of Kryo serializers that plug-ins brought, by the serializer's class name."""
+
+
+def register_kryo_serializer(serializer: str, factory: Factory) -> None:
+    """Teach the reader a Kryo serializer of the user's own.
+
+    :param serializer: its class name.
+    :param factory: called with the class of the values, gives the function that reads a body.
+    """
+    PLUGINS[serializer] = factory
+
+
+def of_serializer(k: Kryo, serializer: str, class_name: str) -> Body | None:
+    """The body that a Kryo serializer writes for a class; ``None`` where it is not known."""
+    from serializers.kryo import fields
+
+    if serializer in PLUGINS:
+        return PLUGINS[serializer](class_name)
+    if serializer in JAVA_SERIALIZERS:
+        return java_object(class_name)
+    if serializer in BLOB_SERIALIZERS:
+        return simple(_blob, "bytes")(class_name)
+    if serializer == _AVRO + "AvroSchemaSerializer":
+        return _TEXT(class_name)
+    if serializer in (_FLINK + "SpecificInstanceCollectionSerializerForArrayList", _KRYO + "CollectionSerializer"):
+        return (collection2("list") if k.flavour == 2 else collection5("list"))(class_name)
+    if serializer == _KRYO + "MapSerializer":
+        return (map2() if k.flavour == 2 else map5())(class_name)
+    if serializer == _KRYO + "FieldSerializer":
+        model = k.classes.get(class_name)
+        return None if model is None else fields.object_body(k, model)
+    package, _, name = serializer.rpartition("$")
+    known = _DEFAULT.get(name) if package == _KRYO + "DefaultSerializers" else None
+    if known is None and serializer.startswith("com.twitter.chill.java."):
+        known = _CHILL.get(serializer.rsplit(".", 1)[-1])
+    factory = (_OWN[k.flavour].get(known) or _COMMON.get(known)) if known is not None else None
+    return None if factory is None else factory(class_name)

@@ -1,0 +1,97 @@
+"""Texts of dates and times as Java's ``toString`` makes them, and of what stands in JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+
+def date_text(year: int, month: int, day: int) -> str:
+    """``LocalDate.toString()``."""
+    return f"{year_text(year)}-{month:02}-{day:02}"
+
+
+def year_text(year: int) -> str:
+    """At least four digits, a sign beyond those."""
+    if year > 9999:
+        return f"+{year}"
+    return f"-{-year:04}" if year < 0 else f"{year:04}"
+
+
+def time_text(hour: int, minute: int, second: int, nanos: int) -> str:
+    """A time of day with seconds; the fraction has three, six or nine digits, or is left out."""
+    text = f"{hour:02}:{minute:02}:{second:02}"
+    for digits in (3, 6, 9):
+        if nanos and nanos % 10 ** (9 - digits) == 0:
+            return f"{text}.{nanos // 10 ** (9 - digits):0{digits}}"
+    return text
+
+
+def date_time_text(parts: Sequence[int]) -> str:
+    """A date, ``T`` and a time of day."""
+    year, month, day, hour, minute, second, nanos = parts
+    return f"{date_text(year, month, day)}T{time_text(hour, minute, second, nanos)}"
+
+
+def offset_text(seconds: int) -> str:
+    """``ZoneOffset.toString()``."""
+    if seconds == 0:
+        return "Z"
+    sign, seconds = ("-", -seconds) if seconds < 0 else ("+", seconds)
+    text = f"{sign}{seconds // 3600:02}:{seconds // 60 % 60:02}"
+    return f"{text}:{seconds % 60:02}" if seconds % 60 else text
+
+
+def zoned_text(moment: Sequence[int], offset: int | str | None, zone: str | None) -> str:
+    """A date and time with its offset, as far as that is written, and its zone in brackets."""
+    text = date_time_text(moment)
+    if offset is not None:
+        text += offset if isinstance(offset, str) else offset_text(offset)
+    if zone is None:
+        return text
+    return text + zone if offset is None and (zone == "Z" or zone[:1] in "+-") else f"{text}[{zone}]"
+
+
+def year_month_text(year: int, month: int) -> str:
+    """``YearMonth.toString()``."""
+    return f"{year_text(year)}-{month:02}"
+
+
+def month_day_text(month: int, day: int) -> str:
+    """``MonthDay.toString()``."""
+    return f"--{month:02}-{day:02}"
+
+
+def period_text(years: int, months: int, days: int) -> str:
+    """``Period.toString()``."""
+    parts = [f"{n}{unit}" for n, unit in ((years, "Y"), (months, "M"), (days, "D")) if n]
+    return "P" + ("".join(parts) or "0D")
+
+
+def instant_text(seconds: int, nanos: int) -> str:
+    """``Instant`` in ISO 8601, in the proleptic calendar, for any year."""
+    days, of_day = divmod(seconds, 86400)
+    year, month, day = civil(days)
+    return f"{date_text(year, month, day)}T{time_text(of_day // 3600, of_day // 60 % 60, of_day % 60, nanos)}Z"
+
+
+def civil(days: int) -> tuple[int, int, int]:
+    """Year, month and day from days since 1970, for any number of them."""
+    days += 719_468
+    era, of_era = divmod(days, 146_097)
+    year = (of_era - of_era // 1460 + of_era // 36_524 - of_era // 146_096) // 365
+    of_year = of_era - (365 * year + year // 4 - year // 100)
+    month = (5 * of_year + 2) // 153
+    day = of_year - (153 * month + 2) // 5 + 1
+    month = month + 3 if month < 10 else month - 9
+    return year + 400 * era + (month <= 2), month, day
+
+
+def duration_text(seconds: int, nanos: int) -> str:
+    """Seconds with their fraction in ISO 8601: ``PT90.5S``. Nanoseconds count upwards, also of negative durations."""
+    total = seconds * 10**9 + nanos
+    sign, total = ("-", -total) if total < 0 else ("", total)
+    whole, fraction = divmod(total, 10**9)
+    text = f"{sign}{whole}"
+    if fraction:
+        text += f".{fraction:09}".rstrip("0")
+    return f"PT{text}S"

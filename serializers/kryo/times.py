@@ -1,0 +1,212 @@
+"""``java.time`` in Kryo: Kryo 2 writes the classes' fields by name, Kryo 5 has a short form for each.
+
+Kryo's class: ``serializers.TimeSerializers``; for Kryo 2 the fields of the JDK's classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from serializers.kryo import wire
+from serializers.kryo.texts import (
+    month_day_text,
+    offset_text,
+    period_text,
+    time_text,
+    year_month_text,
+    zoned_text,
+)
+from serializers.kryo.values import Obj
+from serializers.kryo.wire import Input
+from stateextract.errors import FormatError
+
+if TYPE_CHECKING:
+    from serializers.kryo.reader import Body, Kryo
+
+Read = Callable[["Kryo", Input], Any]
+_TIME = "java.time."
+
+
+def _body(kind: str, read: Read) -> Callable[[str], Body]:
+    def make(class_name: str) -> Body:
+        return lambda k, s, slot, generics: Obj(class_name, kind, read(k, s))
+
+    return make
+
+
+# ---- Kryo 5
+
+
+def _instant5(k: Kryo, s: Input) -> tuple[int, int]:
+    seconds = wire.vlong_signed(s)
+    return seconds, wire.vint_signed(s)
+
+
+def _duration5(k: Kryo, s: Input) -> tuple[int, int]:
+    seconds = k.fixed.i64(s)
+    return seconds, wire.vint_signed(s)
+
+
+def _date5(k: Kryo, s: Input) -> tuple[int, int, int]:
+    year = wire.vint_signed(s)
+    month = wire.i8(s)
+    return year, month, wire.i8(s)
+
+
+def _time5(k: Kryo, s: Input) -> tuple[int, int, int, int]:
+    parts = [0, 0, 0]
+    for i in range(3):
+        value = wire.i8(s)
+        if value < 0:
+            parts[i] = ~value
+            return parts[0], parts[1], parts[2], 0
+        parts[i] = value
+    return parts[0], parts[1], parts[2], wire.vint_signed(s)
+
+
+def _date_time5(k: Kryo, s: Input) -> tuple[int, ...]:
+    date = _date5(k, s)
+    return (*date, *_time5(k, s))
+
+
+def _offset5(k: Kryo, s: Input) -> int:
+    value = wire.i8(s)
+    return int(k.fixed.i32(s)) if value == 127 else value * 900
+
+
+def _zoned5(k: Kryo, s: Input) -> str:
+    moment = _date_time5(k, s)
+    return zoned_text(moment, None, wire.string(s) or "")
+
+
+def _offset_date_time5(k: Kryo, s: Input) -> str:
+    moment = _date_time5(k, s)
+    return zoned_text(moment, _offset5(k, s), None)
+
+
+def _offset_time5(k: Kryo, s: Input) -> str:
+    time = _time5(k, s)
+    return time_text(*time) + offset_text(_offset5(k, s))
+
+
+def _year_month5(k: Kryo, s: Input) -> str:
+    year = wire.vint_signed(s)
+    return year_month_text(year, wire.i8(s))
+
+
+def _month_day5(k: Kryo, s: Input) -> str:
+    month = wire.i8(s)
+    return month_day_text(month, wire.i8(s))
+
+
+def _period5(k: Kryo, s: Input) -> str:
+    return period_text(*(wire.vint_signed(s) for _ in range(3)))
+
+
+KRYO5: Final = {
+    _TIME + "Instant": _body("instant", _instant5),
+    _TIME + "Duration": _body("duration", _duration5),
+    _TIME + "LocalDate": _body("local_date", _date5),
+    _TIME + "LocalTime": _body("local_time", _time5),
+    _TIME + "LocalDateTime": _body("local_datetime", _date_time5),
+    _TIME + "ZoneOffset": _body("text", lambda k, s: offset_text(_offset5(k, s))),
+    _TIME + "ZoneId": _body("text", lambda k, s: wire.string(s)),
+    _TIME + "ZoneRegion": _body("text", lambda k, s: wire.string(s)),
+    _TIME + "ZonedDateTime": _body("text", _zoned5),
+    _TIME + "OffsetDateTime": _body("text", _offset_date_time5),
+    _TIME + "OffsetTime": _body("text", _offset_time5),
+    _TIME + "Year": _body("wrapped", lambda k, s: wire.vint_signed(s)),
+    _TIME + "YearMonth": _body("text", _year_month5),
+    _TIME + "MonthDay": _body("text", _month_day5),
+    _TIME + "Period": _body("text", _period5),
+}
+
+# ---- Kryo 2
+
+
+def _instant2(k: Kryo, s: Input) -> tuple[int, int]:
+    nanos = wire.zigzag_int(s)
+    return wire.zigzag_long(s), nanos
+
+
+def _date2(k: Kryo, s: Input) -> tuple[int, int, int]:
+    day = k.fixed.i16(s)
+    month = k.fixed.i16(s)
+    return wire.zigzag_int(s), month, day
+
+
+def _time2(k: Kryo, s: Input) -> tuple[int, int, int, int]:
+    hour, minute = wire.i8(s), wire.i8(s)
+    nanos = wire.zigzag_int(s)
+    return hour, minute, wire.i8(s), nanos
+
+
+def _part(k: Kryo, s: Input, name: str) -> Any:
+    """A field of a final class, which is never null in these classes."""
+    start = s.pos
+    found = k.object(s, k.type(_TIME + name))
+    if not isinstance(found, Obj) or found.class_name != _TIME + name:
+        raise FormatError(f"a date or time without its {name}", offset=start)
+    return found.value
+
+
+def _date_time2(k: Kryo, s: Input) -> tuple[int, ...]:
+    date = _part(k, s, "LocalDate")
+    return (*date, *_part(k, s, "LocalTime"))
+
+
+def _zoned2(k: Kryo, s: Input) -> str:
+    moment, offset = _part(k, s, "LocalDateTime"), _part(k, s, "ZoneOffset")
+    start = s.pos
+    zone = k.value(s)
+    if not isinstance(zone, Obj) or not isinstance(zone.value, str):
+        raise FormatError("a date and time without its zone", offset=start)
+    return zoned_text(moment, None if zone.class_name == _TIME + "ZoneOffset" else offset, zone.value)
+
+
+def _offset_date_time2(k: Kryo, s: Input) -> str:
+    moment = _part(k, s, "LocalDateTime")
+    return zoned_text(moment, None, _part(k, s, "ZoneOffset"))
+
+
+def _offset_time2(k: Kryo, s: Input) -> str:
+    offset = _part(k, s, "ZoneOffset")
+    return time_text(*_part(k, s, "LocalTime")) + str(offset)
+
+
+def _zone_region2(k: Kryo, s: Input) -> Any:
+    return k.object_or_null(s, k.type("java.lang.String"))
+
+
+def _year_month2(k: Kryo, s: Input) -> str:
+    month = wire.zigzag_int(s)
+    return year_month_text(wire.zigzag_int(s), month)
+
+
+def _month_day2(k: Kryo, s: Input) -> str:
+    day = wire.zigzag_int(s)
+    return month_day_text(wire.zigzag_int(s), day)
+
+
+def _period2(k: Kryo, s: Input) -> str:
+    days, months = wire.zigzag_int(s), wire.zigzag_int(s)
+    return period_text(wire.zigzag_int(s), months, days)
+
+
+KRYO2: Final = {
+    _TIME + "Instant": _body("instant", _instant2),
+    _TIME + "Duration": _body("duration", _instant2),
+    _TIME + "LocalDate": _body("local_date", _date2),
+    _TIME + "LocalTime": _body("local_time", _time2),
+    _TIME + "LocalDateTime": _body("local_datetime", _date_time2),
+    _TIME + "ZoneOffset": _body("text", lambda k, s: offset_text(wire.zigzag_int(s))),
+    _TIME + "ZoneRegion": _body("text", _zone_region2),
+    _TIME + "ZonedDateTime": _body("text", _zoned2),
+    _TIME + "OffsetDateTime": _body("text", _offset_date_time2),
+    _TIME + "OffsetTime": _body("text", _offset_time2),
+    _TIME + "Year": _body("wrapped", lambda k, s: wire.zigzag_int(s)),
+    _TIME + "YearMonth": _body("text", _year_month2),
+    _TIME + "MonthDay": _body("text", _month_day2),
+    _TIME + "Period": _body("text", _period2),
+}

@@ -1,0 +1,293 @@
+"""Kryo's wire primitives: variable-length numbers, strings, fixed-width numbers of both flavours.
+
+A :class:`Input` is the cursor of one value with what Kryo remembers while it reads one: the objects met so far and the
+class names. Everything is bounded by ``end``; a read beyond it raises :class:`TruncatedError`.
+
+Kryo's classes: ``io.Input``, ``util.DefaultClassResolver``, ``util.MapReferenceResolver``. Knows no class of a value.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Any, Final
+
+from stateextract.errors import FormatError, TruncatedError
+
+MAX_DEPTH: Final = 150
+"""Objects inside of each other. Kryo recurses for each, and so does the reader."""
+
+
+class Pending:
+    """In the place of an object that is being read."""
+
+    def __repr__(self) -> str:
+        return "<pending>"
+
+
+PENDING: Final = Pending()
+
+
+class Input:
+    """The cursor of one value.
+
+    :ivar refs: objects by number; :data:`PENDING` where one is not complete and cannot be referred to.
+    :ivar names: class names by the numbers that this value gave them.
+    :ivar depth: how many objects are being read.
+    :ivar scope: what type parameters stand for in the object at hand.
+    """
+
+    __slots__ = ("data", "depth", "end", "names", "pos", "refs", "scope")
+
+    def __init__(self, data: bytes | memoryview, pos: int, end: int) -> None:
+        self.data = data
+        self.pos = pos
+        self.end = end
+        self.refs: list[Any] = []
+        self.names: list[str] = []
+        self.depth = 0
+        self.scope: tuple[tuple[Any, str], ...] = ()
+
+
+def truncated(what: str, at: int) -> TruncatedError:
+    """The bytes end inside of ``what``."""
+    return TruncatedError(f"the data ends inside {what}", offset=at)
+
+
+def u8(s: Input) -> int:
+    pos = s.pos
+    if pos >= s.end:
+        raise truncated("a byte", pos)
+    s.pos = pos + 1
+    return s.data[pos]
+
+
+def vint(s: Input) -> int:
+    """An unsigned ``int`` of one to five bytes, seven bits in each, the lowest first."""
+    pos = s.pos
+    if pos >= s.end:
+        raise truncated("a number", pos)
+    byte = s.data[pos]
+    if byte < 0x80:
+        s.pos = pos + 1
+        return byte
+    return _long_vint(s, byte & 0x7F, 7, 28)
+
+
+def _long_vint(s: Input, value: int, shift: int, last: int) -> int:
+    start, pos, end, data = s.pos, s.pos + 1, s.end, s.data
+    while True:
+        if pos >= end:
+            raise truncated("a number", start)
+        byte = data[pos]
+        pos += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            break
+        if shift >= last:
+            raise FormatError("a number has more than five bytes", offset=start)
+        shift += 7
+    s.pos = pos
+    return value & 0xFFFF_FFFF
+
+
+def vint_signed(s: Input) -> int:
+    """An ``int`` that was written as if it were positive: negative ones have five bytes."""
+    value = vint(s)
+    return value - (1 << 32) if value >= 1 << 31 else value
+
+
+def zigzag_int(s: Input) -> int:
+    value = vint(s)
+    return (value >> 1) ^ -(value & 1)
+
+
+def vlong(s: Input) -> int:
+    """An unsigned ``long`` of one to nine bytes; the ninth has eight bits."""
+    start, pos, end, data = s.pos, s.pos, s.end, s.data
+    value = shift = 0
+    while True:
+        if pos >= end:
+            raise truncated("a number", start)
+        byte = data[pos]
+        pos += 1
+        if shift == 56:
+            value |= byte << 56
+            break
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            break
+        shift += 7
+    s.pos = pos
+    return value
+
+
+def vlong_signed(s: Input) -> int:
+    """A ``long`` that was written as if it were positive: negative ones have nine bytes."""
+    value = vlong(s)
+    return value - (1 << 64) if value >= 1 << 63 else value
+
+
+def zigzag_long(s: Input) -> int:
+    value = vlong(s)
+    return (value >> 1) ^ -(value & 1)
+
+
+def i8(s: Input) -> int:
+    value = u8(s)
+    return value - 256 if value > 127 else value
+
+
+def boolean(s: Input) -> bool:
+    return u8(s) != 0
+
+
+def take(s: Input, n: int, what: str) -> bytes:
+    """``n`` bytes."""
+    pos = s.pos
+    if n > s.end - pos:
+        raise truncated(what, pos)
+    s.pos = pos + n
+    return bytes(s.data[pos : pos + n])
+
+
+def count(s: Input, what: str) -> int:
+    """A number of things that take at least a byte each."""
+    start = s.pos
+    n = vint(s)
+    if n > s.end - s.pos:
+        raise truncated(f"{n} {what}", start)
+    return n
+
+
+def count_or_null(s: Input, what: str, width: int = 1) -> int:
+    """A number of things written plus one; -1 for null."""
+    start = s.pos
+    n = vint(s) - 1
+    if n > 0 and n * width > s.end - s.pos:
+        raise truncated(f"{n} {what}", start)
+    return n
+
+
+def flagged_count_or_null(s: Input) -> tuple[bool, int]:
+    """Kryo 5's ``readVarIntFlag``: a flag in the first byte's highest bit, then a number plus one in the other bits.
+
+    Whether so many things can follow is for the caller to check.
+    """
+    start = s.pos
+    byte = u8(s)
+    flag, value = byte >= 0x80, byte & 0x3F
+    if byte & 0x40:
+        shift = 6
+        while True:
+            byte = u8(s)
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                break
+            shift += 7
+            if shift > 27:
+                raise FormatError("a number has more than five bytes", offset=start)
+    return flag, value - 1
+
+
+def string(s: Input) -> str | None:
+    """A string: ASCII up to a byte with the highest bit, or a length and UTF-16 units of one to three bytes."""
+    pos, data, end = s.pos, s.data, s.end
+    if pos >= end:
+        raise truncated("a string", pos)
+    first = data[pos]
+    if first < 0x80:
+        return _ascii(s)
+    if first == 0x80:
+        s.pos = pos + 1
+        return None
+    if first == 0x81:
+        s.pos = pos + 1
+        return ""
+    value = first & 0x3F
+    s.pos = pos + 1
+    if first & 0x40:
+        shift = 6
+        while True:
+            byte = u8(s)
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                break
+            shift += 7
+            if shift > 27:
+                raise FormatError("a string's length has more than five bytes", offset=pos)
+    n = value - 1
+    if n < 0:
+        raise FormatError("an impossible length of a string", offset=pos)
+    return _units(s, n, pos)
+
+
+def _ascii(s: Input) -> str:
+    start, end, data = s.pos, s.end, s.data
+    pos = start
+    while data[pos] < 0x80:
+        pos += 1
+        if pos >= end:
+            raise truncated("a string", start)
+    s.pos = pos + 1
+    return str(bytes(data[start:pos]), "ascii") + chr(data[pos] & 0x7F)
+
+
+def _units(s: Input, n: int, start: int) -> str:
+    pos, end, data = s.pos, s.end, s.data
+    if n > end - pos:
+        raise truncated(f"a string of {n} characters", start)
+    head = bytes(data[pos : pos + n])
+    if head.isascii():
+        s.pos = pos + n
+        return str(head, "ascii")
+    units = bytearray()
+    for _ in range(n):
+        if pos >= end:
+            raise truncated("a string", start)
+        byte = data[pos]
+        size = 1 if byte < 0x80 else 2 if byte >> 5 == 6 else 3 if byte >> 4 == 14 else 0
+        if not size:
+            raise FormatError("a character that Kryo does not write", offset=pos)
+        if pos + size > end:
+            raise truncated("a string", start)
+        if size == 1:
+            unit = byte
+        elif size == 2:
+            unit = (byte & 0x1F) << 6 | data[pos + 1] & 0x3F
+        else:
+            unit = (byte & 0x0F) << 12 | (data[pos + 1] & 0x3F) << 6 | data[pos + 2] & 0x3F
+        units += unit.to_bytes(2, "little")
+        pos += size
+    s.pos = pos
+    return units.decode("utf-16-le", "surrogatepass")
+
+
+class Fixed:
+    """Numbers of fixed width: big-endian in Kryo 2, little-endian in Kryo 5."""
+
+    def __init__(self, little: bool) -> None:
+        self.order = "<" if little else ">"
+        self.i16 = self._reader("h", "a short")
+        self.u16 = self._reader("H", "a char")
+        self.i32 = self._reader("i", "an int")
+        self.i64 = self._reader("q", "a long")
+        self.f32 = self._reader("f", "a float")
+        self.f64 = self._reader("d", "a double")
+
+    def _reader(self, code: str, what: str) -> Any:
+        packed = struct.Struct(self.order + code)
+        size, unpack = packed.size, packed.unpack_from
+
+        def read(s: Input) -> Any:
+            pos = s.pos
+            if size > s.end - pos:
+                raise truncated(what, pos)
+            s.pos = pos + size
+            return unpack(s.data, pos)[0]
+
+        return read
+
+    def array(self, s: Input, code: str, n: int) -> list[Any]:
+        """``n`` numbers."""
+        packed = struct.Struct(f"{self.order}{n}{code}")
+        return list(packed.unpack(take(s, packed.size, "an array")))
