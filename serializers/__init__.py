@@ -14,8 +14,11 @@ pojo           POJOs and records, with subclasses
 values         Flink's Value types, Variant, Bitmap, and serializers named by the class of their values
 windows        windows, timers, stream elements, join buffers, two-phase commits
 ttl            values with a time of last access
+avro           Avro (schemas: avroschema; types inside themselves: avrojson)
+cep            the state of pattern matching
+scala          case classes, Option, Either, Try, collections, enumerations
 sql            SQL's rows, arrays, maps and collections (types: logical_types)
-unsupported    families that are read in heads and not yet decoded: Kryo, Avro, SQL, CEP, Java objects
+unsupported    families that are read in heads and not yet decoded
 legacy         the config snapshots of Flink up to 1.7
 =============  =========================================================================================
 
@@ -26,10 +29,13 @@ from __future__ import annotations
 
 from serializers import (
     arrays,
+    avro,
+    cep,
     containers,
     datetime,
     legacy,
     pojo,
+    scala,
     scalars,
     sql,
     ttl,
@@ -46,6 +52,8 @@ __all__ = [
     "DescribeContext",
     "SerializerSnapshot",
     "arrays",
+    "avro",
+    "cep",
     "containers",
     "datetime",
     "describe",
@@ -56,6 +64,7 @@ __all__ = [
     "read_snapshot",
     "read_snapshot_proxy",
     "register",
+    "scala",
     "scalars",
     "sql",
     "ttl",

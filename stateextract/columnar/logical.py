@@ -27,6 +27,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stateextract.columnar.binary import BinaryArray, BinaryMap, BinaryRow, Framed
+from stateextract.columnar.conversions import MORE
 from stateextract.columnar.layout import (
     Field,
     Layout,
@@ -35,6 +36,7 @@ from stateextract.columnar.layout import (
     Map,
     MaskedStruct,
     Nullable,
+    Python,
     Struct,
     Subclasses,
     Switch,
@@ -95,6 +97,8 @@ def _convert(array: pa.Array, node: Layout, live: Mask | None, ctx: _Context) ->
     if not _has_logical(node):
         return array
     match node:
+        case Python() if node.inner is not None:
+            return _convert(array, node.inner, live, ctx)
         case Nullable() | Framed():
             return _convert(array, node.inner, live, ctx)
         case Logical():
@@ -530,6 +534,7 @@ CONVERSIONS: Final[dict[str, Callable[[pa.Array, Mask, Logical, _Context], pa.Ar
     "ms_micros": _ms_nanos,
     "ms_nanos": _ms_nanos,
     "decimal": _decimal,
+    **MORE,
 }
 
 __all__ = ["CONVERSIONS", "apply_logical"]

@@ -25,6 +25,7 @@ from stateextract.columnar.layout import (
     Map,
     MaskedStruct,
     Nullable,
+    Python,
     Struct,
     Subclass,
     Subclasses,
@@ -47,7 +48,7 @@ _CHOICES = {
 }
 
 # Conversions whose values can have digits below the microsecond.
-_FINE_CONVERSIONS = frozenset({"instant", "sql_timestamp", "local_datetime", "ms_nanos"})
+_FINE_CONVERSIONS = frozenset({"instant", "sql_timestamp", "local_datetime", "ms_nanos", "epoch_ns"})
 
 
 @dataclass(frozen=True)
@@ -157,6 +158,8 @@ def _rewrite(node: Layout, policy: Policy) -> Layout:
         case Subclasses():
             below = tuple(Subclass(s.class_name, s.tag, _rewrite_fields(s.fields, policy)) for s in node.subclasses)
             return replace(node, fields=_rewrite_fields(node.fields, policy), subclasses=below)
+        case Python() if node.inner is not None:
+            return replace(node, inner=_rewrite(node.inner, policy))
         case _:
             return node
 

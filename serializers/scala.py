@@ -1,0 +1,76 @@
+"""Scala: the types of the Scala API of Flink 1.x, and the planner's copies of them in 2.x.
+
+Flink's classes: ``org.apache.flink.api.scala.typeutils.*`` (1.x), ``org.apache.flink.table.api.typeutils.*`` (2.x). The
+names of a case class' fields are not recorded: they are ``_1``, ``_2``, … as those of a Scala tuple. A Map is a collection of
+tuples, and stays a list of them.
+"""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from serializers.registry import SerializerSnapshot, describe, is_fixed_length, register
+from serializers.snapshots import check_version, composite, outer_class
+from stateextract.columnar.layout import Case, Field, Layout, List, Logical, Null, Nullable, Number, Struct, Switch
+from stateextract.files.reader import Reader
+
+PACKAGES = ("org.apache.flink.api.scala.typeutils.", "org.apache.flink.table.api.typeutils.")
+
+
+def _named(*names: str) -> tuple[str, ...]:
+    """Snapshot classes in both packages."""
+    return tuple(package + name for package in PACKAGES for name in names)
+
+
+@register(
+    _named("ScalaCaseClassSerializerSnapshot", "Tuple2CaseClassSerializerSnapshot"),
+    payload=composite(None, outer_class),
+    fixed_length=lambda snapshot: all(map(is_fixed_length, snapshot.nested)),
+)
+def _case_class(snapshot: SerializerSnapshot) -> Layout:
+    fields = tuple(Field(f"_{i}", describe(nested)) for i, nested in enumerate(snapshot.nested, start=1))
+    return Struct(fields) if fields else Null(0)
+
+
+@register(_named("ScalaOptionSerializerSnapshot"), payload=composite(1))
+def _option(snapshot: SerializerSnapshot) -> Layout:
+    return Nullable(describe(snapshot.nested[0]), null_if=False)
+
+
+@register(_named("ScalaEitherSerializerSnapshot"), payload=composite(2))
+def _either(snapshot: SerializerSnapshot) -> Layout:
+    left, right = map(describe, snapshot.nested)
+    return Switch((Case(None, (Field("left", left),)), Case(0, (Field("right", right),))))
+
+
+@register(_named("ScalaTrySerializerSnapshot"), payload=composite(2))
+def _try(snapshot: SerializerSnapshot) -> Layout:
+    value, failure = map(describe, snapshot.nested)
+    return Switch((Case(None, (Field("value", value),)), Case(0, (Field("failure", failure),))))
+
+
+@register(_named("TraversableSerializerSnapshot"), payload=composite(1, outer_class))
+def _traversable(snapshot: SerializerSnapshot) -> Layout:
+    return List(Nullable(describe(snapshot.nested[0]), null_if=False))
+
+
+def _enum_payload(reader: Reader, name: str, version: int) -> SerializerSnapshot:
+    """``ScalaEnumSerializerSnapshot``: the enumeration's class, and its values with their ids."""
+    check_version(version, (3,), name, reader)
+    class_name = reader.utf("an enumeration's class")
+    constants = tuple(
+        (reader.utf("an enumeration value"), reader.i32("an enumeration value's id"))
+        for _ in range(reader.count("enumeration values", least=6))
+    )
+    return SerializerSnapshot(name, version, details={"class": class_name, "constants": constants})
+
+
+@register(_named("ScalaEnumSerializerSnapshot"), payload=_enum_payload, fixed_length=True)
+def _enum(snapshot: SerializerSnapshot) -> Layout:
+    """Values are written as their ids, which need not count from 0, nor be positive."""
+    names = tuple(f"{id_}={name}" for name, id_ in snapshot.details["constants"])
+    return Logical(Number(pa.int32()), "labels_by_number", pa.string(), names)
+
+
+register(_named("UnitSerializer$UnitSerializerSnapshot"), Null(1), fixed_length=True)
+register(_named("NothingSerializerSnapshot"), Null(0))
