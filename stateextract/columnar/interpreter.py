@@ -425,7 +425,10 @@ def _undecodable(node: Undecodable, r: Reader, counts: Counts) -> Any:
 def _python(node: Python, r: Reader, counts: Counts) -> Any:
     start = r.offset
     try:
-        value, r.pos = node.decode(r.data, r.pos, r.end)
+        if node.inner is None:
+            value, r.pos = node.decode(r.data, r.pos, r.end)
+        else:
+            value, r.pos = node.decode(r.data, r.pos, r.end, node.inner, counts)
     except StateExtractError as error:
         raise error.at(offset=start) from None
     return value

@@ -566,16 +566,28 @@ class Python(Layout):
     """What cannot be described: decoded by a callable. The whole state then takes the slow way.
 
     :param decode: ``decode(data: memoryview, pos: int, end: int) -> (value, new position)``; raises
-        ``stateextract.errors.TruncatedError`` where the bytes end too early.
+        ``stateextract.errors.TruncatedError`` where the bytes end too early. With ``inner`` it is also given that and
+        the counters: ``decode(data, pos, end, inner, counts)``.
     :param type: Arrow type of the values, which must be acceptable to ``pa.array``.
+    :param inner: says what the values mean, so that policies and logical conversions reach them: ``decode`` gives the
+        wire values of this layout, though the bytes are others. ``type`` is then its wire type.
     """
 
-    decode: Callable[[memoryview, int, int], tuple[Any, int]] = field(compare=False)
+    decode: Callable[..., tuple[Any, int]] = field(compare=False)
     type: pa.DataType
+    inner: Layout | None = None
 
     @property
-    def wire_type(self) -> pa.DataType:
-        return self.type
+    def wire_type(self) -> pa.DataType | None:
+        return self.type if self.inner is None else self.inner.wire_type
+
+    @property
+    def arrow_type(self) -> pa.DataType | None:
+        return self.type if self.inner is None else self.inner.arrow_type
+
+    @property
+    def children(self) -> tuple[Layout, ...]:
+        return () if self.inner is None else (self.inner,)
 
     @property
     def least(self) -> int:
