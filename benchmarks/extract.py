@@ -1,0 +1,147 @@
+"""The whole job on ``local[2]``, beside two bare processes that write the same Parquet from Arrow in memory.
+
+    python benchmarks/extract.py [--gigabytes 4] [--files 8] [--shape pojo] [--single-key-group] [--keep DIR]
+
+Generates a snapshot (or takes the one in DIR), extracts it cold (the first job of a new session) or after a small warm-up
+job, and prints wall times, the largest resident size that any Python worker reached, and the ratio to the bare write: two
+processes each read half of the files that the job wrote into memory, wait for each other, and write them again with the
+same settings.
+"""
+
+from __future__ import annotations
+
+import argparse
+import multiprocessing
+import shutil
+import sys
+import tempfile
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+if __package__ in (None, ""):
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks.generate import PlannedOperator, PlannedState, entry_size, write_snapshot
+from benchmarks.shapes import SHAPES
+from stateextract.job.options import parse_arguments
+from stateextract.job.writer import dictionary_columns, parquet_settings
+from stateextract.spark.job import extract
+
+
+class Workers(threading.Thread):
+    """Watches the resident size of Spark's Python workers."""
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self.peak = 0
+        self.done = threading.Event()
+
+    def run(self) -> None:
+        while not self.done.wait(0.05):
+            for status in Path("/proc").glob("[0-9]*/status"):
+                try:
+                    if b"pyspark" not in (status.parent / "cmdline").read_bytes():
+                        continue
+                    fields = dict(line.split(":", 1) for line in status.read_text().splitlines() if ":" in line)
+                    if "java" in fields["Name"]:
+                        continue
+                    self.peak = max(self.peak, int(fields.get("VmHWM", "0 kB").split()[0]))
+                except (OSError, ValueError, KeyError):
+                    continue
+
+    def stop(self) -> float:
+        """The peak in MB."""
+        self.done.set()
+        self.join()
+        return self.peak * 1024 / 1e6
+
+
+def job(session: Any, snapshot: Path, output: Path) -> float:
+    """Extract a snapshot; seconds."""
+    shutil.rmtree(output, ignore_errors=True)
+    options = parse_arguments(["--snapshot", str(snapshot), "--output", str(output)])
+    start = time.perf_counter()
+    outcome = extract(options, None, session)
+    taken = time.perf_counter() - start
+    assert outcome.exit_code == 0
+    return taken
+
+
+def bare(files: list[str], folder: str, barrier: Any, seconds: Any) -> None:
+    """One of the bare processes: read, wait, write."""
+    tables = [pq.read_table(file) for file in files]
+    settings = parquet_settings("zstd", dictionary_columns(tables[0].slice(0, 65536)))
+    barrier.wait()
+    start = time.perf_counter()
+    for number, table in enumerate(tables):
+        writer = pq.ParquetWriter(f"{folder}/{number}.parquet", table.schema, **settings)
+        step = max(1, int(64e6 / (table.nbytes / table.num_rows)))
+        for at in range(0, table.num_rows, step):
+            writer.write_table(table.slice(at, step), row_group_size=step)
+        writer.close()
+    seconds.put(time.perf_counter() - start)
+
+
+def bare_write(output: Path, folder: Path) -> float:
+    """Two processes write what the job wrote; seconds of the slower one."""
+    files = sorted(map(str, output.glob("*/*/*.parquet")), key=lambda f: Path(f).stat().st_size)
+    context = multiprocessing.get_context("spawn")
+    barrier, seconds = context.Barrier(2), context.Queue()
+    processes = []
+    for half in (0, 1):
+        target = folder / f"bare-{half}"
+        target.mkdir()
+        processes.append(context.Process(target=bare, args=(files[half::2], str(target), barrier, seconds)))
+    for process in processes:
+        process.start()
+    taken = max(seconds.get(), seconds.get())
+    for process in processes:
+        process.join()
+    return float(taken)
+
+
+def main() -> None:
+    """Run the benchmark."""
+    from pyspark.sql import SparkSession
+
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--gigabytes", type=float, default=4.0)
+    parser.add_argument("--files", type=int, default=8)
+    parser.add_argument("--shape", default="pojo", choices=sorted(SHAPES))
+    parser.add_argument("--single-key-group", action="store_true")
+    parser.add_argument("--keep", type=Path, help="folder for the snapshot, used again if it is there")
+    parser.add_argument("--no-bare", action="store_true", help="leave the bare write out (it holds all rows in memory)")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        work = options.keep or Path(temporary)
+        big, small, output = work / "big", work / "small", work / "out"
+        if not big.exists():
+            shape = SHAPES[options.shape]
+            entries = int(options.gigabytes * 1e9 / entry_size(shape))
+            group = 42 if options.single_key_group else None
+            operator = PlannedOperator("bench", [PlannedState(options.shape, entries)], options.files, key_group=group)
+            write_snapshot(big, [operator])
+            write_snapshot(small, [PlannedOperator("bench", [PlannedState(options.shape, 10_000)], options.files)])
+        builder = SparkSession.builder.master("local[2,4]").config("spark.ui.enabled", "false")
+        session = builder.config("spark.driver.memory", "1g").getOrCreate()
+        session.sparkContext.setLogLevel("ERROR")
+        first = job(session, small, output)
+        workers = Workers()
+        workers.start()
+        warm = job(session, big, output)
+        peak = workers.stop()
+        size = sum(f.stat().st_size for f in big.iterdir())
+        print(f"first job of the session (small): {first:.1f} s, the price of starting cold")
+        print(f"extract: {warm:.1f} s, {size / warm / 1e6:.0f} MB of state per second; largest worker {peak:.0f} MB")
+        session.stop()
+        if not options.no_bare:
+            written = bare_write(output, Path(temporary))
+            print(f"bare write: {written:.1f} s; extract/bare {warm / written:.2f} (goal 2.0)")
+
+
+if __name__ == "__main__":
+    main()
