@@ -17,6 +17,7 @@ ttl            values with a time of last access
 avro           Avro (schemas: avroschema; types inside themselves: avrojson)
 cep            the state of pattern matching
 scala          case classes, Option, Either, Try, collections, enumerations
+kryo           Kryo 2 and 5, by the classes that the user gives
 sql            SQL's rows, arrays, maps and collections (types: logical_types)
 unsupported    families that are read in heads and not yet decoded
 legacy         the config snapshots of Flink up to 1.7
@@ -33,6 +34,7 @@ from serializers import (
     cep,
     containers,
     datetime,
+    kryo,
     legacy,
     pojo,
     scala,
@@ -58,6 +60,7 @@ __all__ = [
     "datetime",
     "describe",
     "is_fixed_length",
+    "kryo",
     "legacy",
     "load_plugins",
     "pojo",

@@ -83,11 +83,11 @@ class ClassModel:
         )  # fmt: skip
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class ClassModels:
-    """Models by class name."""
+    """Models by class name. Two of them are equal only if they are the same, so that comparing them costs nothing."""
 
-    by_name: Mapping[str, ClassModel] = field(default_factory=dict, hash=False, repr=False)
+    by_name: Mapping[str, ClassModel] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(cls, models: Iterable[ClassModel]) -> ClassModels:

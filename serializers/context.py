@@ -13,6 +13,8 @@ from serializers.classes import ClassModels
 
 Flavour = Literal[2, 5]
 
+NO_MODELS = ClassModels()
+
 _FLINK_2 = 5  # the version of _metadata that Flink 2.0 began
 
 
@@ -22,10 +24,13 @@ class DescribeContext:
 
     :param kryo: major version of the Kryo library that wrote the values; ``None``: not known.
     :param class_models: the user's classes.
+    :param kryo_first_id: number of the first class that the job registered with Kryo, for files that were written
+        without Flink's own registrations; no cluster writes such.
     """
 
     kryo: Flavour | None = None
-    class_models: ClassModels = ClassModels()
+    class_models: ClassModels = NO_MODELS
+    kryo_first_id: int | None = None
 
 
 def flavour_of(metadata_version: int) -> Flavour:

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from serializers.kryo.snapshot import KRYO_SNAPSHOT
 from serializers.registry import REGISTRY, PayloadReader, SerializerSnapshot
 from serializers.scalars import BASE
 from serializers.snapshots import CONFIG_SNAPSHOTS, SnapshotReader, java_serialized_serializer, read_snapshot_proxy
 from serializers.tuples import RUNTIME
-from serializers.unsupported import KRYO_SNAPSHOT
 from serializers.windows import STREAMING, TIMER_SNAPSHOT
 from stateextract.errors import FormatError
 from stateextract.files.javastream import parse_java_stream

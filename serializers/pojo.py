@@ -38,7 +38,7 @@ def _payload(reader: Reader, name: str, version: int) -> SerializerSnapshot:
     )
 
 
-class _Columns:
+class Columns:
     """The columns of all classes of one POJO: which column a field of a class goes to."""
 
     def __init__(self) -> None:
@@ -66,7 +66,7 @@ class _Columns:
 
 @register(POJO_SNAPSHOT, payload=_payload)
 def _pojo(snapshot: SerializerSnapshot) -> Layout:
-    columns = _Columns()
+    columns = Columns()
     details = snapshot.details
     fields = columns.of_class(_fields(snapshot), None)
     rest = snapshot.nested[len(details["fields"]) :]
@@ -85,7 +85,7 @@ def _fields(snapshot: SerializerSnapshot) -> Iterator[tuple[str, Layout]]:
         yield name, Nullable(describe(value))
 
 
-def _subclass(columns: _Columns, class_name: str, snapshot: SerializerSnapshot) -> tuple[Field, ...]:
+def _subclass(columns: Columns, class_name: str, snapshot: SerializerSnapshot) -> tuple[Field, ...]:
     if snapshot.class_name != POJO_SNAPSHOT or snapshot.is_unknown:
         return columns.of_class([(simple_name(class_name), describe(snapshot))], None)
     return (_DECLARED_CLASS, *columns.of_class(_fields(snapshot), class_name))

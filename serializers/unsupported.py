@@ -9,20 +9,12 @@ Flink's classes: ``…typeutils.runtime.kryo.KryoSerializer``, ``org.apache.flin
 
 from __future__ import annotations
 
-from typing import Any
-
 from serializers.registry import FixedLength, PayloadReader, SerializerSnapshot, register
 from serializers.snapshots import (
-    check_version,
-    linked_optional_map,
     simple,
 )
 from serializers.sql import TYPEUTILS, integers, java_objects, row_payload
-from serializers.tuples import RUNTIME
 from stateextract.columnar.layout import Layout, Undecodable
-from stateextract.files.reader import Reader
-
-KRYO_SNAPSHOT = RUNTIME + "kryo.KryoSerializerSnapshot"
 
 
 def _not_yet(family: str, names: str | tuple[str, ...], payload: PayloadReader, fixed: FixedLength = False) -> None:
@@ -30,23 +22,6 @@ def _not_yet(family: str, names: str | tuple[str, ...], payload: PayloadReader, 
         return Undecodable(snapshot.class_name, f"{family} is not yet supported")
 
     register(names, describe_it, payload=payload, fixed_length=fixed)
-
-
-# ---- Kryo
-
-
-def _kryo(reader: Reader, name: str, version: int) -> SerializerSnapshot:
-    check_version(version, (2,), name, reader)
-    details: dict[str, Any] = {"class": reader.utf("Kryo's type class")}
-    for key in ("registrations", "default_serializers", "default_serializer_classes"):
-        entries = linked_optional_map(reader, f"Kryo's {key.replace('_', ' ')}")
-        details[key] = tuple(
-            (e.name, b"" if e.value is None else bytes(e.value.bytes(e.value.remaining))) for e in entries
-        )
-    return SerializerSnapshot(name, version, details=details)
-
-
-_not_yet("Kryo", KRYO_SNAPSHOT, _kryo)
 
 
 # ---- PyFlink's exchange with Python processes

@@ -4,3 +4,10 @@
 declared class (``columns.py``), filled by the decoder (``reader.py``, ``bodies.py``, ``fields.py``). ``docs/kryo.md`` is the
 user's view of it.
 """
+
+from __future__ import annotations
+
+from serializers.kryo import describe
+from serializers.kryo.bodies import register_kryo_serializer
+
+__all__ = ["describe", "register_kryo_serializer"]

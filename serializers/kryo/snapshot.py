@@ -51,7 +51,7 @@ def registrations(snapshot: SerializerSnapshot, flavour: Flavour, first_id: int 
     if flavour == 2:
         ids[len(ids)] = "java.lang.Void"
     if first_id == FIRST_ID:
-        ids |= {number: name for number, name in enumerate(_FLINKS, _FIRST_OF_FLINKS)}
+        ids |= dict(enumerate(_FLINKS, _FIRST_OF_FLINKS))
     known = {name: number for number, name in ids.items()}
     serializers: dict[str, str] = {}
     next_id = first_id

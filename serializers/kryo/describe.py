@@ -1,0 +1,64 @@
+"""The layout of what a Kryo serializer wrote: a column by the declared class, decoded in Python.
+
+Flink's class: ``org.apache.flink.api.java.typeutils.runtime.kryo.KryoSerializer``.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from serializers.context import DescribeContext
+from serializers.javatypes import of_class_name
+from serializers.kryo import jdk
+from serializers.kryo.columns import ANY, Planner, Shaping
+from serializers.kryo.hierarchy import ADVICE
+from serializers.kryo.reader import Kryo, undecodable_reason
+from serializers.kryo.snapshot import FIRST_ID, KRYO_SNAPSHOT, payload, registrations
+from serializers.registry import SerializerSnapshot, current_context, register
+from stateextract.columnar.layout import Layout, Python, Undecodable
+from stateextract.columnar.policy import Counts
+from stateextract.errors import StateExtractError
+
+
+@register(KRYO_SNAPSHOT, payload=payload)
+def _kryo(snapshot: SerializerSnapshot) -> Layout:
+    return _layout(snapshot, current_context())
+
+
+@lru_cache(maxsize=512)
+def _layout(snapshot: SerializerSnapshot, context: DescribeContext) -> Layout:
+    name = snapshot.details["class"]
+    if context.kryo is None:
+        return Undecodable(name, "whether Kryo 2 or Kryo 5 wrote it is not known (--kryo)")
+    first = FIRST_ID if context.kryo_first_id is None else context.kryo_first_id
+    kryo = Kryo(context.kryo, registrations(snapshot, context.kryo, first), context.class_models)
+    reason = _hopeless(kryo, name)
+    if reason is not None:
+        return Undecodable(name, f"{reason}; {ADVICE}")
+    try:
+        column = Planner(kryo).column(of_class_name(name))
+    except StateExtractError:
+        # A class in it is not known. Values that do not hold one can still be read.
+        column = ANY
+    shape = column.shape
+
+    def decode(data: memoryview, pos: int, end: int, inner: Layout, counts: Counts) -> tuple[Any, int]:
+        value, behind = kryo.read(data, pos, end)
+        return shape(value, inner, Shaping(counts)), behind
+
+    wire_type = column.layout.wire_type
+    assert wire_type is not None
+    return Python(decode, wire_type, column.layout)
+
+
+def _hopeless(kryo: Kryo, name: str) -> str | None:
+    """Why no value of a declared class can be read, however it comes; ``None`` if some can."""
+    reason = undecodable_reason(kryo, name)
+    element = of_class_name(name).name
+    if reason is None or element in jdk.OPEN or element in jdk.LIST_LIKE | jdk.SET_LIKE | jdk.MAP_LIKE:
+        return None
+    model = kryo.classes.get(name)
+    if model is not None and model.kind == "interface":
+        return None
+    return None if kryo.classes.subclasses(name) else reason
