@@ -2,5 +2,17 @@
 
 from stateextract.rocksdb.access import StateFile, opener
 from stateextract.rocksdb.lsm import PairSource, RocksDB, RocksOptions, SstState, open_rocksdb
+from stateextract.rocksdb.splits import KeyGroupSplit, key_group_sizes, propose_splits
 
-__all__ = ["PairSource", "RocksDB", "RocksOptions", "SstState", "StateFile", "open_rocksdb", "opener"]
+__all__ = [
+    "KeyGroupSplit",
+    "PairSource",
+    "RocksDB",
+    "RocksOptions",
+    "SstState",
+    "StateFile",
+    "key_group_sizes",
+    "open_rocksdb",
+    "opener",
+    "propose_splits",
+]

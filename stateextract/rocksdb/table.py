@@ -298,6 +298,8 @@ class Table:
         for _, handle in tops:
             found, complete = read_index(self.block(handle), handle.offset, form, lower, upper)
             yield found, complete and whole
+        if not tops:
+            yield np.empty((0, 4), np.int64), whole
 
     def _metaindex(self) -> dict[bytes, BlockHandle]:
         where = self.footer.metaindex

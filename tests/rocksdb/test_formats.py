@@ -141,3 +141,13 @@ def test_unknown_entry_types_are_refused(kind: int, engine: str) -> None:
         read(database([SstFile(0, (Entry(b"\x01a", 1, kind, b"1"),))]), engine)
     assert caught.value.file == "000010.sst"
     assert caught.value.offset == 0
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("index_type", [w.BINARY, w.TWO_LEVEL])
+def test_range_behind_all_blocks_of_a_file(index_type: int, engine: str) -> None:
+    """A range deletion makes the file's bounds wider than its index."""
+    file = SstFile(0, (Entry(b"\x01a", 2, w.PUT, b""),), ((b"\x03", b"\x05", 1),), Format(index_type=index_type))
+    source = opened(database([file]), engine).pairs("state", 4, 4, 1)
+    assert drain(source) == []
+    assert source.entries == 0
