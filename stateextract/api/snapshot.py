@@ -17,9 +17,10 @@ from serializers import load_plugins
 from stateextract.api.state import Scope, State
 from stateextract.columnar.policy import Maps, OutOfRange, Policy, Strings, Timestamps
 from stateextract.errors import StateExtractError, UsageError
-from stateextract.files.compression import find_codec
+from stateextract.files.compression import CODECS
 from stateextract.files.filesystem import Store
 from stateextract.files.locate import FoundSnapshot, Locator, find_snapshot
+from stateextract.job.classpath import describe_context
 from stateextract.job.heads import HeadReader, operator_label
 from stateextract.job.inventory import OperatorInventory, take_inventory
 from stateextract.metadata.model import CheckpointProperties, MasterState, OperatorState, SnapshotMetadata
@@ -28,6 +29,7 @@ from stateextract.state.engine import ReadOptions
 
 OnUndecodable = Literal["fail", "skip", "raw"]
 Engine = Literal["auto", "kernel", "interpreter"]
+KryoVersion = Literal["auto", "2", "5"]
 PathMap = Mapping[str, str] | Sequence[tuple[str, str]]
 
 
@@ -49,6 +51,9 @@ def open_snapshot(
     codec: str = "snappy",
     engine: Engine = "auto",
     plugins: Sequence[str] = (),
+    kryo: KryoVersion = "auto",
+    classpath: Sequence[str] = (),
+    kryo_classes: Sequence[Mapping[str, Any]] = (),
     head_threads: int = 32,
 ) -> Snapshot:
     """Open a checkpoint or savepoint.
@@ -70,13 +75,16 @@ def open_snapshot(
     :param codec: of compressed state, ``snappy`` or ``lz4``.
     :param engine: ``auto`` takes the interpreter for little state and the compiled kernel for much.
     :param plugins: modules that register serializers of your own, beside those installed as entry points.
+    :param kryo: version of Kryo that wrote values; ``auto`` takes 2 for snapshots of Flink 1 and 5 for those of Flink 2.
+    :param classpath: jars or folders with the job's classes, whose fields are read from them for values that Kryo wrote.
+    :param kryo_classes: such classes described by hand; ``docs/kryo.md`` tells how.
     :param head_threads: threads that read the heads of state files.
     :raises SnapshotNotFoundError: where there is no snapshot at ``path``, or more than one.
     :raises UsageError: for an option that cannot be right.
     """
     _one_of("on_undecodable", on_undecodable, get_args(OnUndecodable))
     _one_of("engine", engine, get_args(Engine))
-    find_codec(codec)
+    _one_of("codec", codec, sorted(CODECS))
     options = ReadOptions(
         policy=Policy(strings, timestamps, out_of_range, maps),
         on_undecodable=on_undecodable,
@@ -96,6 +104,7 @@ def open_snapshot(
         metadata = parse_metadata(data)
     except StateExtractError as error:
         raise error.at(file=found.metadata_uri) from None
+    options = replace(options, context=describe_context(kryo, metadata.version, classpath, kryo_classes, store))
     pairs = path_map.items() if isinstance(path_map, Mapping) else path_map or ()
     locator = Locator(found, store, tuple(pairs))
     return Snapshot(Source(found, data, metadata, locator, store, options, head_threads))

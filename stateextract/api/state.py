@@ -210,6 +210,7 @@ class State:
         assert self._keyed is not None
         if limit is not None:
             options = replace(options, batch_rows=max(1, min(limit, options.batch_rows)))
+        counted = tally.of(self.name)
         read = 0
         whole = sum(file.size for file in self._keyed.files)
         for file in self._keyed.files:
@@ -221,7 +222,14 @@ class State:
                         size = sum(r.end - r.start for r in part)
                         read += size
                         chosen = _chosen(options, read if limit is not None else whole)
-                        yield from read_key_groups(read_at, file.head, part, {self.name}, chosen, tally, file.subtask)
+                        before = counted.engine
+                        try:
+                            yield from read_key_groups(
+                                read_at, file.head, part, {self.name}, chosen, tally, file.subtask
+                            )
+                        finally:
+                            if before and before != counted.engine:
+                                counted.engine = "kernel and interpreter"
             except StateExtractError as error:
                 raise self._placed(error, file) from None
 
