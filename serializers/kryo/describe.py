@@ -28,7 +28,7 @@ def _kryo(snapshot: SerializerSnapshot) -> Layout:
 
 @lru_cache(maxsize=512)
 def _layout(snapshot: SerializerSnapshot, context: DescribeContext) -> Layout:
-    name = snapshot.details["class"]
+    name = snapshot.details.get("class", snapshot.class_name)
     if context.kryo is None:
         return Undecodable(name, "whether Kryo 2 or Kryo 5 wrote it is not known (--kryo)")
     first = FIRST_ID if context.kryo_first_id is None else context.kryo_first_id

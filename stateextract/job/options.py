@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import difflib
+import json
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
@@ -31,14 +32,20 @@ _UNITS = {
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*")
 
 
-def _option(default: Any, section: str, kind: str, doc: str, *, choices: tuple[str, ...] = (), least: int = 0) -> Any:
-    meta = {"section": section, "kind": kind, "doc": doc, "choices": choices, "least": least}
+def _option(
+    default: Any, section: str, kind: str, doc: str, *, choices: tuple[str, ...] = (), least: int = 0, name: str = ""
+) -> Any:
+    meta = {"section": section, "kind": kind, "doc": doc, "choices": choices, "least": least, "name": name}
     return field(default=default, metadata=meta)
 
 
 @dataclass(frozen=True, kw_only=True)
 class JobOptions:
-    """Everything that a job can be told. Kinds: ``text``, ``choice``, ``flag``, ``bytes``, ``count``, ``list``."""
+    """Everything that a job can be told.
+
+    Kinds: ``text``, ``choice``, ``flag``, ``bytes``, ``count``, ``list``; ``tables`` stand only in the job file and are
+    kept as JSON.
+    """
 
     snapshot: str = _option("", "input", "text",
         "Snapshot to read: a _metadata file, its directory, or a job's checkpoint directory (then its newest complete "
@@ -94,6 +101,15 @@ class JobOptions:
         "several.")
     keep_empty_maps: bool = _option(False, "decoding", "flag",
         "Keep keys whose map is empty, which only native snapshots of the HashMap backend hold.")
+    kryo: str = _option("auto", "decoding", "choice",
+        "Version of Kryo that wrote values. auto: 2 for snapshots of Flink 1, 5 for those of Flink 2.",
+        choices=("auto", "2", "5"))
+    classpath: tuple[str, ...] = _option((), "decoding", "list",
+        "Jars or folders with the job's classes, whose fields are read from them for values that Kryo wrote; nothing of "
+        "them is executed; repeat for several.")
+
+    kryo_class: tuple[str, ...] = _option((), "kryo", "tables",
+        "Classes that Kryo wrote, described by hand as [[kryo.class]] tables; docs/kryo.md tells how.", name="class")
 
     split_bytes: int = _option(128 * 10**6, "job", "bytes",
         "State that one Spark task reads. A key group is never split.", least=1)
@@ -130,12 +146,13 @@ def parse_arguments(arguments: Sequence[str]) -> JobOptions:
     parser = _parser()
     given, rest = parser.parse_known_args(list(arguments))
     if rest:
-        _refuse_unknown(rest[0].split("=", 1)[0], [f"--{_outside(f.name)}" for f in fields()] + ["--config", "--help"])
+        known = [f"--{_outside(f.name)}" for f in fields() if f.metadata["kind"] != "tables"]
+        _refuse_unknown(rest[0].split("=", 1)[0], [*known, "--config", "--help"])
     values: dict[str, Any] = {}
     if given.config is not None:
         values.update(_read_file(Path(given.config)))
     for f in fields():
-        text = getattr(given, f.name)
+        text = getattr(given, f.name, None)
         if text is not None:
             values[f.name] = _converted(f, text, f"--{_outside(f.name)}", strict=False)
     options = JobOptions(**values)
@@ -154,7 +171,7 @@ def parse_file(text: str, name: str = "the job file") -> dict[str, Any]:
         raise UsageError(f"{name} is not TOML: {error}") from error
     by_section: dict[str, dict[str, dataclasses.Field[Any]]] = {}
     for f in fields():
-        by_section.setdefault(f.metadata["section"], {})[_outside(f.name)] = f
+        by_section.setdefault(f.metadata["section"], {})[f.metadata["name"] or _outside(f.name)] = f
     values: dict[str, Any] = {}
     for section, content in document.items():
         if section not in by_section:
@@ -204,6 +221,8 @@ def _parser() -> argparse.ArgumentParser:
     groups: dict[str, Any] = {}
     for f in fields():
         meta = f.metadata
+        if meta["kind"] == "tables":
+            continue
         group = groups.setdefault(meta["section"], parser.add_argument_group(meta["section"]))
         settings: dict[str, Any] = {"dest": f.name, "default": None, "help": _help(f)}
         if meta["kind"] == "flag":
@@ -257,6 +276,10 @@ def _converted(f: dataclasses.Field[Any], value: Any, where: str, *, strict: boo
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
             raise UsageError(f"{where} is {value!r}", expected="a list of strings")
         return tuple(value)
+    if kind == "tables":
+        if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+            raise UsageError(f"{where} is {value!r}", expected=f"tables: [[{f.metadata['section']}.{f.metadata['name']}]]")
+        return tuple(json.dumps(item, default=str) for item in value)
     if kind in ("bytes", "count"):
         return _number(f, value, where, strict=strict)
     if not isinstance(value, str):

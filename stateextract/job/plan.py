@@ -16,11 +16,12 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from serializers import load_plugins
+from serializers import DescribeContext, load_plugins
 from stateextract.columnar.schema import merge_schemas
 from stateextract.errors import StateExtractError, UndecodableError, UnsupportedError, UsageError
 from stateextract.files.filesystem import Store
 from stateextract.files.locate import FoundSnapshot, Locator, find_snapshot
+from stateextract.job.classpath import describe_context, entries_of
 from stateextract.job.coverage import DECODED, EMPTY, NOT_SELECTED, UNSUPPORTED, Coverage, Entry
 from stateextract.job.heads import HeadReader, KeyedFile, operator_label
 from stateextract.job.inventory import KeyedState, OperatorInventory, master_entries, take_inventory
@@ -51,6 +52,7 @@ class Plan:
 
     :param operators: for the tasks; ``states`` refers to them by index.
     :param files: by the numbers that parts have.
+    :param describe: what describing serializers needs, for the tasks too.
     """
 
     found: FoundSnapshot
@@ -60,6 +62,7 @@ class Plan:
     states: Sequence[PlannedState]
     files: Sequence[KeyedFile]
     splits: Sequence[Sequence[Part]]
+    describe: DescribeContext
 
 
 def make_plan(options: JobOptions, store: Store | None = None) -> Plan:
@@ -84,7 +87,10 @@ def make_plan(options: JobOptions, store: Store | None = None) -> Plan:
     if options.operator or options.state:
         for entry in masters:
             entry.status, entry.reason = NOT_SELECTED, None
-    operators, states, numbers = _targets(inventory, wanted, options)
+    describe = describe_context(
+        options.kryo, metadata.version, options.classpath, entries_of(options.kryo_class), store
+    )  # fmt: skip
+    operators, states, numbers = _targets(inventory, wanted, options, describe)
     splits = pack(_parts(files, operators, numbers), options.split_bytes)
     coverage = Coverage(
         VERSION, found.metadata_uri, metadata.checkpoint_id, metadata.version,
@@ -92,7 +98,7 @@ def make_plan(options: JobOptions, store: Store | None = None) -> Plan:
         [entry for i in inventory for entry in i.entries] + masters,
         locator.relocations, _notes(found, metadata),
     )  # fmt: skip
-    return Plan(found, metadata, coverage, operators, states, files, splits)
+    return Plan(found, metadata, coverage, operators, states, files, splits, describe)
 
 
 def _notes(found: FoundSnapshot, metadata: SnapshotMetadata) -> list[str]:
@@ -185,6 +191,7 @@ def _targets(
     inventory: Sequence[OperatorInventory],
     wanted: Sequence[tuple[OperatorInventory, KeyedState]],
     options: JobOptions,
+    describe: DescribeContext,
 ) -> tuple[list[OperatorTargets], list[PlannedState], dict[int, int]]:
     """What to read, and the operators' numbers for the tasks by their numbers in the metadata."""
     top = operator_folders((i.operator.id, i.operator.uid, i.operator.name) for i in inventory)
@@ -192,7 +199,7 @@ def _targets(
     by_operator: list[dict[str, StateTarget]] = []
     labels: list[str] = []
     planned = []
-    schemas = _Schemas(read_options(options))
+    schemas = _Schemas(read_options(options, describe))
     for i, state in wanted:
         assert state.entry is not None
         folder = f"{top[i.operator.id]}/{state_folders([e.state for e in i.entries if e.state])[state.name]}"

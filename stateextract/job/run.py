@@ -71,7 +71,10 @@ def run_job(options: JobOptions, execute: Execute, store: Store | None = None) -
     commit = Commit(output, new_job_id(), options.mode, renames)
     commit.prepare()
     try:
-        context = Context(commit.job, options.output, commit.task_folder, plan.found.metadata_uri, options, plan.operators)
+        context = Context(
+            commit.job, options.output, commit.task_folder, plan.found.metadata_uri, options, plan.operators,
+            describe=plan.describe,
+        )  # fmt: skip
         content, context_bytes = plan_file(context, plan.splits)
         commit.write_plan(content)
         tasks = Tasks(options.output, commit.plan_file, context_bytes, len(plan.splits))

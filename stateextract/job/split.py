@@ -22,7 +22,9 @@ from typing import Any
 
 import pyarrow as pa
 
+from serializers import DescribeContext
 from stateextract.columnar.policy import Policy
+from stateextract.job.classpath import decode_context, encode_context
 from stateextract.job.options import JobOptions, from_lines
 from stateextract.job.writer import WriterOptions
 from stateextract.state.engine import KeyGroupRange, ReadOptions
@@ -53,6 +55,7 @@ class Context:
     """What all tasks share.
 
     :param folder: path on the output's file system that files are written below.
+    :param describe: what describing serializers needs.
     :param lengths: sizes of the splits' records in the plan file, which follow the context.
     """
 
@@ -63,6 +66,7 @@ class Context:
     options: JobOptions
     operators: Sequence[OperatorTargets]
     lengths: Sequence[int] = ()
+    describe: DescribeContext = DescribeContext()
 
     def to_bytes(self) -> bytes:
         """For the plan file."""
@@ -79,6 +83,7 @@ class Context:
         document = {
             "job": self.job, "output": self.output, "folder": self.folder, "metadata_uri": self.metadata_uri,
             "options": self.options.lines(), "operators": operators, "lengths": list(self.lengths),
+            "describe": encode_context(self.describe),
         }  # fmt: skip
         return zlib.compress(json.dumps(document).encode(), 6)
 
@@ -94,7 +99,8 @@ class Context:
             for o in document.pop("operators")
         ]  # fmt: skip
         options = from_lines(document.pop("options"))
-        return cls(options=options, operators=operators, **document)
+        describe = decode_context(document.pop("describe"))
+        return cls(options=options, operators=operators, describe=describe, **document)
 
 
 @dataclass(frozen=True)
@@ -182,8 +188,11 @@ def plan_file(context: Context, splits: Sequence[Sequence[Part]]) -> tuple[bytes
     return b"".join([head, *records]), len(head)
 
 
-def read_options(options: JobOptions) -> ReadOptions:
-    """What the engine is told."""
+def read_options(options: JobOptions, context: DescribeContext | None = None) -> ReadOptions:
+    """What the engine is told.
+
+    :param context: what describing serializers needs of the snapshot and the user's classes.
+    """
     return ReadOptions(
         policy=Policy(options.strings, options.timestamps, options.out_of_range, options.maps),  # type: ignore[arg-type]
         on_undecodable=options.on_undecodable,  # type: ignore[arg-type]
@@ -193,6 +202,7 @@ def read_options(options: JobOptions) -> ReadOptions:
         key_group_column=options.key_group_column,
         subtask_column=options.subtask_column,
         codec=options.codec,
+        context=context or DescribeContext(),
     )
 
 

@@ -97,7 +97,7 @@ class TaskRunner:
         context = self._context
         stem = f"part-{split:05d}-{context.job}-{uuid.uuid4().hex[:8]}"
         writer = TaskWriter(self._output.fs, context.folder, stem, writer_options(context.options))
-        options = read_options(context.options)
+        options = read_options(context.options, context.describe)
         try:
             reports = [self._read(part, context.operators[part.operator], options, writer) for part in parts]
             return SplitReport(split, writer.finish(), reports)

@@ -81,7 +81,6 @@ CASES = {
     "Scala enumeration": (f"{SCALA}ScalaEnumSerializerSnapshot", 3, utf("x.E") + i32(1) + utf("A") + i32(7)),
     "Scala try": (f"{SCALA}ScalaTrySerializerSnapshot", 3, composite(2, version=2)),
     "Scala collection": (f"{SCALA}TraversableSerializerSnapshot", 3, composite(1, utf("implicitly[Seq]"), 2)),
-    "Kryo": (KRYO, 2, utf("x.T") + EMPTY_MAP * 3),
 }
 
 FAMILIES = {
@@ -89,7 +88,6 @@ FAMILIES = {
     "Avro": "Avro",
     "NFA": "CEP",
     "Scala": "Scala",
-    "Kryo": "Kryo",
 }
 
 

@@ -112,7 +112,6 @@ LATER = {
         "S scala Tuple2",
         "S Traversable",
     ],
-    "Kryo": ["S Kryo ArrayList", "S Kryo G w/ regs"],
 }
 
 

@@ -118,6 +118,6 @@ def test_undecodable_parts() -> None:
     unknown = SerializerSnapshot("com.acme.X", 3, details={"unknown": "nothing"})
     rows = row_layout(HEAD, state("MAP", of(MAP_SNAPSHOT, kryo, of(LIST_SNAPSHOT, unknown)), kryo))
     assert rows.undecodable == (
-        Undecodable(kryo.class_name, "Kryo is not yet supported"),
+        Undecodable(kryo.class_name, "whether Kryo 2 or Kryo 5 wrote it is not known (--kryo)"),
         Undecodable("com.acme.X", "the serializer's snapshot class is not known"),
     )

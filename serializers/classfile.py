@@ -1,0 +1,265 @@
+"""Class models out of Java class files: fields, types, generics, finality, superclass, enum constants.
+
+Reads one class file and returns its :class:`ClassModel`; nothing is executed, and methods are passed over. Bounded: every
+length is checked against the file, which is at most :data:`MAX_BYTES` long.
+
+Format: The Java Virtual Machine Specification, chapter 4. Must not know of archives, Kryo or layouts.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from serializers.classes import ClassModel, FieldModel, Kind
+from serializers.javatypes import PRIMITIVES
+from stateextract.errors import FormatError, StateExtractError
+from stateextract.files.reader import Reader, decode_modified_utf8
+
+MAX_BYTES: Final = 1 << 24
+MAGIC: Final = 0xCAFEBABE
+
+_STATIC, _FINAL, _TRANSIENT, _INTERFACE, _SYNTHETIC, _ENUM = 0x8, 0x10, 0x80, 0x200, 0x1000, 0x4000
+_MAX_DEPTH: Final = 32
+
+# Bytes of a constant by its tag, behind the tag; UTF-8 has a length of its own.
+_CONSTANT_SIZES: Final = {
+    3: 4, 4: 4, 5: 8, 6: 8, 7: 2, 8: 2, 9: 4, 10: 4, 11: 4, 12: 4, 15: 3, 16: 2, 17: 4, 18: 4, 19: 2, 20: 2,
+}  # fmt: skip
+_UTF8, _CLASS, _TWO_SLOTS = 1, 7, (5, 6)
+_NAME: Final = re.compile(r"[^.;\[/<>:]+")
+
+
+def read_class(data: bytes | memoryview) -> ClassModel | None:
+    """The model of a class file; ``None`` for what is no class (``module-info``).
+
+    :raises FormatError: where the bytes are no class file.
+    """
+    if len(data) > MAX_BYTES:
+        raise FormatError(f"a class file of {len(data)} bytes", expected=f"at most {MAX_BYTES}")
+    return _ClassFile(Reader(data)).read()
+
+
+class _ClassFile:
+    def __init__(self, reader: Reader) -> None:
+        self.reader = reader
+        self.constants: list[tuple[int, int]] = []  # tag, position behind it
+
+    def read(self) -> ClassModel | None:
+        r = self.reader
+        if r.i32("a class file's first number") & 0xFFFF_FFFF != MAGIC:
+            raise FormatError("not a Java class file", expected="CAFEBABE", offset=0)
+        r.bytes(4, "a class file's version")
+        self.constant_pool()
+        access = r.u16("access flags")
+        if access & 0x8000:
+            return None
+        name = self.class_name(r.u16("this class"))
+        index = r.u16("the superclass")
+        superclass = self.class_name(index) if index else None
+        interfaces = [self.class_name(r.u16("an interface")) for _ in range(r.u16("the number of interfaces"))]
+        fields, constants = self.fields(name)
+        for _ in range(r.u16("the number of methods")):
+            r.bytes(6, "a method")
+            self.attributes()
+        attributes = self.attributes()
+        parameters: tuple[str, ...] = ()
+        signature = attributes.get("Signature")
+        if signature is not None:
+            parameters, types = _class_signature(self.utf8_at(signature))
+            if types:
+                superclass, interfaces = types[0], types[1:]
+        kind: Kind = "class"
+        if access & _INTERFACE:
+            kind = "interface"
+        elif access & _ENUM and superclass is not None and superclass.startswith("java.lang.Enum"):
+            kind = "enum"
+        elif superclass == "java.lang.Record":
+            kind = "record"
+        return ClassModel(
+            name, kind, superclass, tuple(interfaces), parameters, tuple(fields),
+            tuple(constants) if kind == "enum" else (), bool(access & _FINAL),
+        )  # fmt: skip
+
+    def constant_pool(self) -> None:
+        r = self.reader
+        n = r.u16("the number of constants")
+        self.constants.append((0, 0))
+        while len(self.constants) < n:
+            tag = r.u8("a constant's tag")
+            self.constants.append((tag, r.pos))
+            if tag == _UTF8:
+                r.bytes(r.u16("the length of a constant"), "a constant")
+            elif tag in _CONSTANT_SIZES:
+                r.bytes(_CONSTANT_SIZES[tag], "a constant")
+            else:
+                raise FormatError(f"unknown kind {tag} of a constant", offset=r.offset - 1)
+            if tag in _TWO_SLOTS:
+                self.constants.append((0, 0))
+
+    def constant(self, index: int, tag: int) -> Reader:
+        if not 0 < index < len(self.constants) or self.constants[index][0] != tag:
+            raise FormatError(f"constant {index} is not what is needed", offset=self.reader.offset)
+        return Reader(self.reader.data, self.constants[index][1], self.reader.end)
+
+    def utf8(self, index: int) -> str:
+        found = self.constant(index, _UTF8)
+        raw = bytes(found.bytes(found.u16("the length of a constant"), "a constant"))
+        try:
+            return decode_modified_utf8(raw)
+        except UnicodeDecodeError:
+            raise FormatError("a constant is not modified UTF-8", offset=found.offset) from None
+
+    def utf8_at(self, attribute: memoryview) -> str:
+        return self.utf8(Reader(attribute).u16("a signature"))
+
+    def class_name(self, index: int) -> str:
+        return _binary_name(self.utf8(self.constant(index, _CLASS).u16("a class' name")))
+
+    def fields(self, owner: str) -> tuple[list[FieldModel], list[str]]:
+        r = self.reader
+        fields, constants = [], []
+        for _ in range(r.u16("the number of fields")):
+            access = r.u16("a field's access flags")
+            name, descriptor = self.utf8(r.u16("a field's name")), self.utf8(r.u16("a field's type"))
+            signature = self.attributes().get("Signature")
+            if access & _STATIC:
+                if access & _ENUM:
+                    constants.append(name)
+            elif not access & (_TRANSIENT | _SYNTHETIC):
+                text = descriptor if signature is None else self.utf8_at(signature)
+                fields.append(FieldModel(name, _field_type(text)))
+        return fields, constants
+
+    def attributes(self) -> dict[str, memoryview]:
+        """Attributes by name; the bytes of code are passed over."""
+        r = self.reader
+        found: dict[str, memoryview] = {}
+        for _ in range(r.u16("the number of attributes")):
+            name = self.utf8(r.u16("an attribute's name"))
+            found[name] = r.bytes(r.i32("an attribute's length"), "an attribute")
+        return found
+
+
+def _binary_name(internal: str) -> str:
+    return internal.replace("/", ".")
+
+
+# ---- signatures and descriptors (JVM specification, 4.7.9.1)
+
+
+def _field_type(text: str) -> str:
+    parser = _Signature(text)
+    found = parser.type(0)
+    parser.end()
+    return found
+
+
+def _class_signature(text: str) -> tuple[tuple[str, ...], list[str]]:
+    """Names of the type parameters, then the superclass and the interfaces."""
+    parser = _Signature(text)
+    parameters = parser.parameters()
+    types = []
+    while parser.more():
+        types.append(parser.type(0))
+    return parameters, types
+
+
+class _Signature:
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.at = 0
+
+    def more(self) -> bool:
+        return self.at < len(self.text)
+
+    def end(self) -> None:
+        if self.more():
+            raise self.wrong()
+
+    def wrong(self) -> StateExtractError:
+        return FormatError(f"{self.text[:200]!r} is not the type of a field or class")
+
+    def next(self) -> str:
+        if not self.more():
+            raise self.wrong()
+        self.at += 1
+        return self.text[self.at - 1]
+
+    def peek(self) -> str:
+        return self.text[self.at : self.at + 1]
+
+    def name(self) -> str:
+        match = _NAME.match(self.text, self.at)
+        if match is None:
+            raise self.wrong()
+        self.at = match.end()
+        return match[0]
+
+    def parameters(self) -> tuple[str, ...]:
+        if self.peek() != "<":
+            return ()
+        self.next()
+        found = []
+        while self.peek() != ">":
+            found.append(self.name())
+            while self.peek() == ":":
+                self.next()
+                if self.peek() not in (":", ">") and self.more():
+                    self.type(0)
+        self.next()
+        return tuple(found)
+
+    def type(self, depth: int) -> str:
+        if depth > _MAX_DEPTH:
+            raise self.wrong()
+        code = self.next()
+        if code == "[":
+            return self.type(depth + 1) + "[]"
+        if code == "L":
+            return self.class_type(depth)
+        if code == "T":
+            name = self.name()
+            if self.next() != ";":
+                raise self.wrong()
+            return name
+        for primitive, letter in PRIMITIVES.items():
+            if letter == code:
+                return primitive
+        raise self.wrong()
+
+    def class_type(self, depth: int) -> str:
+        parts = [self.name()]
+        while self.peek() == "/":
+            self.next()
+            parts.append(self.name())
+        name, arguments = ".".join(parts), ""
+        while True:
+            code = self.next()
+            if code == "<":
+                arguments = self.arguments(depth)
+            elif code == ".":
+                # The arguments of an outer class mean nothing to the fields of an inner one's object.
+                name, arguments = f"{name}${self.name()}", ""
+            elif code == ";":
+                return name + arguments
+            else:
+                raise self.wrong()
+
+    def arguments(self, depth: int) -> str:
+        found = []
+        while self.peek() != ">":
+            code = self.peek()
+            if code == "*":
+                self.next()
+                found.append("?")
+            elif code in ("+", "-"):
+                self.next()
+                found.append(f"? {'extends' if code == '+' else 'super'} {self.type(depth + 1)}")
+            else:
+                found.append(self.type(depth + 1))
+        self.next()
+        return f"<{', '.join(found)}>" if found else ""
+
+
+__all__ = ["MAX_BYTES", "read_class"]

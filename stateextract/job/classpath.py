@@ -1,0 +1,122 @@
+"""The job's classes: class models out of jars and folders, and of the job file, together with what the snapshot says.
+
+``describe_context`` makes the context that describing serializers needs; it is made once in the driver, and tasks get it
+ready. Jars are opened with ``zipfile`` and class files parsed; nothing of them is executed. A class in a later entry of
+the class path does not replace one of an earlier entry, as in Java; entries of the job file replace both.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from serializers import DescribeContext
+from serializers.classes import ClassModel, ClassModels, class_model
+from serializers.classfile import MAX_BYTES, read_class
+from serializers.context import Flavour, flavour_of
+from stateextract.errors import FormatError, StateExtractError, UnreadableFileError, UsageError
+from stateextract.files.filesystem import Store
+
+MAX_CLASSES = 200_000
+_MAX_JAR = 1 << 31
+
+
+def describe_context(
+    kryo: str,
+    metadata_version: int,
+    classpath: Sequence[str] = (),
+    entries: Iterable[Mapping[str, Any]] = (),
+    store: Store | None = None,
+) -> DescribeContext:
+    """The context of a snapshot.
+
+    :param kryo: ``auto``, ``2`` or ``5``.
+    :param metadata_version: version of ``_metadata``, which tells Flink 1 from Flink 2.
+    :param classpath: jars and folders of class files.
+    :param entries: classes as the job file describes them.
+    """
+    flavours: dict[str, Flavour] = {"auto": flavour_of(metadata_version), "2": 2, "5": 5}
+    if kryo not in flavours:
+        raise UsageError(f"the option kryo cannot be {kryo!r}", expected="auto, 2 or 5")
+    models: dict[str, ClassModel] = {}
+    for place in classpath:
+        for model in read_classes(place, store or Store()):
+            models.setdefault(model.name, model)
+    models |= {model.name: model for model in map(class_model, entries)}
+    return DescribeContext(flavours[kryo], ClassModels(models))
+
+
+def read_classes(place: str, store: Store) -> Iterator[ClassModel]:
+    """The classes of a jar, or of a folder of class files.
+
+    :param place: a path, or a URI that the store opens (jars only).
+    :raises StateExtractError: with the file.
+    """
+    folder = Path(place)
+    if "://" not in place and folder.is_dir():
+        yield from _parsed(_files_of(folder), place)
+        return
+    size = store.size(place)
+    if size > _MAX_JAR:
+        raise FormatError(f"a jar of {size} bytes", expected=f"at most {_MAX_JAR}", file=place)
+    try:
+        with zipfile.ZipFile(io.BytesIO(store.read(place))) as jar:
+            yield from _parsed(_entries_of(jar), place)
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError) as error:
+        raise FormatError(f"the jar cannot be read: {error}", file=place) from None
+
+
+def _files_of(folder: Path) -> Iterator[tuple[str, bytes]]:
+    for path in sorted(folder.rglob("*.class")):
+        try:
+            if path.stat().st_size <= MAX_BYTES:
+                yield str(path.relative_to(folder)), path.read_bytes()
+        except OSError as error:
+            raise UnreadableFileError(f"a class file cannot be read: {error.strerror}", file=str(path)) from None
+
+
+def _entries_of(jar: zipfile.ZipFile) -> Iterator[tuple[str, bytes]]:
+    for entry in jar.infolist():
+        # Classes for later versions of Java stand beside those for all.
+        if entry.filename.endswith(".class") and not entry.filename.startswith("META-INF/"):
+            if entry.file_size > MAX_BYTES:
+                continue
+            with jar.open(entry) as file:
+                # The size in the directory is a claim.
+                yield entry.filename, file.read(MAX_BYTES + 1)
+
+
+def _parsed(files: Iterable[tuple[str, bytes]], place: str) -> Iterator[ClassModel]:
+    for count, (name, data) in enumerate(files):
+        if count >= MAX_CLASSES:
+            raise FormatError(f"more than {MAX_CLASSES} classes", file=place)
+        try:
+            model = read_class(data)
+        except StateExtractError as error:
+            raise error.at(file=f"{place}!/{name}") from None
+        if model is not None:
+            yield model
+
+
+def encode_context(context: DescribeContext) -> list[Any]:
+    """For the plan file; the inverse of :func:`decode_context`."""
+    return [context.kryo, [model.as_list() for model in context.class_models.by_name.values()]]
+
+
+def decode_context(values: Sequence[Any]) -> DescribeContext:
+    """The inverse of :func:`encode_context`."""
+    kryo, models = values
+    return DescribeContext(kryo, ClassModels.of(ClassModel.from_list(m) for m in models))
+
+
+def entries_of(texts: Sequence[str]) -> list[Mapping[str, Any]]:
+    """``[[kryo.class]]`` tables as options carry them: JSON."""
+    return [json.loads(text) for text in texts]
+
+
+__all__ = ["decode_context", "describe_context", "encode_context", "entries_of", "read_classes"]
