@@ -25,6 +25,9 @@ from stateextract.columnar.policy import Policy, apply_policy
 from stateextract.state.rows import RowLayout
 from stateextract.state.tally import StateTally
 
+EVENT, PROCESSING = "event", "processing"
+_TIMER_STATE = "_timer_state/"
+
 OPERATOR_KINDS = ("SPLIT_DISTRIBUTE", "UNION", "BROADCAST")
 
 _INSTANT = pa.timestamp("us", "UTC")
@@ -109,6 +112,20 @@ def state_schema(row: RowLayout, options: ReadOptions) -> pa.Schema:
     if options.subtask_column:
         columns.append(("subtask", pa.int32()))
     return pa.schema([pa.field(name, type_) for name, type_ in columns])
+
+
+def timer_state(kind: str, service: str) -> str:
+    """The name under which Flink keeps timers as state."""
+    return f"{_TIMER_STATE}{kind}_{service}"
+
+
+def timer_service(state: str) -> tuple[str, str] | None:
+    """Kind and service of the timers in a queue, by the state's name; ``None`` where it is called otherwise."""
+    for kind in (EVENT, PROCESSING):
+        prefix = timer_state(kind, "")
+        if state.startswith(prefix):
+            return kind, state.removeprefix(prefix)
+    return None
 
 
 def _operator_schema(kind: str, types: dict[str, pa.DataType], options: ReadOptions) -> pa.Schema:

@@ -31,6 +31,7 @@ from stateextract.state.columns import (
 )
 from stateextract.state.head import KeyedHead
 from stateextract.state.heap import HeapWalker, KeyGroupRange
+from stateextract.state.raw_timers import TimersWalker, timers_row
 from stateextract.state.rows import RowLayout, row_layout
 from stateextract.state.tally import StateTally, Tally
 from stateextract.state.target import HeapTarget, Job, Piece, Runs, Target, advised, on_lost
@@ -57,10 +58,10 @@ def read_key_groups(
     body: BodyKind = BodyKind.HEAP,
     max_parallelism: int = 128,
 ) -> Iterator[Piece]:
-    """Read key groups of a heap or canonical file.
+    """Read key groups of a heap or canonical file, or of timers in raw keyed state.
 
     :param read_at: gives bytes of the file (of the handle's stream, where it is a segment).
-    :param key_groups: those to read; of a canonical file only those with data.
+    :param key_groups: those to read; of a canonical or raw file only those with data.
     :param wanted: names of the states to give out; the others are passed over.
     :param tally: is added to; the entries of every key group are checked against the counts in the file.
     :param max_parallelism: of the operator; decides how canonical keys begin.
@@ -85,6 +86,12 @@ def read_key_groups(
             read_at, pairs, codec, options.verify_checksums,
             lambda state_id, group, error, data: pairs[state_id].undecodable(group, error, data),
         ).walk(key_groups)  # fmt: skip
+    elif body is BodyKind.RAW:
+        timers = [HeapTarget(job, timers_row(head, meta, options.context)) for meta in head.states]
+        targets = timers
+        steps = TimersWalker(read_at, head, timers, lambda lost, unread: on_lost(timers, options, lost, unread)).walk(
+            key_groups
+        )
     else:
         raise UnsupportedError(f"a body of kind {body.value!r} is not read by key groups")
     for _ in steps:
