@@ -44,7 +44,6 @@ from stateextract.columnar.layout import (
     Layout,
     Logical,
     MaskedStruct,
-    Null,
     Number,
     Python,
     Text,
@@ -295,7 +294,7 @@ def raw_value(serializer: SerializerSnapshot) -> Layout:
     """Bytes of any serializer, with their length: the value, or the bytes where not all of it can be read."""
     inner = describe(serializer)
     readable = not any(isinstance(node, Python | Undecodable) for node in walk(inner))
-    return Framed(inner) if readable and inner.wire_type is not None and not isinstance(inner, Null) else Bytes()
+    return Framed(inner) if readable and inner.wire_type is not None else Bytes()
 
 
 _TEXT, _BYTES = Text("utf8"), Bytes()

@@ -134,6 +134,8 @@ def from_expected(value: Any, type_: pa.DataType) -> Any:
         return _real(float(_untagged(value)))
     if pa.types.is_integer(type_):
         return int(_untagged(value))
+    if pa.types.is_decimal(type_):
+        return Decimal(value["decimal"])
     if pa.types.is_string(type_):
         return _text(value)
     if pa.types.is_binary(type_):
@@ -141,7 +143,9 @@ def from_expected(value: Any, type_: pa.DataType) -> Any:
     if pa.types.is_timestamp(type_):
         return _micros(value)
     if pa.types.is_date32(type_):
-        return _days(*value["local_date"]) if isinstance(value, dict) else value
+        if isinstance(value, dict):
+            return value["date"] if "date" in value else _days(*value["local_date"])
+        return value
     if pa.types.is_struct(type_):
         return _struct(value, type_)
     if pa.types.is_map(type_):
@@ -165,6 +169,9 @@ def _text(value: Any) -> str:
             return str(Decimal(value["decimal"]))
         if "local_time" in value:
             return _time_of_day(*value["local_time"])
+        if "time_ms" in value:
+            seconds, ms = divmod(value["time_ms"], 1000)
+            return _time_of_day(seconds // 3600, seconds // 60 % 60, seconds % 60, ms * 1_000_000)
         for tag in ("char", "enum", "bigint", "class"):
             if tag in value:
                 return _text(str(value[tag]))
@@ -216,6 +223,10 @@ def _micros(value: Any) -> int:
     if "sql_timestamp" in value:
         millis, nanos = value["sql_timestamp"]
         return millis // 1000 * 1_000_000 + nanos // 1000
+    for tag in ("timestamp", "timestamp_ltz"):
+        if tag in value:
+            millis, nanos = value[tag]
+            return millis * 1000 + nanos // 1000
     if "instant" in value:
         seconds, nanos = value["instant"]
         return int(seconds) * 1_000_000 + nanos // 1000

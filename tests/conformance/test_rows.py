@@ -70,13 +70,6 @@ WAITING: dict[str, set[str]] = {
             **dict.fromkeys(("2.1", "2.3"), ()),
         }.items()
     },
-    # SQL's rows.
-    "f1205-sql-join-hashmap-checkpoint": {"left-records", "right-records"},
-    "f230-sql-agg-hashmap-checkpoint": {
-        "_timer_state/event_user-timers",
-        "_timer_state/processing_user-timers",
-        "accState",
-    },
     # Kryo.
     "f202-kryo-hashmap-native": {
         "_timer_state/event_user-timers",

@@ -37,7 +37,6 @@ WAITING = {
         "node-id-serializer",
         "shared-buffer-edge-serializer",
     },
-    "SQL": {"linked-list-serializer"},
     "Java serialization": {"java-serializer"},
     "classes that write themselves": {"copyable-value-serializer", "value-serializer", "writeable-serializer"},
 }
