@@ -19,7 +19,8 @@ cep            the state of pattern matching
 scala          case classes, Option, Either, Try, collections, enumerations
 kryo           Kryo 2 and 5, by the classes that the user gives
 sql            SQL's rows, arrays, maps and collections (types: logical_types)
-unsupported    families that are read in heads and not yet decoded
+pyflink        PyFlink's exchange with Python processes
+javaobjects    objects that Java's own serialization wrote
 legacy         the config snapshots of Flink up to 1.7
 =============  =========================================================================================
 
@@ -34,15 +35,16 @@ from serializers import (
     cep,
     containers,
     datetime,
+    javaobjects,
     kryo,
     legacy,
     pojo,
+    pyflink,
     scala,
     scalars,
     sql,
     ttl,
     tuples,
-    unsupported,
     values,
     windows,
 )
@@ -60,10 +62,12 @@ __all__ = [
     "datetime",
     "describe",
     "is_fixed_length",
+    "javaobjects",
     "kryo",
     "legacy",
     "load_plugins",
     "pojo",
+    "pyflink",
     "read_snapshot",
     "read_snapshot_proxy",
     "register",
@@ -72,7 +76,6 @@ __all__ = [
     "sql",
     "ttl",
     "tuples",
-    "unsupported",
     "values",
     "windows",
 ]

@@ -109,6 +109,25 @@ def _text_of(scale: int, node: Logical, ctx: Context) -> Callable[[bytes], Any]:
     return exact
 
 
+def decimal_text(array: pa.Array, valid: Mask, node: Logical, ctx: Context) -> pa.Array:
+    """Decimal digits as text into the column's decimal, exactly."""
+    from decimal import Context as Arithmetic
+    from decimal import Decimal, DecimalException
+
+    arithmetic = Arithmetic(prec=node.type.precision, Emin=-99, Emax=99)
+    arithmetic.traps = dict.fromkeys(arithmetic.traps, True)
+    step = Decimal(1).scaleb(-node.type.scale)
+
+    def exact(text: str) -> Any:
+        try:
+            # Zeros behind the last digit that counts may go or come.
+            return arithmetic.quantize(Decimal(text), step)
+        except DecimalException:
+            return _unfit(f"the decimal {text[:80]!r}", node, ctx)
+
+    return pa.array([None if text is None else exact(text) for text in _values(array, valid)], node.type)
+
+
 def big_decimal_bytes(array: pa.Array, valid: Mask, node: Logical, ctx: Context) -> pa.Array:
     """Avro's ``big-decimal``: inside of the bytes a zig-zag length, the number, and a zig-zag scale."""
     return pa.array([None if raw is None else _big_decimal(raw, node, ctx) for raw in _values(array, valid)], node.type)
@@ -175,6 +194,7 @@ MORE: dict[str, Callable[[pa.Array, Mask, Logical, Any], pa.Array]] = {
     "day_us": day_us,
     "labels_by_number": labels_by_number,
     "scaled": scaled,
+    "decimal_text": decimal_text,
     "big_decimal_bytes": big_decimal_bytes,
     "uuid_bytes": uuid_bytes,
 }
