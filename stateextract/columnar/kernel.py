@@ -18,7 +18,6 @@ from __future__ import annotations
 
 from stateextract.columnar.compile import (
     at,
-    at_row as col,
     compile_kernel,
     load_i16,
     load_i16_le,
@@ -33,6 +32,9 @@ from stateextract.columnar.compile import (
     store_16,
     store_32,
     store_64,
+)
+from stateextract.columnar.compile import (
+    at_row as col,
 )
 from stateextract.columnar.operations import Op
 
@@ -88,7 +90,7 @@ _MASK, _MASK_BIT, _MASK_END = int(Op.MASK), int(Op.MASK_BIT), int(Op.MASK_END)
 _SWITCH, _POJO, _FAIL, _FIXED = int(Op.SWITCH), int(Op.POJO), int(Op.FAIL), int(Op.FIXED)
 _PAIR, _PART, _LENGTH, _MARK, _SAME = int(Op.PAIR), int(Op.PART), int(Op.LENGTH), int(Op.MARK), int(Op.SAME)
 _ELEMENT, _VALUE, _REST, _BYTES_REST = int(Op.ELEMENT), int(Op.VALUE), int(Op.REST), int(Op.BYTES_REST)
-_LIST_REST, _NEXT_REST, _END_PAIR = int(Op.LIST_REST), int(Op.NEXT_REST), int(Op.END_PAIR)
+_LIST_REST, _NEXT_REST, _END_PAIR, _GROUP = int(Op.LIST_REST), int(Op.NEXT_REST), int(Op.END_PAIR), int(Op.GROUP)
 _LIST_BLOCKS, _NEXT_BLOCK = int(Op.LIST_BLOCKS), int(Op.NEXT_BLOCK)
 
 _SECTION, _REGION, _LEAVE, _ROW, _SLOT = int(Op.SECTION), int(Op.REGION), int(Op.LEAVE), int(Op.ROW), int(Op.SLOT)
@@ -378,6 +380,7 @@ def _run(
     new_row = 1
     goes_on = 0
     last = 0
+    group = 0
     base = start
     while rows < limit:
         i = at(levels, L_COUNT)
@@ -1236,6 +1239,9 @@ def _run(
                     if c >= 0:
                         store_32(col(cols, c, C_DATA) + 4 * i + 4, slot)
                     pc += 1
+            elif op == _GROUP:
+                store_16(col(cols, at(code, pc + 1), C_DATA) + 2 * i, group)
+                pc += 2
             elif op == _END_PAIR:
                 if pos != end:
                     status = BAD_PAIR

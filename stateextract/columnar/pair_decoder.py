@@ -6,6 +6,7 @@ back until it is certain that no more pairs belong to it. May import layouts, pr
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -23,7 +24,7 @@ from stateextract.columnar.decoder import (
 from stateextract.columnar.interpreter import NO_COLUMN, interpret
 from stateextract.columnar.layout import Bytes, Field, Layout, List, Map, Nullable, Struct
 from stateextract.columnar.logical import apply_logical
-from stateextract.columnar.pairs import PairLayout, compile_pairs
+from stateextract.columnar.pairs import KEY_GROUP, PairLayout, compile_pairs
 from stateextract.columnar.policy import Counts, Policy, apply_policy
 from stateextract.errors import FormatError, StateExtractError, TruncatedError, UndecodableError, ValueRefusedError
 from stateextract.files.block import Block
@@ -74,7 +75,7 @@ def make_pair_decoder(
 
 def _with_policy(layout: PairLayout, policy: Policy) -> PairLayout:
     fields = tuple(Field(f.name, apply_policy(f.layout, policy)) for f in layout.fields)
-    return PairLayout(layout.shape, fields, layout.prefix, layout.lengths, layout.raw)
+    return replace(layout, fields=fields)
 
 
 class KernelPairDecoder:
@@ -291,7 +292,7 @@ class InterpreterPairDecoder(InterpreterDecoder):
         if self.key_group >= 0 and group != self.key_group:
             raise FormatError(f"a key of key group {group}", expected=str(self.key_group), offset=pos)
         pos += layout.prefix
-        row: dict[str, Any] = {}
+        row: dict[str, Any] = {KEY_GROUP: group} if layout.groups else {}
 
         def part(name: str, node: Layout, at: int, stop: int) -> int:
             value, behind = interpret(node, view, at, stop, counts)

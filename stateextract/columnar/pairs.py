@@ -21,9 +21,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stateextract.columnar.layout import Field, Layout, List, Map, Nullable, Struct
+import pyarrow as pa
+
+from stateextract.columnar.layout import Field, Layout, List, Map, Nullable, Number, Struct
 from stateextract.columnar.operations import ColumnNode, Label, Op, Program
 from stateextract.columnar.program import Compiler
+
+KEY_GROUP = "key_group"
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,7 @@ class PairLayout:
     :param prefix: bytes of the key group.
     :param lengths: lengths stand behind key and namespace.
     :param raw: the value is not decoded but kept as bytes.
+    :param groups: rows have the field ``key_group``, taken from the key.
     """
 
     shape: str
@@ -43,6 +48,7 @@ class PairLayout:
     prefix: int
     lengths: bool
     raw: bool = False
+    groups: bool = False
 
     def part(self, name: str) -> Layout:
         """The layout of a field."""
@@ -51,7 +57,11 @@ class PairLayout:
     @property
     def entry(self) -> Struct:
         """The rows: a struct of the fields."""
-        return Struct(self.fields)
+        return Struct(self.fields + self._group)
+
+    @property
+    def _group(self) -> tuple[Field, ...]:
+        return (Field(KEY_GROUP, Number(pa.int16())),) if self.groups else ()
 
     @property
     def flat_entry(self) -> Struct:
@@ -59,7 +69,7 @@ class PairLayout:
         value = self.part("value")
         assert isinstance(value, Map)
         others = tuple(f for f in self.fields if f.name != "value")
-        return Struct((*others, Field("map_key", value.key), Field("value", value.value)))
+        return Struct((*others, Field("map_key", value.key), Field("value", value.value), *self._group))
 
 
 def compile_pairs(layout: PairLayout, flat: bool = False) -> Program:
@@ -77,6 +87,8 @@ class _PairCompiler(Compiler):
         columns = root.children if root is not None else {}
         self.op(Op.PAIR, layout.prefix)
         extended = -1
+        if layout.groups and (flat or layout.shape != "map"):
+            self.op(Op.GROUP, columns[KEY_GROUP].index)
         if layout.shape == "queue":
             for f in layout.fields:
                 self.emit(f.layout, columns.get(f.name))
@@ -146,6 +158,8 @@ class _PairCompiler(Compiler):
         self.op(Op.MARK)
         self.row_key(layout, {})
         self.op(Op.SAME, known)
+        if layout.groups:
+            self.op(Op.GROUP, columns[KEY_GROUP].index)
         self.row_key(layout, columns)
         self.here(known)
         self.op(Op.ELEMENT, node.index, node.child_level)

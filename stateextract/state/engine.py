@@ -11,11 +11,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+
+import numpy as np
 
 from serializers import is_fixed_length
 from stateextract.columnar.layout import List, Map
 from stateextract.columnar.pair_decoder import PairDecoder, make_pair_decoder
-from stateextract.columnar.pairs import PairLayout
+from stateextract.columnar.pairs import KEY_GROUP, PairLayout
 from stateextract.errors import StateExtractError, UndecodableError, UnsupportedError
 from stateextract.files.compression import find_codec
 from stateextract.files.window import ReadAt, Source, Window
@@ -137,7 +140,7 @@ class _PairTarget(Target):
         self.runs = Runs()
         self.by_key = by_key
         self.made: PairDecoder | None = None
-        self.layout = pair_layout(row, prefix)
+        self.layout = replace(pair_layout(row, prefix), groups=by_key)
 
     @property
     def decoder(self) -> PairDecoder:
@@ -154,12 +157,20 @@ class _PairTarget(Target):
         super().decoded(key_group, rows, entries)
         self.runs.add(key_group, rows)
 
+    def finished(self, key_group: int, entries: int, size: int) -> None:
+        if self.by_key:
+            self.tally.bytes += size  # whoever opened the database counts its key groups
+        else:
+            super().finished(key_group, entries, size)
+
     def flush(self, last: bool) -> None:
         if self.made is None or not self.made.rows:
             return
         try:
             array = self.made.flush(last)
             groups = self.runs.take(len(array))
+            if self.by_key:
+                groups = array.field(array.type.get_field_index(KEY_GROUP)).to_numpy().astype(np.int32)
             if self.keep:
                 self.give_out(array, groups, self.made.counts)
         except StateExtractError as error:
@@ -175,6 +186,8 @@ class _PairTarget(Target):
         self.tally.lost_entries += 1
         self.tally.problem(error.message)
         if self.options.on_undecodable == "raw":
+            if self.by_key:
+                key_group = int.from_bytes(pair[4 : 4 + self.layout.prefix], "big")
             self.raw(key_group, 0, 1, pair, error.message)
 
 
