@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -267,3 +268,12 @@ def test_an_undecodable_value_costs_its_row_only(engine: str) -> None:
     progress = decoder.decode(Block.of(data), len(good) + len(bad), len(data), 1)
     assert progress.stop is Stop.DONE
     assert decoder.flush(last=True).to_pylist() == [{"key": 5, "value": {"a": None}}] * 2
+
+
+@pytest.mark.parametrize("engine", _ENGINES)
+@pytest.mark.parametrize("flat", [False, True])
+def test_rows_of_any_key_group_say_which(engine: str, flat: bool) -> None:
+    decoder = make_pair_decoder(replace(_MAP, groups=True), Policy(), engine, flat=flat)
+    pairs = [map_pair("a", "x", 1, group=7), map_pair("b", "x", 2, group=9), map_pair("b", "y", 3, last=True, group=9)]
+    rows = decode(decoder, pairs, [])
+    assert [(row["key_group"], row["key"]) for row in rows] == [(7, "a"), (9, "b"), (9, "b")][: 3 if flat else 2]
