@@ -3,13 +3,14 @@ package golden;
 import static org.apache.flink.api.common.typeinfo.Types.DOUBLE;
 import static org.apache.flink.api.common.typeinfo.Types.INT;
 import static org.apache.flink.api.common.typeinfo.Types.LONG;
+import static org.apache.flink.api.common.typeinfo.Types.POJO;
 import static org.apache.flink.api.common.typeinfo.Types.STRING;
 
 import java.util.Arrays;
 import java.util.List;
 import org.apache.flink.api.common.typeutils.base.ListSerializer;
 
-/** States of user-defined serializers between ordinary ones. */
+/** States that only the user's own classes can read, between ordinary ones. */
 final class CustomJob extends StatesJob {
     private static final String MONEY = "golden.MoneySerializer$Snapshot";
     private static final String READING = "golden.ReadingSerializer$Snapshot";
@@ -37,6 +38,14 @@ final class CustomJob extends StatesJob {
                 new OperatorSpec("nested", "custom inside others", STRING, e -> e.name,
                         StateSpec.<Integer>value("before", INT, e -> (int) e.number),
                         StateSpec.<List<Money>>value("wallet", new ListSerializer<>(new MoneySerializer()),
-                                e -> Arrays.asList(money(e), new Money("", e.number))).undecodable(MONEY)));
+                                e -> Arrays.asList(money(e), new Money("", e.number))).undecodable(MONEY)),
+                // The first snapshot of a job says nothing about subclasses that its serializer meets while writing it.
+                new OperatorSpec("figures", "undescribed subclass", INT, e -> (int) (e.number % 9),
+                        StateSpec.<Long>value("count", LONG, e -> e.number),
+                        StateSpec.<Shape>value("figure", POJO(Shape.class), e -> e.number % 2 == 0
+                                        ? new Square(e.name, e.number, null)
+                                        : new Circle(e.text, e.number))
+                                .undecodable("golden.Square"),
+                        StateSpec.<String>value("colour", STRING, e -> e.text)));
     }
 }

@@ -19,6 +19,7 @@ import org.apache.flink.api.java.tuple.Tuple;
 import org.apache.flink.streaming.api.windowing.windows.GlobalWindow;
 import org.apache.flink.streaming.api.windowing.windows.TimeWindow;
 import org.apache.flink.types.Either;
+import org.apache.flink.types.NullValue;
 import org.apache.flink.types.Row;
 import org.apache.flink.types.Value;
 
@@ -53,7 +54,7 @@ final class Json {
     }
 
     static String of(Object value) {
-        if (value == null) {
+        if (value == null || value instanceof NullValue) {
             return "null";
         }
         if (value instanceof String) {

@@ -47,6 +47,8 @@ import java.util.List;
 import java.util.Map;
 import org.apache.flink.api.common.typeinfo.BasicArrayTypeInfo;
 import org.apache.flink.api.common.typeinfo.BasicTypeInfo;
+import org.apache.flink.api.common.typeinfo.TypeInformation;
+import org.apache.flink.api.common.typeutils.TypeSerializer;
 import org.apache.flink.api.common.typeutils.base.IntSerializer;
 import org.apache.flink.api.common.typeutils.base.ListSerializer;
 import org.apache.flink.api.common.typeutils.base.LongSerializer;
@@ -57,6 +59,7 @@ import org.apache.flink.api.java.tuple.Tuple3;
 import org.apache.flink.api.java.tuple.Tuple5;
 import org.apache.flink.api.java.typeutils.runtime.NullableSerializer;
 import org.apache.flink.api.java.typeutils.runtime.Tuple0Serializer;
+import org.apache.flink.runtime.util.EnvironmentInformation;
 import org.apache.flink.types.BooleanValue;
 import org.apache.flink.types.ByteValue;
 import org.apache.flink.types.CharValue;
@@ -125,7 +128,9 @@ final class TypesJob extends StatesJob {
 
     @Override
     List<OperatorSpec> operators() {
-        return Arrays.asList(numbers(), time(), extremes(), arrays(), collections(), composites(), pojos(), values());
+        return Arrays.asList(numbers(), time(), extremes(), arrays(), collections(), composites(), pojos(), values(),
+                operator("null-key",
+                        value("map-null-key", MAP(STRING, LONG), mapOf(null, 3L, "", 4L), mapOf("x", null))));
     }
 
     private static OperatorSpec numbers() {
@@ -231,7 +236,7 @@ final class TypesJob extends StatesJob {
                 value("list-of-tuples", LIST(TUPLE(STRING, LONG)), listOf(Tuple2.of("x", 1L), Tuple2.of(null, 2L))),
                 value("list-of-decimals", LIST(BIG_DEC), listOf(null, new BigDecimal("1.50"), BigDecimal.ZERO)),
                 value("list-of-integers", LIST(BIG_INT), listOf(null, BigInteger.TEN, BigInteger.ZERO)),
-                value("map-to-longs", MAP(STRING, LONG), mapOf(), mapOf("a", 1L, "b", null), mapOf(null, 3L, "", 4L)),
+                value("map-to-longs", MAP(STRING, LONG), mapOf(), mapOf("a", 1L, "b", null)),
                 value("map-to-lists", MAP(INT, LIST(STRING)), mapOf(1, listOf("a", null)), mapOf(2, null, 3, listOf())),
                 value("map-of-maps", MAP(INT, MAP(STRING, DOUBLE)), mapOf(1, mapOf("x", -0.0), 2, mapOf(), 3, null)),
                 value("set-of-longs", Shims.set(LONG), new HashSet<>(Arrays.asList(1L, 2L)), new HashSet<>()),
@@ -281,6 +286,25 @@ final class TypesJob extends StatesJob {
                 value("enum", ENUM(Color.class), (Object[]) Color.values()));
     }
 
+    /** In Flink 1.13 a copy of a serializer forgets the subclasses that it met: no unregistered ones there. */
+    private static Shape square(String label, Long width, Address where) {
+        return EnvironmentInformation.getVersion().startsWith("1.13.")
+                ? new Shape(label, 4)
+                : new Square(label, width, where);
+    }
+
+    private static final Shape SQUARE = square("", 0L, null);
+
+    /**
+     * A serializer that has met the unregistered subclasses of a value and so describes them in its snapshot. One that
+     * meets them only while it writes a snapshot is too late for that; the job "custom" has such a state.
+     */
+    private static <T> TypeSerializer<T> knowing(TypeInformation<T> type, T value) {
+        TypeSerializer<T> out = Shims.serializer(type);
+        out.copy(value);
+        return out;
+    }
+
     private static OperatorSpec pojos() {
         Person none = new Person();
         Person all = new Person();
@@ -309,14 +333,15 @@ final class TypesJob extends StatesJob {
         return operator("pojos",
                 value("person", Person.type(), none, all, empty),
                 value("address", POJO(Address.class), new Address("a", 1), new Address(null, null)),
-                value("shape", POJO(Shape.class), new Shape("plain", 3), new Circle("round", 2.5),
-                        new Square("boxed", 9L, new Address("s", 1)), new Square(null, null, null),
-                        new Shape(null, 0), new Square("twice", 1L, new Address(null, null)), new Circle("", -0.0)),
-                value("drawing", POJO(Drawing.class), new Drawing("t", new Circle("c", 1), null),
-                        new Drawing(null, new Square("q", 5L, new Address("s", 2)), new Shape("x", 1)),
-                        new Drawing("", null, new Square(null, null, null))),
-                value("list-of-shapes", LIST(POJO(Shape.class)), listOf(new Circle("c", 1), new Shape("s", 2)),
-                        listOf(), listOf(new Square("q", 5L, null))),
+                value("shape", knowing(POJO(Shape.class), SQUARE), new Shape("plain", 3), new Circle("round", 2.5),
+                        square("boxed", 9L, new Address("s", 1)), square(null, null, null),
+                        new Shape(null, 0), square("twice", 1L, new Address(null, null)), new Circle("", -0.0)),
+                value("drawing", knowing(POJO(Drawing.class), new Drawing("", SQUARE, SQUARE)), new Drawing("t", new Circle("c", 1), null),
+                        new Drawing(null, square("q", 5L, new Address("s", 2)), new Shape("x", 1)),
+                        new Drawing("", null, square(null, null, null))),
+                value("list-of-shapes", knowing(LIST(POJO(Shape.class)), Collections.singletonList(SQUARE)),
+                        listOf(new Circle("c", 1), new Shape("s", 2)),
+                        listOf(), listOf(square("q", 5L, null))),
                 map("persons-by-name", STRING, Person.type(), mapOf("none", none, "all", all), mapOf("null", null)),
                 value("basket", Shims.set(LONG) == null ? null : POJO(Basket.class), new Basket(null, null, null),
                         new Basket(listOf("a", "b"), amounts(), new HashSet<>(Arrays.asList(5L, 6L))),

@@ -1,9 +1,11 @@
 package golden;
 
 import java.util.Set;
+import org.apache.flink.api.common.ExecutionConfig;
 import org.apache.flink.api.common.state.StateTtlConfig;
 import org.apache.flink.api.common.time.Time;
 import org.apache.flink.api.common.typeinfo.TypeInformation;
+import org.apache.flink.api.common.typeutils.TypeSerializer;
 import org.apache.flink.streaming.api.windowing.assigners.EventTimeSessionWindows;
 import org.apache.flink.streaming.api.windowing.assigners.SlidingEventTimeWindows;
 import org.apache.flink.streaming.api.windowing.assigners.TumblingEventTimeWindows;
@@ -28,6 +30,14 @@ final class Shims {
 
     static EventTimeSessionWindows sessions(long gap) {
         return EventTimeSessionWindows.withGap(org.apache.flink.streaming.api.windowing.time.Time.milliseconds(gap));
+    }
+
+    /** A serializer of its own, with the jobs' registered subclass. */
+    static <T> TypeSerializer<T> serializer(TypeInformation<T> type) {
+        ExecutionConfig config = new ExecutionConfig();
+        config.registerPojoType(Circle.class);
+        config.disableGenericTypes();
+        return type.createSerializer(config);
     }
 
     /** Flink 1 has no serializer for sets but Kryo. */

@@ -2,9 +2,11 @@ package golden;
 
 import java.time.Duration;
 import java.util.Set;
+import org.apache.flink.api.common.serialization.SerializerConfigImpl;
 import org.apache.flink.api.common.state.StateTtlConfig;
 import org.apache.flink.api.common.typeinfo.TypeInformation;
 import org.apache.flink.api.common.typeinfo.Types;
+import org.apache.flink.api.common.typeutils.TypeSerializer;
 import org.apache.flink.streaming.api.windowing.assigners.EventTimeSessionWindows;
 import org.apache.flink.streaming.api.windowing.assigners.SlidingEventTimeWindows;
 import org.apache.flink.streaming.api.windowing.assigners.TumblingEventTimeWindows;
@@ -27,6 +29,14 @@ final class Shims {
 
     static EventTimeSessionWindows sessions(long gap) {
         return EventTimeSessionWindows.withGap(Duration.ofMillis(gap));
+    }
+
+    /** A serializer of its own, with the jobs' registered subclass. */
+    static <T> TypeSerializer<T> serializer(TypeInformation<T> type) {
+        SerializerConfigImpl config = new SerializerConfigImpl();
+        config.registerPojoType(Circle.class);
+        config.setGenericTypes(false);
+        return type.createSerializer(config);
     }
 
     static <T> TypeInformation<Set<T>> set(TypeInformation<T> element) {
