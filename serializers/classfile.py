@@ -19,7 +19,7 @@ from stateextract.files.reader import Reader, decode_modified_utf8
 MAX_BYTES: Final = 1 << 24
 MAGIC: Final = 0xCAFEBABE
 
-_STATIC, _FINAL, _TRANSIENT, _INTERFACE, _SYNTHETIC, _ENUM = 0x8, 0x10, 0x80, 0x200, 0x1000, 0x4000
+_STATIC, _FINAL, _TRANSIENT, _INTERFACE, _SYNTHETIC, _ENUM, _MODULE = 0x8, 0x10, 0x80, 0x200, 0x1000, 0x4000, 0x8000
 _MAX_DEPTH: Final = 32
 
 # Bytes of a constant by its tag, behind the tag; UTF-8 has a length of its own.
@@ -31,7 +31,8 @@ _NAME: Final = re.compile(r"[^.;\[/<>:]+")
 
 
 def read_class(data: bytes | memoryview) -> ClassModel | None:
-    """The model of a class file; ``None`` for what is no class (``module-info``).
+    """The model of a class file; ``None`` for what is none that objects are named after: ``module-info``, and the
+    classes of enum constants with bodies.
 
     :raises FormatError: where the bytes are no class file.
     """
@@ -52,11 +53,14 @@ class _ClassFile:
         r.bytes(4, "a class file's version")
         self.constant_pool()
         access = r.u16("access flags")
-        if access & 0x8000:
+        this, index = r.u16("this class"), r.u16("the superclass")
+        if access & _MODULE:
             return None
-        name = self.class_name(r.u16("this class"))
-        index = r.u16("the superclass")
+        name = self.class_name(this)
         superclass = self.class_name(index) if index else None
+        if access & _ENUM and superclass != "java.lang.Enum":
+            # The class of an enum's constant with a body: nobody writes its name.
+            return None
         interfaces = [self.class_name(r.u16("an interface")) for _ in range(r.u16("the number of interfaces"))]
         fields, constants = self.fields(name)
         for _ in range(r.u16("the number of methods")):
@@ -72,7 +76,7 @@ class _ClassFile:
         kind: Kind = "class"
         if access & _INTERFACE:
             kind = "interface"
-        elif access & _ENUM and superclass is not None and superclass.startswith("java.lang.Enum"):
+        elif access & _ENUM:
             kind = "enum"
         elif superclass == "java.lang.Record":
             kind = "record"

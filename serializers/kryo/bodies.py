@@ -259,16 +259,32 @@ def arrays_as_list2(class_name: str) -> Body:
     return body
 
 
-def wrapped(class_name: str) -> Body:
-    """``Optional``, ``AtomicReference``: one value."""
+def wrapped(typed: bool) -> Factory:
+    """One value.
 
-    def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
-        obj = Obj(class_name, "wrapped", None)
-        s.refs[slot] = obj
-        obj.value = k.value(s)
-        return obj
+    :param typed: a field of the type's parameter (as in ``AtomicReference``, and ``Optional`` in Kryo 2), so without
+        its class where the type argument is final.
+    """
 
-    return body
+    def make(class_name: str) -> Body:
+        def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
+            obj = Obj(class_name, "wrapped", None)
+            s.refs[slot] = obj
+            name = _first_argument(k, generics) if typed else None
+            final = name is not None and k.classes.is_final(name)
+            obj.value = k.object_or_null(s, k.type(name)) if final and name is not None else k.value(s)
+            return obj
+
+        return body
+
+    return make
+
+
+def _first_argument(k: Kryo, generics: Generics) -> str | None:
+    if not generics:
+        return None
+    name: str | None = generics[0] if k.flavour == 2 else generics.arguments[0].name if generics.arguments else None
+    return name
 
 
 def optional_number(field: str, wrap: Callable[[Any], Any]) -> Factory:
@@ -357,14 +373,20 @@ def _char(unit: int) -> Char:
 
 
 def _sql_timestamp2(s: Input) -> tuple[int, int]:
-    millis = wire.vlong_signed(s)
-    return millis, wire.vint_signed(s)
+    start, millis = s.pos, wire.vlong_signed(s)
+    return _timestamp(millis, wire.vint_signed(s), start)
 
 
 def _sql_timestamp5(s: Input) -> tuple[int, int]:
-    millis = wire.vlong_signed(s)
+    start, millis = s.pos, wire.vlong_signed(s)
     nanos = wire.vint_signed(s)
-    return millis + nanos // 1_000_000, nanos
+    return _timestamp(millis + nanos // 1_000_000, nanos, start)
+
+
+def _timestamp(millis: int, nanos: int, at: int) -> tuple[int, int]:
+    if not 0 <= nanos <= 999_999_999 or not -(1 << 63) <= millis < 1 << 63:
+        raise FormatError(f"{millis} milliseconds and {nanos} nanoseconds as a timestamp", offset=at)
+    return millis, nanos
 
 
 def _uuid_text(high: int, low: int) -> str:
@@ -452,9 +474,12 @@ def socket_address(class_name: str) -> Body:
 
 
 def class_object(class_name: str) -> Body:
+    """A class, and whether it is a primitive type: in Kryo 2 always, in Kryo 5 only where that can be."""
+
     def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
         name = k.class_name(s)
-        wire.u8(s)
+        if k.flavour == 2 or name in WITHOUT_REFERENCES:
+            wire.u8(s)
         return None if name is None else Obj(class_name, "text", name)
 
     return body
@@ -505,6 +530,7 @@ _COMMON: Final[dict[str, Factory]] = {
     "java.net.URI": _TEXT,
     "java.net.InetSocketAddress": socket_address,
     "java.util.BitSet": bit_set,
+    "java.util.EnumSet": enum_set,
     "java.util.RegularEnumSet": enum_set,
     "java.util.JumboEnumSet": enum_set,
     "java.util.Collections$EmptyList": empty("list"),
@@ -514,6 +540,10 @@ _COMMON: Final[dict[str, Factory]] = {
     "java.util.Collections$SingletonSet": singleton("set"),
     "java.util.Collections$SingletonMap": singleton("map"),
     "java.text.SimpleDateFormat": java_object,
+    "java.util.concurrent.atomic.AtomicInteger": simple(wire.zigzag_int, "wrapped"),
+    "java.util.concurrent.atomic.AtomicLong": simple(_wrap_int(wire.zigzag_long, Long), "wrapped"),
+    "java.util.concurrent.atomic.AtomicBoolean": simple(_wrap_int(wire.zigzag_int, bool), "wrapped"),
+    "java.util.concurrent.atomic.AtomicReference": wrapped(typed=True),
 }
 
 _OWN: Final[dict[int, dict[str, Factory]]] = {
@@ -530,14 +560,10 @@ _OWN: Final[dict[int, dict[str, Factory]]] = {
         "java.util.UUID": uuid2,
         "java.util.Locale": locale2,
         "java.util.regex.Pattern": _TEXT,
-        "java.util.Optional": wrapped,
+        "java.util.Optional": wrapped(typed=True),
         "java.util.OptionalInt": optional_number2(lambda k, s: wire.zigzag_int(s)),
         "java.util.OptionalLong": optional_number2(lambda k, s: Long(wire.zigzag_long(s))),
         "java.util.OptionalDouble": optional_number2(lambda k, s: k.fixed.f64(s)),
-        "java.util.concurrent.atomic.AtomicInteger": simple(wire.zigzag_int, "wrapped"),
-        "java.util.concurrent.atomic.AtomicLong": simple(_wrap_int(wire.zigzag_long, Long), "wrapped"),
-        "java.util.concurrent.atomic.AtomicBoolean": simple(_wrap_int(wire.zigzag_int, bool), "wrapped"),
-        "java.util.concurrent.atomic.AtomicReference": wrapped,
         **times.KRYO2,
     },
     5: {
@@ -560,22 +586,13 @@ _OWN: Final[dict[int, dict[str, Factory]]] = {
             ("java.nio.charset.Charset", "sun.nio.cs.UTF_8", "sun.nio.cs.US_ASCII", "sun.nio.cs.ISO_8859_1",
              "sun.nio.cs.UTF_16", "sun.nio.cs.UTF_16BE", "sun.nio.cs.UTF_16LE"), _TEXT,
         ),
-        "java.util.Optional": wrapped,
+        "java.util.Optional": wrapped(typed=False),
         "java.util.OptionalInt": optional_number("i32", int),
         "java.util.OptionalLong": optional_number("i64", Long),
         "java.util.OptionalDouble": optional_number("f64", float),
-        "java.util.concurrent.atomic.AtomicInteger": lambda name: flavoured_obj(name, "i32", int),
-        "java.util.concurrent.atomic.AtomicLong": lambda name: flavoured_obj(name, "i64", Long),
-        "java.util.concurrent.atomic.AtomicBoolean": simple(wire.boolean, "wrapped"),
-        "java.util.concurrent.atomic.AtomicReference": wrapped,
         **times.KRYO5,
     },
 }  # fmt: skip
-
-
-def flavoured_obj(class_name: str, field: str, wrap: Callable[[Any], Any]) -> Body:
-    """A number of fixed width inside of an object."""
-    return lambda k, s, slot, generics: Obj(class_name, "wrapped", wrap(getattr(k.fixed, field)(s)))
 
 
 def well_known(flavour: int, class_name: str) -> Body | None:

@@ -147,7 +147,7 @@ def _bound(scope: Scope, key: Any) -> str | None:
 
 
 def _plan2(k: Kryo, model: ClassModel, generics: tuple[str | None, ...] | None, outer: Scope) -> Plan:
-    own = _scope2(k, model, generics, outer)
+    own = _scope2(model, generics, outer)
     scope = outer if own is None else (*outer, *own.items())
     plan = []
     for f in k.classes.written_fields(model):
@@ -167,34 +167,16 @@ def _is_parameter(type_: JavaType, owner: ClassModel) -> bool:
     return not type_.dimensions and type_.name in owner.parameters
 
 
-def _scope2(
-    k: Kryo, model: ClassModel, generics: tuple[str | None, ...] | None, outer: Scope
-) -> dict[str, str] | None:
-    """What type parameters stand for by name: those of the class, or, if it has none, of its nearest generic superclass."""
-    parameters = model.parameters
-    if not parameters:
-        for below in k.classes.lineage(model):
-            above = parse_type(below.superclass or OBJECT_CLASS)
-            if above.arguments:
-                known = k.classes.get(above.name)
-                parameters = known.parameters if known is not None else ()
-                generics = tuple(
-                    a.class_name if _is_class(a, below) else OBJECT_CLASS for a in above.arguments
-                )  # fmt: skip
-                break
-    if not parameters:
+def _scope2(model: ClassModel, generics: tuple[str | None, ...] | None, outer: Scope) -> dict[str, str] | None:
+    """What the class' own type parameters stand for, by name; those of superclasses are not followed."""
+    if not model.parameters:
         return None
     scope = {}
-    for i, parameter in enumerate(parameters):
+    for i, parameter in enumerate(model.parameters):
         name = generics[i] if generics is not None and i < len(generics) else _bound(outer, parameter)
         if name is not None:
             scope[parameter] = name
     return scope
-
-
-def _is_class(type_: JavaType, owner: ClassModel) -> bool:
-    """What ``java.lang.reflect`` gives as a ``Class``: neither a parameter nor a wildcard nor with arguments."""
-    return not type_.arguments and type_.name != "?" and type_.name not in owner.parameters
 
 
 def _arguments2(type_: JavaType, owner: ClassModel, scope: dict[str, str] | None) -> tuple[str | None, ...] | None:

@@ -5,6 +5,7 @@ Pure look-ups over names. Knows no bytes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -17,6 +18,7 @@ from stateextract.errors import UndecodableError
 ADVICE = "give the classes of the job with --classpath, or describe this one as a [[kryo.class]] in the job file"
 
 _MAX_LEVELS = 100
+_ENUM_CONSTANT = re.compile(r"([^$].*)\$\d+")
 _FIELDLESS = (OBJECT_CLASS, "java.lang.Record", "java.util.EventObject", "org.apache.flink.api.java.tuple.Tuple")
 
 
@@ -46,8 +48,13 @@ class Hierarchy:
         self._below: dict[str, list[str]] | None = None
 
     def get(self, name: str) -> ClassModel | None:
-        """The model of a class."""
-        return self.models.get(name) or jdk.FIELD_BY_FIELD.get(name)
+        """The model of a class; of the class of an enum constant with a body that of the enum."""
+        found = self.models.get(name) or jdk.FIELD_BY_FIELD.get(name)
+        if found is None:
+            constant = _ENUM_CONSTANT.fullmatch(name)
+            above = self.get(constant[1]) if constant is not None else None
+            return above if above is not None and above.kind == "enum" else None
+        return found
 
     def is_final(self, name: str) -> bool:
         """Java's ``final``; of an array that of its elements' class.

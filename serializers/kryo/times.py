@@ -35,6 +35,18 @@ def _body(kind: str, read: Read) -> Callable[[str], Body]:
     return make
 
 
+def _date(year: int, month: int, day: int, at: int) -> tuple[int, int, int]:
+    if not (1 <= month <= 12 and 1 <= day <= 31):
+        raise FormatError(f"month {month} and day {day} of a date", offset=at)
+    return year, month, day
+
+
+def _time(hour: int, minute: int, second: int, nanos: int, at: int) -> tuple[int, int, int, int]:
+    if not (0 <= hour <= 23 and 0 <= minute <= 59 and 0 <= second <= 59 and 0 <= nanos <= 999_999_999):
+        raise FormatError(f"{hour}, {minute}, {second} and {nanos} as a time of day", offset=at)
+    return hour, minute, second, nanos
+
+
 # ---- Kryo 5
 
 
@@ -49,20 +61,21 @@ def _duration5(k: Kryo, s: Input) -> tuple[int, int]:
 
 
 def _date5(k: Kryo, s: Input) -> tuple[int, int, int]:
+    start = s.pos
     year = wire.vint_signed(s)
     month = wire.i8(s)
-    return year, month, wire.i8(s)
+    return _date(year, month, wire.i8(s), start)
 
 
 def _time5(k: Kryo, s: Input) -> tuple[int, int, int, int]:
-    parts = [0, 0, 0]
+    start, parts = s.pos, [0, 0, 0]
     for i in range(3):
         value = wire.i8(s)
         if value < 0:
             parts[i] = ~value
-            return parts[0], parts[1], parts[2], 0
+            return _time(*parts, 0, start)
         parts[i] = value
-    return parts[0], parts[1], parts[2], wire.vint_signed(s)
+    return _time(*parts, wire.vint_signed(s), start)
 
 
 def _date_time5(k: Kryo, s: Input) -> tuple[int, ...]:
@@ -131,15 +144,17 @@ def _instant2(k: Kryo, s: Input) -> tuple[int, int]:
 
 
 def _date2(k: Kryo, s: Input) -> tuple[int, int, int]:
+    start = s.pos
     day = k.fixed.i16(s)
     month = k.fixed.i16(s)
-    return wire.zigzag_int(s), month, day
+    return _date(wire.zigzag_int(s), month, day, start)
 
 
 def _time2(k: Kryo, s: Input) -> tuple[int, int, int, int]:
+    start = s.pos
     hour, minute = wire.i8(s), wire.i8(s)
     nanos = wire.zigzag_int(s)
-    return hour, minute, wire.i8(s), nanos
+    return _time(hour, minute, wire.i8(s), nanos, start)
 
 
 def _part(k: Kryo, s: Input, name: str) -> Any:

@@ -1,0 +1,167 @@
+"""What damaged and hostile bytes can do: an error of ours, in bounded time and memory."""
+
+from __future__ import annotations
+
+import random
+import time
+import zipfile
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from serializers import DescribeContext, describe
+from serializers.classes import ClassModels, class_model
+from serializers.classfile import read_class
+from serializers.kryo.json import json_text
+from serializers.kryo.reader import Kryo
+from stateextract.columnar.interpreter import interpret
+from stateextract.errors import FormatError, StateExtractError, TruncatedError, UndecodableError, ValueRefusedError
+from stateextract.files.filesystem import Store
+from stateextract.job.classpath import read_classes
+from tests.kryo.zoo import BY_HAND, JAR, Vector, models, snapshot_of, vectors
+
+SEEDS = 25
+
+
+def mutated(data: bytes, random_: random.Random) -> bytes:
+    out = bytearray(data)
+    for _ in range(random_.randint(1, 4)):
+        kind = random_.randrange(4)
+        at = random_.randrange(len(out)) if out else 0
+        if kind == 0 and out:
+            out[at] = random_.randrange(256)
+        elif kind == 1:
+            out[at:at] = random_.randbytes(random_.randint(1, 4))
+        elif kind == 2 and out:
+            del out[at : at + random_.randint(1, 4)]
+        elif out:
+            out[at] ^= 1 << random_.randrange(8)
+    return bytes(out)
+
+
+@pytest.mark.parametrize(("stem", "classes"), [("spec", BY_HAND), ("kryo", models())], ids=["spec", "zoo"])
+def test_mutated_values(stem: str, classes: ClassModels) -> None:
+    random_ = random.Random(stem)
+    begin = time.monotonic()
+    slowest = 0.0
+    for vector in vectors(stem):
+        layout = describe(vector.snapshot, DescribeContext(vector.flavour, classes))  # type: ignore[arg-type]
+        for _ in range(SEEDS):
+            data = mutated(vector.data, random_)
+            start = time.monotonic()
+            try:
+                value, _ = interpret(layout, data, 0, len(data))
+                pa.array([value], layout.wire_type)
+            except StateExtractError:
+                pass
+            slowest = max(slowest, time.monotonic() - start)
+    assert slowest < 2
+    assert time.monotonic() - begin < 60
+
+
+def test_mutated_class_files() -> None:
+    random_ = random.Random(7)
+    with zipfile.ZipFile(JAR) as jar:
+        # Of classes of enum constants nothing but the beginning is read.
+        files = [jar.read(name) for name in jar.namelist() if "$Op$" not in name]
+    read = 0
+    for data in files:
+        for end in range(0, len(data), 7):
+            with pytest.raises(StateExtractError):
+                read_class(data[:end])
+        for _ in range(4 * SEEDS):
+            try:
+                read_class(mutated(data, random_))
+                read += 1
+            except StateExtractError:
+                pass
+    assert read > 0
+
+
+def test_mutated_jars(tmp_path: Path) -> None:
+    random_ = random.Random(8)
+    data = JAR.read_bytes()
+    whole = 0
+    for i in range(3 * SEEDS):
+        place = tmp_path / f"{i}.jar"
+        place.write_bytes(mutated(data, random_))
+        try:
+            whole += len(list(read_classes(str(place), Store())))
+        except StateExtractError as error:
+            assert str(place) in (error.file or "")
+    assert whole > 0
+
+
+def kryo(flavour: int, declared: str = "java.lang.Object", classes: ClassModels | None = None) -> Kryo:
+    vector = Vector(flavour, "", declared, "", b"", snapshot_of(declared))
+    return vector.kryo(classes or ClassModels())
+
+
+@pytest.mark.parametrize("flavour", [2, 5])
+def test_depth(flavour: int) -> None:
+    one = {2: "5701" "01", 5: "5701" "02"}[flavour]
+    with pytest.raises(FormatError, match="nested more than 150 deep"):
+        kryo(flavour, "java.util.ArrayList").read(bytes.fromhex(one * 1000), 0, 1000 * 3)
+
+
+@pytest.mark.parametrize(
+    ("flavour", "data", "error"),
+    [
+        (2, "5701" "ffffffff07", TruncatedError),  # two thousand million elements
+        (5, "5701" "ffffffff0f" "03", TruncatedError),
+        (5, "5701" "ffffffff0f" "00", FormatError),  # as many nulls, which take no bytes
+        (5, "5701" "ffffffffff", FormatError),
+        (2, "0102" "0061e2", FormatError),  # a class name's number that skips one
+        (2, "0301" "ffffffff0f", TruncatedError),  # a string's length
+        (2, "0305", FormatError),  # a reference to what is not there
+        (2, "5702", FormatError),
+        (2, "28", UndecodableError),  # a class number of Scala's
+        (2, "4c01" "ffffffff0f", TruncatedError),  # words of a bit set
+    ],
+)
+def test_impossible_numbers(flavour: int, data: str, error: type[StateExtractError]) -> None:
+    raw = bytes.fromhex(data)
+    with pytest.raises(error) as caught:
+        kryo(flavour, "java.util.ArrayList").read(raw, 0, len(raw))
+    assert caught.value.offset is not None
+
+
+def test_many_references_to_few_objects() -> None:
+    """Thirty lists, each of which holds the next one twice, are a thousand million elements when written out."""
+    levels = 30
+    data = bytes.fromhex("570102") * levels + bytes.fromhex("570100")
+    # On the way back each list's second element refers to its first, which got the number below its own.
+    for number in reversed(range(1, levels + 1)):
+        data += bytes([0x57, number + 2])
+    value, end = kryo(2, "java.util.ArrayList").read(data, 0, len(data))
+    assert end == len(data)
+    with pytest.raises(ValueRefusedError, match="characters"):
+        json_text(value)
+
+
+def test_an_unknown_class_says_what_to_do() -> None:
+    context = DescribeContext(5, ClassModels())
+    layout = describe(snapshot_of("com.acme.Order"), context)
+    with pytest.raises(UndecodableError, match=r"com\.acme\.Order.*--classpath"):
+        interpret(layout, bytes.fromhex("570101"), 0, 3)
+    with pytest.raises(UndecodableError, match=r"com\.acme\.Order") as caught:
+        data = bytes.fromhex("0100") + b"com.acme.Orde\xf2\x01\x02"
+        interpret(describe(snapshot_of("java.lang.Object"), context), data, 0, len(data))
+    assert "--classpath" in (caught.value.advice or "")
+
+
+def test_without_a_flavour_nothing_is_guessed() -> None:
+    with pytest.raises(UndecodableError, match="Kryo 2 or Kryo 5"):
+        interpret(describe(snapshot_of("java.util.UUID")), bytes(20), 0, 20)
+
+
+def test_a_class_model_that_does_not_fit_is_damage_with_advice() -> None:
+    wrong = ClassModels.of([class_model({"name": "zoo.Zoo$Item", "fields": {"a": "java.util.Date"}})])
+    vector = next(v for v in vectors("kryo") if v.name == "Item as Object")
+    layout = describe(snapshot_of("zoo.Zoo$Item"), DescribeContext(2, wrong))
+    data = bytes.fromhex("5701") + bytes.fromhex("020a")
+    with pytest.raises(FormatError, match=r"java\.lang\.Integer stands where a date") as caught:
+        interpret(layout, data, 0, len(data))
+    assert "class model" in (caught.value.advice or "")
+    assert vector.data

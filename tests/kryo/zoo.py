@@ -1,0 +1,79 @@
+"""The classes and vectors that ``generate.py`` makes, and what the tests need to read them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from serializers import SerializerSnapshot, read_snapshot
+from serializers.classes import ClassModels, class_model
+from serializers.kryo.reader import Kryo
+from serializers.kryo.snapshot import KRYO_SNAPSHOT, registrations
+from stateextract.files.filesystem import Store
+from stateextract.files.reader import Reader
+from stateextract.job.classpath import read_classes
+
+HERE = Path(__file__).parent
+JAR = HERE / "zoo.jar"
+FLAVOURS = (2, 5)
+
+BY_HAND = ClassModels.of(
+    map(
+        class_model,
+        [
+            {"name": "K$E", "constants": ["A", "B", "C"]},
+            {"name": "K$C1", "fields": {"v": "int"}},
+            {"name": "K$H", "fields": {"a": "java.lang.String", "b": "java.lang.String"}},
+            {
+                "name": "K$G",
+                "fields": {
+                    "x": "int", "s": "java.lang.String", "l": "java.util.List<java.lang.String>", "o": "java.lang.Object",
+                    "big": "long", "dd": "double", "boxed": "java.lang.Integer", "nul": "java.lang.Integer",
+                    "t": "boolean", "sh": "short", "ch": "char", "by": "byte", "fl": "float", "arr": "int[]", "e": "K$E",
+                    "ns": "java.lang.String",
+                },
+            },
+        ],
+    )
+)  # fmt: skip
+"""The classes of the vectors that were written before this project."""
+
+
+@dataclass(frozen=True)
+class Vector:
+    flavour: int
+    name: str
+    declared: str
+    expected: str
+    data: bytes
+    snapshot: SerializerSnapshot
+
+    def __str__(self) -> str:
+        return f"{self.flavour} {self.name}"
+
+    def kryo(self, models: ClassModels) -> Kryo:
+        return Kryo(self.flavour, registrations(self.snapshot, self.flavour), models)  # type: ignore[arg-type]
+
+
+def snapshot_of(declared: str) -> SerializerSnapshot:
+    """A snapshot that registers nothing but the declared class."""
+    details = {"class": declared, "registrations": ((declared, b""),)}
+    return SerializerSnapshot(KRYO_SNAPSHOT, 2, details=details)
+
+
+def vectors(stem: str) -> list[Vector]:
+    """Those of both flavours."""
+    found = []
+    for flavour in FLAVOURS:
+        for line in (HERE / f"{stem}{flavour}.txt").read_text(encoding="utf-8").splitlines():
+            name, declared, expected, data, *rest = line.split("\t")
+            snapshot = read_snapshot(Reader(bytes.fromhex(rest[0]))) if rest and rest[0] else snapshot_of(declared)
+            found.append(Vector(flavour, name, declared, expected, bytes.fromhex(data), snapshot))
+    return found
+
+
+@cache
+def models() -> ClassModels:
+    """The classes in the jar."""
+    return ClassModels.of(read_classes(str(JAR), Store()))
