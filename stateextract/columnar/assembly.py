@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from stateextract.columnar.operations import ColumnNode, Kind, Program
+from stateextract.errors import ValueRefusedError
 
 _ALIGN = 64
 _SLACK = 16
@@ -95,6 +96,12 @@ class Arena:
         children = [self._array(child) for child in node.children.values()]
         if node.kind is Kind.VALID:
             return pa.Array.from_buffers(node.type, length, [validity], children=children)
+        if pa.types.is_map(node.type) and children[0].field(0).null_count:
+            # Before the map is made: Arrow aborts the process over a map with a null key.
+            raise ValueRefusedError(
+                "a map has a null key, which an Arrow map cannot hold",
+                advice="set maps=list to get lists of key and value, where the key may be null",
+            )
         offsets = self.buffer.slice(at, 4 * (length + 1))
         return pa.Array.from_buffers(node.type, length, [validity, offsets], children=children)
 

@@ -22,7 +22,7 @@ from stateextract.columnar.assembly import Arena
 from stateextract.columnar.interpreter import interpret
 from stateextract.columnar.layout import Field, Layout, Python, Struct, walk
 from stateextract.columnar.logical import apply_logical
-from stateextract.columnar.operations import ColumnNode, Kind, Program
+from stateextract.columnar.operations import Kind, Program
 from stateextract.columnar.policy import Counts, Policy, apply_policy
 from stateextract.columnar.program import compile_layout, compile_skip
 from stateextract.errors import FormatError, StateExtractError, TruncatedError, UndecodableError, ValueRefusedError
@@ -115,6 +115,9 @@ def make_decoder(
     :param keep: ``False``: only pass over the entries.
     :param engine: ``auto`` takes the kernel wherever it can; ``interpreter`` and ``kernel`` force one.
     """
+    if not keep:
+        # What is only passed over is never refused: a null map key, say, that no Arrow map could hold.
+        policy = Policy(maps="list", out_of_range="null")
     layout = apply_policy(layout, policy)
     if engine == "interpreter" or (engine == "auto" and needs_interpreter(layout)):
         return InterpreterDecoder(layout, policy, wanted, batch_rows, batch_bytes, keep)
@@ -217,9 +220,7 @@ class KernelDecoder:
         self.counts.lone_surrogates += int(self.out[self.kernel.SURROGATES])
         self.out[self.kernel.SURROGATES] = 0
         self.policy.check(self.counts)
-        array = arena.array()
-        _refuse_null_keys(array, self.program.root)
-        return array
+        return arena.array()
 
     # -- room
 
@@ -333,29 +334,6 @@ def _parents(program: Program) -> list[int]:
         if node.kind is Kind.LIST:
             parents[node.child_level] = node.level
     return parents
-
-
-def _refuse_null_keys(array: pa.Array, node: ColumnNode | None) -> None:
-    """Arrow's maps have no null keys; Java's may."""
-    if node is None:
-        return
-    if node.kind is Kind.LIST:
-        for child in node.children.values():
-            entries = array.values if not pa.types.is_map(array.type) else None
-            if entries is None:
-                if array.keys.null_count:
-                    raise ValueRefusedError(
-                        "a map has a null key, which an Arrow map cannot hold",
-                        advice="set maps=list to get lists of key and value, where the key may be null",
-                    )
-                _refuse_null_keys(array.keys, child.children["key"])
-                _refuse_null_keys(array.items, child.children["value"])
-            else:
-                _refuse_null_keys(entries, child)
-    elif node.kind is Kind.VALID:
-        for index, child in enumerate(node.children.values()):
-            if pa.types.is_nested(child.type):
-                _refuse_null_keys(array.field(index), child)
 
 
 class InterpreterDecoder:

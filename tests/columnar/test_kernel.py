@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pyarrow as pa
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from stateextract.columnar.decoder import Decoder, Stop, make_decoder
-from stateextract.columnar.layout import Layout
+from stateextract.columnar.layout import Bool, Layout, Map, Nullable, Text
 from stateextract.columnar.policy import Policy
-from stateextract.errors import StateExtractError
+from stateextract.errors import StateExtractError, ValueRefusedError
 from stateextract.files.block import Block
 from tests.columnar.strategies import encode, entries, expected, layouts
 
@@ -121,3 +122,17 @@ def test_corrupt_bytes_end_alike(case: tuple[Layout, list[Any], list[int], int],
             outcome, kept = "refused", ""
         results.append((outcome, kept))
     assert results[0] == results[1]
+
+
+@pytest.mark.parametrize("engine", ["kernel", "interpreter"])
+def test_what_is_passed_over_is_never_refused(engine: str) -> None:
+    """A map with a null key cannot be kept as a map, and is no reason to fail where nobody wants it."""
+    layout = Map(Text(), Nullable(Bool()))
+    data = (1).to_bytes(4, "big") + b"\x00" + b"\x00\x01"
+    kept = make_decoder(layout, Policy(), engine=engine)
+    with pytest.raises(ValueRefusedError, match="null key"):
+        kept.decode(Block.of(data), 0, len(data), 1)
+        kept.flush()
+    passed = make_decoder(layout, Policy(), engine=engine, keep=False)
+    progress = passed.decode(Block.of(data), 0, len(data), 1)
+    assert (progress.stop, progress.pos) == (Stop.DONE, len(data))
