@@ -75,7 +75,7 @@ def open_session(defaults: Path | None = None) -> tuple[Any, bool]:
     :raises EnvironmentProblem: where something is missing.
     """
     try:
-        import pandas  # noqa: F401  Spark's mapInArrow asks for it
+        import pandas  # type: ignore[import-untyped]  # noqa: F401  (mapInArrow asks for it)
         import pyspark
         from pyspark.sql import SparkSession
     except ImportError as error:
