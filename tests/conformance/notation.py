@@ -28,6 +28,7 @@ from typing import Any
 import pyarrow as pa
 
 from serializers.names import java_field, simple_name
+from tests.conformance.json_notation import ANY, of_expected, of_json
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -85,6 +86,8 @@ def comparable(value: Any, type_: pa.DataType) -> Any:
             return None
         if pa.types.is_timestamp(type_) or pa.types.is_date32(type_):
             return value.value
+        if type_ == ANY:
+            return of_json(value.as_py()["json"])
         if pa.types.is_struct(type_):
             return tuple((f.name, comparable(value[i], f.type)) for i, f in enumerate(type_))
         if pa.types.is_map(type_):
@@ -98,6 +101,8 @@ def comparable(value: Any, type_: pa.DataType) -> Any:
         return None
     if pa.types.is_floating(type_):
         return _real(struct.unpack(">f", struct.pack(">f", value))[0] if pa.types.is_float32(type_) else value)
+    if type_ == ANY:
+        return of_json(value["json"])
     if pa.types.is_struct(type_):
         return tuple((f.name, comparable(value.get(f.name), f.type)) for f in type_)
     if pa.types.is_map(type_):
@@ -130,6 +135,8 @@ def from_expected(value: Any, type_: pa.DataType) -> Any:
         if isinstance(value, dict):
             return None if "tuple" in value else True
         return value
+    if type_ == ANY:
+        return of_expected(value)
     if pa.types.is_floating(type_):
         return _real(float(_untagged(value)))
     if pa.types.is_integer(type_):
@@ -172,7 +179,7 @@ def _text(value: Any) -> str:
         if "time_ms" in value:
             seconds, ms = divmod(value["time_ms"], 1000)
             return _time_of_day(seconds // 3600, seconds // 60 % 60, seconds % 60, ms * 1_000_000)
-        for tag in ("char", "enum", "bigint", "class"):
+        for tag in ("char", "enum", "bigint", "class", "uuid"):
             if tag in value:
                 return _text(str(value[tag]))
         raise TypeError(f"no text: {value!r}")
@@ -237,6 +244,8 @@ def _micros(value: Any) -> int:
 
 
 def _list(value: Any, element: pa.DataType) -> tuple[Any, ...]:
+    if isinstance(value, dict) and "dewey" in value:
+        return tuple(int(part) for part in value["dewey"].split("."))
     if isinstance(value, dict) and "set" in value:
         return Bag(from_expected(v, element) for v in value["set"])
     if isinstance(value, dict) and "map" in value:
@@ -263,12 +272,23 @@ def _columns(value: Any, type_: pa.StructType) -> list[Any]:
         named = {"last_access": value["ttl"], "value": value["value"]}
     elif "variant" in value:
         named = value["variant"]
+    elif "record" in value and "fields" in value:
+        named = value["fields"]
     else:
-        named = value
+        named = {k if k in names else _RENAMED.get(k, k): v for k, v in value.items()}
     unknown = set(named) - set(names) - {"iso"}
     if unknown:
         raise KeyError(f"no column for {sorted(unknown)} in {names}")
     return [named.get(name) for name in names]
+
+
+# Fields of CEP's state, by their names in the notation.
+_RENAMED = {
+    "refs": "references",
+    "partial": "partial_matches",
+    "completed": "completed_matches",
+    "start": "start_timestamp",
+}
 
 
 def _pojo(value: dict[str, Any], names: list[str]) -> dict[str, Any]:

@@ -128,7 +128,7 @@ def read_heap_files(files: Iterable[KeyedFile], options: ReadOptions) -> dict[tu
         tally = Tally()
         for meta in head.states:
             state = found.setdefault((file.operator, meta.name), ReadState())
-            state.schemas.append(state_schema(row_layout(head, meta), options))
+            state.schemas.append(state_schema(row_layout(head, meta, options.context), options))
             state.key_groups += len(ranges)
         wanted = {meta.name for meta in head.states}
         for piece in read_key_groups(read_at, head, ranges, wanted, options, tally, file.subtask):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,78 +17,15 @@ import pyarrow as pa
 import pytest
 
 import stateextract
+from serializers import DescribeContext
 from stateextract.state.engine import ReadOptions
+from tests.conformance.classes import context_of, entries
 from tests.conformance.conftest import flink_cases, flink_files
 from tests.conformance.handles import KeyedFile, harness_files, harness_keyed_files, keyed_files, snapshot_folders
 from tests.conformance.notation import same_rows
 from tests.conformance.state_rows import ReadState, expected_rows, read_heap_files, rows_of, truth_rows
 
-ENGINES = ("kernel", "interpreter")
-
-CEP = {
-    "1.20": {
-        "_timer_state/processing_watermark-callbacks",
-        "nfaStateName",
-        "sharedBuffer-entries-with-lockable-edges",
-        "sharedBuffer-events",
-        "sharedBuffer-events-count",
-    },
-    "2.1": {
-        "_timer_state/event_watermark-callbacks",
-        "_timer_state/processing_watermark-callbacks",
-        "eventQueuesStateName",
-        "nfaStateName",
-        "sharedBuffer-entries-with-lockable-edges",
-        "sharedBuffer-events",
-        "sharedBuffer-events-count",
-    },
-}
-CEP["2.3"] = CEP["2.1"]
-KRYO_KEY = {"_timer_state/event_window-timers", "window-contents"}
-
-WAITING: dict[str, set[str]] = {
-    # Avro, first in its uncompressed key groups, so all states behind it are lost with it.
-    "flink-state-processing-api/table-state": {
-        "KeyedGenericAvroValue",
-        "KeyedPojoValue",
-        "KeyedPrimitiveValue",
-        "KeyedPrimitiveValueList",
-        "KeyedPrimitiveValueMap",
-        "KeyedSpecificAvroValue",
-        "_timer_state/event_user-timers",
-        "_timer_state/processing_user-timers",
-    },
-    **{
-        f"flink-cep/cep-migration-{name}-flink{version}-snapshot": states
-        for name in ("after-branching", "conditions", "starting-new-pattern")
-        for version, states in CEP.items()
-    },
-    # Keys that Kryo wrote; where the empty queue of the other timers stands behind them, it is lost too.
-    **{
-        f"flink-streaming-java/win-op-migration-test-kryo-serialized-key-flink{version}-snapshot": {*KRYO_KEY, *behind}
-        for version, behind in {
-            **dict.fromkeys(("1.11", "1.13", "1.15", "1.17", "1.20"), ("_timer_state/processing_window-timers",)),
-            **dict.fromkeys(("2.1", "2.3"), ()),
-        }.items()
-    },
-    # Kryo.
-    "f202-kryo-hashmap-native": {
-        "_timer_state/event_user-timers",
-        "_timer_state/processing_user-timers",
-        "address-generic",
-        "arraylist",
-        "enum-generic",
-        "hashmap",
-        "money",
-        "object-many",
-        "secret",
-        "secrets",
-        "treeset",
-        "uuid",
-        "uuid-to-date",
-    },
-}
-"""States with heap bodies that are not decoded completely, by file."""
+ENGINES = ("auto", "interpreter")  # auto: the kernel, but for values that Kryo wrote
 
 CHANGELOGS = {"flink-tests/new-stateful-udf-migration-itcase-flink1.17-hashmap-checkpoint"}
 """Called a checkpoint of the HashMap backend, and written with a changelog."""
@@ -131,7 +69,7 @@ def check_tally(state: ReadState) -> None:
 
 
 def check(
-    name: str,
+    context: DescribeContext,
     files: Iterable[KeyedFile],
     expected: Mapping[tuple[str, str], Any],
     engine: str,
@@ -140,16 +78,15 @@ def check(
 ) -> set[tuple[str, str]]:
     """Compare all states of heap files; gives those that were found."""
     files = list(files)
-    found = read_heap_files(files, ReadOptions(on_undecodable="skip", engine=engine))
-    assert {key[1] for key, state in found.items() if not state.whole} == WAITING.get(name, set())
+    options = ReadOptions(on_undecodable="skip", engine=engine, context=context)
+    found = read_heap_files(files, options)
+    assert {key[1] for key, state in found.items() if not state.whole} == set()
     for key, state in found.items():
-        if not state.whole:
-            continue
         check_tally(state)
         table = state.table()
         assert same_rows(notation(expected[key], table.schema), rows_of(table, without)) is None, key
         if state.tally.empty_maps and "empty_map_rows" not in expected[key]:
-            kept = read_heap_files(files, ReadOptions(on_undecodable="skip", engine=engine, keep_empty_maps=True))
+            kept = read_heap_files(files, replace(options, keep_empty_maps=True))
             whole = kept[key].table()
             assert whole.num_rows == table.num_rows + state.tally.empty_maps
             assert same_rows(notation(expected[key], whole.schema, True), rows_of(whole, without)) is None, key
@@ -162,7 +99,7 @@ def check(
 @pytest.mark.parametrize("folder", FLINK, ids=name_of)
 def test_flinks_snapshots(folder: Path, engine: str) -> None:
     expected = expected_states(folder)
-    found = check(name_of(folder), keyed_files(folder), expected, engine, expected_rows)
+    found = check(context_of(folder), keyed_files(folder), expected, engine, expected_rows)
     if folder.name.endswith(("-hashmap-checkpoint", "-hashmap-savepoint-native")):
         assert found == (set() if name_of(folder) in CHANGELOGS else set(expected))
 
@@ -171,7 +108,7 @@ def test_flinks_snapshots(folder: Path, engine: str) -> None:
 @pytest.mark.parametrize("path", harness_files(), ids=name_of)
 def test_flinks_operator_tests(path: Path, engine: str) -> None:
     expected = expected_states(path)
-    found = check(name_of(path), harness_keyed_files(path), expected, engine, expected_rows)
+    found = check(context_of(path), harness_keyed_files(path), expected, engine, expected_rows)
     if path.name.startswith("win-op-"):
         assert found == set(expected) != set()
 
@@ -181,7 +118,7 @@ def test_flinks_operator_tests(path: Path, engine: str) -> None:
 def test_cases(case: Path, engine: str) -> None:
     expected = truth_states(case)
     files = keyed_files(case_folder(case))
-    found = check(case.name, files, expected, engine, truth_rows, ("key_group", "subtask"))
+    found = check(context_of(case_folder(case)), files, expected, engine, truth_rows, ("key_group", "subtask"))
     if "canonical" in case.name or "rocksdb" in case.name:
         assert found == set()
     elif "changelog" not in case.name:
@@ -191,8 +128,11 @@ def test_cases(case: Path, engine: str) -> None:
 @pytest.mark.parametrize("folder", [*FLINK, *map(case_folder, CASES)], ids=name_of)
 def test_each_state_alone(folder: Path) -> None:
     """The Python API reads one state at a time, the others being passed over: the same rows in the same order."""
-    whole = read_heap_files(keyed_files(folder), ReadOptions(on_undecodable="skip", engine="interpreter"))
-    snapshot = stateextract.open_snapshot(str(folder), on_undecodable="skip", engine="interpreter")
+    options = ReadOptions(on_undecodable="skip", engine="interpreter", context=context_of(folder))
+    whole = read_heap_files(keyed_files(folder), options)
+    snapshot = stateextract.open_snapshot(
+        str(folder), on_undecodable="skip", engine="interpreter", kryo_classes=entries()
+    )
     seen = set()
     for state in snapshot.states:
         if state.scope != "keyed" or state.form != "heap":
