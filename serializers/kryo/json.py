@@ -32,8 +32,9 @@ from serializers.kryo.values import Float, Obj
 from stateextract.columnar.numerals import MAX_DIGIT_BYTES, big_decimal_text, big_integer_text
 from stateextract.errors import ValueRefusedError
 
-MAX_CHARACTERS: Final = 1 << 24
-"""Objects that refer to each other can have a text of any length."""
+MAX_PARTS: Final = 1 << 21
+"""Brackets, names and values of one text. Objects that refer to each other can have a text of any length."""
+MAX_CHARACTERS: Final = 1 << 27
 
 _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
@@ -41,7 +42,7 @@ _SURROGATE: Final = re.compile("[\ud800-\udfff]")
 def json_text(value: Any) -> str:
     """The JSON of a value that is not null, without its own class.
 
-    :raises ValueRefusedError: where it would have more than :data:`MAX_CHARACTERS` characters.
+    :raises ValueRefusedError: where it would have more than :data:`MAX_PARTS` parts or :data:`MAX_CHARACTERS` characters.
     """
     writer = _Writer()
     if isinstance(value, Obj):
@@ -59,9 +60,12 @@ class _Writer:
 
     def put(self, text: str) -> None:
         self.left -= len(text)
-        if self.left < 0:
-            raise ValueRefusedError(f"the JSON of one value has more than {MAX_CHARACTERS} characters")
         self.parts.append(text)
+        if self.left < 0 or len(self.parts) > MAX_PARTS:
+            raise ValueRefusedError(
+                f"the JSON of one value has more than {MAX_PARTS} parts or {MAX_CHARACTERS} characters, counting what it "
+                "refers to twice"
+            )
 
     def value(self, value: Any) -> None:
         if value is None:
@@ -203,4 +207,4 @@ def _string(text: str) -> str:
     return _SURROGATE.sub(lambda m: f"\\u{ord(m[0]):04x}", quoted)
 
 
-__all__ = ["MAX_CHARACTERS", "decimal_text", "json_text", "scalar_text"]
+__all__ = ["MAX_CHARACTERS", "MAX_PARTS", "decimal_text", "json_text", "scalar_text"]

@@ -73,9 +73,9 @@ def _time5(k: Kryo, s: Input) -> tuple[int, int, int, int]:
         value = wire.i8(s)
         if value < 0:
             parts[i] = ~value
-            return _time(*parts, 0, start)
+            return _time(parts[0], parts[1], parts[2], 0, start)
         parts[i] = value
-    return _time(*parts, wire.vint_signed(s), start)
+    return _time(parts[0], parts[1], parts[2], wire.vint_signed(s), start)
 
 
 def _date_time5(k: Kryo, s: Input) -> tuple[int, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pickle
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -18,7 +19,7 @@ from stateextract.job.classpath import decode_context, describe_context, encode_
 from stateextract.job.options import parse_arguments, parse_file
 from tests.kryo.zoo import JAR, Vector, models, vectors
 
-BY_HAND = [
+BY_HAND: list[dict[str, Any]] = [
     {"name": "zoo.Zoo$Base", "fields": {"id": "long", "name": "java.lang.String"}},
     {
         "name": "zoo.Zoo$Middle",

@@ -117,10 +117,13 @@ def test_subclasses_by_name(flavour: int) -> None:
 
 @pytest.mark.parametrize("flavour", [2, 5])
 def test_the_wrong_flavour_is_an_error_or_another_value_but_no_crash(flavour: int) -> None:
+    places = []
     for vector in OURS:
         if vector.flavour == flavour:
             other = Vector(7 - flavour, vector.name, vector.declared, "", vector.data, vector.snapshot)
             try:
                 other.kryo(models()).read(vector.data, 0, len(vector.data))
             except StateExtractError as error:
-                assert error.offset is not None
+                places.append(error.offset)
+    assert len(places) > 10
+    assert None not in places

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from serializers import SerializerSnapshot, read_snapshot
 from serializers.classes import ClassModels, class_model
@@ -18,25 +19,21 @@ HERE = Path(__file__).parent
 JAR = HERE / "zoo.jar"
 FLAVOURS = (2, 5)
 
-BY_HAND = ClassModels.of(
-    map(
-        class_model,
-        [
-            {"name": "K$E", "constants": ["A", "B", "C"]},
-            {"name": "K$C1", "fields": {"v": "int"}},
-            {"name": "K$H", "fields": {"a": "java.lang.String", "b": "java.lang.String"}},
-            {
-                "name": "K$G",
-                "fields": {
-                    "x": "int", "s": "java.lang.String", "l": "java.util.List<java.lang.String>", "o": "java.lang.Object",
-                    "big": "long", "dd": "double", "boxed": "java.lang.Integer", "nul": "java.lang.Integer",
-                    "t": "boolean", "sh": "short", "ch": "char", "by": "byte", "fl": "float", "arr": "int[]", "e": "K$E",
-                    "ns": "java.lang.String",
-                },
-            },
-        ],
-    )
-)  # fmt: skip
+_ENTRIES: list[dict[str, Any]] = [
+    {"name": "K$E", "constants": ["A", "B", "C"]},
+    {"name": "K$C1", "fields": {"v": "int"}},
+    {"name": "K$H", "fields": {"a": "java.lang.String", "b": "java.lang.String"}},
+    {
+        "name": "K$G",
+        "fields": {
+            "x": "int", "s": "java.lang.String", "l": "java.util.List<java.lang.String>", "o": "java.lang.Object",
+            "big": "long", "dd": "double", "boxed": "java.lang.Integer", "nul": "java.lang.Integer",
+            "t": "boolean", "sh": "short", "ch": "char", "by": "byte", "fl": "float", "arr": "int[]", "e": "K$E",
+            "ns": "java.lang.String",
+        },
+    },
+]  # fmt: skip
+BY_HAND = ClassModels.of(map(class_model, _ENTRIES))
 """The classes of the vectors that were written before this project."""
 
 
