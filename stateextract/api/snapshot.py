@@ -13,6 +13,8 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, get_args
 
+import pyarrow as pa
+
 from serializers import load_plugins
 from stateextract.api.state import Scope, State
 from stateextract.columnar.policy import Maps, OutOfRange, Policy, Strings, Timestamps
@@ -25,6 +27,7 @@ from stateextract.job.heads import HeadReader, operator_label
 from stateextract.job.inventory import OperatorInventory, take_inventory
 from stateextract.metadata.model import CheckpointProperties, MasterState, OperatorState, SnapshotMetadata
 from stateextract.metadata.parser import parse_metadata
+from stateextract.metadata.uid import operator_id
 from stateextract.state.engine import ReadOptions
 
 OnUndecodable = Literal["fail", "skip", "raw"]
@@ -45,6 +48,7 @@ def open_snapshot(
     on_undecodable: OnUndecodable = "fail",
     flatten: bool = False,
     keep_empty_maps: bool = False,
+    all_copies: bool = False,
     key_group_column: bool = True,
     subtask_column: bool = True,
     verify_checksums: bool = True,
@@ -71,6 +75,7 @@ def open_snapshot(
         from :meth:`State.raw_batches`.
     :param flatten: lists and maps give one row per element or entry.
     :param keep_empty_maps: keep keys whose map is empty, which only native snapshots of the HashMap backend hold.
+    :param all_copies: give every subtask's copy of broadcast state, with the column ``subtask``, and not only one.
     :param verify_checksums: check the CRC of compressed state.
     :param codec: of compressed state, ``snappy`` or ``lz4``.
     :param engine: ``auto`` takes the interpreter for little state and the compiled kernel for much.
@@ -91,6 +96,7 @@ def open_snapshot(
         verify_checksums=verify_checksums,
         flatten=flatten,
         keep_empty_maps=keep_empty_maps,
+        all_copies=all_copies,
         key_group_column=key_group_column,
         subtask_column=subtask_column,
         codec=codec,
@@ -210,6 +216,9 @@ class Snapshot:
         """
         matching = [o for o in self.operators if name in (o.uid, o.name) or name.lower() == o.id]
         if not matching:
+            # Before Flink 2.0 only the hash of a uid was stored.
+            matching = [o for o in self.operators if o.id == operator_id(name)]
+        if not matching:
             known = [o.label for o in self.operators]
             raise UsageError(
                 f"no operator has the uid, name or id {name!r}", advice=_there_is(name, known, "operators")
@@ -297,10 +306,24 @@ class Operator:
     def states(self) -> tuple[State, ...]:
         """The named states, by name; first keyed, then operator state."""
         inventory = self._inventory
-        keyed = [State(self, s.entry, s) for s in inventory.keyed.values() if s.entry is not None]
-        known = {id(state.entry) for state in inventory.keyed.values()}
-        rest = [State(self, e, None) for e in inventory.entries if e.state is not None and id(e) not in known]
-        return tuple(sorted(keyed, key=lambda s: s.name) + sorted(rest, key=lambda s: s.name))
+        named = [State(self, s.entry, s) for s in inventory.named if s.entry is not None]
+        return tuple(sorted(named, key=lambda s: (s.scope, s.name)))
+
+    def timers(self) -> pa.RecordBatchReader:
+        """All timers of the operator, of every kind and service, whatever state they are kept in.
+
+        :raises UsageError: where it has none, or where those of several services have different columns.
+        """
+        queues = [state for state in self.states if state.kind == "timer"]
+        if not queues:
+            raise UsageError("the operator has no timers", operator=self.label)
+        if any(state.schema != queues[0].schema for state in queues):
+            names = ", ".join(repr(state.name) for state in queues)
+            raise UsageError(
+                "the timers of the operator have different columns", operator=self.label, advice=f"read {names} one by one"
+            )
+        readers = [state.to_batches() for state in queues]
+        return pa.RecordBatchReader.from_batches(queues[0].schema, (batch for reader in readers for batch in reader))
 
     @property
     def unnamed(self) -> list[UnnamedState]:

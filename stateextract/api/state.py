@@ -8,10 +8,10 @@ know of Spark or Parquet.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Literal, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import pyarrow as pa
 
@@ -19,8 +19,9 @@ from stateextract.columnar.schema import conform, merge_schemas
 from stateextract.errors import MissingFileError, StateExtractError, UndecodableError, UnsupportedError, UsageError
 from stateextract.files.filesystem import Store
 from stateextract.job.coverage import RAW, SKIPPED, UNSUPPORTED, Entry
-from stateextract.job.heads import KeyedFile
-from stateextract.job.inventory import KeyedState
+from stateextract.job.heads import Scope, StateFile
+from stateextract.job.inventory import NamedState
+from stateextract.state.content import Content, read_content
 from stateextract.state.engine import (
     Piece,
     ReadOptions,
@@ -28,16 +29,12 @@ from stateextract.state.engine import (
     Tally,
     certainly_undecodable,
     raw_schema,
-    read_key_groups,
     state_schema,
 )
-from stateextract.state.heap import KeyGroupRange, key_group_ranges
 from stateextract.state.rows import RowLayout, row_layout
 
 if TYPE_CHECKING:
     from stateextract.api.snapshot import Operator
-
-Scope = Literal["keyed", "operator"]
 
 SMALL = 1 << 20
 """Bytes of state that the interpreter reads sooner than the kernel is loaded."""
@@ -66,21 +63,21 @@ class Coverage:
 class State:
     """A named state of one operator, over all its subtasks."""
 
-    def __init__(self, operator: Operator, entry: Entry, keyed: KeyedState | None) -> None:
+    def __init__(self, operator: Operator, entry: Entry, named: NamedState) -> None:
         assert entry.state is not None
         self.operator = operator
         self.name: str = entry.state
         self.kind: str = _KINDS.get(entry.kind, entry.kind.lower())
         """``value``, ``list``, ``map``, ``reducing``, ``aggregating`` or ``timer``; ``list``, ``union`` or
         ``broadcast`` for operator state."""
-        self.scope: Scope = "operator" if keyed is None else "keyed"
+        self.scope: Scope = named.scope
         self.form: str = entry.form
         """How the bytes are kept: ``heap``, ``full snapshot``, ``SST files``, ``changelog``, ``operator state``."""
         self.handles: int = entry.handles
         self.size: int | None = entry.size
         """Bytes, where the snapshot says so. It does not for keyed state, whose files all states share."""
         self._entry = entry
-        self._keyed = keyed
+        self._named_state = named
         self._source = operator.snapshot._source
         self._coverage: Coverage | None = None
 
@@ -90,12 +87,12 @@ class State:
     @property
     def files(self) -> list[str]:
         """The files that hold it, each once."""
-        return list(dict.fromkeys(file.uri for file in self._keyed.files)) if self._keyed else []
+        return list(dict.fromkeys(file.uri for file in self._named_state.files))
 
     @cached_property
     def _rows(self) -> list[RowLayout]:
         """The layout in each file, equal heads once."""
-        files = {file.head_key: file for file in self._keyed.files} if self._keyed else {}
+        files = {file.head_key: file for file in self._named_state.files}
         heads = [file.head for file in files.values() if file.head is not None]
         context = self._source.options.context
         return [row_layout(head, meta, context) for head in heads for meta in head.states if meta.name == self.name]
@@ -207,38 +204,40 @@ class State:
     # -- bytes
 
     def _pieces(self, options: ReadOptions, tally: Tally, limit: int | None) -> Iterator[Piece]:
-        assert self._keyed is not None
         if limit is not None:
             options = replace(options, batch_rows=max(1, min(limit, options.batch_rows)))
         counted = tally.of(self.name)
         read = 0
-        whole = sum(file.size for file in self._keyed.files)
-        for file in self._keyed.files:
-            assert file.head is not None
+        whole = sum(file.size for file in self._named_state.files)
+        silent: tuple[str, ...] = ()
+        for file in self._named_state.files:
+            if file.head is None or file.content is None:
+                continue
             try:
-                ranges = key_group_ranges(file.first, file.offsets, file.size)
+                content = file.content.only({self.name})
                 with self._opened(file) as read_at:
-                    for part in _portions(ranges, SMALL - read if limit is not None else sys.maxsize):
-                        size = sum(r.end - r.start for r in part)
-                        read += size
+                    for part in _portions(content, SMALL - read if limit is not None else sys.maxsize):
+                        read += sum(part.sizes)
                         chosen = _chosen(options, read if limit is not None else whole)
                         before = counted.engine
                         try:
-                            yield from read_key_groups(
-                                read_at, file.head, part, {self.name}, chosen, tally, file.subtask
+                            yield from read_content(
+                                read_at, file.head, part, {self.name}, chosen, tally, file.subtask, silent
                             )
                         finally:
                             if before and before != counted.engine:
                                 counted.engine = "kernel and interpreter"
+                if self.kind == "broadcast" and not options.all_copies and any(p.name == self.name for p in content.partitions):
+                    silent = (self.name,)
             except StateExtractError as error:
                 raise self._placed(error, file) from None
 
-    def _opened(self, file: KeyedFile) -> _Bytes:
+    def _opened(self, file: StateFile) -> _Bytes:
         if file.uri == self._source.found.metadata_uri:
             return _Bytes(file, self._source.data)
         return _Bytes(file, self._source.store)
 
-    def _placed(self, error: StateExtractError, file: KeyedFile) -> StateExtractError:
+    def _placed(self, error: StateExtractError, file: StateFile) -> StateExtractError:
         """The error with file and operator, and its offset counted in the file."""
         if error.file is None and error.offset is not None:
             error.offset += file.start
@@ -250,16 +249,17 @@ class State:
         return error.at(operator=self.operator.label, state=self.name)
 
 
-def _portions(ranges: Sequence[KeyGroupRange], small: int) -> Iterator[Sequence[KeyGroupRange]]:
-    """First the key groups that together have at most ``small`` bytes, then the rest."""
+def _portions(content: Content, small: int) -> Iterator[Content]:
+    """First what together has at most ``small`` bytes, then the rest."""
     size = 0
-    for at, r in enumerate(ranges):
-        size += r.end - r.start
+    sizes = content.sizes
+    for at, unit in enumerate(sizes):
+        size += unit
         if size > small:
-            yield from (part for part in (ranges[:at], ranges[at:]) if part)
+            yield from (content.cut(*bounds) for bounds in ((0, at), (at, len(sizes))) if bounds[0] < bounds[1])
             return
-    if ranges:
-        yield ranges
+    if sizes:
+        yield content
 
 
 def _chosen(options: ReadOptions, size: int) -> ReadOptions:
@@ -272,7 +272,7 @@ def _chosen(options: ReadOptions, size: int) -> ReadOptions:
 class _Bytes:
     """``read_at`` in a handle's bytes, which may be a piece of a file or lie in memory."""
 
-    def __init__(self, file: KeyedFile, place: bytes | Store) -> None:
+    def __init__(self, file: StateFile, place: bytes | Store) -> None:
         self._file = file
         self._data = place if isinstance(place, bytes) else None
         self._opened = None if isinstance(place, bytes) else place.open(file.uri)

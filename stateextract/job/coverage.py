@@ -62,9 +62,14 @@ class Entry:
         """The status that follows from what was read."""
         if self.status != DECODED:
             return
+        if self.kind == "BROADCAST" and self.read.differing:
+            differing = ", ".join(map(str, self.read.differing[:10]))
+            more = f" and {len(self.read.differing) - 10} more" if len(self.read.differing) > 10 else ""
+            self.read.problem(f"the broadcast state of the subtasks {differing}{more} is not that of the first subtask; "
+                              "--all-copies gives every subtask's")
         if self.read.raw_rows:
             self.status = PARTLY if self.read.rows else RAW
-        elif self.read.lost_key_groups:
+        elif self.read.lost_key_groups or self.read.lost_entries:
             self.status = PARTLY if self.read.rows else SKIPPED
         if self.status != DECODED and self.reason is None and self.read.problems:
             self.reason = self.read.problems[0]

@@ -1,19 +1,23 @@
-"""Heads of all keyed state files of a snapshot, read concurrently: what is in each file, and in which form.
+"""Heads of all state files of a snapshot, read concurrently: what is in each file, and in which form.
 
 State ids and serializer snapshots differ from file to file of one operator, so every file's own head is read. A head
 ends at the smallest key-group offset that is not zero, so only ``[0, that)`` is read, and the few bytes that tell which
 body stands behind. Subtasks often share their head byte for byte; each distinct one is parsed once.
 
-Gives :class:`KeyedFile` values; decides nothing about them. May import metadata, files, state; must not know of Arrow,
+Operator state files have a head of their own; timers in raw keyed state have none, and one is made of their first key
+group. Raw state that operators wrote themselves is left to the inventory.
+
+Gives :class:`StateFile` values; decides nothing about them. May import metadata, files, state; must not know of Arrow,
 Spark or Parquet.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Literal
 
 from stateextract.errors import FormatError, MissingFileError, StateExtractError
 from stateextract.files.filesystem import Store
@@ -25,11 +29,18 @@ from stateextract.metadata.model import (
     KeyedStateHandle,
     KeyGroupsHandle,
     OperatorState,
+    OperatorStateHandle,
     SnapshotMetadata,
     StreamHandle,
 )
 from stateextract.state.body import KEY_GROUPS_V2, BodyKind, body_kind
-from stateextract.state.head import KeyedHead, parse_head
+from stateextract.state.content import NO_DATA, Content, Head
+from stateextract.state.head import KeyedHead, OperatorHead, parse_head, parse_operator_head
+from stateextract.state.heap import key_group_ranges
+from stateextract.state.operator import HEAD_START, operator_head_end, partitions
+from stateextract.state.raw_timers import is_timers, timers_head
+
+Scope = Literal["keyed", "operator"]
 
 _LARGEST_HEAD = 64 << 20
 _PROBES = 2  # key groups whose numbers are looked at in a file that is not local; tasks check all of them
@@ -37,14 +48,17 @@ _HEAP_ONLY_SINCE = 4  # version of _metadata of Flink 1.16, where full snapshots
 
 
 @dataclass(frozen=True)
-class KeyedFile:
-    """One keyed handle of one subtask.
+class StateFile:
+    """One handle of one subtask.
 
     :param operator: index of the operator in the metadata.
+    :param kind: of the handle.
     :param uri: the file; for inline state the ``_metadata`` file.
     :param start: where the handle's bytes begin in the file, ``size`` how many there are.
+    :param content: what can be read of it; absent where that takes more than this file.
     :param head: ``None`` where there is none that could be read; then ``problem`` says why, if something is wrong.
     :param head_key: equal for equal heads.
+    :param handle: of a database; then ``uri``, ``start`` and ``size`` are those of its ``meta`` file, which is only a head.
     """
 
     operator: int
@@ -54,16 +68,26 @@ class KeyedFile:
     uri: str
     start: int = 0
     size: int = 0
-    first: int = 0
-    offsets: tuple[int, ...] = ()
-    head: KeyedHead | None = None
+    content: Content | None = None
+    head: Head | None = None
     head_key: bytes = b""
     problem: StateExtractError | None = None
+    handle: IncrementalHandle | None = None
 
     @property
-    def head_end(self) -> int:
-        """Where the head ends and the first key group begins."""
-        return min((o for o in self.offsets if o), default=self.size)
+    def scope(self) -> Scope:
+        """Whether it holds keyed or operator state."""
+        return "operator" if self.form is BodyKind.OPERATOR else "keyed"
+
+
+@dataclass(frozen=True)
+class _Work:
+    """A handle to look at."""
+
+    operator: int
+    subtask: int
+    handle: KeyedStateHandle | OperatorStateHandle
+    raw: bool = False
 
 
 class HeadReader:
@@ -77,58 +101,101 @@ class HeadReader:
         self._metadata = metadata
         self._locator = locator
         self._store = store
-        self._heads: dict[bytes, tuple[KeyedHead, bytes]] = {}
+        self._heads: dict[tuple[bool, bytes], tuple[Head, bytes]] = {}
         self._lock = threading.Lock()
         self._inline: dict[int, int] = {}
 
-    def read(self, threads: int) -> list[KeyedFile]:
-        """All keyed files, in the order of operators and subtasks.
+    def read(self, threads: int) -> list[StateFile]:
+        """All files, in the order of operators and subtasks.
 
         What is wrong with a file stands in its ``problem``: it matters only if the operator is wanted.
         """
         work = list(self._work())
-        self._find_inline(handle for _, _, handle in work)
+        self._find_inline(item.handle for item in work)
         with ThreadPoolExecutor(max_workers=max(1, min(threads, len(work))), thread_name_prefix="heads") as pool:
-            return [file for files in pool.map(lambda item: self._files(*item), work) for file in files]
+            return [file for files in pool.map(self._files, work) for file in files]
 
-    def _work(self) -> Iterator[tuple[int, int, KeyedStateHandle]]:
+    def _work(self) -> Iterator[_Work]:
         for number, operator in enumerate(self._snapshot.operators):
             for subtask in operator.subtasks:
+                # In the order of the handles in the file.
+                if subtask.managed_operator is not None:
+                    yield _Work(number, subtask.index, subtask.managed_operator)
                 if subtask.managed_keyed is not None:
-                    yield number, subtask.index, subtask.managed_keyed
+                    yield _Work(number, subtask.index, subtask.managed_keyed)
+                if isinstance(subtask.raw_keyed, KeyGroupsHandle):
+                    yield _Work(number, subtask.index, subtask.raw_keyed, raw=True)
 
-    def _files(self, operator: int, subtask: int, handle: KeyedStateHandle) -> list[KeyedFile]:
+    def _files(self, work: _Work) -> list[StateFile]:
+        operator, subtask, handle = work.operator, work.subtask, work.handle
         label = operator_label(self._snapshot.operators[operator])
         uri = self._locator.found.metadata_uri
         try:
+            if isinstance(handle, OperatorStateHandle):
+                return self._operator_state(operator, subtask, handle)
             if isinstance(handle, KeyGroupsHandle):
-                return [self._key_groups(operator, subtask, handle)]
+                return self._raw(operator, subtask, handle) if work.raw else [self._key_groups(operator, subtask, handle)]
             if isinstance(handle, IncrementalHandle):
                 return [self._meta_file(operator, subtask, handle)]
             if isinstance(handle, ChangelogHandle):
                 return self._materialized(operator, subtask, handle)
             form = BodyKind.CHANGELOG
-            return [KeyedFile(operator, subtask, handle.kind, form, uri, size=handle.size)]
+            return [StateFile(operator, subtask, handle.kind, form, uri, size=handle.size)]
         except StateExtractError as error:
             if isinstance(error, MissingFileError):
                 error = self._locator.explain(error)
             error.at(operator=label)
-            return [KeyedFile(operator, subtask, handle.kind, _usual_form(handle), error.file or uri, problem=error)]
+            return [StateFile(operator, subtask, handle.kind, _usual_form(work), error.file or uri, problem=error)]
 
-    def _key_groups(self, operator: int, subtask: int, handle: KeyGroupsHandle) -> KeyedFile:
+    def _key_groups(self, operator: int, subtask: int, handle: KeyGroupsHandle) -> StateFile:
         with self._opened(handle.stream) as stream:
-            for number, offset in enumerate(handle.offsets, handle.first):
-                if not 0 <= offset <= stream.size:
-                    raise FormatError(f"key group {number} begins at {offset} of a file of {stream.size} bytes",
-                                      file=stream.uri, key_group=number)
+            _check_offsets(handle, stream, 0)
             end = min((o for o in handle.offsets if o), default=stream.size)
-            head, key = self._head(stream, end)
+            head, key = self._head(stream, end, parse_head)
+            assert isinstance(head, KeyedHead)
             try:
                 form = self._form(handle, head, stream)
+                ranges = key_group_ranges(handle.first, handle.offsets, stream.size, NO_DATA[form])
             except StateExtractError as error:
                 raise error.at(file=stream.uri) from None
-            return KeyedFile(operator, subtask, handle.kind, form, stream.uri, stream.start, stream.size, handle.first,
-                             handle.offsets, head, key)
+            most = self._snapshot.operators[operator].max_parallelism
+            content = Content(form, stream.size, end, most, tuple(ranges))
+            return StateFile(operator, subtask, handle.kind, form, stream.uri, stream.start, stream.size, content, head, key)
+
+    def _raw(self, operator: int, subtask: int, handle: KeyGroupsHandle) -> list[StateFile]:
+        """Raw keyed state, if it is one of timers."""
+        with self._opened(handle.stream) as stream:
+            _check_offsets(handle, stream, NO_DATA[BodyKind.RAW] or 0)
+            form = BodyKind.RAW
+            try:
+                ranges = tuple(key_group_ranges(handle.first, handle.offsets, stream.size, NO_DATA[form]))
+                if not ranges or not is_timers(stream.read_at, ranges[0]):
+                    return []
+                head = timers_head(stream.read_at, ranges[0])
+            except StateExtractError as error:
+                raise stream.moved(error) from None
+            content = Content(form, stream.size, 0, self._snapshot.operators[operator].max_parallelism, ranges)
+            key = repr([(meta.name, meta.serializers) for meta in head.states]).encode()
+            return [
+                StateFile(operator, subtask, handle.kind, form, stream.uri, stream.start, stream.size, content, head, key)
+            ]
+
+    def _operator_state(self, operator: int, subtask: int, handle: OperatorStateHandle) -> list[StateFile]:
+        if handle.empty or not handle.size:
+            return []
+        with self._opened(handle.stream) as stream:
+            end = operator_head_end(handle.states, stream.size, stream.read_at(0, HEAD_START))
+            head, key = self._head(stream, end, parse_operator_head)
+            assert isinstance(head, OperatorHead)
+            form = BodyKind.OPERATOR
+            try:
+                parts = tuple(partitions(head, handle.states, stream.size))
+            except StateExtractError as error:
+                raise stream.moved(error) from None
+            content = Content(form, stream.size, head.end, partitions=parts, whole=head.compressed)
+            return [
+                StateFile(operator, subtask, handle.kind, form, stream.uri, stream.start, stream.size, content, head, key)
+            ]
 
     def _form(self, handle: KeyGroupsHandle, head: KeyedHead, stream: _Stream) -> BodyKind:
         offsets: Sequence[int] = handle.offsets
@@ -142,37 +209,41 @@ class HeadReader:
             return BodyKind.HEAP if since_1_16 or len(handle.offsets) > 1 else BodyKind.UNDECIDED
         return form
 
-    def _meta_file(self, operator: int, subtask: int, handle: IncrementalHandle) -> KeyedFile:
+    def _meta_file(self, operator: int, subtask: int, handle: IncrementalHandle) -> StateFile:
         """RocksDB's own files: only the head, for the names of the states."""
         with self._opened(handle.meta) as stream:
-            head, key = self._head(stream, stream.size)
-            return KeyedFile(operator, subtask, handle.kind, BodyKind.SST_FILES, stream.uri, size=handle.size,
-                             head=head, head_key=key)
+            head, key = self._head(stream, stream.size, parse_head)
+            return StateFile(operator, subtask, handle.kind, BodyKind.SST_FILES, stream.uri, stream.start, stream.size,
+                             head=head, head_key=key, handle=handle)
 
-    def _materialized(self, operator: int, subtask: int, handle: ChangelogHandle) -> list[KeyedFile]:
-        """A changelog: the heads of its materialized parts, for the names of the states."""
+    def _materialized(self, operator: int, subtask: int, handle: ChangelogHandle) -> list[StateFile]:
+        """A changelog: its materialized parts if nothing came after them, else only their heads, for the names."""
+        if handle.materialized and not handle.increments:
+            return [file for part in handle.materialized for file in self._files(_Work(operator, subtask, part))]
         files = []
         for part in handle.materialized:
-            for file in self._files(operator, subtask, part):
-                files.append(KeyedFile(operator, subtask, handle.kind, BodyKind.CHANGELOG, file.uri, head=file.head,
+            for file in self._files(_Work(operator, subtask, part)):
+                files.append(StateFile(operator, subtask, handle.kind, BodyKind.CHANGELOG, file.uri, head=file.head,
                                        head_key=file.head_key))
         uri = self._locator.found.metadata_uri
-        return files or [KeyedFile(operator, subtask, handle.kind, BodyKind.CHANGELOG, uri, size=handle.size)]
+        return files or [StateFile(operator, subtask, handle.kind, BodyKind.CHANGELOG, uri, size=handle.size)]
 
-    def _head(self, stream: _Stream, end: int) -> tuple[KeyedHead, bytes]:
+    def _head(self, stream: _Stream, end: int, parse: Callable[[bytes, int, int], Head]) -> tuple[Head, bytes]:
+        if end < 0:
+            raise FormatError("the first element begins inside the head", file=stream.uri)
         if end > _LARGEST_HEAD:
-            raise FormatError(f"the first key group begins only at {end}", file=stream.uri,
+            raise FormatError(f"the first data begins only at {end}", file=stream.uri,
                               expected="a head of less than 64 MiB before it")
         data = stream.read_at(0, end)
         with self._lock:
-            known = self._heads.get(data)
+            known = self._heads.get((parse is parse_head, data))
         if known is None:
             try:
-                known = (parse_head(data, 0, end), data)
+                known = (parse(data, 0, end), data)
             except StateExtractError as error:
                 raise stream.moved(error) from None
             with self._lock:
-                known = self._heads.setdefault(data, known)
+                known = self._heads.setdefault((parse is parse_head, data), known)
         return known
 
     # -- streams
@@ -186,14 +257,14 @@ class HeadReader:
             return _Stream(self._locator.found.metadata_uri, 0, location.size, location.inline or b"", None)
         return _Stream(location.uri, location.start, location.size, None, self._store)
 
-    def _find_inline(self, handles: Iterator[KeyedStateHandle]) -> None:
+    def _find_inline(self, handles: Iterator[KeyedStateHandle | OperatorStateHandle]) -> None:
         """Positions of inline state in ``_metadata``, so that tasks read it there and no split has to carry it.
 
         The handles come in the order of the file, so one pass finds them all; any place with these bytes is right.
         """
         cursor = 0
-        for keyed in handles:
-            for stream in keyed.streams():
+        for handle in handles:
+            for stream in handle.streams():
                 if isinstance(stream, InlineHandle):
                     position = self._metadata.find(stream.data, cursor)
                     if position < 0:
@@ -240,7 +311,19 @@ def operator_label(operator: OperatorState) -> str:
     return operator.uid or operator.name or operator.id
 
 
-def _usual_form(handle: KeyedStateHandle) -> BodyKind:
+def _check_offsets(handle: KeyGroupsHandle, stream: _Stream, least: int) -> None:
+    for number, offset in enumerate(handle.offsets, handle.first):
+        if not least <= offset <= stream.size:
+            raise FormatError(f"key group {number} begins at {offset} of a file of {stream.size} bytes",
+                              file=stream.uri, key_group=number)
+
+
+def _usual_form(work: _Work) -> BodyKind:
+    handle = work.handle
+    if isinstance(handle, OperatorStateHandle):
+        return BodyKind.OPERATOR
+    if work.raw:
+        return BodyKind.RAW
     if isinstance(handle, IncrementalHandle):
         return BodyKind.SST_FILES
     if isinstance(handle, KeyGroupsHandle):
@@ -248,4 +331,4 @@ def _usual_form(handle: KeyedStateHandle) -> BodyKind:
     return BodyKind.CHANGELOG
 
 
-__all__ = ["HeadReader", "KeyedFile", "operator_label"]
+__all__ = ["HeadReader", "Scope", "StateFile", "operator_label"]

@@ -52,7 +52,8 @@ class JobOptions:
         "checkpoint).")
     operator: tuple[str, ...] = _option((), "input", "list",
         "Operators to extract, by uid, hex id or name; repeat for several. None: all.")
-    state: tuple[str, ...] = _option((), "input", "list", "States to extract, by name; repeat for several. None: all.")
+    state: tuple[str, ...] = _option((), "input", "list",
+        "States to extract, by name; repeat for several. timers: all timers of an operator. None: all.")
     path_map: tuple[str, ...] = _option((), "input", "list",
         "OLD=NEW: paths in the snapshot that begin with OLD are looked for under NEW; repeat for several.")
     codec: str = _option("snappy", "input", "choice",
@@ -79,6 +80,9 @@ class JobOptions:
     key_group_column: bool = _option(True, "output", "flag", "Add the column key_group.")
     subtask_column: bool = _option(True, "output", "flag", "Add the column subtask.")
     flatten: bool = _option(False, "output", "flag", "Write lists and maps as one row per element or entry.")
+
+    all_copies: bool = _option(False, "output", "flag",
+        "Write every subtask's copy of broadcast state, with the column subtask, and not only one.")
 
     on_undecodable: str = _option("fail", "decoding", "choice",
         "A value whose serializer is not known: fail the job, skip the state, or keep its raw bytes where their length "

@@ -23,27 +23,40 @@ from stateextract.files.filesystem import Store
 from stateextract.files.locate import FoundSnapshot, Locator, find_snapshot
 from stateextract.job.classpath import describe_context, entries_of
 from stateextract.job.coverage import DECODED, EMPTY, NOT_SELECTED, UNSUPPORTED, Coverage, Entry
-from stateextract.job.heads import HeadReader, KeyedFile, operator_label
-from stateextract.job.inventory import KeyedState, OperatorInventory, master_entries, take_inventory
+from stateextract.job.heads import HeadReader, Scope, StateFile, operator_label
+from stateextract.job.inventory import NamedState, OperatorInventory, master_entries, take_inventory
 from stateextract.job.names import RAW_SUFFIX, operator_folders, state_folders
 from stateextract.job.options import JobOptions
-from stateextract.job.split import OperatorTargets, Part, StateTarget, key_group_ranges, pack, read_options
+from stateextract.job.split import OperatorTargets, Part, StateTarget, pack, read_options
 from stateextract.metadata.model import SnapshotMetadata
 from stateextract.metadata.parser import parse_metadata
+from stateextract.metadata.uid import operator_id
 from stateextract.state.engine import ReadOptions, certainly_undecodable, state_schema
+from stateextract.state.operator import BROADCAST
 from stateextract.state.rows import row_layout
 from stateextract.version import VERSION
+
+TIMERS = "timers"
+"""Name of the dataset of all timers of an operator."""
+
+# Names that no state can have, for folders.
+_ALL_TIMERS, _LIST = "\0timers", "\0operator"
 
 
 @dataclass(frozen=True)
 class PlannedState:
-    """A state that the job reads; ``typed`` is False where it is certain that only raw bytes can come of it."""
+    """A state that the job reads.
+
+    :param typed: ``False`` where it is certain that only raw bytes can come of it.
+    :param dataset: what its dataset is called: after the state, or :data:`TIMERS` for all timers of an operator.
+    """
 
     operator: int
     name: str
     entry: Entry
     target: StateTarget
     typed: bool
+    dataset: str
 
 
 @dataclass(frozen=True)
@@ -60,7 +73,7 @@ class Plan:
     coverage: Coverage
     operators: Sequence[OperatorTargets]
     states: Sequence[PlannedState]
-    files: Sequence[KeyedFile]
+    files: Sequence[StateFile]
     splits: Sequence[Sequence[Part]]
     describe: DescribeContext
 
@@ -91,7 +104,7 @@ def make_plan(options: JobOptions, store: Store | None = None) -> Plan:
         options.kryo, metadata.version, options.classpath, entries_of(options.kryo_class), store
     )  # fmt: skip
     operators, states, numbers = _targets(inventory, wanted, options, describe)
-    splits = pack(_parts(files, operators, numbers), options.split_bytes)
+    splits = pack(_parts(files, operators, numbers, options), options.split_bytes)
     coverage = Coverage(
         VERSION, found.metadata_uri, metadata.checkpoint_id, metadata.version,
         metadata.properties.kind if metadata.properties else None,
@@ -112,10 +125,11 @@ def _notes(found: FoundSnapshot, metadata: SnapshotMetadata) -> list[str]:
 # -- what is wanted
 
 
-def _choose(inventory: Sequence[OperatorInventory], options: JobOptions) -> list[tuple[OperatorInventory, KeyedState]]:
-    """The keyed states to read; entries of all that is not chosen are marked so."""
+def _choose(inventory: Sequence[OperatorInventory], options: JobOptions) -> list[tuple[OperatorInventory, NamedState]]:
+    """The named states to read; entries of all that is not chosen are marked so."""
     chosen = _chosen_operators(inventory, options.operator)
     names = {e.state for i in chosen for e in i.entries if e.state is not None}
+    names |= {TIMERS for i in chosen for e in i.entries if e.kind == "TIMER"}
     for name in options.state:
         if name not in names:
             raise UsageError(f"no state is called {name!r}{' in the chosen operators' if options.operator else ''}",
@@ -123,15 +137,21 @@ def _choose(inventory: Sequence[OperatorInventory], options: JobOptions) -> list
     wanted = []
     for i in inventory:
         for entry in i.entries:
-            if entry.status != EMPTY and not (i in chosen and (not options.state or entry.state in options.state)):
+            if entry.status != EMPTY and not (i in chosen and _asked_for(entry, options)):
                 entry.status, entry.reason = NOT_SELECTED, None
         if i in chosen:
             _refuse_problems(i, options)
-        wanted += [(i, s) for s in i.keyed.values() if s.entry is not None and s.entry.status == DECODED]
+        wanted += [(i, s) for s in i.named if s.entry is not None and s.entry.status == DECODED]
     if not wanted:
         raise UnsupportedError("nothing that was chosen can be read by this version", advice=_what_is(inventory))
     _refuse_unread_operators(chosen, wanted, options)
     return wanted
+
+
+def _asked_for(entry: Entry, options: JobOptions) -> bool:
+    return (
+        not options.state or entry.state in options.state or (entry.kind == "TIMER" and TIMERS in options.state)
+    )
 
 
 def _chosen_operators(inventory: Sequence[OperatorInventory], asked: Sequence[str]) -> list[OperatorInventory]:
@@ -140,6 +160,9 @@ def _chosen_operators(inventory: Sequence[OperatorInventory], asked: Sequence[st
     chosen = []
     for name in asked:
         matching = [i for i in inventory if name in (i.operator.uid, i.operator.name) or name.lower() == i.operator.id]
+        if not matching:
+            # Before Flink 2.0 only the hash of a uid was stored.
+            matching = [i for i in inventory if i.operator.id == operator_id(name)]
         if not matching:
             known = sorted({operator_label(i.operator) for i in inventory})
             raise UsageError(f"no operator has the uid, name or id {name!r}", advice=_there_is(name, known, "operators"))
@@ -167,7 +190,7 @@ def _refuse_problems(i: OperatorInventory, options: JobOptions) -> None:
 
 def _refuse_unread_operators(
     chosen: Sequence[OperatorInventory],
-    wanted: Sequence[tuple[OperatorInventory, KeyedState]],
+    wanted: Sequence[tuple[OperatorInventory, NamedState]],
     options: JobOptions,
 ) -> None:
     if not options.operator or options.state:
@@ -189,34 +212,52 @@ def _what_is(inventory: Sequence[OperatorInventory]) -> str:
 
 def _targets(
     inventory: Sequence[OperatorInventory],
-    wanted: Sequence[tuple[OperatorInventory, KeyedState]],
+    wanted: Sequence[tuple[OperatorInventory, NamedState]],
     options: JobOptions,
     describe: DescribeContext,
-) -> tuple[list[OperatorTargets], list[PlannedState], dict[int, int]]:
-    """What to read, and the operators' numbers for the tasks by their numbers in the metadata."""
+) -> tuple[list[OperatorTargets], list[PlannedState], dict[tuple[int, Scope], int]]:
+    """What to read, and the operators' numbers for the tasks by their numbers in the metadata and the scope."""
     top = operator_folders((i.operator.id, i.operator.uid, i.operator.name) for i in inventory)
-    numbers: dict[int, int] = {}
+    numbers: dict[tuple[int, Scope], int] = {}
     by_operator: list[dict[str, StateTarget]] = []
     labels: list[str] = []
     planned = []
     schemas = _Schemas(read_options(options, describe))
+    known = {id(state): schemas.of(state, operator_label(i.operator)) for i, state in wanted}
     for i, state in wanted:
         assert state.entry is not None
-        folder = f"{top[i.operator.id]}/{state_folders([e.state for e in i.entries if e.state])[state.name]}"
+        schema, untyped = known[id(state)]
         label = operator_label(i.operator)
-        schema, untyped = schemas.of(state, label)
+        timers = {known[id(s)][0] for other, s in wanted if other is i and _united(s, options)}
+        dataset = TIMERS if _united(state, options) and len(timers) == 1 else state.name
+        folder = f"{top[i.operator.id]}/{_folder(i, state, dataset)}"
         if untyped is not None and options.on_undecodable == "fail" and state.name in options.state:
             raise untyped.at(operator=label, state=state.name, advice="set --on-undecodable raw to keep its bytes")
         target = StateTarget(folder, folder + RAW_SUFFIX, schema)
-        if i.number not in numbers:
-            numbers[i.number] = len(by_operator)
+        key = (i.number, state.scope)
+        if key not in numbers:
+            numbers[key] = len(by_operator)
             by_operator.append({})
             labels.append(label)
-        number = numbers[i.number]
+        number = numbers[key]
         by_operator[number][state.name] = target
-        planned.append(PlannedState(number, state.name, state.entry, target, untyped is None))
+        planned.append(PlannedState(number, state.name, state.entry, target, untyped is None, dataset))
     operators = [OperatorTargets(label, states) for label, states in zip(labels, by_operator, strict=True)]
     return operators, planned, numbers
+
+
+def _united(state: NamedState, options: JobOptions) -> bool:
+    """Whether it goes into the operator's dataset of timers, if all of them have the same columns."""
+    return state.kind == "TIMER" and state.name not in options.state
+
+
+def _folder(i: OperatorInventory, state: NamedState, dataset: str) -> str:
+    """Below the operator's. Keyed and operator state may be called alike, and a state may be called as the timers are."""
+    names: list[str] = [*i.keyed, *(name + _LIST * (name in i.keyed) for name in i.lists)]
+    if any(s.kind == "TIMER" for s in i.keyed.values()):
+        names.append(_ALL_TIMERS)
+    name = state.name + _LIST * (state.scope == "operator" and state.name in i.keyed)
+    return state_folders(names)[_ALL_TIMERS if dataset == TIMERS and state.kind == "TIMER" else name]
 
 
 class _Schemas:
@@ -224,9 +265,9 @@ class _Schemas:
 
     def __init__(self, options: ReadOptions) -> None:
         self._options = options
-        self._known: dict[tuple[bytes, str], tuple[pa.Schema, UndecodableError | None]] = {}
+        self._known: dict[tuple[bytes, str, str], tuple[pa.Schema, UndecodableError | None]] = {}
 
-    def of(self, state: KeyedState, label: str) -> tuple[pa.Schema, UndecodableError | None]:
+    def of(self, state: NamedState, label: str) -> tuple[pa.Schema, UndecodableError | None]:
         """The merged schema, and why its values can certainly not be decoded, if so."""
         distinct: dict[pa.Schema, None] = {}
         untyped: UndecodableError | None = None
@@ -239,8 +280,9 @@ class _Schemas:
         except StateExtractError as error:
             raise error.at(operator=label, state=state.name) from None
 
-    def _one(self, file: KeyedFile, name: str) -> tuple[pa.Schema, UndecodableError | None]:
-        known = self._known.get((file.head_key, name))
+    def _one(self, file: StateFile, name: str) -> tuple[pa.Schema, UndecodableError | None]:
+        key = (file.head_key, file.scope, name)
+        known = self._known.get(key)
         if known is None:
             assert file.head is not None
             meta = next(m for m in file.head.states if m.name == name)
@@ -249,7 +291,7 @@ class _Schemas:
             problem = None
             if part is not None:
                 problem = UndecodableError(f"values of {part.class_name} cannot be decoded: {part.reason}", file=file.uri)
-            known = self._known[file.head_key, name] = (state_schema(row, self._options), problem)
+            known = self._known[key] = (state_schema(row, self._options), problem)
         return known
 
 
@@ -257,18 +299,27 @@ class _Schemas:
 
 
 def _parts(
-    files: Sequence[KeyedFile], operators: Sequence[OperatorTargets], numbers: Mapping[int, int]
+    files: Sequence[StateFile],
+    operators: Sequence[OperatorTargets],
+    numbers: Mapping[tuple[int, Scope], int],
+    options: JobOptions,
 ) -> Iterator[Part]:
     """The files that hold a wanted state."""
+    given: set[tuple[int, str]] = set()
     for number, file in enumerate(files):
-        operator = numbers.get(file.operator)
-        if operator is None or file.head is None:
+        operator = numbers.get((file.operator, file.scope))
+        if operator is None or file.head is None or file.content is None:
             continue
-        targets = operators[operator]
-        if not any(meta.name in targets.states for meta in file.head.states):
+        states = operators[operator].states
+        names = {meta.name for meta in file.head.states if meta.name in states}
+        if not names:
             continue
-        try:
-            ranges = key_group_ranges(file.first, file.offsets, file.size)
-        except StateExtractError as error:
-            raise error.at(file=file.uri, operator=targets.label) from None
-        yield Part(number, operator, file.subtask, file.uri, file.start, file.size, file.head_end, ranges)
+        content = file.content.only(names).finer(options.split_bytes)
+        silent = set()
+        for part in content.partitions:
+            # Every subtask has a copy of a broadcast state: the first one's is written.
+            if part.mode == BROADCAST and part.name in names and not options.all_copies:
+                if (operator, part.name) in given:
+                    silent.add(part.name)
+                given.add((operator, part.name))
+        yield Part(number, operator, file.subtask, file.uri, file.start, content, tuple(sorted(silent)))

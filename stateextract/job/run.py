@@ -120,17 +120,21 @@ def _manifest(plan: Plan, commit: Commit, options: JobOptions, reports: Sequence
                     state.entry.read.add(part.tally.states[state.name])
     for state in plan.states:
         state.entry.settle()
-        raw = files.pop(state.target.raw_folder, [])
-        rows = files.pop(state.target.folder, [])
-        if not rows and state.typed:
-            rows = [_empty_file(state, commit, options)]
-        mine = sources.get((state.operator, state.name), [])
+    for states in _by_folder(plan.states):
+        first = states[0]
+        raw = files.pop(first.target.raw_folder, [])
+        rows = files.pop(first.target.folder, [])
+        typed = any(state.typed for state in states)
+        if not rows and typed:
+            rows = [_empty_file(first, commit, options)]
+        mine = sources.get(first.target.folder, [])
+        for state in states:
+            state.entry.folder = first.target.folder if rows else None
+            state.entry.raw_folder = first.target.raw_folder if raw and state.entry.read.raw_rows else None
         if rows:
-            state.entry.folder = state.target.folder
-            datasets.append(_dataset(state, commit.job, rows, mine, options, raw=False))
+            datasets.append(_dataset(first, commit.job, rows, mine, options, raw=False))
         if raw:
-            state.entry.raw_folder = state.target.raw_folder
-            datasets.append(_dataset(state, commit.job, raw, mine, options, raw=True))
+            datasets.append(_dataset(first, commit.job, raw, mine, options, raw=True))
     if files:
         raise OutputError(f"a task reported files of no state: {sorted(files)[:3]}")
     finished = datetime.now(UTC).isoformat(timespec="seconds")
@@ -140,22 +144,31 @@ def _manifest(plan: Plan, commit: Commit, options: JobOptions, reports: Sequence
     return Manifest(commit.job, {commit.job: job}, datasets)
 
 
-def _sources(plan: Plan, reports: Sequence[SplitReport]) -> dict[tuple[int, str], list[Source]]:
-    """Where each state's rows came from: one source per file, whichever splits read it."""
-    gathered: dict[tuple[int, str], dict[int, tuple[list[int], int, int]]] = {}
+def _by_folder(states: Iterable[PlannedState]) -> list[list[PlannedState]]:
+    """The states of each dataset."""
+    found: dict[str, list[PlannedState]] = {}
+    for state in states:
+        found.setdefault(state.target.folder, []).append(state)
+    return list(found.values())
+
+
+def _sources(plan: Plan, reports: Sequence[SplitReport]) -> dict[str, list[Source]]:
+    """Where each dataset's rows came from, by its folder: one source per file, whichever splits read it."""
+    gathered: dict[str, dict[int, tuple[list[int], int, int]]] = {}
     for report in reports:
         for part in report.parts:
             groups = list(range(part.key_groups[0], part.key_groups[1] + 1))
             for name, tally in part.tally.states.items():
-                by_file = gathered.setdefault((part.operator, name), {})
+                folder = plan.operators[part.operator].states[name].folder
+                by_file = gathered.setdefault(folder, {})
                 known, rows, raw = by_file.get(part.file, ([], 0, 0))
                 by_file[part.file] = (known + groups, rows + tally.rows, raw + tally.raw_rows)
     return {
-        key: [
+        folder: [
             Source(plan.files[number].uri, plan.files[number].subtask, joined_ranges(groups), rows, raw)
             for number, (groups, rows, raw) in sorted(by_file.items())
         ]
-        for key, by_file in gathered.items()
+        for folder, by_file in gathered.items()
     }
 
 
@@ -176,7 +189,7 @@ def _dataset(
         raise OutputError(f"{read} rows were read and {rows} written", file=folder, state=state.name)
     entry = state.entry
     return Dataset(
-        folder, str(entry.operator_id), entry.uid, entry.operator_name, state.name, entry.kind, raw, rows,
+        folder, str(entry.operator_id), entry.uid, entry.operator_name, state.dataset, entry.kind, raw, rows,
         [DataFile(file.path, file.rows, file.bytes) for file in files], describe_schema(schema), schema.to_string(),
         list(sources), job,
     )  # fmt: skip

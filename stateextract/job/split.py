@@ -17,7 +17,7 @@ import itertools
 import json
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -27,8 +27,10 @@ from stateextract.columnar.policy import Policy
 from stateextract.job.classpath import decode_context, encode_context
 from stateextract.job.options import JobOptions, from_lines
 from stateextract.job.writer import WriterOptions
+from stateextract.state.body import BodyKind
+from stateextract.state.content import Content
 from stateextract.state.engine import KeyGroupRange, ReadOptions
-from stateextract.state.heap import key_group_ranges
+from stateextract.state.operator import Partition
 
 _FILE_COST = 256 * 1000  # opening a file and reading its head counts like that many bytes
 
@@ -105,12 +107,13 @@ class Context:
 
 @dataclass(frozen=True)
 class Part:
-    """A run of key groups of one file.
+    """A piece of one file.
 
     :param file: number of the file in the plan.
     :param operator: index into the context's operators.
-    :param start: where the handle's bytes begin in ``uri``, ``size`` how many there are.
-    :param ranges: where each key group lies in the handle's bytes.
+    :param start: where the handle's bytes begin in ``uri``.
+    :param content: what of it is to be read.
+    :param silent: broadcast states whose rows another subtask's file gives.
     """
 
     file: int
@@ -118,66 +121,83 @@ class Part:
     subtask: int
     uri: str
     start: int
-    size: int
-    head_end: int
-    ranges: Sequence[KeyGroupRange]
+    content: Content
+    silent: tuple[str, ...] = ()
 
 
 def pack(files: Iterable[Part], split_bytes: int) -> list[list[Part]]:
     """Splits of about equal size, at most about ``split_bytes`` unless one key group alone is larger."""
     files = list(files)
-    total = sum(_FILE_COST + sum(r.end - r.start for r in f.ranges) for f in files)
+    total = sum(_FILE_COST + sum(f.content.sizes) for f in files)
     target = total / max(1, -(-total // split_bytes))
     splits: list[list[Part]] = [[]]
     filled = 0.0
     for file in files:
         begin, cost = 0, float(_FILE_COST)
-        for i, r in enumerate(file.ranges):
-            size = r.end - r.start + cost
+        sizes = file.content.sizes
+        for i, unit in enumerate(sizes):
+            size = unit + cost
             if filled and filled + size / 2 > target:
                 _append(splits[-1], file, begin, i)
                 splits.append([])
                 begin, filled = i, 0.0
             filled += size
             cost = 0.0
-        _append(splits[-1], file, begin, len(file.ranges))
+        _append(splits[-1], file, begin, len(sizes))
     return [split for split in splits if split]
 
 
 def _append(split: list[Part], file: Part, begin: int, end: int) -> None:
     if end > begin:
-        values = {**vars(file), "ranges": file.ranges[begin:end]}
-        split.append(Part(**values))
+        split.append(replace(file, content=file.content.cut(begin, end)))
 
 
 def encode_split(parts: Sequence[Part]) -> bytes:
-    """A split's record: a few bytes per key group."""
+    """A split's record: a few bytes per key group or element."""
     rows = []
     for p in parts:
-        rising = all(a.end == b.start for a, b in itertools.pairwise(p.ranges))
-        if rising:
-            bounds = [p.ranges[0].start, *(r.end - r.start for r in p.ranges)]
-        else:
-            bounds = [b for r in p.ranges for b in (r.start, r.end)]
-        place = [p.file, p.operator, p.subtask, p.uri, p.start, p.size, p.head_end]
-        rows.append([*place, p.ranges[0].key_group, rising, bounds])
+        place = [p.file, p.operator, p.subtask, p.uri, p.start, p.silent]
+        rows.append([*place, _content_row(p.content)])
     return zlib.compress(json.dumps(rows, separators=(",", ":")).encode(), 6)
 
 
 def decode_split(data: bytes) -> list[Part]:
     """The inverse of :func:`encode_split`."""
     parts = []
-    for file, operator, subtask, uri, start, size, head_end, first, rising, bounds in json.loads(zlib.decompress(data)):
-        if rising:
-            ranges, position = [], bounds[0]
-            for number, length in enumerate(bounds[1:], first):
-                ranges.append(KeyGroupRange(number, position, position + length))
-                position += length
-        else:
-            pairs = zip(bounds[::2], bounds[1::2], strict=True)
-            ranges = [KeyGroupRange(number, a, b) for number, (a, b) in enumerate(pairs, first)]
-        parts.append(Part(file, operator, subtask, uri, start, size, head_end, ranges))
+    for file, operator, subtask, uri, start, silent, content in json.loads(zlib.decompress(data)):
+        parts.append(Part(file, operator, subtask, uri, start, _content(content), tuple(silent)))
     return parts
+
+
+def _content_row(content: Content) -> list[Any]:
+    ranges = content.ranges
+    row: list[Any] = [content.form.name, content.size, content.head_end, content.max_parallelism, content.whole]
+    if not ranges or any(
+        a.end != b.start or a.key_group + 1 != b.key_group for a, b in itertools.pairwise(ranges)
+    ):
+        row.append([[n for r in ranges for n in (r.key_group, r.start, r.end)], False])
+    else:
+        row.append([[ranges[0].key_group, ranges[0].start, *(r.end - r.start for r in ranges)], True])
+    return [*row, [[p.name, p.mode, _steps(p.offsets), p.end, p.first] for p in content.partitions]]
+
+
+def _content(row: Sequence[Any]) -> Content:
+    form, size, head_end, most, whole, (bounds, together), partitions = row
+    ranges = []
+    if together:
+        number, position, *lengths = bounds
+        for n, length in enumerate(lengths, number):
+            ranges.append(KeyGroupRange(n, position, position + length))
+            position += length
+    else:
+        ranges = [KeyGroupRange(*bounds[i : i + 3]) for i in range(0, len(bounds), 3)]
+    parts = tuple(Partition(n, m, tuple(itertools.accumulate(o)), end, first) for n, m, o, end, first in partitions)
+    return Content(BodyKind[form], size, head_end, most, tuple(ranges), parts, whole)
+
+
+def _steps(offsets: Sequence[int]) -> list[int]:
+    """Differences, which are small numbers."""
+    return [*offsets[:1], *(b - a for a, b in itertools.pairwise(offsets))]
 
 
 def plan_file(context: Context, splits: Sequence[Sequence[Part]]) -> tuple[bytes, int]:
@@ -199,6 +219,7 @@ def read_options(options: JobOptions, context: DescribeContext | None = None) ->
         verify_checksums=options.verify_checksums,
         flatten=options.flatten,
         keep_empty_maps=options.keep_empty_maps,
+        all_copies=options.all_copies,
         key_group_column=options.key_group_column,
         subtask_column=options.subtask_column,
         codec=options.codec,
@@ -212,6 +233,6 @@ def writer_options(options: JobOptions) -> WriterOptions:
 
 
 __all__ = [
-    "Context", "OperatorTargets", "Part", "StateTarget", "decode_split", "encode_split", "key_group_ranges", "pack",
+    "Context", "OperatorTargets", "Part", "StateTarget", "decode_split", "encode_split", "pack",
     "plan_file", "read_options", "writer_options",
 ]  # fmt: skip

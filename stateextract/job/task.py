@@ -29,8 +29,8 @@ from stateextract.files.locate import FoundSnapshot, Locator
 from stateextract.job.output import Output, open_output
 from stateextract.job.split import Context, OperatorTargets, Part, decode_split, read_options, writer_options
 from stateextract.job.writer import TaskWriter, WrittenFile
-from stateextract.state.engine import ReadOptions, Tally, read_key_groups
-from stateextract.state.head import parse_head
+from stateextract.state.content import read_content, read_head
+from stateextract.state.engine import ReadOptions, Tally
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class PartReport:
     """What was read of one file.
 
     :param file: its number in the plan.
-    :param key_groups: first and last.
+    :param key_groups: first and last; ``(0, -1)`` for operator state.
     """
 
     file: int
@@ -110,9 +110,11 @@ class TaskRunner:
         try:
             with self._store.open(part.uri) as file:
                 read_at = _window(file, part)
-                head = parse_head(read_at(0, part.head_end), 0, part.head_end)
+                head = read_head(read_at, part.content, options)
                 wanted = {meta.name for meta in head.states} & set(targets.states)
-                for piece in read_key_groups(read_at, head, part.ranges, wanted, options, tally, part.subtask):
+                for piece in read_content(
+                    read_at, head, part.content, wanted, options, tally, part.subtask, part.silent
+                ):
                     target = targets.states[piece.state]
                     if piece.raw:
                         writer.add(target.raw_folder, piece.batch)
@@ -120,7 +122,7 @@ class TaskRunner:
                         writer.add(target.folder, conform(piece.batch, target.schema))
         except StateExtractError as error:
             raise self._placed(error, part, targets) from None
-        return PartReport(part.file, part.operator, (part.ranges[0].key_group, part.ranges[-1].key_group), tally)
+        return PartReport(part.file, part.operator, part.content.key_groups, tally)
 
     def _placed(self, error: StateExtractError, part: Part, targets: OperatorTargets) -> StateExtractError:
         """The error with file and operator, and its offset counted in the file."""
@@ -151,7 +153,7 @@ def _window(file: OpenFile, part: Part) -> Callable[[int, int], bytes]:
     """``read_at`` in the handle's bytes, which may be a piece of the file."""
 
     def read_at(offset: int, length: int) -> bytes:
-        return file.read_at(part.start + offset, max(0, min(length, part.size - offset)))
+        return file.read_at(part.start + offset, max(0, min(length, part.content.size - offset)))
 
     return read_at
 

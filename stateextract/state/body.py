@@ -29,9 +29,10 @@ class BodyKind(Enum):
 
     HEAP = "heap"
     FULL_SNAPSHOT = "full snapshot"
-    RAW = "raw"
+    RAW = "raw keyed state"
     SST_FILES = "SST files"
     CHANGELOG = "changelog"
+    OPERATOR = "operator state"
     UNDECIDED = "heap or full snapshot"
 
 

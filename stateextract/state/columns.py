@@ -1,8 +1,8 @@
 """Columns: what a user gets of a state's entries, and in which order.
 
-``key``, ``namespace``, ``value`` (timers: ``timestamp``, ``timestamp_ms``), ``last_access`` beside a value with a time to
-live, ``key_group``, ``subtask``; flattened, a row per element or entry with ``list_index`` or ``map_key``. Operator state:
-``value``, ``index`` of lists, ``key``, ``value`` of broadcast maps, ``subtask``.
+``key``, ``namespace``, ``value`` (timers: ``timestamp``, ``timestamp_ms``, ``kind``, ``service``), ``last_access`` beside a
+value with a time to live, ``key_group``, ``subtask``; flattened, a row per element or entry with ``list_index`` or
+``map_key``. Operator state: ``value``, ``index`` of lists, ``key``, ``value`` of broadcast maps, ``subtask``.
 ``state_schema`` says the types, ``build_batch`` makes the batch from a decoder's array.
 
 May import layouts, policies and rows; knows no bytes, no files.
@@ -91,6 +91,8 @@ def state_schema(row: RowLayout, options: ReadOptions) -> pa.Schema:
     columns: list[tuple[str, pa.DataType]] = [(name, types[name]) for name in ("key", "namespace") if name in types]
     if row.kind == "TIMER":
         columns += [("timestamp", _INSTANT), ("timestamp_ms", pa.int64())]
+        if timer_service(row.name):
+            columns += [("kind", pa.string()), ("service", pa.string())]
     elif "value" in types:
         value = types["value"]
         if options.flatten and flattens(row):
@@ -188,6 +190,8 @@ def build_batch(
         columns["timestamp"] = apply_logical(
             columns["timestamp_ms"], _TIMER_TIME, Policy(out_of_range="null"), tally.counts
         )
+        for name, text in zip(("kind", "service"), timer_service(row.name) or (), strict=False):
+            columns[name] = pa.repeat(pa.scalar(text), len(array))
     if options.flatten and flattens(row) and "map_key" not in columns:
         columns, key_group = _flatten(columns, key_group, row.kind)
     if "value" in columns and splits_ttl(row, options):

@@ -259,15 +259,20 @@ def _file_offset(window: Window, compressed: DecompressedSource | None) -> int:
     return window.offset() if compressed is None else compressed.raw.offset()
 
 
-def key_group_ranges(first: int, offsets: Sequence[int], size: int) -> list[KeyGroupRange]:
-    """Where each key group of a heap file lies: from its offset to the next larger one, or to the end.
+def key_group_ranges(
+    first: int, offsets: Sequence[int], size: int, nothing: int | None = None
+) -> list[KeyGroupRange]:
+    """Where each key group lies: from its offset to the next larger one, or to the end.
 
     :param first: number of the first key group; :param offsets: of each, in order; :param size: of the handle's bytes.
+    :param nothing: the offset that says that a key group has no data; heap files have none.
     """
-    bounds = sorted({*offsets, size})
+    bounds = sorted({*offsets, size} - {nothing})
     following = dict(itertools.pairwise(bounds))
     ranges = []
     for number, offset in enumerate(offsets, first):
+        if offset == nothing:
+            continue
         if offset not in following:
             raise FormatError(
                 f"key group {number} begins at {offset}, the end of the file",

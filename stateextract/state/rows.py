@@ -21,7 +21,7 @@ from serializers.windows import TIMESTAMP
 from stateextract.columnar.binary import BinaryRow
 from stateextract.columnar.layout import Field, Layout, Null, Skip, Struct, Undecodable
 from stateextract.errors import FormatError
-from stateextract.state.head import KEY, NAMESPACE, VALUE, KeyedHead, StateMeta
+from stateextract.state.head import KEY, NAMESPACE, VALUE, KeyedHead, OperatorHead, StateMeta
 
 
 @dataclass(frozen=True)
@@ -62,12 +62,16 @@ class RowLayout:
         )
 
 
-def row_layout(head: KeyedHead, meta: StateMeta, context: DescribeContext | None = None) -> RowLayout:
-    """The layout of the entries of one state of a keyed file.
+def row_layout(
+    head: KeyedHead | OperatorHead, meta: StateMeta, context: DescribeContext | None = None
+) -> RowLayout:
+    """The layout of the entries of one state of a file.
 
     :param context: what the serializers' snapshots do not say.
     """
     context = context or DescribeContext()
+    if isinstance(head, OperatorHead):
+        return operator_row_layout(meta, context)
     value = unwrapped(meta.serializers[VALUE])
     namespace: SerializerSnapshot | None
     fields: tuple[Field, ...]

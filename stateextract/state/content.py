@@ -1,0 +1,152 @@
+"""One face for the bodies of all state files: what of a file is to be read, how it may be cut into tasks, and reading it.
+
+``Content`` is a plain value that a plan makes and a task carries out; :func:`read_content` hands it to the reader of its
+form. May import the readers; knows no URIs, no Parquet, no Spark.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+from typing import TypeAlias
+
+from stateextract.errors import StateExtractError, UndecodableError, UnsupportedError
+from stateextract.files.window import ReadAt
+from stateextract.state.body import BodyKind
+from stateextract.state.columns import ReadOptions
+from stateextract.state.engine import read_key_groups
+from stateextract.state.head import KeyedHead, OperatorHead, parse_head, parse_operator_head
+from stateextract.state.heap import KeyGroupRange
+from stateextract.state.operator import Partition, read_operator_state
+from stateextract.state.raw_timers import timers_head
+from stateextract.state.tally import Tally
+from stateextract.state.target import Piece
+
+Head: TypeAlias = KeyedHead | OperatorHead
+
+NO_DATA = {BodyKind.HEAP: None, BodyKind.UNDECIDED: None, BodyKind.FULL_SNAPSHOT: 0, BodyKind.RAW: -1}
+"""By form, the offset of a key group without data."""
+
+
+@dataclass(frozen=True)
+class Content:
+    """What of one file is to be read.
+
+    :param size: of the handle's bytes; :param head_end: where the head ends.
+    :param ranges: of keyed state: its key groups with data; :param partitions: of operator state: its states.
+    :param whole: must be read in one go, from the head's end on.
+    """
+
+    form: BodyKind
+    size: int
+    head_end: int
+    max_parallelism: int = 128
+    ranges: tuple[KeyGroupRange, ...] = ()
+    partitions: tuple[Partition, ...] = ()
+    whole: bool = False
+
+    @property
+    def sizes(self) -> list[int]:
+        """Bytes of each unit that can be read by itself."""
+        if self.whole:
+            return [self.size - self.head_end]
+        return [r.end - r.start for r in self.ranges] or [p.size for p in self.partitions]
+
+    @property
+    def key_groups(self) -> tuple[int, int]:
+        """The first and the last one; ``(0, -1)`` where there is none."""
+        return (self.ranges[0].key_group, self.ranges[-1].key_group) if self.ranges else (0, -1)
+
+    def cut(self, begin: int, end: int) -> Content:
+        """The units from ``begin`` to before ``end``."""
+        if self.whole:
+            return self
+        return replace(self, ranges=self.ranges[begin:end], partitions=self.partitions[begin:end])
+
+    def finer(self, most: int) -> Content:
+        """With long lists cut into runs of elements of about ``most`` bytes."""
+        if self.whole or not self.partitions:
+            return self
+        return replace(self, partitions=tuple(run for p in self.partitions for run in _runs(p, most)))
+
+    def only(self, wanted: Collection[str]) -> Content:
+        """Without states that are not wanted and need not be passed over."""
+        if self.whole or not self.partitions:
+            return self
+        return replace(self, partitions=tuple(p for p in self.partitions if p.name in wanted))
+
+
+def _runs(part: Partition, most: int) -> Iterator[Partition]:
+    offsets = part.offsets
+    begin = 0
+    while begin < len(offsets) and part.end - offsets[begin] > most and part.mode != "BROADCAST":
+        end = max(bisect.bisect_left(offsets, offsets[begin] + most, begin + 1), begin + 1)
+        if end >= len(offsets):
+            break
+        yield replace(part, offsets=offsets[begin:end], end=offsets[end], first=part.first + begin)
+        begin = end
+    yield replace(part, offsets=offsets[begin:], first=part.first + begin)
+
+
+def read_head(read_at: ReadAt, content: Content, options: ReadOptions) -> Head:
+    """The head of a file."""
+    if content.form is BodyKind.RAW:
+        return timers_head(read_at, content.ranges[0], options.context)
+    data = read_at(0, content.head_end)
+    return (parse_operator_head if content.form is BodyKind.OPERATOR else parse_head)(data, 0, content.head_end)
+
+
+def read_content(
+    read_at: ReadAt,
+    head: Head,
+    content: Content,
+    wanted: Collection[str],
+    options: ReadOptions,
+    tally: Tally,
+    subtask: int,
+    silent: Collection[str] = (),
+) -> Iterator[Piece]:
+    """Read the wanted states.
+
+    :param read_at: gives bytes of the handle's stream.
+    :param silent: broadcast states of which only the digest is taken.
+    :raises StateExtractError: with state, key group and offset.
+    """
+    if isinstance(head, OperatorHead):
+        yield from read_operator_state(
+            read_at, head, content.partitions, content.size, wanted, options, tally, subtask, silent
+        )
+        return
+    if content.form not in NO_DATA:
+        raise UnsupportedError(f"{content.form.value} cannot be read from one file")
+    form = content.form
+    if form is BodyKind.UNDECIDED:
+        form = _decided(read_at, head, content, options)
+    yield from read_key_groups(
+        read_at, head, content.ranges, wanted, options, tally, subtask, form, content.max_parallelism
+    )
+
+
+def _decided(read_at: ReadAt, head: KeyedHead, content: Content, options: ReadOptions) -> BodyKind:
+    """A body of one key group that may be either: only one can be read to its very end."""
+    failure: StateExtractError | None = None
+    options = replace(options, on_undecodable="fail")
+    names = {meta.name for meta in head.states}
+    for form in (BodyKind.HEAP, BodyKind.FULL_SNAPSHOT):
+        pieces = read_key_groups(
+            read_at, head, content.ranges, names, options, Tally(), 0, form, content.max_parallelism
+        )
+        try:
+            for _ in pieces:
+                pass
+            return form
+        except UndecodableError:
+            return form
+        except StateExtractError as error:
+            failure = failure or error
+    assert failure is not None
+    raise failure
+
+
+__all__ = ["NO_DATA", "Content", "Head", "read_content", "read_head"]
