@@ -113,13 +113,13 @@ def make_decoder(
 
     :param wanted: of a struct, the fields to keep (``None``: all).
     :param keep: ``False``: only pass over the entries.
-    :param engine: ``auto`` takes the kernel wherever it can; ``interpreter`` and ``kernel`` force one.
+    :param engine: ``interpreter`` forces that one; otherwise the kernel is taken wherever it can run the layout.
     """
     if not keep:
         # What is only passed over is never refused: a null map key, say, that no Arrow map could hold.
         policy = Policy(maps="list", out_of_range="null")
     layout = apply_policy(layout, policy)
-    if engine == "interpreter" or (engine == "auto" and needs_interpreter(layout)):
+    if engine == "interpreter" or needs_interpreter(layout):
         return InterpreterDecoder(layout, policy, wanted, batch_rows, batch_bytes, keep)
     return KernelDecoder(layout, policy, wanted, batch_rows, batch_bytes, keep)
 

@@ -68,7 +68,7 @@ def make_pair_decoder(
     """
     layout = _with_policy(layout, policy)
     flat = flat and layout.shape == "map"
-    if engine == "interpreter" or (engine == "auto" and needs_interpreter(layout.entry)):
+    if engine == "interpreter" or needs_interpreter(layout.entry):
         return InterpreterPairDecoder(layout, policy, flat, batch_rows, batch_bytes)
     return KernelPairDecoder(layout, policy, flat, batch_rows, batch_bytes)
 
