@@ -24,6 +24,8 @@ def speed(vector: Vector, seconds: float) -> tuple[float, float]:
     layout = describe(vector.snapshot, DescribeContext(vector.flavour, models()))  # type: ignore[arg-type]
     decoder = make_decoder(layout, Policy())
     block, size = Block.of(vector.data * COPIES), len(vector.data) * COPIES
+    decoder.decode(block, 0, size, COPIES)
+    decoder.flush()
     start = time.perf_counter()
     values = 0
     while time.perf_counter() - start < seconds:

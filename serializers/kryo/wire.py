@@ -8,6 +8,7 @@ Kryo's classes: ``io.Input``, ``util.DefaultClassResolver``, ``util.MapReference
 
 from __future__ import annotations
 
+import re
 import struct
 from typing import Any, Final
 
@@ -15,6 +16,9 @@ from stateextract.errors import FormatError, TruncatedError
 
 MAX_DEPTH: Final = 150
 """Objects inside of each other. Kryo recurses for each, and so does the reader."""
+
+
+_LAST: Final = re.compile(rb"[\x80-\xff]")
 
 
 class Pending:
@@ -222,14 +226,13 @@ def string(s: Input) -> str | None:
 
 
 def _ascii(s: Input) -> str:
-    start, end, data = s.pos, s.end, s.data
-    pos = start
-    while data[pos] < 0x80:
-        pos += 1
-        if pos >= end:
-            raise truncated("a string", start)
+    start = s.pos
+    last = _LAST.search(s.data, start, s.end)
+    if last is None:
+        raise truncated("a string", start)
+    pos = last.start()
     s.pos = pos + 1
-    return str(bytes(data[start:pos]), "ascii") + chr(data[pos] & 0x7F)
+    return str(bytes(s.data[start:pos]), "ascii") + chr(s.data[pos] & 0x7F)
 
 
 def _units(s: Input, n: int, start: int) -> str:

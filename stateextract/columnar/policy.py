@@ -10,7 +10,7 @@ May import layouts and errors. Must not know of snapshots, files, numba, or whic
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass
 from typing import Literal, get_args
 
 import pyarrow as pa
@@ -105,27 +105,29 @@ class Counts:
         return self.as_dict()[name]
 
     def __setitem__(self, name: str, value: int) -> None:
-        if name not in self.as_dict():
+        if name not in vars(self):
             raise KeyError(name)
         setattr(self, name, value)
 
     def __iter__(self) -> Iterator[str]:
-        return (f.name for f in fields(self))
+        return iter(self.as_dict())
 
     def __add__(self, other: Counts) -> Counts:
         return Counts(**{name: self[name] + other[name] for name in self})
 
     def __iadd__(self, other: Counts) -> Counts:
-        for name in self:
-            self[name] += other[name]
+        # The interpreter adds once per value, and there is seldom anything to add.
+        for name, count in vars(other).items():
+            if count:
+                self[name] += count
         return self
 
     def __bool__(self) -> bool:
-        return any(self.as_dict().values())
+        return any(vars(self).values())
 
     def as_dict(self) -> dict[str, int]:
         """By name, zeros included."""
-        return asdict(self)
+        return dict(vars(self))
 
 
 def apply_policy(layout: Layout, policy: Policy) -> Layout:
