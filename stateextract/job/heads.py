@@ -199,14 +199,15 @@ class HeadReader:
 
     def _form(self, handle: KeyGroupsHandle, head: KeyedHead, stream: _Stream) -> BodyKind:
         offsets: Sequence[int] = handle.offsets
+        if handle.code == KEY_GROUPS_V2 and self._snapshot.version >= _HEAP_ONLY_SINCE and 0 not in offsets:
+            return BodyKind.HEAP
         if not stream.near:
             offsets = offsets[:_PROBES] if 0 not in offsets else (0,)
         form = body_kind(
             handle.code, offsets, handle.first, head.compressed, stream.read_at, states=len(head.states)
         )
-        if form is BodyKind.UNDECIDED:
-            since_1_16 = handle.code == KEY_GROUPS_V2 and self._snapshot.version >= _HEAP_ONLY_SINCE
-            return BodyKind.HEAP if since_1_16 or len(handle.offsets) > 1 else BodyKind.UNDECIDED
+        if form is BodyKind.UNDECIDED and len(handle.offsets) > 1:
+            return BodyKind.HEAP
         return form
 
     def _meta_file(self, operator: int, subtask: int, handle: IncrementalHandle) -> StateFile:

@@ -140,14 +140,27 @@ def test_no_snapshot(tmp_path: Path) -> None:
         stateextract.open_snapshot(str(tmp_path))
 
 
-def test_state_that_is_not_read_yet() -> None:
-    state = stateextract.open_snapshot(KINDS).operator("all-kinds").state("union-list")
-    assert (state.coverage.status, state.coverage.why) == ("unsupported", "operator state: not yet supported")
-    assert (state.size or 0) > 0
-    for read in (state.to_batches, state.to_table, state.raw_batches, lambda: state.schema):
-        with pytest.raises(UnsupportedError, match="this version cannot read the state") as caught:
-            read()
-        assert (caught.value.operator, caught.value.state) == ("all-kinds", "union-list")
+def test_operator_state() -> None:
+    operator = stateextract.open_snapshot(KINDS).operator("all-kinds")
+    state = operator.state("union-list")
+    assert (state.scope, state.kind, state.form) == ("operator", "union", "operator state")
+    assert state.schema.names == ["value", "index", "subtask"]
+    table = state.to_table()
+    assert table.num_rows == state.coverage.tally.rows > 0
+    for subtask in set(table["subtask"].to_pylist()):
+        index = table.filter(pa.compute.equal(table["subtask"], subtask))["index"].to_pylist()
+        assert index == list(range(len(index)))
+
+
+def test_all_timers_of_an_operator() -> None:
+    operator = stateextract.open_snapshot(KINDS).operator("all-kinds")
+    table = operator.timers().read_all()
+    queues = [s for s in operator.states if s.kind == "timer"]
+    assert table.num_rows == sum(s.to_table().num_rows for s in queues) > 0
+    assert set(table["kind"].to_pylist()) <= {"event", "processing"}
+    assert {
+        f"_timer_state/{k}_{s}" for k, s in zip(table["kind"].to_pylist(), table["service"].to_pylist(), strict=True)
+    } <= {s.name for s in queues}
 
 
 # ---- reading

@@ -92,8 +92,8 @@ def test_inspect_as_json(out: Out) -> None:
     }
     assert states["union-list"]["scope"] == "operator"
     assert states["union-list"]["kind"] == "union"
-    assert states["union-list"]["status"] == "unsupported"
-    assert states["union-list"]["why"] == "operator state: not yet supported"
+    assert states["union-list"]["status"] == "decoded"
+    assert states["union-list"]["why"] is None
     keyed = [h for h in operator["handles"] if h["role"] == "managed_keyed"]
     assert [(h["kind"], h["count"]) for h in keyed] == [("key groups V2", operator["parallelism"])]
     assert operator["total_size_in_bytes"] == sum(h["size"] for h in operator["handles"])
@@ -209,7 +209,6 @@ def test_uid_hash(out: Out) -> None:
         (["head", KINDS, "--operator", "all-kinds"], 2, "--state is missing"),
         (["head", CUSTOM], 2, "the operators with keyed state are: mixed, nested"),
         (["head", KINDS, "--operator", "all-kinds", "--state", "map-lang"], 2, "The nearest are 'map-long'"),
-        (["head", KINDS, "--operator", "all-kinds", "--state", "union-list"], 1, "operator state: not yet supported"),
     ],
 )
 def test_errors_are_one_paragraph(out: Out, arguments: list[str], code: int, words: str) -> None:

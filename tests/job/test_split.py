@@ -14,11 +14,13 @@ from stateextract.job.split import (
     StateTarget,
     decode_split,
     encode_split,
-    key_group_ranges,
     pack,
     plan_file,
 )
-from stateextract.state.engine import KeyGroupRange
+from stateextract.state.body import BodyKind
+from stateextract.state.content import Content
+from stateextract.state.heap import KeyGroupRange, key_group_ranges
+from stateextract.state.operator import Partition
 
 MB = 10**6
 
@@ -28,11 +30,12 @@ def _part(file: int, sizes: list[int], first: int = 0, start: int = 100) -> Part
     for number, size in enumerate(sizes, first):
         ranges.append(KeyGroupRange(number, at, at + size))
         at += size
-    return Part(file, file % 2, file, f"/snap/file-{file}", 0, at, start, ranges)
+    content = Content(BodyKind.HEAP, at, start, ranges=tuple(ranges))
+    return Part(file, file % 2, file, f"/snap/file-{file}", 0, content)
 
 
 def _groups(splits: list[list[Part]]) -> list[list[tuple[int, int]]]:
-    return [[(p.file, r.key_group) for p in split for r in p.ranges] for split in splits]
+    return [[(p.file, r.key_group) for p in split for r in p.content.ranges] for split in splits]
 
 
 def test_key_groups_reach_to_the_next_larger_offset() -> None:
@@ -79,13 +82,51 @@ def test_very_many_tiny_files_are_spread() -> None:
 def test_every_key_group_is_in_exactly_one_split(files: list[list[int]], split_bytes: int) -> None:
     parts = [_part(i, sizes) for i, sizes in enumerate(files)]
     splits = pack(parts, split_bytes)
-    assert [g for s in _groups(splits) for g in s] == [(i, k) for i, sizes in enumerate(files) for k in range(len(sizes))]
+    assert [g for s in _groups(splits) for g in s] == [
+        (i, k) for i, sizes in enumerate(files) for k in range(len(sizes))
+    ]
     assert all(splits)
     assert [decode_split(encode_split(s)) for s in splits] == splits
 
 
 def test_a_record_holds_ranges_that_do_not_follow_each_other() -> None:
-    part = Part(3, 1, 2, "s3://b/ä", 50, 1000, 20, [KeyGroupRange(4, 500, 600), KeyGroupRange(5, 20, 500)])
+    for ranges in ([(4, 500, 600), (5, 20, 500)], [(4, 20, 500), (9, 500, 600)], []):
+        groups = tuple(KeyGroupRange(*r) for r in ranges)
+        part = Part(3, 1, 2, "s3://b/ä", 50, Content(BodyKind.FULL_SNAPSHOT, 1000, 20, 300, groups))
+        assert decode_split(encode_split([part])) == [part]
+
+
+def _lists(whole: bool = False) -> Part:
+    parts = (
+        Partition("a", "UNION", tuple(range(100, 1100, 10)), 1100),
+        Partition("b", "SPLIT_DISTRIBUTE", (), 1500),
+        Partition("c", "BROADCAST", (1100,), 1500),
+    )
+    content = Content(BodyKind.OPERATOR, 1500, 100, partitions=parts, whole=whole)
+    return Part(0, 0, 0, "/f", 0, content, ("c",))
+
+
+def test_lists_are_cut_between_elements() -> None:
+    fine = _lists().content.finer(300)
+    assert [(p.name, p.first, len(p.offsets), p.size) for p in fine.partitions] == [
+        ("a", 0, 30, 300), ("a", 30, 30, 300), ("a", 60, 30, 300), ("a", 90, 10, 100), ("b", 0, 0, 0), ("c", 0, 1, 400),
+    ]  # fmt: skip
+    assert [o for p in fine.partitions[:4] for o in p.offsets] == list(range(100, 1100, 10))
+    splits = pack([Part(0, 0, 0, "/f", 0, fine)], 1 + (256_000 + 1400) // 2)
+    assert [p for s in splits for part in s for p in part.content.partitions] == list(fine.partitions)
+    assert [decode_split(encode_split(s)) for s in splits] == splits
+
+
+def test_an_element_is_never_cut_nor_a_map() -> None:
+    sizes = [p.size for p in _lists().content.finer(1).partitions]
+    assert sizes == [10] * 100 + [0, 400]
+
+
+def test_a_compressed_file_of_lists_is_read_as_one() -> None:
+    part = _lists(whole=True)
+    assert part.content.finer(300) == part.content
+    assert part.content.only({"a"}) == part.content
+    assert pack([part], 1) == [[part]]
     assert decode_split(encode_split([part])) == [part]
 
 

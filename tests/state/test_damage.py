@@ -27,7 +27,6 @@ from stateextract.errors import (
     TruncatedError,
     UndecodableError,
     UnreadableFileError,
-    UnsupportedError,
 )
 from tests.job.snapshots import UNKNOWN, flink, numbered, write_snapshot
 
@@ -152,15 +151,14 @@ def test_a_text_of_two_billion_characters(engine_: str) -> None:
 
 
 def test_another_key_group(tmp_path: Path, engine: str) -> None:
-    """Its number tells a body of the HashMap backend from one of RocksDB, so the file is taken for the other."""
+    """Its number stands in front of each key group of a heap body."""
     path, file = made(tmp_path)
     data = file.read_bytes()
     second = data.index(struct.pack(">iHi", 1, 0, 2))
     file.write_bytes(data[:second] + struct.pack(">i", 9) + data[second + 4 :])
-    error = failure(path, UnsupportedError, engine=engine)
-    assert (error.operator, error.state) == (OPERATOR, "numbers")
-    assert "full snapshot" in error.message
-    assert str(file) in error.message
+    error = failure(path, FormatError, engine=engine)
+    assert (error.key_group, error.operator, error.file, error.offset) == (1, OPERATOR, str(file), second)
+    assert error.message == "found key group 9"
 
 
 def test_another_state_id(tmp_path: Path, engine: str) -> None:
@@ -195,7 +193,7 @@ def test_a_wrong_compression_flag(tmp_path: Path, engine: str, compressed: bool)
     if compressed:
         assert "state id 65286" in error.message  # 0xFF06, where the Snappy stream begins
     else:
-        assert "no Snappy stream begins" in error.message
+        assert "a Snappy stream begins with a chunk" in error.message
 
 
 def test_a_wrong_checksum(tmp_path: Path, engine: str) -> None:
