@@ -66,7 +66,8 @@ def day_us(array: pa.Array, valid: Mask, node: Logical, ctx: Context) -> pa.Arra
 
 def _time_of_day(us: int, node: Logical, ctx: Context) -> str | None:
     if not 0 <= us < 86_400_000_000:
-        return _unfit(f"the time of day {us} us since midnight", node, ctx)
+        _unfit(f"the time of day {us} us since midnight", node, ctx)
+        return None
     seconds, rest = divmod(us, 1_000_000)
     digits = "" if rest == 0 else f".{rest // 1000:03}" if rest % 1000 == 0 else f".{rest:06}"
     return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}{digits}"
@@ -141,7 +142,8 @@ def _big_decimal(raw: bytes, node: Logical, ctx: Context) -> str | None:
     if end != len(raw) or not -(1 << 31) <= scale < 1 << 31:
         raise FormatError(f"impossible value: a big decimal with the scale {scale}")
     if length > MAX_DIGIT_BYTES:
-        return _unfit(f"a number of {length} bytes", node, ctx)
+        _unfit(f"a number of {length} bytes", node, ctx)
+        return None
     return big_decimal_text(_number(raw[at : at + length]), scale)
 
 
