@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, NoReturn
 
 import pyarrow as pa
@@ -21,6 +21,8 @@ from stateextract.files.filesystem import Store
 from stateextract.job.coverage import RAW, SKIPPED, UNSUPPORTED, Entry
 from stateextract.job.heads import Scope, StateFile
 from stateextract.job.inventory import NamedState
+from stateextract.rocksdb import RocksDB, RocksOptions, open_rocksdb
+from stateextract.rocksdb.access import opener
 from stateextract.state.content import Content, read_content
 from stateextract.state.engine import (
     Piece,
@@ -222,8 +224,9 @@ class State:
                         before = counted.engine
                         try:
                             yield from read_content(
-                                read_at, file.head, part, {self.name}, chosen, tally, file.subtask, silent
-                            )
+                                read_at, file.head, part, {self.name}, chosen, tally, file.subtask, silent,
+                                partial(self._database, file),
+                            )  # fmt: skip
                         finally:
                             if before and before != counted.engine:
                                 counted.engine = "kernel and interpreter"
@@ -231,6 +234,11 @@ class State:
                     silent = (self.name,)
             except StateExtractError as error:
                 raise self._placed(error, file) from None
+
+    def _database(self, file: StateFile, options: RocksOptions) -> RocksDB:
+        source = self._source
+        assert file.handle is not None
+        return open_rocksdb(file.handle, opener(source.locator, source.store, source.found.metadata_uri), options)
 
     def _opened(self, file: StateFile) -> _Bytes:
         if file.uri == self._source.found.metadata_uri:

@@ -35,6 +35,7 @@ from stateextract.metadata.model import (
 )
 from stateextract.state.body import KEY_GROUPS_V2, BodyKind, body_kind
 from stateextract.state.content import NO_DATA, Content, Head
+from stateextract.state.database import shares
 from stateextract.state.head import KeyedHead, OperatorHead, parse_head, parse_operator_head
 from stateextract.state.heap import key_group_ranges
 from stateextract.state.operator import HEAD_START, operator_head_end, partitions
@@ -211,11 +212,13 @@ class HeadReader:
         return form
 
     def _meta_file(self, operator: int, subtask: int, handle: IncrementalHandle) -> StateFile:
-        """RocksDB's own files: only the head, for the names of the states."""
+        """RocksDB's own files: the head says which states the database holds."""
         with self._opened(handle.meta) as stream:
             head, key = self._head(stream, stream.size, parse_head)
-            return StateFile(operator, subtask, handle.kind, BodyKind.SST_FILES, stream.uri, stream.start, stream.size,
-                             head=head, head_key=key, handle=handle)
+            form, most = BodyKind.SST_FILES, self._snapshot.operators[operator].max_parallelism
+            content = Content(form, stream.size, stream.size, most, shares(handle.key_groups, handle.size))
+            return StateFile(operator, subtask, handle.kind, form, stream.uri, stream.start, stream.size, content, head, key,
+                             handle=handle)
 
     def _materialized(self, operator: int, subtask: int, handle: ChangelogHandle) -> list[StateFile]:
         """A changelog: its materialized parts if nothing came after them, else only their heads, for the names."""

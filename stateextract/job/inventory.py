@@ -18,7 +18,9 @@ from stateextract.job.heads import Scope, StateFile
 from stateextract.metadata.model import OperatorState, SnapshotMetadata
 from stateextract.state.body import BodyKind
 
-_READABLE = (BodyKind.HEAP, BodyKind.FULL_SNAPSHOT, BodyKind.UNDECIDED, BodyKind.RAW, BodyKind.OPERATOR)
+_READABLE = (
+    BodyKind.HEAP, BodyKind.FULL_SNAPSHOT, BodyKind.UNDECIDED, BodyKind.RAW, BodyKind.SST_FILES, BodyKind.OPERATOR,
+)  # fmt: skip
 _NOT_YET = "not yet supported"
 
 

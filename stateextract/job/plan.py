@@ -242,7 +242,10 @@ def _targets(
         number = numbers[key]
         by_operator[number][state.name] = target
         planned.append(PlannedState(number, state.name, state.entry, target, untyped is None, dataset))
-    operators = [OperatorTargets(label, states) for label, states in zip(labels, by_operator, strict=True)]
+    operators = [
+        OperatorTargets(label, states, number)
+        for label, states, (number, _) in zip(labels, by_operator, numbers, strict=True)
+    ]
     return operators, planned, numbers
 
 

@@ -46,10 +46,11 @@ class StateTarget:
 
 @dataclass(frozen=True)
 class OperatorTargets:
-    """The wanted states of an operator. ``label`` is for messages."""
+    """The wanted states of an operator. ``label`` is for messages, ``number`` its place in the metadata."""
 
     label: str
     states: Mapping[str, StateTarget]
+    number: int = 0
 
 
 @dataclass(frozen=True)
@@ -75,6 +76,7 @@ class Context:
         operators = [
             {
                 "label": o.label,
+                "number": o.number,
                 "states": {
                     name: [t.folder, t.raw_folder, base64.b64encode(t.schema.serialize()).decode()]
                     for name, t in o.states.items()
@@ -97,7 +99,7 @@ class Context:
             OperatorTargets(o["label"], {
                 name: StateTarget(folder, raw, pa.ipc.read_schema(pa.py_buffer(base64.b64decode(schema))))
                 for name, (folder, raw, schema) in o["states"].items()
-            })
+            }, o["number"])
             for o in document.pop("operators")
         ]  # fmt: skip
         options = from_lines(document.pop("options"))

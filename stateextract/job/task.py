@@ -15,7 +15,7 @@ import uuid
 import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from serializers import load_plugins
 from stateextract.columnar.decoder import make_decoder
@@ -29,6 +29,10 @@ from stateextract.files.locate import FoundSnapshot, Locator
 from stateextract.job.output import Output, open_output
 from stateextract.job.split import Context, OperatorTargets, Part, decode_split, read_options, writer_options
 from stateextract.job.writer import TaskWriter, WrittenFile
+from stateextract.metadata.model import ChangelogHandle, IncrementalHandle, SnapshotMetadata
+from stateextract.metadata.parser import parse_metadata
+from stateextract.rocksdb import RocksDB, RocksOptions, open_rocksdb
+from stateextract.rocksdb.access import OpenHandle, opener
 from stateextract.state.content import read_content, read_head
 from stateextract.state.engine import ReadOptions, Tally
 
@@ -88,6 +92,7 @@ class TaskRunner:
             positions.append(positions[-1] + length)
         self._positions = positions
         self._store = Store()
+        self._snapshot: tuple[SnapshotMetadata, OpenHandle] | None = None
         load_plugins(self._context.options.plugins)
 
     def run(self, split: int) -> SplitReport:
@@ -113,8 +118,9 @@ class TaskRunner:
                 head = read_head(read_at, part.content, options)
                 wanted = {meta.name for meta in head.states} & set(targets.states)
                 for piece in read_content(
-                    read_at, head, part.content, wanted, options, tally, part.subtask, part.silent
-                ):
+                    read_at, head, part.content, wanted, options, tally, part.subtask, part.silent,
+                    partial(self._database, part, targets),
+                ):  # fmt: skip
                     target = targets.states[piece.state]
                     if piece.raw:
                         writer.add(target.raw_folder, piece.batch)
@@ -123,6 +129,20 @@ class TaskRunner:
         except StateExtractError as error:
             raise self._placed(error, part, targets) from None
         return PartReport(part.file, part.operator, part.content.key_groups, tally)
+
+    def _database(self, part: Part, targets: OperatorTargets, options: RocksOptions) -> RocksDB:
+        """A subtask's database: its many files stand in ``_metadata``, which is parsed here rather than sent along."""
+        if self._snapshot is None:
+            uri = self._context.metadata_uri
+            locator = Locator(FoundSnapshot(uri, parent(uri), None), self._store, self._context.options.path_pairs())
+            self._snapshot = parse_metadata(self._store.read(uri)), opener(locator, self._store, uri)
+        metadata, open_handle = self._snapshot
+        handle = next(t.managed_keyed for t in metadata.operators[targets.number].subtasks if t.index == part.subtask)
+        if isinstance(handle, ChangelogHandle):
+            first = part.content.key_groups[0]
+            handle = next(h for h in handle.materialized if first in h.key_groups)
+        assert isinstance(handle, IncrementalHandle)
+        return open_rocksdb(handle, open_handle, options)
 
     def _placed(self, error: StateExtractError, part: Part, targets: OperatorTargets) -> StateExtractError:
         """The error with file and operator, and its offset counted in the file."""

@@ -15,6 +15,7 @@ from stateextract.errors import StateExtractError, UndecodableError, Unsupported
 from stateextract.files.window import ReadAt
 from stateextract.state.body import BodyKind
 from stateextract.state.columns import ReadOptions
+from stateextract.state.database import OpenDatabase, read_database
 from stateextract.state.engine import read_key_groups
 from stateextract.state.head import KeyedHead, OperatorHead, parse_head, parse_operator_head
 from stateextract.state.heap import KeyGroupRange
@@ -106,16 +107,23 @@ def read_content(
     tally: Tally,
     subtask: int,
     silent: Collection[str] = (),
+    open_database: OpenDatabase | None = None,
 ) -> Iterator[Piece]:
     """Read the wanted states.
 
     :param read_at: gives bytes of the handle's stream.
     :param silent: broadcast states of which only the digest is taken.
+    :param open_database: opens the database that ``read_at``'s file is the head of, for content of that form.
     :raises StateExtractError: with state, key group and offset.
     """
     if isinstance(head, OperatorHead):
         yield from read_operator_state(
             read_at, head, content.partitions, content.size, wanted, options, tally, subtask, silent
+        )
+        return
+    if content.form is BodyKind.SST_FILES and open_database is not None:
+        yield from read_database(
+            open_database, head, content.ranges, wanted, options, tally, subtask, content.max_parallelism
         )
         return
     if content.form not in NO_DATA:

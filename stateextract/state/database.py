@@ -1,0 +1,61 @@
+"""RocksDB's and ForSt's native snapshots: the states of one database, as batches.
+
+A database is many files, so what a task gets is a function that opens it; reading goes state by state, over a range of
+key groups. The head is that of the ``meta`` file beside the database. May import ``rocksdb`` and the engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+
+from stateextract.columnar.decoder import needs_interpreter
+from stateextract.rocksdb import RocksDB, RocksOptions
+from stateextract.state.columns import ReadOptions
+from stateextract.state.engine import prefix_bytes, read_pair_stream
+from stateextract.state.head import KeyedHead
+from stateextract.state.heap import KeyGroupRange
+from stateextract.state.rows import row_layout
+from stateextract.state.tally import Tally
+from stateextract.state.target import Piece
+
+OpenDatabase = Callable[[RocksOptions], RocksDB]
+"""Opens the database of the subtask at hand."""
+
+
+def shares(key_groups: range, size: int) -> tuple[KeyGroupRange, ...]:
+    """Key groups of a database as ranges of an equal share of its bytes each, which is enough to pack them into tasks."""
+    share = max(1, size // max(len(key_groups), 1))
+    return tuple(KeyGroupRange(group, i * share, (i + 1) * share) for i, group in enumerate(key_groups))
+
+
+def read_database(
+    open_database: OpenDatabase,
+    head: KeyedHead,
+    ranges: Sequence[KeyGroupRange],
+    wanted: Collection[str],
+    options: ReadOptions,
+    tally: Tally,
+    subtask: int,
+    max_parallelism: int,
+) -> Iterator[Piece]:
+    """Read the key groups from the first to the last of ``ranges``.
+
+    :raises StateExtractError: with state and offset; of damage in an SST file also with the file.
+    """
+    engine = "interpreter" if options.engine == "interpreter" else "auto"
+    database = open_database(RocksOptions(options.verify_checksums, engine))
+    first, last = ranges[0].key_group, ranges[-1].key_group
+    for meta in head.states:
+        if meta.name not in wanted:
+            continue
+        counted = tally.of(meta.name)
+        counted.key_groups += last - first + 1
+        row = row_layout(head, meta, options.context)
+        if meta.name not in database.column_families:
+            counted.engine = counted.engine or ("interpreter" if needs_interpreter(row.layout) else engine)
+            continue
+        source = database.pairs(meta.name, first, last, prefix_bytes(max_parallelism))
+        try:
+            yield from read_pair_stream(source, row, head, options, tally, subtask, max_parallelism)
+        finally:
+            source.close()
