@@ -202,7 +202,11 @@ def _time(raw: Any) -> time:
 def _datetime(raw: Any) -> datetime:
     state = _bits(raw, 10)
     day, rest = date(state[0] << 8 | state[1], state[2] & 0x7F, state[3]), state[4:]
-    return datetime(day.year, day.month, day.day, *rest[:3], int.from_bytes(rest[3:], "big"))
+    return datetime(day.year, day.month, day.day, rest[0], rest[1], rest[2], int.from_bytes(rest[3:], "big"))
+
+
+def _pass_over(_: int) -> None:
+    """A frame's length, which says nothing that the opcodes do not."""
 
 
 def _whole(*parts: Any) -> tuple[int, ...]:
@@ -295,7 +299,7 @@ _OPCODES: dict[int, Callable[[_Machine], None]] = {
     ord("r"): lambda m: m.put(m.little(4)),
     ord("h"): lambda m: m.get(m.little(1)),
     ord("j"): lambda m: m.get(m.little(4)),
-    0x95: lambda m: m.little(8) and None,
+    0x95: lambda m: _pass_over(m.little(8)),
     0x93: _Machine.global_name,
     ord("c"): lambda m: m.push(_Global(f"{m.line()}.{m.line()}")),
     ord("R"): _Machine.reduce,
