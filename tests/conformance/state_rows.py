@@ -15,6 +15,7 @@ import pyarrow as pa
 from stateextract.columnar.schema import conform, merge_schemas
 from stateextract.metadata.model import KeyGroupsHandle
 from stateextract.state.body import BodyKind, body_kind
+from stateextract.state.columns import timer_service
 from stateextract.state.engine import ReadOptions, StateTally, Tally, read_key_groups, state_schema
 from stateextract.state.head import parse_head
 from stateextract.state.heap import key_group_ranges
@@ -39,7 +40,7 @@ def rows_of(table: pa.Table, without: Sequence[str] = ()) -> list[Row]:
 def expected_rows(state: Mapping[str, Any], schema: pa.Schema, keep_empty_maps: bool = False) -> list[Row]:
     """What ``flink-files/expected`` lists of a keyed state."""
     return [
-        _row(row, schema, from_expected, timer=row.get("timestamp"))
+        _row({**row, **_kind(state)}, schema, from_expected, timer=row.get("timestamp"))
         for row in state["rows"]
         if keep_empty_maps or not _empty_map(state["kind"], row)
     ]
@@ -49,10 +50,15 @@ def truth_rows(state: Mapping[str, Any], schema: pa.Schema, keep_empty_maps: boo
     """What a ``truth.json`` or ``expected.json`` lists of a keyed state."""
     timers = state["kind"] == "TIMERS"
     return [
-        _row(row, schema, from_truth, timer=row["value"] if timers else None)
+        _row({**row, **_kind(state)}, schema, from_truth, timer=row["value"] if timers else None)
         for row in state["rows"]
         if keep_empty_maps or not _empty_map(state["kind"], row)
     ]
+
+
+def _kind(state: Mapping[str, Any]) -> dict[str, str]:
+    """Columns of timers that say which queue they are in."""
+    return dict(zip(("kind", "service"), timer_service(state["name"]) or (), strict=False))
 
 
 def _empty_map(kind: str, row: Mapping[str, Any]) -> bool:

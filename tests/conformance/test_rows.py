@@ -13,7 +13,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
 import pytest
 
 import stateextract
@@ -150,22 +149,3 @@ def test_each_state_alone(folder: Path) -> None:
             assert state.coverage.tally.lost_key_groups == other.tally.lost_key_groups > 0
     if "changelog" not in str(folder):
         assert seen == set(whole)
-
-
-@pytest.mark.parametrize("state", ["to_batches", "raw_batches", "schema"])
-def test_what_waits_for_another_body(state: str) -> None:
-    """Canonical savepoints are listed with a reason, and refused when asked for."""
-    case = flink_cases() / "f1172-kryo-hashmap-canonical"
-    snapshot = stateextract.open_snapshot(str(case_folder(case)))
-    keyed = [s for s in snapshot.states if s.scope == "keyed"]
-    assert {(s.operator.id, s.name) for s in keyed} == set(truth_states(case))
-    for s in keyed:
-        assert s.form == "full snapshot"
-        assert s.coverage.status == "unsupported"
-        assert "not yet supported" in (s.coverage.why or "")
-        if state == "schema":
-            assert isinstance(s.schema, pa.Schema)
-        else:
-            with pytest.raises(stateextract.errors.UnsupportedError) as caught:
-                getattr(s, state)()
-            assert (caught.value.operator, caught.value.state) == (s.operator.label, s.name)
