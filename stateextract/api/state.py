@@ -73,6 +73,8 @@ class State:
         """``value``, ``list``, ``map``, ``reducing``, ``aggregating`` or ``timer``; ``list``, ``union`` or
         ``broadcast`` for operator state."""
         self.scope: Scope = named.scope
+        self.role: str | None = entry.role
+        """What Flink's own operators keep under that name, in a few words; ``None`` where the name is the user's."""
         self.form: str = entry.form
         """How the bytes are kept: ``heap``, ``full snapshot``, ``SST files``, ``changelog``, ``operator state``."""
         self.handles: int = entry.handles

@@ -80,6 +80,7 @@ def _state(state: State) -> dict[str, Any]:
         "name": state.name,
         "scope": state.scope,
         "kind": state.kind,
+        "role": state.role,
         "form": state.form,
         "handles": state.handles,
         "size": state.size,

@@ -37,6 +37,7 @@ class Entry:
     :param kind: VALUE, LIST, ..., TIMER; SPLIT_DISTRIBUTE, UNION, BROADCAST; or a word for what has no name.
     :param form: how its bytes are kept: heap, full snapshot, SST files, changelog, operator state, ...
     :param size: bytes of state where the snapshot itself says so.
+    :param role: what Flink's own operators keep in a state of that name.
     """
 
     operator_id: str | None
@@ -51,6 +52,7 @@ class Entry:
     handles: int = 0
     folder: str | None = None
     raw_folder: str | None = None
+    role: str | None = None
     read: StateTally = field(default_factory=StateTally)
 
     @property

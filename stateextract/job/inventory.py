@@ -17,6 +17,7 @@ from stateextract.job.coverage import DECODED, EMPTY, UNSUPPORTED, Entry
 from stateextract.job.heads import Scope, StateFile
 from stateextract.metadata.model import OperatorState, SnapshotMetadata
 from stateextract.state.body import BodyKind
+from stateextract.state.roles import role_of
 
 _READABLE = (
     BodyKind.HEAP, BodyKind.FULL_SNAPSHOT, BodyKind.UNDECIDED, BodyKind.RAW, BodyKind.SST_FILES, BodyKind.OPERATOR,
@@ -125,6 +126,7 @@ def _list_state(inventory: OperatorInventory, state: NamedState) -> Entry:
         entry.status, entry.reason = UNSUPPORTED, f"{where}: {_NOT_YET}"
     elif inventory.problems:
         entry.status, entry.reason = UNSUPPORTED, f"another file of the operator: {inventory.problems[0]}"
+    entry.role = role_of(state.name, [*inventory.keyed, *inventory.lists])
     state.entry = entry
     inventory.entries.append(entry)
     return entry

@@ -63,6 +63,7 @@ class Dataset:
     schema_text: str
     sources: list[Source]
     job: str
+    role: str | None = None
 
     @property
     def of(self) -> tuple[str, str]:

@@ -191,7 +191,7 @@ def _dataset(
     return Dataset(
         folder, str(entry.operator_id), entry.uid, entry.operator_name, state.dataset, entry.kind, raw, rows,
         [DataFile(file.path, file.rows, file.bytes) for file in files], describe_schema(schema), schema.to_string(),
-        list(sources), job,
+        list(sources), job, entry.role if state.dataset == state.name else "all timers of the operator",
     )  # fmt: skip
 
 

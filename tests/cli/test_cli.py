@@ -73,6 +73,7 @@ def test_inspect_as_json(out: Out) -> None:
         "name": "map-long",
         "scope": "keyed",
         "kind": "map",
+        "role": None,
         "form": "heap",
         "handles": operator["parallelism"],
         "size": None,

@@ -1,0 +1,96 @@
+"""Whole jobs over Flink's own snapshots: operator state, timers and canonical bodies as datasets."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow.dataset
+import pytest
+
+from stateextract.job.options import JobOptions
+from stateextract.job.run import Outcome, run_here, run_job
+from tests.conformance.conftest import flink_files
+
+BROADCAST = "new-stateful-broadcast-udf-migration-itcase-flink{}"
+PLAIN = "new-stateful-udf-migration-itcase-flink{}"
+
+
+def job(name: str, output: Path, **more: Any) -> Outcome:
+    snapshot = str(flink_files() / "flink-tests" / name)
+    return run_job(JobOptions(snapshot=snapshot, output=str(output), on_undecodable="skip", **more), run_here)
+
+
+def expected(name: str) -> list[tuple[str, dict[str, Any]]]:
+    document = json.loads((flink_files() / "expected" / "flink-tests" / f"{name}.json").read_text())
+    return [(operator["id"], state) for operator in document["operators"] for state in operator["states"]]
+
+
+@pytest.mark.parametrize("split_bytes", [10**8, 1])
+@pytest.mark.parametrize(
+    "name",
+    [
+        BROADCAST.format("1.20-hashmap-savepoint"),
+        BROADCAST.format("1.13-rocksdb-savepoint"),
+        PLAIN.format("1.17-hashmap-savepoint-native"),
+        PLAIN.format("2.3-rocksdb-savepoint"),
+    ],
+)
+def test_every_state_has_its_rows(name: str, split_bytes: int, tmp_path: Path) -> None:
+    outcome = job(name, tmp_path / "out", split_bytes=split_bytes)
+    rows: dict[tuple[str, str], int] = {}
+    timers: dict[str, int] = {}
+    for operator, state in expected(name):
+        if state["kind"] == "TIMER":
+            timers[operator] = timers.get(operator, 0) + len(state["rows"])
+        else:
+            rows[operator, state["name"]] = len(state["rows"])
+    found = {(d.operator_id, d.state): d.rows for d in outcome.manifest.datasets}
+    together = {(operator, "timers"): n for operator, n in timers.items()}
+    assert found == {**rows, **together}
+    for dataset in outcome.manifest.datasets:
+        table = pyarrow.dataset.dataset(str(tmp_path / "out" / dataset.folder), format="parquet").to_table()
+        assert table.num_rows == dataset.rows
+        if dataset.state == "timers":
+            assert {"kind", "service", "timestamp_ms"} <= set(table.column_names)
+    by_state = {(e.operator_id, e.state): e for e in outcome.coverage.entries if e.state}
+    for operator, state in expected(name):
+        entry = by_state[operator, state["name"]]
+        assert (entry.status, entry.read.rows, entry.read.problems) == ("decoded", len(state["rows"]), [])
+    if split_bytes == 1:
+        lists = [d for d in outcome.manifest.datasets if d.kind in ("SPLIT_DISTRIBUTE", "UNION") and d.rows > 1]
+        assert all(source.key_groups == [] for d in lists for source in d.sources)
+
+
+def test_one_queue_by_its_name_and_all_timers(tmp_path: Path) -> None:
+    name = PLAIN.format("1.20-hashmap-checkpoint")
+    queues = {s["name"] for _, s in expected(name) if s["kind"] == "TIMER"}
+    one = sorted(queues)[0]
+    assert {d.state for d in job(name, tmp_path / "one", state=(one,)).manifest.datasets} == {one}
+    outcome = job(name, tmp_path / "all", state=("timers",))
+    assert {d.state for d in outcome.manifest.datasets} == {"timers"}
+    assert {e.state for e in outcome.coverage.entries if e.status == "decoded"} == queues
+
+
+def test_all_copies_of_broadcast_state(tmp_path: Path) -> None:
+    name = BROADCAST.format("1.20-hashmap-savepoint")
+    states = {(o, s["name"]): s for o, s in expected(name) if s["kind"] == "BROADCAST"}
+    assert states
+    outcome = job(name, tmp_path / "out", all_copies=True, state=tuple({n for _, n in states}))
+    for dataset in outcome.manifest.datasets:
+        state = states[dataset.operator_id, dataset.state]
+        assert dataset.rows == len(state["rows"]) * state["copies"]
+        assert [c["name"] for c in dataset.schema] == ["key", "value", "subtask"]
+
+
+def test_copies_that_differ_are_reported() -> None:
+    from stateextract.job.coverage import DECODED, Entry
+
+    entry = Entry("id", "op", None, "rules", "BROADCAST", "operator state", DECODED)
+    entry.read.copies = {"0": "2:aa", "1": "2:bb", "10": "2:aa"}
+    entry.settle()
+    assert entry.status == DECODED
+    assert entry.read.problems == [
+        "the broadcast state of the subtasks 1 is not that of the first subtask; --all-copies gives every subtask's"
+    ]
