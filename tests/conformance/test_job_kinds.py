@@ -11,7 +11,7 @@ import pytest
 
 from stateextract.job.options import JobOptions
 from stateextract.job.run import Outcome, run_here, run_job
-from tests.conformance.conftest import flink_files
+from tests.conformance.conftest import flink_cases, flink_files
 
 BROADCAST = "new-stateful-broadcast-udf-migration-itcase-flink{}"
 PLAIN = "new-stateful-udf-migration-itcase-flink{}"
@@ -94,3 +94,14 @@ def test_copies_that_differ_are_reported() -> None:
     assert entry.read.problems == [
         "the broadcast state of the subtasks 1 is not that of the first subtask; --all-copies gives every subtask's"
     ]
+
+
+def test_an_operator_by_the_uid_that_is_only_stored_as_a_hash(tmp_path: Path) -> None:
+    case = flink_cases() / "f1205-pojos-hashmap-canonical-zip"
+    truth = json.loads((case / "truth.json").read_text())
+    operator = next(o for o in truth["operators"] if o["uid"] and o["keyed_states"])
+    options = JobOptions(
+        snapshot=str(case / truth["path"]), output=str(tmp_path / "out"), operator=(operator["uid"],), on_undecodable="skip"
+    )
+    outcome = run_job(options, run_here)
+    assert {d.operator_id for d in outcome.manifest.datasets} == {operator["operator_id"]}
