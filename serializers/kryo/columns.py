@@ -40,7 +40,7 @@ from stateextract.columnar.layout import (
     struct,
 )
 from stateextract.columnar.policy import Counts
-from stateextract.errors import FormatError, ValueRefusedError
+from stateextract.errors import FormatError, StateExtractError, ValueRefusedError
 
 MAX_COLUMNS: Final = 1000
 """A type with more columns than this becomes JSON."""
@@ -357,6 +357,15 @@ class Planner:
     def __init__(self, kryo: Kryo) -> None:
         self.kryo = kryo
         self.classes = kryo.classes
+        self.columns = 0
+
+    def plan(self, type_: JavaType) -> Column:
+        """The column of a declared type; JSON where it would be too wide, or hold a class that is not known."""
+        self.columns = 0
+        try:
+            return self.column(type_)
+        except StateExtractError:
+            return ANY
 
     def column(self, type_: JavaType, above: tuple[str, ...] = ()) -> Column:
         """The column of a type.
@@ -432,7 +441,7 @@ class Planner:
             model = self.classes.get(name)
             assert model is not None
             arguments = type_.arguments if name == declared else ()
-            found = self._fields(model, arguments, (*above, declared))
+            found = self._fields(model, arguments, (*above, declared, name))
             named = columns.of_class(
                 [(key, column.layout) for key, column in found], None if name == declared else name
             )  # fmt: skip
@@ -440,8 +449,6 @@ class Planner:
             for (key, column), field in zip(found, named, strict=True):
                 fields.setdefault(field.name, field)
                 parts[name].append(_Part(key, field.name, column.shape))
-            if len(fields) > MAX_COLUMNS:
-                return ANY
         label = (Field(CLASS, Text()),) if labelled else ()
         return _object(declared, Struct((*label, *fields.values())), parts, labelled)
 
@@ -452,6 +459,10 @@ class Planner:
             return [(part.name, self.column(self._written(model, part.name, part.type), above)) for part in model.written]
         found = []
         for f in self.classes.fields(model):
+            # Classes that refer to each other in all ways would otherwise have columns without end.
+            self.columns += 1
+            if self.columns > MAX_COLUMNS:
+                raise ValueRefusedError(f"{model.name} and what it holds have more than {MAX_COLUMNS} columns")
             type_ = self._substituted(f.type, model, f.owner, arguments)
             found.append((f.key, self.column(type_, above)))
         return found

@@ -11,14 +11,13 @@ from typing import Any
 from serializers.context import DescribeContext
 from serializers.javatypes import of_class_name
 from serializers.kryo import jdk
-from serializers.kryo.columns import ANY, Planner, Shaping
+from serializers.kryo.columns import Planner, Shaping
 from serializers.kryo.hierarchy import ADVICE
 from serializers.kryo.reader import Kryo, undecodable_reason
 from serializers.kryo.snapshot import FIRST_ID, KRYO_SNAPSHOT, payload, registrations
 from serializers.registry import SerializerSnapshot, current_context, register
 from stateextract.columnar.layout import Layout, Python, Undecodable
 from stateextract.columnar.policy import Counts
-from stateextract.errors import StateExtractError
 
 
 @register(KRYO_SNAPSHOT, payload=payload)
@@ -36,11 +35,7 @@ def _layout(snapshot: SerializerSnapshot, context: DescribeContext) -> Layout:
     reason = _hopeless(kryo, name)
     if reason is not None:
         return Undecodable(name, f"{reason}; {ADVICE}")
-    try:
-        column = Planner(kryo).column(of_class_name(name))
-    except StateExtractError:
-        # A class in it is not known. Values that do not hold one can still be read.
-        column = ANY
+    column = Planner(kryo).plan(of_class_name(name))
     shape = column.shape
 
     def decode(data: memoryview, pos: int, end: int, inner: Layout, counts: Counts) -> tuple[Any, int]:

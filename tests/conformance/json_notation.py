@@ -51,6 +51,8 @@ def of_expected(value: Any) -> Any:
             return repr(float(value[tag]))
     if "bigint" in value:
         return int(value["bigint"])
+    if "instant" in value:
+        return instant_text(*value["instant"])
     if "date_ms" in value:
         return instant_text(value["date_ms"] // 1000, value["date_ms"] % 1000 * 1_000_000)
     for tag in ("uuid", "enum", "char", "decimal"):

@@ -17,12 +17,14 @@ import os
 import shutil
 import subprocess
 import sys
+import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 JOBS = HERE / "jobs"
 DATA = HERE / "data"
+KRYO_JAR = HERE / "kryo.jar"
 EXAMPLE_FOLDER = HERE.parents[1] / "examples" / "orders-checkpoint"
 VERSIONS = {"f113": "1.13.6", "f117": "1.17.2", "f120": "1.20.5", "f20": "2.0.2", "f23": "2.3.0"}
 
@@ -121,6 +123,7 @@ def cases() -> list[Case]:
         Case("f120", "evolution", compression=True, restored="f120-evolution-native", suffix="restored"),
         Case("f120", "custom", NATIVE),
         Case("f120", "records", compression=True, max_parallelism=1000),
+        Case("f120", "kryo", compression=True, max_parallelism=16),
         Case("f20", "kinds", max_parallelism=32, compression=True, storage="inline"),
         Case("f20", "kinds", NATIVE, max_parallelism=32, parallelism=2),
         Case("f20", "keys", parallelism=3),
@@ -159,6 +162,7 @@ def cases() -> list[Case]:
         Case("f23", "custom", parallelism=2),
         Case("f23", "custom", NATIVE, compression=True),
         Case("f23", "records"),
+        Case("f23", "kryo", NATIVE, parallelism=2, max_parallelism=16),
         Case("f23", "async", max_parallelism=1000),
         Case("f23", "async", NATIVE, compression=True, parallelism=2),
         EXAMPLE,
@@ -262,6 +266,14 @@ def main() -> int:
     if EXAMPLE in wanted:
         keep_example()
     return 0
+
+
+def pack(classes: Path, jar: Path) -> None:
+    """The classes of the job that Kryo writes, for the tests to read their fields from."""
+    with zipfile.ZipFile(jar, "w") as archive:
+        for path in sorted((classes / "golden").glob("Fleet*.class")):
+            entry = zipfile.ZipInfo(f"golden/{path.name}", (2024, 1, 1, 0, 0, 0))
+            archive.writestr(entry, path.read_bytes(), zipfile.ZIP_DEFLATED)
 
 
 def keep_example() -> None:

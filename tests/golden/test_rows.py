@@ -40,6 +40,7 @@ def load(case: str) -> dict[str, Any]:
 
 
 def opened(case: str, **options: Any) -> Snapshot:
+    options.setdefault("classpath", [str(DATA.parent / "kryo.jar")])
     return stateextract.open_snapshot(str(DATA / case / load(case)["snapshot"]), **options)
 
 

@@ -168,3 +168,18 @@ def test_a_class_model_that_does_not_fit_is_damage_with_advice() -> None:
         interpret(layout, data, 0, len(data))
     assert "class model" in (caught.value.advice or "")
     assert vector.data
+
+
+def test_classes_that_all_refer_to_each_other() -> None:
+    """Written out they would have columns without end: the column is JSON, and found so at once."""
+    names = [f"a.C{i}" for i in range(30)]
+    classes = ClassModels.of(
+        class_model({"name": name, "fields": {f"f{i}": other for i, other in enumerate(names)}}) for name in names
+    )
+    start = time.monotonic()
+    layout = describe(snapshot_of("a.C0"), DescribeContext(5, classes))
+    assert time.monotonic() - start < 2
+    assert layout.arrow_type == pa.struct([("class", pa.string()), ("json", pa.string())])
+    data = bytes.fromhex("5701") + bytes(30)
+    value, end = interpret(layout, data, 0, len(data))
+    assert (value["class"], end) == ("a.C0", 32)

@@ -111,6 +111,16 @@ final class Json {
         if (value instanceof java.util.Date) {
             return tag("$date_ms", Long.toString(((java.util.Date) value).getTime()));
         }
+        if (value instanceof java.util.UUID) {
+            return tag("$uuid", quote(value.toString()));
+        }
+        if (value instanceof Class) {
+            return quote(((Class<?>) value).getName());
+        }
+        if (value instanceof StringBuilder || value instanceof java.net.URI || value instanceof java.util.Locale
+                || value instanceof java.util.Currency || value.getClass().getName().startsWith("java.time.")) {
+            return quote(value.toString());
+        }
         if (value instanceof Enum) {
             Enum<?> constant = (Enum<?>) value;
             return tag("$enum", "{\"class\": " + quote(constant.getDeclaringClass().getName()) + ", \"name\": "
