@@ -174,7 +174,7 @@ class Kryo:
         return model is not None and model.kind == "enum"
 
     def _body(self, name: str) -> Body | None:
-        from serializers.kryo import bodies, fields
+        from serializers.kryo import bodies, containers, fields
 
         model = self.classes.models.get(name)
         if model is not None and model.written:
@@ -183,7 +183,7 @@ class Kryo:
         if serializer is not None:
             return bodies.of_serializer(self, serializer, name)
         if name.startswith("["):
-            return bodies.array(self, of_class_name(name))
+            return containers.array(of_class_name(name))
         known = bodies.well_known(self.flavour, name)
         if known is not None:
             return known
