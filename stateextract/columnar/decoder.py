@@ -192,7 +192,7 @@ class KernelDecoder:
             if status == kernel.NEED_INPUT:
                 return Progress(Stop.NEED_INPUT, total, pos, int(out[kernel.NEEDED]), total)
             if status != kernel.FULL:
-                raise self._error(status)
+                raise self._in_words(self._error(status), data, pos, end)
             if arena.rows:
                 self._learn_from_full(int(out[kernel.ARGUMENT]))
                 return Progress(Stop.FULL, total, pos, rows=total)
@@ -303,6 +303,14 @@ class KernelDecoder:
                 offset=pos,
             )
         return min(max(2 * capacity, 1 << 10), _MAX_DATA)
+
+    def _in_words(self, error: StateExtractError, data: Block, pos: int, end: int) -> StateExtractError:
+        """The interpreter's error for the same entry, which names what the kernel only has a code for."""
+        try:
+            interpret(self.layout, data.view, pos, end, Counts())
+        except StateExtractError as other:
+            return other if type(other) is type(error) else error
+        return error
 
     def _error(self, status: int) -> StateExtractError:
         kernel = self.kernel
