@@ -1,0 +1,294 @@
+"""SQL's snapshots and values as Flink's own serializers wrote them, by both engines."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from serializers import SerializerSnapshot, describe, is_fixed_length
+from serializers.logical_types import LogicalType, alone, in_row, raw_value, row_fields
+from serializers.scalars import BASE
+from serializers.sql import TABLE, TYPEUTILS
+from stateextract.columnar.binary import BinaryRow
+from stateextract.columnar.decoder import make_decoder
+from stateextract.columnar.layout import Bytes, Layout, Undecodable
+from stateextract.columnar.policy import Policy
+from stateextract.errors import FormatError, ValueRefusedError
+from stateextract.files.block import Block
+from tests.serializers.test_vectors import snapshot, value
+
+
+def both(layout: Layout, data: bytes, policy: Policy | None = None) -> Any:
+    """The value by kernel and interpreter, which must agree."""
+    found = []
+    for engine in ("kernel", "interpreter"):
+        decoder = make_decoder(layout, policy or Policy(), engine=engine)
+        progress = decoder.decode(Block.of(data), 0, len(data), 1)
+        assert (progress.entries, progress.pos) == (1, len(data))
+        array = decoder.flush()
+        array.validate(full=True)
+        found.append(array.to_pylist()[0])
+    assert repr(found[0]) == repr(found[1])
+    return found[0]
+
+
+def a(root: str, *children: LogicalType, **more: Any) -> LogicalType:
+    return LogicalType(root, "org.apache.flink.table.types.logical.SomeType", children=children, **more)
+
+
+INT, BIGINT, TEXT, BOOL, DOUBLE = a("INTEGER"), a("BIGINT"), a("VARCHAR"), a("BOOLEAN"), a("DOUBLE")
+LOCAL, ZONED = "TIMESTAMP_WITHOUT_TIME_ZONE", "TIMESTAMP_WITH_LOCAL_TIME_ZONE"
+
+SNAPSHOTS = {
+    "S RowData(INT NOT NULL, VARCHAR(5))": "struct<f0: int32, f1: string, row_kind: string>",
+    "S ArrayData<INT>": "list<item: int32>",
+    "S MapData": "map<string, int64>",
+    "S Decimal(25,3)": "decimal128(25, 3)",
+    "S Timestamp(9)": "timestamp[us]",
+    "S StringData": "string",
+    "S Raw": "int32",
+    "S BinaryRow(2)": "binary",
+    "S LinkedList": "list<item: string>",
+    "S External": "struct<a: int32, row_kind: string>",
+}
+
+
+@pytest.mark.parametrize("name", SNAPSHOTS)
+def test_snapshot(name: str) -> None:
+    assert str(describe(snapshot(name)).arrow_type) == SNAPSHOTS[name]
+
+
+VALUES: list[tuple[str, str, Any]] = [
+    (
+        "S RowData(INT NOT NULL, VARCHAR(5))", "00000018000000000000000007000000000000006162630000000083",
+        {"f0": 7, "f1": "abc", "row_kind": "+I"},
+    ),
+    (
+        "S RowData(INT NOT NULL, VARCHAR(5))", "00000018000200000000000007000000000000000000000000000000",
+        {"f0": 7, "f1": None, "row_kind": "+I"},
+    ),
+    ("S ArrayData<INT>", "00000018030000000200000001000000000000000300000000000000", [1, None, 3]),
+    ("S MapData", "000000241000000001000000000000006b0000000000008101000000000000000500000000000000", [("k", 5)]),
+    ("S Decimal(25,3)", "00000002fb2e", Decimal("-1.234")),
+    ("S Timestamp(9)", "00000000000005dc00000007", datetime(1970, 1, 1, 0, 0, 1, 500_000)),
+    ("S StringData", "00000009c3a9e282acf09f9880", "é€😀"),
+    ("S Raw", "0000000400000102", 258),
+    ("S LinkedList", "00000002400261", ["a", None]),
+    ("S BinaryRow(2)", "0000000301aabb", bytes.fromhex("01aabb")),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "data", "expected"), VALUES, ids=lambda v: v if isinstance(v, str) else "")
+def test_value(name: str, data: str, expected: Any) -> None:
+    layout = describe(snapshot(name))
+    assert both(layout, bytes.fromhex(data)) == expected
+    assert value(layout, bytes.fromhex(data)) == expected
+
+
+def test_every_type_in_one_row() -> None:
+    row = row_fields(
+        [
+            INT, TEXT, TEXT, a("DECIMAL", precision=10, scale=2), a("DECIMAL", precision=25, scale=3),
+            a(LOCAL, precision=3), a(LOCAL, precision=9), a("ARRAY", INT), a("MAP", TEXT, BIGINT),
+            a("ROW", BOOL, DOUBLE, names=("x", "y")), BIGINT,
+        ],
+        kind=True,
+    )  # fmt: skip
+    data = bytes.fromhex(
+        "000000e00200040000000000020100000000000068690000000000820b000000600000007b000000000000000200000070000000dc0500"
+        "00000000000700000080000000180000008800000024000000a000000018000000c800000000000000000000006c6f6e67657220746578"
+        "740000000000fb2e0000000000000000000000000000dc0500000000000003000000020000000100000000000000030000000000000010"
+        "00000001000000000000006b000000000000810100000000000000050000000000000000000000000000000000000001000000000000000000000000000440"
+    )
+    moment = datetime(1970, 1, 1, 0, 0, 1, 500_000)
+    assert both(row, data) == {
+        "f0": 258, "f1": "hi", "f2": "longer text", "f3": Decimal("1.23"), "f4": Decimal("-1.234"), "f5": moment,
+        "f6": moment, "f7": [1, None, 3], "f8": [("k", 5)], "f9": {"x": True, "y": 2.5}, "f10": None, "row_kind": "+U",
+    }  # fmt: skip
+    decoder = make_decoder(row, Policy(), engine="kernel")
+    decoder.decode(Block.of(data), 0, len(data), 1)
+    decoder.flush()
+    assert decoder.counts.as_dict() == {"lone_surrogates": 0, "sub_microsecond": 1, "out_of_range": 0}
+
+
+def test_variant_and_bitmap_in_a_row() -> None:
+    data = "000000280000000000000000130000001000000000000005010100016b020100000514050000000000000000"
+    found = both(row_fields([a("VARIANT")]), bytes.fromhex(data))
+    assert {name: part.hex() for name, part in found["f0"].items()} == {
+        "metadata": "010100016b",
+        "value": "02010000051405000000",
+    }
+    assert in_row(a("BITMAP")) == Bytes()
+
+
+@pytest.mark.parametrize(
+    ("type_", "slot", "expected"),
+    [
+        (a("TINYINT"), "ff00000000000000", -1),
+        (a("SMALLINT"), "0080000000000000", -32768),
+        (a("FLOAT"), "0000c03f00000000", 1.5),
+        (a("DATE"), "ffffffff00000000", date(1969, 12, 31)),
+        (a("TIME_WITHOUT_TIME_ZONE", precision=3), "ff5b260500000000", "23:59:59.999"),
+        (a("INTERVAL_YEAR_MONTH"), "0d00000000000000", 13),
+        (a("INTERVAL_DAY_TIME"), "00ca9a3b00000000", 1_000_000_000),
+        (a(ZONED, precision=3), "ffffffffffffffff", datetime(1969, 12, 31, 23, 59, 59, 999_000, UTC)),
+        (a("VARBINARY"), "01020304050607" + "87", bytes(range(1, 8))),
+        (a("CHAR"), "0000000000000080", ""),
+        (a("DECIMAL", precision=18, scale=18), "ffffffffffffffff", Decimal("-0.000000000000000001")),
+        (a("DISTINCT_TYPE", a("INTEGER")), "0200000000000000", 2),
+    ],
+)
+def test_slots(type_: LogicalType, slot: str, expected: Any) -> None:
+    assert both(row_fields([type_]), bytes.fromhex("00000010" + "00" * 8 + slot)) == {"f0": expected}
+
+
+def test_multiset() -> None:
+    keys = bytes.fromhex("01000000000000006100000000000081")
+    counts = bytes.fromhex("01000000000000000300000000000000")
+    section = len(keys).to_bytes(4, "little") + keys + counts
+    row = bytes(8) + (16 << 32 | len(section)).to_bytes(8, "little") + section
+    assert both(row_fields([a("MULTISET", TEXT)]), len(row).to_bytes(4, "big") + row) == {"f0": [("a", 3)]}
+
+
+def test_null_keys_need_lists() -> None:
+    """Arrow's maps have no null keys: refused, and told how to get them."""
+    keys = bytes.fromhex("01000000010000000000000000000000")
+    section = len(keys).to_bytes(4, "little") + keys + bytes.fromhex("01000000000000000300000000000000")
+    data = len(section).to_bytes(4, "big") + section
+    layout = in_row(a("MAP", TEXT, INT))
+    for engine in ("kernel", "interpreter"):
+        with pytest.raises(ValueRefusedError, match="null key"):
+            decoder = make_decoder(layout, Policy(), engine=engine)
+            decoder.decode(Block.of(data), 0, len(data), 1)
+            decoder.flush()
+    assert both(layout, data, Policy(maps="list")) == [{"key": None, "value": 3}]
+
+
+def test_row_longer_than_its_fields() -> None:
+    """A sink's materializer writes four fields under a serializer of two (its version 1)."""
+    row = bytes(8) + (5).to_bytes(8, "little") + b"abc\0\0\0\0\x83" + bytes(16)
+    assert both(row_fields([INT, TEXT]), len(row).to_bytes(4, "big") + row) == {"f0": 5, "f1": "abc"}
+
+
+@pytest.mark.parametrize(
+    "section",
+    [
+        "00" * 15,  #                                     shorter than its slots
+        "00" * 8 + "0900000010000000" + "61" * 8,  #      one byte beyond the end
+        "00" * 8 + "01000000ffffff7f",  #                 far beyond
+        "00" * 8 + "ffffffff00000000",  #                 a length of four gigabytes
+        "00" * 8 + "6162636465666788",  #                 eight bytes in a slot
+    ],
+)
+def test_damage(section: str) -> None:
+    data = (len(section) // 2).to_bytes(4, "big") + bytes.fromhex(section)
+    for engine in ("kernel", "interpreter"):
+        decoder = make_decoder(row_fields([TEXT]), Policy(), engine=engine)
+        with pytest.raises(FormatError):
+            decoder.decode(Block.of(data + bytes(64)), 0, len(data) + 64, 1)
+
+
+@pytest.mark.parametrize("high", [b"\x4b\x3b\x4c\xa8\x5a\x86\xc4\x7a\x09\x8a\x22\x40\x00\x00\x00\x00", b"\x00\x98\x96\x80"])
+def test_decimal_with_too_many_digits(high: bytes) -> None:
+    precision = 38 if len(high) == 16 else 7
+    if precision == 38:
+        data = len(high).to_bytes(4, "big") + high
+        layout = describe(decimal_snapshot(38, 0))
+    else:
+        data, layout = high.rjust(8, b"\0"), describe(decimal_snapshot(7, 2))
+    decoder = make_decoder(layout, Policy(), engine="kernel")
+    decoder.decode(Block.of(data), 0, len(data), 1)
+    with pytest.raises(ValueRefusedError, match="does not fit"):
+        decoder.flush()
+    assert both(layout, data, Policy(out_of_range="null")) is None
+
+
+def decimal_snapshot(precision: int, scale: int) -> SerializerSnapshot:
+    name = TYPEUTILS + "DecimalDataSerializer$DecimalSerializerSnapshot"
+    return SerializerSnapshot(name, 3, details={"precision": precision, "scale": scale})
+
+
+def test_largest_decimal() -> None:
+    largest = 10**38 - 1
+    for sign in (1, -1):
+        data = b"\0\0\0\x10" + (sign * largest).to_bytes(16, "big", signed=True)
+        assert both(describe(decimal_snapshot(38, 0)), data) == sign * largest
+
+
+def test_broken_utf8_is_counted() -> None:
+    layout = describe(snapshot("S StringData"))
+    decoder = make_decoder(layout, Policy(), engine="kernel")
+    decoder.decode(Block.of(b"\0\0\0\x04a\xff\xe2\x82"), 0, 8, 1)
+    assert decoder.flush().to_pylist() == ["a\ufffd\ufffd"]
+    assert decoder.counts.lone_surrogates == 2
+    assert both(layout, b"\0\0\0\x02a\xff", Policy(strings="binary")) == b"a\xff"
+
+
+def test_alone() -> None:
+    """What a serializer does not tell, the type does."""
+    whole = SerializerSnapshot(BASE + "IntSerializer$IntSerializerSnapshot", 3)
+    moment = SerializerSnapshot(
+        TYPEUTILS + "TimestampDataSerializer$TimestampDataSerializerSnapshot", 1, details={"precision": 3}
+    )
+    assert alone(a("DATE"), whole).arrow_type == pa.date32()
+    assert alone(a("TIME_WITHOUT_TIME_ZONE"), whole).arrow_type == pa.string()
+    assert alone(INT, whole).arrow_type == pa.int32()
+    assert alone(a(ZONED, precision=3), moment).arrow_type == pa.timestamp("us", "UTC")
+    assert is_fixed_length(moment)
+
+
+def test_unknown_types_are_named() -> None:
+    layout = in_row(LogicalType("", "com.acme.OddType"))
+    assert layout == Undecodable("com.acme.OddType", "values of this SQL type have no binary form")
+    assert both(row_fields([LogicalType("", "com.acme.OddType")]), b"\0\0\0\x10\0\x01" + bytes(14)) == {"f0": None}
+
+
+def test_raw_of_an_unknown_serializer_is_bytes() -> None:
+    assert raw_value(SerializerSnapshot("com.acme.Snapshot", 1)) == Bytes()
+
+
+def test_names() -> None:
+    row = row_fields([INT, INT, INT], names=("row_kind", "A", "a"), kind=True)
+    assert [f.name for f in row.columns] == ["row_kind_2", "A", "a_2", "row_kind"]
+    assert isinstance(row, BinaryRow)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "expected"),
+    [
+        ("operators.sink.SortedLongSerializer$SortedLongSerializerSnapshot", "7fffffffffffffff", -1),
+        ("operators.window.CountWindow$Serializer$CountWindowSerializerSnapshot", "0000000000000003", {"id": 3}),
+        (
+            "operators.window.TimeWindow$Serializer$TimeWindowSerializerSnapshot",
+            "00000000000000010000000000000002",
+            {
+                "start": datetime(1970, 1, 1, 0, 0, 0, 1000, UTC),
+                "end": datetime(1970, 1, 1, 0, 0, 0, 2000, UTC),
+            },
+        ),
+    ],
+)
+def test_windows_and_sinks(name: str, data: str, expected: Any) -> None:
+    assert both(describe(SerializerSnapshot(TABLE + name, 3)), bytes.fromhex(data)) == expected
+
+
+def test_nested_serializers() -> None:
+    row = snapshot("S RowData(INT NOT NULL, VARCHAR(5))")
+    key = SerializerSnapshot(TYPEUTILS + "WindowKeySerializer$WindowKeySerializerSnapshot", 3, 1, nested=(row,))
+    data = "000000000000000900000018000000000000000007000000000000006162630000000083"
+    assert both(describe(key), bytes.fromhex(data)) == {
+        "window": 9,
+        "key": {"f0": 7, "f1": "abc", "row_kind": "+I"},
+    }
+    text = SerializerSnapshot(BASE + "StringSerializer$StringSerializerSnapshot", 3)
+    whole = SerializerSnapshot(BASE + "LongSerializer$LongSerializerSnapshot", 3)
+    view = SerializerSnapshot(
+        "org.apache.flink.table.dataview.NullAwareMapSerializerSnapshot", 3, 1, nested=(text, whole)
+    )
+    assert both(describe(view), bytes.fromhex("0000000101000000000000000005")) == [{"key": None, "value": 5}]
+    ordered = SerializerSnapshot(TYPEUTILS + "SortedMapSerializerSnapshot", 3, nested=(text, whole))
+    assert both(describe(ordered), bytes.fromhex("000000010261000000000000000005")) == [("a", 5)]
