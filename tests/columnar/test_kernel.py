@@ -139,8 +139,7 @@ def test_what_is_passed_over_is_never_refused(engine: str) -> None:
     data = (1).to_bytes(4, "big") + b"\x00" + b"\x00\x01"
     kept = make_decoder(layout, Policy(), engine=engine)
     with pytest.raises(ValueRefusedError, match="null key"):
-        kept.decode(Block.of(data), 0, len(data), 1)
-        kept.flush()
+        decode_all(kept, data, 1, [])
     passed = make_decoder(layout, Policy(), engine=engine, keep=False)
     progress = passed.decode(Block.of(data), 0, len(data), 1)
     assert (progress.stop, progress.pos) == (Stop.DONE, len(data))
