@@ -22,22 +22,12 @@ from tests.conformance.conftest import flink_files
 from tests.conformance.notation import comparable, from_expected
 
 WAITING = {
-    "Kryo": {
+    "Kryo, whose flavour is not in these files: see test_kryo.py": {
         "kryo-custom-type-serializer-changed-registration-order",
         "kryo-type-serializer-changed-registration-order",
         "kryo-type-serializer-empty-config",
         "kryo-type-serializer-unrelated-config-after-restore",
     },
-    "Avro": {"generic-avro-serializer", "specific-avro-serializer"},
-    "CEP": {
-        "dewey-number-serializer",
-        "event-id-serializer",
-        "lockable-type-serializer",
-        "nfa-state-serializer",
-        "node-id-serializer",
-        "shared-buffer-edge-serializer",
-    },
-    "Java serialization": {"java-serializer"},
     "classes that write themselves": {"copyable-value-serializer", "value-serializer", "writeable-serializer"},
 }
 
@@ -79,11 +69,15 @@ def test_value(folder: Path, engine: str) -> None:
     layout = describe(read(folder))
     data = (folder / "test-data").read_bytes()
     decoder = make_decoder(layout, Policy(), engine=engine)
-    # Only Variant has a part that the kernel cannot run.
-    slow = engine == "interpreter" or family(folder) == "variant-serializer"
+    # These have parts that the kernel cannot run.
+    slow = engine == "interpreter" or family(folder) in ("variant-serializer", "java-serializer")
     assert decoder.engine == ("interpreter" if slow else "kernel")
     progress = decoder.decode(Block.of(data), 0, len(data), 1)
     assert (progress.entries, progress.pos) == (1, len(data))
     array = decoder.flush()
     assert array.type == layout.arrow_type
-    assert comparable(array.to_pylist()[0], array.type) == from_expected(expected["value"], array.type)
+    found = array.to_pylist()[0]
+    if family(folder) == "java-serializer":
+        assert found == {"class": "java.lang.Integer", "json": str(expected["value"])}
+        return
+    assert comparable(found, array.type) == from_expected(expected["value"], array.type)
