@@ -314,7 +314,7 @@ RUNS = [
     for case in (
         "f20-records-native",
         "f23-evolution-checkpoint",
-        "f20-async-native-snappy-rescaled",
+        "f20-async-native-rescaled",
         "f23-custom-native-snappy",
         "f117-keys-native",
     )
