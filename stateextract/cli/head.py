@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-from importlib.abc import MetaPathFinder
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -145,10 +144,10 @@ def _show(state: State, table: pa.Table, limit: int) -> None:
         out.print(f"{coverage.status}: {coverage.why}", markup=False, soft_wrap=True)
 
 
-class _NoPandas(MetaPathFinder):
-    """Says that there is no pandas."""
+class _NoPandas:
+    """A finder of modules that says that there is no pandas."""
 
-    def find_spec(self, fullname: str, path: Any, target: Any = None) -> None:
+    def find_spec(self, fullname: str, _path: Any, _target: Any = None) -> None:
         if fullname == "pandas":
             raise ModuleNotFoundError("not needed here", name=fullname)
 

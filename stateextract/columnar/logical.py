@@ -24,7 +24,6 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from stateextract.columnar.binary import BinaryArray, BinaryMap, BinaryRow, Framed
 from stateextract.columnar.conversions import MORE
@@ -417,6 +416,8 @@ def _big_integer(array: pa.Array, valid: Mask, node: Logical, ctx: _Context) -> 
     if not long.any():
         return texts
     replacements = [big_integer_text(numbers.value(i)) for i in np.flatnonzero(long).tolist()]
+    import pyarrow.compute as pc  # takes a while to load, and few columns come here
+
     return pc.replace_with_mask(texts, pa.array(long), pa.array(replacements, pa.string()))
 
 
