@@ -224,9 +224,12 @@ class Compiler:
         self.EMIT[type(layout)](self, layout, node)
 
     def emit_some(self, layout: Layout, node: ColumnNode | None) -> None:
-        """As ``emit`` for a column made by ``allocate_some``: a layout without value leaves a true."""
-        self.emit(layout, node)
-        if node is not None and layout.wire_type is None:
+        """As ``emit`` for a column made by ``allocate_some``: a layout without value leaves a true, whatever it holds."""
+        if layout.wire_type is not None:
+            self.emit(layout, node)
+            return
+        self.emit(layout, None)
+        if node is not None:
             self.op(Op.PRESENT, node.index)
 
     def emit_number(self, layout: Number, node: ColumnNode | None) -> None:

@@ -157,7 +157,8 @@ def encode(layout: Layout, value: Any) -> bytes:
             return encode_fields(layout.fields, value)
         case Nullable():  # (flag byte, written value or padding)
             flag, inner = value
-            return bytes(layout.width - 1) + bytes([flag]) + (inner if bool(flag) is layout.null_if else encode(layout.inner, inner))
+            rest = inner if bool(flag) is layout.null_if else encode(layout.inner, inner)
+            return bytes(layout.width - 1) + bytes([flag]) + rest
         case MaskedStruct():  # (kind, a tuple of (is null, written value))
             kind, parts = value
             bits = ([kind & 1, kind >> 1] if layout.kind else []) + [int(is_null) for is_null, _ in parts]

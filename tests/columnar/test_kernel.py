@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from stateextract.columnar.decoder import Decoder, Stop, make_decoder
-from stateextract.columnar.layout import Bool, Layout, Map, Nullable, Text
+from stateextract.columnar.layout import Bool, Layout, List, Map, Nullable, Skip, Text
 from stateextract.columnar.policy import Policy
 from stateextract.errors import StateExtractError, ValueRefusedError
 from stateextract.files.block import Block
@@ -143,3 +143,12 @@ def test_what_is_passed_over_is_never_refused(engine: str) -> None:
     passed = make_decoder(layout, Policy(), engine=engine, keep=False)
     progress = passed.decode(Block.of(data), 0, len(data), 1)
     assert (progress.stop, progress.pos) == (Stop.DONE, len(data))
+
+
+@pytest.mark.parametrize("engine", ["kernel", "interpreter"])
+def test_elements_without_a_value_are_true_behind_a_null_flag_too(engine: str) -> None:
+    layout = List(Nullable(Skip(0), null_if=False), null_mask=True)
+    data = (2).to_bytes(4, "big") + b"\x40" + b"\x00"  # two elements, the second one null by the mask
+    decoder = make_decoder(layout, Policy(), engine=engine)
+    decoder.decode(Block.of(data), 0, len(data), 1)
+    assert decoder.flush().to_pylist() == [[True, None]]

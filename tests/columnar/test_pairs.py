@@ -131,7 +131,10 @@ def cases(draw: st.DrawFn) -> tuple[PairLayout, list[bytes], list[dict[str, Any]
         rows.append(row)
     if not pairs:
         pairs, rows, layout = [framed(group + b"\x05\x00", b"\x07")], [{"key": 5, "value": 7}], PairLayout(
-            "value", (Field("key", Number(pa.int8())), Field("namespace", Skip(1)), Field("value", Number(pa.int8()))), prefix, False
+            "value",
+            (Field("key", Number(pa.int8())), Field("namespace", Skip(1)), Field("value", Number(pa.int8()))),
+            prefix,
+            False,
         )  # fmt: skip
     size = sum(map(len, pairs))
     return layout, pairs, rows, sorted(draw(st.lists(st.integers(0, size), max_size=3)))

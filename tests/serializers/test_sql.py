@@ -154,6 +154,12 @@ def test_multiset() -> None:
     assert both(row_fields([a("MULTISET", TEXT)]), len(row).to_bytes(4, "big") + row) == {"f0": [("a", 3)]}
 
 
+def decoded(layout: Layout, data: bytes, engine: str) -> list[Any]:
+    decoder = make_decoder(layout, Policy(), engine=engine)
+    decoder.decode(Block.of(data), 0, len(data), 1)
+    return list(decoder.flush().to_pylist())
+
+
 def test_null_keys_need_lists() -> None:
     """Arrow's maps have no null keys: refused, and told how to get them."""
     keys = bytes.fromhex("01000000010000000000000000000000")
@@ -162,9 +168,7 @@ def test_null_keys_need_lists() -> None:
     layout = in_row(a("MAP", TEXT, INT))
     for engine in ("kernel", "interpreter"):
         with pytest.raises(ValueRefusedError, match="null key"):
-            decoder = make_decoder(layout, Policy(), engine=engine)
-            decoder.decode(Block.of(data), 0, len(data), 1)
-            decoder.flush()
+            decoded(layout, data, engine)
     assert both(layout, data, Policy(maps="list")) == [{"key": None, "value": 3}]
 
 
