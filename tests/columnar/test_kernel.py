@@ -152,3 +152,12 @@ def test_elements_without_a_value_are_true_behind_a_null_flag_too(engine: str) -
     decoder = make_decoder(layout, Policy(), engine=engine)
     decoder.decode(Block.of(data), 0, len(data), 1)
     assert decoder.flush().to_pylist() == [[True, None]]
+
+
+@pytest.mark.parametrize("engine", ["kernel", "interpreter"])
+def test_an_element_without_a_column_is_there_whatever_is_null_in_it(engine: str) -> None:
+    """Only the list's own mask says that an element is null."""
+    layout = List(Nullable(Skip(0)), null_mask=True)
+    data = (3).to_bytes(4, "big") + b"\x40" + b"\x01" + b"\x00"  # null inside, null by the mask, neither
+    decoder = make_decoder(layout, Policy(), engine=engine)
+    assert [b.to_pylist() for b in decode_all(decoder, data, 1, [])] == [[[True, None, True]]]
