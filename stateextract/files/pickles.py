@@ -235,6 +235,12 @@ def _encoded(text: Any, coding: Any) -> bytes:
     return text.encode("latin-1")
 
 
+def _bytearray(raw: Any = b"") -> bytes:
+    if not isinstance(raw, bytes):
+        raise TypeError("no bytes")
+    return raw
+
+
 def _empty_bytes() -> bytes:
     return b""
 
@@ -255,6 +261,7 @@ _CLASSES: dict[str, Callable[..., Any]] = {
     "_codecs.encode": _encoded,
     "builtins.set": _set,
     "__builtin__.set": _set,
+    "builtins.bytearray": _bytearray,
     "builtins.bytes": _empty_bytes,
     "__builtin__.bytes": _empty_bytes,
 }
