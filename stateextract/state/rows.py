@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from serializers import DescribeContext, SerializerSnapshot, describe
+from serializers.connectors import payload_layout
 from serializers.ttl import is_ttl, unwrapped
 from serializers.windows import TIMESTAMP
 from stateextract.columnar.binary import BinaryRow
@@ -101,7 +102,8 @@ def operator_row_layout(meta: StateMeta, context: DescribeContext | None = None)
     context = context or DescribeContext()
     value = meta.serializers[VALUE]
     key = meta.serializers.get(KEY) if meta.backend_type == "BROADCAST" else None
-    fields: tuple[Field, ...] = (Field("value", describe(value, context)),)
+    payload = payload_layout(meta.name, value.class_name) if meta.backend_type == "OPERATOR" else None
+    fields: tuple[Field, ...] = (Field("value", payload or describe(value, context)),)
     if meta.backend_type == "BROADCAST":
         if key is None:
             raise FormatError(f"the broadcast state {meta.name!r} has no key serializer", expected=KEY)

@@ -1,0 +1,155 @@
+"""Payloads of connectors: typed where they fit to the last byte, bytes in every case."""
+
+from __future__ import annotations
+
+import random
+import struct
+from typing import Any
+
+import pytest
+
+from serializers.connectors import BYTES, FORMS, decode_payload, payload_layout
+from stateextract.columnar.decoder import make_decoder
+from stateextract.columnar.policy import Policy
+from stateextract.files.block import Block
+
+
+def utf(text: str) -> bytes:
+    return struct.pack(">H", len(text)) + text.encode()
+
+
+def fstr(text: str | None) -> bytes:
+    return b"\0" if text is None else b"\1" + bytes([len(text) + 1]) + text.encode()
+
+
+def versioned(version: int, payload: bytes) -> bytes:
+    return struct.pack(">ii", version, len(payload)) + payload
+
+
+def listed(*items: bytes) -> bytes:
+    return struct.pack(">ii", 1, len(items)) + b"".join(struct.pack(">i", len(item)) + item for item in items)
+
+
+KAFKA = utf("orders") + struct.pack(">iqq", 3, -2, -(1 << 63))
+FILE = (
+    utf("0000000001")
+    + b"\1" + fstr("hdfs") + fstr(None) + fstr("nn") + struct.pack(">i", 8020) + fstr("/in/a.csv") + fstr(None) * 2
+    + struct.pack(">qqqqi", 10, 20, 1_700_000_000_000, 99, 1) + utf("h1") + b"\1" + struct.pack(">qq", 15, 2)
+)  # fmt: skip
+COMMITTABLE = struct.pack(">hq", 7, 42) + utf("tx-1")
+REQUEST = versioned(1, COMMITTABLE) + struct.pack(">ii", 2, 1)
+SUBTASK = struct.pack(">i", 5) + listed(REQUEST) + struct.pack(">ii", 1, 0)
+CHECKPOINTS = bytes.fromhex("b91f252c") + listed(struct.pack(">qi", 9, 4) + listed(SUBTASK))
+KAFKA_REQUEST = {
+    "committable": COMMITTABLE, "retries": 2, "state": 1, "transactional_id": "tx-1", "producer_id": 42, "epoch": 7,
+}  # fmt: skip
+BUCKET = (
+    bytes.fromhex("1e764b79") + versioned(1, b"\2\0\0\0b1") + utf("/out/b1") + struct.pack(">q", 1_700_000_000_000) + b"\0"
+)
+
+CASES: list[tuple[str, bytes, dict[str, Any]]] = [
+    (
+        "SourceReaderState", versioned(0, KAFKA),
+        {"version": 0, "kafka_split": {"topic": "orders", "partition": 3, "starting_offset": -2, "stopping_offset": None}},
+    ),
+    (
+        "SourceReaderState", versioned(1, FILE),
+        {
+            "version": 1,
+            "file_split": {
+                "id": "0000000001", "path": "hdfs://nn:8020/in/a.csv", "offset": 10, "length": 20,
+                "modification_ms": 1_700_000_000_000, "file_size": 99, "hosts": ["h1"], "reader_offset": 15,
+                "reader_records": 2,
+            },
+        },
+    ),
+    # As Flink 1.20 wrote it.
+    (
+        "SourceReaderState", bytes.fromhex("000000010000001300013240000000000000317ffffffffffffffe"),
+        {"version": 1, "number_split": {"id": "2", "from": 0x4000000000000031, "to": 0x7FFFFFFFFFFFFFFE}},
+    ),
+    ("SourceReaderState", versioned(0, KAFKA + b"\0"), {"version": 0}),
+    ("SourceReaderState", versioned(7, KAFKA), {"version": 7}),
+    ("SourceReaderState", b"\0\0\0", {}),
+    ("SourceReaderState", versioned(0, KAFKA) + b"\0", {}),
+    (
+        "writer_raw_states", versioned(1, utf("p")),
+        {"version": 1, "kafka_writer": {"transactional_id_prefix": "p", "transactions": None}},
+    ),
+    (
+        "writer_raw_states", versioned(2, utf("p") + struct.pack(">i", 1) + utf("p-0-1") + struct.pack(">q", 8)),
+        {
+            "version": 2,
+            "kafka_writer": {
+                "transactional_id_prefix": "p", "transactions": [{"transactional_id": "p-0-1", "checkpoint_id": 8}],
+            },
+        },
+    ),
+    (
+        "writer_raw_states", versioned(3, BUCKET),
+        {"version": 3, "file_bucket": {"bucket_id": "b1", "path": "/out/b1", "creation_ms": 1_700_000_000_000}},
+    ),
+    (
+        "streaming_committer_raw_states", versioned(2, CHECKPOINTS),
+        {
+            "version": 2,
+            "checkpoints": [
+                {
+                    "checkpoint_id": 9,
+                    "subtasks": [{"subtask": 5, "requests": [KAFKA_REQUEST], "committables": 1, "failed": 0}],
+                }
+            ],
+        },
+    ),
+    (
+        "streaming_committer_raw_states", versioned(1, bytes.fromhex("b91f252c") + listed(b"opaque")),
+        {
+            "version": 1,
+            "checkpoints": [
+                {
+                    "checkpoint_id": None,
+                    "subtasks": [
+                        {
+                            "subtask": None, "committables": None, "failed": None,
+                            "requests": [
+                                {
+                                    "committable": b"opaque", "retries": None, "state": None, "transactional_id": None,
+                                    "producer_id": None, "epoch": None,
+                                }
+                            ],
+                        }
+                    ],
+                }
+            ],
+        },
+    ),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("state", "raw", "expected"), CASES)
+def test_payload(state: str, raw: bytes, expected: dict[str, Any]) -> None:
+    everything = {"bytes": raw, "version": None} | {form.name: None for form in FORMS[state]} | expected
+    assert decode_payload(state, raw) == everything
+    layout = payload_layout(state, BYTES)
+    assert layout is not None
+    data = struct.pack(">i", len(raw)) + raw
+    decoder = make_decoder(layout, Policy())
+    progress = decoder.decode(Block.of(data), 0, len(data), 1)
+    assert (progress.entries, progress.pos) == (1, len(data))
+    assert decoder.flush().to_pylist() == [everything]
+
+
+def test_other_states_and_serializers_have_no_payload() -> None:
+    assert payload_layout("my-state", BYTES) is None
+    assert payload_layout("SourceReaderState", BYTES.replace("Byte", "Int")) is None
+
+
+def test_damaged_payloads_keep_their_bytes() -> None:
+    rng = random.Random(5)
+    for _ in range(4_000):
+        state, raw, _ = rng.choice(CASES)
+        damaged = bytearray(raw)
+        for _ in range(rng.randint(1, 3)):
+            damaged[rng.randrange(len(damaged))] = rng.randrange(256)
+        del damaged[rng.randrange(1, len(damaged) + 1) :]
+        assert decode_payload(state, bytes(damaged))["bytes"] == bytes(damaged)
