@@ -167,12 +167,12 @@ _TEXT, _I32, _I64 = pa.string(), pa.int32(), pa.int64()
 
 
 def _kafka_split(reader: Reader, version: int) -> dict[str, Any]:
-    split = {"topic": _utf(reader), "partition": reader.i32(), "starting_offset": reader.i64()}
-    stopping = reader.i64()
-    if split["partition"] < 0 or not split["topic"]:
+    topic, partition, starting, stopping = _utf(reader), reader.i32(), reader.i64(), reader.i64()
+    if partition < 0 or not topic:
         raise FormatError("no partition of a topic")
     # The lowest number stands for none.
-    return split | {"stopping_offset": None if stopping == -(1 << 63) else stopping}
+    stop = None if stopping == -(1 << 63) else stopping
+    return {"topic": topic, "partition": partition, "starting_offset": starting, "stopping_offset": stop}
 
 
 def _file_split(reader: Reader, version: int) -> dict[str, Any]:

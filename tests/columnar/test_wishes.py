@@ -1,0 +1,185 @@
+"""Wishes: every conversion exactly or not at all, at every place of a schema."""
+
+from __future__ import annotations
+
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from stateextract.columnar.wishes import grant, parse_wish, wished_schema
+from stateextract.errors import UsageError, ValueRefusedError
+
+DAY = datetime(2024, 2, 29)
+
+
+def granted(array: pa.Array, type_: str) -> pa.Array:
+    batch = pa.RecordBatch.from_arrays([array], names=["v"])
+    wishes = [parse_wish("v", type_)]
+    found = grant(batch, wishes)
+    assert found.schema == wished_schema(batch.schema, wishes)
+    found.validate(full=True)
+    return found.column(0)
+
+
+EXACT: list[tuple[pa.DataType, Any, str, Any]] = [
+    (pa.string(), "12.30", "decimal(5,2)", Decimal("12.30")),
+    (pa.string(), "1E+3", "decimal(4,0)", Decimal(1000)),
+    (pa.string(), "-0.5", "float64", -0.5),
+    (pa.string(), "0.1", "float64", 0.1),
+    (pa.string(), "0.1", "float32", 0.10000000149011612),
+    (pa.string(), "Infinity", "float64", float("inf")),
+    (pa.string(), "9223372036854775807", "int64", 2**63 - 1),
+    (pa.string(), "2E+2", "int16", 200),
+    (pa.string(), "true", "bool", True),
+    (pa.string(), "é", "binary", "é".encode()),
+    (pa.string(), "2024-02-29", "date", date(2024, 2, 29)),
+    (pa.binary(), "é".encode(), "string", "é"),
+    (pa.int64(), 127, "int8", 127),
+    (pa.int32(), 1, "bool", True),
+    (pa.int64(), 2**53, "float64", float(2**53)),
+    (pa.int64(), 12, "decimal(4,2)", Decimal("12.00")),
+    (pa.int64(), 12, "string", "12"),
+    (pa.int64(), 1500, "timestamp[ms, UTC]", datetime.fromisoformat("1970-01-01T00:00:01.500+00:00")),
+    (pa.int32(), 1, "date", date(1970, 1, 2)),
+    (pa.float64(), 0.1, "decimal(3,2)", Decimal("0.10")),
+    (pa.float32(), 0.5, "float64", 0.5),
+    (pa.float64(), 3.0, "int32", 3),
+    (pa.float64(), 0.1, "string", "0.1"),
+    (pa.bool_(), True, "int8", 1),
+    (pa.bool_(), False, "string", "false"),
+    (pa.decimal128(10, 2), Decimal("1.50"), "decimal(4,1)", Decimal("1.5")),
+    (pa.decimal128(10, 2), Decimal("1.50"), "float64", 1.5),
+    (pa.decimal128(10, 2), Decimal("1.50"), "string", "1.50"),
+    (pa.timestamp("us"), DAY, "timestamp[ms]", DAY),
+    (pa.timestamp("us", "UTC"), DAY, "timestamp[us]", DAY),
+    (pa.timestamp("us"), DAY, "date", date(2024, 2, 29)),
+    (pa.timestamp("us", "UTC"), DAY, "date", date(2024, 2, 29)),
+    (pa.date32(), date(2024, 2, 29), "timestamp[us]", DAY),
+    (pa.struct([("a", pa.int64()), ("b", pa.binary())]), {"a": 2**62, "b": b"\1"}, "json", f'{{"a":{2**62},"b":"01"}}'),
+    (pa.list_(pa.float64()), [1.5, float("nan")], "json", '[1.5,"NaN"]'),
+    (pa.map_(pa.string(), pa.int8()), [("k", 1)], "json", '[["k",1]]'),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("source", "value", "type_", "expected"), EXACT, ids=lambda v: str(v)[:30])
+def test_exact(source: pa.DataType, value: Any, type_: str, expected: Any) -> None:
+    assert granted(pa.array([value, None], source), type_).to_pylist() == [expected, None]
+
+
+REFUSED: list[tuple[pa.DataType, Any, str]] = [
+    (pa.string(), "12.345", "decimal(5,2)"),
+    (pa.string(), "1000", "decimal(5,2)"),
+    (pa.string(), "x", "decimal(5,2)"),
+    (pa.string(), "NaN", "decimal(5,2)"),
+    (pa.string(), "0.10000000000000000001", "float64"),
+    (pa.string(), "1e400", "float64"),
+    (pa.string(), "1.5", "int64"),
+    (pa.string(), "9223372036854775808", "int64"),
+    (pa.string(), "1e999999999", "int64"),
+    (pa.string(), "1e999999999", "decimal(38,0)"),
+    (pa.string(), "yes", "bool"),
+    (pa.string(), "2024-02-30", "date"),
+    (pa.binary(), b"\xff", "string"),
+    (pa.int64(), 128, "int8"),
+    (pa.int64(), 2, "bool"),
+    (pa.int64(), 2**53 + 1, "float64"),
+    (pa.int64(), 100, "decimal(2,0)"),
+    (pa.int64(), 2**40, "date"),
+    (pa.float64(), 0.1, "float32"),
+    (pa.float64(), -0.0, "int32"),
+    (pa.float64(), -0.0, "decimal(3,1)"),
+    (pa.float64(), 1.5, "int32"),
+    (pa.float64(), float("nan"), "decimal(3,1)"),
+    (pa.decimal128(10, 2), Decimal("1.55"), "decimal(4,1)"),
+    (pa.decimal128(38, 1), Decimal(10**30), "decimal(30,1)"),
+    (pa.timestamp("us"), datetime(2024, 2, 29, 0, 0, 0, 1), "timestamp[ms]"),
+    (pa.timestamp("us"), datetime(2024, 2, 29, 1), "date"),
+    (pa.timestamp("us"), datetime(9999, 1, 1), "timestamp[ns]"),
+]
+
+
+@pytest.mark.parametrize(("source", "value", "type_"), REFUSED, ids=lambda v: str(v)[:30])
+def test_refused(source: pa.DataType, value: Any, type_: str) -> None:
+    with pytest.raises(ValueRefusedError, match="of the column v does not fit the wanted type"):
+        granted(pa.array([None, value], source), type_)
+
+
+def test_the_value_is_named() -> None:
+    with pytest.raises(ValueRefusedError, match=r"the value '7\.25' of the column v"):
+        granted(pa.array(["1.5", "7.25", "8.25"]), "decimal(5,1)")
+
+
+INNER = pa.struct([("amount", pa.string()), ("n", pa.int32())])
+DEEP = pa.schema(
+    [
+        ("key", pa.int64()),
+        ("value", pa.struct([("rows", pa.list_(INNER)), ("by", pa.map_(pa.string(), INNER)), ("one", INNER)])),
+    ]
+)
+ROWS = [
+    {
+        "key": 1,
+        "value": {"rows": [{"amount": "1.5", "n": 1}, None], "by": [("a", {"amount": "2", "n": 2})], "one": None},
+    },
+    {"key": 2, "value": None},
+    {"key": 3, "value": {"rows": None, "by": [], "one": {"amount": None, "n": 3}}},
+]
+PATHS = ("value.rows.element.amount", "value.by.value.amount", "value.one.amount")
+
+
+@pytest.mark.parametrize("start", [0, 1])
+def test_paths(start: int) -> None:
+    batch = pa.RecordBatch.from_pylist(ROWS, DEEP).slice(start)
+    wishes = [*(parse_wish(path, "decimal(4,1)") for path in PATHS), parse_wish("value.one.n", "string")]
+    found = grant(batch, wishes)
+    found.validate(full=True)
+    assert found.schema == wished_schema(batch.schema, wishes)
+    assert (
+        str(found.schema.field("value").type.field("by").type)
+        == "map<string, struct<amount: decimal128(4, 1), n: int32>>"
+    )
+    assert found.to_pylist() == [
+        {
+            "key": 1,
+            "value": {
+                "rows": [{"amount": Decimal("1.5"), "n": 1}, None],
+                "by": [("a", {"amount": Decimal("2.0"), "n": 2})],
+                "one": None,
+            },
+        },
+        {"key": 2, "value": None},
+        {"key": 3, "value": {"rows": None, "by": [], "one": {"amount": None, "n": "3"}}},
+    ][start:]  # fmt: skip
+
+
+def test_fields_below_a_null_are_not_looked_at() -> None:
+    child = pa.array(["", "1"])
+    struct = pa.StructArray.from_arrays([child], ["a"], mask=pa.array([True, False]))
+    found = grant(pa.RecordBatch.from_arrays([struct], names=["v"]), [parse_wish("v.a", "int8")])
+    assert found.to_pylist() == [{"v": None}, {"v": {"a": 1}}]
+
+
+def test_a_batch_without_the_path_stays() -> None:
+    batch = pa.RecordBatch.from_pylist(ROWS, DEEP)
+    assert grant(batch, [parse_wish("other", "int8"), parse_wish("value.other.x", "int8")]) == batch
+
+
+@pytest.mark.parametrize("path", ["other", "value.other", "value.rows.amount", "value.by.amount", "key.x"])
+def test_paths_that_lead_nowhere(path: str) -> None:
+    with pytest.raises(UsageError, match="leads nowhere"):
+        wished_schema(DEEP, [parse_wish(path, "string")])
+
+
+def test_types_that_cannot_be() -> None:
+    with pytest.raises(UsageError, match="cannot become string"):
+        wished_schema(DEEP, [parse_wish("value.one", "string")])
+    with pytest.raises(UsageError, match="cannot become"):
+        wished_schema(DEEP, [parse_wish("key", "binary")])
+    for type_ in ("", "decimal(0,0)", "decimal(39,1)", "decimal(3,4)", "timestamp", "timestamp[us, CET]", "list"):
+        with pytest.raises(UsageError, match="is no type"):
+            parse_wish("v", type_)
+    with pytest.raises(UsageError, match="no path"):
+        parse_wish("a..b", "string")
