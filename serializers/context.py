@@ -6,10 +6,11 @@ values; knows no bytes and no files.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from serializers.classes import ClassModels
+from serializers.sql_type import NameRule
 
 Flavour = Literal[2, 5]
 
@@ -26,11 +27,19 @@ class DescribeContext:
     :param class_models: the user's classes.
     :param kryo_first_id: number of the first class that the job registered with Kryo, for files that were written
         without Flink's own registrations; no cluster writes such.
+    :param names: of fields, for all operators.
+    :param rules: those of the operator at hand.
     """
 
     kryo: Flavour | None = None
     class_models: ClassModels = NO_MODELS
     kryo_first_id: int | None = None
+    names: tuple[NameRule, ...] = ()
+    rules: tuple[NameRule, ...] = ()
+
+    def of_operator(self, operator_id: str) -> DescribeContext:
+        """The context with the names for one operator."""
+        return replace(self, rules=tuple(r for r in self.names if r.operator == operator_id)) if self.names else self
 
 
 def flavour_of(metadata_version: int) -> Flavour:

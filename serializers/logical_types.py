@@ -29,13 +29,13 @@ May import layouts, the registry and the parser of Java streams; knows no snapsh
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 import pyarrow as pa
 
 from serializers.names import Names, positional
 from serializers.registry import SerializerSnapshot, describe
+from serializers.sql_type import LogicalType
 from stateextract.columnar.binary import BinaryArray, BinaryMap, BinaryRow, Framed, Rest, SlotTimestamp
 from stateextract.columnar.layout import (
     Bool,
@@ -61,31 +61,6 @@ COMPACT_PRECISION = 3
 """Timestamps of so many digits are kept as milliseconds."""
 _MAX_DEPTH = 60
 _MICROS = 6
-
-
-@dataclass(frozen=True)
-class LogicalType:
-    """A type of SQL.
-
-    :param root: name of the constant of ``LogicalTypeRoot``; empty where the object is no type that is known.
-    :param class_name: Java class.
-    :param nullable: as declared; whether a value is null only its bytes tell.
-    :param precision: digits of decimals, times and timestamps.
-    :param scale: digits behind a decimal's point.
-    :param children: element, key and value, fields, attributes, or the source of a distinct type.
-    :param names: of the fields or attributes.
-    """
-
-    root: str
-    class_name: str
-    nullable: bool = True
-    precision: int = 0
-    scale: int = 0
-    children: tuple[LogicalType, ...] = ()
-    names: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        return self.root or self.class_name
 
 
 # ---- out of Java's objects

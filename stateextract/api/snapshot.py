@@ -22,7 +22,7 @@ from stateextract.errors import StateExtractError, UsageError
 from stateextract.files.compression import CODECS
 from stateextract.files.filesystem import Store
 from stateextract.files.locate import FoundSnapshot, Locator, find_snapshot
-from stateextract.job.classpath import describe_context
+from stateextract.job.classpath import describe_context, with_names
 from stateextract.job.heads import HeadReader, operator_label
 from stateextract.job.inventory import OperatorInventory, take_inventory
 from stateextract.metadata.model import CheckpointProperties, MasterState, OperatorState, SnapshotMetadata
@@ -58,6 +58,8 @@ def open_snapshot(
     kryo: KryoVersion = "auto",
     classpath: Sequence[str] = (),
     kryo_classes: Sequence[Mapping[str, Any]] = (),
+    plan: str = "",
+    names: str = "",
     head_threads: int = 32,
 ) -> Snapshot:
     """Open a checkpoint or savepoint.
@@ -83,6 +85,8 @@ def open_snapshot(
     :param kryo: version of Kryo that wrote values; ``auto`` takes 2 for snapshots of Flink 1 and 5 for those of Flink 2.
     :param classpath: jars or folders with the job's classes, whose fields are read from them for values that Kryo wrote.
     :param kryo_classes: such classes described by hand; ``docs/kryo.md`` tells how.
+    :param plan: a compiled plan of a SQL job, which names the fields of its rows.
+    :param names: a TOML or JSON file with names of fields; ``docs/sql.md`` tells how.
     :param head_threads: threads that read the heads of state files.
     :raises SnapshotNotFoundError: where there is no snapshot at ``path``, or more than one.
     :raises UsageError: for an option that cannot be right.
@@ -110,7 +114,8 @@ def open_snapshot(
         metadata = parse_metadata(data)
     except StateExtractError as error:
         raise error.at(file=found.metadata_uri) from None
-    options = replace(options, context=describe_context(kryo, metadata.version, classpath, kryo_classes, store))
+    context = describe_context(kryo, metadata.version, classpath, kryo_classes, store)
+    options = replace(options, context=with_names(context, metadata, plan, names, store))
     pairs = path_map.items() if isinstance(path_map, Mapping) else path_map or ()
     locator = Locator(found, store, tuple(pairs))
     return Snapshot(Source(found, data, metadata, locator, store, options, head_threads))

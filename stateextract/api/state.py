@@ -94,11 +94,17 @@ class State:
         return list(dict.fromkeys(file.uri for file in self._named_state.files))
 
     @cached_property
+    def _options(self) -> ReadOptions:
+        """The snapshot's, with the names for this operator."""
+        options = self._source.options
+        return replace(options, context=options.context.of_operator(self.operator.id))
+
+    @cached_property
     def _rows(self) -> list[RowLayout]:
         """The layout in each file, equal heads once."""
         files = {file.head_key: file for file in self._named_state.files}
         heads = [file.head for file in files.values() if file.head is not None]
-        context = self._source.options.context
+        context = self._options.context
         return [row_layout(head, meta, context) for head in heads for meta in head.states if meta.name == self.name]
 
     @property
@@ -118,7 +124,7 @@ class State:
         if not self._rows:
             self._refuse()
         try:
-            return merge_schemas([state_schema(row, self._source.options) for row in self._rows])
+            return merge_schemas([state_schema(row, self._options) for row in self._rows])
         except StateExtractError as error:
             raise self._named(error) from None
 
@@ -135,7 +141,7 @@ class State:
         for row in self._rows:
             part = certainly_undecodable(row.layout)
             if part is not None:
-                status = {"fail": UNSUPPORTED, "skip": SKIPPED, "raw": RAW}[self._source.options.on_undecodable]
+                status = {"fail": UNSUPPORTED, "skip": SKIPPED, "raw": RAW}[self._options.on_undecodable]
                 return Coverage(status, f"values of {part.class_name} cannot be decoded: {part.reason}")
         parts = dict.fromkeys(part for row in self._rows for part in row.undecodable)
         why = [f"a value of {part.class_name} could not be decoded: {part.reason}" for part in parts]
@@ -163,7 +169,7 @@ class State:
         """
         if self._entry.status == UNSUPPORTED:
             self._refuse()
-        options = replace(self._source.options, on_undecodable="raw")
+        options = replace(self._options, on_undecodable="raw")
         batches = (piece.batch for piece in self._pieces(options, Tally(), None) if piece.raw)
         return pa.RecordBatchReader.from_batches(raw_schema(options), batches)
 
@@ -192,7 +198,7 @@ class State:
         tally = Tally()
         self._coverage = replace(self._expected(), tally=tally.of(self.name), complete=False)
         left = sys.maxsize if limit is None else limit
-        for piece in self._pieces(self._source.options, tally, limit) if left else ():
+        for piece in self._pieces(self._options, tally, limit) if left else ():
             if piece.raw:
                 continue
             batch = conform(piece.batch, self.schema)

@@ -12,6 +12,7 @@ import json
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,11 @@ from serializers import DescribeContext
 from serializers.classes import ClassModel, ClassModels, class_model
 from serializers.classfile import MAX_BYTES, read_class
 from serializers.context import Flavour, flavour_of
+from serializers.sql_type import NameRule, decode_rules, encode_rules
 from stateextract.errors import FormatError, StateExtractError, UnreadableFileError, UsageError
 from stateextract.files.filesystem import Store
+from stateextract.metadata.model import SnapshotMetadata
+from stateextract.state.plan_names import OperatorNames, names_of_file, names_of_plan
 
 MAX_CLASSES = 200_000
 _MAX_JAR = 1 << 31
@@ -49,6 +53,30 @@ def describe_context(
             models.setdefault(model.name, model)
     models |= {model.name: model for model in map(class_model, entries)}
     return DescribeContext(flavours[kryo], ClassModels(models))
+
+
+def with_names(
+    context: DescribeContext, metadata: SnapshotMetadata, plan: str, names: str, store: Store
+) -> DescribeContext:
+    """The context with the names of fields that a compiled plan and a names file give.
+
+    :param plan: its place; empty: none.
+    :param names: likewise; what it says wins.
+    """
+    operators = [OperatorNames(o.id, o.uid, o.name) for o in metadata.operators]
+    rules: tuple[NameRule, ...] = ()
+    if names:
+        rules += names_of_file(_text(names, store), operators, names.endswith(".json"))
+    if plan:
+        rules += names_of_plan(_text(plan, store), operators)
+    return replace(context, names=rules) if rules else context
+
+
+def _text(place: str, store: Store) -> str:
+    try:
+        return store.read(place).decode()
+    except UnicodeDecodeError as error:
+        raise UsageError(f"{place} is not text: {error.reason}", expected="UTF-8") from None
 
 
 def read_classes(place: str, store: Store) -> Iterator[ClassModel]:
@@ -105,13 +133,14 @@ def _parsed(files: Iterable[tuple[str, bytes]], place: str) -> Iterator[ClassMod
 
 def encode_context(context: DescribeContext) -> list[Any]:
     """For the plan file; the inverse of :func:`decode_context`."""
-    return [context.kryo, [model.as_list() for model in context.class_models.by_name.values()]]
+    models = [model.as_list() for model in context.class_models.by_name.values()]
+    return [context.kryo, models, encode_rules(context.names)]
 
 
 def decode_context(values: Sequence[Any]) -> DescribeContext:
     """The inverse of :func:`encode_context`."""
-    kryo, models = values
-    return DescribeContext(kryo, ClassModels.of(ClassModel.from_list(m) for m in models))
+    kryo, models, names = values
+    return DescribeContext(kryo, ClassModels.of(ClassModel.from_list(m) for m in models), names=decode_rules(names))
 
 
 def entries_of(texts: Sequence[str]) -> list[Mapping[str, Any]]:
@@ -119,4 +148,4 @@ def entries_of(texts: Sequence[str]) -> list[Mapping[str, Any]]:
     return [json.loads(text) for text in texts]
 
 
-__all__ = ["decode_context", "describe_context", "encode_context", "entries_of", "read_classes"]
+__all__ = ["decode_context", "describe_context", "encode_context", "entries_of", "read_classes", "with_names"]

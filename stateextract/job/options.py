@@ -59,6 +59,10 @@ class JobOptions:
     codec: str = _option("snappy", "input", "choice",
         "Codec of compressed state. Flink writes Snappy; lz4 is for builds whose stream decorator was changed.",
         choices=("snappy", "lz4"))
+    plan: str = _option("", "input", "text",
+        "Compiled plan of a SQL job (COMPILE PLAN): names the fields of its rows, which snapshots do not.")
+    names: str = _option("", "input", "text",
+        "TOML or JSON file with names of fields; docs/sql.md tells how. Wins over the plan.")
     verify_checksums: bool = _option(True, "input", "flag",
         "Verify the CRC-32C of every chunk of compressed state (Flink itself does not).")
 

@@ -17,18 +17,19 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from serializers import DescribeContext, load_plugins
+from serializers.sql_type import NameRule
 from stateextract.columnar.schema import merge_schemas
 from stateextract.errors import StateExtractError, UndecodableError, UnsupportedError, UsageError
 from stateextract.files.filesystem import Store
 from stateextract.files.locate import FoundSnapshot, Locator, find_snapshot
-from stateextract.job.classpath import describe_context, entries_of
+from stateextract.job.classpath import describe_context, entries_of, with_names
 from stateextract.job.coverage import DECODED, EMPTY, NOT_SELECTED, UNSUPPORTED, Coverage, Entry
 from stateextract.job.heads import HeadReader, Scope, StateFile, operator_label
 from stateextract.job.inventory import NamedState, OperatorInventory, master_entries, take_inventory
 from stateextract.job.names import RAW_SUFFIX, operator_folders, state_folders
 from stateextract.job.options import JobOptions
 from stateextract.job.split import OperatorTargets, Part, StateTarget, pack, read_options
-from stateextract.metadata.model import SnapshotMetadata
+from stateextract.metadata.model import OperatorState, SnapshotMetadata
 from stateextract.metadata.parser import parse_metadata
 from stateextract.metadata.uid import operator_id
 from stateextract.state.engine import ReadOptions, certainly_undecodable, state_schema
@@ -103,6 +104,7 @@ def make_plan(options: JobOptions, store: Store | None = None) -> Plan:
     describe = describe_context(
         options.kryo, metadata.version, options.classpath, entries_of(options.kryo_class), store
     )  # fmt: skip
+    describe = with_names(describe, metadata, options.plan, options.names, store)
     operators, states, numbers = _targets(inventory, wanted, options, describe)
     splits = pack(_parts(files, operators, numbers, options), options.split_bytes)
     coverage = Coverage(
@@ -220,10 +222,10 @@ def _targets(
     top = operator_folders((i.operator.id, i.operator.uid, i.operator.name) for i in inventory)
     numbers: dict[tuple[int, Scope], int] = {}
     by_operator: list[dict[str, StateTarget]] = []
-    labels: list[str] = []
+    chosen: list[OperatorState] = []
     planned = []
     schemas = _Schemas(read_options(options, describe))
-    known = {id(state): schemas.of(state, operator_label(i.operator)) for i, state in wanted}
+    known = {id(state): schemas.of(state, i.operator) for i, state in wanted}
     for i, state in wanted:
         assert state.entry is not None
         schema, untyped = known[id(state)]
@@ -238,13 +240,13 @@ def _targets(
         if key not in numbers:
             numbers[key] = len(by_operator)
             by_operator.append({})
-            labels.append(label)
+            chosen.append(i.operator)
         number = numbers[key]
         by_operator[number][state.name] = target
         planned.append(PlannedState(number, state.name, state.entry, target, untyped is None, dataset))
     operators = [
-        OperatorTargets(label, states, number)
-        for label, states, (number, _) in zip(labels, by_operator, numbers, strict=True)
+        OperatorTargets(operator_label(operator), states, number, operator.id)
+        for operator, states, (number, _) in zip(chosen, by_operator, numbers, strict=True)
     ]
     return operators, planned, numbers
 
@@ -268,28 +270,28 @@ class _Schemas:
 
     def __init__(self, options: ReadOptions) -> None:
         self._options = options
-        self._known: dict[tuple[bytes, str, str], tuple[pa.Schema, UndecodableError | None]] = {}
+        self._known: dict[tuple[bytes, str, str, tuple[NameRule, ...]], tuple[pa.Schema, UndecodableError | None]] = {}
 
-    def of(self, state: NamedState, label: str) -> tuple[pa.Schema, UndecodableError | None]:
+    def of(self, state: NamedState, operator: OperatorState) -> tuple[pa.Schema, UndecodableError | None]:
         """The merged schema, and why its values can certainly not be decoded, if so."""
         distinct: dict[pa.Schema, None] = {}
         untyped: UndecodableError | None = None
         for file in {file.head_key: file for file in state.files}.values():
-            schema, problem = self._one(file, state.name)
+            schema, problem = self._one(file, state.name, self._options.context.of_operator(operator.id))
             distinct[schema] = None
             untyped = untyped or problem
         try:
             return merge_schemas(list(distinct)), untyped
         except StateExtractError as error:
-            raise error.at(operator=label, state=state.name) from None
+            raise error.at(operator=operator_label(operator), state=state.name) from None
 
-    def _one(self, file: StateFile, name: str) -> tuple[pa.Schema, UndecodableError | None]:
-        key = (file.head_key, file.scope, name)
+    def _one(self, file: StateFile, name: str, context: DescribeContext) -> tuple[pa.Schema, UndecodableError | None]:
+        key = (file.head_key, file.scope, name, context.rules)
         known = self._known.get(key)
         if known is None:
             assert file.head is not None
             meta = next(m for m in file.head.states if m.name == name)
-            row = row_layout(file.head, meta, self._options.context)
+            row = row_layout(file.head, meta, context)
             part = certainly_undecodable(row.layout)
             problem = None
             if part is not None:

@@ -46,11 +46,12 @@ class StateTarget:
 
 @dataclass(frozen=True)
 class OperatorTargets:
-    """The wanted states of an operator. ``label`` is for messages, ``number`` its place in the metadata."""
+    """The wanted states of an operator. ``label`` is for messages, ``number`` its place in the metadata, ``id`` its id."""
 
     label: str
     states: Mapping[str, StateTarget]
     number: int = 0
+    id: str = ""
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,7 @@ class Context:
             {
                 "label": o.label,
                 "number": o.number,
+                "id": o.id,
                 "states": {
                     name: [t.folder, t.raw_folder, base64.b64encode(t.schema.serialize()).decode()]
                     for name, t in o.states.items()
@@ -99,7 +101,7 @@ class Context:
             OperatorTargets(o["label"], {
                 name: StateTarget(folder, raw, pa.ipc.read_schema(pa.py_buffer(base64.b64decode(schema))))
                 for name, (folder, raw, schema) in o["states"].items()
-            }, o["number"])
+            }, o["number"], o["id"])
             for o in document.pop("operators")
         ]  # fmt: skip
         options = from_lines(document.pop("options"))

@@ -14,7 +14,7 @@ import json
 import uuid
 import zlib
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache, partial
 
 from serializers import load_plugins
@@ -112,6 +112,7 @@ class TaskRunner:
 
     def _read(self, part: Part, targets: OperatorTargets, options: ReadOptions, writer: TaskWriter) -> PartReport:
         tally = Tally()
+        options = replace(options, context=options.context.of_operator(targets.id))
         try:
             with self._store.open(part.uri) as file:
                 read_at = _window(file, part)

@@ -7,6 +7,7 @@ state of the same operator must bear it out. A pure function of names; reads not
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 
 from stateextract.state.columns import timer_service
@@ -31,6 +32,37 @@ _ROLES = {
     "deduplicate-state": "kept row of a deduplication",
     "data-state-with-append": "ranked rows",
     "data-state-with-update": "ranked rows by their unique key",
+    "data-state": "ranked rows, or the key's row of a changelog",
+    "sorted-map": "ranking: numbers of rows by what they are sorted by",
+    "Top1-Rank-State": "ranking: the first row",
+    "rankEnd": "ranking: how many rows are kept",
+    "counterState": "numbers the rows of a key",
+    "IntervalJoinLeftTimerState": "interval join: time of the timer that removes left rows",
+    "IntervalJoinRightTimerState": "interval join: time of the timer that removes right rows",
+    "next-index": "temporal join: number of the next left row",
+    "inputState": "OVER aggregation: rows by time",
+    "lastTriggeringTsState": "time of the last firing",
+    "processedCountState": "OVER aggregation: number of rows that were processed",
+    "cleanupTsState": "time of the timer that removes what is old",
+    "smallestTSState": "OVER aggregation: time of the oldest row",
+    "idState": "OVER aggregation: number of the next row",
+    "sortedListState": "OVER aggregation: numbers of rows by what they are sorted by",
+    "valueMapState": "OVER aggregation: rows by number",
+    "accMapState": "OVER aggregation: accumulators by what is sorted by",
+    "rowToSqnState": "sink: sequence numbers by row",
+    "sqnToNodeState": "sink: rows by sequence number",
+    "highestSqnState": "sink: the highest sequence number",
+    "sortState": "rows to be sorted",
+    "dataState": "rows to be sorted by time",
+    "waiting-to-emit-on-timer": "deduplication: row that a timer emits",
+    "already-emitted-state-boolean": "deduplication: whether a row was emitted",
+    "session-window-tvf-counter": "session windows: number of the next row",
+    "session-window-tvf-acc": "session windows: rows by number",
+    "internal-named-timers-map": "process table function: times of the named timers",
+    "build-table": "lateral snapshot join: rows of the build side",
+    "build-change-buffer": "lateral snapshot join: changes of the build side that wait",
+    "probe-buffer": "lateral snapshot join: rows of the probe side that wait",
+    "_delta_join_operator_async_wait_state_": "delta join: elements that wait for a lookup",
     "nfaStateName": "pattern matching: partial matches",
     "eventQueuesStateName": "pattern matching: events that wait for their time",
     "sharedBuffer-events": "pattern matching: events that partial matches refer to",
@@ -46,6 +78,15 @@ _ROLES = {
     "_keyed_async_wait_operator_state_": "elements that wait for an asynchronous call",
     "topic-partition-offset-states": "offsets of a Kafka source",
 }
+
+# SQL's views of accumulators: a state per aggregate function and field, and per distinct argument.
+_VIEWS = (
+    (re.compile(r"agg\d+\$\w+"), "view of an accumulator"),
+    (re.compile(r"distinctAcc_\d+"), "distinct values of an aggregation, with what counts them"),
+    (re.compile(r"(agg\d+\$\w+|distinctAcc_\d+)_null_state"), "the same for the value null"),
+    (re.compile(r"multi-join-input-\d+"), "rows of one of a join's inputs"),
+    (re.compile(r"input-sort-buffer-data-\d+"), "process table function: rows of an input that wait for their time"),
+)
 
 # Flink's triggers keep these, beside the contents of windows.
 _TRIGGERS = {
@@ -67,7 +108,7 @@ def role_of(state: str, others: Collection[str] = ()) -> str | None:
         return f"{timers[0]}-time timers of the service {timers[1]}"
     if state in _TRIGGERS:
         return _TRIGGERS[state] if WINDOW_CONTENTS in others else None
-    return _ROLES.get(state)
+    return _ROLES.get(state) or next((role for name, role in _VIEWS if name.fullmatch(state)), None)
 
 
 __all__ = ["MERGING_WINDOWS", "WINDOW_CONTENTS", "role_of"]

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from serializers import DescribeContext, SerializerSnapshot, describe
 from serializers.connectors import payload_layout
+from serializers.field_names import named_row
 from serializers.ttl import is_ttl, unwrapped
 from serializers.windows import TIMESTAMP
 from stateextract.columnar.binary import BinaryRow
@@ -87,14 +88,14 @@ def row_layout(
         else:
             key, namespace = head.key_serializer, None
             fields = (Field("value", describe(value, context)),)
-        return _row(meta, fields, False, key, namespace, value)
+        return _row(meta, fields, False, key, namespace, value, context)
     key, namespace = head.key_serializer, meta.serializers[NAMESPACE]
     fields = (
         Field("namespace", _namespace(namespace, context)),
         Field("key", _key(key, context)),
         Field("value", describe(value, context)),
     )
-    return _row(meta, fields, _has_ttl(meta.kind, value), key, namespace, value)
+    return _row(meta, fields, _has_ttl(meta.kind, value), key, namespace, value, context)
 
 
 def operator_row_layout(meta: StateMeta, context: DescribeContext | None = None) -> RowLayout:
@@ -108,7 +109,7 @@ def operator_row_layout(meta: StateMeta, context: DescribeContext | None = None)
         if key is None:
             raise FormatError(f"the broadcast state {meta.name!r} has no key serializer", expected=KEY)
         fields = (Field("key", describe(key, context)), *fields)
-    return _row(meta, fields, False, key, None, value)
+    return _row(meta, fields, False, key, None, value, context)
 
 
 def _row(
@@ -118,8 +119,9 @@ def _row(
     key: SerializerSnapshot | None,
     namespace: SerializerSnapshot | None,
     value: SerializerSnapshot,
+    context: DescribeContext,
 ) -> RowLayout:
-    layout = Struct(fields)
+    layout = named_row(Struct(fields), meta.name, context.rules)
     parts = tuple(dict.fromkeys(undecodable_parts(layout)))
     return RowLayout(meta.name, meta.kind, layout, ttl, parts, key, namespace, value)
 

@@ -1,0 +1,223 @@
+"""Names of fields from outside the snapshot: out of a compiled plan of SQL, or out of a file written by hand.
+
+SQL's state holds the types of its rows but, up to Flink 2.3, not the names of their fields. A *compiled plan*
+(``COMPILE PLAN``, ``CompiledPlan.writeToFile``) has nodes with an ``outputType`` each, and edges between them. A node's
+operator is found in the snapshot by its uid (``<id>_<transformation>``, of which often only the hash is there), else by
+the number in the operator's name (``Join[88]``). What its states hold is known by the states' names: rows of an input,
+the fields that an exchange hashed as the key, the fields that a ranking sorts by. A rule is applied only to rows with
+the types that the plan says, so a plan of another job gives no wrong names.
+
+A *names file* (TOML or JSON) has for operators (id, uid or name) and states the names at a path::
+
+    [operator."88_join"."left-records"]
+    key = ["deptno"]
+    "value.key" = ["deptno", "name"]
+
+Flink's classes: ``org.apache.flink.table.planner.plan.nodes.exec.*``. Text goes in, rules come out; no I/O.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from serializers.sql_type import ANYWHERE, PATTERN, LogicalType, NameRule
+from serializers.type_strings import plan_type
+from stateextract.errors import UsageError
+from stateextract.metadata.uid import operator_id
+
+_TRANSFORMATIONS: Final = {
+    "limit": ("rank",),
+    "sort-limit": ("rank",),
+    "sink": ("upsert-materialize", "sink-materializer", "sink"),
+    "window-table-function": ("window", "window-table-function"),
+}
+"""Where an exec node's transformation is not called as the node."""
+
+_ROWS: Final = (
+    (r"left-records|left|IntervalJoinLeftCache|LEFT_BUFFER|probe-buffer", 0),
+    (r"right-records|right|IntervalJoinRightCache|RIGHT_BUFFER|build-table|build-change-buffer", 1),
+    (r"multi-join-input-(\d+)|input-sort-buffer-data-(\d+)", None),
+    (
+        r"deduplicate-state|window_deduplicate|window_rank|data-state|data-state-with-(append|update)|sorted-map"
+        r"|Top1-Rank-State|inputState|valueMapState|dataState|sortState|localBufferState|values|list|rowToSqnState"
+        r"|sqnToNodeState|session-window-tvf-acc|eventQueuesStateName|sharedBuffer-events|current-value|watermark-buffer",
+        0,
+    ),
+)
+"""Names of states that hold rows of an input, and of which; ``None``: the number in the name says."""
+_SORTED: Final = r"data-state|data-state-with-append|window_rank|sorted-map"
+"""Names of states whose map keys are the fields that a ranking sorts by."""
+
+
+@dataclass(frozen=True)
+class OperatorNames:
+    """How an operator can be told: id, and uid and name where the snapshot has them."""
+
+    id: str
+    uid: str | None = None
+    name: str | None = None
+
+
+@dataclass(frozen=True)
+class _Row:
+    names: tuple[str, ...]
+    types: tuple[LogicalType, ...]
+
+    def only(self, indices: Iterable[Any]) -> _Row | None:
+        chosen = [i for i in indices if isinstance(i, int) and 0 <= i < len(self.names)]
+        return _Row(tuple(self.names[i] for i in chosen), tuple(self.types[i] for i in chosen)) if chosen else None
+
+
+# ---- compiled plans
+
+
+def names_of_plan(text: str, operators: Sequence[OperatorNames]) -> tuple[NameRule, ...]:
+    """Rules for the operators of a snapshot that a compiled plan describes.
+
+    :param text: the plan, JSON.
+    :raises UsageError: where it is no compiled plan.
+    """
+    try:
+        document = json.loads(text)
+        nodes = {n["id"]: n for n in document["nodes"] if isinstance(n["id"], int) and isinstance(n["type"], str)}
+        edges = [(e["source"], e["target"]) for e in document["edges"]]
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise UsageError("this is no compiled plan of Flink SQL", advice="give the file that COMPILE PLAN wrote") from error
+    rules: list[NameRule] = []
+    for node in nodes.values():
+        found = _operators_of(node, operators)
+        if found:
+            inputs = [nodes[source] for source, target in edges if target == node["id"] and source in nodes]
+            for operator in found:
+                rules.extend(_rules(node, inputs, operator))
+    return tuple(rules)
+
+
+def _operators_of(node: Mapping[str, Any], operators: Sequence[OperatorNames]) -> list[str]:
+    kind = _kind(node)
+    uids = {f"{node['id']}_{name}" for name in (kind, *_TRANSFORMATIONS.get(kind, ()))}
+    if isinstance(node.get("uid"), str):
+        uids.add(node["uid"])
+    ids = {operator_id(uid) for uid in uids}
+    exact = [o.id for o in operators if o.id in ids or o.uid in uids]
+    return exact or [o.id for o in operators if _bears(o, node)]
+
+
+def _kind(node: Mapping[str, Any]) -> str:
+    """``stream-exec-group-aggregate_1`` is a ``group-aggregate``."""
+    name: str = node["type"].removeprefix("stream-exec-").removeprefix("batch-exec-")
+    return re.sub(r"_\d+$", "", name)
+
+
+def _bears(operator: OperatorNames, node: Mapping[str, Any]) -> bool:
+    """``Join[88] -> Calc[89]`` is the operator of node 88, whose description begins with ``Join``, and of node 89."""
+    what = re.match(r"\w+", str(node.get("description", "")))
+    called = {what.group() if what else "", "SinkMaterializer" if _kind(node) == "sink" else ""} - {""}
+    parts = re.findall(r"(\w+)\[(\d+)\]", operator.name or "")
+    return any(name in called and int(number) == node["id"] for name, number in parts)
+
+
+def _rules(node: Mapping[str, Any], inputs: Sequence[Mapping[str, Any]], operator: str) -> Iterator[NameRule]:
+    rows = [_row(i.get("outputType")) for i in inputs]
+    key = _key(node, inputs, rows)
+    if key is not None:
+        yield NameRule(operator, "", ("key", ANYWHERE), key.names, key.types)
+    for pattern, side in _ROWS:
+        for number, row in enumerate(rows):
+            if row is None or (side is not None and number != min(side, len(rows) - 1)):
+                continue
+            # With several inputs, only rows of one's own: they may have the same types.
+            state = PATTERN + pattern if side is not None else PATTERN + pattern.replace(r"(\d+)", str(number))
+            yield NameRule(operator, state, ("value", ANYWHERE), row.names, row.types)
+            sorted_by = _sort_key(node, row)
+            if side == 0 and sorted_by is not None:
+                yield NameRule(operator, PATTERN + _SORTED, ("value", ANYWHERE), sorted_by.names, sorted_by.types)
+
+
+def _row(value: Any) -> _Row | None:
+    type_ = plan_type(value)
+    return _Row(type_.names, type_.children) if type_.root == "ROW" and type_.names else None
+
+
+def _key(node: Mapping[str, Any], inputs: Sequence[Mapping[str, Any]], rows: Sequence[_Row | None]) -> _Row | None:
+    """The fields by which the first input is distributed: those of an exchange, else those that the node says."""
+    if not rows or rows[0] is None:
+        return None
+    if _kind(inputs[0]) == "exchange":
+        for properties in inputs[0].get("inputProperties") or ():
+            distribution = properties.get("requiredDistribution") if isinstance(properties, dict) else None
+            if isinstance(distribution, dict) and distribution.get("type") == "HASH":
+                return rows[0].only(_list(distribution.get("keys")))
+    for path in (
+        ("grouping",), ("finalAggGrouping",), ("uniqueKeys",), ("partitionKeys",), ("joinSpec", "leftKeys"),
+        ("intervalJoinSpec", "joinSpec", "leftKeys"), ("partition", "fields"), ("partitionSpec", "fields"),
+        ("overSpec", "partition", "fields"), ("inputUpsertKey",),
+    ):  # fmt: skip
+        found = rows[0].only(_list(_at(node, path)))
+        if found is not None:
+            return found
+    return None
+
+
+def _sort_key(node: Mapping[str, Any], row: _Row) -> _Row | None:
+    for path in (("orderBy", "fields"), ("sortSpec", "fields"), ("overSpec", "groups")):
+        found = row.only(f.get("index", f.get("fieldIndex")) for f in _list(_at(node, path)) if isinstance(f, dict))
+        if found is not None:
+            return found
+    return None
+
+
+def _at(value: Any, path: Sequence[str]) -> Any:
+    for step in path:
+        value = value.get(step) if isinstance(value, dict) else None
+    return value
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+# ---- names by hand
+
+
+def names_of_file(text: str, operators: Sequence[OperatorNames], json_text: bool = False) -> tuple[NameRule, ...]:
+    """Rules of a names file.
+
+    :param text: TOML, or JSON of the same shape.
+    :raises UsageError: where it says something that cannot be meant.
+    """
+    try:
+        document = json.loads(text) if json_text else tomllib.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise UsageError(f"the names file is not {'JSON' if json_text else 'TOML'}: {error}") from error
+    by_operator = document.get("operator") if isinstance(document, dict) else None
+    if not isinstance(by_operator, dict) or set(document) != {"operator"}:
+        raise UsageError("a names file has one table, operator", expected='[operator."<uid, id or name>"."<state>"]')
+    rules: list[NameRule] = []
+    for label, states in by_operator.items():
+        found = [o.id for o in operators if label in (o.id, o.uid, o.name) or operator_id(label) == o.id]
+        if not found:
+            raise UsageError(f"the names file speaks of an operator {label!r}, which the snapshot does not have")
+        for state, paths in _table(states, label).items():
+            for path, names in _table(paths, f"{label}.{state}").items():
+                if not isinstance(names, list) or not names or not all(isinstance(n, str) and n for n in names):
+                    raise UsageError(f"the names of {label}.{state}.{path} are {names!r}", expected="a list of strings")
+                steps = tuple(path.split("."))
+                if steps[0] not in ("key", "namespace", "value"):
+                    raise UsageError(f"there is no column {steps[0]!r}", expected="key, namespace or value")
+                rules.extend(NameRule(operator, state, steps, tuple(names)) for operator in found)
+    return tuple(rules)
+
+
+def _table(value: Any, where: str) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise UsageError(f"{where} is {value!r} in the names file", expected="a table")
+    return value
+
+
+__all__ = ["OperatorNames", "names_of_file", "names_of_plan"]
