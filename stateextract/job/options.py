@@ -32,6 +32,9 @@ _UNITS = {
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*")
 
 
+_FILE_ONLY = ("tables", "mapping")
+
+
 def _option(
     default: Any, section: str, kind: str, doc: str, *, choices: tuple[str, ...] = (), least: int = 0, name: str = ""
 ) -> Any:
@@ -44,7 +47,7 @@ class JobOptions:
     """Everything that a job can be told.
 
     Kinds: ``text``, ``choice``, ``flag``, ``bytes``, ``count``, ``list``; ``tables`` stand only in the job file and are
-    kept as JSON.
+    kept as JSON; a ``mapping`` is a section of the job file, kept as ``KEY=VALUE``.
     """
 
     snapshot: str = _option("", "input", "text",
@@ -119,6 +122,10 @@ class JobOptions:
     kryo_class: tuple[str, ...] = _option((), "kryo", "tables",
         "Classes that Kryo wrote, described by hand as [[kryo.class]] tables; docs/kryo.md tells how.", name="class")
 
+    types: tuple[str, ...] = _option((), "types", "mapping",
+        "Types of columns, by operator (uid, name, hex id or *), state and path; a value that does not fit exactly stops "
+        "the job; docs/types.md tells which types there are.")
+
     split_bytes: int = _option(128 * 10**6, "job", "bytes",
         "State that one Spark task reads. A key group is never split.", least=1)
     memory_bytes: int = _option(128 * 10**6, "job", "bytes",
@@ -154,7 +161,7 @@ def parse_arguments(arguments: Sequence[str]) -> JobOptions:
     parser = _parser()
     given, rest = parser.parse_known_args(list(arguments))
     if rest:
-        known = [f"--{_outside(f.name)}" for f in fields() if f.metadata["kind"] != "tables"]
+        known = [f"--{_outside(f.name)}" for f in fields() if f.metadata["kind"] not in _FILE_ONLY]
         _refuse_unknown(rest[0].split("=", 1)[0], [*known, "--config", "--help"])
     values: dict[str, Any] = {}
     if given.config is not None:
@@ -191,6 +198,10 @@ def parse_file(text: str, name: str = "the job file") -> dict[str, Any]:
         if not isinstance(content, dict):
             raise UsageError(f"{name}: {section!r} is a section, not a value",
                              advice=f"write [{section}] above its options")
+        whole = next((f for f in by_section[section].values() if f.metadata["kind"] == "mapping"), None)
+        if whole is not None:
+            values[whole.name] = _mapping(content, f"{name}: [{section}]")
+            continue
         for option, value in content.items():
             if option not in by_section[section]:
                 homes = [s for s, names in by_section.items() if option in names]
@@ -229,7 +240,7 @@ def _parser() -> argparse.ArgumentParser:
     groups: dict[str, Any] = {}
     for f in fields():
         meta = f.metadata
-        if meta["kind"] == "tables":
+        if meta["kind"] in _FILE_ONLY:
             continue
         group = groups.setdefault(meta["section"], parser.add_argument_group(meta["section"]))
         settings: dict[str, Any] = {"dest": f.name, "default": None, "help": _help(f)}
@@ -271,6 +282,14 @@ def _read_file(path: Path) -> dict[str, Any]:
     except (OSError, UnicodeDecodeError) as error:
         raise UsageError(f"the job file {path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
     return parse_file(text, str(path))
+
+
+def _mapping(content: Mapping[str, Any], where: str) -> tuple[str, ...]:
+    for key, value in content.items():
+        if not isinstance(value, str):
+            raise UsageError(f"{where} {key!r} is {value!r}", expected="a string",
+                             advice=f'put quotes around all of the name: "{key}/..."')
+    return tuple(f"{key}={value}" for key, value in content.items())
 
 
 def _converted(f: dataclasses.Field[Any], value: Any, where: str, *, strict: bool) -> Any:

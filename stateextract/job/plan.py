@@ -29,6 +29,7 @@ from stateextract.job.inventory import NamedState, OperatorInventory, master_ent
 from stateextract.job.names import RAW_SUFFIX, operator_folders, state_folders
 from stateextract.job.options import JobOptions
 from stateextract.job.split import OperatorTargets, Part, StateTarget, pack, read_options
+from stateextract.job.wishes import JobWishes
 from stateextract.metadata.model import OperatorState, SnapshotMetadata
 from stateextract.metadata.parser import parse_metadata
 from stateextract.metadata.uid import operator_id
@@ -226,6 +227,11 @@ def _targets(
     planned = []
     schemas = _Schemas(read_options(options, describe))
     known = {id(state): schemas.of(state, i.operator) for i, state in wanted}
+    wishes = JobWishes(options.types)
+    for i, state in wanted:
+        schema, untyped = known[id(state)]
+        known[id(state)] = wishes.schema(i.operator, state.name, schema), untyped
+    wishes.refuse_unused()
     for i, state in wanted:
         assert state.entry is not None
         schema, untyped = known[id(state)]
@@ -235,7 +241,7 @@ def _targets(
         folder = f"{top[i.operator.id]}/{_folder(i, state, dataset)}"
         if untyped is not None and options.on_undecodable == "fail" and state.name in options.state:
             raise untyped.at(operator=label, state=state.name, advice="set --on-undecodable raw to keep its bytes")
-        target = StateTarget(folder, folder + RAW_SUFFIX, schema)
+        target = StateTarget(folder, folder + RAW_SUFFIX, schema, wishes.of(i.operator, state.name))
         key = (i.number, state.scope)
         if key not in numbers:
             numbers[key] = len(by_operator)

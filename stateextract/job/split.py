@@ -26,6 +26,7 @@ from serializers import DescribeContext
 from stateextract.columnar.policy import Policy
 from stateextract.job.classpath import decode_context, encode_context
 from stateextract.job.options import JobOptions, from_lines
+from stateextract.job.wishes import WishTexts
 from stateextract.job.writer import WriterOptions
 from stateextract.state.body import BodyKind
 from stateextract.state.content import Content
@@ -37,11 +38,12 @@ _FILE_COST = 256 * 1000  # opening a file and reading its head counts like that 
 
 @dataclass(frozen=True)
 class StateTarget:
-    """Where the rows of a state go, with which schema; the raw tail beside it."""
+    """Where the rows of a state go, with which schema; the raw tail beside it. ``wishes``: paths with their types."""
 
     folder: str
     raw_folder: str
     schema: pa.Schema
+    wishes: WishTexts = ()
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ class Context:
                 "number": o.number,
                 "id": o.id,
                 "states": {
-                    name: [t.folder, t.raw_folder, base64.b64encode(t.schema.serialize()).decode()]
+                    name: [t.folder, t.raw_folder, base64.b64encode(t.schema.serialize()).decode(), t.wishes]
                     for name, t in o.states.items()
                 },
             }
@@ -99,8 +101,11 @@ class Context:
         document = json.loads(zlib.decompress(data))
         operators = [
             OperatorTargets(o["label"], {
-                name: StateTarget(folder, raw, pa.ipc.read_schema(pa.py_buffer(base64.b64decode(schema))))
-                for name, (folder, raw, schema) in o["states"].items()
+                name: StateTarget(
+                    folder, raw, pa.ipc.read_schema(pa.py_buffer(base64.b64decode(schema))),
+                    tuple((path, type_) for path, type_ in wishes),
+                )
+                for name, (folder, raw, schema, wishes) in o["states"].items()
             }, o["number"], o["id"])
             for o in document.pop("operators")
         ]  # fmt: skip

@@ -17,17 +17,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache, partial
 
+import pyarrow as pa
+
 from serializers import load_plugins
 from stateextract.columnar.decoder import make_decoder
 from stateextract.columnar.layout import Bool, struct
 from stateextract.columnar.policy import Policy
 from stateextract.columnar.schema import conform
+from stateextract.columnar.wishes import grant, parse_wish
 from stateextract.errors import MissingFileError, StateExtractError
 from stateextract.files.block import Block
 from stateextract.files.filesystem import OpenFile, Store, parent
 from stateextract.files.locate import FoundSnapshot, Locator
 from stateextract.job.output import Output, open_output
 from stateextract.job.split import Context, OperatorTargets, Part, decode_split, read_options, writer_options
+from stateextract.job.wishes import WishTexts
 from stateextract.job.writer import TaskWriter, WrittenFile
 from stateextract.metadata.model import ChangelogHandle, IncrementalHandle, SnapshotMetadata
 from stateextract.metadata.parser import parse_metadata
@@ -126,7 +130,8 @@ class TaskRunner:
                     if piece.raw:
                         writer.add(target.raw_folder, piece.batch)
                     else:
-                        writer.add(target.folder, conform(piece.batch, target.schema))
+                        batch = _granted(piece.batch, target.wishes, piece.state)
+                        writer.add(target.folder, conform(batch, target.schema))
         except StateExtractError as error:
             raise self._placed(error, part, targets) from None
         return PartReport(part.file, part.operator, part.content.key_groups, tally)
@@ -177,6 +182,17 @@ def _window(file: OpenFile, part: Part) -> Callable[[int, int], bytes]:
         return file.read_at(part.start + offset, max(0, min(length, part.content.size - offset)))
 
     return read_at
+
+
+
+def _granted(batch: pa.RecordBatch, wishes: WishTexts, state: str) -> pa.RecordBatch:
+    """A batch with the types that the user wants."""
+    if not wishes:
+        return batch
+    try:
+        return grant(batch, [parse_wish(path, type_) for path, type_ in wishes])
+    except StateExtractError as error:
+        raise error.at(state=state) from None
 
 
 __all__ = ["PartReport", "SplitReport", "TaskRunner", "compile_once", "runner_for"]
