@@ -2,23 +2,10 @@
 
 A wish is a path and a type: ``value.amount`` as ``decimal(38,10)``. Steps of a path are a column, then fields of structs,
 ``element`` of a list, ``key`` and ``value`` of a map. :func:`wished_schema` says what a schema becomes, :func:`grant` converts
-a batch; a value that the wanted type does not hold exactly is refused and named.
+a batch; a value that the wanted type does not hold exactly is refused and named. :data:`REACH` tells what can be made of
+what.
 
-==============================  ===================================================================================
-wanted                          from
-==============================  ===================================================================================
-``bool``, ``int8`` … ``int64``  numbers and text of the same value
-``float32``, ``float64``        numbers of the same value; text that is the shortest of its float
-``decimal(p,s)``                numbers and text of the same value
-``string``                      everything but structs, lists and maps; bytes that are UTF-8
-``binary``                      text, as UTF-8
-``date``                        timestamps at midnight, integers (days since 1970), ISO text
-``timestamp[unit]``,            timestamps without digits below the unit; integers, which count that unit since 1970;
-``timestamp[unit, UTC]``        dates. Zones are taken or given without a shift
-``json``                        everything, as text: bytes in hexadecimal, decimals as text
-==============================  ===================================================================================
-
-May import errors, numerals and pyarrow. Must not know of layouts, snapshots, files.
+May import errors and pyarrow. Must not know of layouts, snapshots, files.
 """
 
 from __future__ import annotations
@@ -41,6 +28,19 @@ _PLAIN: dict[str, pa.DataType] = {
     "bool": pa.bool_(), "int8": pa.int8(), "int16": pa.int16(), "int32": pa.int32(), "int64": pa.int64(),
     "float32": pa.float32(), "float64": pa.float64(), "string": pa.string(), "binary": pa.binary(), "date": pa.date32(),
 }  # fmt: skip
+REACH = {
+    "bool, int8, int16, int32, int64": "numbers and text of the same value",
+    "float32, float64": "numbers of the same value; text that is the shortest of its float",
+    "decimal(p,s)": "numbers and text of the same value",
+    "string": "everything but structs, lists and maps; bytes that are UTF-8",
+    "binary": "text, as UTF-8",
+    "date": "timestamps at midnight, integers (days since 1970), ISO text",
+    "timestamp[unit], timestamp[unit, UTC]": "timestamps without digits below the unit (s, ms, us, ns), whose zone comes or "
+    "goes without a shift; dates; integers, which count that unit since 1970",
+    "json": "everything, as text: bytes in hexadecimal, decimals as text",
+}
+"""What can be wished for, and of what it is made."""
+
 _EXACT = Context(prec=80, Emin=-400, Emax=400)
 _NESTED_ADVICE = "structs, lists and maps can only become json; a path can go on inside of them"
 
