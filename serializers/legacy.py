@@ -12,13 +12,15 @@ from __future__ import annotations
 from typing import Any
 
 from serializers.kryo.snapshot import KRYO_SNAPSHOT
-from serializers.registry import REGISTRY, PayloadReader, SerializerSnapshot
+from serializers.registry import REGISTRY, PayloadReader, SerializerSnapshot, is_fixed_length
+from serializers.scala import PACKAGES as SCALA_PACKAGES
 from serializers.scalars import BASE
 from serializers.snapshots import CONFIG_SNAPSHOTS, SnapshotReader, java_serialized_serializer, read_snapshot_proxy
+from serializers.ttl import TTL_SNAPSHOTS
 from serializers.tuples import RUNTIME
 from serializers.windows import STREAMING, TIMER_SNAPSHOT
 from stateextract.errors import FormatError
-from stateextract.files.javastream import parse_java_stream
+from stateextract.files.javastream import JavaArray, JavaEnum, parse_java_stream
 from stateextract.files.reader import Reader
 
 _TYPEUTILS = "org.apache.flink.api.common.typeutils."
@@ -74,13 +76,39 @@ def _tuple(reader: Reader, name: str, version: int) -> SerializerSnapshot:
 def _enum(reader: Reader, name: str, version: int) -> SerializerSnapshot:
     class_name = reader.utf("an enum class")
     if version < 2:
-        # The constants stand in a Java array of enums, in ordinal order; their names are in it.
-        parse_java_stream(reader)
-        return SerializerSnapshot(class_name, version, details={"unknown": "config snapshot"})
-    constants = tuple(reader.utf("an enum constant") for _ in range(reader.count("enum constants", least=2)))
+        constants = _constants(reader)
+    else:
+        constants = tuple(reader.utf("an enum constant") for _ in range(reader.count("enum constants", least=2)))
     return SerializerSnapshot(
         BASE + "EnumSerializer$EnumSerializerSnapshot", 3, details={"class": class_name, "constants": constants}
     )
+
+
+def _constants(reader: Reader) -> tuple[str, ...]:
+    """A Java array of the enum's constants, in ordinal order."""
+    start = reader.offset
+    array = parse_java_stream(reader)
+    constants = [] if not isinstance(array, JavaArray) or isinstance(array.elements, bytes) else array.elements
+    names = tuple(constant.name for constant in constants if isinstance(constant, JavaEnum))
+    if not names or len(names) != len(constants):
+        raise FormatError("an enum's constants are no array of enum constants", offset=start)
+    return names
+
+
+def _nullable(reader: Reader, name: str, version: int) -> SerializerSnapshot:
+    """Whether nulls are padded stands in the Java-serialized serializer; values without a fixed length never are."""
+    nested = resilient(reader)
+    if not nested or is_fixed_length(nested[0]):
+        return SerializerSnapshot(name, version, details={"unknown": "config snapshot"}, nested=nested)
+    return SerializerSnapshot(RUNTIME + "NullableSerializer$NullableSerializerSnapshot", 3, 2, {"padding": 0}, nested)
+
+
+def _timed(reader: Reader, name: str, version: int) -> SerializerSnapshot:
+    """``CompositeSerializer``: the one that Flink had was that of values with a time to live."""
+    nested = resilient(reader)
+    if len(nested) != 2 or nested[0].class_name != f"{BASE}LongSerializer$LongSerializerSnapshot":
+        return SerializerSnapshot(name, version, details={"unknown": "config snapshot"}, nested=nested)
+    return SerializerSnapshot(TTL_SNAPSHOTS[0], 3, 2, nested=nested)
 
 
 def _kryo(reader: Reader, name: str, version: int) -> SerializerSnapshot:
@@ -134,6 +162,12 @@ CONFIG_SNAPSHOTS.update(
             RUNTIME + "RowSerializer$RowSerializerSnapshot", {"row_kind": False}
         ),
         RUNTIME + "TupleSerializerConfigSnapshot": _tuple,
+        RUNTIME + "NullableSerializer$NullableSerializerConfigSnapshot": _nullable,
+        _TYPEUTILS + "CompositeSerializer$ConfigSnapshot": _timed,
+        **{
+            f"{SCALA_PACKAGES[0]}{old}ConfigSnapshot": _composite(f"{SCALA_PACKAGES[0]}{old}Snapshot")
+            for old in ("ScalaOptionSerializer", "ScalaTrySerializer", "TraversableSerializer")
+        },
         RUNTIME + "ValueSerializer$ValueSerializerConfigSnapshot": _generic(
             RUNTIME + "ValueSerializer$ValueSerializerSnapshot"
         ),

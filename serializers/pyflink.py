@@ -4,8 +4,8 @@ Flink's classes: ``org.apache.flink.table.runtime.typeutils.serializers.python.*
 fixed-width numbers big-endian, text and decimals as an ``i32`` length and UTF-8, rows with a mask of nulls, lists with a
 flag for each element (1: present), maps with a flag for each value (1: null).
 
-Values of Python's own coders in a Java ``byte[]`` are described by nothing in the checkpoint; where a pickle holds plain
-data, ``pickled_column`` shows it as JSON beside its bytes (``files/pickles.py``, which runs nothing of it).
+Values of Python's own coders in a Java ``byte[]`` are described by nothing in the checkpoint and stay bytes; the type wish
+``pickle`` shows those that are pickles of plain data as JSON beside their bytes (``files/pickles.py``, which runs nothing).
 """
 
 from __future__ import annotations
@@ -29,7 +29,6 @@ from stateextract.columnar.layout import (
     Text,
     Undecodable,
 )
-from stateextract.files.pickles import pickle_json
 
 _PYTHON = TYPEUTILS + "serializers.python."
 _TEXT = Text("utf8")
@@ -103,9 +102,3 @@ def _list(element: LogicalType) -> Layout:
 
 def _entries(key: LogicalType, value: LogicalType) -> Layout:
     return Map(of_type(key), Nullable(of_type(value)))
-
-
-def pickled_column(column: pa.Array) -> pa.Array:
-    """``struct<bytes, json>`` of a binary column; ``json`` is null where the bytes are no pickle of plain data."""
-    texts = pa.array([None if raw is None else pickle_json(raw) for raw in column.to_pylist()], pa.string())
-    return pa.StructArray.from_arrays([column, texts], names=["bytes", "json"])

@@ -5,7 +5,7 @@ A wish is a path and a type: ``value.amount`` as ``decimal(38,10)``. Steps of a 
 a batch; a value that the wanted type does not hold exactly is refused and named. :data:`REACH` tells what can be made of
 what.
 
-May import errors and pyarrow. Must not know of layouts, snapshots, files.
+May import errors, the reader of pickles and pyarrow. Must not know of layouts, snapshots, files.
 """
 
 from __future__ import annotations
@@ -21,6 +21,9 @@ import numpy as np
 import pyarrow as pa
 
 from stateextract.errors import UsageError, ValueRefusedError
+from stateextract.files.pickles import pickle_json
+
+PICKLED = pa.struct([pa.field("bytes", pa.binary()), pa.field("json", pa.string())])
 
 _DECIMAL = re.compile(r"decimal\(\s*(\d+)\s*,\s*(\d+)\s*\)")
 _TIMESTAMP = re.compile(r"timestamp\[\s*(s|ms|us|ns)\s*(,\s*UTC\s*)?\]")
@@ -38,6 +41,7 @@ REACH = {
     "timestamp[unit], timestamp[unit, UTC]": "timestamps without digits below the unit (s, ms, us, ns), whose zone comes or "
     "goes without a shift; dates; integers, which count that unit since 1970",
     "json": "everything, as text: bytes in hexadecimal, decimals as text",
+    "pickle": "bytes, as a struct of `bytes` and, where they are a pickle of plain data, their `json`; nothing in them is run",
 }
 """What can be wished for, and of what it is made."""
 
@@ -51,11 +55,13 @@ class Wish:
 
     :param type: of the column; for JSON a string.
     :param json: JSON text is wanted.
+    :param pickle: what Python pickled is wanted as JSON text beside its bytes.
     """
 
     path: tuple[str, ...]
     type: pa.DataType
     json: bool = False
+    pickle: bool = False
 
     def __str__(self) -> str:
         return ".".join(self.path)
@@ -72,6 +78,8 @@ def parse_wish(path: str, type_: str) -> Wish:
     text = type_.strip()
     if text == "json":
         return Wish(steps, pa.string(), json=True)
+    if text == "pickle":
+        return Wish(steps, PICKLED, pickle=True)
     if text in _PLAIN:
         return Wish(steps, _PLAIN[text])
     if match := _DECIMAL.fullmatch(text):
@@ -82,7 +90,9 @@ def parse_wish(path: str, type_: str) -> Wish:
         return Wish(steps, pa.timestamp(match[1], "UTC" if match[2] else None))
     raise UsageError(
         f"{type_!r} is no type of a column",
-        expected=", ".join([*_PLAIN, "json", "decimal(p,s) of 1 to 38 digits", "timestamp[us]", "timestamp[us, UTC]"]),
+        expected=", ".join(
+            [*_PLAIN, "json", "pickle", "decimal(p,s) of 1 to 38 digits", "timestamp[us]", "timestamp[us, UTC]"]
+        ),
     )
 
 
@@ -101,7 +111,8 @@ def wished_schema(schema: pa.Schema, wishes: Sequence[Wish]) -> pa.Schema:
 
 def _wished(type_: pa.DataType, wish: Wish, at: int) -> pa.DataType:
     if at == len(wish.path):
-        if not wish.json and not _possible(type_, wish.type):
+        fits = pa.types.is_binary(type_) if wish.pickle else wish.json or _possible(type_, wish.type)
+        if not fits:
             nested = pa.types.is_nested(type_)
             raise UsageError(
                 f"the column {wish} is {type_} and cannot become {wish.type}", advice=_NESTED_ADVICE if nested else None
@@ -204,7 +215,13 @@ def _grant(array: pa.Array, wish: Wish, at: int) -> pa.Array:
 
 
 def _converted(array: pa.Array, wish: Wish) -> pa.Array:
-    convert = _json if wish.json else _CONVERSIONS.get((_kind(array.type), _kind(wish.type)), _cast)
+    convert = (
+        _pickled
+        if wish.pickle
+        else _json
+        if wish.json
+        else _CONVERSIONS.get((_kind(array.type), _kind(wish.type)), _cast)
+    )
     try:
         return convert(array, wish.type)
     except (pa.ArrowException, ValueError, ArithmeticError, DecimalException):
@@ -341,6 +358,12 @@ def _integer(text: str) -> int:
 
 def _json(array: pa.Array, type_: pa.DataType) -> pa.Array:
     return _each(lambda v: json.dumps(_plain(v), ensure_ascii=False, separators=(",", ":")))(array, type_)
+
+
+def _pickled(array: pa.Array, type_: pa.DataType) -> pa.Array:
+    texts = _each(pickle_json)(array, pa.string())
+    mask = array.is_null() if array.null_count else None
+    return pa.StructArray.from_arrays([array, texts], fields=list(type_), mask=mask)
 
 
 def _plain(value: Any) -> Any:

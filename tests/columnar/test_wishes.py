@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
@@ -105,6 +106,15 @@ REFUSED: list[tuple[pa.DataType, Any, str]] = [
 def test_refused(source: pa.DataType, value: Any, type_: str) -> None:
     with pytest.raises(ValueRefusedError, match="of the column v does not fit the wanted type"):
         granted(pa.array([None, value], source), type_)
+
+
+def test_pickles() -> None:
+    raw = [pickle.dumps({"a": [1, 2.5]}), b"\0", None, pickle.dumps(print)]
+    assert granted(pa.array(raw, pa.binary()), "pickle").to_pylist() == [
+        {"bytes": raw[0], "json": '{"a":[1,2.5]}'}, {"bytes": b"\0", "json": None}, None, {"bytes": raw[3], "json": None},
+    ]  # fmt: skip
+    with pytest.raises(UsageError, match="cannot become"):
+        wished_schema(pa.schema([("v", pa.string())]), [parse_wish("v", "pickle")])
 
 
 def test_the_value_is_named() -> None:

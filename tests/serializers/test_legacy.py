@@ -51,6 +51,23 @@ def resilient(*snapshots: bytes) -> bytes:
 
 INT, STRING = parameterless("Int"), parameterless("String")
 
+SCALA = "org.apache.flink.api.scala.typeutils."
+
+
+def java_enum_class(name: str, above: bytes) -> bytes:
+    """The class descriptor of an enum: no fields, no annotations."""
+    return b"\x72" + utf(name) + bytes(8) + b"\x12" + b"\0\0" + b"\x78" + above
+
+
+# new E[] {A, B}: the array's class, a constant with its classes, one that refers to its class.
+ENUMS = (
+    bytes.fromhex("aced000575")
+    + b"\x72" + utf("[Lx.E;") + bytes(8) + b"\x02" + b"\0\0" + b"\x78\x70"
+    + i32(2)
+    + b"\x7e" + java_enum_class("x.E", java_enum_class("java.lang.Enum", b"\x70")) + b"\x74" + utf("A")
+    + b"\x7e" + b"\x71" + i32(0x7E0002) + b"\x74" + utf("B")
+)  # fmt: skip
+
 CASES = {
     "list": (BASE + "CollectionSerializerConfigSnapshot", 1, resilient(INT), "list<item: int32>"),
     "map": (BASE + "MapSerializerConfigSnapshot", 1, resilient(STRING, INT), "map<string, int32>"),
@@ -102,6 +119,22 @@ CASES = {
         + INT,
         "struct<a: int32>",
     ),
+    "enum of version 1": (
+        BASE + "EnumSerializer$EnumSerializerConfigSnapshot",
+        1,
+        utf("x.E") + ENUMS,
+        "string",
+    ),
+    "nullable": (RUNTIME + "NullableSerializer$NullableSerializerConfigSnapshot", 1, resilient(STRING), "string"),
+    "time to live": (
+        "org.apache.flink.api.common.typeutils.CompositeSerializer$ConfigSnapshot",
+        0,
+        resilient(parameterless("Long"), STRING),
+        "struct<last_access: timestamp[us, tz=UTC], value: string>",
+    ),
+    "option": (SCALA + "ScalaOptionSerializerConfigSnapshot", 1, resilient(STRING), "string"),
+    "try": (SCALA + "ScalaTrySerializerConfigSnapshot", 1, resilient(STRING, INT), "struct<value: string, failure: int32>"),
+    "traversable": (SCALA + "TraversableSerializerConfigSnapshot", 1, resilient(STRING), "list<item: string>"),
     "simple": (PARAMETERLESS, 1, utf(BASE + "LongSerializer"), "int64"),
 }
 
@@ -136,6 +169,22 @@ def test_a_modern_class_behind_the_adapter() -> None:
     """A class that was converted in place."""
     name = f"{BASE}IntSerializer$IntSerializerSnapshot"
     assert read_snapshot_proxy(Reader(adapted(name, 3, b""))) == SerializerSnapshot(name, 3)
+
+
+def test_enum_constants_of_version_1() -> None:
+    name, version, payload, _ = CASES["enum of version 1"]
+    assert read_snapshot_proxy(Reader(old(name, version, payload))).details == {"class": "x.E", "constants": ("A", "B")}
+    with pytest.raises(FormatError, match="no array of enum constants"):
+        read_snapshot_proxy(Reader(old(name, version, utf("x.E") + JAVA)))
+
+
+def test_what_the_config_snapshot_does_not_tell() -> None:
+    """Padding of nulls in front of an int, and a composite of another serializer."""
+    for name, version, payload in (
+        (RUNTIME + "NullableSerializer$NullableSerializerConfigSnapshot", 1, resilient(INT)),
+        ("org.apache.flink.api.common.typeutils.CompositeSerializer$ConfigSnapshot", 0, resilient(INT, STRING)),
+    ):
+        assert read_snapshot_proxy(Reader(old(name, version, payload))).is_unknown
 
 
 def test_an_offset_outside_of_the_buffer() -> None:
