@@ -51,7 +51,6 @@ from stateextract.columnar.layout import (
     struct,
     walk,
 )
-from stateextract.errors import FormatError
 from stateextract.files.javastream import JavaEnum, JavaObject, JavaValue, java_elements, parse_java_stream
 from stateextract.files.reader import Reader
 
@@ -60,6 +59,7 @@ COMPACT_DIGITS = 18
 COMPACT_PRECISION = 3
 """Timestamps of so many digits are kept as milliseconds."""
 _MAX_DEPTH = 60
+_MAX_TYPES = 100_000
 _MICROS = 6
 
 
@@ -68,60 +68,74 @@ _MICROS = 6
 
 @lru_cache(maxsize=1 << 12)
 def read_logical_type(stream: bytes) -> LogicalType:
-    """The type in a Java object stream.
+    """The type in a Java object stream; for anything else a type without root, named after the object's class.
 
-    :raises FormatError: where the stream holds something else.
+    :raises FormatError: where the bytes are no Java object stream.
     """
-    return logical_type(parse_java_stream(Reader(stream)))
+    value = parse_java_stream(Reader(stream))
+    try:
+        return _Types().of(value)
+    except _NoType:
+        return LogicalType("", value.class_name if isinstance(value, JavaObject) else type(value).__name__)
 
 
-def logical_type(value: JavaValue, depth: int = 0) -> LogicalType:
-    """The type that a Java object is; a ``DataType`` is the one that it wraps."""
-    if not isinstance(value, JavaObject) or depth > _MAX_DEPTH:
-        raise FormatError(f"a Java object is no SQL type: {value!r}")
-    wrapped = value.get("logicalType")
-    if isinstance(wrapped, JavaObject):
-        return logical_type(wrapped, depth + 1)
-    root = value.get("typeRoot")
-    children, names = _parts(value, depth)
-    return LogicalType(
-        root.name if isinstance(root, JavaEnum) else "",
-        value.class_name,
-        value.get("isNullable") is not False,
-        _integer(value.get("precision")),
-        _integer(value.get("scale")),
-        children,
-        names,
-    )
+class _NoType(Exception):
+    """A Java object is no type of SQL."""
+
+
+class _Types:
+    """Takes the objects of one stream apart. They may refer to one another, so their number is bounded here too."""
+
+    def __init__(self) -> None:
+        self.left = _MAX_TYPES
+
+    def of(self, value: JavaValue, depth: int = 0) -> LogicalType:
+        """The type that a Java object is; a ``DataType`` is the one that it wraps."""
+        self.left -= 1
+        if not isinstance(value, JavaObject) or depth > _MAX_DEPTH or self.left < 0:
+            raise _NoType
+        wrapped = value.get("logicalType")
+        if isinstance(wrapped, JavaObject):
+            return self.of(wrapped, depth + 1)
+        root = value.get("typeRoot")
+        children, names = self.parts(value, depth + 1)
+        return LogicalType(
+            root.name if isinstance(root, JavaEnum) else "",
+            value.class_name,
+            value.get("isNullable") is not False,
+            _integer(value.get("precision")),
+            _integer(value.get("scale")),
+            children,
+            names,
+        )
+
+    def parts(self, value: JavaObject, depth: int) -> tuple[tuple[LogicalType, ...], tuple[str, ...]]:
+        """What a type is made of, by the fields of its class."""
+        for single in ("elementType", "sourceType"):
+            inner = value.get(single)
+            if isinstance(inner, JavaObject):
+                return (self.of(inner, depth),), ()
+        if isinstance(value.get("keyType"), JavaObject):
+            return tuple(self.of(value.get(name), depth) for name in ("keyType", "valueType")), ()
+        children: list[LogicalType] = []
+        names: list[str] = []
+        above = value.get("superType")
+        if isinstance(above, JavaObject):
+            parent = self.of(above, depth)
+            children.extend(parent.children)
+            names.extend(parent.names)
+        for listed in ("fields", "attributes"):
+            for part in java_elements(value.get(listed)) or ():
+                name = part.get("name") if isinstance(part, JavaObject) else None
+                if not isinstance(part, JavaObject) or not isinstance(name, str):
+                    raise _NoType
+                children.append(self.of(part.get("type"), depth))
+                names.append(name)
+        return tuple(children), tuple(names)
 
 
 def _integer(value: JavaValue) -> int:
     return value if isinstance(value, int) and not isinstance(value, bool) else 0
-
-
-def _parts(value: JavaObject, depth: int) -> tuple[tuple[LogicalType, ...], tuple[str, ...]]:
-    """What a type is made of, by the fields of its class."""
-    for single in ("elementType", "sourceType"):
-        inner = value.get(single)
-        if isinstance(inner, JavaObject):
-            return (logical_type(inner, depth + 1),), ()
-    if isinstance(value.get("keyType"), JavaObject):
-        return tuple(logical_type(value.get(name), depth + 1) for name in ("keyType", "valueType")), ()
-    children: list[LogicalType] = []
-    names: list[str] = []
-    above = value.get("superType")
-    if isinstance(above, JavaObject):
-        parent = logical_type(above, depth + 1)
-        children.extend(parent.children)
-        names.extend(parent.names)
-    for listed in ("fields", "attributes"):
-        for part in java_elements(value.get(listed)) or ():
-            name = part.get("name") if isinstance(part, JavaObject) else None
-            if not isinstance(part, JavaObject) or not isinstance(name, str):
-                raise FormatError(f"a field of {value.class_name} is {part!r}")
-            children.append(logical_type(part.get("type"), depth + 1))
-            names.append(name)
-    return tuple(children), tuple(names)
 
 
 # ---- fields of rows
@@ -299,6 +313,6 @@ _IN_ROW: dict[str, Callable[[LogicalType, SerializerSnapshot | None], Layout]] =
 }
 
 __all__ = [
-    "LogicalType", "alone", "decimal", "in_row", "logical_type", "named", "raw_value", "read_logical_type", "row_fields",
+    "LogicalType", "alone", "decimal", "in_row", "named", "raw_value", "read_logical_type", "row_fields",
     "timestamp_alone",
 ]  # fmt: skip

@@ -170,11 +170,11 @@ class BinaryArray(Layout):
 
     @property
     def wire_type(self) -> pa.DataType:
-        return pa.list_(self.element.wire_type)
+        return pa.list_(self.element.wire_type or pa.bool_())
 
     @property
     def arrow_type(self) -> pa.DataType:
-        return pa.list_(self.element.arrow_type)
+        return pa.list_(self.element.arrow_type or pa.bool_())
 
     @property
     def children(self) -> tuple[Layout, ...]:

@@ -103,16 +103,21 @@ def _emit_row(c: Compiler, layout: BinaryRow, node: ColumnNode | None) -> None:
 
 
 def _may_fail(layout: Layout) -> bool:
-    """Whether a value has to be looked at even where it is passed over."""
-    return isinstance(layout, Undecodable) or any(map(_may_fail, layout.children))
+    """Whether a value has to be looked at even where it makes no column: to fail where it is wrong."""
+    if isinstance(layout, Undecodable) or (isinstance(layout, Framed) and layout.wire_type is None):
+        return True
+    return any(map(_may_fail, layout.children))
 
 
 def _emit_guarded(c: Compiler, layout: Layout, node: ColumnNode | None, guard: Op, *operands: int) -> None:
     """What reads a slot, or a null."""
     null, end = Label(), Label()
     c.op(guard, *operands, null)
-    _emit_slot(c, in_slot(layout), node)
+    valueless = node is not None and layout.wire_type is None
+    _emit_slot(c, in_slot(layout), None if valueless else node)
     if node is not None:
+        if valueless:
+            c.op(Op.PRESENT, node.index)
         c.op(Op.JUMP, end)
         c.here(null)
         c.fill(node.same_level())
@@ -142,8 +147,6 @@ def _emit_array(c: Compiler, op: Op, element: Layout, node: ColumnNode | None, c
     c.op(op, -1 if node is None else node.index, 0 if node is None else node.child_level, width, end)
     c.here(Label())
     _emit_guarded(c, element, child, Op.ARRAY_ELEMENT, width)
-    if child is not None and element.wire_type is None:
-        c.op(Op.PRESENT, child.index)
     c.op(Op.NEXT)
     c.here(end)
     c.depth -= 1

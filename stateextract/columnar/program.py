@@ -362,7 +362,10 @@ class Compiler:
         self.op(Op.MASKED_LIST, *((-1, 0) if node is None else (node.index, node.child_level)), end)
         self.here(Label())
         self.op(Op.MASKED_ELEMENT, null)
-        self.emit_some(layout.element, child)
+        valueless = child is not None and layout.element.wire_type is None
+        self.emit_some(layout.element, None if valueless else child)
+        if child is not None and valueless:
+            self.op(Op.PRESENT, child.index)
         self.op(Op.JUMP, next_)
         self.here(null)
         if child is not None:

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 
 from serializers import SerializerSnapshot, describe, is_fixed_length
-from serializers.logical_types import LogicalType, alone, in_row, raw_value, row_fields
+from serializers.logical_types import LogicalType, alone, in_row, raw_value, read_logical_type, row_fields
 from serializers.scalars import BASE
-from serializers.sql import TABLE, TYPEUTILS
+from serializers.sql import ROW_DATA_SNAPSHOT, TABLE, TYPEUTILS
 from stateextract.columnar.binary import BinaryRow
 from stateextract.columnar.decoder import make_decoder
 from stateextract.columnar.layout import Bytes, Layout, Undecodable
@@ -296,3 +296,24 @@ def test_nested_serializers() -> None:
     assert both(describe(view), bytes.fromhex("0000000101000000000000000005")) == [{"key": None, "value": 5}]
     ordered = SerializerSnapshot(TYPEUTILS + "SortedMapSerializerSnapshot", 3, nested=(text, whole))
     assert both(describe(ordered), bytes.fromhex("000000010261000000000000000005")) == [("a", 5)]
+
+
+def java(fields: str, class_name: str) -> bytes:
+    """A Java object with one field, whose value is the object itself."""
+    name = class_name.encode()
+    described = b"\x72" + len(name).to_bytes(2, "big") + name + bytes(8) + b"\x02\x00\x01"
+    field = b"L" + len(fields).to_bytes(2, "big") + fields.encode() + b"\x74\x00\x12Ljava/lang/Object;"
+    return b"\xac\xed\x00\x05\x73" + described + field + b"\x78\x70" + b"\x71\x00\x7e\x00\x02"
+
+
+@pytest.mark.parametrize("field", ["elementType", "logicalType", "keyType", "superType", "typeRoot"])
+def test_types_that_hold_themselves(field: str) -> None:
+    """Nothing endless, nothing huge: such an object is a type that is not known."""
+    found = read_logical_type(java(field, "com.acme.Odd"))
+    assert (found.root, found.class_name) == ("", "com.acme.Odd")
+
+
+def test_types_of_another_kind() -> None:
+    assert read_logical_type(b"\xac\xed\x00\x05\x74\x00\x01x").root == ""
+    row = SerializerSnapshot(ROW_DATA_SNAPSHOT, 3, details={"types": (b"\xac\xed\x00\x05\x70",)})
+    assert [type(f.layout) for f in describe(row).fields] == [Undecodable]  # type: ignore[attr-defined]
