@@ -119,12 +119,15 @@ def decimal_text(array: pa.Array, valid: Mask, node: Logical, ctx: Context) -> p
     arithmetic.traps = dict.fromkeys(arithmetic.traps, True)
     step = Decimal(1).scaleb(-node.type.scale)
 
-    def exact(text: str) -> Any:
+    def exact(text: str | bytes) -> Any:
+        # Where the policy keeps strings as bytes, these are bytes too.
+        digits = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
         try:
             # Zeros behind the last digit that counts may go or come.
-            return arithmetic.quantize(Decimal(text), step)
+            number = arithmetic.quantize(Decimal(digits), step)
         except DecimalException:
-            return _unfit(f"the decimal {text[:80]!r}", node, ctx)
+            return _unfit(f"the decimal {digits[:80]!r}", node, ctx)
+        return number if number.is_finite() else _unfit(f"the decimal {digits[:80]!r}", node, ctx)
 
     return pa.array([None if text is None else exact(text) for text in _values(array, valid)], node.type)
 
