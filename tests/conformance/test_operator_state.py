@@ -142,7 +142,7 @@ def test_cases(case: Path) -> None:
     expected = {(o["operator_id"], s["name"]): s for o in truth["operators"] for s in o["operator_states"]}
     assert set(found) >= set(expected)
     for key, state in found.items():
-        table = state.table()
+        table = payloads_as_bytes(state.table())
         if key not in expected:
             assert table.num_rows == 0
             continue
