@@ -17,14 +17,14 @@ May import layouts, the policy, errors, numpy and pyarrow. Must not know of byte
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from stateextract.columnar import numbers
 from stateextract.columnar.binary import BinaryArray, BinaryMap, BinaryRow, Framed
 from stateextract.columnar.conversions import MORE
 from stateextract.columnar.layout import (
@@ -40,12 +40,22 @@ from stateextract.columnar.layout import (
     Subclasses,
     Switch,
 )
-from stateextract.columnar.numerals import MAX_DIGIT_BYTES, big_decimal_text, big_integer_text
 from stateextract.columnar.policy import Counts, Policy
-from stateextract.errors import FormatError, ValueRefusedError
-
-Ints = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
+from stateextract.columnar.wire_columns import (
+    Context,
+    Describe,
+    Ints,
+    Mask,
+    bitmap,
+    both,
+    column,
+    fitting,
+    integers,
+    parts_of,
+    require,
+    validity,
+)
+from stateextract.errors import ValueRefusedError
 
 _LONG: Final = np.iinfo(np.int64)
 _INT: Final = np.iinfo(np.int32)
@@ -67,13 +77,7 @@ def apply_logical(array: pa.Array, layout: Layout, policy: Policy, counts: Count
     :raises FormatError: a value that Java could not have written.
     :raises ValueRefusedError: a value that does not fit, or a map key that is null.
     """
-    return _convert(array, layout, None, _Context(policy, counts))
-
-
-@dataclass(frozen=True)
-class _Context:
-    policy: Policy
-    counts: Counts
+    return _convert(array, layout, None, Context(policy, counts))
 
 
 # ---- down the tree
@@ -91,7 +95,7 @@ def _has_logical(node: Layout) -> bool:
     return any(_has_logical(child) for child in node.children)
 
 
-def _convert(array: pa.Array, node: Layout, live: Mask | None, ctx: _Context) -> pa.Array:
+def _convert(array: pa.Array, node: Layout, live: Mask | None, ctx: Context) -> pa.Array:
     """:param live: rows that are not below a null; ``None``: all."""
     if not _has_logical(node):
         return array
@@ -101,7 +105,7 @@ def _convert(array: pa.Array, node: Layout, live: Mask | None, ctx: _Context) ->
         case Nullable() | Framed():
             return _convert(array, node.inner, live, ctx)
         case Logical():
-            valid = _both(live, _validity(array))
+            valid = both(live, validity(array))
             return CONVERSIONS[node.conversion](array, np.ones(len(array), bool) if valid is None else valid, node, ctx)
         case Struct():
             return _convert_struct(array, node.fields, live, ctx)
@@ -114,21 +118,21 @@ def _convert(array: pa.Array, node: Layout, live: Mask | None, ctx: _Context) ->
     raise TypeError(f"no way through a {type(node).__name__}")
 
 
-def _convert_struct(array: pa.Array, fields: Sequence[Field], live: Mask | None, ctx: _Context) -> pa.Array:
-    rows = _both(live, _validity(array))
+def _convert_struct(array: pa.Array, fields: Sequence[Field], live: Mask | None, ctx: Context) -> pa.Array:
+    rows = both(live, validity(array))
     columns = [f for f in fields if f.layout.wire_type is not None]
     children = [_convert(array.field(i), f.layout, rows, ctx) for i, f in enumerate(columns)]
     type_ = pa.struct([pa.field(f.name, child.type) for f, child in zip(columns, children, strict=True)])
-    return pa.Array.from_buffers(type_, len(array), [_bitmap(_validity(array))], children=children)
+    return pa.Array.from_buffers(type_, len(array), [bitmap(validity(array))], children=children)
 
 
-def _convert_list(array: pa.Array, node: List | BinaryArray, live: Mask | None, ctx: _Context) -> pa.Array:
+def _convert_list(array: pa.Array, node: List | BinaryArray, live: Mask | None, ctx: Context) -> pa.Array:
     offsets, narrow = _elements(array, live)
     values = _convert(narrow(array.values), node.element, None, ctx)
     return _list_array(pa.list_(values.type), array, offsets, values)
 
 
-def _convert_map(array: pa.Array, node: Map | BinaryMap, live: Mask | None, ctx: _Context) -> pa.Array:
+def _convert_map(array: pa.Array, node: Map | BinaryMap, live: Mask | None, ctx: Context) -> pa.Array:
     offsets, narrow = _elements(array, live)
     raw_keys, raw_values = (array.values.field(0), array.values.field(1)) if node.as_list else (array.keys, array.items)
     keys = _convert(narrow(raw_keys), node.key, None, ctx)
@@ -150,7 +154,7 @@ def _elements(array: pa.Array, live: Mask | None) -> tuple[npt.NDArray[np.int32]
     offsets = array.offsets.to_numpy() if len(array) else np.zeros(1, np.int32)
     first, last = int(offsets[0]), int(offsets[-1])
     lengths = np.diff(offsets)
-    rows = _both(live, _validity(array))
+    rows = both(live, validity(array))
     if rows is None or not lengths[~rows].any():
         return (offsets - offsets[0]).astype(np.int32), lambda child: child.slice(first, last - first)
     keep = pa.array(np.repeat(rows, lengths))
@@ -159,78 +163,14 @@ def _elements(array: pa.Array, live: Mask | None) -> tuple[npt.NDArray[np.int32]
 
 
 def _list_array(type_: pa.DataType, like: pa.Array, offsets: npt.NDArray[np.int32], values: pa.Array) -> pa.Array:
-    buffers = [_bitmap(_validity(like)), pa.py_buffer(offsets)]
+    buffers = [bitmap(validity(like)), pa.py_buffer(offsets)]
     return pa.Array.from_buffers(type_, len(like), buffers, children=[values])
-
-
-# ---- masks and plain columns
-
-
-def _validity(array: pa.Array) -> Mask | None:
-    if array.null_count == 0:
-        return None
-    bits = np.frombuffer(array.buffers()[0], np.uint8)
-    first = array.offset % 8
-    used = bits[array.offset // 8 : (array.offset + len(array) + 7) // 8]
-    return np.unpackbits(used, bitorder="little")[first : first + len(array)].view(np.bool_)
-
-
-def _both(left: Mask | None, right: Mask | None) -> Mask | None:
-    if left is None or right is None:
-        return right if left is None else left
-    return left & right
-
-
-def _bitmap(valid: Mask | None) -> pa.Buffer | None:
-    return None if valid is None or valid.all() else pa.py_buffer(np.packbits(valid, bitorder="little"))
-
-
-def _ints(array: pa.Array, valid: Mask, dead: int = 0) -> Ints:
-    """A column's integers, ``dead`` in the rows that are not valid."""
-    if len(array) == 0:
-        return np.zeros(0, np.int64)
-    raw = np.frombuffer(array.buffers()[1], array.type.to_pandas_dtype())[array.offset : array.offset + len(array)]
-    return np.where(valid, raw, dead).astype(np.int64)
-
-
-def _parts(array: pa.Array, valid: Mask, dead: Sequence[int]) -> list[Ints]:
-    """The integers of a struct's fields, by position."""
-    return [_ints(array.field(i), valid, fill) for i, fill in enumerate(dead)]
-
-
-def _array(type_: pa.DataType, numbers: npt.NDArray[Any], valid: Mask) -> pa.Array:
-    return pa.Array.from_buffers(type_, len(numbers), [_bitmap(valid), pa.py_buffer(numbers)])
-
-
-# ---- values that are wrong, and values that do not fit
-
-Describe = Callable[[int], str]
-
-
-def _require(right: Mask, valid: Mask, describe: Describe) -> None:
-    wrong = valid & ~right
-    if wrong.any():
-        raise FormatError(f"impossible value: {describe(int(wrong.argmax()))}")
-
-
-def _fitting(fits: Mask, valid: Mask, node: Logical, ctx: _Context, describe: Describe) -> Mask:
-    """The valid rows that fit: the others are refused, or counted and become null."""
-    wrong = valid & ~fits
-    if not wrong.any():
-        return valid
-    if ctx.policy.out_of_range == "fail":
-        raise ValueRefusedError(
-            f"{describe(int(wrong.argmax()))} does not fit the type {node.type}",
-            advice="set out_of_range=null to get a null, which is counted",
-        )
-    ctx.counts.out_of_range += int(wrong.sum())
-    return valid & fits
 
 
 # ---- instants
 
 
-def _timestamps(seconds: Ints, nanos: Ints, valid: Mask, node: Logical, ctx: _Context, describe: Describe) -> pa.Array:
+def _timestamps(seconds: Ints, nanos: Ints, valid: Mask, node: Logical, ctx: Context, describe: Describe) -> pa.Array:
     """Seconds since 1970 and nanoseconds (0 to 999,999,999) behind them, as the type's unit."""
     per_second = _PER_SECOND[node.type.unit]
     step = _BILLION // per_second
@@ -238,7 +178,7 @@ def _timestamps(seconds: Ints, nanos: Ints, valid: Mask, node: Logical, ctx: _Co
     (low, low_ticks), (high, high_ticks) = divmod(_LONG.min, per_second), divmod(_LONG.max, per_second)
     above = (seconds > low) | ((seconds == low) & (ticks >= low_ticks))
     below = (seconds < high) | ((seconds == high) & (ticks <= high_ticks))
-    valid = _fitting(above & below, valid, node, ctx, describe)
+    valid = fitting(above & below, valid, node, ctx, describe)
     finer = valid & (nanos % step != 0)
     if finer.any():
         if ctx.policy.timestamps == "refuse":
@@ -248,55 +188,55 @@ def _timestamps(seconds: Ints, nanos: Ints, valid: Mask, node: Logical, ctx: _Co
             )
         ctx.counts.sub_microsecond += int(finer.sum())
     # The product may wrap around near the lowest value; adding the ticks wraps it back.
-    return _array(node.type, seconds * per_second + ticks, valid)
+    return column(node.type, seconds * per_second + ticks, valid)
 
 
 _UNIT_NAMES: Final = {"s": "second", "ms": "millisecond", "us": "microsecond"}
 
 
-def _epoch_ms(array: pa.Array, valid: Mask, node: Logical, ctx: _Context) -> pa.Array:
-    ms = _ints(array, valid)
+def _epoch_ms(array: pa.Array, valid: Mask, node: Logical, ctx: Context) -> pa.Array:
+    ms = integers(array, valid)
     seconds, rest = np.divmod(ms, 1000)
     return _timestamps(seconds, rest * 1_000_000, valid, node, ctx, lambda i: f"the time {ms[i]} ms since 1970")
 
 
-def _ms_nanos(array: pa.Array, valid: Mask, node: Logical, ctx: _Context) -> pa.Array:
+def _ms_nanos(array: pa.Array, valid: Mask, node: Logical, ctx: Context) -> pa.Array:
     """SQL's timestamps of more than three digits: the nanoseconds count from the millisecond."""
-    ms, nanos = _parts(array, valid, (0, 0))
+    ms, nanos = parts_of(array, valid, (0, 0))
 
     def describe(i: int) -> str:
         return f"the timestamp of {ms[i]} ms since 1970 and {nanos[i]} ns"
 
-    _require((nanos >= 0) & (nanos < 1_000_000), valid, describe)
+    require((nanos >= 0) & (nanos < 1_000_000), valid, describe)
     seconds, rest = np.divmod(ms, 1000)
     return _timestamps(seconds, rest * 1_000_000 + nanos, valid, node, ctx, describe)
 
 
-def _date(array: pa.Array, valid: Mask, node: Logical, ctx: _Context) -> pa.Array:
-    return _epoch_ms(array, valid & (_ints(array, valid) != _LONG.min), node, ctx)
+def _date(array: pa.Array, valid: Mask, node: Logical, ctx: Context) -> pa.Array:
+    return _epoch_ms(array, valid & (integers(array, valid) != _LONG.min), node, ctx)
 
 
-def _sql_timestamp(array: pa.Array, valid: Mask, node: Logical, ctx: _Context) -> pa.Array:
+def _sql_timestamp(array: pa.Array, valid: Mask, node: Logical, ctx: Context) -> pa.Array:
     """``getTime()`` holds the milliseconds that ``getNanos()`` holds too: only its seconds count."""
-    ms, nanos = _parts(array, valid, (0, 0))
+    ms, nanos = parts_of(array, valid, (0, 0))
     valid = valid & (ms != _LONG.min)
 
     def describe(i: int) -> str:
         return f"the SQL timestamp of {ms[i]} ms since 1970 and {nanos[i]} ns"
 
-    _require((nanos >= 0) & (nanos < _BILLION), valid, describe)
+    require((nanos >= 0) & (nanos < _BILLION), valid, describe)
     return _timestamps(ms // 1000, nanos, valid, node, ctx, describe)
 
 
-def _instant(array: pa.Array, valid: Mask, node: Logical, ctx: _Context) -> pa.Array:
-    seconds, nanos = _parts(array, valid, (0, 0))
+def _instant(array: pa.Array, valid: Mask, node: Logical, ctx: Context) -> pa.Array:
+    seconds, nanos = parts_of(array, valid, (0, 0))
     valid = valid & ~((seconds == _LONG.min) & (nanos == _INT.min))
 
     def describe(i: int) -> str:
         return f"the instant {seconds[i]} s since 1970 and {nanos[i]} ns"
 
     possible = (seconds >= _INSTANT_SECONDS[0]) & (seconds <= _INSTANT_SECONDS[1])
-    _require(possible & (nanos >= 0) & (nanos < _BILLION), valid, describe)
+    require(possible & (nanos >= 0) & (nanos < _BILLION), valid, describe)
     return _timestamps(seconds, nanos, valid, node, ctx, describe)
 
 
@@ -313,7 +253,7 @@ def _epoch_days(year: Ints, month: Ints, day: Ints, valid: Mask) -> Ints:
     leap = (year % 4 == 0) & ((year % 100 != 0) | (year % 400 == 0))
     longest = _MONTH_DAYS[np.clip(month, 1, 12) - 1] + ((month == 2) & leap)
     possible = (np.abs(year) <= _MAX_YEAR) & (month >= 1) & (month <= 12) & (day >= 1) & (day <= longest)
-    _require(possible, valid, lambda i: f"the date {_iso_date(year[i], month[i], day[i])}")
+    require(possible, valid, lambda i: f"the date {_iso_date(year[i], month[i], day[i])}")
     # Years that begin in March, so that the leap day is the last one; 400 of them always have 146,097 days.
     march_year = year - (month <= 2)
     era, year_of_era = np.divmod(march_year, 400)
@@ -326,7 +266,7 @@ def _epoch_days(year: Ints, month: Ints, day: Ints, valid: Mask) -> Ints:
 def _day_seconds(hour: Ints, minute: Ints, second: Ints, nanos: Ints, valid: Mask) -> Ints:
     possible = (hour >= 0) & (hour < 24) & (minute >= 0) & (minute < 60) & (second >= 0) & (second < 60)
     possible &= (nanos >= 0) & (nanos < _BILLION)
-    _require(possible, valid, lambda i: f"the time of day {hour[i]}:{minute[i]}:{second[i]} and {nanos[i]} ns")
+    require(possible, valid, lambda i: f"the time of day {hour[i]}:{minute[i]}:{second[i]} and {nanos[i]} ns")
     return hour * 3600 + minute * 60 + second
 
 
@@ -335,19 +275,19 @@ def _iso_date(year: int, month: int, day: int) -> str:
     return f"{sign}{abs(year):04}-{month:02}-{day:02}"
 
 
-def _local_date(array: pa.Array, valid: Mask, node: Logical, ctx: _Context) -> pa.Array:
-    year, month, day = _parts(array, valid, _EPOCH)
+def _local_date(array: pa.Array, valid: Mask, node: Logical, ctx: Context) -> pa.Array:
+    year, month, day = parts_of(array, valid, _EPOCH)
     valid = valid & (year != _INT.min)
     days = _epoch_days(year, month, day, valid)
     fits = (days >= _INT.min) & (days <= _INT.max)
-    valid = _fitting(fits, valid, node, ctx, lambda i: f"the date {_iso_date(year[i], month[i], day[i])}")
-    return _array(node.type, np.where(valid, days, 0).astype(np.int32), valid)
+    valid = fitting(fits, valid, node, ctx, lambda i: f"the date {_iso_date(year[i], month[i], day[i])}")
+    return column(node.type, np.where(valid, days, 0).astype(np.int32), valid)
 
 
-def _local_datetime(array: pa.Array, valid: Mask, node: Logical, ctx: _Context) -> pa.Array:
-    year, month, day, hour, minute, second, nanos = _parts(array, valid, (*_EPOCH, *_MIDNIGHT))
+def _local_datetime(array: pa.Array, valid: Mask, node: Logical, ctx: Context) -> pa.Array:
+    year, month, day, hour, minute, second, nanos = parts_of(array, valid, (*_EPOCH, *_MIDNIGHT))
     no_date, no_time = year == _INT.min, hour == _BYTE_MIN
-    _require(no_date == no_time, valid, lambda i: "a date-time of which only the date or only the time is null")
+    require(no_date == no_time, valid, lambda i: "a date-time of which only the date or only the time is null")
     valid = valid & ~no_date
 
     def describe(i: int) -> str:
@@ -358,9 +298,9 @@ def _local_datetime(array: pa.Array, valid: Mask, node: Logical, ctx: _Context) 
     return _timestamps(seconds, nanos, valid, node, ctx, describe)
 
 
-def _local_time(array: pa.Array, valid: Mask, node: Logical, ctx: _Context) -> pa.Array:
+def _local_time(array: pa.Array, valid: Mask, node: Logical, ctx: Context) -> pa.Array:
     """``HH:MM:SS`` and 0, 3, 6 or 9 digits behind it, as few as the value needs."""
-    hour, minute, second, nanos = parts = _parts(array, valid, _MIDNIGHT)
+    hour, minute, second, nanos = parts = parts_of(array, valid, _MIDNIGHT)
     valid = valid & (hour != _BYTE_MIN)
     _day_seconds(hour, minute, second, nanos, valid)
     return _times_of_day(parts, valid)
@@ -379,150 +319,29 @@ def _times_of_day(parts: Sequence[Ints], valid: Mask) -> pa.Array:
     return _strings(text[np.arange(18) < lengths[:, None]], lengths, valid)
 
 
-def _day_ms(array: pa.Array, valid: Mask, node: Logical, ctx: _Context) -> pa.Array:
+def _day_ms(array: pa.Array, valid: Mask, node: Logical, ctx: Context) -> pa.Array:
     """SQL's TIME: milliseconds since midnight, as text."""
-    ms = _ints(array, valid)
+    ms = integers(array, valid)
     fits = (ms >= 0) & (ms < 86_400_000)
-    valid = _fitting(fits, valid, node, ctx, lambda i: f"the time of day {ms[i]} ms since midnight")
+    valid = fitting(fits, valid, node, ctx, lambda i: f"the time of day {ms[i]} ms since midnight")
     seconds, rest = np.divmod(np.where(valid, ms, 0), 1000)
     return _times_of_day([seconds // 3600, seconds // 60 % 60, seconds % 60, rest * 1_000_000], valid)
 
 
-def _epoch_day(array: pa.Array, valid: Mask, node: Logical, ctx: _Context) -> pa.Array:
+def _epoch_day(array: pa.Array, valid: Mask, node: Logical, ctx: Context) -> pa.Array:
     return array.view(node.type)
 
 
 def _strings(characters: npt.NDArray[np.uint8], lengths: Ints, valid: Mask) -> pa.Array:
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32)
-    buffers = [_bitmap(valid), pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(characters))]
+    buffers = [bitmap(valid), pa.py_buffer(offsets), pa.py_buffer(np.ascontiguousarray(characters))]
     return pa.Array.from_buffers(pa.string(), len(lengths), buffers)
 
 
-# ---- names and big numbers
-
-
-def _labels(array: pa.Array, valid: Mask, node: Logical, ctx: _Context) -> pa.Array:
-    index = _ints(array, valid)
-    known = (index >= 0) & (index < len(node.labels))
-    _require(known, valid, lambda i: f"the index {index[i]} among {len(node.labels)} names")
-    names = pa.array(node.labels, node.type)
-    return names.take(pa.array(index, mask=~valid)) if len(names) else pa.nulls(len(index), node.type)
-
-
-def _big_integer(array: pa.Array, valid: Mask, node: Logical, ctx: _Context) -> pa.Array:
-    numbers, _, valid = _big_numbers(array, valid, node, ctx)
-    texts = pa.array(numbers.words, mask=~valid).cast(pa.string())
-    long = valid & (numbers.lengths > 8)
-    if not long.any():
-        return texts
-    replacements = [big_integer_text(numbers.value(i)) for i in np.flatnonzero(long).tolist()]
-    import pyarrow.compute as pc  # takes a while to load, and few columns come here
-
-    return pc.replace_with_mask(texts, pa.array(long), pa.array(replacements, pa.string()))
-
-
-def _big_decimal(array: pa.Array, valid: Mask, node: Logical, ctx: _Context) -> pa.Array:
-    """Numbers of up to 8 bytes with a scale from 0 to 38 go through Arrow's decimals, scale by scale: same text."""
-    numbers, scales, valid = _big_numbers(array, valid, node, ctx, scaled=True)
-    fast = (numbers.lengths <= 8) & (scales >= 0) & (scales <= 38) & valid
-    rest = np.flatnonzero(~fast)
-    rows, parts = [], []
-    for scale in np.unique(scales[fast]).tolist():
-        group = np.flatnonzero(fast & (scales == scale))
-        rows.append(group)
-        parts.append(_decimals(numbers.words[group], scale).cast(pa.string()))
-    texts = [big_decimal_text(numbers.value(i), int(scales[i])) if valid[i] else None for i in rest.tolist()]
-    parts.append(pa.array(texts, pa.string()))
-    return pa.concat_arrays(parts).take(pa.array(np.argsort(np.concatenate([*rows, rest]))))
-
-
-def _decimal(array: pa.Array, valid: Mask, node: Logical, ctx: _Context) -> pa.Array:
-    """SQL's DECIMAL, whose scale stands in its type: an integer, or bytes of two's complement."""
-    if pa.types.is_integer(array.type):
-        low = _ints(array, valid)
-        high = low >> 63
-    else:
-        numbers, _, valid = _big_numbers(array, valid, node, ctx)
-        valid = _fitting(numbers.lengths <= 16, valid, node, ctx, lambda i: f"a decimal of {numbers.lengths[i]} bytes")
-        low = numbers.words
-        ends = numbers.starts + numbers.lengths
-        above = _words(numbers.data, ends - 8, np.where(valid & (numbers.lengths > 8), numbers.lengths - 8, 0))
-        high = np.where(numbers.lengths > 8, above, low >> 63)
-    bound = 10**node.type.precision
-    fits = _below(low.view(np.uint64), high, bound)
-
-    def describe(i: int) -> str:
-        return f"the decimal {int(high[i]) << 64 | int(low[i]) & (1 << 64) - 1} / 10^{node.type.scale}"
-
-    valid = _fitting(fits, valid, node, ctx, describe)
-    pairs = np.where(valid[:, None], np.stack([low, high], axis=1), 0).astype("<i8")
-    return pa.Array.from_buffers(node.type, len(pairs), [_bitmap(valid), pa.py_buffer(pairs)])
-
-
-def _below(low: npt.NDArray[np.uint64], high: Ints, bound: int) -> Mask:
-    """Whether the absolute values of 128-bit numbers are below a bound."""
-    negative = high < 0
-    size_low = np.where(negative, ~low + np.uint64(1), low)
-    size_high = np.where(negative, ~high + (low == 0), high).view(np.uint64)
-    bound_high, bound_low = np.uint64(bound >> 64), np.uint64(bound & (1 << 64) - 1)
-    below: Mask = (size_high < bound_high) | ((size_high == bound_high) & (size_low < bound_low))
-    return below
-
-
-def _decimals(words: Ints, scale: int) -> pa.Array:
-    pairs = np.stack([words, words >> 63], axis=1).astype("<i8")
-    return pa.Array.from_buffers(pa.decimal128(38, scale), len(words), [None, pa.py_buffer(pairs)])
-
-
-@dataclass(frozen=True)
-class _BigNumbers:
-    """Two's complement numbers of any length.
-
-    :param words: the numbers of up to 8 bytes; of longer ones the lowest 8.
-    """
-
-    data: npt.NDArray[np.uint8]
-    starts: Ints
-    lengths: Ints
-    words: Ints
-
-    def value(self, row: int) -> int:
-        raw = self.data[self.starts[row] : self.starts[row] + self.lengths[row]].tobytes()
-        return int.from_bytes(raw, "big", signed=True)
-
-
-def _big_numbers(
-    array: pa.Array, valid: Mask, node: Logical, ctx: _Context, scaled: bool = False
-) -> tuple[_BigNumbers, Ints, Mask]:
-    _, offset_buffer, data_buffer = array.buffers()
-    if not valid.any() or data_buffer is None:
-        zeros = np.zeros(len(array), np.int64)
-        return _BigNumbers(np.zeros(0, np.uint8), zeros, zeros, zeros), zeros, valid
-    data = np.frombuffer(data_buffer, np.uint8)
-    offsets = np.frombuffer(offset_buffer, np.int32)[array.offset : array.offset + len(array) + 1].astype(np.int64)
-    starts, ends = np.where(valid, offsets[:-1], 0), np.where(valid, offsets[1:], 0)
-    tail = 4 if scaled else 0
-    lengths = np.where(valid, ends - starts - tail, 0)
-    _require(lengths > 0, valid, lambda i: "a number without digits")
-    valid = _fitting(lengths <= MAX_DIGIT_BYTES, valid, node, ctx, lambda i: f"a number of {lengths[i]} bytes")
-    scales = _words(data, ends, np.where(valid, tail, 0))
-    return _BigNumbers(data, starts, lengths, _words(data, ends - tail, np.where(valid, lengths, 0))), scales, valid
-
-
-def _words(data: npt.NDArray[np.uint8], ends: Ints, lengths: Ints) -> Ints:
-    """The big-endian numbers that end at ``ends``, at most 8 bytes of each; 0 where there are none."""
-    words = np.zeros(len(ends), np.uint64)
-    fill = np.where((lengths > 0) & (data[np.where(lengths > 0, ends - lengths, 0)] >= 0x80), 0xFF, 0)
-    for i in range(8):
-        byte = np.where(lengths > i, data[np.where(lengths > i, ends - 1 - i, 0)], fill)
-        words |= byte.astype(np.uint64) << np.uint64(8 * i)
-    return words.view(np.int64)
-
-
-CONVERSIONS: Final[dict[str, Callable[[pa.Array, Mask, Logical, _Context], pa.Array]]] = {
-    "labels": _labels,
-    "big_integer": _big_integer,
-    "big_decimal": _big_decimal,
+CONVERSIONS: Final[dict[str, Callable[[pa.Array, Mask, Logical, Context], pa.Array]]] = {
+    "labels": numbers.labels,
+    "big_integer": numbers.big_integer,
+    "big_decimal": numbers.big_decimal,
     "date": _date,
     "sql_timestamp": _sql_timestamp,
     "instant": _instant,
@@ -534,7 +353,7 @@ CONVERSIONS: Final[dict[str, Callable[[pa.Array, Mask, Logical, _Context], pa.Ar
     "day_ms": _day_ms,
     "ms_micros": _ms_nanos,
     "ms_nanos": _ms_nanos,
-    "decimal": _decimal,
+    "decimal": numbers.decimal,
     **MORE,
 }
 
