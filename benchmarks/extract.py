@@ -2,16 +2,20 @@
 
     python benchmarks/extract.py [--gigabytes 4] [--files 8] [--shape pojo] [--single-key-group] [--keep DIR]
 
-Generates a snapshot (or takes the one in DIR), extracts it cold (the first job of a new session) or after a small warm-up
-job, and prints wall times, the largest resident size that any Python worker reached, and the ratio to the bare write: two
-processes each read half of the files that the job wrote into memory, wait for each other, and write them again with the
-same settings.
+Generates a snapshot (or takes the one in DIR), extracts a small one (the first job of a new session, which starts Python
+workers and loads the kernel: the price of starting cold) and then the big one, and prints wall times, the largest resident
+size that any Python worker reached, and the ratio to the bare write: two processes each read half of the files that the
+job wrote into memory, wait for each other, and write them again with the same settings. Then, where the time of a task
+goes: a few splits of the same job run in this process under Python's profiler.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import cProfile
 import multiprocessing
+import pstats
 import shutil
 import sys
 import tempfile
@@ -28,8 +32,20 @@ if __package__ in (None, ""):
 from benchmarks.generate import PlannedOperator, PlannedState, entry_size, write_snapshot
 from benchmarks.shapes import SHAPES
 from stateextract.job.options import parse_arguments
+from stateextract.job.run import Tasks, run_job
+from stateextract.job.task import TaskRunner
 from stateextract.job.writer import dictionary_columns, parquet_settings
+from stateextract.spark.environment import read_properties
 from stateextract.spark.job import extract
+
+CONFIGURATION = Path(__file__).resolve().parent.parent / "conf" / "spark-defaults.conf"
+
+PHASES = {
+    "writing Parquet": {("core.py", "write_table")},
+    "decoding (kernel)": {("kernel.py", "_run"), ("decoder.py", "_run")},
+    "reading": {("~", "<built-in method posix.pread>"), ("window.py", "read_into")},
+}
+"""Functions, by file and name, whose own time is a phase's."""
 
 
 class Workers(threading.Thread):
@@ -60,10 +76,10 @@ class Workers(threading.Thread):
         return self.peak * 1024 / 1e6
 
 
-def job(session: Any, snapshot: Path, output: Path) -> float:
+def job(session: Any, snapshot: Path, output: Path, *more: str) -> float:
     """Extract a snapshot; seconds."""
     shutil.rmtree(output, ignore_errors=True)
-    options = parse_arguments(["--snapshot", str(snapshot), "--output", str(output)])
+    options = parse_arguments(["--snapshot", str(snapshot), "--output", str(output), *more])
     start = time.perf_counter()
     outcome = extract(options, None, session)
     taken = time.perf_counter() - start
@@ -104,6 +120,34 @@ def bare_write(output: Path, folder: Path) -> float:
     return float(taken)
 
 
+class _EnoughError(Exception):
+    """Ends a job that was only begun to look at its tasks."""
+
+
+def phases(snapshot: Path, folder: Path, splits: int = 5) -> dict[str, float]:
+    """Share of a task's time by what it is spent on; the first split is left out, it is there to warm up."""
+    profile = cProfile.Profile()
+
+    def some(tasks: Tasks) -> list[bytes]:
+        runner = TaskRunner(tasks.output, tasks.plan_path, tasks.context_bytes)
+        runner.run(0)
+        profile.enable()
+        for split in range(1, min(tasks.count, splits + 1)):
+            runner.run(split)
+        profile.disable()
+        raise _EnoughError
+
+    with contextlib.suppress(_EnoughError):
+        run_job(parse_arguments(["--snapshot", str(snapshot), "--output", str(folder / "phases")]), some)
+    stats = pstats.Stats(profile).stats  # type: ignore[attr-defined]
+    found = dict.fromkeys((*PHASES, "else"), 0.0)
+    for (file, _, function), (_, _, own, _, _) in stats.items():
+        place = (Path(file).name, function)
+        found[next((name for name, places in PHASES.items() if place in places), "else")] += own
+    total = sum(found.values()) or 1.0
+    return {name: seconds / total for name, seconds in found.items()}
+
+
 def main() -> None:
     """Run the benchmark."""
     from pyspark.sql import SparkSession
@@ -126,10 +170,13 @@ def main() -> None:
             operator = PlannedOperator("bench", [PlannedState(options.shape, entries)], options.files, key_group=group)
             write_snapshot(big, [operator])
             write_snapshot(small, [PlannedOperator("bench", [PlannedState(options.shape, 10_000)], options.files)])
-        builder = SparkSession.builder.master("local[2,4]").config("spark.ui.enabled", "false")
-        session = builder.config("spark.driver.memory", "1g").getOrCreate()
+        builder = SparkSession.builder
+        for name, value in read_properties(CONFIGURATION.read_text()).items():
+            builder = builder.config(name, value)
+        session = builder.master("local[2,4]").getOrCreate()
         session.sparkContext.setLogLevel("ERROR")
-        first = job(session, small, output)
+        # Splits of 64 KB: enough of them for every worker to get one.
+        first = job(session, small, output, "--split-bytes", "64 KB")
         workers = Workers()
         workers.start()
         warm = job(session, big, output)
@@ -141,6 +188,8 @@ def main() -> None:
         if not options.no_bare:
             written = bare_write(output, Path(temporary))
             print(f"bare write: {written:.1f} s; extract/bare {warm / written:.2f} (goal 2.0)")
+        shares = phases(big, Path(temporary))
+        print("a task's time: " + ", ".join(f"{name} {share:.0%}" for name, share in shares.items()))
 
 
 if __name__ == "__main__":

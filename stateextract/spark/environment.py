@@ -19,6 +19,7 @@ from typing import Any
 
 from stateextract.errors import EnvironmentProblem
 
+_JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _LEAST_JAVA = 17
 _LEAST_SPARK = 4
 _INSTALL = "pip install 'stateextract[spark]'"
@@ -117,7 +118,8 @@ def _defaults(path: Path | None) -> dict[str, str]:
         settings.update(read_properties(path.read_text(encoding="utf-8")))
         log = path.parent / "log4j2.properties"
         if log.is_file():
-            settings.setdefault("spark.driver.extraJavaOptions", f"-Dlog4j2.configurationFile={log.resolve().as_uri()}")
+            options = (settings.get(_JAVA_OPTIONS), f"-Dlog4j2.configurationFile={log.resolve().as_uri()}")
+            settings[_JAVA_OPTIONS] = " ".join(option for option in options if option)
     return settings
 
 
