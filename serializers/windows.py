@@ -21,6 +21,7 @@ from stateextract.columnar.layout import (
     Field,
     Layout,
     List,
+    Logical,
     Null,
     Nullable,
     Number,
@@ -40,12 +41,13 @@ TIMESTAMP = Number(pa.int64(), flip_sign=True)
 """A timer's time in milliseconds. A number, because timers at ``Long.MAX_VALUE`` are common and no date."""
 
 _WINDOWS = STREAMING + "api.windowing.windows."
+_TIME_WINDOW = "TimeWindow$Serializer$TimeWindowSerializerSnapshot"
+TIME_WINDOWS = (_WINDOWS + _TIME_WINDOW, "org.apache.flink.table.runtime.operators.window." + _TIME_WINDOW)
+"""Windows of DataStream, and of SQL, which has a class of its own (``sql.py``)."""
 
-register(
-    _WINDOWS + "TimeWindow$Serializer$TimeWindowSerializerSnapshot",
-    struct(start=EPOCH_MS, end=EPOCH_MS),
-    fixed_length=True,
-)
+STREAM_ELEMENT = STREAMING + "runtime.streamrecord.StreamElementSerializer$StreamElementSerializerSnapshot"
+
+register(TIME_WINDOWS[0], struct(start=EPOCH_MS, end=EPOCH_MS), fixed_length=True)
 register(_WINDOWS + "GlobalWindow$Serializer$GlobalWindowSerializerSnapshot", Null(1), fixed_length=True)
 
 
@@ -55,9 +57,7 @@ def _timer(snapshot: SerializerSnapshot) -> Layout:
     return struct(timestamp=TIMESTAMP, key=key, namespace=namespace)
 
 
-@register(
-    STREAMING + "runtime.streamrecord.StreamElementSerializer$StreamElementSerializerSnapshot", payload=composite(1)
-)
+@register(STREAM_ELEMENT, payload=composite(1))
 def _stream_element(snapshot: SerializerSnapshot) -> Layout:
     record = Field("record", describe(snapshot.nested[0]))
     watermark = Field("watermark", _I64)
@@ -79,6 +79,19 @@ def _stream_element(snapshot: SerializerSnapshot) -> Layout:
             Case(6, (Field("subpartition", _I32), watermark)),
         )
     )
+
+
+_RECORD_TIME = Logical(_I64, "date", EPOCH_MS.type)
+"""Null for ``Long.MIN_VALUE``, which says that no timestamp was assigned."""
+
+
+def stream_record(element: Switch) -> Layout:
+    """Stream elements where only records can be: a struct of ``timestamp``, null where there is none, and ``value``.
+
+    :param element: the layout of any stream element.
+    """
+    value = Field("value", next(f.layout for f in element.cases[0].fields if f.name == "record"))
+    return Switch((Case(0, (Field("timestamp", _RECORD_TIME), value)), Case(1, (value,))))
 
 
 @register(

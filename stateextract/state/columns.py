@@ -1,8 +1,9 @@
 """Columns: what a user gets of a state's entries, and in which order.
 
-``key``, ``namespace``, ``value`` (timers: ``timestamp``, ``timestamp_ms``, ``kind``, ``service``), ``last_access`` beside a
-value with a time to live, ``key_group``, ``subtask``; flattened, a row per element or entry with ``list_index`` or
-``map_key``. Operator state: ``value``, ``index`` of lists, ``key``, ``value`` of broadcast maps, ``subtask``.
+``key``, ``namespace`` and, where that is a window, ``window_start`` and ``window_end`` (``windows.py``), ``value`` (timers:
+``timestamp``, ``timestamp_ms``, ``kind``, ``service``), ``last_access`` beside a value with a time to live, ``key_group``,
+``subtask``; flattened, a row per element or entry with ``list_index`` or ``map_key``. Operator state: ``value``, ``index``
+of lists, ``key``, ``value`` of broadcast maps, ``subtask``.
 ``state_schema`` says the types, ``build_batch`` makes the batch from a decoder's array.
 
 May import layouts, policies and rows; knows no bytes, no files.
@@ -24,6 +25,7 @@ from stateextract.columnar.logical import apply_logical
 from stateextract.columnar.policy import Policy, apply_policy
 from stateextract.state.rows import RowLayout
 from stateextract.state.tally import StateTally
+from stateextract.state.windows import window_types, window_values
 
 EVENT, PROCESSING = "event", "processing"
 _TIMER_STATE = "_timer_state/"
@@ -89,6 +91,8 @@ def state_schema(row: RowLayout, options: ReadOptions) -> pa.Schema:
     if row.kind in OPERATOR_KINDS:
         return _operator_schema(row.kind, types, options)
     columns: list[tuple[str, pa.DataType]] = [(name, types[name]) for name in ("key", "namespace") if name in types]
+    if row.window_columns:
+        columns += window_types(row.window_columns, types["namespace"])
     if row.kind == "TIMER":
         columns += [("timestamp", _INSTANT), ("timestamp_ms", pa.int64())]
         if timer_service(row.name):
@@ -198,6 +202,8 @@ def build_batch(
         value = columns["value"]
         columns["last_access"] = value.field(value.type.get_field_index("last_access"))
         columns["value"] = value.field(value.type.get_field_index("value"))
+    if row.window_columns:
+        columns |= window_values(row.window_columns, columns["namespace"], tally.counts)
     schema = state_schema(row, options)
     if options.key_group_column:
         columns["key_group"] = key_group

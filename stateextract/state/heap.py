@@ -259,9 +259,7 @@ def _file_offset(window: Window, compressed: DecompressedSource | None) -> int:
     return window.offset() if compressed is None else compressed.raw.offset()
 
 
-def key_group_ranges(
-    first: int, offsets: Sequence[int], size: int, nothing: int | None = None
-) -> list[KeyGroupRange]:
+def key_group_ranges(first: int, offsets: Sequence[int], size: int, nothing: int | None = None) -> list[KeyGroupRange]:
     """Where each key group lies: from its offset to the next larger one, or to the end.
 
     :param first: number of the first key group; :param offsets: of each, in order; :param size: of the handle's bytes.

@@ -11,14 +11,13 @@ import re
 from collections.abc import Collection
 
 from stateextract.state.columns import timer_service
-
-WINDOW_CONTENTS, MERGING_WINDOWS = "window-contents", "merging-window-set"
+from stateextract.state.windows import MERGING_WINDOWS, WINDOW_CONTENTS
 
 _ROLES = {
-    WINDOW_CONTENTS: "contents of each window; the namespace is the window",
-    MERGING_WINDOWS: "session windows: pairs of a logical window and the window under which its contents are kept",
-    "session-window-mapping": "session windows: from a logical window to the one under which its contents are kept",
-    "window-aggs": "accumulators of each window",
+    WINDOW_CONTENTS: "contents of each window",
+    MERGING_WINDOWS: "session windows: each with the window under which its contents are kept",
+    "session-window-mapping": "session windows: from each to the window under which its contents are kept",
+    "window-aggs": "accumulators of each window, or of each slice of overlapping windows",
     "previous-aggs": "what was last emitted of each window",
     "window_rank": "ranked rows of each window",
     "window_deduplicate": "kept row of each window",
@@ -91,9 +90,9 @@ _VIEWS = (
 # Flink's triggers keep these, beside the contents of windows.
 _TRIGGERS = {
     "count": "trigger: elements since it fired",
-    "fire-time": "trigger: time of the next firing",
+    "fire-time": "trigger: time of the next firing in milliseconds",
     "last-element": "trigger: element of the last firing",
-    "processing-time-timeout": "trigger: time-out",
+    "processing-time-timeout": "trigger: time of the time-out in milliseconds",
 }
 
 
@@ -111,4 +110,4 @@ def role_of(state: str, others: Collection[str] = ()) -> str | None:
     return _ROLES.get(state) or next((role for name, role in _VIEWS if name.fullmatch(state)), None)
 
 
-__all__ = ["MERGING_WINDOWS", "WINDOW_CONTENTS", "role_of"]
+__all__ = ["role_of"]

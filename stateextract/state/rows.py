@@ -24,6 +24,7 @@ from stateextract.columnar.binary import BinaryRow
 from stateextract.columnar.layout import Field, Layout, Null, Skip, Struct, Undecodable
 from stateextract.errors import FormatError
 from stateextract.state.head import KEY, NAMESPACE, VALUE, KeyedHead, OperatorHead, StateMeta
+from stateextract.state.windows import readable_value, window_columns
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,11 @@ class RowLayout:
         return self.ttl and is_ttl(self.value_serializer)
 
     @property
+    def window_columns(self) -> tuple[str, ...]:
+        """Names of the columns that say the window, where the namespace is one."""
+        return window_columns(self.name, self.key_serializer, self.namespace_serializer)
+
+    @property
     def schema(self) -> pa.Schema:
         """The Arrow schema of the entries, before any splitting."""
         return pa.schema(
@@ -64,9 +70,7 @@ class RowLayout:
         )
 
 
-def row_layout(
-    head: KeyedHead | OperatorHead, meta: StateMeta, context: DescribeContext | None = None
-) -> RowLayout:
+def row_layout(head: KeyedHead | OperatorHead, meta: StateMeta, context: DescribeContext | None = None) -> RowLayout:
     """The layout of the entries of one state of a file.
 
     :param context: what the serializers' snapshots do not say.
@@ -93,7 +97,7 @@ def row_layout(
     fields = (
         Field("namespace", _namespace(namespace, context)),
         Field("key", _key(key, context)),
-        Field("value", describe(value, context)),
+        Field("value", readable_value(meta.name, value, describe(value, context))),
     )
     return _row(meta, fields, _has_ttl(meta.kind, value), key, namespace, value, context)
 

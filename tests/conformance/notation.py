@@ -274,6 +274,9 @@ def _columns(value: Any, type_: pa.StructType) -> list[Any]:
         named = value["variant"]
     elif "record" in value and "fields" in value:
         named = value["fields"]
+    elif "record" in value and names == ["timestamp", "value"]:
+        # An element of a window with an evictor.
+        named = {"timestamp": value["timestamp"], "value": value["record"]}
     else:
         named = {k if k in names else _RENAMED.get(k, k): v for k, v in value.items()}
     unknown = set(named) - set(names) - {"iso"}

@@ -79,6 +79,8 @@ def _row(row: Mapping[str, Any], schema: pa.Schema, notation: Notation, timer: i
             cells.append(("timestamp", timer * 1000 if -(2**63) <= timer * 1000 < 2**63 else None))
         elif column.name == "timestamp_ms":
             cells.append(("timestamp_ms", timer))
+        elif column.name in ("window_start", "window_end", "slice_end"):
+            cells.append((column.name, _bound(row["namespace"], column.name) * 1000))
         elif ttl and column.name == "last_access":
             cells.append(("last_access", _ttl(row)["ts"] * 1000))
         elif ttl and column.name == "value":
@@ -88,6 +90,14 @@ def _row(row: Mapping[str, Any], schema: pa.Schema, notation: Notation, timer: i
     if "namespace" not in schema.names:
         assert row.get("namespace") in (None, {"$window": "global"}), row
     return tuple(cells)
+
+
+def _bound(namespace: Any, column: str) -> int:
+    """Start or end of a window in milliseconds; a namespace of SQL's may be a bare number, its end."""
+    if not isinstance(namespace, dict):
+        return int(namespace)
+    start, end = namespace.get("$window") or (namespace["start"], namespace["end"])
+    return int(start if column == "window_start" else end)
 
 
 def _ttl(row: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -1,0 +1,103 @@
+"""Windows: what the states of windowed operators mean, said in columns and field names.
+
+The namespace of such a state is its window. Beside the column ``namespace`` stand, as instants::
+
+    window_start, window_end    a time window; the end is exclusive
+    window_end                  SQL's window joins, ranks and deduplications, and their timers: the window's end, in Flink
+                                a bare number
+    slice_end                   SQL's window aggregations: the end of the slice that the accumulators are of; a tumbling
+                                window has one slice, overlapping windows share theirs
+
+Values that Flink wraps for its own use get a form of their own: a window with an evictor keeps stream records, here
+structs of ``timestamp`` and ``value``; the set of merging windows keeps pairs, here structs of ``window`` (the session as
+it is) and ``state_window`` (the one under which its contents are kept, as its first event opened it).
+
+All of it follows from names and snapshots in one state's meta, so it is the same in every kind of file. Flink's classes:
+``WindowOperator``, ``EvictingWindowOperator``, ``MergingWindowSet``; SQL's ``WindowOperator``, ``SlicingWindowOperator``,
+``WindowJoinOperator``, ``WindowRankProcessor``. Pure functions of layouts and arrays; knows no bytes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pyarrow as pa
+
+from serializers import SerializerSnapshot
+from serializers.datetime import EPOCH_MS
+from serializers.scalars import BASE
+from serializers.windows import STREAM_ELEMENT, TIME_WINDOWS, stream_record
+from stateextract.columnar.layout import Field, Layout, List, Struct, Switch
+from stateextract.columnar.logical import apply_logical
+from stateextract.columnar.policy import Counts, Policy
+
+WINDOW_CONTENTS, MERGING_WINDOWS = "window-contents", "merging-window-set"
+
+WINDOW_COLUMNS = ("window_start", "window_end")
+
+_LONG = f"{BASE}LongSerializer$LongSerializerSnapshot"
+_SQL = "org.apache.flink.table."
+_SLICES = re.compile(r"window-aggs|(agg\d+\$\w+|distinctAcc_\d+)(_null_state)?")
+_ENDS = re.compile(
+    r"window_rank|window_deduplicate|left-records|right-records|_timer_state/(event|processing)_window-timers"
+)
+
+
+def window_columns(state: str, key: SerializerSnapshot | None, namespace: SerializerSnapshot | None) -> tuple[str, ...]:
+    """Names of the columns that say a state's window, beside its namespace.
+
+    :param state: the state's name; :param key: snapshot of its keys; :param namespace: of its namespaces.
+    """
+    if key is None or namespace is None:
+        return ()
+    if namespace.class_name in TIME_WINDOWS:
+        return WINDOW_COLUMNS
+    if namespace.class_name == _LONG and key.class_name.startswith(_SQL):
+        if _SLICES.fullmatch(state):
+            return ("slice_end",)
+        if _ENDS.fullmatch(state):
+            return ("window_end",)
+    return ()
+
+
+def window_values(names: tuple[str, ...], namespace: pa.Array, counts: Counts) -> Iterator[tuple[str, pa.Array]]:
+    """The columns of these names, out of that of the namespace.
+
+    A window's end beyond the range of instants is null; the namespace has it exactly.
+    """
+    if names == WINDOW_COLUMNS:
+        yield from zip(names, namespace.flatten(), strict=True)
+    elif names:
+        yield names[0], apply_logical(namespace, EPOCH_MS, Policy(out_of_range="null"), counts)
+
+
+def window_types(names: tuple[str, ...], namespace: pa.DataType) -> Iterator[tuple[str, pa.DataType]]:
+    """Their types, in the same order."""
+    if names == WINDOW_COLUMNS:
+        yield from zip(names, (field.type for field in namespace), strict=True)
+    elif names:
+        yield names[0], EPOCH_MS.type
+
+
+def readable_value(state: str, value: SerializerSnapshot, layout: Layout) -> Layout:
+    """The layout of a window state's value with names that say what its parts are; of others as it is.
+
+    :param value: snapshot of the whole value; :param layout: its layout as the serializers describe it.
+    """
+    if not isinstance(layout, List):
+        return layout
+    element = layout.element
+    if state == WINDOW_CONTENTS and isinstance(element, Switch) and value.nested[0].class_name == STREAM_ELEMENT:
+        return replace(layout, element=stream_record(element))
+    if state == MERGING_WINDOWS and isinstance(element, Struct) and len(element.fields) == 2:
+        window, state_window = (field.layout for field in element.fields)
+        return replace(layout, element=Struct((Field("window", window), Field("state_window", state_window))))
+    return layout
+
+
+__all__ = [
+    "MERGING_WINDOWS", "WINDOW_COLUMNS", "WINDOW_CONTENTS", "readable_value", "window_columns", "window_types",
+    "window_values",
+]  # fmt: skip
