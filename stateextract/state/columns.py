@@ -181,7 +181,7 @@ def build_batch(
     """The columns of a batch of entries.
 
     :param array: the entries as structs of ``key``, ``namespace`` and ``value`` (queues: of their own fields); for maps
-        also with ``map_key`` and ``value``, then they are flat already.
+        also with ``map_key`` and ``value``, for lists with ``list_index`` and ``value``, then they are flat already.
     :param groups: the key group of each.
     :param tally: what is left out or bent here is counted there.
     """
@@ -196,7 +196,7 @@ def build_batch(
         )
         for name, text in zip(("kind", "service"), timer_service(row.name) or (), strict=False):
             columns[name] = pa.repeat(pa.scalar(text), len(array))
-    if options.flatten and flattens(row) and "map_key" not in columns:
+    if options.flatten and flattens(row) and not {"map_key", "list_index"} & set(columns):
         columns, key_group = _flatten(columns, key_group, row.kind)
     if "value" in columns and splits_ttl(row, options):
         value = columns["value"]

@@ -27,6 +27,9 @@ from stateextract.errors import FormatError, StateExtractError, TruncatedError
 from stateextract.files.compression import Codec
 from stateextract.files.window import DecompressedSource, RangeSource, ReadAt, Window
 
+LARGE = 32 << 20
+"""Bytes of one entry from which on it is not read as a whole, where that can be helped."""
+
 
 @dataclass(frozen=True)
 class KeyGroupRange:
@@ -76,6 +79,9 @@ class Target(Protocol):
 
     def full(self) -> None:
         """The decoder's batch is full and must be flushed."""
+
+    def large(self, window: Window, key_group: int) -> Iterator[None] | None:
+        """Read the next entry, which is larger than ``LARGE``, part by part; ``None``: it must be decoded as a whole."""
 
     def finished(self, key_group: int, entries: int, size: int) -> None:
         """The state's entries in a key group are complete; they took ``size`` bytes."""
@@ -245,6 +251,14 @@ def decode_entries(window: Window, target: Target, decoder: Decoder, group: int,
         if progress.stop is Stop.FULL:
             target.full()
         elif progress.stop is Stop.NEED_INPUT:
+            parts = target.large(window, group) if window.end - window.pos >= LARGE else None
+            if parts is not None:
+                for _ in parts:
+                    yield 0
+                done += 1
+                target.decoded(group, 0, 1)
+                yield 1
+                continue
             least = max(progress.needed - progress.pos, window.end - window.pos + 1)
             if not window.need(least):
                 raise TruncatedError(

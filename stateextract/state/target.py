@@ -16,10 +16,13 @@ import numpy as np
 import pyarrow as pa
 
 from stateextract.columnar.decoder import Decoder, make_decoder
+from stateextract.columnar.layout import Struct
 from stateextract.columnar.policy import Counts
 from stateextract.errors import StateExtractError, UndecodableError
+from stateextract.files.window import Window
 from stateextract.state.columns import ReadOptions, build_batch, certainly_undecodable, raw_schema
 from stateextract.state.heap import Lost
+from stateextract.state.large_entry import LargeEntry, element_layout
 from stateextract.state.rows import RowLayout
 from stateextract.state.tally import StateTally, Tally
 
@@ -168,6 +171,18 @@ class HeapTarget(Target):
         super().decoded(key_group, rows, entries)
         if self.keep:
             self.runs.add(key_group, rows)
+
+    def large(self, window: Window, key_group: int) -> Iterator[None] | None:
+        element = element_layout(self.row) if self.options.flatten or not self.keep else None
+        return None if element is None else self._in_parts(element, window, key_group)
+
+    def _in_parts(self, element: Struct, window: Window, key_group: int) -> Iterator[None]:
+        job = self.job
+        entry = LargeEntry(self.row, element, self.options, job.subtask, self.tally, self.keep, job.budget)
+        self.full()
+        for batch in entry.read(window, key_group):
+            job.ready.append(Piece(self.name, False, batch))
+            yield
 
     def flush(self, last: bool) -> None:
         if self.decoder is None or not self.keep or not self.runs.runs:

@@ -1,0 +1,141 @@
+"""One entry of a list or map state that is larger than a window, read element by element.
+
+An entry is decoded as a whole as long as it fits: that is fast, and unless rows are to be flat, its row needs it as a whole
+anyway. A hot key may hold more than memory does; where its elements become rows of their own, or the state is only passed
+over, nothing of it has to be kept: the parts in front of the value are decoded once, then the elements in batches.
+
+May import decoders, windows and columns; knows no bodies but the one that has such entries (``heap.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+
+from stateextract.columnar.decoder import Decoder, make_decoder
+from stateextract.columnar.layout import Field, List, Map, Number, Struct
+from stateextract.columnar.policy import Counts
+from stateextract.errors import FormatError, StateExtractError
+from stateextract.files.window import Window
+from stateextract.state.columns import ReadOptions, build_batch, flattens, value_layout
+from stateextract.state.heap import decode_entries
+from stateextract.state.rows import RowLayout
+from stateextract.state.tally import StateTally
+
+COUNT = "count"
+
+
+def element_layout(row: RowLayout) -> Struct | None:
+    """The columns of one element or entry of a state's values; ``None`` where values cannot be taken apart."""
+    value = value_layout(row)
+    if not flattens(row) or row.layout.fields[-1].layout is not value:
+        return None
+    fields: tuple[Field, ...] = ()
+    if isinstance(value, Map) and not value.blocks:
+        fields = (Field("map_key", value.key), Field("value", value.value))
+    elif isinstance(value, List) and row.kind == "LIST" and not value.blocks and not value.null_mask:
+        fields = (Field("value", value.element),)
+    columns = all(field.layout.arrow_type is not None for field in fields)
+    return Struct(fields) if fields and columns else None
+
+
+class _Part:
+    """A target that takes no notes."""
+
+    why: StateExtractError | None = None
+
+    def __init__(self, decoder: Decoder) -> None:
+        self.decoder = decoder
+
+    def decoded(self, key_group: int, rows: int, entries: int) -> None:
+        pass
+
+    def large(self, window: Window, key_group: int) -> None:
+        pass
+
+    def finished(self, key_group: int, entries: int, size: int) -> None:
+        pass
+
+    def full(self) -> None:
+        pass
+
+
+class LargeEntry(_Part):
+    """Reads the entry that a window stands on; the target that the elements are decoded for.
+
+    :param keep: ``False``: only pass over it.
+    """
+
+    def __init__(
+        self, row: RowLayout, element: Struct, options: ReadOptions, subtask: int, tally: StateTally, keep: bool,
+        budget: int,
+    ) -> None:  # fmt: skip
+        super().__init__(
+            make_decoder(element, options.policy, None, options.engine, options.batch_rows, budget, keep=keep)
+        )
+        self.row = row
+        self.options = options
+        self.subtask = subtask
+        self.tally = tally
+        self.keep = keep
+        self.head = Struct((*row.layout.fields[:-1], Field(COUNT, Number(pa.int32()))))
+        self.key_group = -1
+        self.index = 0
+        self.front: pa.Array = None
+        self.ready: list[pa.RecordBatch] = []
+
+    def read(self, window: Window, key_group: int) -> Iterator[pa.RecordBatch]:
+        """Read one entry, moving the window behind it.
+
+        :yields: batches as :func:`build_batch` makes them; none where ``keep`` is not set.
+        :raises StateExtractError: with the offset in the stream.
+        """
+        self.key_group, self.index = key_group, 0
+        start = window.offset()
+        counts = Counts()
+        self.front = self._front(window, counts)
+        count = int(self.front.field(COUNT)[0].as_py())
+        if count < 0:
+            raise FormatError(f"a negative number of elements, {count}", offset=start)
+        for _ in decode_entries(window, self, self.decoder, key_group, count):
+            yield from self._take()
+        self.full()
+        yield from self._take()
+        self.tally.counts += self.decoder.counts + counts
+        self.decoder.counts = Counts()
+
+    def _front(self, window: Window, counts: Counts) -> pa.Array:
+        """What stands in front of the elements: namespace, key, and how many there are."""
+        decoder = make_decoder(self.head, self.options.policy, engine="interpreter")
+        for _ in decode_entries(window, _Part(decoder), decoder, self.key_group, 1):
+            pass
+        array = decoder.flush()
+        for name in decoder.counts:
+            counts[name] += decoder.counts[name]
+        return array
+
+    def _take(self) -> list[pa.RecordBatch]:
+        ready, self.ready = self.ready, []
+        return ready
+
+    def full(self) -> None:
+        """Make a batch of the elements that were decoded."""
+        if not self.keep or not self.decoder.rows:
+            return
+        elements = self.decoder.flush()
+        n = len(elements)
+        columns = {f.name: elements.field(i) for i, f in enumerate(elements.type)}
+        first = pa.array(np.zeros(n, np.int32))
+        for i, field in enumerate(self.front.type):
+            if field.name != COUNT:
+                columns[field.name] = self.front.field(i).take(first)
+        if self.row.kind != "MAP":
+            columns["list_index"] = pa.array(np.arange(self.index, self.index + n, dtype=np.int32))
+        self.index += n
+        array = pa.StructArray.from_arrays(list(columns.values()), list(columns))
+        groups = np.full(n, self.key_group, np.int32)
+        batch = build_batch(array, groups, self.row, self.options, self.subtask, self.tally)
+        self.tally.rows += batch.num_rows
+        self.ready.append(batch)
