@@ -11,8 +11,8 @@ May import metadata, files, state, columnar; must not know of Spark or of how fi
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
@@ -80,9 +80,12 @@ class Plan:
     describe: DescribeContext
 
 
-def make_plan(options: JobOptions, store: Store | None = None) -> Plan:
+def make_plan(
+    options: JobOptions, store: Store | None = None, only: Callable[[SnapshotMetadata], OperatorState] | None = None
+) -> Plan:
     """Plan a job.
 
+    :param only: picks the one operator whose files are looked at; the plan then knows of no other.
     :raises StateExtractError: where the snapshot cannot be read, or not what was asked for by name.
     :raises UsageError: where the choice matches nothing.
     """
@@ -95,8 +98,9 @@ def make_plan(options: JobOptions, store: Store | None = None) -> Plan:
     except StateExtractError as error:
         raise error.at(file=found.metadata_uri) from None
     locator = Locator(found, store, options.path_pairs())
-    files = HeadReader(metadata, data, locator, store).read(options.head_threads)
-    inventory = take_inventory(metadata, files)
+    looked_at = metadata if only is None else replace(metadata, operators=(only(metadata),))
+    files = HeadReader(looked_at, data, locator, store).read(options.head_threads)
+    inventory = take_inventory(looked_at, files)
     wanted = _choose(inventory, options)
     masters = master_entries(metadata)
     if options.operator or options.state:
@@ -251,8 +255,8 @@ def _targets(
         by_operator[number][state.name] = target
         planned.append(PlannedState(number, state.name, state.entry, target, untyped is None, dataset))
     operators = [
-        OperatorTargets(operator_label(operator), states, number, operator.id)
-        for operator, states, (number, _) in zip(chosen, by_operator, numbers, strict=True)
+        OperatorTargets(operator_label(operator), states, operator.id)
+        for operator, states in zip(chosen, by_operator, strict=True)
     ]
     return operators, planned, numbers
 

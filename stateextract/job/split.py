@@ -48,11 +48,10 @@ class StateTarget:
 
 @dataclass(frozen=True)
 class OperatorTargets:
-    """The wanted states of an operator. ``label`` is for messages, ``number`` its place in the metadata, ``id`` its id."""
+    """The wanted states of an operator. ``label`` is for messages, ``id`` tells operators apart."""
 
     label: str
     states: Mapping[str, StateTarget]
-    number: int = 0
     id: str = ""
 
 
@@ -79,7 +78,6 @@ class Context:
         operators = [
             {
                 "label": o.label,
-                "number": o.number,
                 "id": o.id,
                 "states": {
                     name: [t.folder, t.raw_folder, base64.b64encode(t.schema.serialize()).decode(), t.wishes]
@@ -106,7 +104,7 @@ class Context:
                     tuple((path, type_) for path, type_ in wishes),
                 )
                 for name, (folder, raw, schema, wishes) in o["states"].items()
-            }, o["number"], o["id"])
+            }, o["id"])
             for o in document.pop("operators")
         ]  # fmt: skip
         options = from_lines(document.pop("options"))

@@ -1,0 +1,122 @@
+"""Reading parts of a snapshot's files in this process: bytes to batches that have their dataset's columns.
+
+A part is what a plan says of one file (``split.py``). Its head is read again here, since state ids differ from file to
+file, and the engine decodes the wanted states; batches are brought to the schema that the plan united over all files. Used
+by the job's tasks and by Spark's data source; must not know of either, nor of Parquet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+
+import pyarrow as pa
+
+from stateextract.columnar.schema import conform
+from stateextract.columnar.wishes import grant, parse_wish
+from stateextract.errors import MissingFileError, StateExtractError
+from stateextract.files.filesystem import OpenFile, Store, parent
+from stateextract.files.locate import FoundSnapshot, Locator
+from stateextract.job.split import OperatorTargets, Part
+from stateextract.job.wishes import WishTexts
+from stateextract.metadata.model import ChangelogHandle, IncrementalHandle, SnapshotMetadata
+from stateextract.metadata.parser import parse_metadata
+from stateextract.rocksdb import RocksDB, RocksOptions, open_rocksdb
+from stateextract.rocksdb.access import OpenHandle, opener
+from stateextract.state.content import read_content, read_head
+from stateextract.state.engine import ReadOptions, Tally
+from stateextract.state.target import Piece
+
+
+class PartReader:
+    """Reads parts of one snapshot.
+
+    :param metadata_uri: the snapshot's ``_metadata``; parsed once, and only if a part is a database.
+    :param options: what the engine is told, with the context of all operators.
+    :param path_pairs: old and new beginnings of paths.
+    """
+
+    def __init__(
+        self,
+        metadata_uri: str,
+        options: ReadOptions,
+        path_pairs: tuple[tuple[str, str], ...] = (),
+        store: Store | None = None,
+    ) -> None:
+        self._metadata_uri = metadata_uri
+        self._options = options
+        self._path_pairs = path_pairs
+        self._store = store or Store()
+        self._snapshot: tuple[SnapshotMetadata, OpenHandle] | None = None
+
+    def pieces(self, part: Part, targets: OperatorTargets, tally: Tally) -> Iterator[Piece]:
+        """The batches of the wanted states, those of one state in the order of the file.
+
+        :param targets: the states, with their schemas and wishes.
+        :raises StateExtractError: with file and operator, its offset counted in the file.
+        """
+        options = replace(self._options, context=self._options.context.of_operator(targets.id))
+        try:
+            with self._store.open(part.uri) as file:
+                read_at = _window(file, part)
+                head = read_head(read_at, part.content, options)
+                wanted = {meta.name for meta in head.states} & set(targets.states)
+                for piece in read_content(
+                    read_at, head, part.content, wanted, options, tally, part.subtask, part.silent,
+                    partial(self._database, part, targets),
+                ):  # fmt: skip
+                    if piece.raw:
+                        yield piece
+                        continue
+                    target = targets.states[piece.state]
+                    batch = _granted(piece.batch, target.wishes, piece.state)
+                    yield replace(piece, batch=conform(batch, target.schema))
+        except StateExtractError as error:
+            raise self._placed(error, part, targets) from None
+
+    def _database(self, part: Part, targets: OperatorTargets, options: RocksOptions) -> RocksDB:
+        """A subtask's database: its many files stand in ``_metadata``, which is parsed here rather than sent along."""
+        if self._snapshot is None:
+            uri = self._metadata_uri
+            locator = Locator(FoundSnapshot(uri, parent(uri), None), self._store, self._path_pairs)
+            self._snapshot = parse_metadata(self._store.read(uri)), opener(locator, self._store, uri)
+        metadata, open_handle = self._snapshot
+        operator = next(o for o in metadata.operators if o.id == targets.id)
+        handle = next(t.managed_keyed for t in operator.subtasks if t.index == part.subtask)
+        if isinstance(handle, ChangelogHandle):
+            first = part.content.key_groups[0]
+            handle = next(h for h in handle.materialized if first in h.key_groups)
+        assert isinstance(handle, IncrementalHandle)
+        return open_rocksdb(handle, open_handle, options)
+
+    def _placed(self, error: StateExtractError, part: Part, targets: OperatorTargets) -> StateExtractError:
+        """The error with file and operator, and its offset counted in the file."""
+        if error.file is None and error.offset is not None:
+            error.offset += part.start
+        if isinstance(error, MissingFileError):
+            uri = self._metadata_uri
+            error = Locator(FoundSnapshot(uri, parent(uri), None), self._store).explain(error)
+        return error.at(file=part.uri, operator=targets.label)
+
+
+def _window(file: OpenFile, part: Part) -> Callable[[int, int], bytes]:
+    """``read_at`` in the handle's bytes, which may be a piece of the file."""
+
+    def read_at(offset: int, length: int) -> bytes:
+        return file.read_at(part.start + offset, max(0, min(length, part.content.size - offset)))
+
+    return read_at
+
+
+def _granted(batch: pa.RecordBatch, wishes: WishTexts, state: str) -> pa.RecordBatch:
+    """A batch with the types that the user wants."""
+    if not wishes:
+        return batch
+    try:
+        return grant(batch, [parse_wish(path, type_) for path, type_ in wishes])
+    except StateExtractError as error:
+        raise error.at(state=state) from None
+
+
+__all__ = ["PartReader"]
