@@ -251,6 +251,24 @@ class TestDamage:
         assert not (tmp_path / "out").exists()
 
 
+def test_a_full_disk_publishes_nothing(snapshot: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Named:
+        hex = "0" * 32
+
+    def execute(tasks: Tasks) -> object:
+        context = TaskRunner(tasks.output, tasks.plan_path, tasks.context_bytes)._context
+        full = Path(context.folder) / "one" / "count" / f"part-00000-{context.job}-{Named.hex[:8]}-0.parquet"
+        full.parent.mkdir(parents=True)
+        full.symlink_to("/dev/full")
+        return run_here(tasks)
+
+    monkeypatch.setattr("stateextract.job.task.uuid.uuid4", Named)
+    with pytest.raises(OutputError, match="the disk is full") as caught:
+        run_job(_options(snapshot, tmp_path / "out"), execute)  # type: ignore[arg-type]
+    assert str(caught.value.file).endswith("one/count")
+    assert not (tmp_path / "out").exists()
+
+
 class TestAttempts:
     """Attempts that are lost, doubled or reported twice."""
 

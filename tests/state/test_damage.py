@@ -11,6 +11,9 @@ import os
 import struct
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -105,13 +108,30 @@ def test_a_file_that_is_gone_or_may_not_be_read(tmp_path: Path, engine: str) -> 
     error = failure(path, MissingFileError, engine=engine)
     assert (error.file, error.operator) == (str(file), OPERATOR)
     moved.rename(file)
-    if os.geteuid() == 0:
-        file.unlink()
-        file.mkdir()
-        assert failure(path, MissingFileError, engine=engine).operator == OPERATOR
-    else:
-        file.chmod(0)
-        assert failure(path, UnreadableFileError, engine=engine).file == str(file)
+    file.chmod(0)
+    with nobody(tmp_path):
+        error = failure(path, UnreadableFileError, engine=engine)
+    assert (error.file, error.message) == (str(file), "permission denied")
+    file.unlink()
+    file.mkdir()
+    assert failure(path, MissingFileError, engine=engine).operator == OPERATOR
+
+
+@contextmanager
+def nobody(folder: Path) -> Iterator[None]:
+    """Root may read everything: go on as a user who may not, but who reaches the folder."""
+    if os.geteuid() != 0:
+        yield
+        return
+    for above in (folder, *folder.parents):
+        above.chmod(above.stat().st_mode | 0o055)
+        if above == Path(tempfile.gettempdir()):
+            break
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
 
 
 def test_a_count_of_two_billion(tmp_path: Path, engine: str) -> None:
