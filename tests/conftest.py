@@ -28,6 +28,7 @@ def spark() -> Iterator[Any]:
     for name, value in {
         "spark.ui.enabled": "false",
         "spark.driver.memory": "1g",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.warehouse.dir": "spark-warehouse",
         "spark.log.level": "OFF",
