@@ -91,7 +91,7 @@ _SWITCH, _POJO, _FAIL, _FIXED = int(Op.SWITCH), int(Op.POJO), int(Op.FAIL), int(
 _PAIR, _PART, _LENGTH, _MARK, _SAME = int(Op.PAIR), int(Op.PART), int(Op.LENGTH), int(Op.MARK), int(Op.SAME)
 _ELEMENT, _VALUE, _REST, _BYTES_REST = int(Op.ELEMENT), int(Op.VALUE), int(Op.REST), int(Op.BYTES_REST)
 _LIST_REST, _NEXT_REST, _END_PAIR, _GROUP = int(Op.LIST_REST), int(Op.NEXT_REST), int(Op.END_PAIR), int(Op.GROUP)
-_LIST_BLOCKS, _NEXT_BLOCK = int(Op.LIST_BLOCKS), int(Op.NEXT_BLOCK)
+_LIST_BLOCKS, _NEXT_BLOCK, _PLACE = int(Op.LIST_BLOCKS), int(Op.NEXT_BLOCK), int(Op.PLACE)
 
 _SECTION, _REGION, _LEAVE, _ROW, _SLOT = int(Op.SECTION), int(Op.REGION), int(Op.LEAVE), int(Op.ROW), int(Op.SLOT)
 _SLOT8, _SLOT4, _SLOT2, _SLOT1 = int(Op.SLOT8), int(Op.SLOT4), int(Op.SLOT2), int(Op.SLOT1)
@@ -1241,6 +1241,9 @@ def _run(
                     pc += 1
             elif op == _GROUP:
                 store_16(col(cols, at(code, pc + 1), C_DATA) + 2 * i, group)
+                pc += 2
+            elif op == _PLACE:
+                store_64(col(cols, at(code, pc + 1), C_DATA) + 8 * i, pos)
                 pc += 2
             elif op == _END_PAIR:
                 if pos != end:

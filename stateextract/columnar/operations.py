@@ -80,6 +80,7 @@ class Op(IntEnum):
     NEXT_BLOCK = 50  #  c, level, least          end of such an element, or the list's beginning
     END_PAIR = 48  #    c              the pair is complete; c: the column that ELEMENT extended or -1
     GROUP = 51  #       c              the pair's key group
+    PLACE = 52  #       c              where in the window this is
     # Sections: SQL's binary format (binary.py). A bit and an offset count from the row's beginning.
     SECTION = 60  #                    i32 length, the section
     REGION = 61  #                     the section that the slot at hand tells
