@@ -35,6 +35,7 @@ from stateextract.columnar.layout import (
     Null,
     Nullable,
     Number,
+    Passed,
     Python,
     Skip,
     Struct,
@@ -99,7 +100,7 @@ def has_column(node: Layout) -> bool:
     """Whether the node makes a column: as ``wire_type is not None``, without building a type."""
     while isinstance(node, Nullable | Logical | Framed):
         node = node.inner
-    return not isinstance(node, Skip)
+    return not isinstance(node, Skip | Passed)
 
 
 def _value(node: Layout, r: Reader, counts: Counts) -> Any:
@@ -240,6 +241,11 @@ def _skip(node: Skip, r: Reader, counts: Counts) -> Any:
     found = bytes(r.bytes(node.least, "bytes without meaning"))
     if node.expect is not None and found != node.expect:
         raise FormatError(f"found the bytes {found.hex()}", expected=node.expect.hex(), offset=start)
+    return NO_COLUMN
+
+
+def _passed(node: Passed, r: Reader, counts: Counts) -> Any:
+    _value(node.inner, r, Counts())
     return NO_COLUMN
 
 
@@ -445,6 +451,7 @@ DECODERS: Final[dict[type[Layout], Callable[[Any, Reader, Counts], Any]]] = {
     Bytes: _bytes,
     BigInteger: _big_integer,
     Skip: _skip,
+    Passed: _passed,
     Null: _null,
     Struct: _struct,
     Nullable: _nullable,

@@ -19,6 +19,7 @@ node                bytes                                                       
 ``Bytes``           ``i32`` length and that many, or ``size`` many without a length     binary
 ``BigInteger``      Flink's ``BigIntSerializer``                                       binary: two's complement, big-endian
 ``Skip``            ``size`` many; if ``expect`` is given, exactly these               no column
+``Passed``          those of another layout                                            no column
 ``Null``            ``size`` many                                                      bool, always null
 ``Struct``          the fields one after the other                                     struct
 ``Nullable``        a flag, a byte or wider, then the value or ``padding`` bytes       the inner value, or null
@@ -198,6 +199,28 @@ class Skip(Layout):
     @property
     def least(self) -> int:
         return len(self.expect) if self.expect is not None else self.size
+
+
+@dataclass(frozen=True)
+class Passed(Layout):
+    """The bytes of another layout that nobody wants to have: read over as cheaply as can be.
+
+    What is found in them is looked at no further than their end demands.
+    """
+
+    inner: Layout
+
+    @property
+    def wire_type(self) -> None:
+        return None
+
+    @property
+    def children(self) -> tuple[Layout, ...]:
+        return (self.inner,)
+
+    @property
+    def least(self) -> int:
+        return self.inner.least
 
 
 @dataclass(frozen=True)
@@ -664,7 +687,6 @@ def refuse_twice(names: list[str]) -> None:
 
 __all__ = [
     "BigInteger", "Bool", "Bytes", "Case", "Field", "Layout", "List", "Logical", "Map", "MaskedStruct", "Null", "Nullable",
-    "Number", "Python", "Skip", "Struct", "Subclass", "Subclasses", "Switch", "Text", "Undecodable", "replace", "same_column",
-    "struct",
-    "undecodable_parts", "walk",
+    "Number", "Passed", "Python", "Skip", "Struct", "Subclass", "Subclasses", "Switch", "Text", "Undecodable", "replace",
+    "same_column", "struct", "undecodable_parts", "walk",
 ]

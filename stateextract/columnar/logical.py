@@ -35,6 +35,7 @@ from stateextract.columnar.layout import (
     Map,
     MaskedStruct,
     Nullable,
+    Passed,
     Python,
     Struct,
     Subclasses,
@@ -86,6 +87,8 @@ def apply_logical(array: pa.Array, layout: Layout, policy: Policy, counts: Count
 @lru_cache(maxsize=4096)
 def _has_logical(node: Layout) -> bool:
     match node:
+        case Passed():
+            return False
         case Logical():
             return True
         case MaskedStruct(kind=True) | BinaryRow(kind=True):

@@ -22,7 +22,7 @@ from stateextract.columnar.decoder import (
     needs_interpreter,
 )
 from stateextract.columnar.interpreter import NO_COLUMN, interpret
-from stateextract.columnar.layout import Bytes, Field, Layout, List, Map, Nullable, Struct
+from stateextract.columnar.layout import Bytes, Field, Layout, List, Map, Nullable, Passed, Struct
 from stateextract.columnar.logical import apply_logical
 from stateextract.columnar.pairs import KEY_GROUP, PairLayout, compile_pairs
 from stateextract.columnar.policy import Counts, Policy, apply_policy
@@ -347,6 +347,8 @@ class InterpreterPairDecoder(InterpreterDecoder):
         if layout.raw:
             assert isinstance(value, Bytes)
             row["value"] = bytes(view[value_start:value_end])
+        elif isinstance(value, Passed):
+            pass  # whatever is in it: its length is known
         elif layout.shape == "list":
             assert isinstance(value, List)
             row["value"] = self._elements(view, value.element, value_start, value_end, counts)

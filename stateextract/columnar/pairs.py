@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from stateextract.columnar.layout import Field, Layout, List, Map, Nullable, Number, Struct
+from stateextract.columnar.layout import Field, Layout, List, Map, Nullable, Number, Passed, Struct
 from stateextract.columnar.operations import ColumnNode, Label, Op, Program
 from stateextract.columnar.program import Compiler
 
@@ -119,7 +119,7 @@ class _PairCompiler(Compiler):
 
     def value(self, layout: PairLayout, node: ColumnNode | None) -> None:
         value = layout.part("value")
-        if layout.raw:
+        if layout.raw or isinstance(value, Passed):
             self.op(Op.REST) if node is None else self.op(Op.BYTES_REST, node.index)
         elif layout.shape == "list":
             assert isinstance(value, List)

@@ -25,6 +25,7 @@ from stateextract.columnar.layout import (
     Map,
     MaskedStruct,
     Nullable,
+    Passed,
     Python,
     Struct,
     Subclass,
@@ -151,6 +152,9 @@ def _rewrite(node: Layout, policy: Policy) -> Layout:
             return replace(node, inner=_rewrite(node.inner, policy), type=_timestamp_type(node, policy))
         case Nullable() | Framed():
             return replace(node, inner=_rewrite(node.inner, policy))
+        case Passed():
+            # What nobody has is never refused: a null map key, say.
+            return replace(node, inner=_rewrite(node.inner, Policy(maps="list")))
         case List() | BinaryArray():
             return replace(node, element=_rewrite(node.element, policy))
         case Struct() | MaskedStruct() | BinaryRow():

@@ -30,6 +30,7 @@ from stateextract.columnar.layout import (
     Null,
     Nullable,
     Number,
+    Passed,
     Python,
     Skip,
     Struct,
@@ -113,7 +114,7 @@ class Compiler:
     ) -> ColumnNode | None:
         type_ = layout.wire_type
         match layout:
-            case Skip():
+            case Skip() | Passed():
                 return None
             case Number():
                 return self.column(Kind.FIXED, type_, level, nullable, layout.least)
@@ -276,6 +277,9 @@ class Compiler:
                 self.op(Op.EXPECT, len(layout.expect), self.constant(layout.expect))
         else:
             self.op(Op.SKIP, layout.size)
+
+    def emit_passed(self, layout: Passed, _: ColumnNode | None) -> None:
+        self.emit(layout.inner, None)
 
     def emit_null(self, layout: Null, node: ColumnNode | None) -> None:
         self.op(Op.SKIP, layout.size) if node is None else self.op(Op.NULL, node.index, layout.size)
@@ -474,6 +478,7 @@ class Compiler:
         Bytes: emit_bytes,
         BigInteger: emit_big_integer,
         Skip: emit_skip,
+        Passed: emit_passed,
         Null: emit_null,
         Logical: emit_logical,
         Struct: emit_struct,
