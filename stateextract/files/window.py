@@ -98,16 +98,18 @@ class Window:
 
     :param source: where the bytes come from.
     :param start: offset of the stream's first byte, for ``offset``.
-    :param size: bytes to hold.
+    :param size: bytes to hold; ``WINDOW`` unless given.
 
     ``block`` holds the bytes, of which ``pos`` … ``end`` are unread; nothing beyond ``limit`` is given out until the
     limit is moved.
     """
 
-    def __init__(self, source: Source, start: int = 0, size: int = WINDOW) -> None:
+    def __init__(self, source: Source, start: int = 0, size: int | None = None) -> None:
         self.source = source
-        self.size = max(size, source.least)
-        self.block = Block(np.empty(min(self.size, 1 << 16) + SLACK, np.uint8))
+        self.size = max(size or WINDOW, source.least)
+        # A range says how much there is: one read is cheaper than several, on an object store by far.
+        expected = source.stop - source.at if isinstance(source, RangeSource) else 0
+        self.block = Block(np.empty(min(self.size, max(expected, 1 << 16)) + SLACK, np.uint8))
         self.base = start  # offset in the stream of block[0]
         self.pos = 0
         self.filled = 0

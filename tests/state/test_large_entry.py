@@ -40,6 +40,7 @@ KEYED = Keyed([LISTS, MAPS, AFTER], STRING)
 def parts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Entries above 32 KB are large; gives the key group of each that was read in parts."""
     monkeypatch.setattr(heap, "LARGE", 32 << 10)
+    monkeypatch.setattr("stateextract.files.window.WINDOW", 64 << 10)
     seen = []
     read = LargeEntry.read
 

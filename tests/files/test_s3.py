@@ -1,0 +1,149 @@
+"""A real S3 protocol: which ranges of which objects are read, and a job that reads from and writes to a bucket."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+from pyarrow import fs
+
+import stateextract
+from benchmarks.generate import Written, plan_operators, write_snapshot
+from benchmarks.shapes import rows
+from stateextract.errors import MissingFileError, SnapshotNotFoundError
+from stateextract.job.options import JobOptions
+from stateextract.job.run import run_here, run_job
+from stateextract.metadata.model import KeyGroupsHandle, RelativeHandle
+from stateextract.metadata.parser import parse_metadata
+
+pytest.importorskip("moto")
+
+ENTRIES = 30_000
+CREDENTIALS = {
+    "AWS_ACCESS_KEY_ID": "tests",
+    "AWS_SECRET_ACCESS_KEY": "tests",
+    "AWS_REGION": "us-east-1",
+    "AWS_EC2_METADATA_DISABLED": "true",
+}
+
+
+@dataclass
+class Bucket:
+    """A bucket, and what was asked of it."""
+
+    files: fs.FileSystem
+    requests: list[tuple[str, str, str | None]] = field(default_factory=list)
+
+    def ranges(self) -> dict[str, list[tuple[int, int]]]:
+        """First and last byte of every ranged read, by object, in order."""
+        found: dict[str, list[tuple[int, int]]] = {}
+        for method, path, text in self.requests:
+            if method == "GET" and text is not None:
+                first, _, last = text.removeprefix("bytes=").partition("-")
+                found.setdefault(path.removeprefix("/flink/"), []).append((int(first), int(last)))
+        return {name: sorted(set(ranges)) for name, ranges in found.items()}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Bucket]:
+    """A server of this process, spoken to over HTTP; it notes every request."""
+    from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
+    from werkzeug.serving import WSGIRequestHandler, make_server
+
+    class Silent(WSGIRequestHandler):
+        def log(self, type: str, message: str, *args: Any) -> None: ...
+
+    requests: list[tuple[str, str, str | None]] = []
+    application = DomainDispatcherApplication(create_backend_app)
+
+    def noting(environ: dict[str, Any], start_response: Any) -> Any:
+        requests.append((environ["REQUEST_METHOD"], environ["PATH_INFO"], environ.get("HTTP_RANGE")))
+        return application(environ, start_response)
+
+    http = make_server("127.0.0.1", 0, noting, threaded=True, request_handler=Silent)
+    thread = threading.Thread(target=http.serve_forever, daemon=True)
+    thread.start()
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in {**CREDENTIALS, "AWS_ENDPOINT_URL": f"http://127.0.0.1:{http.port}"}.items():
+            patch.setenv(name, value)
+        files, _ = fs.FileSystem.from_uri("s3://flink/?allow_bucket_creation=true")
+        files.create_dir("flink")
+        yield Bucket(files, requests)
+    http.shutdown()
+    thread.join()
+
+
+@pytest.fixture(scope="module")
+def snapshot(server: Bucket, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Written]:
+    """A snapshot of two operators of two files each, here and at ``s3://flink/job/chk-1``."""
+    folder = tmp_path_factory.mktemp("snapshot") / "chk-1"
+    written = write_snapshot(folder, plan_operators(["long-long", "pojo"], entries=ENTRIES, files=2))
+    local = fs.LocalFileSystem()
+    fs.copy_files(str(folder), "flink/job/chk-1", source_filesystem=local, destination_filesystem=server.files)
+    return folder, written
+
+
+@pytest.fixture
+def bucket(server: Bucket, snapshot: tuple[Path, Written]) -> Bucket:
+    server.requests.clear()
+    return server
+
+
+def objects(folder: Path) -> dict[str, list[tuple[str, int, int]]]:
+    """By operator: name, size, and end of the head of each of its files."""
+    metadata = parse_metadata((folder / "_metadata").read_bytes())
+    found: dict[str, list[tuple[str, int, int]]] = {}
+    for operator in metadata.operators:
+        for subtask in operator.subtasks:
+            handle = subtask.managed_keyed
+            assert isinstance(handle, KeyGroupsHandle)
+            assert isinstance(handle.stream, RelativeHandle)
+            name = f"job/chk-1/{handle.stream.path}"
+            found.setdefault(str(operator.uid), []).append((name, handle.stream.size, handle.offsets[0]))
+    return found
+
+
+@pytest.mark.parametrize("uri", ["s3://flink/job/chk-1", "s3a://flink/job/chk-1/_metadata", "s3p://flink/job"])
+def test_a_state_is_read_by_its_ranges(bucket: Bucket, snapshot: tuple[Path, Written], uri: str) -> None:
+    folder, _ = snapshot
+    state = stateextract.open_snapshot(uri).operator("counters").state("long-long")
+    found = state.to_table().select(["key", "value"])
+    assert found.sort_by("key").equals(rows("long-long", 1, 0, ENTRIES).sort_by("key"))
+    operators = objects(folder)
+    ranges = bucket.ranges()
+    assert set(ranges) == {"job/chk-1/_metadata", *(name for name, _, _ in operators["counters"])}
+    assert ranges["job/chk-1/_metadata"] == [(0, (folder / "_metadata").stat().st_size - 1)]
+    for name, size, head in operators["counters"]:
+        assert ranges[name] == [(0, head - 1), (head, size - 1)]
+
+
+def test_a_job_reads_and_writes_a_bucket(bucket: Bucket, snapshot: tuple[Path, Written]) -> None:
+    folder, _ = snapshot
+    target = "s3a://flink/warehouse/state"
+    options = JobOptions(snapshot="s3a://flink/job/chk-1", output=target, operator=("customers",))
+    outcome = run_job(options, run_here)
+    assert outcome.exit_code == 0
+    for name, _, head in objects(folder)["counters"]:
+        assert bucket.ranges()[name] == [(0, head - 1)]
+    (dataset,) = outcome.manifest.datasets
+    tables = [pq.read_table(f"flink/warehouse/state/{f.path}", filesystem=bucket.files) for f in dataset.files]
+    (table,) = tables
+    assert table.select(["key", "value"]).sort_by("key").equals(rows("pojo", 1, 0, ENTRIES).sort_by("key"))
+    left = bucket.files.get_file_info(fs.FileSelector("flink/warehouse/state"))
+    assert {info.base_name for info in left} == {"_SUCCESS", "_coverage.json", "_manifest.json", "customers"}
+
+
+def test_what_is_not_there(bucket: Bucket, snapshot: tuple[Path, Written]) -> None:
+    with pytest.raises(SnapshotNotFoundError, match="s3://flink/job/chk-2/_metadata does not exist"):
+        stateextract.open_snapshot("s3a://flink/job/chk-2/_metadata")
+    name, _, _ = objects(snapshot[0])["counters"][1]
+    for part in ("_metadata", objects(snapshot[0])["counters"][0][0].rpartition("/")[2]):
+        bucket.files.copy_file(f"flink/job/chk-1/{part}", f"flink/torn/chk-1/{part}")
+    with pytest.raises(MissingFileError) as caught:
+        stateextract.open_snapshot("s3://flink/torn/chk-1").operator("counters").state("long-long").to_table()
+    assert caught.value.file == f"s3://flink/torn/chk-1/{name.rpartition('/')[2]}"
