@@ -35,7 +35,7 @@ MAX_ATTEMPTS = 400
 MAX_BYTES = 1 << 26
 MAX_RESYNCS = 6
 
-T = TypeVar("T", bound="KeyedHead | OperatorHead")
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -65,13 +65,14 @@ class StateMeta:
 
 @dataclass(frozen=True)
 class KeyedHead:
-    """Head of a keyed state file; ``states`` are in the order of their ids."""
+    """Head of a keyed state file; ``states`` are in the order of their ids. ``key_end``: where the key's snapshot ends."""
 
     version: int
     compressed: bool
     key_serializer: SerializerSnapshot
     states: tuple[StateMeta, ...]
     end: int
+    key_end: int = 0
 
 
 @dataclass(frozen=True)
@@ -94,23 +95,24 @@ def parse_head(data: bytes | bytearray | memoryview, pos: int = 0, end: int | No
     :raises UnsupportedVersionError: for heads written before Flink 1.7.
     :raises UndecodableError: where an unknown snapshot class cannot be passed over.
     """
-    return _parse(_keyed_head, data, pos, end)
+    return parse_to_end(_keyed_head, data, pos, end)
 
 
 def parse_operator_head(data: bytes | bytearray | memoryview, pos: int = 0, end: int | None = None) -> OperatorHead:
     """The head of an operator state file; ``end`` is the smallest offset, or 10 bytes before it if compressed."""
-    return _parse(_operator_head, data, pos, end)
+    return parse_to_end(_operator_head, data, pos, end)
 
 
 def _keyed_head(reader: SnapshotReader) -> KeyedHead:
     version = _version(reader, (6,), "keyed")
     compressed = reader.bool("the compression flag")
     key = _snapshot(reader, before_states=True)
-    start = reader.offset
+    key_end, start = reader.pos, reader.offset
     count = reader.i16("the number of states")
     if count < 0:
         raise FormatError(f"impossible number of states {count}", offset=start)
-    return KeyedHead(version, compressed, key, tuple(_state(reader) for _ in range(count)), reader.pos)
+    states = tuple(read_state_meta(reader) for _ in range(count))
+    return KeyedHead(version, compressed, key, states, reader.pos, key_end)
 
 
 def _operator_head(reader: SnapshotReader) -> OperatorHead:
@@ -122,7 +124,7 @@ def _operator_head(reader: SnapshotReader) -> OperatorHead:
         count = reader.i16(f"the number of {what}")
         if count < 0:
             raise FormatError(f"impossible number of {what} {count}", offset=start)
-        states.extend(_state(reader) for _ in range(count))
+        states.extend(read_state_meta(reader) for _ in range(count))
     return OperatorHead(version, compressed, tuple(states), reader.pos)
 
 
@@ -145,7 +147,8 @@ def _version(reader: SnapshotReader, accepted: tuple[int, ...], what: str) -> in
     )
 
 
-def _state(reader: SnapshotReader) -> StateMeta:
+def read_state_meta(reader: SnapshotReader) -> StateMeta:
+    """``StateMetaInfoSnapshot``: what a head, or a changelog, says of one state."""
     name = reader.utf("a state's name")
     start = reader.offset
     ordinal = reader.i32("a state's backend type")
@@ -197,7 +200,9 @@ def _unknown_classes(snapshot: SerializerSnapshot) -> Iterator[str]:
 _RESYNC = "resync"
 
 
-def _parse(parse: Callable[[SnapshotReader], T], data: bytes | bytearray | memoryview, pos: int, end: int | None) -> T:
+def parse_to_end(
+    parse: Callable[[SnapshotReader], T], data: bytes | bytearray | memoryview, pos: int, end: int | None
+) -> T:
     """Parse once; if a class is unknown and the end known, search for shapes of the unknown classes that end there."""
     pending: list[dict[str, str]] = [{}]
     failure: StateExtractError | None = None
