@@ -304,7 +304,7 @@ class InterpreterPairDecoder(InterpreterDecoder):
             for f in layout.fields:
                 pos = part(f.name, f.layout, pos, key_end)
             self._ends(pos, key_end)
-            self.values.append(row)
+            self.values.append(row or True)
             return
         start = pos
         for name in ("key", "namespace"):
@@ -355,7 +355,7 @@ class InterpreterPairDecoder(InterpreterDecoder):
         else:
             self._ends(part("value", value, value_start, value_end), value_end)
             row.setdefault("value", True)
-        self.values.append(row)
+        self.values.append(row or True)
 
     def _elements(self, view: memoryview, element: Layout, pos: int, end: int, counts: Counts) -> list[Any]:
         elements: list[Any] = []
