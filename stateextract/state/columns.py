@@ -11,6 +11,7 @@ May import layouts, policies and rows; knows no bytes, no files.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
@@ -20,7 +21,7 @@ import pyarrow as pa
 
 from serializers import DescribeContext
 from stateextract.columnar.decoder import BATCH_BYTES, BATCH_ROWS
-from stateextract.columnar.layout import Layout, List, Logical, Map, Number, Struct, Undecodable
+from stateextract.columnar.layout import Layout, List, Logical, Map, Number, Passed, Struct, Undecodable
 from stateextract.columnar.logical import apply_logical
 from stateextract.columnar.policy import Policy, apply_policy
 from stateextract.state.rows import RowLayout
@@ -45,6 +46,7 @@ class ReadOptions:
     :param flatten: lists and maps give a row per element or entry.
     :param keep_empty_maps: keep rows of keys whose map is empty, which only native heap files have.
     :param all_copies: of broadcast state, give every subtask's copy and not only one.
+    :param columns: by state, the columns to give and what of their structs; ``None``, or a state that is not there: all.
     :param codec: of compressed files.
     :param engine: ``auto``, ``kernel`` or ``interpreter``.
     :param context: what describing needs beside the serializers' snapshots.
@@ -58,6 +60,7 @@ class ReadOptions:
     all_copies: bool = False
     key_group_column: bool = True
     subtask_column: bool = True
+    columns: Mapping[str, pa.Schema] | None = None
     codec: str = "snappy"
     batch_rows: int = BATCH_ROWS
     batch_bytes: int = BATCH_BYTES
@@ -89,9 +92,9 @@ def state_schema(row: RowLayout, options: ReadOptions) -> pa.Schema:
     assert isinstance(layout, Struct)
     types = {f.name: f.layout.arrow_type for f in layout.fields if f.layout.arrow_type is not None}
     if row.kind in OPERATOR_KINDS:
-        return _operator_schema(row.kind, types, options)
+        return _wanted(_operator_schema(row.kind, types, options), row, options)
     columns: list[tuple[str, pa.DataType]] = [(name, types[name]) for name in ("key", "namespace") if name in types]
-    if row.window_columns:
+    if row.window_columns and "namespace" in types:
         columns += window_types(row.window_columns, types["namespace"])
     if row.kind == "TIMER":
         columns += [("timestamp", _INSTANT), ("timestamp_ms", pa.int64())]
@@ -109,7 +112,7 @@ def state_schema(row: RowLayout, options: ReadOptions) -> pa.Schema:
             else:
                 columns.append(("list_index", pa.int32()))
                 value = value.value_type
-        if splits_ttl(row, options):
+        if splits_ttl(row, options) and pa.types.is_struct(value):
             columns += [("value", value.field("value").type), ("last_access", value.field("last_access").type)]
         else:
             columns.append(("value", value))
@@ -117,7 +120,12 @@ def state_schema(row: RowLayout, options: ReadOptions) -> pa.Schema:
         columns.append(("key_group", pa.int32()))
     if options.subtask_column:
         columns.append(("subtask", pa.int32()))
-    return pa.schema([pa.field(name, type_) for name, type_ in columns])
+    return _wanted(pa.schema([pa.field(name, type_) for name, type_ in columns]), row, options)
+
+
+def _wanted(schema: pa.Schema, row: RowLayout, options: ReadOptions) -> pa.Schema:
+    wanted = None if options.columns is None else options.columns.get(row.name)
+    return schema if wanted is None else pa.schema([f for f in schema if f.name in wanted.names])
 
 
 def timer_state(kind: str, service: str) -> str:
@@ -160,7 +168,7 @@ def certainly_undecodable(layout: Layout) -> Undecodable | None:
     """The part that every single value has and nobody can decode, if there is one."""
     if isinstance(layout, Undecodable):
         return layout
-    if isinstance(layout, Logical):
+    if isinstance(layout, Logical | Passed):
         return certainly_undecodable(layout.inner)
     if isinstance(layout, Struct):
         for f in layout.fields:
@@ -185,24 +193,25 @@ def build_batch(
     :param groups: the key group of each.
     :param tally: what is left out or bent here is counted there.
     """
-    columns: dict[str, pa.Array] = {f.name: array.field(i) for i, f in enumerate(array.type)}
+    columns = _fields_of(array)
     key_group = pa.array(groups)
     if row.kind == "MAP" and not options.keep_empty_maps and not options.flatten:
         columns, key_group = _without_empty_maps(columns, key_group, tally)
-    if row.kind == "TIMER":
+    if "timestamp" in columns and row.kind == "TIMER":
         columns["timestamp_ms"] = columns["timestamp"]
         columns["timestamp"] = apply_logical(
             columns["timestamp_ms"], _TIMER_TIME, Policy(out_of_range="null"), tally.counts
         )
+    if row.kind == "TIMER":
         for name, text in zip(("kind", "service"), timer_service(row.name) or (), strict=False):
             columns[name] = pa.repeat(pa.scalar(text), len(array))
     if options.flatten and flattens(row) and not {"map_key", "list_index"} & set(columns):
         columns, key_group = _flatten(columns, key_group, row.kind)
-    if "value" in columns and splits_ttl(row, options):
+    if "value" in columns and splits_ttl(row, options) and pa.types.is_struct(columns["value"].type):
         value = columns["value"]
         columns["last_access"] = value.field(value.type.get_field_index("last_access"))
         columns["value"] = value.field(value.type.get_field_index("value"))
-    if row.window_columns:
+    if row.window_columns and "namespace" in columns:
         columns |= window_values(row.window_columns, columns["namespace"], tally.counts)
     schema = state_schema(row, options)
     if options.key_group_column:
@@ -219,11 +228,16 @@ def build_operator_batch(
 
     :param index: each element's position in its subtask's list.
     """
-    columns: dict[str, pa.Array] = {f.name: array.field(i) for i, f in enumerate(array.type)}
+    columns = _fields_of(array)
     schema = state_schema(row, options)
     columns["index"] = pa.array(index)
     columns["subtask"] = pa.array(np.full(len(array), subtask, np.int32))
     return pa.RecordBatch.from_arrays([columns[f.name] for f in schema], schema=schema)
+
+
+def _fields_of(array: pa.Array) -> dict[str, pa.Array]:
+    """The columns of an array of structs; a struct without any is an array of something else."""
+    return {f.name: array.field(i) for i, f in enumerate(array.type)} if pa.types.is_struct(array.type) else {}
 
 
 def _without_empty_maps(

@@ -140,7 +140,7 @@ class _PairTarget(Target):
         self.runs = Runs()
         self.by_key = by_key
         self.made: PairDecoder | None = None
-        self.layout = replace(pair_layout(row, prefix), groups=by_key)
+        self.layout = replace(pair_layout(self.row, prefix), groups=by_key)
 
     @property
     def decoder(self) -> PairDecoder:

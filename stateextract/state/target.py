@@ -23,6 +23,7 @@ from stateextract.files.window import Window
 from stateextract.state.columns import ReadOptions, build_batch, certainly_undecodable, raw_schema
 from stateextract.state.heap import Lost
 from stateextract.state.large_entry import LargeEntry, element_layout
+from stateextract.state.narrow import narrowed_row
 from stateextract.state.rows import RowLayout
 from stateextract.state.tally import StateTally, Tally
 
@@ -69,7 +70,7 @@ class Target:
 
     def __init__(self, job: Job, row: RowLayout) -> None:
         self.job = job
-        self.row = row
+        self.row = narrowed_row(row, job.options)
         self.name = row.name
         self.keep = row.name in job.wanted
         self.options = job.options
@@ -162,7 +163,7 @@ class HeapTarget(Target):
         self.decoder: Decoder | None = None
         if self.why is None:
             self.decoder = make_decoder(
-                row.layout, job.options.policy, None, job.options.engine, job.options.batch_rows, job.budget,
+                self.row.layout, job.options.policy, None, job.options.engine, job.options.batch_rows, job.budget,
                 keep=self.keep,
             )  # fmt: skip
             self.tally.engine = self.decoder.engine
