@@ -25,6 +25,7 @@ from stateextract.files.locate import FoundSnapshot, Locator, find_snapshot
 from stateextract.job.classpath import describe_context, with_names
 from stateextract.job.heads import HeadReader, operator_label
 from stateextract.job.inventory import OperatorInventory, take_inventory
+from stateextract.job.wishes import JobWishes
 from stateextract.metadata.model import CheckpointProperties, MasterState, OperatorState, SnapshotMetadata
 from stateextract.metadata.parser import parse_metadata
 from stateextract.metadata.uid import operator_id
@@ -60,6 +61,7 @@ def open_snapshot(
     kryo_classes: Sequence[Mapping[str, Any]] = (),
     plan: str = "",
     names: str = "",
+    types: Mapping[str, str] | None = None,
     head_threads: int = 32,
 ) -> Snapshot:
     """Open a checkpoint or savepoint.
@@ -87,6 +89,8 @@ def open_snapshot(
     :param kryo_classes: such classes described by hand; ``docs/kryo.md`` tells how.
     :param plan: a compiled plan of a SQL job, which names the fields of its rows.
     :param names: a TOML or JSON file with names of fields; ``docs/sql.md`` tells how.
+    :param types: types of columns by ``OPERATOR/STATE/PATH``, for example ``{"orders/total/value.amount":
+        "decimal(38,10)"}``; ``docs/types.md`` tells which types there are. A value that does not fit exactly is an error.
     :param head_threads: threads that read the heads of state files.
     :raises SnapshotNotFoundError: where there is no snapshot at ``path``, or more than one.
     :raises UsageError: for an option that cannot be right.
@@ -118,7 +122,9 @@ def open_snapshot(
     options = replace(options, context=with_names(context, metadata, plan, names, store))
     pairs = path_map.items() if isinstance(path_map, Mapping) else path_map or ()
     locator = Locator(found, store, tuple(pairs))
-    return Snapshot(Source(found, data, metadata, locator, store, options, head_threads))
+    wishes = JobWishes([f"{place}={type_}" for place, type_ in (types or {}).items()])
+    wishes.refuse_strangers(metadata.operators)
+    return Snapshot(Source(found, data, metadata, locator, store, options, wishes, head_threads))
 
 
 def _one_of(name: str, value: str, choices: Sequence[str]) -> None:
@@ -136,6 +142,7 @@ class Source:
     locator: Locator = field(repr=False)
     store: Store = field(repr=False)
     options: ReadOptions
+    wishes: JobWishes = field(repr=False)
     head_threads: int
 
     def inventory(self, operators: Sequence[OperatorState]) -> dict[str, OperatorInventory]:
@@ -312,6 +319,9 @@ class Operator:
         """The named states, by name; first keyed, then operator state."""
         inventory = self._inventory
         named = [State(self, s.entry, s) for s in inventory.named if s.entry is not None]
+        read = [o for o in self.snapshot.operators if o is self or "states" in vars(o)]
+        unread = [o._state for o in self.snapshot.operators if o not in read or o.problems]
+        self.snapshot._source.wishes.refuse_unused(unread)
         return tuple(sorted(named, key=lambda s: (s.scope, s.name)))
 
     def timers(self) -> pa.RecordBatchReader:
@@ -325,7 +335,9 @@ class Operator:
         if any(state.schema != queues[0].schema for state in queues):
             names = ", ".join(repr(state.name) for state in queues)
             raise UsageError(
-                "the timers of the operator have different columns", operator=self.label, advice=f"read {names} one by one"
+                "the timers of the operator have different columns",
+                operator=self.label,
+                advice=f"read {names} one by one",
             )
         readers = [state.to_batches() for state in queues]
         return pa.RecordBatchReader.from_batches(queues[0].schema, (batch for reader in readers for batch in reader))

@@ -8,7 +8,7 @@ know of Spark or Parquet.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, NoReturn
@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, NoReturn
 import pyarrow as pa
 
 from stateextract.columnar.schema import conform, merge_schemas
+from stateextract.columnar.wishes import Wish, grant, parse_wish, wished_schema
 from stateextract.errors import MissingFileError, StateExtractError, UndecodableError, UnsupportedError, UsageError
 from stateextract.files.filesystem import Store
 from stateextract.job.coverage import RAW, SKIPPED, UNSUPPORTED, Entry
@@ -84,6 +85,7 @@ class State:
         self._named_state = named
         self._source = operator.snapshot._source
         self._coverage: Coverage | None = None
+        self._wish_texts = self._source.wishes.of(operator._state, self.name)
 
     def __repr__(self) -> str:
         return f"<State {self.name!r} ({self.kind}) of {self.operator.label}, {self.coverage.status}>"
@@ -108,6 +110,10 @@ class State:
         return [row_layout(head, meta, context) for head in heads for meta in head.states if meta.name == self.name]
 
     @property
+    def _wishes(self) -> list[Wish]:
+        return [parse_wish(*texts) for texts in self._wish_texts]
+
+    @property
     def serializers(self) -> dict[str, str]:
         """Snapshot classes of the serializers of key, namespace and value, as far as they stand in the head."""
         if not self._rows:
@@ -124,7 +130,8 @@ class State:
         if not self._rows:
             self._refuse()
         try:
-            return merge_schemas([state_schema(row, self._options) for row in self._rows])
+            schema = merge_schemas([state_schema(row, self._options) for row in self._rows])
+            return wished_schema(schema, self._wishes)
         except StateExtractError as error:
             raise self._named(error) from None
 
@@ -198,7 +205,7 @@ class State:
         tally = Tally()
         self._coverage = replace(self._expected(), tally=tally.of(self.name), complete=False)
         left = sys.maxsize if limit is None else limit
-        for piece in self._pieces(self._options, tally, limit) if left else ():
+        for piece in self._pieces(self._options, tally, limit, self._wishes) if left else ():
             if piece.raw:
                 continue
             batch = conform(piece.batch, self.schema)
@@ -213,7 +220,9 @@ class State:
 
     # -- bytes
 
-    def _pieces(self, options: ReadOptions, tally: Tally, limit: int | None) -> Iterator[Piece]:
+    def _pieces(
+        self, options: ReadOptions, tally: Tally, limit: int | None, wishes: Sequence[Wish] = ()
+    ) -> Iterator[Piece]:
         if limit is not None:
             options = replace(options, batch_rows=max(1, min(limit, options.batch_rows)))
         counted = tally.of(self.name)
@@ -231,14 +240,19 @@ class State:
                         chosen = _chosen(options, read if limit is not None else whole)
                         before = counted.engine
                         try:
-                            yield from read_content(
+                            for piece in read_content(
                                 read_at, file.head, part, {self.name}, chosen, tally, file.subtask, silent,
                                 partial(self._database, file),
-                            )  # fmt: skip
+                            ):  # fmt: skip
+                                yield piece if piece.raw else replace(piece, batch=grant(piece.batch, wishes))
                         finally:
                             if before and before != counted.engine:
                                 counted.engine = "kernel and interpreter"
-                if self.kind == "broadcast" and not options.all_copies and any(p.name == self.name for p in content.partitions):
+                if (
+                    self.kind == "broadcast"
+                    and not options.all_copies
+                    and any(p.name == self.name for p in content.partitions)
+                ):
                     silent = (self.name,)
             except StateExtractError as error:
                 raise self._placed(error, file) from None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from stateextract.errors import (
     UndecodableError,
     UnsupportedError,
     UsageError,
+    ValueRefusedError,
 )
 from stateextract.metadata.uid import operator_id
 from tests.job.snapshots import TUPLE, UNKNOWN, numbered, write_snapshot
@@ -281,6 +283,54 @@ def test_merged_files() -> None:
 
 
 # ---- importing
+
+
+def test_type_wishes(tmp_path: Path) -> None:
+    snapshot = stateextract.open_snapshot(
+        str(made(tmp_path, values={"b": TUPLE})),
+        types={"first/a/value": "decimal(20,2)", "*/b/value.f0": "string", f"{operator_id('second')}/a/key": "int32"},
+    )
+    first, second = (snapshot.operator(name) for name in ("first", "second"))
+    assert first.state("a").schema.field("value").type == pa.decimal128(20, 2)
+    assert first.state("a").schema.field("key").type == pa.int64()
+    assert second.state("a").schema.field("key").type == pa.int32()
+    table = first.state("a").to_table(limit=3)
+    assert table.schema == first.state("a").schema
+    assert table["value"].to_pylist() == [Decimal(10 * key) for key in table["key"].to_pylist()]
+    nested = second.state("b").to_table()
+    assert nested["value"].to_pylist() == [{"f0": str(100 * key)} for key in nested["key"].to_pylist()]
+    assert nested.num_rows == 80
+
+
+def test_a_wish_that_does_not_fit_is_an_error_with_a_place(tmp_path: Path) -> None:
+    snapshot = stateextract.open_snapshot(str(made(tmp_path)), types={"first/a/value": "bool"})
+    with pytest.raises(ValueRefusedError, match="of the column value does not fit the wanted type bool") as caught:
+        snapshot.operator("first").state("a").to_table()
+    assert (caught.value.operator, caught.value.state) == ("first", "a")
+    assert caught.value.file is not None
+
+
+@pytest.mark.parametrize(
+    ("place", "type_", "words"),
+    [
+        ("first/a/value", "text", "is no type of a column"),
+        ("third/a/value", "string", "no operator is called so"),
+        ("first/c/value", "string", "no chosen state is called so"),
+        ("*/c/value", "string", "no chosen state is called so"),
+        ("first/a/other", "string", "leads nowhere"),
+    ],
+)
+def test_mistaken_wishes(tmp_path: Path, place: str, type_: str, words: str) -> None:
+    path = str(made(tmp_path))
+    with pytest.raises(UsageError, match=words):
+        _ = [state.schema for state in stateextract.open_snapshot(path, types={place: type_}).states]
+
+
+def test_a_wish_waits_for_the_operators_that_were_not_asked_for(tmp_path: Path) -> None:
+    snapshot = stateextract.open_snapshot(str(made(tmp_path)), types={"second/c/value": "string"})
+    assert [state.name for state in snapshot.operator("first").states] == ["a", "b"]
+    with pytest.raises(UsageError, match="no chosen state is called so"):
+        _ = snapshot.operator("second").states
 
 
 def test_importing_loads_nothing_heavy() -> None:
