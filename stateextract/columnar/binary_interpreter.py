@@ -91,7 +91,7 @@ def _text(interpret: Interpret, node: Text, r: Reader, counts: Counts) -> Any:
     if node.as_binary:
         return raw
     text = raw.decode("utf-8", "replace")
-    counts.lone_surrogates += text.count(_REPLACEMENT) - raw.count(_REPLACEMENT.encode())
+    counts.malformed_utf8 += text.count(_REPLACEMENT) - raw.count(_REPLACEMENT.encode())
     return text
 
 

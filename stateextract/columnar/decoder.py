@@ -218,7 +218,8 @@ class KernelDecoder:
         self._learn(arena)
         self.arena = None
         self.counts.lone_surrogates += int(self.out[self.kernel.SURROGATES])
-        self.out[self.kernel.SURROGATES] = 0
+        self.counts.malformed_utf8 += int(self.out[self.kernel.MALFORMED])
+        self.out[[self.kernel.SURROGATES, self.kernel.MALFORMED]] = 0
         self.policy.check(self.counts)
         return arena.array()
 

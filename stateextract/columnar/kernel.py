@@ -59,7 +59,9 @@ BAD_SECTION = 14  #   a part of a section that reaches beyond it
 ROWS, CONSUMED, ARGUMENT, POSITION, NEEDED, SURROGATES = 0, 1, 2, 3, 4, 5
 # Its slots for pairs: how many were decoded; the key group they must be of (-1: any); the bytes that tell the row at hand
 # from the next (address, length or -1, room); whether the first row goes on with the last one of the batch before.
-PAIRS, GROUP, KEY, KEY_SIZE, KEY_CAP, CONTINUED, OUT_SIZE = 6, 7, 8, 9, 10, 11, 12
+PAIRS, GROUP, KEY, KEY_SIZE, KEY_CAP, CONTINUED = 6, 7, 8, 9, 10, 11
+# Sequences that are no UTF-8, beside lone surrogates.
+MALFORMED, OUT_SIZE = 12, 13
 # Columns of `cols`, one row per column.
 C_KIND, C_DATA, C_VALID, C_VAR, C_VAR_N, C_VAR_CAP, C_LEVEL, C_CHILD, C_SIZE = 0, 1, 2, 3, 4, 5, 6, 7, 8
 # What C_KIND says: the width of a fixed column, or one of these.
@@ -295,7 +297,7 @@ def _utf8(src: int, pos: int, stop: int, target: int, out: int) -> int:
                 high = 0xBF
         if wrong:
             target = put_code_point(target, 0xFFFD)
-            put(out, SURROGATES, at(out, SURROGATES) + 1)
+            put(out, MALFORMED, at(out, MALFORMED) + 1)
         else:
             for k in range(size):
                 store_8(target + k, load_u8(src + pos + k))
@@ -371,6 +373,7 @@ def _run(
     entry = start
     first = at(levels, L_COUNT)
     surrogates = at(out, SURROGATES)
+    malformed = at(out, MALFORMED)
     window_end = end
     pair_end = 0
     mark = 0
@@ -386,6 +389,7 @@ def _run(
         i = at(levels, L_COUNT)
         entry = pos
         surrogates = at(out, SURROGATES)
+        malformed = at(out, MALFORMED)
         if i >= at(levels, L_CAP):
             status = FULL
             put(out, ARGUMENT, -1)
@@ -1554,9 +1558,11 @@ def _run(
         if last != 0:
             status = LAST
             surrogates = at(out, SURROGATES)
+            malformed = at(out, MALFORMED)
             break
     # Cut off what a broken entry left behind: every count follows from the offsets of the column above.
     put(out, SURROGATES, surrogates if status != DONE else at(out, SURROGATES))
+    put(out, MALFORMED, malformed if status != DONE else at(out, MALFORMED))
     for c in range(columns):
         n = at(levels, col(cols, c, C_LEVEL) * L_SIZE + L_COUNT)
         if col(cols, c, C_KIND) == K_VAR:

@@ -56,8 +56,8 @@ _FINE_CONVERSIONS = frozenset({"instant", "sql_timestamp", "local_datetime", "ms
 class Policy:
     """The user's choice for what Arrow, Parquet or Spark cannot hold.
 
-    :param strings: a lone surrogate is replaced by U+FFFD and counted, refused, or kept (then all strings become
-        binary).
+    :param strings: a lone surrogate, or what is no UTF-8 where UTF-8 should stand, is replaced by U+FFFD and counted,
+        refused, or kept (then all strings become binary).
     :param timestamps: digits below the microsecond are cut off (towards the past) and counted, refused, or kept (then
         timestamps that can have them are in nanoseconds, which Spark cannot read).
     :param out_of_range: a date or time beyond its column's range stops the job, or becomes null and is counted.
@@ -80,27 +80,36 @@ class Policy:
         """Refuse what the decoders counted but cannot refuse themselves.
 
         :param counts: what was met in the values decoded so far.
-        :raises ValueRefusedError: where ``strings`` is ``refuse`` and a lone surrogate was met.
+        :raises ValueRefusedError: where ``strings`` is ``refuse`` and a lone surrogate or broken UTF-8 was met.
         """
-        if self.strings == "refuse" and counts.lone_surrogates:
-            raise ValueRefusedError(
-                f"met {counts.lone_surrogates} lone surrogates in strings, which UTF-8 cannot hold",
-                advice="set strings=replace (U+FFFD instead) or strings=binary (all strings as bytes)",
-            )
+        if self.strings != "refuse":
+            return
+        for number, what in (
+            (counts.lone_surrogates, "lone surrogates in strings, which UTF-8 cannot hold"),
+            (counts.malformed_utf8, "sequences of bytes in strings that are no UTF-8"),
+        ):
+            if number:
+                raise ValueRefusedError(
+                    f"met {number} {what}",
+                    advice="set strings=replace (U+FFFD instead) or strings=binary (all strings as bytes)",
+                )
 
 
 @dataclass
 class Counts:
     """How many values were bent. A small counter with fixed names: ``+``, ``+=`` and ``[name]`` work as expected.
 
-    :param lone_surrogates: lone UTF-16 surrogates, and sequences that are no UTF-8, replaced by U+FFFD (not strings).
+    :param lone_surrogates: lone UTF-16 surrogates replaced by U+FFFD (not strings).
     :param sub_microsecond: timestamps that lost digits below the microsecond.
     :param out_of_range: values that became null because their column cannot hold them.
+    :param malformed_utf8: sequences of bytes that are no UTF-8, replaced by U+FFFD: each longest one that begins like a
+        character and is none.
     """
 
     lone_surrogates: int = 0
     sub_microsecond: int = 0
     out_of_range: int = 0
+    malformed_utf8: int = 0
 
     def __getitem__(self, name: str) -> int:
         return self.as_dict()[name]

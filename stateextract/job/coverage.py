@@ -155,6 +155,7 @@ def _remarks(read: StateTally) -> list[str]:
     """Sentences about values that are not exactly what Flink had, or were read in an unusual way."""
     counted: Sequence[tuple[int, str]] = (
         (read.counts.lone_surrogates, "lone surrogates replaced by U+FFFD"),
+        (read.counts.malformed_utf8, "sequences that are no UTF-8 replaced by U+FFFD"),
         (read.counts.sub_microsecond, "timestamps floored to microseconds"),
         (read.counts.out_of_range, "times out of range written as null"),
         (read.empty_maps, "keys left out because their map is empty"),

@@ -66,6 +66,12 @@ def test_policy_refuses_unknown_choices() -> None:
         Policy(timestamps="round")  # type: ignore[arg-type]
 
 
+def test_policy_refuses_what_is_no_utf8() -> None:
+    Policy().check(Counts(malformed_utf8=4))
+    with pytest.raises(ValueRefusedError, match="4 sequences of bytes in strings that are no UTF-8"):
+        Policy(strings="refuse").check(Counts(malformed_utf8=4))
+
+
 def test_policy_refuses_lone_surrogates() -> None:
     Policy(strings="refuse").check(Counts(sub_microsecond=5))
     Policy().check(Counts(lone_surrogates=5))
@@ -79,7 +85,7 @@ def test_counts() -> None:
     counts = Counts(lone_surrogates=1) + Counts(1, 2, 3)
     counts["out_of_range"] += 4
     counts += Counts(sub_microsecond=10)
-    assert counts.as_dict() == {"lone_surrogates": 2, "sub_microsecond": 12, "out_of_range": 7}
+    assert counts.as_dict() == {"lone_surrogates": 2, "sub_microsecond": 12, "out_of_range": 7, "malformed_utf8": 0}
     assert dict(counts.as_dict()) == {name: counts[name] for name in counts}
     assert counts
     assert not Counts()

@@ -56,7 +56,7 @@ def test_the_json_names_every_entry() -> None:
 
 def test_the_table_shows_rows_outcomes_and_remarks() -> None:
     text = io.StringIO()
-    read = StateTally(rows=1234, bytes=99, counts=Counts(2, 1), engine="interpreter")
+    read = StateTally(rows=1234, bytes=99, counts=Counts(2, 1, malformed_utf8=3), engine="interpreter")
     _coverage(
         _entry("[red]counts", "decoded", read=read), _entry("b", "unsupported", reason="not yet supported", size=7)
     ).show(Console(file=text, width=200))
@@ -64,6 +64,7 @@ def test_the_table_shows_rows_outcomes_and_remarks() -> None:
     for words in (
         "my-uid", "[red]counts", "1,234", "unsupported: not yet supported",
         "my-uid / [red]counts: 2 lone surrogates replaced by U+FFFD.",
+        "3 sequences that are no UTF-8 replaced by U+FFFD",
         "1 timestamps floored to microseconds", "the slow way", "Note: a note.",
         "Found elsewhere than the snapshot says: /old/a at /new/a.",
     ):  # fmt: skip

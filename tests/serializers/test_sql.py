@@ -16,7 +16,7 @@ from serializers.sql import ROW_DATA_SNAPSHOT, TABLE, TYPEUTILS
 from stateextract.columnar.binary import BinaryRow
 from stateextract.columnar.decoder import make_decoder
 from stateextract.columnar.layout import Bytes, Layout, Undecodable
-from stateextract.columnar.policy import Policy
+from stateextract.columnar.policy import Counts, Policy
 from stateextract.errors import FormatError, ValueRefusedError
 from stateextract.files.block import Block
 from tests.serializers.test_vectors import snapshot, value
@@ -112,7 +112,7 @@ def test_every_type_in_one_row() -> None:
     decoder = make_decoder(row, Policy(), engine="kernel")
     decoder.decode(Block.of(data), 0, len(data), 1)
     decoder.flush()
-    assert decoder.counts.as_dict() == {"lone_surrogates": 0, "sub_microsecond": 1, "out_of_range": 0}
+    assert decoder.counts.as_dict() == {"lone_surrogates": 0, "sub_microsecond": 1, "out_of_range": 0, "malformed_utf8": 0}
 
 
 def test_variant_and_bitmap_in_a_row() -> None:
@@ -223,12 +223,14 @@ def test_largest_decimal() -> None:
         assert both(describe(decimal_snapshot(38, 0)), data) == sign * largest
 
 
-def test_broken_utf8_is_counted() -> None:
+@pytest.mark.parametrize("engine", ["kernel", "interpreter"])
+def test_broken_utf8_is_counted(engine: str) -> None:
     layout = describe(snapshot("S StringData"))
-    decoder = make_decoder(layout, Policy(), engine="kernel")
-    decoder.decode(Block.of(b"\0\0\0\x04a\xff\xe2\x82"), 0, 8, 1)
+    decoder = make_decoder(layout, Policy(), engine=engine)
+    # The second entry is broken off, and counts nothing.
+    decoder.decode(Block.of(b"\0\0\0\x04a\xff\xe2\x82" + b"\0\0\0\x04\xff"), 0, 13, 2)
     assert decoder.flush().to_pylist() == ["a\ufffd\ufffd"]
-    assert decoder.counts.lone_surrogates == 2
+    assert decoder.counts == Counts(malformed_utf8=2)
     assert both(layout, b"\0\0\0\x02a\xff", Policy(strings="binary")) == b"a\xff"
 
 
