@@ -18,8 +18,11 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
+
+from case import NATIVE, Case
+from libraries import LIBRARIES, NONE, library_cases
 
 HERE = Path(__file__).resolve().parent
 JOBS = HERE / "jobs"
@@ -45,41 +48,6 @@ OPENED = (
 )
 
 
-@dataclass(frozen=True)
-class Case:
-    """One snapshot; the fields are those of ``Case.java``."""
-
-    version: str
-    job: str
-    kind: str = "checkpoint"
-    compression: bool = False
-    parallelism: int = 1
-    max_parallelism: int = 128
-    storage: str = "file"
-    restored: str | None = None
-    suffix: str = ""
-
-    @property
-    def name(self) -> str:
-        words = [self.version, self.job, "native" if self.kind == "native-savepoint" else "checkpoint"]
-        words += ["snappy"] if self.compression else []
-        words += [self.suffix] if self.suffix else []
-        return "-".join(words)
-
-    def line(self) -> str:
-        options = {
-            "name": self.name,
-            "job": self.job,
-            "kind": self.kind,
-            "compression": str(self.compression).lower(),
-            "parallelism": self.parallelism,
-            "max_parallelism": self.max_parallelism,
-            "storage": self.storage,
-        } | ({"from": self.restored} if self.restored else {})
-        return "\t".join(f"{key}={value}" for key, value in options.items())
-
-
-NATIVE = "native-savepoint"
 EXAMPLE = Case("f23", "orders", parallelism=2)  # kept as the README's example, not with the golden data
 
 
@@ -166,6 +134,7 @@ def cases() -> list[Case]:
         Case("f23", "async", max_parallelism=1000),
         Case("f23", "async", NATIVE, compression=True, parallelism=2),
         EXAMPLE,
+        *library_cases(),
     ]
 
 
@@ -175,9 +144,27 @@ def run(command: list[str]) -> None:
         sys.exit(f"{command[0]} failed")
 
 
-def class_path(version: str) -> str:
+class Batch(NamedTuple):
+    """Cases that run in one JVM: with the same jars and classes."""
+
+    version: str
+    library: str
+    evolution: str
+
+    @staticmethod
+    def of(case: Case) -> Batch:
+        old = case.job == "evolution" and case.restored is None
+        return Batch(case.version, LIBRARIES.get(case.job, NONE).name, "old" if old else "new")
+
+    @property
+    def order(self) -> tuple[int, str, bool]:
+        """What is restored from is made first."""
+        return list(VERSIONS).index(self.version), self.library, self.evolution == "new"
+
+
+def class_path(version: str, library: str) -> str:
     """Flink's jars, resolved by Maven and remembered in ``jobs/target``."""
-    remembered = JOBS / "target" / f"classpath-{version}.txt"
+    remembered = JOBS / "target" / f"classpath-{version}{library and '-' + library}.txt"
     if not remembered.exists():
         remembered.parent.mkdir(exist_ok=True)
         suffix = "_2.12" if version.startswith("1.13") else ""
@@ -189,6 +176,7 @@ def class_path(version: str) -> str:
                 "-f",
                 str(JOBS / "pom.xml"),
                 "dependency:build-classpath",
+                *([f"-P{library}"] if library else []),
                 f"-Dflink.version={version}",
                 f"-Dflink.suffix={suffix}",
                 f"-Dmdep.outputFile={remembered}",
@@ -197,12 +185,13 @@ def class_path(version: str) -> str:
     return remembered.read_text().strip()
 
 
-def compile_jobs(version: str, jars: str, evolution: str) -> Path:
+def compile_jobs(version: str, jars: str, batch: Batch) -> Path:
     """Compiles the jobs against one Flink version, with the old or the new classes of the evolution job."""
-    classes = JOBS / "target" / f"classes-{version}-{evolution}"
+    classes = JOBS / "target" / f"classes-{version}-{batch.evolution}"
     shutil.rmtree(classes, ignore_errors=True)
     modern = version.startswith(("1.20", "2."))
-    folders = ["common", "flink" + version[0], f"evolution-{evolution}"] + (["java17"] if modern else [])
+    folders = ["common", "flink" + version[0], f"evolution-{batch.evolution}"] + (["java17"] if modern else [])
+    folders += [batch.library, f"{batch.library}-flink{version[0]}"] if batch.library else []
     sources = [str(path) for folder in folders for path in sorted((JOBS / "src" / folder).rglob("*.java"))]
     # Up to 1.17 Flink's bytecode reader may not know Java 17's class files.
     run(
@@ -224,6 +213,34 @@ def compile_jobs(version: str, jars: str, evolution: str) -> Path:
     return classes
 
 
+def run_batch(batch: Batch, cases: list[Case], work: Path) -> None:
+    """Makes some cases in a JVM of their own."""
+    version = LIBRARIES.get(cases[0].job, NONE).versions.get(batch.version, VERSIONS[batch.version])
+    jars = class_path(version, batch.library)
+    classes = compile_jobs(version, jars, batch)
+    if any(case.job == "kryo" for case in cases):
+        pack(classes, KRYO_JAR)
+    listing = JOBS / "target" / "cases.txt"
+    listing.write_text("".join(case.line() + "\n" for case in cases))
+    opened = [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in OPENED]
+    resources = [JOBS / "src" / "resources"] + ([JOBS / "src" / batch.library] if batch.library else [])
+    run(
+        [
+            "java",
+            "-Xmx512m",
+            "-XX:+UseSerialGC",
+            "-Duser.timezone=UTC",
+            *opened,
+            "-cp",
+            os.pathsep.join([str(classes), *map(str, resources), jars]),
+            "golden.Runner",
+            str(listing),
+            str(work),
+            str(DATA),
+        ]
+    )
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--work", type=Path, default=Path("/flink"), help="where Flink writes (default: %(default)s)")
@@ -234,35 +251,11 @@ def main() -> int:
     for stale in [path for path in DATA.glob("*") if path.name not in names]:
         shutil.rmtree(stale)
     arguments.work.mkdir(parents=True, exist_ok=True)
-    for short, version in VERSIONS.items():
-        for evolution in ("old", "new"):
-            batch = [
-                case
-                for case in wanted
-                if case.version == short and (case.job == "evolution" and case.restored is None) == (evolution == "old")
-            ]
-            if not batch:
-                continue
-            jars = class_path(version)
-            classes = compile_jobs(version, jars, evolution)
-            listing = JOBS / "target" / "cases.txt"
-            listing.write_text("".join(case.line() + "\n" for case in batch))
-            opened = [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in OPENED]
-            run(
-                [
-                    "java",
-                    "-Xmx512m",
-                    "-XX:+UseSerialGC",
-                    "-Duser.timezone=UTC",
-                    *opened,
-                    "-cp",
-                    os.pathsep.join([str(classes), str(JOBS / "src" / "resources"), jars]),
-                    "golden.Runner",
-                    str(listing),
-                    str(arguments.work),
-                    str(DATA),
-                ]
-            )
+    batches: dict[Batch, list[Case]] = {}
+    for case in wanted:
+        batches.setdefault(Batch.of(case), []).append(case)
+    for batch in sorted(batches, key=lambda b: b.order):
+        run_batch(batch, batches[batch], arguments.work)
     if EXAMPLE in wanted:
         keep_example()
     return 0

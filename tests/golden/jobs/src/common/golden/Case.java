@@ -8,7 +8,7 @@ final class Case {
     final String name;
     final String job;
 
-    /** "checkpoint" or "native-savepoint". */
+    /** "checkpoint", "native-savepoint" or "canonical-savepoint". */
     final String kind;
 
     final boolean compression;
@@ -17,6 +17,9 @@ final class Case {
 
     /** "file", "inline" (in _metadata) or "merged" (several states in one file, Flink 1.20 and later). */
     final String storage;
+
+    /** "hashmap" or "rocksdb". */
+    final String backend;
 
     /** The case whose snapshot the job is restored from, or null. */
     final String from;
@@ -33,6 +36,7 @@ final class Case {
         parallelism = Integer.parseInt(options.get("parallelism"));
         maxParallelism = Integer.parseInt(options.get("max_parallelism"));
         storage = options.get("storage");
+        backend = options.get("backend");
         from = options.get("from");
     }
 

@@ -1,5 +1,7 @@
 package golden;
 
+import java.io.IOException;
+import java.nio.file.Path;
 import java.util.List;
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment;
 
@@ -13,6 +15,9 @@ interface Job {
     default int sources() {
         return 1;
     }
+
+    /** Puts into the case's folder what else belongs to it. */
+    default void keep(Path folder) throws IOException {}
 
     static Job of(String name) throws ReflectiveOperationException {
         String simple = Character.toUpperCase(name.charAt(0)) + name.substring(1) + "Job";

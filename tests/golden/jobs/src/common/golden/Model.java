@@ -142,6 +142,9 @@ final class Model {
         head.put("parallelism", job.parallelism);
         head.put("max_parallelism", job.maxParallelism);
         head.put("storage", job.storage);
+        if (!job.backend.equals("hashmap")) {
+            head.put("backend", job.backend);
+        }
         head.put("restored_from", job.from);
         head.put("snapshot", snapshot);
         StringBuilder out = new StringBuilder("{");

@@ -71,7 +71,7 @@ public final class Runner {
             }
             Path snapshot = options.kind.equals("checkpoint")
                     ? checkpoint(running, id, folder.resolve("checkpoints").resolve(id.toString()))
-                    : savepoint(running, id, folder.resolve("savepoints"));
+                    : savepoint(running, id, folder.resolve("savepoints"), options.kind);
             keep(options, snapshot, data.resolve(options.name), job);
             Files.write(folder.resolve("snapshot"), snapshot.toUri().toString().getBytes(StandardCharsets.UTF_8));
             running.cancelJob(id).get();
@@ -84,8 +84,8 @@ public final class Runner {
     private static Configuration configuration(Case options, Path folder) {
         Configuration conf = new Configuration();
         String checkpoints = folder.resolve("checkpoints").toUri().toString();
-        conf.setString("state.backend", "hashmap");
-        conf.setString("state.backend.type", "hashmap");
+        conf.setString("state.backend", options.backend);
+        conf.setString("state.backend.type", options.backend);
         conf.setString("state.checkpoints.dir", checkpoints);
         conf.setString("execution.checkpointing.dir", checkpoints);
         conf.setString("execution.checkpointing.externalized-checkpoint-retention", "RETAIN_ON_CANCELLATION");
@@ -156,10 +156,11 @@ public final class Runner {
     }
 
     @SuppressWarnings({"unchecked", "rawtypes"})
-    private static Path savepoint(MiniCluster cluster, JobID id, Path folder) throws Exception {
+    private static Path savepoint(MiniCluster cluster, JobID id, Path folder, String kind) throws Exception {
         Class format = Class.forName("org.apache.flink.core.execution.SavepointFormatType");
         return await(() -> (CompletableFuture<?>) method("triggerSavepoint", 4)
-                .invoke(cluster, id, folder.toUri().toString(), false, Enum.valueOf(format, "NATIVE")));
+                .invoke(cluster, id, folder.toUri().toString(), false,
+                        Enum.valueOf(format, kind.startsWith("native") ? "NATIVE" : "CANONICAL")));
     }
 
     private interface Trigger {
@@ -198,6 +199,7 @@ public final class Runner {
         String json = Model.json(options, EnvironmentInformation.getVersion(),
                 root.getParent().relativize(snapshot).toString(), job.model(options));
         Files.write(target.resolve("expected.json"), json.getBytes(StandardCharsets.US_ASCII));
+        job.keep(target);
     }
 
     private static void delete(Path folder) throws IOException {

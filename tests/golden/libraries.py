@@ -1,0 +1,33 @@
+"""Jobs that need more of Flink than its streaming API, and their cases."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from case import Case
+
+
+@dataclass(frozen=True)
+class Library:
+    """What a job needs.
+
+    :param name: the profile in ``jobs/pom.xml`` with the jars, and the folder in ``jobs/src`` with the job.
+    :param versions: Flink's version by a case's, where not the newest of its jars can be had.
+    """
+
+    name: str = ""
+    versions: Mapping[str, str] = field(default_factory=dict)
+
+
+NONE = Library()
+LIBRARIES: Mapping[str, Library] = {"sql": Library("sql", {"f120": "1.20.3"})}
+"""By the job."""
+
+
+def library_cases() -> list[Case]:
+    """The cases of all libraries."""
+    return []
+
+
+__all__ = ["LIBRARIES", "NONE", "Library", "library_cases"]
