@@ -21,7 +21,7 @@ from stateextract.columnar.decoder import (
     Stop,
     needs_interpreter,
 )
-from stateextract.columnar.interpreter import NO_COLUMN, interpret
+from stateextract.columnar.interpreter import NO_COLUMN, has_column, interpret
 from stateextract.columnar.layout import Bytes, Field, Layout, List, Map, Nullable, Passed, Struct
 from stateextract.columnar.logical import apply_logical
 from stateextract.columnar.pairs import KEY_GROUP, PairLayout, compile_pairs
@@ -329,7 +329,9 @@ class InterpreterPairDecoder(InterpreterDecoder):
             user_key = True if user_key is NO_COLUMN else user_key
             user_value = True if user_value is NO_COLUMN else user_value
             if not self.merges:
-                self.values.append({**row, "map_key": user_key, "value": user_value})
+                parts = (("map_key", value.key, user_key), ("value", value.value, user_value))
+                row |= {name: found for name, node, found in parts if has_column(node)}
+                self.values.append(row or True)
                 return
             if user_key is None and not value.as_list:
                 raise ValueRefusedError(

@@ -185,13 +185,15 @@ def build_batch(
     options: ReadOptions,
     subtask: int,
     tally: StateTally,
+    flat: bool = False,
 ) -> pa.RecordBatch:
     """The columns of a batch of entries.
 
-    :param array: the entries as structs of ``key``, ``namespace`` and ``value`` (queues: of their own fields); for maps
-        also with ``map_key`` and ``value``, for lists with ``list_index`` and ``value``, then they are flat already.
+    :param array: the entries as structs of ``key``, ``namespace`` and ``value`` (queues: of their own fields).
     :param groups: the key group of each.
     :param tally: what is left out or bent here is counted there.
+    :param flat: the rows are flat already: of maps with ``map_key`` and ``value``, of lists with ``list_index`` and
+        ``value``.
     """
     columns = _fields_of(array)
     key_group = pa.array(groups)
@@ -205,7 +207,7 @@ def build_batch(
     if row.kind == "TIMER":
         for name, text in zip(("kind", "service"), timer_service(row.name) or (), strict=False):
             columns[name] = pa.repeat(pa.scalar(text), len(array))
-    if options.flatten and flattens(row) and not {"map_key", "list_index"} & set(columns):
+    if options.flatten and flattens(row) and not flat:
         columns, key_group = _flatten(columns, key_group, row.kind)
     if "value" in columns and splits_ttl(row, options) and pa.types.is_struct(columns["value"].type):
         value = columns["value"]

@@ -27,7 +27,6 @@ from stateextract.state.canonical import CanonicalWalker, read_pairs
 from stateextract.state.columns import (
     ReadOptions,
     certainly_undecodable,
-    flattens,
     raw_schema,
     state_schema,
     value_layout,
@@ -141,6 +140,7 @@ class _PairTarget(Target):
         self.by_key = by_key
         self.made: PairDecoder | None = None
         self.layout = replace(pair_layout(self.row, prefix), groups=by_key)
+        self.flat = self.options.flatten and self.layout.shape == "map"
 
     @property
     def decoder(self) -> PairDecoder:
@@ -148,7 +148,7 @@ class _PairTarget(Target):
             options = self.options
             self.made = make_pair_decoder(
                 self.layout, options.policy, options.engine, options.batch_rows, self.job.budget,
-                flat=options.flatten and flattens(self.row),
+                flat=self.flat,
             )  # fmt: skip
             self.tally.engine = self.made.engine
         return self.made

@@ -136,6 +136,6 @@ class LargeEntry(_Part):
         self.index += n
         array = pa.StructArray.from_arrays(list(columns.values()), list(columns))
         groups = np.full(n, self.key_group, np.int32)
-        batch = build_batch(array, groups, self.row, self.options, self.subtask, self.tally)
+        batch = build_batch(array, groups, self.row, self.options, self.subtask, self.tally, flat=True)
         self.tally.rows += batch.num_rows
         self.ready.append(batch)

@@ -74,6 +74,7 @@ class Target:
         self.name = row.name
         self.keep = row.name in job.wanted
         self.options = job.options
+        self.flat = False
         self.tally = job.tally.of(row.name) if self.keep else StateTally()
         self.counted = Counts()
         part = certainly_undecodable(row.layout)
@@ -102,7 +103,7 @@ class Target:
     def give_out(self, array: pa.Array, groups: np.ndarray[Any, np.dtype[np.int32]], counts: Counts) -> None:
         """A batch of what was decoded."""
         self.bent(counts)
-        batch = build_batch(array, groups, self.row, self.options, self.job.subtask, self.tally)
+        batch = build_batch(array, groups, self.row, self.options, self.job.subtask, self.tally, self.flat)
         self.tally.rows += batch.num_rows
         if batch.num_rows:
             self.job.ready.append(Piece(self.name, False, batch))
