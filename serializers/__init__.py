@@ -11,7 +11,8 @@ arrays         arrays of primitives, strings, objects
 containers     List, Map, Set, data views
 tuples         Tuple, Row, Either, Nullable, Enum
 pojo           POJOs and records, with subclasses
-values         Flink's Value types, Variant, Bitmap, and serializers named by the class of their values
+values         Flink's Value types, Variant, Bitmap
+writables      classes that write themselves: Value, CopyableValue, Hadoop's Writable
 windows        windows, timers, stream elements, join buffers, two-phase commits
 ttl            values with a time of last access
 avro           Avro (schemas: avroschema; types inside themselves: avrojson)
@@ -47,6 +48,7 @@ from serializers import (
     tuples,
     values,
     windows,
+    writables,
 )
 from serializers.context import DescribeContext
 from serializers.registry import SerializerSnapshot, describe, is_fixed_length, load_plugins, register
@@ -78,4 +80,5 @@ __all__ = [
     "tuples",
     "values",
     "windows",
+    "writables",
 ]

@@ -28,6 +28,10 @@ WRITTEN = {
 ``writeInt(x, false)``, ``positive int`` ``writeInt(x, true)``, ``object`` ``writeClassAndObject(x)``."""
 
 
+WRITTEN_ITSELF = ("utf", "flink string", "hadoop text", "hadoop vint", "hadoop vlong")
+"""What a class that writes itself (``Value``, ``Writable``) can write beside numbers: ``serializers/writables.py``."""
+
+
 @dataclass(frozen=True)
 class FieldModel:
     """A field of an object (not static, not transient).
@@ -102,6 +106,20 @@ class ClassModels:
         return len(self.by_name)
 
 
+def written_type(model: ClassModel, part: FieldModel) -> str:
+    """The Java type of what a Kryo serializer of the user's own writes.
+
+    :raises UsageError: where Kryo has no such call.
+    """
+    found = WRITTEN.get(part.type)
+    if found is None:
+        raise UsageError(
+            f"{model.name} is written by Kryo, and {part.name!r} cannot be written as {part.type!r}",
+            expected=f"one of {', '.join(WRITTEN)}",
+        )
+    return found
+
+
 def class_model(entry: Mapping[str, Any]) -> ClassModel:
     """A model as a person writes it: a table with ``name`` and, as it needs them, the other parts.
 
@@ -124,8 +142,9 @@ def class_model(entry: Mapping[str, Any]) -> ClassModel:
         raise UsageError(f"{where}: kind is {kind!r}", expected=f"one of {', '.join(KINDS)}")
     fields, written = _table(entry, "fields", where), _table(entry, "written", where)
     for how in written.values():
-        if how not in WRITTEN:
-            raise UsageError(f"{where}: something is written as {how!r}", expected=f"one of {', '.join(WRITTEN)}")
+        if how not in WRITTEN and how not in WRITTEN_ITSELF:
+            expected = f"one of {', '.join((*WRITTEN, *WRITTEN_ITSELF))}"
+            raise UsageError(f"{where}: something is written as {how!r}", expected=expected)
     superclass = entry.get("superclass")
     if superclass is not None and not isinstance(superclass, str):
         raise UsageError(f"{where}: superclass is {superclass!r}", expected="a class name")

@@ -1,8 +1,6 @@
-"""Flink's ``Value`` types, Variant and Bitmap, and serializers that only name the class of their values.
+"""Flink's ``Value`` types with serializers of their own, Variant and Bitmap.
 
-Flink's classes: ``org.apache.flink.api.common.typeutils.base.{…Value,Variant,Bitmap}Serializer``,
-``org.apache.flink.api.java.typeutils.runtime.{CopyableValue,Value}Serializer``, Hadoop's ``WritableSerializer``. The
-latter three write what the class' own ``write`` method emits; known are only Flink's own value classes.
+Flink's classes: ``org.apache.flink.api.common.typeutils.base.{…Value,Variant,Bitmap}Serializer``.
 """
 
 from __future__ import annotations
@@ -11,47 +9,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from serializers.registry import SerializerSnapshot, register
+from serializers.registry import register
 from serializers.scalars import BASE, NUMBERS
-from serializers.snapshots import generic
-from serializers.tuples import RUNTIME
-from stateextract.columnar.layout import Bytes, Layout, Null, Python, Text, Undecodable
+from stateextract.columnar.layout import Bytes, Python, Text
 from stateextract.files.reader import Reader
-
-_TYPES = "org.apache.flink.types."
-
-VALUES: dict[str, Layout] = {f"{_TYPES}{name}Value": layout for name, layout in NUMBERS.items()}
-VALUES[_TYPES + "StringValue"] = Text("value")
-VALUES[_TYPES + "NullValue"] = Null(0)
 
 for _name, _layout in NUMBERS.items():
     register(f"{BASE}{_name}ValueSerializer${_name}ValueSerializerSnapshot", _layout, fixed_length=True)
 register(BASE + "StringValueSerializer$StringValueSerializerSnapshot", Text("value"))
-
-
-def _value(snapshot: SerializerSnapshot) -> Layout:
-    class_name = snapshot.details["class"]
-    return VALUES.get(class_name, Undecodable(class_name, "only the class itself knows which bytes it writes"))
-
-
-def _copyable_is_fixed(snapshot: SerializerSnapshot) -> bool:
-    return snapshot.details["class"] in VALUES and snapshot.details["class"] != _TYPES + "StringValue"
-
-
-register(
-    RUNTIME + "CopyableValueSerializer$CopyableValueSerializerSnapshot",
-    _value,
-    payload=generic,
-    fixed_length=_copyable_is_fixed,
-)
-register(
-    (
-        RUNTIME + "ValueSerializer$ValueSerializerSnapshot",
-        RUNTIME + "WritableSerializer$WritableSerializerSnapshot",
-    ),
-    _value,
-    payload=generic,
-)
 
 
 VARIANT = pa.struct([pa.field("metadata", pa.binary()), pa.field("value", pa.binary())])

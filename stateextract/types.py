@@ -23,6 +23,7 @@ from serializers.registry import REGISTRY
 from serializers.scalars import BASE
 from serializers.snapshots import composite
 from serializers.sql_type import LogicalType
+from serializers.writables import VALUES
 from stateextract.columnar.decoder import needs_interpreter
 from stateextract.columnar.layout import Layout, Undecodable
 from stateextract.columnar.wishes import REACH
@@ -96,7 +97,7 @@ _SAMPLES: dict[str, tuple[Mapping[str, Any], Iterable[SerializerSnapshot]]] = {
     "TtlAwareSerializerSnapshot": ({}, _NESTED[:1]),
     "CopyableValueSerializer$CopyableValueSerializerSnapshot": ({"class": _FLINK + "types.IntValue"}, ()),
     "ValueSerializer$ValueSerializerSnapshot": ({"class": _FLINK + "types.StringValue"}, ()),
-    "WritableSerializer$WritableSerializerSnapshot": (_CLASS, ()),
+    "WritableSerializer$WritableSerializerSnapshot": ({"class": "org.apache.hadoop.io.Text"}, ()),
     "GenericArraySerializerConfigSnapshot": (_CLASS, _NESTED[:1]),
 }
 """Details and what is nested, by the end of the snapshot class, where the registry does not say."""
@@ -153,7 +154,8 @@ def sample_layout(class_name: str) -> Layout:
 
 def page() -> str:
     """The whole of ``docs/types.md``."""
-    return "\n".join([*_head(), *_serializers(), *_kryo(), *_avro(), *_sql(), *_connectors(), *_wishes()]) + "\n"
+    parts = (_head(), _serializers(), _writables(), _kryo(), _avro(), _sql(), _connectors(), _wishes())
+    return "\n".join(line for part in parts for line in part) + "\n"
 
 
 def _head() -> Iterator[str]:
@@ -178,6 +180,20 @@ def _serializers() -> Iterator[str]:
             yield f"| `{name.removeprefix(_FLINK)}` | raw bytes: {layout.reason} | |"
         else:
             yield f"| `{name.removeprefix(_FLINK)}` | {_type(layout)} | {kernel} |"
+    yield ""
+
+
+def _writables() -> Iterator[str]:
+    yield "## Classes that write themselves"
+    yield ""
+    yield "`ValueSerializer`, `CopyableValueSerializer` and `WritableSerializer` name the class of their values. Known are"
+    yield "these; lists and maps of them, where the class is in the job's jar (`--classpath`) and extends `ListValue<…>` or"
+    yield "`MapValue<…, …>`; and what a `[[kryo.class]]` entry with `written` describes (`docs/kryo.md`). Others are bytes."
+    yield ""
+    yield "| class | column |"
+    yield "|---|---|"
+    for name, layout in VALUES.items():
+        yield f"| `{name}` | {_type(layout)} |"
     yield ""
 
 

@@ -39,6 +39,7 @@ WITHOUT_REFERENCES: Final = frozenset(
 
 WRITES_ITSELF: Final = frozenset(["com.esotericsoftware.kryo.KryoSerializable"])
 
+
 def simple(read: Callable[[Input], Any], kind: str | None = None) -> Factory:
     """A value that one function reads; with ``kind`` as an :class:`Obj`."""
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from serializers.classes import ClassModel
+from serializers.classes import ClassModel, FieldModel, written_type
 from serializers.datetime import DATES
 from serializers.javatypes import OBJECT_CLASS, JavaType, parse_type
 from serializers.kryo import jdk
@@ -77,7 +77,9 @@ class Shaping:
         """Count elements."""
         self.elements += n
         if self.elements > MAX_ELEMENTS:
-            raise ValueRefusedError(f"one value has more than {MAX_ELEMENTS} elements, counting what it refers to twice")
+            raise ValueRefusedError(
+                f"one value has more than {MAX_ELEMENTS} elements, counting what it refers to twice"
+            )
 
 
 def _misfit(value: Any, wanted: str) -> FormatError:
@@ -456,7 +458,7 @@ class Planner:
         self, model: ClassModel, arguments: tuple[JavaType, ...], above: tuple[str, ...]
     ) -> list[tuple[str, Column]]:
         if model.written:
-            return [(part.name, self.column(self._written(model, part.name, part.type), above)) for part in model.written]
+            return [(part.name, self.column(self._written(model, part), above)) for part in model.written]
         found = []
         for f in self.classes.fields(model):
             # Classes that refer to each other in all ways would otherwise have columns without end.
@@ -468,12 +470,10 @@ class Planner:
         return found
 
     @staticmethod
-    def _written(model: ClassModel, name: str, how: str) -> JavaType:
+    def _written(model: ClassModel, part: FieldModel) -> JavaType:
         """The type of what a serializer of the user's own writes: the field's of that name, or that of how it is written."""
-        from serializers.classes import WRITTEN
-
-        declared = next((f.type for f in model.fields if f.name == name), None)
-        return parse_type(declared or WRITTEN[how])
+        declared = next((f.type for f in model.fields if f.name == part.name), None)
+        return parse_type(declared or written_type(model, part))
 
     def _substituted(
         self, type_: JavaType, model: ClassModel, owner: ClassModel, arguments: tuple[JavaType, ...]

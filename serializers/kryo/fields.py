@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
-from serializers.classes import ClassModel
+from serializers.classes import ClassModel, written_type
 from serializers.javatypes import OBJECT_CLASS, JavaType, parse_type
 from serializers.kryo import wire
 from serializers.kryo.hierarchy import DeclaredField, upper_bound
@@ -66,6 +66,8 @@ def primitive(k: Kryo, name: str) -> FieldReader:
 
 def written(model: ClassModel) -> Body:
     """What a serializer of the user's own writes, as the model says."""
+    for part in model.written:
+        written_type(model, part)
 
     def read(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
         readers: dict[str, FieldReader] = {

@@ -69,7 +69,9 @@ class Hierarchy:
             return model.final
         if type_.name in jdk.OPEN or type_.name in jdk.LIST_LIKE | jdk.SET_LIKE | jdk.MAP_LIKE:
             return False
-        raise UndecodableError(f"whether {type_.name} is final is not known, and Kryo's bytes depend on it", advice=ADVICE)
+        raise UndecodableError(
+            f"whether {type_.name} is final is not known, and Kryo's bytes depend on it", advice=ADVICE
+        )
 
     def supertypes(self, name: str) -> Iterator[str]:
         """Names of all superclasses and interfaces that are known, nearest first."""

@@ -175,7 +175,7 @@ constants = ["RED"]
         ({"name": "A", "constants": "RED"}, "constants is"),
         ({"name": "A", "final": "yes"}, "final is"),
         ({"name": "A", "superclass": 3}, "superclass is"),
-        ({"name": "A", "written": {"x": "utf"}}, "'utf'"),
+        ({"name": "A", "written": {"x": "utf8"}}, "'utf8'"),
     ],
 )
 def test_mistakes_in_an_entry(entry: dict[str, object], words: str) -> None:

@@ -44,7 +44,11 @@ KAFKA_REQUEST = {
     "committable": COMMITTABLE, "retries": 2, "state": 1, "transactional_id": "tx-1", "producer_id": 42, "epoch": 7,
 }  # fmt: skip
 BUCKET = (
-    bytes.fromhex("1e764b79") + versioned(1, b"\2\0\0\0b1") + utf("/out/b1") + struct.pack(">q", 1_700_000_000_000) + b"\0"
+    bytes.fromhex("1e764b79")
+    + versioned(1, b"\2\0\0\0b1")
+    + utf("/out/b1")
+    + struct.pack(">q", 1_700_000_000_000)
+    + b"\0"
 )
 
 CASES: list[tuple[str, bytes, dict[str, Any]]] = [

@@ -133,7 +133,12 @@ CASES = {
         "struct<last_access: timestamp[us, tz=UTC], value: string>",
     ),
     "option": (SCALA + "ScalaOptionSerializerConfigSnapshot", 1, resilient(STRING), "string"),
-    "try": (SCALA + "ScalaTrySerializerConfigSnapshot", 1, resilient(STRING, INT), "struct<value: string, failure: int32>"),
+    "try": (
+        SCALA + "ScalaTrySerializerConfigSnapshot",
+        1,
+        resilient(STRING, INT),
+        "struct<value: string, failure: int32>",
+    ),
     "traversable": (SCALA + "TraversableSerializerConfigSnapshot", 1, resilient(STRING), "list<item: string>"),
     "simple": (PARAMETERLESS, 1, utf(BASE + "LongSerializer"), "int64"),
 }

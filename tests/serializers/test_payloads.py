@@ -82,6 +82,7 @@ CASES = {
     "Scala collection": (f"{SCALA}TraversableSerializerSnapshot", 3, composite(1, utf("implicitly[Seq]"), 2)),
 }
 
+
 @pytest.mark.parametrize("case", CASES)
 def test_payload_is_read_to_its_end(case: str) -> None:
     name, version, payload = CASES[case]

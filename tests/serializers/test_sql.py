@@ -112,7 +112,12 @@ def test_every_type_in_one_row() -> None:
     decoder = make_decoder(row, Policy(), engine="kernel")
     decoder.decode(Block.of(data), 0, len(data), 1)
     decoder.flush()
-    assert decoder.counts.as_dict() == {"lone_surrogates": 0, "sub_microsecond": 1, "out_of_range": 0, "malformed_utf8": 0}
+    assert decoder.counts.as_dict() == {
+        "lone_surrogates": 0,
+        "sub_microsecond": 1,
+        "out_of_range": 0,
+        "malformed_utf8": 0,
+    }
 
 
 def test_variant_and_bitmap_in_a_row() -> None:
@@ -196,7 +201,9 @@ def test_damage(section: str) -> None:
             decoder.decode(Block.of(data + bytes(64)), 0, len(data) + 64, 1)
 
 
-@pytest.mark.parametrize("high", [b"\x4b\x3b\x4c\xa8\x5a\x86\xc4\x7a\x09\x8a\x22\x40\x00\x00\x00\x00", b"\x00\x98\x96\x80"])
+@pytest.mark.parametrize(
+    "high", [b"\x4b\x3b\x4c\xa8\x5a\x86\xc4\x7a\x09\x8a\x22\x40\x00\x00\x00\x00", b"\x00\x98\x96\x80"]
+)
 def test_decimal_with_too_many_digits(high: bytes) -> None:
     precision = 38 if len(high) == 16 else 7
     if precision == 38:

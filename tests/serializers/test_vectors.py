@@ -412,7 +412,10 @@ def test_event_id_and_version_of_cep() -> None:
 def test_try() -> None:
     throwable = SerializerSnapshot("com.acme.Throwables", 0, details={"unknown": "absent"})
     whole = SerializerSnapshot(
-        "org.apache.flink.api.scala.typeutils.ScalaTrySerializerSnapshot", 3, 2, nested=(snapshot("S String"), throwable)
+        "org.apache.flink.api.scala.typeutils.ScalaTrySerializerSnapshot",
+        3,
+        2,
+        nested=(snapshot("S String"), throwable),
     )
     layout = describe(whole)
     assert value(layout, VECTORS["V Success x"]) == {"value": "x", "failure": None}
