@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from serializers import load_plugins
 from stateextract.api.state import Scope, State
+from stateextract.changelog.log import Files
 from stateextract.columnar.policy import Maps, OutOfRange, Policy, Strings, Timestamps
 from stateextract.errors import StateExtractError, UsageError
 from stateextract.files.compression import CODECS
@@ -144,11 +145,14 @@ class Source:
     options: ReadOptions
     wishes: JobWishes = field(repr=False)
     head_threads: int
+    changelog_files: Files = field(default_factory=Files, repr=False)
 
     def inventory(self, operators: Sequence[OperatorState]) -> dict[str, OperatorInventory]:
         """Reads the heads of these operators' files; the inventories by operator id."""
         part = replace(self.metadata, operators=tuple(operators))
-        files = HeadReader(part, self.data, self.locator, self.store).read(self.head_threads)
+        options = self.options
+        heads = HeadReader(part, self.data, self.locator, self.store, options.codec, options.verify_checksums)
+        files = heads.read(self.head_threads)
         return {inventory.operator.id: inventory for inventory in take_inventory(part, files)}
 
 
@@ -350,6 +354,11 @@ class Operator:
             for e in self._inventory.entries
             if e.state is None and e.kind != "-"
         ]
+
+    @property
+    def notes(self) -> list[str]:
+        """What is uncertain of how its state is read, in sentences: a key's type that was found by trial."""
+        return list(self._inventory.notes)
 
     @property
     def problems(self) -> list[StateExtractError]:

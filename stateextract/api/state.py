@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, NoReturn
 
 import pyarrow as pa
 
+from stateextract.changelog.log import Log
 from stateextract.columnar.schema import conform, merge_schemas
 from stateextract.columnar.wishes import Wish, grant, parse_wish, wished_schema
 from stateextract.errors import MissingFileError, StateExtractError, UndecodableError, UnsupportedError, UsageError
 from stateextract.files.filesystem import Store
+from stateextract.job.changelogs import open_log
 from stateextract.job.coverage import RAW, SKIPPED, UNSUPPORTED, Entry
 from stateextract.job.heads import Scope, StateFile
 from stateextract.job.inventory import NamedState
@@ -242,7 +244,7 @@ class State:
                         try:
                             for piece in read_content(
                                 read_at, file.head, part, {self.name}, chosen, tally, file.subtask, silent,
-                                partial(self._database, file),
+                                partial(self._database, file), partial(self._log, file),
                             ):  # fmt: skip
                                 yield piece if piece.raw else replace(piece, batch=grant(piece.batch, wishes))
                         finally:
@@ -261,6 +263,14 @@ class State:
         source = self._source
         assert file.handle is not None
         return open_rocksdb(file.handle, opener(source.locator, source.store, source.found.metadata_uri), options)
+
+    def _log(self, file: StateFile, options: ReadOptions) -> Log:
+        source = self._source
+        assert file.changelog is not None
+        return open_log(
+            file.changelog, source.locator, source.store, lambda: source.data, options.codec, options.verify_checksums,
+            source.changelog_files,
+        )  # fmt: skip
 
     def _opened(self, file: StateFile) -> _Bytes:
         if file.uri == self._source.found.metadata_uri:

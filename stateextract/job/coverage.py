@@ -158,6 +158,7 @@ def _remarks(read: StateTally) -> list[str]:
         (read.counts.malformed_utf8, "sequences that are no UTF-8 replaced by U+FFFD"),
         (read.counts.sub_microsecond, "timestamps floored to microseconds"),
         (read.counts.out_of_range, "times out of range written as null"),
+        (read.changes, "changes applied to what was materialized"),
         (read.empty_maps, "keys left out because their map is empty"),
         (read.lost_key_groups, "key groups not read to their end"),
         (read.lost_entries, "entries not decoded"),

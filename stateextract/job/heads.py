@@ -14,14 +14,16 @@ Spark or Parquet.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
+from stateextract.changelog.log import Files
 from stateextract.errors import FormatError, MissingFileError, StateExtractError
 from stateextract.files.filesystem import Store
 from stateextract.files.locate import Locator
+from stateextract.job.changelogs import Changelog, find_keys, materialized_parts, open_log
 from stateextract.metadata.model import (
     ChangelogHandle,
     IncrementalHandle,
@@ -60,6 +62,8 @@ class StateFile:
     :param head: ``None`` where there is none that could be read; then ``problem`` says why, if something is wrong.
     :param head_key: equal for equal heads.
     :param handle: of a database; then ``uri``, ``start`` and ``size`` are those of its ``meta`` file, which is only a head.
+    :param changelog: of a changelog; the rest is then of what was materialized, as far as anything was.
+    :param note: what a report should say of it.
     """
 
     operator: int
@@ -74,6 +78,8 @@ class StateFile:
     head_key: bytes = b""
     problem: StateExtractError | None = None
     handle: IncrementalHandle | None = None
+    changelog: ChangelogHandle | None = None
+    note: str | None = None
 
     @property
     def scope(self) -> Scope:
@@ -95,9 +101,18 @@ class HeadReader:
     """Reads the heads of one snapshot.
 
     :param metadata: content of the ``_metadata`` file, where inline state lies.
+    :param codec: of compressed changelog files; ``verify``: check their checksums.
     """
 
-    def __init__(self, snapshot: SnapshotMetadata, metadata: bytes, locator: Locator, store: Store) -> None:
+    def __init__(
+        self,
+        snapshot: SnapshotMetadata,
+        metadata: bytes,
+        locator: Locator,
+        store: Store,
+        codec: str = "snappy",
+        verify: bool = True,
+    ) -> None:
         self._snapshot = snapshot
         self._metadata = metadata
         self._locator = locator
@@ -105,6 +120,10 @@ class HeadReader:
         self._heads: dict[tuple[bool, bytes], tuple[Head, bytes]] = {}
         self._lock = threading.Lock()
         self._inline: dict[int, int] = {}
+        self._codec = codec
+        self._verify = verify
+        self._changelog_files = Files()
+        self._bounds: dict[StreamHandle, set[int]] = {}
 
     def read(self, threads: int) -> list[StateFile]:
         """All files, in the order of operators and subtasks.
@@ -113,8 +132,11 @@ class HeadReader:
         """
         work = list(self._work())
         self._find_inline(item.handle for item in work)
+        self._find_bounds(item.handle for item in work)
         with ThreadPoolExecutor(max_workers=max(1, min(threads, len(work))), thread_name_prefix="heads") as pool:
-            return [file for files in pool.map(self._files, work) for file in files]
+            looked_at = list(pool.map(self._look, work))
+        self._find_keys([found for found in looked_at if isinstance(found, Changelog)])
+        return [file for found in looked_at for file in (self._finished(found) if isinstance(found, Changelog) else found)]
 
     def _work(self) -> Iterator[_Work]:
         for number, operator in enumerate(self._snapshot.operators):
@@ -127,9 +149,17 @@ class HeadReader:
                 if isinstance(subtask.raw_keyed, KeyGroupsHandle):
                     yield _Work(number, subtask.index, subtask.raw_keyed, raw=True)
 
+    def _look(self, work: _Work) -> list[StateFile] | Changelog:
+        """The files of a handle; of a changelog what has to be finished when those of all subtasks are known."""
+        if not isinstance(work.handle, ChangelogHandle):
+            return self._files(work)
+        try:
+            return self._changelog(work.operator, work.subtask, work.handle)
+        except StateExtractError as error:
+            return [self._failed(work, error)]
+
     def _files(self, work: _Work) -> list[StateFile]:
         operator, subtask, handle = work.operator, work.subtask, work.handle
-        label = operator_label(self._snapshot.operators[operator])
         uri = self._locator.found.metadata_uri
         try:
             if isinstance(handle, OperatorStateHandle):
@@ -138,25 +168,27 @@ class HeadReader:
                 return self._raw(operator, subtask, handle) if work.raw else [self._key_groups(operator, subtask, handle)]
             if isinstance(handle, IncrementalHandle):
                 return [self._meta_file(operator, subtask, handle)]
-            if isinstance(handle, ChangelogHandle):
-                return self._materialized(operator, subtask, handle)
-            form = BodyKind.CHANGELOG
-            return [StateFile(operator, subtask, handle.kind, form, uri, size=handle.size)]
+            raise FormatError(f"a {handle.kind} handle outside of a changelog", file=uri)
         except StateExtractError as error:
-            if isinstance(error, MissingFileError):
-                error = self._locator.explain(error)
-            error.at(operator=label)
-            return [StateFile(operator, subtask, handle.kind, _usual_form(work), error.file or uri, problem=error)]
+            return [self._failed(work, error)]
+
+    def _failed(self, work: _Work, error: StateExtractError) -> StateFile:
+        if isinstance(error, MissingFileError):
+            error = self._locator.explain(error)
+        error.at(operator=operator_label(self._snapshot.operators[work.operator]))
+        uri = error.file or self._locator.found.metadata_uri
+        return StateFile(work.operator, work.subtask, work.handle.kind, _usual_form(work), uri, problem=error)
 
     def _key_groups(self, operator: int, subtask: int, handle: KeyGroupsHandle) -> StateFile:
         with self._opened(handle.stream) as stream:
             _check_offsets(handle, stream, 0)
-            end = min((o for o in handle.offsets if o), default=stream.size)
+            bounds = self._bounds.get(handle.stream, set())
+            end = min((o for o in (*handle.offsets, *bounds) if o), default=stream.size)
             head, key = self._head(stream, end, parse_head)
             assert isinstance(head, KeyedHead)
             try:
                 form = self._form(handle, head, stream)
-                ranges = key_group_ranges(handle.first, handle.offsets, stream.size, NO_DATA[form])
+                ranges = key_group_ranges(handle.first, handle.offsets, stream.size, NO_DATA[form], bounds)
             except StateExtractError as error:
                 raise error.at(file=stream.uri) from None
             most = self._snapshot.operators[operator].max_parallelism
@@ -220,17 +252,50 @@ class HeadReader:
             return StateFile(operator, subtask, handle.kind, form, stream.uri, stream.start, stream.size, content, head, key,
                              handle=handle)
 
-    def _materialized(self, operator: int, subtask: int, handle: ChangelogHandle) -> list[StateFile]:
-        """A changelog: its materialized parts if nothing came after them, else only their heads, for the names."""
-        if handle.materialized and not handle.increments:
-            return [file for part in handle.materialized for file in self._files(_Work(operator, subtask, part))]
-        files = []
-        for part in handle.materialized:
+    # -- changelogs
+
+    def _changelog(self, operator: int, subtask: int, handle: ChangelogHandle) -> Changelog | list[StateFile]:
+        parts = []
+        for part in materialized_parts(handle):
             for file in self._files(_Work(operator, subtask, part)):
-                files.append(StateFile(operator, subtask, handle.kind, BodyKind.CHANGELOG, file.uri, head=file.head,
-                                       head_key=file.head_key))
-        uri = self._locator.found.metadata_uri
-        return files or [StateFile(operator, subtask, handle.kind, BodyKind.CHANGELOG, uri, size=handle.size)]
+                if file.problem is not None:
+                    return [replace(file, kind=handle.kind, form=BodyKind.CHANGELOG)]
+                parts.append((part, file))
+        log = open_log(
+            handle, self._locator, self._store, lambda: self._metadata, self._codec, self._verify, self._changelog_files
+        )
+        changelog = Changelog(operator, subtask, handle, log, parts)
+        changelog.look()
+        return changelog
+
+    def _find_keys(self, changelogs: Sequence[Changelog]) -> None:
+        for number in dict.fromkeys(changelog.operator for changelog in changelogs):
+            mine = [changelog for changelog in changelogs if changelog.operator == number]
+            operator = self._snapshot.operators[number]
+            problem = find_keys(mine, operator.max_parallelism)
+            if problem is not None:
+                mine[0].problem = problem.at(operator=operator_label(operator))
+
+    def _finished(self, changelog: Changelog) -> list[StateFile]:
+        work = _Work(changelog.operator, changelog.subtask, changelog.handle)
+        most = self._snapshot.operators[work.operator].max_parallelism
+        try:
+            files = changelog.files(self._locator.found.metadata_uri, StateFile, most)
+        except StateExtractError as error:
+            return [self._failed(work, error)]
+        first = [replace(file, problem=changelog.problem, note=changelog.note) for file in files[:1]]
+        return [*first, *files[1:]]
+
+    def _find_bounds(self, handles: Iterable[KeyedStateHandle | OperatorStateHandle]) -> None:
+        """Where key groups begin in the files of changelogs' materialized parts.
+
+        After a rescaling each subtask refers to some key groups of an old file: that the first of these is where the head
+        ends, and that one ends where the next begins, is true only of all key groups together.
+        """
+        for handle in handles:
+            for part in handle.materialized if isinstance(handle, ChangelogHandle) else ():
+                if isinstance(part, KeyGroupsHandle):
+                    self._bounds.setdefault(part.stream, set()).update(o for o in part.offsets if o)
 
     def _head(self, stream: _Stream, end: int, parse: Callable[[bytes, int, int], Head]) -> tuple[Head, bytes]:
         if end < 0:

@@ -15,12 +15,13 @@ from dataclasses import dataclass, field
 from stateextract.errors import StateExtractError
 from stateextract.job.coverage import DECODED, EMPTY, UNSUPPORTED, Entry
 from stateextract.job.heads import Scope, StateFile
-from stateextract.metadata.model import OperatorState, SnapshotMetadata
+from stateextract.metadata.model import ChangelogHandle, OperatorState, SnapshotMetadata
 from stateextract.state.body import BodyKind
 from stateextract.state.roles import role_of
 
 _READABLE = (
-    BodyKind.HEAP, BodyKind.FULL_SNAPSHOT, BodyKind.UNDECIDED, BodyKind.RAW, BodyKind.SST_FILES, BodyKind.OPERATOR,
+    BodyKind.HEAP, BodyKind.FULL_SNAPSHOT, BodyKind.UNDECIDED, BodyKind.RAW, BodyKind.SST_FILES, BodyKind.CHANGELOG,
+    BodyKind.OPERATOR,
 )  # fmt: skip
 _NOT_YET = "not yet supported"
 
@@ -49,6 +50,7 @@ class OperatorInventory:
     :param problems: what is wrong with files whose head could not be read.
     :param entries: for the report, those of named states included.
     :param timers: bytes of raw keyed state that are timers, and so are no longer raw.
+    :param notes: what a report should say of how it is read.
     """
 
     operator: OperatorState
@@ -58,6 +60,7 @@ class OperatorInventory:
     problems: list[StateExtractError] = field(default_factory=list)
     entries: list[Entry] = field(default_factory=list)
     timers: int = 0
+    notes: list[str] = field(default_factory=list)
 
     @property
     def named(self) -> list[NamedState]:
@@ -90,6 +93,8 @@ def master_entries(snapshot: SnapshotMetadata) -> list[Entry]:
 def _add_file(inventory: OperatorInventory, file: StateFile) -> None:
     if file.problem is not None:
         inventory.problems.append(file.problem)
+    if file.note is not None:
+        inventory.notes.append(file.note)
     if file.head is None:
         return
     if file.form is BodyKind.RAW:
@@ -97,7 +102,9 @@ def _add_file(inventory: OperatorInventory, file: StateFile) -> None:
     states = inventory.lists if file.scope == "operator" else inventory.keyed
     for meta in file.head.states:
         state = states.setdefault(meta.name, NamedState(meta.name, meta.kind, file.scope))
-        state.files.append(file)
+        # A changelog's head has a state twice if its serializers changed.
+        if not state.files or state.files[-1] is not file:
+            state.files.append(file)
 
 
 def _list_named(inventory: OperatorInventory) -> None:
@@ -107,7 +114,7 @@ def _list_named(inventory: OperatorInventory) -> None:
     for problem in inventory.problems:
         inventory.entries.append(_entry(operator, None, "KEYED", "unknown", UNSUPPORTED, str(problem), handles=1))
     for handle in (t.managed_keyed for t in operator.subtasks if t.managed_keyed is not None):
-        if not inventory.keyed and not inventory.problems:
+        if not inventory.keyed and not inventory.problems and not isinstance(handle, ChangelogHandle):
             reason = f"{handle.kind} handle: {_NOT_YET}"
             _gather(inventory, "KEYED", str(handle.kind), handle.size, reason)
     for state in sorted(inventory.lists.values(), key=lambda s: s.name):

@@ -99,7 +99,8 @@ def make_plan(
         raise error.at(file=found.metadata_uri) from None
     locator = Locator(found, store, options.path_pairs())
     looked_at = metadata if only is None else replace(metadata, operators=(only(metadata),))
-    files = HeadReader(looked_at, data, locator, store).read(options.head_threads)
+    heads = HeadReader(looked_at, data, locator, store, options.codec, options.verify_checksums)
+    files = heads.read(options.head_threads)
     inventory = take_inventory(looked_at, files)
     wanted = _choose(inventory, options)
     masters = master_entries(metadata)
@@ -116,16 +117,24 @@ def make_plan(
         VERSION, found.metadata_uri, metadata.checkpoint_id, metadata.version,
         metadata.properties.kind if metadata.properties else None,
         [entry for i in inventory for entry in i.entries] + masters,
-        locator.relocations, _notes(found, metadata),
+        locator.relocations, _notes(found, metadata, inventory, wanted),
     )  # fmt: skip
     return Plan(found, metadata, coverage, operators, states, files, splits, describe)
 
 
-def _notes(found: FoundSnapshot, metadata: SnapshotMetadata) -> list[str]:
+def _notes(
+    found: FoundSnapshot,
+    metadata: SnapshotMetadata,
+    inventory: Sequence[OperatorInventory],
+    wanted: Sequence[tuple[OperatorInventory, NamedState]],
+) -> list[str]:
     notes = [found.note] if found.note else []
     notes.extend(metadata.notes)
     if not metadata.verified and not metadata.notes:
         notes.append(f"version {metadata.version} of _metadata is read as specified, but no file of it was ever seen")
+    for i in inventory:
+        if any(i is other for other, _ in wanted):
+            notes.extend(f"{operator_label(i.operator)}: {note}" for note in i.notes)
     return notes
 
 
@@ -300,13 +309,19 @@ class _Schemas:
         known = self._known.get(key)
         if known is None:
             assert file.head is not None
-            meta = next(m for m in file.head.states if m.name == name)
-            row = row_layout(file.head, meta, context)
-            part = certainly_undecodable(row.layout)
             problem = None
-            if part is not None:
-                problem = UndecodableError(f"values of {part.class_name} cannot be decoded: {part.reason}", file=file.uri)
-            known = self._known[key] = (state_schema(row, self._options), problem)
+            schemas = []
+            for meta in file.head.states:
+                if meta.name != name:
+                    continue
+                row = row_layout(file.head, meta, context)
+                schemas.append(state_schema(row, self._options))
+                part = certainly_undecodable(row.layout)
+                if part is not None:
+                    problem = UndecodableError(
+                        f"values of {part.class_name} cannot be decoded: {part.reason}", file=file.uri
+                    )
+            known = self._known[key] = (merge_schemas(schemas), problem)
         return known
 
 

@@ -13,17 +13,19 @@ from functools import partial
 
 import pyarrow as pa
 
+from stateextract.changelog.log import Files, Log
 from stateextract.columnar.schema import conform
 from stateextract.columnar.wishes import grant, parse_wish
 from stateextract.errors import MissingFileError, StateExtractError
 from stateextract.files.filesystem import OpenFile, Store, parent
 from stateextract.files.locate import FoundSnapshot, Locator
+from stateextract.job.changelogs import open_log, part_with
 from stateextract.job.split import OperatorTargets, Part
 from stateextract.job.wishes import WishTexts
-from stateextract.metadata.model import ChangelogHandle, IncrementalHandle, SnapshotMetadata
+from stateextract.metadata.model import ChangelogHandle, IncrementalHandle, KeyedStateHandle, SnapshotMetadata
 from stateextract.metadata.parser import parse_metadata
 from stateextract.rocksdb import RocksDB, RocksOptions, open_rocksdb
-from stateextract.rocksdb.access import OpenHandle, opener
+from stateextract.rocksdb.access import opener
 from stateextract.state.content import read_content, read_head
 from stateextract.state.engine import ReadOptions, Tally
 from stateextract.state.target import Piece
@@ -32,7 +34,7 @@ from stateextract.state.target import Piece
 class PartReader:
     """Reads parts of one snapshot.
 
-    :param metadata_uri: the snapshot's ``_metadata``; parsed once, and only if a part is a database.
+    :param metadata_uri: the snapshot's ``_metadata``; parsed once, and only if a part is more than one file.
     :param options: what the engine is told, with the context of all operators.
     :param path_pairs: old and new beginnings of paths.
     """
@@ -48,7 +50,8 @@ class PartReader:
         self._options = options
         self._path_pairs = path_pairs
         self._store = store or Store()
-        self._snapshot: tuple[SnapshotMetadata, OpenHandle] | None = None
+        self._snapshot: tuple[SnapshotMetadata, bytes, Locator] | None = None
+        self._changelog_files = Files()
 
     def pieces(self, part: Part, targets: OperatorTargets, tally: Tally) -> Iterator[Piece]:
         """The batches of the wanted states, those of one state in the order of the file.
@@ -64,7 +67,7 @@ class PartReader:
                 wanted = {meta.name for meta in head.states} & set(targets.states)
                 for piece in read_content(
                     read_at, head, part.content, wanted, options, tally, part.subtask, part.silent,
-                    partial(self._database, part, targets),
+                    partial(self._database, part, targets), partial(self._log, part, targets),
                 ):  # fmt: skip
                     if piece.raw:
                         yield piece
@@ -76,19 +79,30 @@ class PartReader:
             raise self._placed(error, part, targets) from None
 
     def _database(self, part: Part, targets: OperatorTargets, options: RocksOptions) -> RocksDB:
-        """A subtask's database: its many files stand in ``_metadata``, which is parsed here rather than sent along."""
+        """A subtask's database, which has many files."""
+        handle, _, locator = self._handle(part, targets)
+        handle = part_with(handle, part.content.key_groups[0])
+        assert isinstance(handle, IncrementalHandle)
+        return open_rocksdb(handle, opener(locator, self._store, self._metadata_uri), options)
+
+    def _log(self, part: Part, targets: OperatorTargets, options: ReadOptions) -> Log:
+        """The changes of a subtask since its state was materialized."""
+        handle, data, locator = self._handle(part, targets)
+        assert isinstance(handle, ChangelogHandle)
+        return open_log(
+            handle, locator, self._store, lambda: data, options.codec, options.verify_checksums, self._changelog_files
+        )
+
+    def _handle(self, part: Part, targets: OperatorTargets) -> tuple[KeyedStateHandle | None, bytes, Locator]:
+        """A subtask's handle. It stands in ``_metadata``, which is parsed here rather than sent along."""
         if self._snapshot is None:
             uri = self._metadata_uri
+            data = self._store.read(uri)
             locator = Locator(FoundSnapshot(uri, parent(uri), None), self._store, self._path_pairs)
-            self._snapshot = parse_metadata(self._store.read(uri)), opener(locator, self._store, uri)
-        metadata, open_handle = self._snapshot
+            self._snapshot = parse_metadata(data), data, locator
+        metadata, data, locator = self._snapshot
         operator = next(o for o in metadata.operators if o.id == targets.id)
-        handle = next(t.managed_keyed for t in operator.subtasks if t.index == part.subtask)
-        if isinstance(handle, ChangelogHandle):
-            first = part.content.key_groups[0]
-            handle = next(h for h in handle.materialized if first in h.key_groups)
-        assert isinstance(handle, IncrementalHandle)
-        return open_rocksdb(handle, open_handle, options)
+        return next(t.managed_keyed for t in operator.subtasks if t.index == part.subtask), data, locator
 
     def _placed(self, error: StateExtractError, part: Part, targets: OperatorTargets) -> StateExtractError:
         """The error with file and operator, and its offset counted in the file."""

@@ -185,11 +185,14 @@ def _content_row(content: Content) -> list[Any]:
         row.append([[n for r in ranges for n in (r.key_group, r.start, r.end)], False])
     else:
         row.append([[ranges[0].key_group, ranges[0].start, *(r.end - r.start for r in ranges)], True])
-    return [*row, [[p.name, p.mode, _steps(p.offsets), p.end, p.first] for p in content.partitions]]
+    row.append([[p.name, p.mode, _steps(p.offsets), p.end, p.first] for p in content.partitions])
+    if content.changes is not None:
+        row += [base64.b64encode(content.changes).decode(), content.change_bytes]
+    return row
 
 
 def _content(row: Sequence[Any]) -> Content:
-    form, size, head_end, most, whole, (bounds, together), partitions = row
+    form, size, head_end, most, whole, (bounds, together), partitions, *changelog = row
     ranges = []
     if together:
         number, position, *lengths = bounds
@@ -199,7 +202,8 @@ def _content(row: Sequence[Any]) -> Content:
     else:
         ranges = [KeyGroupRange(*bounds[i : i + 3]) for i in range(0, len(bounds), 3)]
     parts = tuple(Partition(n, m, tuple(itertools.accumulate(o)), end, first) for n, m, o, end, first in partitions)
-    return Content(BodyKind[form], size, head_end, most, tuple(ranges), parts, whole)
+    changes, share = (base64.b64decode(changelog[0]), changelog[1]) if changelog else (None, 0)
+    return Content(BodyKind[form], size, head_end, most, tuple(ranges), parts, whole, changes, share)
 
 
 def _steps(offsets: Sequence[int]) -> list[int]:

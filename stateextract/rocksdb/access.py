@@ -77,14 +77,15 @@ class Part:
         self.file.close()
 
 
-def opener(locator: Locator, store: Store, inside: str = "") -> OpenHandle:
+def opener(locator: Locator, store: Store, inside: str = "", *, exact_size: bool = True) -> OpenHandle:
     """Opens stream handles of a located snapshot.
 
     :param inside: URI of the file that holds inline bytes: ``_metadata``.
+    :param exact_size: False for changelog files, whose handles state another size than the file has.
     """
 
     def open_file(handle: StreamHandle) -> StateFile:
-        location = locator.locate(handle)
+        location = locator.locate(handle, exact_size=exact_size)
         if location.uri is None:
             return Inline(location.inline or b"", inside)
         return Part(store.open(location.uri), location.uri, location.start, location.size)

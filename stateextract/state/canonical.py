@@ -137,7 +137,8 @@ def read_pairs(
         try:
             progress = decoder.decode(window.block, window.pos, window.end, _ALL)
         except StateExtractError as error:
-            error.offset = None if error.offset is None else base + error.offset
+            if error.file is None and error.offset is not None:
+                error.offset += base
             raise
         window.pos = progress.pos
         entries += progress.entries

@@ -1,5 +1,7 @@
 """One face for the bodies of all state files: what of a file is to be read, how it may be cut into tasks, and reading it.
 
+State of a changelog is what was materialized, in a body like any other, and the changes since: its content has both.
+
 ``Content`` is a plain value that a plan makes and a task carries out; :func:`read_content` hands it to the reader of its
 form. May import the readers; knows no URIs, no Parquet, no Spark.
 """
@@ -7,13 +9,17 @@ form. May import the readers; knows no URIs, no Parquet, no Spark.
 from __future__ import annotations
 
 import bisect
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from stateextract.changelog.declared import merged_head, parse_changes_head
+from stateextract.changelog.log import Log
+from stateextract.changelog.replay import Materialized, Replay
 from stateextract.errors import StateExtractError, UndecodableError, UnsupportedError
 from stateextract.files.window import ReadAt
 from stateextract.state.body import BodyKind
+from stateextract.state.changes import Changes
 from stateextract.state.columns import ReadOptions
 from stateextract.state.database import OpenDatabase, read_database
 from stateextract.state.engine import read_key_groups
@@ -26,6 +32,9 @@ from stateextract.state.target import Piece
 
 Head: TypeAlias = KeyedHead | OperatorHead
 
+OpenLog: TypeAlias = Callable[[ReadOptions], Log]
+"""Opens the log of the subtask at hand."""
+
 NO_DATA = {BodyKind.HEAP: None, BodyKind.UNDECIDED: None, BodyKind.FULL_SNAPSHOT: 0, BodyKind.RAW: -1}
 """By form, the offset of a key group without data."""
 
@@ -37,6 +46,9 @@ class Content:
     :param size: of the handle's bytes; :param head_end: where the head ends.
     :param ranges: of keyed state: its key groups with data; :param partitions: of operator state: its states.
     :param whole: must be read in one go, from the head's end on.
+    :param changes: of a changelog: the head of the states that changed. Then ``form`` is that of what was materialized,
+        :attr:`BodyKind.CHANGELOG` if nothing was, and ``ranges`` has every key group, those without data as empty ranges.
+    :param change_bytes: bytes of the log for each key group, about.
     """
 
     form: BodyKind
@@ -46,13 +58,15 @@ class Content:
     ranges: tuple[KeyGroupRange, ...] = ()
     partitions: tuple[Partition, ...] = ()
     whole: bool = False
+    changes: bytes | None = None
+    change_bytes: int = 0
 
     @property
     def sizes(self) -> list[int]:
         """Bytes of each unit that can be read by itself."""
         if self.whole:
             return [self.size - self.head_end]
-        return [r.end - r.start for r in self.ranges] or [p.size for p in self.partitions]
+        return [r.end - r.start + self.change_bytes for r in self.ranges] or [p.size for p in self.partitions]
 
     @property
     def key_groups(self) -> tuple[int, int]:
@@ -91,11 +105,18 @@ def _runs(part: Partition, most: int) -> Iterator[Partition]:
 
 
 def read_head(read_at: ReadAt, content: Content, options: ReadOptions) -> Head:
-    """The head of a file."""
+    """The head of a file; of a changelog with the states that changed."""
+    if content.changes is not None:
+        base = None if content.form is BodyKind.CHANGELOG else _base_head(read_at, content)
+        return merged_head(base, parse_changes_head(content.changes))
     if content.form is BodyKind.RAW:
         return timers_head(read_at, content.ranges[0], options.context)
     data = read_at(0, content.head_end)
     return (parse_operator_head if content.form is BodyKind.OPERATOR else parse_head)(data, 0, content.head_end)
+
+
+def _base_head(read_at: ReadAt, content: Content) -> KeyedHead:
+    return parse_head(read_at(0, content.head_end), 0, content.head_end)
 
 
 def read_content(
@@ -108,12 +129,14 @@ def read_content(
     subtask: int,
     silent: Collection[str] = (),
     open_database: OpenDatabase | None = None,
+    open_log: OpenLog | None = None,
 ) -> Iterator[Piece]:
     """Read the wanted states.
 
     :param read_at: gives bytes of the handle's stream.
     :param silent: broadcast states of which only the digest is taken.
     :param open_database: opens the database that ``read_at``'s file is the head of, for content of that form.
+    :param open_log: opens the log, for content with changes.
     :raises StateExtractError: with state, key group and offset.
     """
     if isinstance(head, OperatorHead):
@@ -121,19 +144,61 @@ def read_content(
             read_at, head, content.partitions, content.size, wanted, options, tally, subtask, silent
         )
         return
+    if content.changes is not None and open_log is not None:
+        base = _materialized(read_at, content, options, tally, subtask, open_database)
+        log = open_log(options)
+        most = content.max_parallelism
+        replay = Replay(log, content.changes, base, wanted, options, tally, subtask, most)
+        yield from replay.read(content.ranges)
+        return
+    yield from _read_body(read_at, head, content, wanted, options, tally, subtask, open_database, None)
+
+
+def _materialized(
+    read_at: ReadAt,
+    content: Content,
+    options: ReadOptions,
+    tally: Tally,
+    subtask: int,
+    open_database: OpenDatabase | None,
+) -> Materialized | None:
+    """What was materialized before the changes of a changelog, if anything was."""
+    form = content.form
+    if form is BodyKind.CHANGELOG:
+        return None
+    head = _base_head(read_at, content)
+    if form is BodyKind.UNDECIDED:
+        form = _decided(read_at, head, content, options)
+
+    def read(ranges: Sequence[KeyGroupRange], wanted: Collection[str], changes: Changes) -> Iterator[Piece]:
+        body = replace(content, form=form, ranges=tuple(ranges), changes=None)
+        return _read_body(read_at, head, body, wanted, options, tally, subtask, open_database, changes)
+
+    return Materialized(head, form is not BodyKind.HEAP, read)
+
+
+def _read_body(
+    read_at: ReadAt,
+    head: KeyedHead,
+    content: Content,
+    wanted: Collection[str],
+    options: ReadOptions,
+    tally: Tally,
+    subtask: int,
+    open_database: OpenDatabase | None,
+    changes: Changes | None,
+) -> Iterator[Piece]:
+    """Read keyed state of one file or database."""
+    most = content.max_parallelism
     if content.form is BodyKind.SST_FILES and open_database is not None:
-        yield from read_database(
-            open_database, head, content.ranges, wanted, options, tally, subtask, content.max_parallelism
-        )
+        yield from read_database(open_database, head, content.ranges, wanted, options, tally, subtask, most, changes)
         return
     if content.form not in NO_DATA:
         raise UnsupportedError(f"{content.form.value} cannot be read from one file")
     form = content.form
     if form is BodyKind.UNDECIDED:
         form = _decided(read_at, head, content, options)
-    yield from read_key_groups(
-        read_at, head, content.ranges, wanted, options, tally, subtask, form, content.max_parallelism
-    )
+    yield from read_key_groups(read_at, head, content.ranges, wanted, options, tally, subtask, form, most, changes)
 
 
 def _decided(read_at: ReadAt, head: KeyedHead, content: Content, options: ReadOptions) -> BodyKind:
@@ -157,4 +222,4 @@ def _decided(read_at: ReadAt, head: KeyedHead, content: Content, options: ReadOp
     raise failure
 
 
-__all__ = ["NO_DATA", "Content", "Head", "read_content", "read_head"]
+__all__ = ["NO_DATA", "Content", "Head", "OpenLog", "read_content", "read_head"]

@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 
 from stateextract.columnar.decoder import needs_interpreter
 from stateextract.rocksdb import RocksDB, RocksOptions
+from stateextract.state.changes import Changes
 from stateextract.state.columns import ReadOptions
 from stateextract.state.engine import prefix_bytes, read_pair_stream
 from stateextract.state.head import KeyedHead
@@ -37,8 +38,11 @@ def read_database(
     tally: Tally,
     subtask: int,
     max_parallelism: int,
+    changes: Changes | None = None,
 ) -> Iterator[Piece]:
     """Read the key groups from the first to the last of ``ranges``.
+
+    :param changes: made since; ``None``: none.
 
     :raises StateExtractError: with state and offset; of damage in an SST file also with the file.
     """
@@ -56,6 +60,6 @@ def read_database(
             continue
         source = database.pairs(meta.name, first, last, prefix_bytes(max_parallelism))
         try:
-            yield from read_pair_stream(source, row, head, options, tally, subtask, max_parallelism)
+            yield from read_pair_stream(source, row, head, options, tally, subtask, max_parallelism, changes)
         finally:
             source.close()

@@ -24,6 +24,7 @@ from stateextract.files.compression import find_codec
 from stateextract.files.window import ReadAt, Source, Window
 from stateextract.state.body import BodyKind
 from stateextract.state.canonical import CanonicalWalker, read_pairs
+from stateextract.state.changes import Changes
 from stateextract.state.columns import (
     ReadOptions,
     certainly_undecodable,
@@ -40,7 +41,7 @@ from stateextract.state.target import HeapTarget, Job, Piece, Runs, Target, advi
 
 __all__ = [
     "KeyGroupRange", "Piece", "ReadOptions", "StateTally", "Tally", "certainly_undecodable", "prefix_bytes", "raw_schema",
-    "read_key_groups", "read_pair_stream", "state_schema",
+    "read_entry_pairs", "read_key_groups", "read_pair_stream", "state_schema",
 ]  # fmt: skip
 
 
@@ -59,6 +60,7 @@ def read_key_groups(
     subtask: int,
     body: BodyKind = BodyKind.HEAP,
     max_parallelism: int = 128,
+    changes: Changes | None = None,
 ) -> Iterator[Piece]:
     """Read key groups of a heap or canonical file, or of timers in raw keyed state.
 
@@ -67,22 +69,31 @@ def read_key_groups(
     :param wanted: names of the states to give out; the others are passed over.
     :param tally: is added to; the entries of every key group are checked against the counts in the file.
     :param max_parallelism: of the operator; decides how canonical keys begin.
+    :param changes: made since; ``None``: none.
     :yields: batches; those of one state in the order of the file.
     :raises StateExtractError: with state, key group and offset. Batches given out before are sound but incomplete.
     """
     ready: deque[Piece] = deque()
     codec = find_codec(options.codec) if head.compressed else None
     job = Job(wanted, options, tally, subtask, ready)
+    if changes is not None:
+        changes.attach(ready)
     targets: Sequence[Target]
     if body is BodyKind.HEAP:
         heap = [HeapTarget(job, row_layout(head, meta, options.context)) for meta in head.states]
         targets = heap
+        if changes is not None:
+            for state in heap:
+                state.put_under(changes)
         steps = HeapWalker(
-            read_at, heap, codec, options.verify_checksums, lambda lost, unread: on_lost(heap, options, lost, unread)
-        ).walk(key_groups)
+            read_at, heap, codec, options.verify_checksums,
+            lambda lost, unread: on_lost(heap, options, lost, unread, changes),
+        ).walk(key_groups)  # fmt: skip
     elif body is BodyKind.FULL_SNAPSHOT:
         prefix = prefix_bytes(max_parallelism)
-        pairs = [_PairTarget(job, row_layout(head, meta, options.context), prefix) for meta in head.states]
+        pairs = [
+            _PairTarget(job, row_layout(head, meta, options.context), prefix, changes=changes) for meta in head.states
+        ]
         targets = pairs
         steps = CanonicalWalker(
             read_at, pairs, codec, options.verify_checksums,
@@ -112,15 +123,36 @@ def read_pair_stream(
     tally: Tally,
     subtask: int,
     max_parallelism: int,
+    changes: Changes | None = None,
 ) -> Iterator[Piece]:
     """Read the pairs of one state that come one after the other, of any key groups: out of RocksDB's files.
 
     :param source: gives pairs framed as in a canonical body, without its marks.
+    :param changes: made since; ``None``: none.
     :yields: batches, in the order of the pairs.
     """
     ready: deque[Piece] = deque()
+    if changes is not None:
+        changes.attach(ready)
     job = Job({row.name}, options, tally, subtask, ready)
-    target = _PairTarget(job, row, prefix_bytes(max_parallelism), by_key=True)
+    yield from _read_all(source, _PairTarget(job, row, prefix_bytes(max_parallelism), by_key=True, changes=changes))
+
+
+def read_entry_pairs(
+    source: Source, row: RowLayout, lengths: bool, options: ReadOptions, tally: Tally, subtask: int
+) -> Iterator[Piece]:
+    """Read rows that were framed as pairs, with their whole values as entries of heap bodies have them.
+
+    :param source: gives ``i32 nk · u16 key group · key · namespace · i32 nv · value``; of queues the element is the key.
+    :param lengths: the lengths of key and namespace stand behind them.
+    :yields: batches, in the order of the rows.
+    """
+    job = Job({row.name}, options, tally, subtask, deque())
+    yield from _read_all(source, _PairTarget(job, row, 2, by_key=True, entry_lengths=lengths))
+
+
+def _read_all(source: Source, target: _PairTarget) -> Iterator[Piece]:
+    ready = target.job.ready
     for _ in read_pairs(Window(source), target, -1, lambda e, d: target.undecodable(-1, e, d), to_the_end=True):
         while ready:
             yield ready.popleft()
@@ -132,14 +164,28 @@ class _PairTarget(Target):
     """A state of a canonical body, or out of RocksDB's files.
 
     :param by_key: rows are of any key group, which is taken from the key.
+    :param changes: made since the body was written.
+    :param entry_lengths: values are as in heap bodies; the flag says whether lengths stand behind key and namespace.
     """
 
-    def __init__(self, job: Job, row: RowLayout, prefix: int, by_key: bool = False) -> None:
+    def __init__(
+        self,
+        job: Job,
+        row: RowLayout,
+        prefix: int,
+        by_key: bool = False,
+        changes: Changes | None = None,
+        entry_lengths: bool | None = None,
+    ) -> None:
         super().__init__(job, row)
         self.runs = Runs()
         self.by_key = by_key
+        self.changes = changes
         self.made: PairDecoder | None = None
         self.layout = replace(pair_layout(self.row, prefix), groups=by_key)
+        if entry_lengths is not None:
+            shape = "value" if self.layout.shape in ("list", "map") else self.layout.shape
+            self.layout = replace(self.layout, shape=shape, lengths=entry_lengths)
         self.flat = self.options.flatten and self.layout.shape == "map"
 
     @property
@@ -151,6 +197,8 @@ class _PairTarget(Target):
                 flat=self.flat,
             )  # fmt: skip
             self.tally.engine = self.made.engine
+            if self.changes is not None and self.keep:
+                self.made = self.changes.over_pairs(self.name, self.layout, self.made)
         return self.made
 
     def decoded(self, key_group: int, rows: int, entries: int) -> None:

@@ -18,7 +18,7 @@ what is done with batches. Flink's classes: ``HeapSnapshotStrategy``, ``HeapRest
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -241,7 +241,8 @@ def decode_entries(window: Window, target: Target, decoder: Decoder, group: int,
             if entries:
                 target.decoded(group, entries, entries)
                 yield entries
-            error.offset = None if error.offset is None else base + error.offset
+            if error.file is None and error.offset is not None:
+                error.offset += base
             raise
         window.pos = progress.pos
         if progress.entries:
@@ -273,13 +274,16 @@ def _file_offset(window: Window, compressed: DecompressedSource | None) -> int:
     return window.offset() if compressed is None else compressed.raw.offset()
 
 
-def key_group_ranges(first: int, offsets: Sequence[int], size: int, nothing: int | None = None) -> list[KeyGroupRange]:
+def key_group_ranges(
+    first: int, offsets: Sequence[int], size: int, nothing: int | None = None, others: Iterable[int] = ()
+) -> list[KeyGroupRange]:
     """Where each key group lies: from its offset to the next larger one, or to the end.
 
     :param first: number of the first key group; :param offsets: of each, in order; :param size: of the handle's bytes.
     :param nothing: the offset that says that a key group has no data; heap files have none.
+    :param others: offsets of key groups in the same file that the handle has not.
     """
-    bounds = sorted({*offsets, size} - {nothing})
+    bounds = sorted({*offsets, *others, size} - {nothing})
     following = dict(itertools.pairwise(bounds))
     ranges = []
     for number, offset in enumerate(offsets, first):

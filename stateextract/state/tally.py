@@ -21,6 +21,7 @@ class StateTally:
     :param lost_entries: entries that the file counts and that could not be decoded, as far as known.
     :param raw_rows: rows of raw bytes given out instead.
     :param empty_maps: keys left out because their map is empty.
+    :param changes: changes of a changelog that were applied to what was materialized.
     :param engine: ``kernel`` or ``interpreter``.
     :param copies: of broadcast state, for each subtask what its copy holds, as a digest of the entries in any order.
     :param problems: why something is missing, each reason once.
@@ -34,12 +35,15 @@ class StateTally:
     lost_entries: int = 0
     raw_rows: int = 0
     empty_maps: int = 0
+    changes: int = 0
     engine: str = ""
     counts: Counts = field(default_factory=Counts)
     copies: dict[str, str] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 
-    _SUMS = ("rows", "entries", "bytes", "key_groups", "lost_key_groups", "lost_entries", "raw_rows", "empty_maps")
+    _SUMS = (
+        "rows", "entries", "bytes", "key_groups", "lost_key_groups", "lost_entries", "raw_rows", "empty_maps", "changes",
+    )  # fmt: skip
 
     def problem(self, text: str) -> None:
         """Note a reason once, and not endlessly many."""

@@ -20,6 +20,7 @@ from stateextract.columnar.layout import Struct
 from stateextract.columnar.policy import Counts
 from stateextract.errors import StateExtractError, UndecodableError
 from stateextract.files.window import Window
+from stateextract.state.changes import Changes, EntriesUnder
 from stateextract.state.columns import ReadOptions, build_batch, certainly_undecodable, raw_schema
 from stateextract.state.heap import Lost
 from stateextract.state.large_entry import LargeEntry, element_layout
@@ -161,6 +162,7 @@ class HeapTarget(Target):
     def __init__(self, job: Job, row: RowLayout) -> None:
         super().__init__(job, row)
         self.runs = Runs()
+        self.under: EntriesUnder | None = None
         self.decoder: Decoder | None = None
         if self.why is None:
             self.decoder = make_decoder(
@@ -174,7 +176,15 @@ class HeapTarget(Target):
         if self.keep:
             self.runs.add(key_group, rows)
 
+    def put_under(self, changes: Changes) -> None:
+        """Entries that were changed since the body was written must not come out of it."""
+        if self.decoder is not None and self.keep:
+            self.under = changes.over_entries(self.name, self.decoder)
+            self.decoder = self.under or self.decoder
+
     def large(self, window: Window, key_group: int) -> Iterator[None] | None:
+        if self.under is not None and self.under.touches(window.block, window.pos, window.end):
+            return None
         element = element_layout(self.row) if self.options.flatten or not self.keep else None
         return None if element is None else self._in_parts(element, window, key_group)
 
@@ -215,7 +225,11 @@ class HeapTarget(Target):
 
 
 def on_lost(
-    targets: Sequence[HeapTarget], options: ReadOptions, lost: Lost, unread: Callable[[], Iterator[bytes]]
+    targets: Sequence[HeapTarget],
+    options: ReadOptions,
+    lost: Lost,
+    unread: Callable[[], Iterator[bytes]],
+    changes: Changes | None = None,
 ) -> None:
     """What becomes of heap entries that cannot be decoded, and of the states that are lost behind them."""
     target = targets[lost.state_id]
@@ -227,6 +241,9 @@ def on_lost(
     if options.on_undecodable == "fail":
         raise advised(lost.error, also)
     target.lost(lost, unread() if options.on_undecodable == "raw" else None)
+    if changes is not None:
+        for incomplete in (target, *also):
+            changes.lost(incomplete.name, lost.key_group)
     for behind in also:
         behind.tally.lost_key_groups += 1
         behind.tally.problem(f"lost behind state {target.name!r} in the same key group: {lost.error.message}")

@@ -1,0 +1,308 @@
+"""The materialized rows under an overlay: what becomes of them as they are read, and which rows are new.
+
+A materialized entry whose row is in the overlay does not come out as it is. If all that the row needs is its own
+materialized value (elements were appended, entries put or removed), it is patched at once; if it needs that of others, those
+values are held until all have been seen; otherwise it was replaced or removed. :meth:`BaseChanges.finish` gives the rows that
+are left in the overlay then. Stands behind ``state.changes.Changes``.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from stateextract.changelog.emit import Emitter
+from stateextract.changelog.identity import GROUP_BYTES, HeapIdentity, PairIdentity
+from stateextract.changelog.over import OverlaidDecoder, OverlaidPairDecoder
+from stateextract.changelog.overlay import Overlay, StateOverlay
+from stateextract.changelog.rows import Found, MapRow, UnresolvedError, ValueRow, Written
+from stateextract.changelog.states import LIST, MAP, QUEUE, ChangedState
+from stateextract.columnar.cuts import entry_cutter, pair_cutter
+from stateextract.columnar.decoder import Decoder
+from stateextract.columnar.pair_decoder import PairDecoder
+from stateextract.columnar.pairs import PairLayout
+from stateextract.errors import FormatError, UndecodableError, UnsupportedError
+from stateextract.state.target import Piece
+
+
+class BaseChanges:
+    """The changes of some key groups, over what was materialized of them.
+
+    :param base: gives a state by the head of what was materialized.
+    :param identity: makes the ids of a state's rows.
+    """
+
+    def __init__(
+        self,
+        overlay: Overlay,
+        emitter: Emitter,
+        base: Callable[[str], ChangedState],
+        identity: Callable[[ChangedState], HeapIdentity | PairIdentity],
+    ) -> None:
+        self.overlay = overlay
+        self.emitter = emitter
+        self.base = base
+        self.identity = identity
+        self.captured: dict[tuple[str, bytes], Found] = {}
+        self.needed: dict[str, set[bytes]] = {}
+        self.lost_groups: set[tuple[str, int]] = set()
+        self.maps: list[OverlaidPairDecoder] = []
+
+    # -- what the walkers of bodies call
+
+    def attach(self, ready: deque[Piece]) -> None:
+        self.emitter.ready = ready
+
+    def lost(self, state: str, key_group: int) -> None:
+        self.lost_groups.add((state, key_group))
+
+    def over_entries(self, state: str, decoder: Decoder) -> OverlaidDecoder | None:
+        changed = self._changed(state)
+        if changed is None:
+            return None
+        base = self.base(state)
+        fields = [f.layout for f in base.row.layout.fields]
+        queue = changed.shape == QUEUE
+        key, value = (fields, None) if queue else (fields[:-1], fields[-1])
+        cutter = entry_cutter(key, value, self.emitter.options.engine)
+        met = _nothing if queue else partial(self._met_entry, changed, base)
+        return OverlaidDecoder(decoder, cutter, changed.queue if queue else changed.rows, met, key)
+
+    def over_pairs(self, state: str, layout: PairLayout, decoder: PairDecoder) -> PairDecoder:
+        changed = self._changed(state)
+        if changed is None:
+            return decoder
+        cutter = pair_cutter(layout, self.emitter.options.engine)
+        if changed.shape == QUEUE:
+            return OverlaidPairDecoder(decoder, cutter, changed.queue, _nothing, skip=layout.prefix)
+        base = self.base(state)
+        rows = changed.rows
+        if changed.shape == MAP:
+            over = OverlaidPairDecoder(
+                decoder, cutter, rows, _nothing, partial(self._met_map, changed, base), partial(_over_base, rows)
+            )
+            self.maps.append(over)
+            return over
+        return OverlaidPairDecoder(decoder, cutter, rows, partial(self._met_pair, changed, base))
+
+    def _changed(self, state: str) -> StateOverlay | None:
+        changed = self.overlay.states.get(state)
+        if changed is None or not (changed.rows or changed.queue):
+            return None
+        base = self.base(state)
+        if changed.shape != base.shape:
+            raise UnsupportedError(
+                f"the state was materialized as {base.row.kind} state and changed as {changed.state.row.kind} state",
+                state=state,
+            )
+        self.needed[state] = set(_needed_by_others(changed))
+        return changed
+
+    # -- materialized rows
+
+    def _met_entry(self, changed: StateOverlay, base: ChangedState, row_id: bytes, value: bytes) -> None:
+        row = changed.rows[row_id]
+        if isinstance(row, MapRow):
+            if row.over_base:
+                self._patch_map(changed, base, row_id, row, _map_entries(base, value))
+        elif changed.shape == LIST:
+            self._met_value(changed, base, row_id, row, lambda: (int.from_bytes(value[:4], "big"), value[4:]))
+        else:
+            self._met_value(changed, base, row_id, row, lambda: (1, value))
+
+    def _met_pair(self, changed: StateOverlay, base: ChangedState, row_id: bytes, value: bytes) -> None:
+        row = changed.rows[row_id]
+        assert isinstance(row, ValueRow)
+        found = partial(_elements, base, value) if changed.shape == LIST else lambda: (1, value)
+        self._met_value(changed, base, row_id, row, found)
+
+    def _met_map(
+        self, changed: StateOverlay, base: ChangedState, row_id: bytes, entries: list[tuple[bytes, bytes]]
+    ) -> None:
+        row = changed.rows[row_id]
+        assert isinstance(row, MapRow)
+        self._patch_map(changed, base, row_id, row, iter(entries))
+
+    def _met_value(
+        self, changed: StateOverlay, base: ChangedState, row_id: bytes, row: ValueRow, found: Callable[[], Found]
+    ) -> None:
+        try:
+            if _appended(row, row_id):
+                row.settled = True
+                self._emit_value(changed, row_id, row, lambda _: found(), base)
+            elif row_id in self.needed[changed.name]:
+                self.captured[changed.name, row_id] = found()
+        except UndecodableError as error:
+            row.settled = True
+            self._refuse(error, changed, base, row_id, row)
+
+    def _patch_map(
+        self,
+        changed: StateOverlay,
+        base: ChangedState,
+        row_id: bytes,
+        row: MapRow,
+        entries: Iterator[tuple[bytes, bytes]],
+    ) -> None:
+        row.settled = True
+        try:
+            if row.state is not None and not row.state.same_values(base):
+                raise _changed_serializer(base)
+            found = row.over(entries)
+        except UndecodableError as error:
+            self._refuse(error, changed, base, row_id, row)
+            return
+        if found is not None:
+            self._emit(base, row, row_id, row.place, found[0].to_bytes(4, "big") + found[1])
+
+    # -- what is left
+
+    def finish(self) -> None:
+        """All that there is of materialized rows was read: the rows that are new or were put together."""
+        for over in self.maps:
+            over.finish()
+        for changed in self.overlay.states.values():
+            for row_id, row in changed.rows.items():
+                if not row.settled:
+                    self._finish_row(changed, row_id, row)
+            for element, group in changed.queue.items():
+                if group >= 0:
+                    key = group.to_bytes(GROUP_BYTES, "big") + element
+                    self.emitter.add(changed.state, group, None, key, False, b"")
+        self.emitter.finish()
+
+    def _finish_row(self, changed: StateOverlay, row_id: bytes, row: ValueRow | MapRow) -> None:
+        if isinstance(row, MapRow):
+            if row.over_base and (changed.name, row.group) in self.lost_groups:
+                self._lost_base(changed)
+                return
+            found = row.over(None)
+            if found is not None:
+                state = row.state or changed.state
+                self._emit(state, row, row_id, row.place, found[0].to_bytes(4, "big") + found[1])
+            return
+        if (changed.name, row.group) in self.lost_groups and any(
+            (changed.name, part) not in self.captured for part in row.needs()
+        ):
+            self._lost_base(changed)
+            return
+        base = None
+        if any((changed.name, part) in self.captured for part in row.needs()):
+            base = self.base(changed.name)
+        try:
+            self._emit_value(changed, row_id, row, lambda part: self.captured.get((changed.name, part)), base)
+        except UndecodableError as error:
+            self._refuse(error, changed, base or changed.state, row_id, row)
+
+    def _lost_base(self, changed: StateOverlay) -> None:
+        tally = self.emitter.tally.of(changed.name)
+        tally.lost_entries += 1
+        tally.problem("rows were changed of which the materialized part cannot be read")
+
+    # -- rows
+
+    def _emit_value(
+        self,
+        changed: StateOverlay,
+        row_id: bytes,
+        row: ValueRow,
+        materialized: Callable[[bytes], Found],
+        base: ChangedState | None,
+    ) -> None:
+        """Put a row together of its parts."""
+        state, place, total = base, row.place, 0
+        pieces: list[bytes | bytearray] = []
+        for part in row.parts:
+            if isinstance(part, Written):
+                count, data, by, place = part.count, part.data, part.state, part.place
+            else:
+                found = materialized(part)
+                if found is None:
+                    continue
+                assert base is not None
+                count, data, by = *found, base
+            if pieces and state is not None and not state.same_values(by):
+                raise _changed_serializer(by)
+            state = by
+            pieces.append(data)
+            total += count
+        if not pieces or state is None:
+            return
+        if changed.shape == LIST:
+            self._emit(state, row, row_id, place, total.to_bytes(4, "big") + b"".join(pieces))
+        elif len(pieces) == 1:
+            self._emit(state, row, row_id, place, bytes(pieces[0]))
+        else:
+            raise UnresolvedError(
+                f"{len(pieces)} windows were merged, and nothing was added since: only the job knows what their values "
+                "make together"
+            )
+
+    def _emit(self, state: ChangedState, row: ValueRow | MapRow, row_id: bytes, place: int, value: bytes) -> None:
+        identity = self.identity(state)
+        key = identity.pair_key(row.group, row_id)
+        self.emitter.add(state, row.group, place, key, identity.lengths, value)
+
+    def _refuse(
+        self, error: UndecodableError, changed: StateOverlay, state: ChangedState, row_id: bytes, row: ValueRow | MapRow
+    ) -> None:
+        error.offset = None
+        key = self.identity(state).pair_key(row.group, row_id)
+        self.emitter.refuse(error, state, row.group, row.place, len(key).to_bytes(4, "big") + key + bytes(4))
+
+
+def _nothing(row_id: bytes, value: bytes) -> None:
+    """The materialized value does not matter."""
+
+
+def _over_base(rows: dict[bytes, ValueRow | MapRow], row_id: bytes) -> bool:
+    row = rows[row_id]
+    return isinstance(row, MapRow) and row.over_base
+
+
+def _appended(row: ValueRow, row_id: bytes) -> bool:
+    """Whether the row is its own materialized value with something behind it."""
+    return bool(row.parts) and row.parts[0] == row_id and all(isinstance(part, Written) for part in row.parts[1:])
+
+
+def _needed_by_others(changed: StateOverlay) -> Iterator[bytes]:
+    """Ids of the rows whose materialized values have to be held."""
+    for row_id, row in changed.rows.items():
+        if isinstance(row, ValueRow) and not _appended(row, row_id):
+            yield from row.needs()
+
+
+def _map_entries(base: ChangedState, value: bytes) -> Iterator[tuple[bytes, bytes]]:
+    """User keys and flagged values of a map as a heap file has it."""
+    pos, end = 4, len(value)
+    for _ in range(int.from_bytes(value[:4], "big")):
+        flag = base.user_key(value, pos, end)
+        behind = flag + 1
+        if value[flag : flag + 1] == b"\0":
+            behind = base.user_value(value, behind, end)
+        yield value[pos:flag], value[flag:behind]
+        pos = behind
+
+
+def _elements(base: ChangedState, value: bytes) -> tuple[int, bytes]:
+    """The elements of a list in a pair, without what stands between them."""
+    pos, end = 0, len(value)
+    elements = []
+    while pos < end:
+        behind = base.element(value, pos, end)
+        elements.append(value[pos:behind])
+        pos = behind + 1
+    if pos == end and elements:
+        raise FormatError("a list ends behind a separator")
+    return len(elements), b"".join(elements)
+
+
+def _changed_serializer(state: ChangedState) -> UnsupportedError:
+    return UnsupportedError(
+        "elements were added to a value that another serializer wrote",
+        advice=f"let Flink write a savepoint of the job, in which all of {state.name!r} has one serializer",
+    )
+
+
+__all__ = ["BaseChanges"]

@@ -1,0 +1,121 @@
+"""Rows that are written anew: framed as pairs and read like those of any other body.
+
+So changed rows go through the same decoders, columns and counters as unchanged ones, and lengths bound whatever is wrong
+inside of them. Rows are gathered to a few megabytes before they are decoded, since each run needs a decoder of its own.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from stateextract.changelog.states import ChangedState
+from stateextract.errors import StateExtractError, UndecodableError, ValueRefusedError
+from stateextract.files.window import RangeSource
+from stateextract.state.columns import ReadOptions
+from stateextract.state.engine import read_entry_pairs
+from stateextract.state.tally import Tally
+from stateextract.state.target import Job, Piece, Target, advised
+
+GATHERED = 8 << 20
+"""Bytes of rows of one state that are decoded together, unless a row is larger."""
+
+_LARGEST = (1 << 31) - 1
+
+Placed: TypeAlias = Callable[[StateExtractError, int], StateExtractError]
+"""Adds to an error where the change at a place stands."""
+
+
+@dataclass
+class _Gathered:
+    """Rows of one state: their bytes, and where each one begins and came from."""
+
+    lengths: bool
+    data: bytearray = field(default_factory=bytearray)
+    starts: list[int] = field(default_factory=list)
+    origins: list[tuple[int, int | None]] = field(default_factory=list)
+
+
+class Emitter:
+    """Takes rows and gives out batches.
+
+    :param placed: of the log that the rows' changes are in.
+    """
+
+    def __init__(self, options: ReadOptions, tally: Tally, subtask: int, placed: Placed) -> None:
+        self.ready: deque[Piece] = deque()
+        self.options = options
+        self.tally = tally
+        self.subtask = subtask
+        self.placed = placed
+        self._gathered: dict[ChangedState, _Gathered] = {}
+
+    def add(self, state: ChangedState, group: int, place: int | None, key: bytes, lengths: bool, value: bytes) -> None:
+        """A row.
+
+        :param group: its key group; :param place: of the change that it came from, if that is known.
+        :param key: of its pair, with the key group in front; :param lengths: there are lengths in it.
+        :param value: as a heap file has it.
+        """
+        if len(value) > _LARGEST:
+            error = ValueRefusedError(
+                "one value has more than 2 GiB after its changes", state=state.name, key_group=group
+            )
+            raise error if place is None else self.placed(error, place)
+        rows = self._gathered.setdefault(state, _Gathered(lengths))
+        rows.starts.append(len(rows.data))
+        rows.origins.append((group, place))
+        for part in (key, value):
+            rows.data += len(part).to_bytes(4, "big") + part
+        if len(rows.data) >= GATHERED:
+            self._flush(state)
+
+    def refuse(self, error: UndecodableError, state: ChangedState, group: int, place: int, data: bytes) -> None:
+        """A row that cannot be made: lost, or kept as bytes, or the end."""
+        error = error.at(state=state.name, key_group=group)
+        if self.options.on_undecodable == "fail":
+            raise advised(self._of(error, place))
+        counted = self.tally.of(state.name)
+        counted.lost_entries += 1
+        counted.problem(error.message)
+        if self.options.on_undecodable == "raw":
+            job = Job({state.name}, self.options, self.tally, self.subtask, self.ready)
+            Target(job, state.row).raw(group, 0, 1, data, error.message)
+
+    def _of(self, error: UndecodableError, place: int) -> UndecodableError:
+        self.placed(error, place)
+        return error
+
+    def finish(self) -> None:
+        """Decode what is left."""
+        for state in list(self._gathered):
+            self._flush(state)
+
+    def _flush(self, state: ChangedState) -> None:
+        rows = self._gathered.pop(state)
+        data = bytes(rows.data)
+        part = Tally()
+
+        def read_at(at: int, n: int) -> bytes:
+            return data[at : at + n]
+
+        source = RangeSource(read_at, 0, len(data))
+        try:
+            self.ready.extend(read_entry_pairs(source, state.row, rows.lengths, self.options, part, self.subtask))
+        except StateExtractError as error:
+            if error.offset is not None:
+                group, place = rows.origins[bisect_right(rows.starts, error.offset) - 1]
+                error.offset = None
+                error.at(key_group=group)
+                if place is not None:
+                    self.placed(error, place)
+            raise
+        # What the changes took in their files is counted where they are read.
+        part.of(state.name).bytes = 0
+        self.tally.add(part)
+
+
+__all__ = ["GATHERED", "Emitter", "Placed"]

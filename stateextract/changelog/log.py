@@ -1,0 +1,226 @@
+"""The log of one subtask: its change sets in the order of the handle, out of files or out of ``_metadata``.
+
+A changelog file is ``u8`` compression · change sets, one after the other, of several subtasks and operators. A handle's
+offset counts plain bytes behind that first byte, and the size that it states is the plain one too: neither is compared
+with the file. A compressed file is one stream, which has to be decompressed from its start; as many subtasks read the
+same files, :class:`Files` keeps what it has decompressed, up to a limit.
+
+Does I/O through a function that opens stream handles. Flink's classes: ``ChangelogStateHandleStreamImpl``,
+``InMemoryChangelogStateHandle``, ``StateChangelogHandleStreamHandleReader``, ``StateChangeFSUploader``.
+"""
+
+from __future__ import annotations
+
+import struct
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Container, Generator, Iterator
+
+from stateextract.changelog.records import METADATA_GROUP, Change, read_change_set, read_metadata
+from stateextract.errors import FormatError, StateExtractError
+from stateextract.files.compression import find_codec
+from stateextract.files.window import DecompressedSource, RangeSource, ReadAt, Window
+from stateextract.metadata.model import ChangelogBytesHandle, ChangelogFilesHandle, ChangelogHandle, StreamHandle
+from stateextract.rocksdb.access import OpenHandle, StateFile
+
+KEPT_FILE, KEPT = 32 << 20, 64 << 20
+"""Most bytes of a decompressed file that is kept, and of all of them."""
+
+_WINDOW = 1 << 20
+_POSITION_BITS = 44
+
+
+class Files:
+    """Decompressed changelog files by URI and start; for the logs of many subtasks, in several threads."""
+
+    def __init__(self, most: int = KEPT) -> None:
+        self._most = most
+        self._kept: OrderedDict[tuple[str, int], bytes] = OrderedDict()
+        self._large: set[tuple[str, int]] = set()
+        self._lock = threading.Lock()
+
+    def plain(self, file: StateFile, decompress: Callable[[], bytes | None]) -> bytes | None:
+        """The file's plain bytes; ``None`` where they are too many to be kept."""
+        key = (file.uri, file.start)
+        with self._lock:
+            if key in self._large:
+                return None
+            if key in self._kept:
+                self._kept.move_to_end(key)
+                return self._kept[key]
+        data = decompress()
+        with self._lock:
+            if data is None:
+                self._large.add(key)
+                return None
+            self._kept[key] = data
+            while len(self._kept) > 1 and sum(map(len, self._kept.values())) > self._most:
+                self._kept.popitem(last=False)
+        return data
+
+
+class Log:
+    """The changes of one subtask since its state was materialized.
+
+    :param handle: the subtask's.
+    :param open_file: opens a changelog file, whatever size its handle states.
+    :param metadata_uri: where changes in memory were found.
+    :param metadata: gives the content of that file, to say where in it a change stands.
+    :param codec: of compressed files; ``verify``: check their checksums.
+    :param files: what was decompressed by others.
+    """
+
+    def __init__(
+        self,
+        handle: ChangelogHandle,
+        open_file: OpenHandle,
+        metadata_uri: str,
+        metadata: Callable[[], bytes] = bytes,
+        codec: str = "snappy",
+        verify: bool = True,
+        files: Files | None = None,
+    ) -> None:
+        self.handle = handle
+        self._open = open_file
+        self._metadata_uri = metadata_uri
+        self._metadata = metadata
+        self._codec = codec
+        self._verify = verify
+        self._files = files or Files()
+        # A place is the number of a set and a position in it. Here is where each set's positions begin: in which file,
+        # at which offset; or that they are numbers of changes in memory.
+        self._sets: list[tuple[str, int] | ChangelogBytesHandle] = []
+
+    @property
+    def size(self) -> int:
+        """Bytes of changes, as far as the handle tells."""
+        return sum(increment.size for increment in self.handle.increments)
+
+    def changes(self, wanted: Container[int]) -> Iterator[Change]:
+        """All changes of these key groups, and all metadata, in the order in which they have to be applied.
+
+        :param wanted: key groups.
+        :raises StateExtractError: with file and offset.
+        """
+        self._sets = []
+        for increment in self.handle.increments:
+            if isinstance(increment, ChangelogBytesHandle):
+                yield from self._in_memory(increment, wanted)
+            elif isinstance(increment, ChangelogFilesHandle):
+                yield from self._in_files(increment, wanted)
+
+    def metadata(self) -> Iterator[Change]:
+        """All metadata in order. Of each set in a file only the beginning is read."""
+        self._sets = []
+        for increment in self.handle.increments:
+            if isinstance(increment, ChangelogBytesHandle):
+                yield from self._in_memory(increment, ())
+            elif isinstance(increment, ChangelogFilesHandle):
+                for offset, stream in increment.files:
+                    yield from self._set(offset, stream, None)
+
+    def placed(self, error: StateExtractError, place: int) -> StateExtractError:
+        """The error with file and offset, in the plain bytes of a compressed file.
+
+        :param error: an offset that it has counts from the first byte of the change.
+        :param place: of the change.
+        """
+        found = self._sets[place >> _POSITION_BITS]
+        at = place & (1 << _POSITION_BITS) - 1
+        if isinstance(found, ChangelogBytesHandle):
+            group, data = found.changes[at]
+            position = self._metadata().find(struct.pack(">ii", group, len(data)) + data)
+            error.offset = None if position < 0 else position + 8 + (error.offset or 0)
+            return error.at(file=self._metadata_uri)
+        uri, start = found
+        error.offset = start + at + (error.offset or 0)
+        return error.at(file=uri)
+
+    def _first_place(self, positions: tuple[str, int] | ChangelogBytesHandle) -> int:
+        self._sets.append(positions)
+        return len(self._sets) - 1 << _POSITION_BITS
+
+    def _in_memory(self, handle: ChangelogBytesHandle, wanted: Container[int]) -> Iterator[Change]:
+        for place, (group, data) in enumerate(handle.changes, self._first_place(handle)):
+            if group == METADATA_GROUP or group in wanted:
+                if not data:
+                    error = FormatError("a change of 0 bytes", expected="at least 1")
+                    raise self.placed(error, place)
+                yield Change(group, place, data)
+
+    def _in_files(self, handle: ChangelogFilesHandle, wanted: Container[int]) -> Iterator[Change]:
+        size = 0
+        for offset, stream in handle.files:
+            size += yield from self._set(offset, stream, wanted)
+        if handle.size and size != handle.size:
+            raise FormatError(
+                f"the change sets of a handle hold {size} bytes of changes",
+                expected=f"{handle.size}",
+                file=self._sets[-1][0] if isinstance(self._sets[-1], tuple) else None,
+            )
+
+    def _set(self, offset: int, stream: StreamHandle, wanted: Container[int] | None) -> Generator[Change, None, int]:
+        """One set; ``wanted`` is ``None``: only its metadata. Gives the bytes of all its changes."""
+        file = self._open(stream)
+        try:
+            window = self._window(file, offset)
+            # Offsets of a plain file count from its first byte, of a compressed one from its first plain byte.
+            first = self._first_place((file.uri, 0))
+            if wanted is None:
+                yield from read_metadata(window, first)
+                return 0
+            return (yield from read_change_set(window, wanted, first))
+        except StateExtractError as error:
+            raise error.at(file=file.uri) from None
+        finally:
+            file.close()
+
+    def _window(self, file: StateFile, offset: int) -> Window:
+        """The sets from an offset on; positions in it are those that errors tell."""
+        size = file.size()
+        flag = file.read_at(0, 1)
+        if flag not in (b"\0", b"\1"):
+            found = f"byte {flag[0]}" if flag else "nothing"
+            raise FormatError(f"a changelog file begins with {found}", expected="0 or 1", offset=file.start)
+        if flag == b"\0":
+            if offset >= size - 1:
+                raise FormatError(
+                    f"a change set at {offset} of a file with {size - 1} bytes of them", offset=file.start
+                )
+
+            start = file.start + 1 + offset
+            return Window(RangeSource(_by_position(file), start, file.start + size), start, _WINDOW)
+        plain = self._files.plain(file, lambda: self._decompressed(file, size))
+        if plain is None:
+            window = self._stream(file, size)
+            window.skip(offset)
+            return window
+
+        def kept(at: int, n: int) -> bytes:
+            return plain[at : at + n]
+
+        if offset >= len(plain):
+            raise FormatError(f"a change set at {offset} of a file with {len(plain)} plain bytes", offset=file.start)
+        return Window(RangeSource(kept, offset, len(plain)), offset, _WINDOW)
+
+    def _stream(self, file: StateFile, size: int) -> Window:
+        raw = Window(RangeSource(_by_position(file), file.start + 1, file.start + size), file.start + 1, _WINDOW)
+        return Window(DecompressedSource(raw, find_codec(self._codec).start(self._verify)), 0, _WINDOW)
+
+    def _decompressed(self, file: StateFile, size: int) -> bytes | None:
+        window = self._stream(file, size)
+        data = bytearray()
+        while window.need(1):
+            data += window.block.view[window.pos : window.end]
+            window.pos = window.end
+            if len(data) > KEPT_FILE:
+                return None
+        return bytes(data)
+
+
+def _by_position(file: StateFile) -> ReadAt:
+    """``read_at`` by positions in the physical file, so that errors tell them."""
+    return lambda at, n: file.read_at(at - file.start, n)
+
+
+__all__ = ["Files", "Log"]
