@@ -57,7 +57,7 @@ class Replay:
     :param changes_head: the head of the states in the log, as ``declared.head_of`` makes it.
     :param base: what was materialized, if anything.
     :param wanted: names of the states to give out.
-    :param held: as :data:`HELD`.
+    :param held: instead of :data:`HELD`.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class Replay:
         tally: Tally,
         subtask: int,
         max_parallelism: int,
-        held: int = HELD,
+        held: int | None = None,
     ) -> None:
         self.log = log
         self.head = parse_changes_head(changes_head)
@@ -81,7 +81,7 @@ class Replay:
         self.tally = tally
         self.subtask = subtask
         self.prefix = prefix_bytes(max_parallelism)
-        self.held = held
+        self.held = HELD if held is None else held
         self._declared: dict[bytes, ChangedState] = {}
         self._materialized: dict[str, ChangedState] = {}
         self._identities: dict[ChangedState, HeapIdentity | PairIdentity] = {}
