@@ -14,6 +14,7 @@ loop.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ BLOCK = 4096
 FILE = 64 << 20
 RESTART_INTERVAL = 16
 LARGEST_VALUE = 2000
+LARGEST_PAIR = 1 << 16
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 COMPRESSIONS = {"none": 0, "snappy": 1, "lz4": 4, "zstd": 7}
 
@@ -102,6 +104,66 @@ def _block(out, row, step, rows, groups, value, seqno, limit):
     for b in range(4):
         out[pos + b] = (n_restarts >> (8 * b)) & 0xFF
     return pos + 4, row, count
+
+
+@njit(cache=True)
+def _put_varint(out, pos, value):
+    while value >= 128:
+        out[pos] = (value & 0x7F) | 0x80
+        pos += 1
+        value >>= 7
+    out[pos] = value
+    return pos + 1
+
+
+@njit(cache=True)
+def _block_of(out, data, starts, row, limit):
+    """Write one block of framed pairs from ``starts[row]`` on; returns (bytes, next row)."""
+    pos = 0
+    count = 0
+    restarts = np.empty(4096, np.int64)
+    n_restarts = 0
+    last, last_size = 0, 0
+    while row < len(starts) and pos < limit:
+        at = starts[row]
+        size = 0
+        for k in range(4):
+            size = size << 8 | data[at + k]
+        key = at + 4
+        at = key + size
+        value = 0
+        for k in range(4):
+            value = value << 8 | data[at + k]
+        at += 4
+        shared = 0
+        if count % RESTART_INTERVAL == 0:
+            restarts[n_restarts] = pos
+            n_restarts += 1
+        else:
+            while shared < size and shared < last_size and data[key + shared] == data[last + shared]:
+                shared += 1
+        pos = _put_varint(out, pos, shared)
+        pos = _put_varint(out, pos, size - shared + 8)
+        pos = _put_varint(out, pos, value)
+        for k in range(shared, size):
+            out[pos] = data[key + k]
+            pos += 1
+        out[pos] = 1
+        out[pos + 1] = 1
+        out[pos + 2 : pos + 8] = 0
+        pos += 8
+        out[pos : pos + value] = data[at : at + value]
+        pos += value
+        last, last_size = key, size
+        count += 1
+        row += 1
+    for k in range(n_restarts):
+        for b in range(4):
+            out[pos + b] = (restarts[k] >> (8 * b)) & 0xFF
+        pos += 4
+    for b in range(4):
+        out[pos + b] = (n_restarts >> (8 * b)) & 0xFF
+    return pos + 4, row
 
 
 def _varint(value: int) -> bytes:
@@ -188,17 +250,14 @@ class _File:
 def write_database(folder: Path, shape: Shape) -> IncrementalHandle:
     """Write all files and return a handle on them. The state is called "state"."""
     folder.mkdir(parents=True, exist_ok=True)
-    records = [b"", _varint(1) + _piece(b"leveldb.BytewiseComparator")]
-    records.append(_varint(201) + _piece(b"state") + _varint(200) + _varint(1))
+    records = _first_records("state")
     shared: list[tuple[str, Any]] = []
 
     def run(level: int, step: int, seqno: int) -> None:
         row = 0
         room = np.empty(BLOCK + LARGEST_VALUE + 8192, np.uint8)
         while row < shape.rows:
-            number = 10 + len(shared)
-            path = folder / f"{number:06d}.sst"
-            file = _File(path, shape)
+            file = _File(folder / f"{10 + len(shared):06d}.sst", shape)
             first = row
             while row < shape.rows and file.size < FILE:
                 size, following, count = _block(room, row, step, shape.rows, shape.groups, shape.value, seqno, BLOCK)
@@ -206,22 +265,86 @@ def write_database(folder: Path, shape: Shape) -> IncrementalHandle:
                 file.index.append((_key(following - step, shape), where))
                 file.entries += count
                 row = following
-            size = file.finish()
-            bounds = [_key(one, shape) + (seqno << 8 | 1).to_bytes(8, "little") for one in (first, row - step)]
-            records.append(
-                _varint(103) + _varint(level) + _varint(number) + _varint(size) + _piece(bounds[0]) + _piece(bounds[1])
-                + _varint(seqno) + _varint(seqno) + _varint(1) + _varint(200) + _varint(1)
-            )  # fmt: skip
-            shared.append((path.name, FileHandle(size, str(path))))
+            _list_file(records, shared, file, level, seqno, (_key(first, shape), _key(row - step, shape)))
 
     run(1, 1, 1)
     for update in range(shape.updates):
         run(0, 10, 2 + update)
+    return _handle(records, shared, shape.groups)
+
+
+def write_sorted(
+    folder: Path, state: str, parts: Iterable[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]], compression: str
+) -> IncrementalHandle:
+    """Write given pairs as the files of level 1 of one state, and return a handle on them.
+
+    :param parts: framed pairs, and where each begins, in order of their keys; so must be the parts.
+    """
+    shape = Shape(1, compression=compression)
+    records = _first_records(state)
+    shared: list[tuple[str, Any]] = []
+    file: _File | None = None
+    first = last = b""
+
+    def finish() -> None:
+        assert file is not None
+        _list_file(records, shared, file, 1, 1, (first, last))
+
+    for data, starts in parts:
+        at = 0
+        room = np.empty(BLOCK + LARGEST_PAIR, np.uint8)
+        while at < len(starts):
+            size, following = _block_of(room, data, starts, at, BLOCK)
+            if file is None:
+                file = _File(folder / f"{10 + len(shared):06d}.sst", shape)
+                first = _key_of(data, int(starts[at]))
+            last = _key_of(data, int(starts[following - 1]))
+            file.index.append((last, file.add(room[:size].tobytes(), packed=True)))
+            file.entries += following - at
+            at = following
+            if file.size >= FILE:
+                finish()
+                file = None
+    if file is not None:
+        finish()
+    return _handle(records, shared, 128)
+
+
+def _key_of(data: np.ndarray[Any, Any], start: int) -> bytes:
+    size = int.from_bytes(data[start : start + 4].tobytes(), "big")
+    return data[start + 4 : start + 4 + size].tobytes()
+
+
+def _first_records(state: str) -> list[bytes]:
+    named = _varint(201) + _piece(state.encode()) + _varint(200) + _varint(1)
+    return [b"", _varint(1) + _piece(b"leveldb.BytewiseComparator"), named]
+
+
+def _list_file(
+    records: list[bytes],
+    shared: list[tuple[str, Any]],
+    file: _File,
+    level: int,
+    seqno: int,
+    bounds: tuple[bytes, bytes],
+) -> None:
+    """Finish a file and enter it into the MANIFEST."""
+    size = file.finish()
+    number = 10 + len(shared)
+    ends = [_piece(key + (seqno << 8 | 1).to_bytes(8, "little")) for key in bounds]
+    records.append(
+        _varint(103) + _varint(level) + _varint(number) + _varint(size) + ends[0] + ends[1]
+        + _varint(seqno) + _varint(seqno) + _varint(1) + _varint(200) + _varint(1)
+    )  # fmt: skip
+    shared.append((file.path.name, FileHandle(size, str(file.path))))
+
+
+def _handle(records: list[bytes], shared: list[tuple[str, Any]], groups: int) -> IncrementalHandle:
     private = (
         ("CURRENT", InlineHandle("current", b"MANIFEST-000005\n")),
         ("MANIFEST-000005", InlineHandle("manifest", _log(records))),
     )
-    return IncrementalHandle(11, 1, "benchmark", 0, shape.groups, InlineHandle("meta", b""), tuple(shared), private)
+    return IncrementalHandle(11, 1, "benchmark", 0, groups, InlineHandle("meta", b""), tuple(shared), private)
 
 
 def _log(records: list[bytes]) -> bytes:

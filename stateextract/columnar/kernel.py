@@ -90,10 +90,11 @@ _SKIP_BYTES, _SKIP_BIG, _NULL, _PRESENT = int(Op.SKIP_BYTES), int(Op.SKIP_BIG), 
 _NULLABLE, _JUMP, _FILL, _LIST, _NEXT = int(Op.NULLABLE), int(Op.JUMP), int(Op.FILL), int(Op.LIST), int(Op.NEXT)
 _MASK, _MASK_BIT, _MASK_END = int(Op.MASK), int(Op.MASK_BIT), int(Op.MASK_END)
 _SWITCH, _POJO, _FAIL, _FIXED = int(Op.SWITCH), int(Op.POJO), int(Op.FAIL), int(Op.FIXED)
-_PAIR, _PART, _LENGTH, _MARK, _SAME = int(Op.PAIR), int(Op.PART), int(Op.LENGTH), int(Op.MARK), int(Op.SAME)
-_ELEMENT, _VALUE, _REST, _BYTES_REST = int(Op.ELEMENT), int(Op.VALUE), int(Op.REST), int(Op.BYTES_REST)
+_PAIR, _PART, _LENGTH, _MARK, _MARKED = int(Op.PAIR), int(Op.PART), int(Op.LENGTH), int(Op.MARK), int(Op.MARKED)
+_VALUE, _REST, _BYTES_REST = int(Op.VALUE), int(Op.REST), int(Op.BYTES_REST)
 _LIST_REST, _NEXT_REST, _END_PAIR, _GROUP = int(Op.LIST_REST), int(Op.NEXT_REST), int(Op.END_PAIR), int(Op.GROUP)
-_LIST_BLOCKS, _NEXT_BLOCK, _PLACE = int(Op.LIST_BLOCKS), int(Op.NEXT_BLOCK), int(Op.PLACE)
+_LIST_BLOCKS, _NEXT_BLOCK, _PLACE, _FLAG = int(Op.LIST_BLOCKS), int(Op.NEXT_BLOCK), int(Op.PLACE), int(Op.FLAG)
+_VALUE8, _FLAG8 = int(Op.VALUE8), int(Op.FLAG8)
 
 _SECTION, _REGION, _LEAVE, _ROW, _SLOT = int(Op.SECTION), int(Op.REGION), int(Op.LEAVE), int(Op.ROW), int(Op.SLOT)
 _SLOT8, _SLOT4, _SLOT2, _SLOT1 = int(Op.SLOT8), int(Op.SLOT4), int(Op.SLOT2), int(Op.SLOT1)
@@ -384,6 +385,7 @@ def _run(
     goes_on = 0
     last = 0
     group = 0
+    only_group = at(out, GROUP)
     base = start
     while rows < limit:
         i = at(levels, L_COUNT)
@@ -399,6 +401,7 @@ def _run(
         mask_depth = 0
         sections = 0
         level = 0
+        pair_end = 0
         while True:
             op = at(code, pc)
             if op == _NFIXED8:
@@ -1069,9 +1072,8 @@ def _run(
                     store_8(col(cols, c, C_DATA) + i, number)
                 pos += width
                 pc += 5
-            elif op == _PAIR:
+            elif op == _PAIR or op == _MARK:
                 n = at(code, pc + 1)
-                pc += 2
                 if end - pos < 4:
                     status = NEED_INPUT
                     put(out, NEEDED, pos + 4)
@@ -1090,11 +1092,11 @@ def _run(
                     status = BAD_COUNT
                     put(out, POSITION, pos + 4 + size)
                     break
-                pair_end = pos + 8 + size + value_size
-                if end < pair_end:
+                if end - pos < 8 + size + value_size:
                     status = NEED_INPUT
-                    put(out, NEEDED, pair_end)
+                    put(out, NEEDED, pos + 8 + size + value_size)
                     break
+                pair_end = pos + 8 + size + value_size
                 pos += 4
                 end = pos + size
                 byte = load_u8(src + pos)
@@ -1102,7 +1104,7 @@ def _run(
                 group = byte & 0x7F
                 for k in range(1, n):
                     group = (group << 8) | load_u8(src + pos + k)
-                if at(out, GROUP) >= 0 and group != at(out, GROUP):
+                if only_group >= 0 and group != only_group:
                     status = BAD_GROUP
                     put(out, ARGUMENT, group)
                     put(out, POSITION, pos)
@@ -1111,6 +1113,40 @@ def _run(
                 row = i
                 new_row = 1
                 goes_on = 0
+                if op == _PAIR:
+                    pc += 2
+                else:
+                    # Keys end where their own bytes say: what begins with the row before's has just that.
+                    mark = pos
+                    size = at(out, KEY_SIZE)
+                    same = 0 <= size <= end - pos
+                    if same:
+                        known = at(out, KEY)
+                        k = 0
+                        while k < size:
+                            differ = load_i64_le(known + k) ^ load_i64_le(src + pos + k)
+                            if size - k < 8:
+                                differ &= (1 << (8 * (size - k))) - 1
+                            if differ != 0:
+                                same = False
+                                break
+                            k += 8
+                    if same and i > 0:
+                        new_row = 0
+                        row = i - 1
+                        pos += size
+                        child = at(code, pc + 3)
+                        pc = at(code, pc + 4)
+                        i = at(levels, child * L_SIZE + L_COUNT)
+                        if i >= at(levels, child * L_SIZE + L_CAP):
+                            status = FULL
+                            put(out, ARGUMENT, -1 - child)
+                            put(out, NEEDED, i + 1)
+                            break
+                        put(levels, child * L_SIZE + L_COUNT, i + 1)
+                    else:
+                        goes_on = 1 if same else 0
+                        pc += 5
             elif op == _PART:
                 part = pos
                 pc += 1
@@ -1131,52 +1167,66 @@ def _run(
                         break
                 if status != DONE:
                     break
-            elif op == _MARK:
-                mark = pos
-                pc += 1
-            elif op == _SAME:
+            elif op == _MARKED:
                 mark_size = pos - mark
-                same = mark_size == at(out, KEY_SIZE)
-                if same:
-                    known = at(out, KEY)
-                    k = 0
-                    while k < mark_size:
-                        differ = load_i64_le(known + k) ^ load_i64_le(src + mark + k)
-                        if mark_size - k < 8:
-                            differ &= (1 << (8 * (mark_size - k))) - 1
-                        if differ != 0:
-                            same = False
-                            break
-                        k += 8
-                if same and i > 0:
-                    new_row = 0
-                    row = i - 1
-                    i = row
-                    pc = at(code, pc + 1)
-                else:
-                    goes_on = 1 if same else 0
-                    pos = mark
-                    pc += 2
-            elif op == _ELEMENT:
-                c = at(code, pc + 1)
                 child = at(code, pc + 2)
                 pc += 3
-                slot = at(levels, child * L_SIZE + L_COUNT)
-                if slot >= at(levels, child * L_SIZE + L_CAP):
+                i = at(levels, child * L_SIZE + L_COUNT)
+                if i >= at(levels, child * L_SIZE + L_CAP):
                     status = FULL
                     put(out, ARGUMENT, -1 - child)
-                    put(out, NEEDED, slot + 1)
+                    put(out, NEEDED, i + 1)
                     break
-                put(levels, child * L_SIZE + L_COUNT, slot + 1)
-                i = slot
+                put(levels, child * L_SIZE + L_COUNT, i + 1)
             elif op == _VALUE:
+                pos += at(code, pc + 1)
                 if pos != end:
                     status = BAD_PAIR
                     put(out, POSITION, pos)
                     break
                 pos += 4
                 end = pair_end
-                pc += 1
+                pc += 2
+            elif op == _VALUE8:
+                pos += at(code, pc + 1)
+                if pos != end or pair_end - pos != 12:
+                    status = BAD_PAIR
+                    put(out, POSITION, pos)
+                    break
+                store_64(col(cols, at(code, pc + 2), C_DATA) + 8 * i, load_i64(src + pos + 4))
+                pos = pair_end
+                end = window_end
+                break
+            elif op == _FLAG8:
+                if pos != end or end + 4 == pair_end:
+                    status = BAD_PAIR
+                    put(out, POSITION, pos)
+                    break
+                end = pair_end
+                pos += 5
+                if load_u8(src + pos - 1) != 0:
+                    pc = at(code, pc + 3)
+                elif end - pos != 8:
+                    status = BAD_PAIR
+                    put(out, POSITION, pos)
+                    break
+                else:
+                    store_64(col(cols, at(code, pc + 1), C_DATA) + 8 * i, load_i64(src + pos))
+                    pos = end
+                    c = at(code, pc + 2)
+                    pc += 4
+                    if new_row == 0:
+                        store_32(col(cols, c, C_DATA) + 4 * row + 4, i + 1)
+                        end = window_end
+                        break
+            elif op == _FLAG:
+                if pos != end or end + 4 == pair_end:
+                    status = BAD_PAIR
+                    put(out, POSITION, pos)
+                    break
+                end = pair_end
+                pc = pc + 2 if load_u8(src + pos + 4) == 0 else at(code, pc + 1)
+                pos += 5
             elif op == _REST:
                 pos = end
                 pc += 1
@@ -1547,7 +1597,7 @@ def _run(
                 put(out, POSITION, pos)
                 break
         if status != DONE:
-            if status == NEED_INPUT and (sections > 0 or end != window_end):
+            if status == NEED_INPUT and (sections > 0 or pair_end != 0):
                 # The whole section or pair is there, so it is too short for what it should hold.
                 status = BAD_SECTION if sections > 0 else BAD_PAIR
                 put(out, POSITION, pos)

@@ -66,20 +66,23 @@ class Op(IntEnum):
     FIXED = 36  #       c, width, little, flip    the rarer numbers
     # Pairs of key and value, as canonical bodies and RocksDB have them (pairs.py).
     PAIR = 37  #        n              both lengths; the key group's n bytes; what follows reads the key
+    MARK = 40  #        n, c, level, t    as PAIR; if what tells rows apart is that of the row before: behind it, and
+    #                                  as MARKED, go to t
+    MARKED = 41  #      c, level       what tells rows apart ends; one more element in the list of the row
     PART = 38  #        the key or the namespace begins
     LENGTH = 39  #      its length, as Flink appends it
-    MARK = 40  #        what tells rows apart begins
-    SAME = 41  #        t              it ends: go to t if it is that of the row before, else back to MARK
-    ELEMENT = 42  #     c, level       one more element in the row's list
-    VALUE = 43  #       the key ends, the value begins
+    VALUE = 43  #       n              the key ends n bytes further on, the value begins
+    VALUE8 = 42  #      n, c           as VALUE, eight bytes of which are the whole of the value, and END_PAIR
+    FLAG = 53  #        t              the key ends, the value begins with a flag: not 0: go to t
+    FLAG8 = 54  #       c, c, t        as FLAG, then eight bytes, and END_PAIR (its column comes second) if the row is not new
     REST = 44  #        pass over what is left of the value
     BYTES_REST = 45  #  c              what is left of the value
     LIST_REST = 46  #   c, level, t    elements with a byte between them, up to the value's end
     NEXT_REST = 47  #   end of such an element
+    END_PAIR = 48  #    c              the pair is complete; c: the column that MARKED extended or -1
+    GROUP = 51  #       c              the pair's key group
     LIST_BLOCKS = 49  # c, level, t    a list of counted blocks; t: its NEXT_BLOCK
     NEXT_BLOCK = 50  #  c, level, least          end of such an element, or the list's beginning
-    END_PAIR = 48  #    c              the pair is complete; c: the column that ELEMENT extended or -1
-    GROUP = 51  #       c              the pair's key group
     PLACE = 52  #       c              where in the window this is
     # Sections: SQL's binary format (binary.py). A bit and an offset count from the row's beginning.
     SECTION = 60  #                    i32 length, the section

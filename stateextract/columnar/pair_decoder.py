@@ -22,7 +22,7 @@ from stateextract.columnar.decoder import (
     needs_interpreter,
 )
 from stateextract.columnar.interpreter import NO_COLUMN, has_column, interpret
-from stateextract.columnar.layout import Bytes, Field, Layout, List, Map, Nullable, Passed, Struct
+from stateextract.columnar.layout import Field, Layout, List, Map, Nullable, Passed, Struct
 from stateextract.columnar.logical import apply_logical
 from stateextract.columnar.pairs import KEY_GROUP, PairLayout, compile_pairs
 from stateextract.columnar.policy import Counts, Policy, apply_policy
@@ -67,7 +67,7 @@ def make_pair_decoder(
     :param flat: for maps: a row per entry, with ``map_key`` and ``value`` in the place of the map.
     """
     layout = _with_policy(layout, policy)
-    flat = flat and layout.shape == "map"
+    flat = (flat or layout.raw) and layout.shape == "map"
     if engine == "interpreter" or needs_interpreter(layout.entry):
         return InterpreterPairDecoder(layout, policy, flat, batch_rows, batch_bytes)
     return KernelPairDecoder(layout, policy, flat, batch_rows, batch_bytes)
@@ -292,62 +292,30 @@ class InterpreterPairDecoder(InterpreterDecoder):
         if self.key_group >= 0 and group != self.key_group:
             raise FormatError(f"a key of key group {group}", expected=str(self.key_group), offset=pos)
         pos += layout.prefix
+        if layout.shape == "skip":
+            return
         row: dict[str, Any] = {KEY_GROUP: group} if layout.groups else {}
-
-        def part(name: str, node: Layout, at: int, stop: int) -> int:
-            value, behind = interpret(node, view, at, stop, counts)
-            if value is not NO_COLUMN:
-                row[name] = value
-            return behind
-
+        value_start = key_end + 4
         if layout.shape == "queue":
             for f in layout.fields:
-                pos = part(f.name, f.layout, pos, key_end)
+                pos = self._part(row, f.name, f.layout, view, pos, key_end, counts)
             self._ends(pos, key_end)
             self.values.append(row or True)
             return
         start = pos
+        key_counts = Counts()
         for name in ("key", "namespace"):
             begin = pos
-            pos = part(name, layout.part(name), pos, key_end)
+            pos = self._part(row, name, layout.part(name), view, pos, key_end, key_counts)
             if layout.lengths:
                 pos = self._length(view, pos, pos - begin, key_end)
-        value_start = key_end + 4
-        value = layout.part("value")
         if layout.shape == "map":
-            assert isinstance(value, Map)
-            assert isinstance(value.value, Nullable)
-            key = bytes(view[start:pos])
-            user_key, pos = interpret(value.key, view, pos, key_end, counts)
-            self._ends(pos, key_end)
-            if value_start >= value_end:
-                raise TruncatedError("a map entry without its flag", offset=value_start)
-            user_value: Any = None
-            if view[value_start] == 0:
-                user_value, behind = interpret(value.value.inner, view, value_start + 1, value_end, counts)
-                self._ends(behind, value_end)
-            user_key = True if user_key is NO_COLUMN else user_key
-            user_value = True if user_value is NO_COLUMN else user_value
-            if not self.merges:
-                parts = (("map_key", value.key, user_key), ("value", value.value, user_value))
-                row |= {name: found for name, node, found in parts if has_column(node)}
-                self.values.append(row or True)
-                return
-            if user_key is None and not value.as_list:
-                raise ValueRefusedError(
-                    "a map has a null key, which an Arrow map cannot hold",
-                    advice="set maps=list to get lists of key and value, where the key may be null",
-                )
-            item = {"key": user_key, "value": user_value} if value.as_list else (user_key, user_value)
-            if key == self.last_key and self.values:
-                self.values[-1]["value"].append(item)
-            else:
-                self.values.append({**row, "value": [item]})
-            self.last_key = key
+            self._entry(row, view, start, pos, key_end, value_end, key_counts, counts)
             return
+        counts += key_counts
         self._ends(pos, key_end)
+        value = layout.part("value")
         if layout.raw:
-            assert isinstance(value, Bytes)
             row["value"] = bytes(view[value_start:value_end])
         elif isinstance(value, Passed):
             pass  # whatever is in it: its length is known
@@ -355,9 +323,66 @@ class InterpreterPairDecoder(InterpreterDecoder):
             assert isinstance(value, List)
             row["value"] = self._elements(view, value.element, value_start, value_end, counts)
         else:
-            self._ends(part("value", value, value_start, value_end), value_end)
+            self._ends(self._part(row, "value", value, view, value_start, value_end, counts), value_end)
             row.setdefault("value", True)
         self.values.append(row or True)
+
+    @staticmethod
+    def _part(
+        row: dict[str, Any], name: str, node: Layout, view: memoryview, pos: int, end: int, counts: Counts
+    ) -> int:
+        value, behind = interpret(node, view, pos, end, counts)
+        if value is not NO_COLUMN:
+            row[name] = value
+        return behind
+
+    def _entry(
+        self,
+        row: dict[str, Any],
+        view: memoryview,
+        start: int,
+        pos: int,
+        key_end: int,
+        value_end: int,
+        key_counts: Counts,
+        counts: Counts,
+    ) -> None:
+        """One entry of a map: its user key is at ``pos``, what tells rows apart begins at ``start``."""
+        value = self.pairs.part("value")
+        assert isinstance(value, Map)
+        assert isinstance(value.value, Nullable)
+        key = bytes(view[start:pos])
+        value_start = key_end + 4
+        user_key, pos = interpret(value.key, view, pos, key_end, counts)
+        user_key = True if user_key is NO_COLUMN else user_key
+        self._ends(pos, key_end)
+        user_value: Any = None
+        if self.pairs.raw:
+            user_value = bytes(view[value_start:value_end])
+        elif value_start >= value_end:
+            raise TruncatedError("a map entry without its flag", offset=value_start)
+        elif view[value_start] == 0:
+            user_value, behind = interpret(value.value.inner, view, value_start + 1, value_end, counts)
+            user_value = True if user_value is NO_COLUMN else user_value
+            self._ends(behind, value_end)
+        if not self.merges:
+            counts += key_counts
+            parts = (("map_key", value.key, user_key), ("value", value.value, user_value))
+            row |= {name: found for name, node, found in parts if has_column(node)}
+            self.values.append(row or True)
+            return
+        if user_key is None and not value.as_list:
+            raise ValueRefusedError(
+                "a map has a null key, which an Arrow map cannot hold",
+                advice="set maps=list to get lists of key and value, where the key may be null",
+            )
+        item = {"key": user_key, "value": user_value} if value.as_list else (user_key, user_value)
+        if key == self.last_key and self.values:
+            self.values[-1]["value"].append(item)
+        else:
+            counts += key_counts
+            self.values.append({**row, "value": [item]})
+        self.last_key = key
 
     def _elements(self, view: memoryview, element: Layout, pos: int, end: int, counts: Counts) -> list[Any]:
         elements: list[Any] = []

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from stateextract.columnar.layout import Field, Layout, List, Map, Nullable, Number, Passed, Struct
+from stateextract.columnar.layout import Bytes, Field, Layout, List, Logical, Map, Nullable, Number, Passed, Struct
 from stateextract.columnar.operations import ColumnNode, Label, Op, Program
 from stateextract.columnar.program import Compiler
 
@@ -34,12 +34,12 @@ KEY_GROUP = "key_group"
 class PairLayout:
     """What the pairs of one state hold.
 
-    :param shape: ``value``, ``list``, ``map`` or ``queue``.
+    :param shape: ``value``, ``list``, ``map`` or ``queue``; ``skip``: pairs are only passed over, by their lengths.
     :param fields: the parts as fields of a heap entry: ``key``, ``namespace`` and ``value`` (of a list or map: the whole
         ``List`` or ``Map``); of a queue those of an element, in wire order.
     :param prefix: bytes of the key group.
     :param lengths: lengths stand behind key and namespace.
-    :param raw: the value is not decoded but kept as bytes.
+    :param raw: values (of maps: those of the entries) are not decoded but kept as bytes. A map is then flat.
     :param groups: rows have the field ``key_group``, taken from the key.
     """
 
@@ -57,7 +57,8 @@ class PairLayout:
     @property
     def entry(self) -> Struct:
         """The rows: a struct of the fields."""
-        return Struct(self.fields + self._group)
+        fields = tuple(Field(f.name, Bytes()) if self.raw and f.name == "value" else f for f in self.fields)
+        return Struct(fields + self._group)
 
     @property
     def _group(self) -> tuple[Field, ...]:
@@ -69,7 +70,8 @@ class PairLayout:
         value = self.part("value")
         assert isinstance(value, Map)
         others = tuple(f for f in self.fields if f.name != "value")
-        return Struct((*others, Field("map_key", value.key), Field("value", value.value), *self._group))
+        inner = Bytes() if self.raw else value.value
+        return Struct((*others, Field("map_key", value.key), Field("value", inner), *self._group))
 
 
 def compile_pairs(layout: PairLayout, flat: bool = False) -> Program:
@@ -82,40 +84,68 @@ def compile_pairs(layout: PairLayout, flat: bool = False) -> Program:
 
 class _PairCompiler(Compiler):
     def pairs(self, layout: PairLayout, flat: bool) -> Program:
-        entry = layout.flat_entry if flat and layout.shape == "map" else layout.entry
-        root = self.allocate(entry, 0, nullable=False)
+        if layout.shape == "skip":
+            self.op(Op.PAIR, layout.prefix)
+            self.op(Op.REST)
+            self.op(Op.VALUE, 0)
+            self.op(Op.REST)
+            self.op(Op.END_PAIR, -1)
+            return self.finish(None, 8 + layout.prefix)
+        flat = layout.shape == "map" and (flat or layout.raw)
+        root = self.allocate(layout.flat_entry if flat else layout.entry, 0, nullable=False)
         columns = root.children if root is not None else {}
+        if layout.shape == "map" and not flat:
+            self.map_row(layout, columns)
+            return self.finish(root, 8 + layout.prefix)
         self.op(Op.PAIR, layout.prefix)
-        extended = -1
-        if layout.groups and (flat or layout.shape != "map"):
+        if layout.groups:
             self.op(Op.GROUP, columns[KEY_GROUP].index)
         if layout.shape == "queue":
             for f in layout.fields:
                 self.emit(f.layout, columns.get(f.name))
-            self.op(Op.VALUE)
+            self.value_begins()
             self.op(Op.REST)
-        elif layout.shape == "map" and not flat:
-            extended = self.map_row(layout, columns)
+        elif flat:
+            self.row_key(layout, columns)
+            value = layout.part("value")
+            assert isinstance(value, Map)
+            self.emit_some(value.key, columns.get("map_key"))
+            if not layout.raw:
+                self.user_value(value.value, columns.get("value"), -1)
+                return self.finish(root, 8 + layout.prefix)
+            self.value_begins()
+            self.op(Op.BYTES_REST, columns["value"].index)
         else:
             self.row_key(layout, columns)
-            if layout.shape == "map":
-                value = layout.part("value")
-                assert isinstance(value, Map)
-                self.emit_some(value.key, columns.get("map_key"))
-                self.op(Op.VALUE)
-                self.user_value(value.value, columns.get("value"))
-            else:
-                self.op(Op.VALUE)
-                self.value(layout, columns.get("value"))
-        self.op(Op.END_PAIR, extended)
+            node = columns.get("value")
+            if node is not None and layout.shape == "value" and not layout.raw and _is_8(layout.part("value")):
+                self.op(Op.VALUE8, self.skipped(), node.index)
+                return self.finish(root, 8 + layout.prefix)
+            self.value_begins()
+            self.value(layout, node)
+        self.op(Op.END_PAIR, -1)
         return self.finish(root, 8 + layout.prefix)
 
     def row_key(self, layout: PairLayout, columns: dict[str, ColumnNode]) -> None:
         for name in ("key", "namespace"):
-            self.op(Op.PART)
+            if layout.lengths:
+                self.op(Op.PART)
             self.emit(layout.part(name), columns.get(name))
             if layout.lengths:
                 self.op(Op.LENGTH)
+
+    def skipped(self) -> int:
+        """Bytes that the operation before only passes over; that operation is taken back."""
+        if self.last_skip < 0 or self.last_skip != len(self.code) - 2:
+            return 0
+        size = self.code.pop()
+        self.code.pop()
+        self.last_skip = -1
+        return size
+
+    def value_begins(self) -> None:
+        """The key must end here."""
+        self.op(Op.VALUE, self.skipped())
 
     def value(self, layout: PairLayout, node: ColumnNode | None) -> None:
         value = layout.part("value")
@@ -135,35 +165,44 @@ class _PairCompiler(Compiler):
         else:
             self.emit_some(value, node) if node is not None else self.emit(value, None)
 
-    def user_value(self, layout: Layout, node: ColumnNode | None) -> None:
-        """The value of a map entry; bytes may follow the flag of a null."""
+    def user_value(self, layout: Layout, node: ColumnNode | None, extended: int) -> None:
+        """The value of a map entry, with which the pair ends; bytes may follow the flag of a null.
+
+        :param extended: the column that the entry went into, or -1.
+        """
         assert isinstance(layout, Nullable)
-        null, end = Label(), Label()
-        self.op(Op.NULLABLE, 1, 0, null)
-        self.emit_some(layout.inner, node)
-        self.op(Op.JUMP, end)
+        null = Label()
+        if node is not None and extended >= 0 and _is_8(layout.inner):
+            self.op(Op.FLAG8, node.index, extended, null)
+        else:
+            self.op(Op.FLAG, null)
+            self.emit_some(layout.inner, node)
+        self.op(Op.END_PAIR, extended)
         self.here(null)
         if node is not None:
             self.fill(node.same_level())
         self.op(Op.REST)
-        self.here(end)
+        self.op(Op.END_PAIR, extended)
 
-    def map_row(self, layout: PairLayout, columns: dict[str, ColumnNode]) -> int:
+    def map_row(self, layout: PairLayout, columns: dict[str, ColumnNode]) -> None:
         """One pair is one entry of a map, and pairs of one key and namespace stand together: they make one row."""
         value = layout.part("value")
         assert isinstance(value, Map)
         node = columns["value"]
         entries = node.children["entries"]
         known = Label()
-        self.op(Op.MARK)
-        self.row_key(layout, {})
-        self.op(Op.SAME, known)
+        self.op(Op.MARK, layout.prefix, node.index, node.child_level, known)
         if layout.groups:
             self.op(Op.GROUP, columns[KEY_GROUP].index)
         self.row_key(layout, columns)
+        self.op(Op.MARKED, node.index, node.child_level)
         self.here(known)
-        self.op(Op.ELEMENT, node.index, node.child_level)
         self.emit_some(value.key, entries.children["key"])
-        self.op(Op.VALUE)
-        self.user_value(value.value, entries.children["value"])
-        return node.index
+        self.user_value(value.value, entries.children["value"], node.index)
+
+
+def _is_8(layout: Layout) -> bool:
+    """Whether values are eight bytes that go into a column as they are, but for their order."""
+    while isinstance(layout, Logical):
+        layout = layout.inner
+    return isinstance(layout, Number) and layout.least == 8 and not layout.little and not layout.flip_sign

@@ -195,9 +195,16 @@ def test_corrupt_pairs_end_alike(case: Any, data: st.DataObject) -> None:
     results = []
     for engine in _ENGINES:
         decoder = make_pair_decoder(layout, Policy(), engine)
+        rows: list[Any] = []
+        pos = entries = 0
         try:
-            progress = decoder.decode(Block.of(bytes(raw)), 0, len(raw), 1 << 60)
-            results.append(repr((progress.stop, progress.entries, progress.pos, decoder.flush(last=True).to_pylist())))
+            while True:
+                progress = decoder.decode(Block.of(bytes(raw)), pos, len(raw), 1 << 60)
+                pos, entries = progress.pos, entries + progress.entries
+                if progress.stop is not Stop.FULL:
+                    break
+                rows += decoder.flush(last=False).to_pylist()
+            results.append(repr((progress.stop, entries, pos, rows + decoder.flush(last=True).to_pylist())))
         except StateExtractError:
             results.append("refused")
     assert results[0] == results[1]
@@ -237,6 +244,52 @@ def test_flat_maps_give_a_row_per_entry(engine: str) -> None:
         {"key": "a", "map_key": "x", "value": 1},
         {"key": "a", "map_key": "y", "value": 2},
     ]
+
+
+@pytest.mark.parametrize("engine", _ENGINES)
+def test_values_as_bytes(engine: str) -> None:
+    """Of a map, a row per entry, flag and all; key and user key are what they are."""
+    decoder = make_pair_decoder(replace(_MAP, raw=True, groups=True), Policy(), engine)
+    null = framed(b"\x87" + encode(Text(), "a") + b"\0" + encode(Text(), "y"), b"\x01junk")
+    assert decode(decoder, [map_pair("a", "x", 1), null], []) == [
+        {"key": "a", "map_key": "x", "value": b"\0\0\0\0\x01", "key_group": 7},
+        {"key": "a", "map_key": "y", "value": b"\x01junk", "key_group": 7},
+    ]
+    unknown = Undecodable("org.X", "unknown")
+    layout = PairLayout("value", (Field("key", Number(pa.int8())), Field("value", unknown)), 1, False, raw=True)
+    layout = replace(layout, fields=(layout.fields[0], Field("namespace", Skip(1)), layout.fields[1]))
+    decoder = make_pair_decoder(layout, Policy(), engine)
+    assert decode(decoder, [framed(b"\x01\x05\0", b"???"), framed(b"\x01\x06\0", b"")], []) == [
+        {"key": 5, "value": b"???"},
+        {"key": 6, "value": b""},
+    ]
+
+
+@pytest.mark.parametrize("engine", _ENGINES)
+def test_pairs_that_are_passed_over(engine: str) -> None:
+    """By their lengths alone; their key group and their last one are still looked at."""
+    decoder = make_pair_decoder(PairLayout("skip", (), 1, False), Policy(), engine)
+    decoder.begin(1)
+    data = framed(b"\x01", b"") + framed(b"\x01whatever", b"at all") + framed(b"\x81", b"x") + b"behind"
+    progress = decoder.decode(Block.of(data), 0, len(data), 1 << 60)
+    assert (progress.stop, progress.entries, progress.pos) == (Stop.LAST, 3, len(data) - 6)
+    other = framed(b"\x02", b"")
+    with pytest.raises(FormatError, match="key group 2"):
+        decoder.decode(Block.of(other), 0, len(other), 1)
+    for end in range(len(data) - 7):
+        decoder.begin(1)
+        progress = decoder.decode(Block.of(data[:end]), 0, end, 1 << 60)
+        assert progress.stop is Stop.NEED_INPUT
+
+
+@pytest.mark.parametrize("engine", _ENGINES)
+def test_surrogates_in_the_key_of_a_row_count_once(engine: str) -> None:
+    """Two entries of one map under the key U+D800, with one such user key."""
+    lone = b"\x02\x80\xb0\x03"
+    pairs = [framed(b"\x07" + lone + b"\0" + key, b"\0\0\0\0\1") for key in (encode(Text(), "x"), lone)]
+    decoder = make_pair_decoder(_MAP, Policy(), engine)
+    assert decode(decoder, pairs, []) == [{"key": "\ufffd", "value": [("x", 1), ("\ufffd", 1)]}]
+    assert decoder.counts.lone_surrogates == 2
 
 
 @pytest.mark.parametrize("engine", _ENGINES)
