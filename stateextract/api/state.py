@@ -172,15 +172,21 @@ class State:
         return self.to_batches(limit).read_all()
 
     def raw_batches(self) -> pa.RecordBatchReader:
-        """The bytes of what cannot be decoded: one row per key group and part, with the reason.
+        """What cannot be decoded, as bytes with the reason.
 
-        Of an uncompressed file these are all bytes from the first undecodable value to the end of the key group.
+        Where values have lengths (canonical savepoints, RocksDB) a row for each, with its key as far as that can be
+        decoded. In files of the HashMap backend they have none: then a row per key group and part, without keys, and of
+        an uncompressed file all bytes from the first undecodable value to the end of the key group.
         """
         if self._entry.status == UNSUPPORTED:
             self._refuse()
         options = replace(self._options, on_undecodable="raw")
-        batches = (piece.batch for piece in self._pieces(options, Tally(), None) if piece.raw)
-        return pa.RecordBatchReader.from_batches(raw_schema(options), batches)
+        try:
+            schema = merge_schemas([raw_schema(row, options) for row in self._rows])
+        except StateExtractError as error:
+            raise self._named(error) from None
+        batches = (conform(piece.batch, schema) for piece in self._pieces(options, Tally(), None) if piece.raw)
+        return pa.RecordBatchReader.from_batches(schema, batches)
 
     def _check_readable(self) -> None:
         if self._entry.status == UNSUPPORTED:

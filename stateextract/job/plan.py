@@ -33,7 +33,7 @@ from stateextract.job.wishes import JobWishes
 from stateextract.metadata.model import OperatorState, SnapshotMetadata
 from stateextract.metadata.parser import parse_metadata
 from stateextract.metadata.uid import operator_id
-from stateextract.state.engine import ReadOptions, certainly_undecodable, state_schema
+from stateextract.state.engine import ReadOptions, certainly_undecodable, raw_schema, state_schema
 from stateextract.state.operator import BROADCAST
 from stateextract.state.rows import row_layout
 from stateextract.version import VERSION
@@ -254,7 +254,8 @@ def _targets(
         folder = f"{top[i.operator.id]}/{_folder(i, state, dataset)}"
         if untyped is not None and options.on_undecodable == "fail" and state.name in options.state:
             raise untyped.at(operator=label, state=state.name, advice="set --on-undecodable raw to keep its bytes")
-        target = StateTarget(folder, folder + RAW_SUFFIX, schema, wishes.of(i.operator, state.name))
+        raw = schemas.raw(state, i.operator) if options.on_undecodable == "raw" else None
+        target = StateTarget(folder, folder + RAW_SUFFIX, schema, wishes.of(i.operator, state.name), raw)
         key = (i.number, state.scope)
         if key not in numbers:
             numbers[key] = len(by_operator)
@@ -301,6 +302,16 @@ class _Schemas:
             untyped = untyped or problem
         try:
             return merge_schemas(list(distinct)), untyped
+        except StateExtractError as error:
+            raise error.at(operator=operator_label(operator), state=state.name) from None
+
+    def raw(self, state: NamedState, operator: OperatorState) -> pa.Schema:
+        """The merged schema of what is kept as bytes."""
+        context = self._options.context.of_operator(operator.id)
+        heads = [file.head for file in {file.head_key: file for file in state.files}.values() if file.head is not None]
+        rows = [row_layout(head, meta, context) for head in heads for meta in head.states if meta.name == state.name]
+        try:
+            return merge_schemas([raw_schema(row, self._options) for row in rows])
         except StateExtractError as error:
             raise error.at(operator=operator_label(operator), state=state.name) from None
 

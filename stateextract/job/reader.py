@@ -69,10 +69,11 @@ class PartReader:
                     read_at, head, part.content, wanted, options, tally, part.subtask, part.silent,
                     partial(self._database, part, targets), partial(self._log, part, targets),
                 ):  # fmt: skip
-                    if piece.raw:
-                        yield piece
-                        continue
                     target = targets.states[piece.state]
+                    if piece.raw:
+                        schema = target.raw_schema or piece.batch.schema
+                        yield replace(piece, batch=conform(piece.batch, schema))
+                        continue
                     batch = _granted(piece.batch, target.wishes, piece.state)
                     yield replace(piece, batch=conform(batch, target.schema))
         except StateExtractError as error:

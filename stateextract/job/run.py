@@ -30,10 +30,9 @@ from stateextract.job.manifest import (
 from stateextract.job.options import JobOptions
 from stateextract.job.output import open_output
 from stateextract.job.plan import Plan, PlannedState, make_plan
-from stateextract.job.split import Context, plan_file, read_options
+from stateextract.job.split import Context, plan_file
 from stateextract.job.task import SplitReport, TaskRunner
 from stateextract.job.writer import WrittenFile, parquet_settings
-from stateextract.state.engine import raw_schema
 from stateextract.version import VERSION
 
 
@@ -132,9 +131,9 @@ def _manifest(plan: Plan, commit: Commit, options: JobOptions, reports: Sequence
             state.entry.folder = first.target.folder if rows else None
             state.entry.raw_folder = first.target.raw_folder if raw and state.entry.read.raw_rows else None
         if rows:
-            datasets.append(_dataset(first, commit.job, rows, mine, options, raw=False))
+            datasets.append(_dataset(first, commit.job, rows, mine, raw=False))
         if raw:
-            datasets.append(_dataset(first, commit.job, raw, mine, options, raw=True))
+            datasets.append(_dataset(first, commit.job, raw, mine, raw=True))
     if files:
         raise OutputError(f"a task reported files of no state: {sorted(files)[:3]}")
     finished = datetime.now(UTC).isoformat(timespec="seconds")
@@ -177,11 +176,11 @@ def _dataset(
     job: str,
     files: Sequence[WrittenFile],
     sources: Sequence[Source],
-    options: JobOptions,
     *,
     raw: bool,
 ) -> Dataset:
-    schema = raw_schema(read_options(options)) if raw else state.target.schema
+    schema = state.target.raw_schema if raw else state.target.schema
+    assert schema is not None
     rows = sum(file.rows for file in files)
     read = sum(source.raw_rows if raw else source.rows for source in sources)
     folder = state.target.raw_folder if raw else state.target.folder
@@ -202,7 +201,9 @@ def _empty_file(state: PlannedState, commit: Commit, options: JobOptions) -> Wri
     try:
         fs.create_dir(f"{commit.task_folder}/{folder}", recursive=True)
         full = f"{commit.task_folder}/{path}"
-        pq.write_table(state.target.schema.empty_table(), full, filesystem=fs, **parquet_settings(options.compression, []))
+        pq.write_table(
+            state.target.schema.empty_table(), full, filesystem=fs, **parquet_settings(options.compression, [])
+        )
         return WrittenFile(path, 0, int(fs.get_file_info(full).size))
     except OSError as error:
         raise OutputError(f"the output cannot be written: {error}", file=commit.output.uri) from error

@@ -38,12 +38,16 @@ _FILE_COST = 256 * 1000  # opening a file and reading its head counts like that 
 
 @dataclass(frozen=True)
 class StateTarget:
-    """Where the rows of a state go, with which schema; the raw tail beside it. ``wishes``: paths with their types."""
+    """Where the rows of a state go, with which schema; what cannot be decoded goes beside it, if it is kept.
+
+    :param wishes: paths with their types.
+    """
 
     folder: str
     raw_folder: str
     schema: pa.Schema
     wishes: WishTexts = ()
+    raw_schema: pa.Schema | None = None
 
 
 @dataclass(frozen=True)
@@ -80,7 +84,7 @@ class Context:
                 "label": o.label,
                 "id": o.id,
                 "states": {
-                    name: [t.folder, t.raw_folder, base64.b64encode(t.schema.serialize()).decode(), t.wishes]
+                    name: [t.folder, t.raw_folder, _schema_text(t.schema), t.wishes, _schema_text(t.raw_schema)]
                     for name, t in o.states.items()
                 },
             }
@@ -100,16 +104,24 @@ class Context:
         operators = [
             OperatorTargets(o["label"], {
                 name: StateTarget(
-                    folder, raw, pa.ipc.read_schema(pa.py_buffer(base64.b64decode(schema))),
-                    tuple((path, type_) for path, type_ in wishes),
+                    folder, raw, _schema_of(schema), tuple((path, type_) for path, type_ in wishes),
+                    _schema_of(raw_schema) if raw_schema else None,
                 )
-                for name, (folder, raw, schema, wishes) in o["states"].items()
+                for name, (folder, raw, schema, wishes, raw_schema) in o["states"].items()
             }, o["id"])
             for o in document.pop("operators")
         ]  # fmt: skip
         options = from_lines(document.pop("options"))
         describe = decode_context(document.pop("describe"))
         return cls(options=options, operators=operators, describe=describe, **document)
+
+
+def _schema_text(schema: pa.Schema | None) -> str:
+    return "" if schema is None else base64.b64encode(schema.serialize()).decode()
+
+
+def _schema_of(text: str) -> pa.Schema:
+    return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(text)))
 
 
 @dataclass(frozen=True)

@@ -68,22 +68,47 @@ class ReadOptions:
     context: DescribeContext = DescribeContext()
 
 
-def raw_schema(options: ReadOptions) -> pa.Schema:
+def raw_schema(row: RowLayout, options: ReadOptions) -> pa.Schema:
     """Columns of what is kept of a state that cannot be decoded.
 
-    ``entries`` (at the first part): how many entries of the state the bytes hold; ``part`` counts the pieces of one key
-    group's bytes.
+    ``key``, ``namespace``, of a map ``map_key``: as far as they can be decoded, which takes pairs that say where a key
+    ends; ``key_bytes`` where the key cannot. ``entries`` (at the first part): how many entries of the state the bytes
+    hold; ``part`` counts the pieces of one key group's bytes.
     """
-    return pa.schema(
-        [
-            pa.field("key_group", pa.int32()),
-            pa.field("part", pa.int32()),
-            pa.field("entries", pa.int64()),
-            pa.field("bytes", pa.binary()),
-            pa.field("reason", pa.string()),
-            *([pa.field("subtask", pa.int32())] if options.subtask_column else []),
-        ]
-    )
+    columns: list[tuple[str, pa.DataType]] = []
+    if row.kind not in (*OPERATOR_KINDS, "TIMER", "PRIORITY_QUEUE"):
+        parts = _key_types(row, options)
+        columns = [(name, parts[name]) for name in ("key", "namespace") if name in parts]
+        if row.window_columns and "namespace" in parts:
+            columns += window_types(row.window_columns, parts["namespace"])
+        if "map_key" in parts:
+            columns.append(("map_key", parts["map_key"]))
+        columns.append(("key_bytes", pa.binary()))
+    columns += [
+        ("key_group", pa.int32()),
+        ("part", pa.int32()),
+        ("entries", pa.int64()),
+        ("bytes", pa.binary()),
+        ("reason", pa.string()),
+    ]
+    if options.subtask_column:
+        columns.append(("subtask", pa.int32()))
+    return pa.schema([pa.field(name, type_) for name, type_ in columns])
+
+
+def _key_types(row: RowLayout, options: ReadOptions) -> dict[str, pa.DataType]:
+    """The types of what stands in the key of an entry, without what cannot be decoded."""
+    layout = apply_policy(row.layout, options.policy)
+    assert isinstance(layout, Struct)
+    parts = {f.name: f.layout for f in layout.fields}
+    value = parts.pop("value")
+    if row.kind == "MAP" and isinstance(value, Map):
+        parts["map_key"] = value.key
+    return {
+        name: part.arrow_type
+        for name, part in parts.items()
+        if part.arrow_type is not None and certainly_undecodable(part) is None
+    }
 
 
 def state_schema(row: RowLayout, options: ReadOptions) -> pa.Schema:

@@ -10,10 +10,11 @@ Works on a ``read_at`` function and gives batches; knows no URIs, no Parquet, no
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
+import pyarrow as pa
 
 from serializers import is_fixed_length
 from stateextract.columnar.layout import List, Map
@@ -34,6 +35,7 @@ from stateextract.state.columns import (
 )
 from stateextract.state.head import KeyedHead
 from stateextract.state.heap import HeapWalker, KeyGroupRange
+from stateextract.state.raw_pairs import RawPairs
 from stateextract.state.raw_timers import TimersWalker, timers_row
 from stateextract.state.rows import RowLayout, row_layout
 from stateextract.state.tally import StateTally, Tally
@@ -182,27 +184,47 @@ class _PairTarget(Target):
         self.by_key = by_key
         self.changes = changes
         self.made: PairDecoder | None = None
-        self.layout = replace(pair_layout(self.row, prefix), groups=by_key)
-        if entry_lengths is not None:
-            shape = "value" if self.layout.shape in ("list", "map") else self.layout.shape
-            self.layout = replace(self.layout, shape=shape, lengths=entry_lengths)
+        self.entry_lengths = entry_lengths
+        self.layout = self._shaped(replace(pair_layout(self.row, prefix), groups=by_key))
         self.flat = self.options.flatten and self.layout.shape == "map"
+        # Where no value can be decoded, no attempt is made at each.
+        self.hopeless = self.keep and changes is None and self.options.on_undecodable != "fail" and RawPairs.suits(row)
+        self.raw_pairs: RawPairs | None = None
+
+    def _shaped(self, layout: PairLayout) -> PairLayout:
+        if self.entry_lengths is None:
+            return layout
+        shape = "value" if layout.shape in ("list", "map") else layout.shape
+        return replace(layout, shape=shape, lengths=self.entry_lengths)
+
+    @property
+    def passes_over(self) -> bool:
+        """Pairs are not looked into."""
+        return not self.keep or (self.hopeless and self.options.on_undecodable == "skip")
 
     @property
     def decoder(self) -> PairDecoder:
         if self.made is None:
             options = self.options
+            layout = self.layout
+            if self.passes_over:
+                layout = PairLayout("skip", (), layout.prefix, False)
+            elif self.hopeless:
+                layout = replace(layout, raw=True)
             self.made = make_pair_decoder(
-                self.layout, options.policy, options.engine, options.batch_rows, self.job.budget,
-                flat=self.flat,
-            )  # fmt: skip
+                layout, options.policy, options.engine, options.batch_rows, self.job.budget, flat=self.flat
+            )
             self.tally.engine = self.made.engine
             if self.changes is not None and self.keep:
                 self.made = self.changes.over_pairs(self.name, self.layout, self.made)
         return self.made
 
     def decoded(self, key_group: int, rows: int, entries: int) -> None:
-        super().decoded(key_group, rows, entries)
+        if self.hopeless and self.why is not None:
+            self.tally.lost_entries += entries
+            self.tally.problem(self.why.message)
+        else:
+            super().decoded(key_group, rows, entries)
         self.runs.add(key_group, rows)
 
     def finished(self, key_group: int, entries: int, size: int) -> None:
@@ -212,20 +234,25 @@ class _PairTarget(Target):
             super().finished(key_group, entries, size)
 
     def flush(self, last: bool) -> None:
-        if self.made is None or not self.made.rows:
+        if last and self.raw_pairs is not None:
+            self._give_raw(self.raw_pairs.flush())
+        if self.made is None or not self.made.rows or self.passes_over:
             return
         try:
             array = self.made.flush(last)
             groups = self.runs.take(len(array))
             if self.by_key:
                 groups = array.field(array.type.get_field_index(KEY_GROUP)).to_numpy().astype(np.int32)
-            if self.keep:
+            if not self.hopeless:
                 self.give_out(array, groups, self.made.counts)
+            elif self.why is not None:
+                reasons = pa.repeat(pa.scalar(self.why.message), len(array))
+                self._give_raw([self._raw_pairs().batch(array, groups, reasons)])
         except StateExtractError as error:
             raise error.at(state=self.name) from None
 
     def undecodable(self, key_group: int, error: UndecodableError, pair: bytes) -> None:
-        """A pair cannot be decoded: its row is lost, or kept as bytes."""
+        """A pair cannot be decoded: its row is lost, or kept as far as it can be told."""
         if not self.keep:
             return
         error.at(state=self.name)
@@ -236,7 +263,18 @@ class _PairTarget(Target):
         if self.options.on_undecodable == "raw":
             if self.by_key:
                 key_group = int.from_bytes(pair[4 : 4 + self.layout.prefix], "big")
-            self.raw(key_group, 0, 1, pair, error.message)
+            self._give_raw(self._raw_pairs().add(pair, key_group, error.message))
+
+    def _raw_pairs(self) -> RawPairs:
+        if self.raw_pairs is None:
+            layout = self._shaped(pair_layout(self.whole_row, self.layout.prefix))
+            self.raw_pairs = RawPairs(self.whole_row, layout, self.options, self.job.subtask, self.job.budget)
+        return self.raw_pairs
+
+    def _give_raw(self, batches: Iterable[pa.RecordBatch]) -> None:
+        for batch in batches:
+            self.tally.raw_rows += batch.num_rows
+            self.job.ready.append(Piece(self.name, True, batch))
 
 
 def pair_layout(row: RowLayout, prefix: int) -> PairLayout:

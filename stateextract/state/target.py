@@ -71,6 +71,7 @@ class Target:
 
     def __init__(self, job: Job, row: RowLayout) -> None:
         self.job = job
+        self.whole_row = row
         self.row = narrowed_row(row, job.options)
         self.name = row.name
         self.keep = row.name in job.wanted
@@ -125,8 +126,8 @@ class Target:
             "reason": reason,
             "subtask": self.job.subtask,
         }
-        schema = raw_schema(self.options)
-        batch = pa.RecordBatch.from_pylist([{n: row[n] for n in schema.names}], schema=schema)
+        schema = raw_schema(self.whole_row, self.options)
+        batch = pa.RecordBatch.from_pylist([{n: row.get(n) for n in schema.names}], schema=schema)
         self.job.ready.append(Piece(self.name, True, batch))
 
 

@@ -176,7 +176,9 @@ def test_head_of_raw_bytes(out: Out) -> None:
     assert err.startswith("Error: values of golden.MoneySerializer$Snapshot cannot be decoded")
     assert "operator mixed, state balance" in err
     document = out.json(*arguments, "--on-undecodable", "raw", "-n", "2")
-    assert [c["name"] for c in document["schema"]] == ["key_group", "part", "entries", "bytes", "reason", "subtask"]
+    assert [c["name"] for c in document["schema"]] == [
+        "key", "key_bytes", "key_group", "part", "entries", "bytes", "reason", "subtask",
+    ]  # fmt: skip
     assert len(document["rows"]) == 2
     for row in document["rows"]:
         assert row["entries"] >= 1

@@ -205,7 +205,8 @@ FORMS: dict[str, Form] = {
 def write(folder: Path, subtasks: Iterable[SubtaskState], max_parallelism: int = 4, **more: object) -> Path:
     """A snapshot of one operator with the uid ``op``."""
     tasks = tuple(subtasks)
-    operator = OperatorState("0f" * 16, "op", "An operator", max(len(tasks), 1), max_parallelism, subtasks=tasks)
+    parallelism = max((task.index for task in tasks), default=0) + 1
+    operator = OperatorState("0f" * 16, "op", "An operator", parallelism, max_parallelism, subtasks=tasks)
     return write_operators(folder, [replace(operator, **more)])  # type: ignore[arg-type]
 
 

@@ -295,6 +295,8 @@ def test_raw_bytes_of_an_unknown_serializer(tmp_path: Path, engine: str, compres
     tails = {g: b"" if compressed else struct.pack(">Hi", 2, 2) + entries[g] for g in range(4)}
     assert rows == [
         {
+            "key": None,
+            "key_bytes": None,
             "key_group": g,
             "part": 0,
             "entries": 2,
