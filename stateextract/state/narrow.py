@@ -51,7 +51,8 @@ def _part(field: Field, row: RowLayout, wanted: pa.Schema, options: ReadOptions)
             return _elements(layout, wanted)
         case "value" if splits_ttl(row, options) and {"value", "last_access"} & set(wanted.names):
             return layout
-        case "value" if row.kind == "MAP" and isinstance(layout, Map) and not options.keep_empty_maps:
+        case "value" if row.kind == "MAP" and isinstance(layout, Map):
+            # Its entries are counted: an empty map may be no row, and in pairs each entry is one of its own.
             return narrowed(layout, _type(wanted, "value")) if "value" in wanted.names else _counted(layout)
     return narrowed(layout, _type(wanted, field.name))
 
