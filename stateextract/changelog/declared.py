@@ -96,9 +96,9 @@ def _pass_over_extras(reader: SnapshotReader) -> None:
     """Time to live and default value."""
     at = reader.offset
     if reader.bool("whether a state has a time to live"):
-        if bytes(reader.data[reader.pos : reader.pos + 4]) != javastream.MAGIC:
+        if bytes(reader.bytes(4, "a time to live")) != javastream.MAGIC:
             raise FormatError("no Java object where the time to live is described", offset=at + 1)
-        reader.bytes(max(reader.remaining - 4, 0), "a time to live")
+        reader.bytes(reader.remaining - 4, "a time to live")
         at = reader.offset
         if reader.bool("whether a state has a default value"):
             raise FormatError("a state with a time to live and a default value", offset=at)
