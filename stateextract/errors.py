@@ -9,8 +9,15 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-_CONTEXT = ("file", "operator", "state", "key_group", "offset")
-_LABELS = {"file": "file", "operator": "operator", "state": "state", "key_group": "key group", "offset": "byte offset"}
+_CONTEXT = ("file", "operator", "state", "key_group", "offset", "plain_offset")
+_LABELS = {
+    "file": "file",
+    "operator": "operator",
+    "state": "state",
+    "key_group": "key group",
+    "offset": "byte offset",
+    "plain_offset": "where compressed bytes begin, byte",
+}
 
 E = TypeVar("E", bound="StateExtractError")
 
@@ -26,6 +33,8 @@ class StateExtractError(Exception):
     :param state: name of the state.
     :param key_group: number of the key group.
     :param offset: position in ``file`` in bytes, counted from the file's first byte.
+    :param plain_offset: in compressed data: the position in what the bytes from ``offset`` on hold, counted in
+        uncompressed bytes.
     """
 
     exit_code = 1
@@ -41,6 +50,7 @@ class StateExtractError(Exception):
         state: str | None = None,
         key_group: int | None = None,
         offset: int | None = None,
+        plain_offset: int | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
@@ -51,6 +61,7 @@ class StateExtractError(Exception):
         self.state = state
         self.key_group = key_group
         self.offset = offset
+        self.plain_offset = plain_offset
 
     def at(self: E, **context: Any) -> E:
         """Fill in context that is not known yet (what is already set wins), and return the error itself."""
@@ -67,7 +78,7 @@ class StateExtractError(Exception):
             parts.append(f"expected {self.expected}")
         where = [f"{_LABELS[name]} {getattr(self, name)}" for name in _CONTEXT if getattr(self, name) is not None]
         if where:
-            parts.append("in " + ", ".join(where))
+            parts.append("in " + ", ".join(where) + " of what they hold" * (self.plain_offset is not None))
         text = "; ".join(parts) + "."
         if self.advice is not None:
             text += f" {self.advice[:1].upper()}{self.advice[1:].rstrip('.')}."

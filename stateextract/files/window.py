@@ -15,7 +15,7 @@ from typing import Protocol
 
 import numpy as np
 
-from stateextract.errors import TruncatedError
+from stateextract.errors import StateExtractError, TruncatedError
 from stateextract.files.block import SLACK, Block
 from stateextract.files.compression import StreamDecoder
 
@@ -71,6 +71,8 @@ class DecompressedSource:
 
     def __init__(self, raw: Window, decoder: StreamDecoder) -> None:
         self.raw = raw
+        self.begin = raw.offset()
+        self.failure: StateExtractError | None = None
         self.decoder = decoder
         self.least = decoder.largest_output
         self.given = 0
@@ -79,6 +81,22 @@ class DecompressedSource:
 
     def read_into(self, room: memoryview) -> int:
         """Decompress whole chunks of the raw window, up to its limit."""
+        try:
+            return self._read_into(room)
+        except StateExtractError as error:
+            self.failure = error
+            raise
+
+    def placed(self, error: StateExtractError) -> StateExtractError:
+        """The error of whoever reads the decompressed stream, with both its offset there and that of the stream.
+
+        What is wrong with the compressed bytes themselves says where they are, and stays as it is.
+        """
+        if error is not self.failure and error.offset is not None and error.plain_offset is None:
+            error.offset, error.plain_offset = self.begin, error.offset
+        return error
+
+    def _read_into(self, room: memoryview) -> int:
         raw = self.raw
         while not self.finished:
             pos, n = self.decoder.decode(raw.block.view, raw.pos, raw.end, room, 0, raw.offset(0))

@@ -56,7 +56,7 @@ def body_kind(
     :param raw: the handle stands in the subtask's raw keyed state.
     :param states: number of states in the head, which helps where key group 0 is alone and begins with four zero bytes.
     :returns: :attr:`BodyKind.UNDECIDED` where that does not help: both must be tried, and only the right one ends at the
-        end of the file.
+        end of the key group.
     :raises FormatError: where the bytes fit no body.
     """
     if raw:
@@ -93,16 +93,40 @@ def _compressed_kind(offset: int, read_at: ReadAt) -> BodyKind:
 
 
 def _plain_kind(offsets: Sequence[int], first: int, states: int | None, read_at: ReadAt) -> BodyKind:
+    """Each key group has a say, so that one that is damaged does not make the file another than it is."""
+    numbers = pairs = 0
     for number, offset in enumerate(offsets, first):
-        if int.from_bytes(read_at(offset, 4).ljust(4, b"\xff"), "big") != number:
-            return BodyKind.FULL_SNAPSHOT
-    if len(offsets) > 1 or first != 0:
-        return BodyKind.HEAP
-    # Key group 0, or state 0 with a key shorter than 64 KiB.
-    if states is None:
-        return BodyKind.UNDECIDED
-    full = _is_full_snapshot(read_at(offsets[0], _WINDOW), states)
-    return BodyKind.UNDECIDED if full is None else BodyKind.FULL_SNAPSHOT if full else BodyKind.HEAP
+        start = read_at(offset, _PAIR_START)
+        numbers += start[:4] == number.to_bytes(4, "big")
+        pairs += _begins_a_pair(start, number, states)
+    if first == 0 and numbers == 1 and pairs <= 1:
+        # Key group 0, or state 0 with a key shorter than 64 KiB; and no other key group that is sound.
+        end = min((offset for offset in offsets if offset > offsets[0]), default=offsets[0] + _WINDOW)
+        data = read_at(offsets[0], min(end - offsets[0], _WINDOW))
+        full = None if states is None else _is_full_snapshot(data, states)
+        if full is not None:
+            return BodyKind.FULL_SNAPSHOT if full else BodyKind.HEAP
+        return BodyKind.UNDECIDED if len(offsets) == 1 else BodyKind.HEAP
+    if not numbers and not pairs:
+        raise FormatError(
+            "the key groups are neither those of a heap body nor those of a full snapshot",
+            expected=f"key group {first}'s number at its offset, or the id of a state and a key of that key group",
+            key_group=first,
+            offset=offsets[0],
+        )
+    return BodyKind.HEAP if numbers >= pairs else BodyKind.FULL_SNAPSHOT
+
+
+_PAIR_START = 2 + 4 + 2
+
+
+def _begins_a_pair(start: bytes, number: int, states: int | None) -> bool:
+    """Whether these are a state's id, the length of a key, and the beginning of a key of that key group."""
+    if len(start) < _PAIR_START or (states is not None and int.from_bytes(start[:2], "big") >= states):
+        return False
+    size = int.from_bytes(start[2:6], "big", signed=True)
+    one, two = start[6] & 0x7F, (start[6] & 0x7F) << 8 | start[7]
+    return (size >= 1 and one == number) or (size >= 2 and two == number)
 
 
 _WINDOW = 1 << 16

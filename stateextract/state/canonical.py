@@ -91,8 +91,11 @@ class CanonicalWalker:
         if self.codec is None:
             yield from self._states(window, key_group)
             return
-        plain = Window(DecompressedSource(window, self.codec.start(self.verify)))
-        yield from self._states(plain, key_group)
+        source = DecompressedSource(window, self.codec.start(self.verify))
+        try:
+            yield from self._states(Window(source), key_group)
+        except StateExtractError as error:
+            raise source.placed(error) from None
 
     def _states(self, window: Window, key_group: int) -> Iterator[None]:
         seen = set()

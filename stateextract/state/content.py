@@ -16,7 +16,7 @@ from typing import TypeAlias
 from stateextract.changelog.declared import merged_head, parse_changes_head
 from stateextract.changelog.log import Log
 from stateextract.changelog.replay import Materialized, Replay
-from stateextract.errors import StateExtractError, UndecodableError, UnsupportedError
+from stateextract.errors import FormatError, StateExtractError, UnsupportedError
 from stateextract.files.window import ReadAt
 from stateextract.state.body import BodyKind
 from stateextract.state.changes import Changes
@@ -202,24 +202,33 @@ def _read_body(
 
 
 def _decided(read_at: ReadAt, head: KeyedHead, content: Content, options: ReadOptions) -> BodyKind:
-    """A body of one key group that may be either: only one can be read to its very end."""
-    failure: StateExtractError | None = None
-    options = replace(options, on_undecodable="fail")
-    names = {meta.name for meta in head.states}
-    for form in (BodyKind.HEAP, BodyKind.FULL_SNAPSHOT):
-        pieces = read_key_groups(
-            read_at, head, content.ranges, names, options, Tally(), 0, form, content.max_parallelism
-        )
+    """A body of one key group that may be either: only one can be passed over to its very end.
+
+    :raises FormatError: with what is wrong of each, where neither can.
+    """
+    failures: list[StateExtractError] = []
+    # Pairs say their lengths, so nothing but a full snapshot is one from end to end; entries may be undecodable.
+    for form in (BodyKind.FULL_SNAPSHOT, BodyKind.HEAP):
         try:
-            for _ in pieces:
+            for _ in read_key_groups(
+                read_at, head, content.ranges, (), options, Tally(), 0, form, content.max_parallelism
+            ):
                 pass
             return form
-        except UndecodableError:
-            return form
         except StateExtractError as error:
-            failure = failure or error
-    assert failure is not None
-    raise failure
+            failures.append(error)
+    full, heap = failures
+    raise FormatError(
+        f"the key group can be read neither as a heap body ({_described(heap)}) nor as a full snapshot "
+        f"({_described(full)})",
+        key_group=heap.key_group,
+        state=heap.state,
+        offset=heap.offset,
+    )
+
+
+def _described(error: StateExtractError) -> str:
+    return f"{error.message} at {error.offset}"
 
 
 __all__ = ["NO_DATA", "Content", "Head", "OpenLog", "read_content", "read_head"]

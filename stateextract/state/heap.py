@@ -137,7 +137,10 @@ class HeapWalker:
             yield from self._states(window, group, None)
         else:
             source = DecompressedSource(window, self.codec.start(self.verify))
-            yield from self._states(Window(source), group, source)
+            try:
+                yield from self._states(Window(source), group, source)
+            except StateExtractError as error:
+                raise source.placed(error) from None
             if window.need(1):
                 raise FormatError("bytes follow the last state of the key group", offset=window.offset())
 
@@ -147,17 +150,15 @@ class HeapWalker:
             start = window.offset()
             head = window.take(6)
             if head is None:
-                raise TruncatedError(
-                    f"the key group ends before {len(missing)} of its states", offset=_file_offset(window, compressed)
-                )
+                raise TruncatedError(f"the key group ends before {len(missing)} of its states", offset=window.offset())
             state_id = int.from_bytes(head[:2], "big")
             count = int.from_bytes(head[2:6], "big", signed=True)
             if state_id not in missing:
                 what = "stands twice in the key group" if state_id < len(self.targets) else "is not in the head"
-                raise FormatError(f"state id {state_id} {what}", offset=_file_offset(window, compressed))
+                raise FormatError(f"state id {state_id} {what}", offset=window.offset())
             missing.remove(state_id)
             if count < 0:
-                raise FormatError(f"a negative number of entries, {count}", offset=_file_offset(window, compressed)).at(
+                raise FormatError(f"a negative number of entries, {count}", offset=window.offset()).at(
                     state=self._name(state_id)
                 )
             target = self.targets[state_id]
@@ -178,7 +179,7 @@ class HeapWalker:
             target.finished(group.key_group, count, window.offset() - start)
             yield
         if window.need(1):
-            raise FormatError("bytes follow the last state of the key group", offset=_file_offset(window, compressed))
+            raise FormatError("bytes follow the last state of the key group", offset=window.offset())
 
     def _name(self, state_id: int) -> str:
         return str(getattr(self.targets[state_id], "name", state_id))
@@ -267,11 +268,6 @@ def decode_entries(window: Window, target: Target, decoder: Decoder, group: int,
                     expected=f"{least} bytes, {window.end - window.pos} are left",
                     offset=window.offset(),
                 )
-
-
-def _file_offset(window: Window, compressed: DecompressedSource | None) -> int:
-    """Offset in the file: for compressed data that of the chunk to be read next, the nearest that can be told."""
-    return window.offset() if compressed is None else compressed.raw.offset()
 
 
 def key_group_ranges(

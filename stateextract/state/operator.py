@@ -191,7 +191,8 @@ def _compressed(
     """One state after the other, up to the last one that is wanted."""
     codec = find_codec(options.codec)
     raw = Window(RangeSource(read_at, head.end, size), head.end)
-    window = Window(DecompressedSource(raw, codec.start(options.verify_checksums)))
+    source = DecompressedSource(raw, codec.start(options.verify_checksums))
+    window = Window(source)
     last = max((i for i, part in enumerate(parts) if targets[part.name].wanted), default=-1)
     offsets = [offset for part in parts for offset in part.offsets]
     done = 0
@@ -210,7 +211,7 @@ def _compressed(
             else:
                 yield from read_elements(window, target, part.first, len(part.offsets), bounds, exact=False)
         except StateExtractError as error:
-            raise error.at(state=part.name) from None
+            raise source.placed(error).at(state=part.name) from None
     if last == len(parts) - 1 and window.need(1):
         raise FormatError("bytes follow the last state of the file", offset=raw.offset())
 

@@ -69,8 +69,21 @@ def test_compressed(code: int) -> None:
 def test_key_groups_in_front(code: int) -> None:
     body = i32(5) + b"\0\0" + i32(0) + i32(6) + b"\0\0" + i32(0)
     assert kind(code, [40, 50], body, first=5) is BodyKind.HEAP
-    assert kind(code, [40, 50], body, first=4) is BodyKind.FULL_SNAPSHOT
-    assert kind(code, [40, 46], body, first=5) is BodyKind.FULL_SNAPSHOT
+    # One of them is enough: the other is damaged.
+    assert kind(code, [40, 46], body, first=5) is BodyKind.HEAP
+    with pytest.raises(FormatError, match="neither those of a heap body nor those of a full snapshot") as caught:
+        kind(code, [40, 50], body, first=4)
+    assert (caught.value.key_group, caught.value.offset) == (4, 40)
+
+
+@pytest.mark.parametrize("prefix", [1, 2])
+def test_pairs_of_the_key_group(prefix: int) -> None:
+    """Two key groups of a full snapshot, and each of them damaged."""
+    first, second = (b"\0\1" + pair(n.to_bytes(prefix, "big") + b"key", b"v", last=0xFFFF) for n in (5, 6))
+    for body in (first + second, b"\xff" + first[1:] + second, first + b"\0\1" + i32(-5) + second[6:]):
+        assert kind(12, [40, 40 + len(first)], body, first=5, states=2) is BodyKind.FULL_SNAPSHOT
+    with pytest.raises(FormatError, match="neither"):
+        kind(12, [40, 40 + len(first)], first + second, first=5, states=1)
 
 
 def pair(key: bytes, value: bytes, last: int | None = None) -> bytes:
@@ -90,6 +103,13 @@ def test_key_group_zero_alone() -> None:
     # A state that the head does not have; a byte behind the end.
     assert kind(12, [40], FULL, states=2) is BodyKind.HEAP
     assert kind(12, [40], FULL + b"x", states=3) is BodyKind.HEAP
+
+
+def test_key_group_zero_is_the_only_sound_one() -> None:
+    """What is behind it is damaged, so it has to say by itself what the file is."""
+    damage = bytes(range(200, 220))
+    for body, expected in ((FULL, BodyKind.FULL_SNAPSHOT), (HEAP, BodyKind.HEAP)):
+        assert kind(12, [40, 40 + len(body)], body + damage, states=3) is expected
 
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (1, 2, 0), (2, 1, 0)])
