@@ -106,7 +106,7 @@ def test_what_is_passed_over() -> None:
     assert parts("LIST", List(text), "key")["value"] == Passed(List(text))
     map_, empty = Map(text, Nullable(number)), Map(Passed(text), Nullable(Passed(number)))
     assert parts("MAP", map_, "key")["value"] == empty, "whether a map is empty has to be known"
-    assert parts("MAP", map_, "key", keep_empty_maps=True)["value"] == Passed(map_)
+    assert parts("MAP", map_, "key", keep_empty_maps=True)["value"] == empty, "and of pairs each is an entry"
     assert parts("MAP", map_, "map_key", flatten=True)["value"] == replace(empty, key=text)
     assert parts("MAP", map_, "value", flatten=True)["value"] == replace(map_, key=Passed(text))
     assert parts("LIST", List(text), "key", "list_index", flatten=True)["value"] == List(Passed(text))
