@@ -73,6 +73,14 @@ def varint(n: int) -> bytes:
     return bytes(out)
 
 
+def spread_hash(text: str) -> int:
+    """``HashMap.hash`` of a string."""
+    code = 0
+    for unit in np.frombuffer(text.encode("utf-16-le"), dtype="<u2").tolist():
+        code = code * 31 + unit & 0xFFFFFFFF
+    return code ^ code >> 16
+
+
 def versioned(class_name: str, version: int, payload: bytes = b"") -> bytes:
     """``TypeSerializerSnapshot.writeVersionedSnapshot``."""
     return utf(class_name) + struct.pack(">i", version) + payload
@@ -168,6 +176,14 @@ def head(key: bytes, states: Sequence[State], compressed: bool) -> bytes:
         for state in states
     )
     return struct.pack(">i?", HEAD_VERSION, compressed) + proxy(key) + struct.pack(">h", len(states)) + metas
+
+
+def hash_map_order(names: Sequence[str]) -> list[str]:
+    """Names in the order of a ``java.util.HashMap``: the heap backend keeps its states in one, and numbers them so."""
+    buckets = 16
+    while len(names) > buckets * 3 // 4:
+        buckets *= 2
+    return sorted(names, key=lambda name: spread_hash(name) & buckets - 1)
 
 
 # -- _metadata ---------------------------------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ import sys
 import time
 import uuid
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -140,6 +140,8 @@ class StateFile:
 
 class _OperatorWriter:
     def __init__(self, plan: PlannedOperator, seed: int, compressed: bool, names: random.Random) -> None:
+        by_name = {state.name or state.shape: state for state in plan.states}
+        plan = replace(plan, states=[by_name[name] for name in flink.hash_map_order(list(by_name))])
         shapes = [SHAPES[state.shape] for state in plan.states]
         if len({shape.long_key for shape in shapes}) != 1:
             raise ValueError("the states of an operator have one key serializer")

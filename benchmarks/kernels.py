@@ -27,6 +27,7 @@ LARGEST_ENTRY = shapes.LARGEST_ENTRY
 FIRST_WORD, FIRST_CITY = shapes.FIRST_WORD, shapes.FIRST_CITY
 FIRST_STREET, FIRST_SKU = shapes.FIRST_STREET, shapes.FIRST_SKU
 NAME_COUNT, WORD_COUNT, CITY_COUNT = U64(len(shapes.NAMES)), len(shapes.WORDS), U64(len(shapes.CITIES))
+WORD_BUCKETS = np.array(shapes.WORD_BUCKETS, dtype=np.uint8)
 STREET_COUNT, SKU_COUNT = U64(len(shapes.STREETS)), U64(len(shapes.SKUS))
 KEY_PREFIX = np.frombuffer(shapes.PREFIX.encode(), dtype=np.uint8)
 NO_GROUP = -1
@@ -252,13 +253,23 @@ def _put_customer(out, pos, salt, i, text, starts, bits):
 def _put_map(out, pos, salt, i, text, starts):
     pos = _put_4(out, pos, 10)
     words = _draw(salt, i, 1)
-    word = I64(words % U64(WORD_COUNT))
+    first = I64(words % U64(WORD_COUNT))
     step = I64((words >> U64(16)) % U64(WORD_COUNT - 1)) + 1
+    # Sorted by the words' buckets, in order of j where those are the same.
+    sorted_by = U64(0)
     for j in range(10):
-        pos = _put_text(out, pos, text, starts, FIRST_WORD + word)
-        word += step
-        if word >= WORD_COUNT:
-            word -= WORD_COUNT
+        bucket = WORD_BUCKETS[(first + j * step) % WORD_COUNT]
+        at = j
+        while at > 0:
+            before = I64((sorted_by >> U64(4 * (at - 1))) & U64(15))
+            if WORD_BUCKETS[(first + before * step) % WORD_COUNT] <= bucket:
+                break
+            at -= 1
+        low = sorted_by & ((U64(1) << U64(4 * at)) - U64(1))
+        sorted_by = low | (U64(j) << U64(4 * at)) | ((sorted_by ^ low) << U64(4))
+    for at in range(10):
+        j = I64((sorted_by >> U64(4 * at)) & U64(15))
+        pos = _put_text(out, pos, text, starts, FIRST_WORD + (first + j * step) % WORD_COUNT)
         number = _draw(salt, i, 8 + j)
         if number % U64(100) == U64(0):
             out[pos] = 1

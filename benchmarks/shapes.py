@@ -73,6 +73,10 @@ CITIES = _words(
 STREETS = [f"{n} {name}" for n in range(1, 65) for name in ("Main Street", "Station Road", "Lange Straße", "Mill Lane")]
 SKUS = [f"SKU-{n * 7919 % 1_000_000:06d}" for n in range(4096)]
 
+# Flink keeps the entries of a map state in a java.util.HashMap, and writes them in its order: for up to twelve entries, of
+# the low four bits of the keys' spread hash codes, and in the order of insertion where those are the same.
+WORD_BUCKETS = [flink.spread_hash(word) & 15 for word in WORDS]
+
 # All texts in one list for the kernel; each kind is addressed by where it begins.
 TEXTS = [*NAMES, *WORDS, *CITIES, *STREETS, *SKUS]
 FIRST_WORD = len(NAMES)
@@ -94,7 +98,8 @@ CUSTOMER = flink.pojo(
 ADDRESS = flink.pojo(
     f"{JAVA_PACKAGE}.Address", {"city": flink.STRING, "number": flink.INT, "street": flink.STRING}
 )
-# Flink 2.x gives a POJO's List<T> field a nullable list of nullable elements.
+# The type that Flink 2.x extracts for a POJO's List<T> field, a nullable list of nullable elements. It does so where T is
+# a class; a list of tuples has to be given that type by hand (NullableListTypeInfo), or is a generic one.
 BASKET = flink.pojo(
     f"{JAVA_PACKAGE}.Basket",
     {
@@ -339,7 +344,10 @@ def _maps(salt: int, i: Numbers) -> pa.Array:
     first = _modulo(draw(salt, i, 1), len(WORDS))
     step = _modulo(draw(salt, i, 1) >> np.uint64(16), len(WORDS) - 1) + 1
     words = np.stack([(first + j * step) % len(WORDS) for j in range(10)], axis=1)
-    numbers = np.stack([draw(salt, i, 8 + j) for j in range(10)], axis=1).ravel()
+    order = np.argsort(np.array(WORD_BUCKETS)[words], axis=1, kind="stable")
+    words = np.take_along_axis(words, order, axis=1)
+    drawn = np.stack([draw(salt, i, 8 + j) for j in range(10)], axis=1)
+    numbers = np.take_along_axis(drawn, order, axis=1).ravel()
     values = pa.array(_modulo(numbers >> np.uint64(8), 100_000), mask=numbers % np.uint64(100) == 0)
     return pa.MapArray.from_arrays(_offsets(np.full(len(i), 10)), _pick(WORDS, words.ravel()), values)
 

@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 from case import NATIVE, Case
 from libraries import LIBRARIES, NONE, library_cases
+from shapes_input import write_shapes
 
 HERE = Path(__file__).resolve().parent
 JOBS = HERE / "jobs"
@@ -133,6 +134,8 @@ def cases() -> list[Case]:
         Case("f23", "kryo", NATIVE, parallelism=2, max_parallelism=16),
         Case("f23", "async", max_parallelism=1000),
         Case("f23", "async", NATIVE, compression=True, parallelism=2),
+        Case("f23", "shapes", max_parallelism=16),
+        Case("f23", "shapes", compression=True, max_parallelism=16),
         EXAMPLE,
         *library_cases(),
     ]
@@ -220,10 +223,13 @@ def run_batch(batch: Batch, cases: list[Case], work: Path) -> None:
     classes = compile_jobs(version, jars, batch)
     if any(case.job == "kryo" for case in cases):
         pack(classes, KRYO_JAR)
+    made = JOBS / "target" / "resources"
+    if any(case.job == "shapes" for case in cases):
+        write_shapes(made / "shapes.jsonl")
     listing = JOBS / "target" / "cases.txt"
     listing.write_text("".join(case.line() + "\n" for case in cases))
     opened = [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in OPENED]
-    resources = [JOBS / "src" / "resources"] + ([JOBS / "src" / batch.library] if batch.library else [])
+    resources = [JOBS / "src" / "resources", made] + ([JOBS / "src" / batch.library] if batch.library else [])
     run(
         [
             "java",

@@ -39,6 +39,8 @@ final class Feeds {
                 return phase == 1 ? 40 : 15;
             case "orders":
                 return 200;
+            case "shapes":
+                return phase == 1 ? 200 : 0;
             default:
                 return phase == 1 ? 50 : 20;
         }
