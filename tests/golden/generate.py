@@ -21,11 +21,13 @@ import zipfile
 from pathlib import Path
 from typing import NamedTuple
 
-from case import NATIVE, Case
-from libraries import LIBRARIES, NONE, library_cases
-from shapes_input import write_shapes
-
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[1]))
+
+from tests.golden.case import NATIVE, Case  # noqa: E402
+from tests.golden.libraries import LIBRARIES, NONE, library_cases  # noqa: E402
+from tests.golden.shapes_input import write_shapes  # noqa: E402
+
 JOBS = HERE / "jobs"
 DATA = HERE / "data"
 KRYO_JAR = HERE / "kryo.jar"
@@ -165,7 +167,7 @@ class Batch(NamedTuple):
         return list(VERSIONS).index(self.version), self.library, self.evolution == "new"
 
 
-def class_path(version: str, library: str) -> str:
+def class_path(version: str, library: str = "") -> str:
     """Flink's jars, resolved by Maven and remembered in ``jobs/target``."""
     remembered = JOBS / "target" / f"classpath-{version}{library and '-' + library}.txt"
     if not remembered.exists():

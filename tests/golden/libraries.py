@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from case import Case
+from tests.golden.case import Case
 
 
 @dataclass(frozen=True)

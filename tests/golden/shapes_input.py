@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
 
-PROJECT = Path(__file__).resolve().parents[2]
 SEED = 7
 ROWS = 200
 """Rows of each shape; ``Feeds.java`` emits as many events."""
@@ -17,7 +15,6 @@ def write_shapes(path: Path) -> None:
 
     Needs numpy and pyarrow, as the benchmarks do.
     """
-    sys.path.insert(0, str(PROJECT))
     from benchmarks.shapes import SHAPES, rows
 
     path.parent.mkdir(parents=True, exist_ok=True)
