@@ -49,7 +49,7 @@ class OperatorInventory:
     :param keyed: keyed states by name; :param lists: operator states by name.
     :param problems: what is wrong with files whose head could not be read.
     :param entries: for the report, those of named states included.
-    :param timers: bytes of raw keyed state that are timers, and so are no longer raw.
+    :param timers: subtasks whose raw keyed state is one of timers, which have names.
     :param notes: what a report should say of how it is read.
     """
 
@@ -59,7 +59,7 @@ class OperatorInventory:
     lists: dict[str, NamedState] = field(default_factory=dict)
     problems: list[StateExtractError] = field(default_factory=list)
     entries: list[Entry] = field(default_factory=list)
-    timers: int = 0
+    timers: set[int] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
 
     @property
@@ -98,7 +98,7 @@ def _add_file(inventory: OperatorInventory, file: StateFile) -> None:
     if file.head is None:
         return
     if file.form is BodyKind.RAW:
-        inventory.timers += file.size
+        inventory.timers.add(file.subtask)
     states = inventory.lists if file.scope == "operator" else inventory.keyed
     for meta in file.head.states:
         state = states.setdefault(meta.name, NamedState(meta.name, meta.kind, file.scope))
@@ -146,7 +146,7 @@ def _list_nameless(inventory: OperatorInventory) -> None:
     for subtask in operator.subtasks:
         if subtask.raw_operator is not None and subtask.raw_operator.size:
             _gather(inventory, "RAW", "raw operator state", subtask.raw_operator.size, f"raw state: {_NOT_YET}")
-        if subtask.raw_keyed is not None and not inventory.timers:
+        if subtask.raw_keyed is not None and subtask.raw_keyed.size and subtask.index not in inventory.timers:
             _gather(inventory, "RAW", "raw keyed state", subtask.raw_keyed.size, f"raw state: {_NOT_YET}")
         for channel in (*subtask.input_channels, *subtask.output_channels):
             form = "input channels" if channel in subtask.input_channels else "output channels"
