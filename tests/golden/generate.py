@@ -25,7 +25,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1]))
 
 from tests.golden.case import NATIVE, Case  # noqa: E402
-from tests.golden.libraries import LIBRARIES, NONE, library_cases  # noqa: E402
+from tests.golden.libraries import LIBRARIES, NONE, library_cases, profiles  # noqa: E402
 from tests.golden.shapes_input import write_shapes  # noqa: E402
 
 JOBS = HERE / "jobs"
@@ -181,7 +181,7 @@ def class_path(version: str, library: str = "") -> str:
                 "-f",
                 str(JOBS / "pom.xml"),
                 "dependency:build-classpath",
-                *([f"-P{library}"] if library else []),
+                *(f"-P{profile}" for profile in profiles(library, version)),
                 f"-Dflink.version={version}",
                 f"-Dflink.suffix={suffix}",
                 f"-Dmdep.outputFile={remembered}",

@@ -25,9 +25,17 @@ LIBRARIES: Mapping[str, Library] = {"sql": Library("sql", {"f120": "1.20.3"})}
 """By the job."""
 
 
+def profiles(library: str, version: str) -> list[str]:
+    """The profiles of ``jobs/pom.xml`` for a library and a version of Flink."""
+    if library != "backends" or version.startswith("1.13"):
+        return [library] if library else []
+    # flink-dstl-dfs, which writes changelogs into files, was not to be had for Flink 1.17.
+    return ["backends", "changelog", *([] if version.startswith("1.17") else ["changelog-files"])]
+
+
 def library_cases() -> list[Case]:
     """The cases of all libraries."""
     return []
 
 
-__all__ = ["LIBRARIES", "NONE", "Library", "library_cases"]
+__all__ = ["LIBRARIES", "NONE", "Library", "library_cases", "profiles"]
