@@ -35,6 +35,7 @@ from stateextract.metadata.model import (
     SnapshotMetadata,
     StreamHandle,
 )
+from stateextract.rocksdb import local_files
 from stateextract.state.body import KEY_GROUPS_V2, BodyKind, body_kind
 from stateextract.state.content import NO_DATA, Content, Head
 from stateextract.state.database import shares
@@ -249,8 +250,14 @@ class HeadReader:
             head, key = self._head(stream, stream.size, parse_head)
             form, most = BodyKind.SST_FILES, self._snapshot.operators[operator].max_parallelism
             content = Content(form, stream.size, stream.size, most, shares(handle.key_groups, handle.size))
+            problem = None
+            try:
+                local_files(handle)
+            except StateExtractError as error:
+                # The head is sound, so the states can be named that cannot be read.
+                problem = error.at(file=stream.uri, operator=operator_label(self._snapshot.operators[operator]))
             return StateFile(operator, subtask, handle.kind, form, stream.uri, stream.start, stream.size, content, head, key,
-                             handle=handle)
+                             problem, handle=handle)
 
     # -- changelogs
 

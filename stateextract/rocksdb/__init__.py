@@ -1,7 +1,7 @@
 """RocksDB's files, read without RocksDB: native checkpoints and savepoints of Flink's RocksDB and ForSt backends."""
 
 from stateextract.rocksdb.access import StateFile, opener
-from stateextract.rocksdb.lsm import PairSource, RocksDB, RocksOptions, SstState, open_rocksdb
+from stateextract.rocksdb.lsm import PairSource, RocksDB, RocksOptions, SstState, local_files, open_rocksdb
 from stateextract.rocksdb.splits import KeyGroupSplit, key_group_sizes, propose_splits
 
 __all__ = [
@@ -12,6 +12,7 @@ __all__ = [
     "SstState",
     "StateFile",
     "key_group_sizes",
+    "local_files",
     "open_rocksdb",
     "opener",
     "propose_splits",

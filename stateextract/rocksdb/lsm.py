@@ -306,12 +306,11 @@ def key_range(first: int, last: int, prefix_bytes: int) -> tuple[bytes | None, b
     )
 
 
-def open_rocksdb(handle: IncrementalHandle, open_file: OpenHandle, options: RocksOptions | None = None) -> RocksDB:
-    """Open the database of an incremental handle: reads CURRENT and MANIFEST, no SST file.
+def local_files(handle: IncrementalHandle) -> dict[str, StreamHandle]:
+    """The files of a handle's database by their local names.
 
-    :param open_file: opens a stream handle for ranged reads (``access.opener`` makes one).
+    :raises UnsupportedError: where one of them says that the database is other than those that Flink's backends write.
     """
-    options = options or RocksOptions()
     files: dict[str, StreamHandle] = {}
     for name, stream in (*handle.shared, *handle.private):
         if name in files:
@@ -321,6 +320,16 @@ def open_rocksdb(handle: IncrementalHandle, open_file: OpenHandle, options: Rock
                 f"the database has {name}: " + ("values lie in blob files" if name.endswith(".blob") else "a write log")
             )
         files[name] = stream
+    return files
+
+
+def open_rocksdb(handle: IncrementalHandle, open_file: OpenHandle, options: RocksOptions | None = None) -> RocksDB:
+    """Open the database of an incremental handle: reads CURRENT and MANIFEST, no SST file.
+
+    :param open_file: opens a stream handle for ranged reads (``access.opener`` makes one).
+    """
+    options = options or RocksOptions()
+    files = local_files(handle)
     manifest_name = _parsed(files, "CURRENT", open_file, 1 << 10, parse_current)
     families = _parsed(
         files, manifest_name, open_file, LARGEST_MANIFEST, partial(_families, verify=options.verify_checksums)

@@ -1,0 +1,97 @@
+"""ForSt's databases: read like RocksDB's as far as they are; what would be other is refused by name."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import stateextract
+from stateextract.errors import UnsupportedError
+from stateextract.files.filesystem import Store
+from stateextract.files.locate import Locator, find_snapshot
+from stateextract.job.options import JobOptions
+from stateextract.job.run import run_here, run_job
+from stateextract.metadata.model import IncrementalHandle, InlineHandle, OperatorState, SubtaskState
+from stateextract.metadata.parser import parse_metadata
+from stateextract.rocksdb import open_rocksdb, opener
+from stateextract.rocksdb.table import Table
+from tests.golden.test_rows import check
+from tests.state.keyed_writer import Entry, Keyed, State, i64, rocksdb, write_operators
+
+FOLDER = Path(__file__).parent / "forst"
+DOCUMENT = json.loads((FOLDER / "expected.json").read_text())
+SNAPSHOT = FOLDER / DOCUMENT["snapshot"]
+
+
+@pytest.mark.parametrize("engine", ["interpreter", "kernel"])
+def test_rows(engine: Any) -> None:
+    """All states of the asynchronous API, and timers, which ForSt leaves in raw keyed state."""
+    operator = stateextract.open_snapshot(str(SNAPSHOT), engine=engine).operator("async")
+    (expected,) = [o["states"] for o in DOCUMENT["operators"] if o["uid"] == "async"]
+    assert {s.name for s in operator.states} == {s["name"] for s in expected}
+    assert {s.form for s in operator.states} == {"SST files", "raw keyed state"}
+    for state in expected:
+        check(operator.state(state["name"]), state)
+
+
+def test_a_job(tmp_path: Path) -> None:
+    outcome = run_job(JobOptions(snapshot=str(SNAPSHOT), output=str(tmp_path), split_bytes=1), run_here)
+    assert outcome.exit_code == 0
+    expected = {s["name"]: len(s["rows"]) for o in DOCUMENT["operators"] for s in o["states"]}
+    timers = sum(rows for name, rows in expected.items() if name.startswith("_timer_state/"))
+    others = {name: rows for name, rows in expected.items() if not name.startswith("_timer_state/")}
+    assert {d.state: d.rows for d in outcome.manifest.datasets} == {**others, "timers": timers}
+
+
+def test_what_it_consists_of() -> None:
+    """Two-level indexes everywhere, and range deletions of what the other subtask has: the test would miss its point."""
+    store = Store()
+    found = find_snapshot(str(SNAPSHOT), store)
+    locator = Locator(found, store)
+    kinds, deletions = set(), 0
+    for operator in parse_metadata(store.read(found.metadata_uri)).operators:
+        for subtask in operator.subtasks:
+            if isinstance(subtask.managed_keyed, IncrementalHandle):
+                db = open_rocksdb(subtask.managed_keyed, opener(locator, store, found.metadata_uri))
+                for live in db.live_files:
+                    table: Table = db.open_table(live)
+                    kinds.add(table.properties.index_type)
+                    deletions += len(table.range_deletions)
+    assert kinds == {2}
+    assert deletions > 0
+
+
+def with_file(name: str) -> Callable[[IncrementalHandle], IncrementalHandle]:
+    return lambda handle: replace(handle, private=(*handle.private, (name, InlineHandle("x", b"x"))))
+
+
+@pytest.mark.parametrize(("name", "what"), [("000031.blob", "blob files"), ("000032.log", "a write log")])
+def test_other_files_are_reported_by_name(name: str, what: str, tmp_path: Path) -> None:
+    """In the report, with the states that cannot be read for it, before any task; the rest is extracted."""
+    keyed = Keyed([State("numbers", [Entry(0, i64(1), i64(10))]), State("others", [Entry(0, i64(1), i64(10))])])
+    tasks = [SubtaskState(0, managed_keyed=handle) for handle in (with_file(name)(rocksdb(keyed)), rocksdb(keyed))]
+    operators = [
+        OperatorState(f"{n:032x}", uid, uid, 1, 4, subtasks=(tasks[n],)) for n, uid in enumerate(("op", "sound"))
+    ]
+    path = write_operators(tmp_path / "chk-1", operators)
+    operator = stateextract.open_snapshot(str(path)).operator("op")
+    assert {s.name: s.coverage.status for s in operator.states} == {"numbers": "unsupported", "others": "unsupported"}
+    assert all(name in (s.coverage.why or "") and what in (s.coverage.why or "") for s in operator.states)
+    with pytest.raises(UnsupportedError, match=re.escape(name)):
+        operator.state("numbers").to_table()
+    outcome = run_job(JobOptions(snapshot=str(path), output=str(tmp_path / "out")), run_here)
+    assert outcome.exit_code == 3
+    assert {(d.uid, d.state, d.rows) for d in outcome.manifest.datasets} == {
+        ("sound", "numbers", 1),
+        ("sound", "others", 1),
+    }
+    alone = JobOptions(snapshot=str(path), output=str(tmp_path / "alone"), operator=("op",))
+    with pytest.raises(UnsupportedError, match="nothing that was chosen can be read") as caught:
+        run_job(alone, run_here)
+    assert name in str(caught.value)
