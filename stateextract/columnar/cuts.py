@@ -25,7 +25,7 @@ from stateextract.columnar.decoder import KernelDecoder, Stop, needs_interpreter
 from stateextract.columnar.interpreter import interpret
 from stateextract.columnar.layout import Field, Layout, Number, Struct
 from stateextract.columnar.operations import Op, Program
-from stateextract.columnar.pairs import PairLayout, _PairCompiler
+from stateextract.columnar.pairs import PairCompiler, PairLayout
 from stateextract.columnar.policy import Counts, Policy
 from stateextract.errors import FormatError, StateExtractError, TruncatedError
 from stateextract.files.block import Block
@@ -81,7 +81,7 @@ def pair_cutter(layout: PairLayout, engine: str = "auto") -> Cutter:
     return _Kernel(_Compiler().pair_bounds(layout), Struct(()), PAIR)
 
 
-class _Compiler(_PairCompiler):
+class _Compiler(PairCompiler):
     def _columns(self, names: Sequence[str]) -> list[int]:
         self.root = self.allocate(Struct(tuple(Field(name, _PLACE) for name in names)), 0, nullable=False)
         assert self.root is not None

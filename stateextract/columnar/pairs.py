@@ -79,10 +79,12 @@ def compile_pairs(layout: PairLayout, flat: bool = False) -> Program:
 
     :param flat: for maps: a row per pair instead of a row per key and namespace.
     """
-    return _PairCompiler().pairs(layout, flat)
+    return PairCompiler().pairs(layout, flat)
 
 
-class _PairCompiler(Compiler):
+class PairCompiler(Compiler):
+    """Compiles what reads pairs."""
+
     def pairs(self, layout: PairLayout, flat: bool) -> Program:
         if layout.shape == "skip":
             self.op(Op.PAIR, layout.prefix)

@@ -90,9 +90,9 @@ class DecompressedSource:
     def placed(self, error: StateExtractError) -> StateExtractError:
         """The error of whoever reads the decompressed stream, with both its offset there and that of the stream.
 
-        What is wrong with the compressed bytes themselves says where they are, and stays as it is.
+        What is wrong with the compressed bytes themselves, or in another file, says where it is, and stays as it is.
         """
-        if error is not self.failure and error.offset is not None and error.plain_offset is None:
+        if error is not self.failure and error.file is None and error.offset is not None and error.plain_offset is None:
             error.offset, error.plain_offset = self.begin, error.offset
         return error
 

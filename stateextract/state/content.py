@@ -168,7 +168,8 @@ def _materialized(
         return None
     head = _base_head(read_at, content)
     if form is BodyKind.UNDECIDED:
-        form = _decided(read_at, head, content, options)
+        filled = tuple(r for r in content.ranges if r.end > r.start)
+        form = _decided(read_at, head, replace(content, ranges=filled), options)
 
     def read(ranges: Sequence[KeyGroupRange], wanted: Collection[str], changes: Changes) -> Iterator[Piece]:
         body = replace(content, form=form, ranges=tuple(ranges), changes=None)
