@@ -15,6 +15,7 @@ import struct
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Container, Generator, Iterator
+from dataclasses import dataclass
 
 from stateextract.changelog.records import METADATA_GROUP, Change, read_change_set, read_metadata
 from stateextract.errors import FormatError, StateExtractError
@@ -87,9 +88,9 @@ class Log:
         self._codec = codec
         self._verify = verify
         self._files = files or Files()
-        # A place is the number of a set and a position in it. Here is where each set's positions begin: in which file,
-        # at which offset; or that they are numbers of changes in memory.
-        self._sets: list[tuple[str, int] | ChangelogBytesHandle] = []
+        # A place is the number of a set and a position in it. Here is what each set's positions count: bytes of a file, or
+        # changes in memory.
+        self._sets: list[_Opened | ChangelogBytesHandle] = []
 
     @property
     def size(self) -> int:
@@ -120,24 +121,23 @@ class Log:
                     yield from self._set(offset, stream, None)
 
     def placed(self, error: StateExtractError, place: int) -> StateExtractError:
-        """The error with file and offset, in the plain bytes of a compressed file.
+        """The error with file and offset.
 
         :param error: an offset that it has counts from the first byte of the change.
         :param place: of the change.
         """
         found = self._sets[place >> _POSITION_BITS]
         at = place & (1 << _POSITION_BITS) - 1
-        if isinstance(found, ChangelogBytesHandle):
-            group, data = found.changes[at]
-            position = self._metadata().find(struct.pack(">ii", group, len(data)) + data)
-            error.offset = None if position < 0 else position + 8 + (error.offset or 0)
-            return error.at(file=self._metadata_uri)
-        uri, start = found
-        error.offset = start + at + (error.offset or 0)
-        return error.at(file=uri)
+        if isinstance(found, _Opened):
+            error.offset = at + (error.offset or 0)
+            return found.placed(error)
+        group, data = found.changes[at]
+        position = self._metadata().find(struct.pack(">ii", group, len(data)) + data)
+        error.offset = None if position < 0 else position + 8 + (error.offset or 0)
+        return error.at(file=self._metadata_uri)
 
-    def _first_place(self, positions: tuple[str, int] | ChangelogBytesHandle) -> int:
-        self._sets.append(positions)
+    def _first_place(self, counted: _Opened | ChangelogBytesHandle) -> int:
+        self._sets.append(counted)
         return len(self._sets) - 1 << _POSITION_BITS
 
     def _in_memory(self, handle: ChangelogBytesHandle, wanted: Container[int]) -> Iterator[Change]:
@@ -156,59 +156,59 @@ class Log:
             raise FormatError(
                 f"the change sets of a handle hold {size} bytes of changes",
                 expected=f"{handle.size}",
-                file=self._sets[-1][0] if isinstance(self._sets[-1], tuple) else None,
+                file=next((found.uri for found in self._sets[-1:] if isinstance(found, _Opened)), None),
             )
 
     def _set(self, offset: int, stream: StreamHandle, wanted: Container[int] | None) -> Generator[Change, None, int]:
         """One set; ``wanted`` is ``None``: only its metadata. Gives the bytes of all its changes."""
         file = self._open(stream)
         try:
-            window = self._window(file, offset)
-            # Offsets of a plain file count from its first byte, of a compressed one from its first plain byte.
-            first = self._first_place((file.uri, 0))
-            if wanted is None:
-                yield from read_metadata(window, first)
-                return 0
-            return (yield from read_change_set(window, wanted, first))
+            opened, window = self._window(file, offset)
+            first = self._first_place(opened)
+            try:
+                if wanted is None:
+                    yield from read_metadata(window, first)
+                    return 0
+                return (yield from read_change_set(window, wanted, first))
+            except StateExtractError as error:
+                raise opened.placed(error) from None
         except StateExtractError as error:
             raise error.at(file=file.uri) from None
         finally:
             file.close()
 
-    def _window(self, file: StateFile, offset: int) -> Window:
-        """The sets from an offset on; positions in it are those that errors tell."""
+    def _window(self, file: StateFile, offset: int) -> tuple[_Opened, Window]:
+        """The sets of a file from an offset on."""
         size = file.size()
         flag = file.read_at(0, 1)
         if flag not in (b"\0", b"\1"):
             found = f"byte {flag[0]}" if flag else "nothing"
             raise FormatError(f"a changelog file begins with {found}", expected="0 or 1", offset=file.start)
         if flag == b"\0":
-            if offset >= size - 1:
-                raise FormatError(
-                    f"a change set at {offset} of a file with {size - 1} bytes of them", offset=file.start
-                )
-
+            _check_offset(offset, size - 1, file)
             start = file.start + 1 + offset
-            return Window(RangeSource(_by_position(file), start, file.start + size), start, _WINDOW)
+            window = Window(RangeSource(_by_position(file), start, file.start + size), start, _WINDOW)
+            return _Opened(file.uri), window
         plain = self._files.plain(file, lambda: self._decompressed(file, size))
         if plain is None:
-            window = self._stream(file, size)
+            source = self._stream(file, size)
+            window = Window(source, 0, _WINDOW)
             window.skip(offset)
-            return window
+            return _Opened(file.uri, source.begin, source), window
+        _check_offset(offset, len(plain), file)
 
-        def kept(at: int, n: int) -> bytes:
+        def read_at(at: int, n: int) -> bytes:
             return plain[at : at + n]
 
-        if offset >= len(plain):
-            raise FormatError(f"a change set at {offset} of a file with {len(plain)} plain bytes", offset=file.start)
-        return Window(RangeSource(kept, offset, len(plain)), offset, _WINDOW)
+        window = Window(RangeSource(read_at, offset, len(plain)), offset, _WINDOW)
+        return _Opened(file.uri, file.start + 1), window
 
-    def _stream(self, file: StateFile, size: int) -> Window:
+    def _stream(self, file: StateFile, size: int) -> DecompressedSource:
         raw = Window(RangeSource(_by_position(file), file.start + 1, file.start + size), file.start + 1, _WINDOW)
-        return Window(DecompressedSource(raw, find_codec(self._codec).start(self._verify)), 0, _WINDOW)
+        return DecompressedSource(raw, find_codec(self._codec).start(self._verify))
 
     def _decompressed(self, file: StateFile, size: int) -> bytes | None:
-        window = self._stream(file, size)
+        window = Window(self._stream(file, size), 0, _WINDOW)
         data = bytearray()
         while window.need(1):
             data += window.block.view[window.pos : window.end]
@@ -216,6 +216,30 @@ class Log:
             if len(data) > KEPT_FILE:
                 return None
         return bytes(data)
+
+
+@dataclass(frozen=True, eq=False)
+class _Opened:
+    """A file of which a set is read.
+
+    :param begin: of a compressed file, where the compressed bytes begin; :param source: what decompresses them now.
+    """
+
+    uri: str
+    begin: int | None = None
+    source: DecompressedSource | None = None
+
+    def placed(self, error: StateExtractError) -> StateExtractError:
+        """An error whose offset is a position in the set's window."""
+        by_codec = self.source is not None and error is self.source.failure
+        if self.begin is not None and error.offset is not None and not by_codec:
+            error.offset, error.plain_offset = self.begin, error.offset
+        return error.at(file=self.uri)
+
+
+def _check_offset(offset: int, size: int, file: StateFile) -> None:
+    if offset >= size:
+        raise FormatError(f"a change set at {offset} of a file with {size} bytes of them", offset=file.start)
 
 
 def _by_position(file: StateFile) -> ReadAt:
