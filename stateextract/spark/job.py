@@ -80,7 +80,7 @@ def spark_executor(spark: Any, ship_code: str = "auto") -> Execute:
     def execute(tasks: Tasks) -> Iterable[bytes]:
         if tasks.count == 0:
             return []
-        folder, archive = _code_for_workers(spark, ship_code)
+        folder, archive = code_for_workers(spark, ship_code)
         if folder is not None:
             compile_once()
         function = carrier.make_carrier(tasks.output, tasks.plan_path, tasks.context_bytes, folder, archive)
@@ -128,7 +128,7 @@ def _send_by_value() -> None:
     cloudpickle.register_pickle_by_value(carrier)
 
 
-def _code_for_workers(spark: Any, ship_code: str) -> tuple[str | None, str | None]:
+def code_for_workers(spark: Any, ship_code: str) -> tuple[str | None, str | None]:
     """Folder of the packages where workers see it, or the name of the zip that Spark brings them."""
     root = Path(errors.__file__).resolve().parents[1]
     if ship_code == "never":

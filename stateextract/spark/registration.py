@@ -1,0 +1,28 @@
+"""Making the data sources known to a Spark session, with the code that its processes need."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stateextract.errors import EnvironmentProblem
+from stateextract.spark import carrier, source
+from stateextract.spark.job import code_for_workers
+
+PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
+
+
+def register(spark: Any, ship_code: str = "auto") -> None:
+    """See :func:`stateextract.spark.register`."""
+    from pyspark import cloudpickle
+
+    if not hasattr(spark, "dataSource"):
+        raise EnvironmentProblem("this Spark has no data sources in Python", expected="PySpark 4.0 or later")
+    code = code_for_workers(spark, ship_code)
+    for module in (carrier, source):
+        cloudpickle.register_pickle_by_value(module)
+    for base in source.SOURCES:
+        spark.dataSource.register(type(base.__name__, (base,), {"code": code, "__module__": base.__module__}))
+    spark.conf.set(PUSHDOWN, "true")
+
+
+__all__ = ["PUSHDOWN", "register"]

@@ -1,0 +1,167 @@
+"""The data sources as Spark knows them: ``flink-state`` and ``flink-state-metadata``.
+
+Spark pickles a source's class into processes of its own, on the driver's machine for planning and on the workers for
+reading. They go there by value, so this module needs no import there; it makes the rest importable (``carrier.py``) and hands
+over to ``source_read.py`` and ``source_tables.py``. What is kept in between are bytes, so that nothing of the project has to
+be imported to carry it along.
+
+Spark keeps the object whose ``schema()`` it called, with what that found out: the plan is made once for each ``load()``.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from collections.abc import Iterable, Iterator
+from typing import Any, ClassVar
+
+from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+
+from stateextract.spark.carrier import make_importable
+
+Code = tuple[str | None, str | None]
+"""Where the project is for processes that cannot import it: a folder that they see, or the name of a zip that Spark brings."""
+
+
+def ask(code: Code, place: str, *arguments: Any) -> Any:
+    """What a function of the project gives, which is made importable first.
+
+    :param place: module and function.
+    :raises ImportError: where it is not there, or a package that it needs; says what to set.
+    """
+    make_importable(*code)
+    name, _, function = place.partition(".")
+    try:
+        module = importlib.import_module(f"stateextract.spark.{name}")
+    except ImportError as error:
+        missing = error.name or str(error)
+        what = "install stateextract there" if missing.startswith("stateextract") else "install it there"
+        raise ImportError(
+            f"the Python of Spark's processes ({sys.executable}) cannot import {missing}: {what}, set PYSPARK_PYTHON (or "
+            "spark.pyspark.python) to a Python that has it, or register the sources with stateextract.spark.register(spark), "
+            "which sends the code along",
+            name=error.name,
+        ) from None
+    try:
+        return getattr(module, function)(*arguments)
+    except Exception as error:
+        raise in_short(error) from None
+
+
+def in_short(error: Exception) -> Exception:
+    """An error of the project's own without the way to it: its sentence says all, and Spark shows what is around it."""
+    return error.with_traceback(None) if hasattr(error, "advice") else error
+
+
+def batches(code: Code, place: str, *arguments: Any) -> Iterator[Any]:
+    """The batches that a function of the project gives."""
+    try:
+        yield from ask(code, place, *arguments)
+    except Exception as error:
+        raise in_short(error) from None
+
+
+class FlinkStateSource(DataSource):  # type: ignore[misc]
+    """The rows of one state, of an operator's timers, or of all its keyed states side by side."""
+
+    code: ClassVar[Code] = (None, None)
+
+    @classmethod
+    def name(cls) -> str:
+        """What ``format`` is told."""
+        return "flink-state"
+
+    def schema(self) -> Any:
+        """The state's columns, from the snapshot."""
+        self.plan, schema = ask(self.code, "source_read.planned", dict(self.options))
+        return schema
+
+    def reader(self, schema: Any) -> DataSourceReader:
+        """A reader of some or all columns."""
+        plan = getattr(self, "plan", None) or ask(self.code, "source_read.planned", dict(self.options))[0]
+        return FlinkStateReader(self.code, ask(self.code, "source_read.with_schema", plan, schema))
+
+
+class FlinkStateReader(DataSourceReader):  # type: ignore[misc]
+    """Plans the splits of a state, and reads one of them wherever Spark asks for it."""
+
+    def __init__(self, code: Code, plan: bytes) -> None:
+        self.code = code
+        self.plan = plan
+
+    @property
+    def pushFilters(self) -> Any:
+        """Called by Spark with the filters that it knows."""
+        return _PushFilters(self)
+
+    def push(self, filters: list[Any]) -> list[Any]:
+        """Leave out what cannot pass. Spark applies all of them again, since what comes is only roughly filtered."""
+        self.plan = ask(self.code, "source_read.with_filters", self.plan, filters)
+        return filters
+
+    def partitions(self) -> list[InputPartition]:
+        """One for each task."""
+        return [InputPartition(split) for split in ask(self.code, "source_read.splits", self.plan)]
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        """The Arrow batches of a split."""
+        if partition.value is None:  # Spark's stand-in where there are no splits
+            return iter(())
+        return batches(self.code, "source_read.read", self.plan, partition.value)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Spark pickles a reader for its tasks only, and they are given their splits one by one.
+        return {"code": self.code, "plan": ask(self.code, "source_read.for_tasks", self.plan)}
+
+
+class _PushFilters:
+    """A reader's way to take filters.
+
+    Where filters are not to be pushed down, Spark refuses readers that override ``pushFilters``, and looks at this attribute
+    to find out. Reading more than is needed is better than not reading.
+    """
+
+    __func__ = getattr(DataSourceReader, "pushFilters", None)
+
+    def __init__(self, reader: FlinkStateReader) -> None:
+        self._reader = reader
+
+    def __call__(self, filters: list[Any]) -> Iterable[Any]:
+        return self._reader.push(filters)
+
+
+class FlinkStateMetadataSource(DataSource):  # type: ignore[misc]
+    """What a snapshot consists of, as tables."""
+
+    code: ClassVar[Code] = (None, None)
+
+    @classmethod
+    def name(cls) -> str:
+        """What ``format`` is told."""
+        return "flink-state-metadata"
+
+    def schema(self) -> Any:
+        """The columns of the table that is asked for."""
+        return ask(self.code, "source_tables.table_schema", dict(self.options))
+
+    def reader(self, schema: Any) -> DataSourceReader:
+        """A reader of some or all columns."""
+        return FlinkStateMetadataReader(self.code, dict(self.options), schema)
+
+
+class FlinkStateMetadataReader(DataSourceReader):  # type: ignore[misc]
+    """Makes a table in one task."""
+
+    def __init__(self, code: Code, options: dict[str, str], schema: Any) -> None:
+        self.code = code
+        self.options = options
+        self.schema = schema
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        """The table, as Arrow batches."""
+        return batches(self.code, "source_tables.read", self.options, self.schema)
+
+
+SOURCES = (FlinkStateSource, FlinkStateMetadataSource)
+
+__all__ = ["SOURCES", "FlinkStateMetadataSource", "FlinkStateSource"]

@@ -1,0 +1,268 @@
+"""Options of the data sources ``flink-state`` and ``flink-state-metadata``: each stands here once.
+
+Names are Spark's (camelCase, in any case), values are text. Those that the extract job knows too mean the same and have the
+same defaults; ``job`` is the field of :class:`JobOptions` then. ``markdown`` makes the tables of ``docs/spark-sql.md``.
+
+Imports the standard library, errors and the job's options only.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from stateextract.errors import StateExtractError, UsageError
+from stateextract.job.options import JobOptions, fields, parse_size, show_size
+
+STATE, METADATA = "flink-state", "flink-state-metadata"
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option of a source.
+
+    :param kind: ``text``, ``choice``, ``flag``, ``bytes``, ``count``; ``list``: text parted by commas or a JSON array;
+        ``tables``: a JSON array of objects; ``mapping``: ``KEY=VALUE`` parted by semicolons or a JSON object.
+    :param job: the option of the job that it sets.
+    """
+
+    name: str
+    kind: str
+    default: Any
+    doc: str
+    choices: tuple[str, ...] = ()
+    job: str = ""
+
+
+def _own(name: str, kind: str, default: Any, doc: str, choices: tuple[str, ...] = ()) -> Option:
+    return Option(name, kind, default, doc, choices)
+
+
+_JOB = {f.name: f for f in fields()}
+
+
+def _of_job(job: str, name: str = "", doc: str = "", choices: tuple[str, ...] = ()) -> Option:
+    f = _JOB[job]
+    head, *rest = job.split("_")
+    camel = head + "".join(part.capitalize() for part in rest)
+    return Option(
+        name or camel, f.metadata["kind"], f.default, doc or f.metadata["doc"], choices or f.metadata["choices"], job
+    )
+
+
+_WHERE = (
+    _own("path", "text", "",
+        "The snapshot: a _metadata file, its folder, or a job's checkpoint folder (then its newest complete checkpoint); "
+        "the argument of load()."),
+    _of_job("path_map",
+        doc="OLD=NEW, parted by commas: paths in the snapshot that begin with OLD are looked for under NEW."),
+)  # fmt: skip
+_WHICH = (
+    _own("operatorUid", "text", "", "The operator, by the uid that the job set."),
+    _own("operatorId", "text", "", "The operator, by the hex id that Flink prints."),
+    _own("operatorName", "text", "", "The operator, by its name; snapshots of Flink 1 hold none."),
+)
+_MEANING = (
+    _of_job("plan"),
+    _of_job("names"),
+    _of_job("kryo"),
+    _of_job("classpath", doc="Jars or folders with the job's classes, parted by commas, whose fields are read from them for "
+        "values that Kryo wrote; nothing of them is executed."),
+    _of_job("kryo_class", "kryoClasses",
+        doc="Classes that Kryo wrote, described by hand: a JSON array of what docs/kryo.md writes as [[kryo.class]]."),
+    _of_job("plugins", doc="Python modules that register serializers of your own, parted by commas, beside those installed "
+        "as entry points."),
+    _of_job("head_threads"),
+)  # fmt: skip
+
+STATE_OPTIONS: tuple[Option, ...] = (
+    *_WHERE,
+    *_WHICH,
+    _own("stateName", "text", "",
+        "The state; needed where the operator has several. With wide: those that become columns, parted by commas; all "
+        "keyed ones if it is left out."),
+    _own("stateScope", "choice", "",
+        "Tells apart a keyed state and an operator state of one name.", ("", "keyed", "operator")),
+    _own("readTimers", "flag", False,
+        "Read the operator's timers, of all its timer services; stateName chooses one of their queues."),
+    _of_job("flatten", "flattenCollectionTypes", "One row per element of a list or entry of a map."),
+    _own("wide", "flag", False, "One row per key and namespace, with a column for each keyed state of the operator."),
+    _own("includeMetadata", "flag", True, "The columns key_group and subtask."),
+    _own("columns", "list", (),
+        "The columns to have, parted by commas; others are not even decoded. None: all. A schema given to the reader does "
+        "the same, for fields of structs too."),
+    _of_job("on_undecodable", doc="A value whose serializer is not known: fail the query, or skip: leave out its row, or "
+        "where nobody knows its length, the state's rows in its key group. (What is kept raw only the extract job writes.)",
+        choices=("fail", "skip")),
+    _of_job("strings"),
+    _of_job("timestamps", doc="Digits below the microsecond: floor, or refuse the value.", choices=("floor", "refuse")),
+    _of_job("out_of_range", doc="Times that the column type cannot hold: fail, or null."),
+    _of_job("maps"),
+    _of_job("types", doc="Types of columns, as PATH=TYPE parted by semicolons; a value that does not fit exactly stops the "
+        "query; docs/types.md tells which types there are."),
+    _of_job("keep_empty_maps"),
+    _of_job("all_copies", doc="Give every subtask's copy of a broadcast state, with the column subtask, and not only one."),
+    *_MEANING,
+    _of_job("codec"),
+    _of_job("verify_checksums"),
+    _of_job("split_bytes", doc="State that one Spark task reads. A key group is never split."),
+)  # fmt: skip
+"""What ``flink-state`` can be told."""
+
+TABLES = ("operators", "states", "files", "key_groups", "serializers")
+
+METADATA_OPTIONS: tuple[Option, ...] = (
+    *_WHERE,
+    _own("table", "choice", "operators", "Which table.", TABLES),
+    *_MEANING,
+)
+"""What ``flink-state-metadata`` can be told."""
+
+
+def parse_options(options: Mapping[str, str], known: Sequence[Option], source: str) -> dict[str, Any]:
+    """The values of all options, by name, defaults included.
+
+    :param options: as Spark hands them over, in any case.
+    :param source: the source's name, for messages.
+    :raises UsageError: for an option that is unknown, or a value that cannot be right.
+    """
+    by_name = {option.name.lower(): option for option in known}
+    values = {option.name: option.default for option in known}
+    for name, text in options.items():
+        option = by_name.get(name.lower())
+        if option is None:
+            raise _unknown(name, known, source)
+        values[option.name] = _value(option, text, f"{source}: the option {option.name}")
+    if not values["path"]:
+        raise UsageError(f"{source}: there is no path", advice='give it to load(), or as OPTIONS (path "…")')
+    return values
+
+
+def _unknown(name: str, known: Sequence[Option], source: str) -> UsageError:
+    names = {option.name.lower(): option.name for option in known}
+    near = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.5)
+    advice = f"the nearest is {names[near[0]]}" if near else f"there are {', '.join(names.values())}"
+    return UsageError(f"{source} has no option {name!r}", advice=advice)
+
+
+def _value(option: Option, text: str, where: str) -> Any:
+    match option.kind:
+        case "flag":
+            known = {"true": True, "false": False}.get(text.strip().lower())
+            if known is None:
+                raise UsageError(f"{where} is {text!r}", expected="true or false")
+            return known
+        case "choice":
+            return _choice(option, text, where)
+        case "list":
+            return _list(text, where)
+        case "tables":
+            tables = _json(text, where, list, "a JSON array of objects")
+            return tuple(json.dumps(table) for table in tables)
+        case "mapping":
+            return _mapping(text, where)
+        case "bytes" | "count":
+            number = parse_size(text) if option.kind == "bytes" else int(text) if text.strip().isdecimal() else None
+            if not number:
+                expected = (
+                    "a size such as '128 MB' or a number of bytes" if option.kind == "bytes" else "a whole number"
+                )
+                raise UsageError(f"{where} is {text!r}", expected=f"{expected}, at least 1")
+            return number
+    return text
+
+
+def _choice(option: Option, text: str, where: str) -> str:
+    value = text.strip().lower()
+    if value not in option.choices:
+        near = difflib.get_close_matches(value, option.choices, n=1)
+        expected = "one of " + ", ".join(filter(None, option.choices))
+        raise UsageError(
+            f"{where} is {text!r}", expected=expected, advice=f"the nearest is {near[0]!r}" if near else None
+        )
+    return value
+
+
+def _list(text: str, where: str) -> tuple[str, ...]:
+    if text.lstrip().startswith("["):
+        values = _json(text, where, list, "a JSON array of strings")
+        if not all(isinstance(value, str) for value in values):
+            raise UsageError(f"{where} is {text!r}", expected="a JSON array of strings")
+        return tuple(values)
+    return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def _mapping(text: str, where: str) -> tuple[str, ...]:
+    if text.lstrip().startswith("{"):
+        values = _json(text, where, dict, "a JSON object of strings")
+        return tuple(f"{key}={value}" for key, value in values.items())
+    parts = tuple(part.strip() for part in text.split(";") if part.strip())
+    for part in parts:
+        if "=" not in part:
+            raise UsageError(f"{where} has {part!r}", expected="PATH=TYPE, parted by semicolons")
+    return parts
+
+
+def _json(text: str, where: str, type_: type, expected: str) -> Any:
+    try:
+        value = json.loads(text)
+    except ValueError as error:
+        raise UsageError(f"{where} is no JSON: {error}", expected=expected) from None
+    if not isinstance(value, type_):
+        raise UsageError(f"{where} is {text!r}", expected=expected)
+    return value
+
+
+def job_options(values: Mapping[str, Any], known: Sequence[Option], **more: Any) -> JobOptions:
+    """The job's options that a source's options mean."""
+    set_ = {option.job: values[option.name] for option in known if option.job}
+    job = JobOptions(snapshot=values["path"], **(set_ | more))
+    job.path_pairs()
+    return job
+
+
+_WORDS = {
+    **{o.job.replace("_", "-"): o.name for o in (*STATE_OPTIONS, *METADATA_OPTIONS) if o.job},
+    "operator": "operatorUid",
+    "state": "stateName",
+}
+
+
+def in_spark_words(error: StateExtractError) -> StateExtractError:
+    """The error with advice that names the options as they are called here."""
+    if error.advice is not None:
+        error.advice = re.sub(r"--([a-z][a-z-]*[a-z])|\b([a-z]+(?:-[a-z]+)+)(?==)", _word, error.advice)
+    return error
+
+
+def _word(match: re.Match[str]) -> str:
+    return _WORDS.get(match[1] or match[2], match[0])
+
+
+def markdown(known: Sequence[Option]) -> str:
+    """A table of options for the documentation."""
+    lines = ["| option | default | meaning |", "|---|---|---|"]
+    for option in known:
+        doc = option.doc.replace("|", r"\|")
+        if any(option.choices):
+            doc += " One of " + ", ".join(f"`{c}`" for c in option.choices if c) + "."
+        lines.append(f"| `{option.name}` | {_shown(option)} | {doc} |")
+    return "\n".join(lines) + "\n"
+
+
+def _shown(option: Option) -> str:
+    if option.kind == "flag":
+        return f"`{str(option.default).lower()}`"
+    if option.kind == "bytes":
+        return f"`{show_size(option.default)}`"
+    return f"`{option.default}`" if option.default not in ("", ()) else ""
+
+
+__all__ = [
+    "METADATA", "METADATA_OPTIONS", "STATE", "STATE_OPTIONS", "TABLES", "Option", "in_spark_words", "job_options", "markdown",
+    "parse_options",
+]  # fmt: skip

@@ -1,0 +1,296 @@
+"""The plan of a read of ``flink-state``: which state, with which columns, and which task reads which bytes.
+
+It is the job's plan (``job/plan.py``) of one operator, made when Spark asks for the schema; then it travels as bytes with the
+data source through Spark's planning, so that a snapshot's heads are read once for each ``load()`` and not for each query.
+Tasks get it without the splits, and one split each.
+
+Must not know of Spark but for the words of its options.
+"""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+import pickle
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pyarrow as pa
+
+from serializers import DescribeContext, SerializerSnapshot
+from stateextract.api.state import SMALL
+from stateextract.columnar.policy import Policy
+from stateextract.errors import StateExtractError, UndecodableError, UsageError
+from stateextract.files.filesystem import Store
+from stateextract.job.heads import operator_label
+from stateextract.job.options import JobOptions
+from stateextract.job.plan import Plan, PlannedState, make_plan
+from stateextract.job.split import OperatorTargets, Part
+from stateextract.metadata.model import OperatorState, SnapshotMetadata
+from stateextract.metadata.uid import operator_id
+from stateextract.spark.source_filters import RowFilter
+from stateextract.spark.source_options import STATE, STATE_OPTIONS, in_spark_words, job_options, parse_options
+from stateextract.spark.source_types import only_columns
+from stateextract.spark.source_wide import WideColumns, wide_columns
+from stateextract.state.body import BodyKind
+from stateextract.state.columns import OPERATOR_KINDS
+from stateextract.state.content import Content
+from stateextract.state.head import KeyedHead
+
+_RAW_ADVICE = "register a serializer as a plug-in (docs/serializers.md), or have the extract job keep its bytes"
+
+
+@dataclass(frozen=True)
+class SourcePlan:
+    """What is read, and how.
+
+    :param job: the options that reading takes.
+    :param targets: the states, each with its schema.
+    :param schema: the columns that there are, after the option ``columns``.
+    :param policy: what strings, times and maps become.
+    :param serializers: the key's serializer by number of file; none for operator state.
+    :param splits: what each task reads.
+    :param given: the schema that Spark expects of batches, once it is known.
+    :param filters: rows that do not pass need not be handed over.
+    :param engine: what decodes.
+    :param wide: of a wide read, how the states' columns make its own.
+    """
+
+    job: JobOptions
+    metadata_uri: str
+    describe: DescribeContext
+    targets: OperatorTargets
+    max_parallelism: int
+    schema: pa.Schema
+    policy: Policy
+    serializers: Mapping[int, SerializerSnapshot] = field(default_factory=dict)
+    splits: Sequence[Sequence[Part]] = ()
+    given: pa.Schema | None = None
+    filters: Sequence[RowFilter] = ()
+    wide: WideColumns | None = None
+    engine: str = "auto"
+
+    def to_bytes(self) -> bytes:
+        """For Spark, which carries it from one process of its own to the next."""
+        return zlib.compress(pickle.dumps(self), 6)
+
+    def for_tasks(self) -> bytes:
+        """What all tasks share."""
+        size = sum(sum(part.content.sizes) for split in self.splits for part in split)
+        engine = "interpreter" if size <= SMALL else "auto"
+        return replace(self, splits=(), serializers={}, engine=engine).to_bytes()
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> SourcePlan:
+        """The inverse of :meth:`to_bytes`; of bytes that Spark was given by this process's kin, and never of a file's."""
+        plan: SourcePlan = pickle.loads(zlib.decompress(data))
+        return plan
+
+
+def make_source_plan(options: Mapping[str, str], store: Store | None = None) -> SourcePlan:
+    """Plan a read.
+
+    :param options: of the source, as Spark has them.
+    :raises StateExtractError: where the snapshot cannot be read, or not what was asked for.
+    """
+    values = parse_options(options, STATE_OPTIONS, STATE)
+    _refuse_contradictions(values)
+    job = job_options(values, STATE_OPTIONS, **_choice(values))
+    try:
+        plan = make_plan(job, store, lambda metadata: choose_operator(metadata, values))
+        return _source_plan(plan, _chosen(plan, values), job, values)
+    except UndecodableError as error:
+        error.advice = _RAW_ADVICE
+        raise
+    except StateExtractError as error:
+        raise in_spark_words(error) from None
+
+
+def _refuse_contradictions(values: Mapping[str, Any]) -> None:
+    for one, other in (("wide", "readTimers"), ("wide", "flattenCollectionTypes"), ("wide", "types"),
+                       ("readTimers", "flattenCollectionTypes")):  # fmt: skip
+        if values[one] and values[other]:
+            raise UsageError(f"{STATE}: the options {one} and {other} do not go together")
+    if values["wide"] and values["stateScope"] == "operator":
+        raise UsageError(f"{STATE}: wide is about keyed state", advice="leave stateScope out")
+    if values["types"] and not values["stateName"]:
+        raise UsageError(f"{STATE}: the option types needs stateName too")
+
+
+def _choice(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The job's options that follow from the source's own."""
+    name = values["stateName"]
+    names: tuple[str, ...] = (name,) if name else ()
+    if values["wide"]:
+        names = tuple(part.strip() for part in name.split(",") if part.strip())
+    metadata = values["includeMetadata"]
+    types = tuple(f"*/{name}/{line}" for line in values["types"])
+    return {"state": names, "types": types, "key_group_column": metadata, "subtask_column": metadata}
+
+
+# -- which operator
+
+
+def choose_operator(metadata: SnapshotMetadata, values: Mapping[str, Any]) -> OperatorState:
+    """The operator that the options mean.
+
+    :raises UsageError: where there is none, or more than one.
+    """
+    asked = {name: values[name] for name in ("operatorUid", "operatorId", "operatorName") if values[name]}
+    found = [o for o in metadata.operators if all(_is(o, name, text) for name, text in asked.items())]
+    if not asked:
+        found = [o for o in found if any(True for subtask in o.subtasks for _ in subtask.handles())]
+    if len(found) == 1:
+        return found[0]
+    what = " and ".join(f"{name} {text!r}" for name, text in asked.items())
+    if found and asked:
+        raise UsageError(
+            f"{len(found)} operators have the {what}",
+            advice=f"say which by operatorId: {', '.join(o.id for o in found)}",
+        )
+    if found:
+        raise UsageError(
+            f"{len(found)} operators have state",
+            advice=f"say which by operatorUid, operatorName or operatorId: {_labels(found)}",
+        )
+    if not asked:
+        raise UsageError("no operator of the snapshot has state")
+    raise UsageError(f"no operator has the {what}", advice=_nearest(metadata, asked))
+
+
+def _is(operator: OperatorState, name: str, text: str) -> bool:
+    match name:
+        case "operatorUid":
+            # Before Flink 2.0 only the hash of a uid was stored.
+            return text == operator.uid or (operator.uid is None and operator.id == operator_id(text))
+        case "operatorName":
+            return text == operator.name
+    return text.lower().replace("-", "") == operator.id
+
+
+def _nearest(metadata: SnapshotMetadata, asked: Mapping[str, str]) -> str:
+    operators = metadata.operators
+    if "operatorName" in asked and all(o.name is None for o in operators):
+        return "snapshots of Flink 1 hold no names; say operatorUid or operatorId"
+    by_text = {text: o for o in operators for text in (o.uid, o.name, o.id) if text}
+    near = difflib.get_close_matches(next(iter(asked.values())), by_text, n=3)
+    return f"the nearest are {', '.join(map(repr, near))}" if near else f"there are {_labels(operators)}"
+
+
+def _labels(operators: Sequence[OperatorState]) -> str:
+    names = [operator_label(o) for o in operators]
+    return ", ".join(map(repr, names[:20])) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
+
+
+# -- which states
+
+
+def _chosen(plan: Plan, values: Mapping[str, Any]) -> list[PlannedState]:
+    """The states that the options mean: one, or the queues of timers, or all that become columns."""
+    timers = [s for s in plan.states if s.entry.kind == "TIMER"]
+    name = values["stateName"]
+    if values["readTimers"]:
+        return _queues(timers, name)
+    scopes = {"keyed": False, "operator": True}
+    states = [
+        s for s in plan.states
+        if not values["stateScope"] or scopes[values["stateScope"]] == (s.entry.kind in OPERATOR_KINDS)
+    ]  # fmt: skip
+    if values["wide"]:
+        return _columns(states, bool(name), values["onUndecodable"])
+    if not name:
+        states = [s for s in states if s.entry.kind != "TIMER"]
+    elif not any(s.name == name for s in states):
+        advice = "readTimers reads the timers" if timers else f"stateScope is {values['stateScope']}"
+        raise UsageError(f"no state is called {name!r}", advice=advice)
+    else:
+        states = [s for s in states if s.name == name]
+    if len(states) == 1:
+        return states
+    if name:
+        raise UsageError(
+            f"there is a keyed state and an operator state called {name!r}",
+            advice="say which with stateScope, keyed or operator",
+        )
+    if not states:
+        raise UsageError("the operator has timers only", advice="readTimers reads them")
+    raise UsageError(
+        f"the operator has {len(states)} states",
+        advice=f"say which with stateName: {', '.join(sorted({s.name for s in states}))}",
+    )
+
+
+def _queues(timers: list[PlannedState], name: str) -> list[PlannedState]:
+    if not timers:
+        raise UsageError(
+            f"{name!r} holds no timers" if name else "the operator has no timers", advice="leave out readTimers"
+        )
+    if any(s.target.schema != timers[0].target.schema for s in timers):
+        raise UsageError(
+            "the timers of this operator's services have different columns",
+            advice=f"say which with stateName: {', '.join(s.name for s in timers)}",
+        )
+    return timers
+
+
+def _columns(states: list[PlannedState], named: bool, on_undecodable: str) -> list[PlannedState]:
+    """The keyed states that a wide read makes columns of."""
+    wrong = [s for s in states if named and (s.entry.kind == "TIMER" or s.entry.kind in OPERATOR_KINDS)]
+    if wrong:
+        raise UsageError(f"{wrong[0].name!r} cannot become a column: it is no keyed state of values")
+    keyed = [s for s in states if s.entry.kind != "TIMER" and s.entry.kind not in OPERATOR_KINDS]
+    unread = [s for s in keyed if not s.typed]
+    if unread and on_undecodable == "fail":
+        raise UsageError(
+            f"the values of {unread[0].name!r} cannot be decoded",
+            advice="say with stateName which states become columns, or leave it out with onUndecodable skip",
+        )
+    keyed = sorted((s for s in keyed if s.typed), key=lambda s: s.name)
+    if not keyed:
+        raise UsageError("the operator has no keyed state but timers")
+    return keyed
+
+
+# -- what is read
+
+
+def _source_plan(plan: Plan, states: Sequence[PlannedState], job: JobOptions, values: Mapping[str, Any]) -> SourcePlan:
+    number = states[0].operator
+    names = {s.name for s in states}
+    operator = next(o for o in plan.metadata.operators if o.id == plan.operators[number].id)
+    targets = OperatorTargets(plan.operators[number].label, {s.name: s.target for s in states}, operator.id)
+    splits = [
+        [replace(part, operator=0, content=part.content.only(names)) for part in split if part.operator == number]
+        for split in plan.splits
+    ]
+    heads = {part.file: plan.files[part.file].head for split in splits for part in split}
+    serializers = {file: head.key_serializer for file, head in heads.items() if isinstance(head, KeyedHead)}
+    schema = states[0].target.schema
+    wide = None
+    if values["wide"]:
+        wide = wide_columns(plan, states, job)
+        schema, targets = wide.schema, replace(targets, states=wide.targets)
+        job = replace(job, strings="binary")
+    if values["columns"]:
+        schema = only_columns(schema, values["columns"])
+    return SourcePlan(
+        job, plan.found.metadata_uri, plan.describe, targets, operator.max_parallelism, schema,
+        Policy(values["strings"], values["timestamps"], values["outOfRange"], values["maps"]), serializers,
+        [split for split in splits if split], wide=wide,
+    )  # fmt: skip
+
+
+def runs_of_key_groups(content: Content) -> list[Content]:
+    """Databases and changelogs are read from a first to a last key group: a content with gaps becomes several."""
+    if content.form is not BodyKind.SST_FILES and content.changes is None:
+        return [content]
+    bounds = [0]
+    for i, (a, b) in enumerate(itertools.pairwise(content.ranges), start=1):
+        if a.key_group + 1 != b.key_group:
+            bounds.append(i)
+    return [content.cut(begin, end) for begin, end in itertools.pairwise([*bounds, len(content.ranges)])]
+
+
+__all__ = ["SourcePlan", "choose_operator", "make_source_plan", "runs_of_key_groups"]

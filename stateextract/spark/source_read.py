@@ -1,0 +1,155 @@
+"""What happens in Spark's processes for ``flink-state``: planning in two of them, reading in the workers.
+
+``source.py`` calls these functions once the project can be imported; plans come and go as bytes. A worker keeps the reader
+of its last plans, since it is given many splits of one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+import pyarrow as pa
+
+from serializers import load_plugins
+from stateextract.columnar.schema import conform
+from stateextract.errors import StateExtractError
+from stateextract.job.reader import PartReader
+from stateextract.job.split import OperatorTargets, Part, decode_split, encode_split, pack, read_options
+from stateextract.spark.source_filters import row_filters, wanted_key_groups
+from stateextract.spark.source_options import in_spark_words
+from stateextract.spark.source_plan import SourcePlan, make_source_plan, runs_of_key_groups
+from stateextract.spark.source_types import arrow_schema, check_given, spark_schema
+from stateextract.spark.source_wide import read_wide
+from stateextract.state.engine import Tally
+
+
+def planned(options: Mapping[str, str]) -> tuple[bytes, Any]:
+    """A plan, and the ``StructType`` of its rows."""
+    plan = make_source_plan(options)
+    return plan.to_bytes(), spark_schema(plan.schema)
+
+
+def with_schema(data: bytes, schema: Any) -> bytes:
+    """The plan for the schema that Spark goes on with: the source's own, or one that the user gave.
+
+    :raises UsageError: where that is no part of the source's.
+    """
+    plan = SourcePlan.from_bytes(data)
+    given = arrow_schema(schema)
+    check_given(given, plan.schema)
+    return replace(plan, given=given).to_bytes()
+
+
+def with_filters(data: bytes, filters: Sequence[Any]) -> bytes:
+    """The plan without what cannot pass these filters, as far as that is seen."""
+    plan = SourcePlan.from_bytes(data)
+    assert plan.given is not None
+    wanted = wanted_key_groups(filters, plan.given, plan.max_parallelism, plan.policy)
+    parts = [part for split in plan.splits for part in split]
+    kept: list[Part] = []
+    for part in parts:
+        groups = wanted(plan.serializers.get(part.file)) if part.file in plan.serializers else None
+        kept += [part] if groups is None else _only(part, groups)
+    splits = plan.splits if len(kept) == len(parts) and kept == parts else pack(kept, plan.job.split_bytes)
+    return replace(plan, splits=splits, filters=row_filters(filters, plan.given)).to_bytes()
+
+
+def _only(part: Part, groups: frozenset[int]) -> list[Part]:
+    content = part.content
+    if content.whole or not content.ranges:
+        return [part]
+    ranges = tuple(r for r in content.ranges if r.key_group in groups)
+    if not ranges:
+        return []
+    return [replace(part, content=run) for run in runs_of_key_groups(replace(content, ranges=ranges))]
+
+
+def splits(data: bytes) -> list[bytes]:
+    """What each task reads."""
+    return [encode_split(split) for split in SourcePlan.from_bytes(data).splits]
+
+
+def for_tasks(data: bytes) -> bytes:
+    """What all tasks share."""
+    return SourcePlan.from_bytes(data).for_tasks()
+
+
+def read(data: bytes, split: bytes) -> Iterator[pa.RecordBatch]:
+    """The rows of a split, as Spark's schema has them.
+
+    :raises StateExtractError: with file, operator, state, key group and offset.
+    """
+    reading = _reading(data)
+    try:
+        for part in decode_split(split):
+            yield from reading.batches(part)
+    except StateExtractError as error:
+        raise in_spark_words(error) from None
+
+
+class _Reading:
+    """Reads the parts of one plan."""
+
+    def __init__(self, plan: SourcePlan) -> None:
+        assert plan.given is not None
+        load_plugins(plan.job.plugins)
+        self.plan = plan
+        self.given = plan.given
+        self.wide = None if plan.wide is None else plan.wide.only(plan.given)
+        self.targets = self._targets()
+        options = read_options(plan.job, plan.describe)
+        columns = {name: target.schema for name, target in self.targets.states.items()}
+        options = replace(options, columns=columns, engine=plan.engine)
+        self.reader = PartReader(plan.metadata_uri, options, plan.job.path_pairs())
+
+    def _targets(self) -> OperatorTargets:
+        """The states with the columns that are wanted of them."""
+        targets = self.plan.targets
+        if self.wide is not None:
+            return replace(targets, states=self.wide.targets)
+        narrow = {}
+        for name, target in targets.states.items():
+            wishes = tuple((path, t) for path, t in target.wishes if path.split(".")[0] in self.given.names)
+            schema = pa.schema(
+                [
+                    # A wish may be about any field of its column.
+                    f if wishes else f.with_type(_narrowed(f.type, self.given.field(f.name).type))
+                    for f in target.schema
+                    if f.name in self.given.names
+                ]
+            )
+            narrow[name] = replace(target, schema=schema, wishes=wishes)
+        return replace(targets, states=narrow)
+
+    def batches(self, part: Part) -> Iterator[pa.RecordBatch]:
+        for batch in self._rows(part):
+            for row_filter in self.plan.filters:
+                batch = batch.filter(row_filter.mask(batch))
+            if batch.num_rows:
+                yield conform(batch, self.given)
+
+    def _rows(self, part: Part) -> Iterator[pa.RecordBatch]:
+        if self.wide is not None:
+            yield from read_wide(self.reader, part, self.targets, self.wide, self.plan.policy)
+            return
+        for piece in self.reader.pieces(part, self.targets, Tally()):
+            yield piece.batch
+
+
+def _narrowed(have: pa.DataType, given: pa.DataType) -> pa.DataType:
+    """The type with those fields of its structs only that another has."""
+    if pa.types.is_struct(have) and pa.types.is_struct(given):
+        names = [f.name for f in given]
+        return pa.struct([f.with_type(_narrowed(f.type, given.field(f.name).type)) for f in have if f.name in names])
+    return have
+
+
+@lru_cache(maxsize=4)
+def _reading(data: bytes) -> _Reading:
+    return _Reading(SourcePlan.from_bytes(data))
+
+
+__all__ = ["for_tasks", "planned", "read", "splits", "with_filters", "with_schema"]

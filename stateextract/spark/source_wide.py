@@ -1,0 +1,203 @@
+"""Wide rows: the keyed states of an operator side by side, a row per key and namespace.
+
+All entries of a key lie in one key group of one subtask's file, so states are joined there and nowhere else. What is held at
+once is a run of key groups of at most :data:`RUN_BYTES` in the file, decoded, or one key group that is larger by itself.
+
+Keys must be told apart exactly to be joined, so strings are read as their UTF-16 units say (as bytes, in WTF-8) and become
+text afterwards. Where a key's time lost digits, that cannot be helped, and is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from serializers.names import Names
+from stateextract.columnar.policy import Counts, Policy
+from stateextract.columnar.schema import conform, merge_schemas
+from stateextract.errors import StateExtractError, ValueRefusedError
+from stateextract.job.options import JobOptions
+from stateextract.job.plan import Plan, PlannedState
+from stateextract.job.reader import PartReader
+from stateextract.job.split import OperatorTargets, Part, StateTarget, read_options
+from stateextract.spark.source_identity import Numbers, as_text, row_numbers
+from stateextract.state.columns import state_schema
+from stateextract.state.content import Content
+from stateextract.state.engine import Tally
+from stateextract.state.rows import row_layout
+from stateextract.state.windows import WINDOW_COLUMNS
+
+RUN_BYTES = 16 << 20
+"""Bytes of state that are joined at once, unless one key group has more."""
+
+_IDENTITY = ("key", "namespace")
+_SHARED = (*_IDENTITY, *WINDOW_COLUMNS, "slice_end")
+_BEHIND = ("key_group", "subtask")
+_OF_STATE = ("value", "last_access")
+
+
+@dataclass(frozen=True)
+class WideColumns:
+    """How states become columns.
+
+    :param schema: of the wide rows: key, namespace and window where a state has them; a column per state, and of states
+        with a time to live one more for the last access; key_group and subtask.
+    :param places: by state, which of its columns becomes which.
+    :param targets: the states as they are read: strings as bytes.
+    :param rows: by state, its columns as they are to be.
+    """
+
+    schema: pa.Schema
+    places: Mapping[str, Mapping[str, str]]
+    targets: Mapping[str, StateTarget]
+    rows: Mapping[str, pa.Schema]
+
+    def only(self, given: pa.Schema) -> WideColumns:
+        """What of it some of the columns need: every state's keys, since they say which rows there are."""
+        places, targets, rows = {}, {}, {}
+        for name, of_state in self.places.items():
+            places[name] = {column: place for column, place in of_state.items() if place in given.names}
+            wanted = {*_IDENTITY, *given.names} & {*_SHARED, *_BEHIND} | set(places[name])
+            rows[name] = pa.schema([f for f in self.rows[name] if f.name in wanted])
+            target = self.targets[name]
+            targets[name] = replace(target, schema=pa.schema([f for f in target.schema if f.name in wanted]))
+        return WideColumns(pa.schema([f for f in self.schema if f.name in given.names]), places, targets, rows)
+
+
+def wide_columns(plan: Plan, states: Sequence[PlannedState], job: JobOptions) -> WideColumns:
+    """The columns of a wide read.
+
+    :raises UnsupportedError: where keys or namespaces of two states have different types.
+    """
+    rows = {s.name: s.target.schema for s in states}
+    shared, behind = (merge_schemas([_part(schema, names) for schema in rows.values()]) for names in (_SHARED, _BEHIND))
+    names = Names([*_SHARED, *_BEHIND])
+    places: dict[str, dict[str, str]] = {}
+    columns = []
+    for name, schema in rows.items():
+        places[name] = {}
+        for column in _OF_STATE:
+            if column in schema.names:
+                place = names.take(name if column == "value" else f"{name}_{column}")
+                places[name][column] = place
+                columns.append(pa.field(place, schema.field(column).type))
+    exact = _exact_schemas(plan, states, replace(job, strings="binary"))
+    targets = {s.name: replace(s.target, schema=exact[s.name]) for s in states}
+    return WideColumns(pa.schema([*_part(shared, _SHARED), *columns, *behind]), places, targets, rows)
+
+
+def _part(schema: pa.Schema, names: Sequence[str]) -> pa.Schema:
+    return pa.schema([schema.field(name) for name in names if name in schema.names])
+
+
+def _exact_schemas(plan: Plan, states: Sequence[PlannedState], job: JobOptions) -> dict[str, pa.Schema]:
+    """The states' schemas with strings as bytes."""
+    options = read_options(job, plan.describe.of_operator(plan.operators[states[0].operator].id))
+    found: dict[str, list[pa.Schema]] = {s.name: [] for s in states}
+    for file in {file.head_key: file for file in plan.files if file.scope == "keyed"}.values():
+        if file.head is not None:
+            for meta in (meta for meta in file.head.states if meta.name in found):
+                found[meta.name].append(state_schema(row_layout(file.head, meta, options.context), options))
+    return {name: merge_schemas(schemas) for name, schemas in found.items()}
+
+
+def read_wide(
+    reader: PartReader, part: Part, targets: OperatorTargets, wide: WideColumns, policy: Policy
+) -> Iterator[pa.RecordBatch]:
+    """The wide rows of a part.
+
+    :param targets: the states, as ``wide`` has them.
+    :param policy: what strings become.
+    :yields: batches with the wide schema.
+    :raises ValueRefusedError: where keys cannot be told apart.
+    """
+    for content in runs(part.content):
+        tally = Tally()
+        gathered: dict[str, list[pa.RecordBatch]] = {}
+        for piece in reader.pieces(replace(part, content=content), targets, tally):
+            gathered.setdefault(piece.state, []).append(piece.batch)
+        tables = {n: pa.Table.from_batches(batches).combine_chunks() for n, batches in gathered.items()}
+        if not tables:
+            continue
+        try:
+            _refuse_unclear(tables, tally)
+            yield _joined(tables, wide, policy)
+        except StateExtractError as error:
+            raise error.at(file=part.uri, operator=targets.label) from None
+        except (pa.ArrowInvalid, pa.ArrowCapacityError) as error:
+            raise ValueRefusedError(
+                f"the states of the key groups {content.key_groups[0]} to {content.key_groups[1]} cannot be joined: {error}",
+                file=part.uri, operator=targets.label, advice="read the states one by one, without wide",
+            ) from None  # fmt: skip
+
+
+def runs(content: Content) -> Iterator[Content]:
+    """Pieces of at most :data:`RUN_BYTES`, of whole key groups; a larger key group is one by itself."""
+    if content.whole or not content.ranges:
+        yield content
+        return
+    begin = size = 0
+    for i, length in enumerate(content.sizes):
+        if size and size + length > RUN_BYTES:
+            yield content.cut(begin, i)
+            begin, size = i, 0
+        size += length
+    yield content.cut(begin, len(content.ranges))
+
+
+def _refuse_unclear(tables: Mapping[str, pa.Table], tally: Tally) -> None:
+    """Times that lost digits, or became null, may have made two keys one."""
+    counts = sum((tally.of(name).counts for name in tables), Counts())
+    identities = [field.type for table in tables.values() for field in table.schema if field.name in _IDENTITY]
+    if (counts.sub_microsecond or counts.out_of_range) and any(map(_has_times, identities)):
+        raise ValueRefusedError(
+            "times in keys that differ only below the microsecond, or beyond their column's range, cannot be told apart",
+            advice="set timestamps=refuse and outOfRange=fail, or read the states one by one, without wide",
+        )
+
+
+def _has_times(type_: pa.DataType) -> bool:
+    if pa.types.is_temporal(type_):
+        return True
+    return pa.types.is_nested(type_) and any(_has_times(type_.field(i).type) for i in range(type_.num_fields))
+
+
+def _joined(tables: Mapping[str, pa.Table], wide: WideColumns, policy: Policy) -> pa.RecordBatch:
+    numbers, count = row_numbers(
+        [table.select([n for n in _IDENTITY if n in table.column_names]) for table in tables.values()]
+    )
+    texts = {
+        name: as_text(table.to_batches()[0], wide.rows[name], policy) for name, table in tables.items()
+    }  # fmt: skip
+    columns: dict[str, pa.Array] = {}
+    for (name, batch), rows in zip(texts.items(), numbers, strict=True):
+        places = _places(rows, count)
+        if int(places.is_valid().sum().as_py()) != len(rows):
+            raise ValueRefusedError("two entries of the state have the same key and namespace", state=name)
+        for column, target in wide.places[name].items():
+            columns[target] = batch.column(column).take(places)
+    for column in (*_SHARED, *_BEHIND):
+        having = [
+            (batch, rows) for batch, rows in zip(texts.values(), numbers, strict=True) if column in batch.schema.names
+        ]
+        if having:
+            schema = pa.schema([f for f in wide.schema if f.name == column])
+            parts = [conform(batch.select([column]), schema).column(0) for batch, _ in having]
+            places = _places(np.concatenate([rows for _, rows in having]), count)
+            columns[column] = pa.concat_arrays(parts).take(places)
+    return pa.RecordBatch.from_arrays(
+        [columns[f.name] if f.name in columns else pa.nulls(count, f.type) for f in wide.schema], schema=wide.schema
+    )
+
+
+def _places(numbers: Numbers, count: int) -> pa.Array:
+    """For each number where it stands first; null where it does not."""
+    places = np.full(count, -1, np.int64)
+    places[numbers[::-1]] = np.arange(len(numbers))[::-1]
+    return pa.array(places, mask=places < 0)
+
+
+__all__ = ["RUN_BYTES", "WideColumns", "read_wide", "runs", "wide_columns"]
