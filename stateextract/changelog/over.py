@@ -66,7 +66,12 @@ class OverlaidDecoder:
     def decode(self, data: Block, pos: int, end: int, limit: int) -> Progress:
         entries = rows = 0
         while entries < limit:
-            cuts = self.cutter.cut(data, pos, end, limit - entries)
+            try:
+                cuts = self.cutter.cut(data, pos, end, limit - entries)
+            except StateExtractError:
+                if entries:
+                    break  # what came before is told first
+                raise
             if cuts.stop is Stop.NEED_INPUT:
                 return Progress(Stop.NEED_INPUT, entries, pos, cuts.needed, rows)
             places: list[list[int]] = cuts.bounds.tolist()

@@ -181,6 +181,8 @@ class Overlay:
         if row is None:
             self.held += ROW_COST + len(key)
             row = bound.overlay.rows[key] = ValueRow(group, place, [key])
+        elif row.group != group:
+            raise _two_groups(row.group)
         assert isinstance(row, ValueRow)
         return row
 
@@ -189,6 +191,8 @@ class Overlay:
         if row is None:
             self.held += ROW_COST + len(key)
             row = bound.overlay.rows[key] = MapRow(group, place)
+        elif row.group != group:
+            raise _two_groups(row.group)
         assert isinstance(row, MapRow)
         row.place = place
         return row
@@ -227,6 +231,10 @@ def _changed_serializer(state: ChangedState) -> UnsupportedError:
         "elements were added to a value that another serializer wrote",
         advice=f"let Flink write a savepoint of the job, in which all of {state.name!r} has one serializer",
     )
+
+
+def _two_groups(other: int) -> FormatError:
+    return FormatError("the key was changed in another key group before", expected=f"key group {other}", offset=_HEAD)
 
 
 def _ends(record: bytes, pos: int) -> None:

@@ -150,6 +150,7 @@ class Replay:
     # -- rows
 
     def _read(self, ranges: Sequence[KeyGroupRange], overlay: Overlay, emitter: Emitter) -> Iterator[Piece]:
+        yield from emitter.ready  # what could not be understood of the changes
         changes = BaseChanges(overlay, emitter, self._materialized_state, self._identity)
         materialized: set[str] = set()
         if self.base is not None:
