@@ -1,0 +1,92 @@
+"""Every state of every golden snapshot: the data source gives the rows and types of the extract job."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql.pandas.types import from_arrow_schema
+
+from stateextract.job.manifest import Dataset
+from stateextract.job.options import JobOptions
+from stateextract.job.run import Outcome, run_here, run_job
+from stateextract.spark.source import FlinkStateSource
+from stateextract.state.columns import OPERATOR_KINDS
+from tests.golden.test_rows import CASES, DATA
+from tests.golden.test_rows import load as expected
+from tests.spark.sources import Loaded, load, make
+
+KRYO_JAR = str(DATA.parent / "kryo.jar")
+TIMERS = "all timers of the operator"
+
+
+def settings(case: str) -> dict[str, Any]:
+    """What the golden extremes need: times beyond any column, maps with null keys, values that nobody can read."""
+    return {"out_of_range": "null", "on_undecodable": "skip", "maps": "list" if "types" in case else "map"}
+
+
+def extract(case: str, output: Path, **more: Any) -> Outcome:
+    snapshot = str(DATA / case / expected(case)["snapshot"])
+    options = JobOptions(snapshot=snapshot, output=str(output), classpath=(KRYO_JAR,), **settings(case), **more)
+    return run_job(options, run_here)
+
+
+def source_options(case: str, dataset: Dataset) -> dict[str, Any]:
+    """Options of the source that mean the dataset of a job."""
+    own = {"".join([h, *(p.capitalize() for p in rest)]): v for (h, *rest), v in
+           ((name.split("_"), value) for name, value in settings(case).items())}  # fmt: skip
+    options = {"operatorId": dataset.operator_id, "classpath": KRYO_JAR, **own}
+    if dataset.role == TIMERS:
+        return options | {"readTimers": True}
+    scope = "operator" if dataset.kind in OPERATOR_KINDS else "keyed"
+    return options | {"stateName": dataset.state, "stateScope": scope}
+
+
+def tables(outcome: Outcome, output: Path) -> Iterator[tuple[Dataset, pa.Table]]:
+    """The job's datasets as they were written, in the order of the splits."""
+    for dataset in outcome.manifest.datasets:
+        files = [pq.ParquetFile(output / f.path).read() for f in sorted(dataset.files, key=lambda f: f.path)]
+        yield dataset, pa.concat_tables(files)
+
+
+def same_rows(one: pa.Table, other: pa.Table) -> bool:
+    """Equal, in any order; NaN is NaN here."""
+    if one.equals(other):
+        return True
+    return sorted(map(repr, one.to_pylist())) == sorted(map(repr, other.to_pylist()))
+
+
+def check(case: str, output: Path, **more: Any) -> int:
+    path = DATA / case / expected(case)["snapshot"]
+    compared = 0
+    extra = {"flattenCollectionTypes": True} if more else {}
+    for dataset, written in tables(extract(case, output, **more), output):
+        if extra and dataset.role == TIMERS:
+            continue
+        loaded = load(path, **source_options(case, dataset), **extra)
+        assert loaded.schema == from_arrow_schema(written.schema.remove_metadata()), dataset
+        found = loaded.table()
+        assert found.num_rows == dataset.rows
+        assert same_rows(found, written.cast(found.schema)), dataset
+        compared += 1
+    return compared
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_rows_and_types_of_the_job(case: str, tmp_path: Path) -> None:
+    assert check(case, tmp_path / "out") >= 1
+
+
+@pytest.mark.parametrize("case", ["f113-kinds-checkpoint", "f23-async-checkpoint"])
+def test_flattened(case: str, tmp_path: Path) -> None:
+    assert check(case, tmp_path / "out", flatten=True) >= 1
+
+
+def test_without_a_state_name_where_there_is_one_state() -> None:
+    path = DATA / "f23-evolution-checkpoint" / expected("f23-evolution-checkpoint")["snapshot"]
+    loaded = Loaded(make(FlinkStateSource, {"path": str(path), "operatorUid": "accounts", "stateName": "account"}))
+    assert loaded.table().num_rows > 0
