@@ -14,11 +14,10 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from stateextract.job.manifest import Dataset
 from stateextract.job.options import JobOptions
 from stateextract.job.run import Outcome, run_here, run_job
-from stateextract.spark.source import FlinkStateSource
 from stateextract.state.columns import OPERATOR_KINDS
 from tests.golden.test_rows import CASES, DATA
 from tests.golden.test_rows import load as expected
-from tests.spark.sources import Loaded, load, make
+from tests.spark.sources import load
 
 KRYO_JAR = str(DATA.parent / "kryo.jar")
 TIMERS = "all timers of the operator"
@@ -76,7 +75,12 @@ def check(case: str, output: Path, **more: Any) -> int:
     return compared
 
 
-@pytest.mark.parametrize("case", CASES)
+LARGE = [
+    pytest.param(case, marks=pytest.mark.slow) if "-types-" in case or "-kryo-" in case else case for case in CASES
+]
+
+
+@pytest.mark.parametrize("case", LARGE)
 def test_rows_and_types_of_the_job(case: str, tmp_path: Path) -> None:
     assert check(case, tmp_path / "out") >= 1
 
@@ -87,6 +91,7 @@ def test_flattened(case: str, tmp_path: Path) -> None:
 
 
 def test_without_a_state_name_where_there_is_one_state() -> None:
-    path = DATA / "f23-evolution-checkpoint" / expected("f23-evolution-checkpoint")["snapshot"]
-    loaded = Loaded(make(FlinkStateSource, {"path": str(path), "operatorUid": "accounts", "stateName": "account"}))
-    assert loaded.table().num_rows > 0
+    path = DATA / "f23-keys-native-snappy" / expected("f23-keys-native-snappy")["snapshot"]
+    assert (
+        load(path, operatorUid="by-tuple").table().equals(load(path, operatorUid="by-tuple", stateName="sum").table())
+    )
