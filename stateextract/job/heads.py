@@ -88,6 +88,28 @@ class StateFile:
         return "operator" if self.form is BodyKind.OPERATOR else "keyed"
 
 
+def timers_once(files: Sequence[StateFile]) -> list[StateFile]:
+    """The files, without the content of raw keyed state whose timers stand in the same subtask's full snapshot too.
+
+    So it is in checkpoints of Flink 1.13's RocksDB that are not incremental and whose timers are kept on the heap: the
+    snapshot has the queues (``FullSnapshotResources``), and the timer service writes them into raw keyed state as well
+    (``RocksDBKeyedStateBackend.requiresLegacySynchronousTimerSnapshots``). Flink reads both into one set.
+    """
+    queues = {
+        (file.operator, file.subtask, meta.name)
+        for file in files
+        if file.form is BodyKind.FULL_SNAPSHOT and file.head is not None
+        for meta in file.head.states
+    }
+
+    def again(file: StateFile) -> bool:
+        names = [meta.name for meta in file.head.states] if file.head is not None else []
+        double = all((file.operator, file.subtask, name) in queues for name in names)
+        return file.form is BodyKind.RAW and bool(names) and double
+
+    return [replace(file, content=None, head=None, head_key=b"") if again(file) else file for file in files]
+
+
 @dataclass(frozen=True)
 class _Work:
     """A handle to look at."""
@@ -137,7 +159,8 @@ class HeadReader:
         with ThreadPoolExecutor(max_workers=max(1, min(threads, len(work))), thread_name_prefix="heads") as pool:
             looked_at = list(pool.map(self._look, work))
         self._find_keys([found for found in looked_at if isinstance(found, Changelog)])
-        return [file for found in looked_at for file in (self._finished(found) if isinstance(found, Changelog) else found)]
+        files = [f for found in looked_at for f in (self._finished(found) if isinstance(found, Changelog) else found)]
+        return timers_once(files)
 
     def _work(self) -> Iterator[_Work]:
         for number, operator in enumerate(self._snapshot.operators):

@@ -95,10 +95,10 @@ def _add_file(inventory: OperatorInventory, file: StateFile) -> None:
         inventory.problems.append(file.problem)
     if file.note is not None:
         inventory.notes.append(file.note)
+    if file.form is BodyKind.RAW and file.problem is None:
+        inventory.timers.add(file.subtask)
     if file.head is None:
         return
-    if file.form is BodyKind.RAW:
-        inventory.timers.add(file.subtask)
     states = inventory.lists if file.scope == "operator" else inventory.keyed
     for meta in file.head.states:
         state = states.setdefault(meta.name, NamedState(meta.name, meta.kind, file.scope))
