@@ -180,7 +180,7 @@ def _nearest(metadata: SnapshotMetadata, asked: Mapping[str, str]) -> str:
 
 
 def _labels(operators: Sequence[OperatorState]) -> str:
-    names = [operator_label(o) for o in operators]
+    names = sorted(map(operator_label, operators))
     return ", ".join(map(repr, names[:20])) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
 
 

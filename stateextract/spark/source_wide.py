@@ -179,7 +179,7 @@ def _joined(tables: Mapping[str, pa.Table], wide: WideColumns, policy: Policy) -
             raise ValueRefusedError("two entries of the state have the same key and namespace", state=name)
         for column, target in wide.places[name].items():
             columns[target] = batch.column(column).take(places)
-    for column in (*_SHARED, *_BEHIND):
+    for column in (f.name for f in wide.schema if f.name in (*_SHARED, *_BEHIND)):
         having = [
             (batch, rows) for batch, rows in zip(texts.values(), numbers, strict=True) if column in batch.schema.names
         ]

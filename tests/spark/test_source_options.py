@@ -1,0 +1,304 @@
+"""Options of the sources, what they choose, and what is said where they cannot be right."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql.types import ArrayType, IntegerType, LongType, StringType, StructField, StructType
+
+from stateextract.errors import SnapshotNotFoundError, UndecodableError, UsageError
+from stateextract.job.options import JobOptions
+from stateextract.spark.source import FlinkStateMetadataSource, FlinkStateSource
+from stateextract.spark.source_options import (
+    METADATA,
+    METADATA_OPTIONS,
+    STATE,
+    STATE_OPTIONS,
+    in_spark_words,
+    job_options,
+    markdown,
+    parse_options,
+)
+from tests.golden.test_rows import DATA
+from tests.golden.test_rows import load as expected
+from tests.job.snapshots import UNKNOWN, numbered, write_snapshot
+from tests.spark.sources import load, make
+
+ORDERS = Path(__file__).resolve().parents[2] / "examples" / "orders-checkpoint"
+CUSTOMERS = {"operatorUid": "orders-by-customer"}
+
+
+def values(**options: str) -> dict[str, Any]:
+    return parse_options({"path": "/p", **options}, STATE_OPTIONS, STATE)
+
+
+# ---- reading options
+
+
+def test_defaults_are_those_of_the_job() -> None:
+    job = JobOptions(snapshot="/p")
+    assert job_options(values(), STATE_OPTIONS) == job
+    assert job_options(parse_options({"path": "/p"}, METADATA_OPTIONS, METADATA), METADATA_OPTIONS) == job
+    own = {o.name: o.default for o in STATE_OPTIONS if not o.job}
+    assert own == {
+        "path": "", "operatorUid": "", "operatorId": "", "operatorName": "", "stateName": "", "stateScope": "",
+        "readTimers": False, "wide": False, "includeMetadata": True, "columns": (),
+    }  # fmt: skip
+
+
+def test_values_of_every_kind() -> None:
+    found = values(
+        READTIMERS="TRUE", maps="List", splitBytes="2 MiB", headThreads="4", columns=" key , value ", classpath='["a,b"]',
+        pathMap="a=b,c=d", types="value.amount=decimal(38,10); key = int64", kryoClasses='[{"name": "A"}]', names="n.toml",
+    )  # fmt: skip
+    assert (found["readTimers"], found["maps"], found["splitBytes"], found["headThreads"]) == (True, "list", 2 << 20, 4)
+    assert (found["columns"], found["classpath"]) == (("key", "value"), ("a,b",))
+    assert found["types"] == ("value.amount=decimal(38,10)", "key = int64")
+    assert values(types='{"value": "json"}')["types"] == ("value=json",)
+    assert found["kryoClasses"] == ('{"name": "A"}',)
+    job = job_options(found, STATE_OPTIONS)
+    assert job.path_pairs() == (("a", "b"), ("c", "d"))
+    assert (job.split_bytes, job.maps, job.kryo_class, job.names) == (2 << 20, "list", ('{"name": "A"}',), "n.toml")
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"statename": "a", "statNam": "b"}, r"flink-state has no option 'statNam'\. The nearest is stateName\."),
+        ({"zzzz": "b"}, "has no option 'zzzz'. There are path, pathMap, operatorUid"),
+        ({"wide": "yes"}, "the option wide is 'yes'; expected true or false"),
+        (
+            {"strings": "replac"},
+            "the option strings is 'replac'; expected one of replace, refuse, binary. The nearest is",
+        ),
+        ({"timestamps": "nanoseconds"}, "expected one of floor, refuse"),
+        ({"onUndecodable": "raw"}, "expected one of fail, skip"),
+        ({"splitBytes": "many"}, "expected a size such as '128 MB'"),
+        ({"splitBytes": "0"}, "at least 1"),
+        ({"headThreads": "0"}, "expected a whole number, at least 1"),
+        ({"classpath": "[1]"}, "expected a JSON array of strings"),
+        ({"classpath": "[a"}, "is no JSON"),
+        ({"kryoClasses": "{}"}, "expected a JSON array of objects"),
+        ({"types": "value"}, "expected PATH=TYPE, parted by semicolons"),
+        ({"path": ""}, "there is no path. Give it to load"),
+    ],
+)
+def test_values_that_cannot_be_right(options: dict[str, str], words: str) -> None:
+    with pytest.raises(UsageError, match=words.replace("(", r"\(")) as caught:
+        values(**options)
+    assert str(caught.value).startswith("flink-state")
+
+
+def test_a_path_map_without_a_sign() -> None:
+    with pytest.raises(UsageError, match="is not of the form OLD=NEW"):
+        job_options(values(pathMap="a"), STATE_OPTIONS)
+
+
+def test_the_table_of_options() -> None:
+    lines = markdown(STATE_OPTIONS).splitlines()
+    assert len(lines) == 2 + len(STATE_OPTIONS)
+    assert "| `splitBytes` | `128 MB` | State that one Spark task reads. A key group is never split. |" in lines
+    assert (
+        "| `wide` | `false` | One row per key and namespace, with a column for each keyed state of the operator. |"
+        in lines
+    )
+
+
+def test_errors_speak_of_the_sources_options() -> None:
+    error = UsageError(
+        "x", advice="say --path-map OLD=NEW, set on-undecodable=skip, or leave it out with --state; no--thing"
+    )
+    assert in_spark_words(error).advice == (
+        "say pathMap OLD=NEW, set onUndecodable=skip, or leave it out with stateName; no--thing"
+    )
+    assert in_spark_words(UsageError("x")).advice is None
+
+
+# ---- choosing operators and states
+
+
+def test_operators_by_uid_id_and_name() -> None:
+    by_uid = load(ORDERS, operatorUid="orders-by-customer", stateName="voucher").table()
+    assert by_uid.num_rows == 5
+    for options in (
+        {"operatorId": "fd4133d6389433ee6f56e4e3b4210fb7"},
+        {"operatorId": "FD4133D6389433EE6F56E4E3B4210FB7", "operatorUid": "orders-by-customer"},
+        {"operatorName": "orders by customer"},
+    ):
+        assert load(ORDERS, stateName="voucher", **options).table().equals(by_uid)
+    # Flink 1 stores the hash only.
+    old = DATA / "f117-windows-checkpoint" / expected("f117-windows-checkpoint")["snapshot"]
+    assert load(old, operatorUid="tumbling-reduce", stateName="window-contents").table().num_rows > 0
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({}, "2 operators have state. Say which by operatorUid, operatorName or operatorId: 'orders-by-customer'"),
+        (
+            {"operatorUid": "orders-by-custmer"},
+            "no operator has the operatorUid 'orders-by-custmer'. The nearest are 'orders-by",
+        ),
+        ({"operatorName": "zzz"}, "no operator has the operatorName 'zzz'. There are 'orders', 'orders-by-customer'"),
+        ({"operatorUid": "orders", "operatorName": "zzz"}, "operatorUid 'orders' and operatorName 'zzz'"),
+        ({"operatorUid": "orders"}, "nothing that was chosen can be read"),
+        (
+            CUSTOMERS,
+            "the operator has 4 states. Say which with stateName: cents-by-product, last-order, order-ids, voucher",
+        ),
+        ({**CUSTOMERS, "stateName": "vouche"}, "no state is called 'vouche'. The nearest are 'voucher'"),
+        ({**CUSTOMERS, "stateName": "timers"}, "no state is called 'timers'. ReadTimers reads the timers"),
+        ({**CUSTOMERS, "stateName": "voucher", "stateScope": "operator"}, "no state is called 'voucher'"),
+        ({**CUSTOMERS, "stateName": "voucher", "readTimers": True}, "'voucher' holds no timers. Leave out readTimers"),
+        ({**CUSTOMERS, "wide": True, "readTimers": True}, "the options wide and readTimers do not go together"),
+        ({**CUSTOMERS, "wide": True, "stateScope": "operator"}, "wide is about keyed state"),
+        ({**CUSTOMERS, "types": "value=json"}, "the option types needs stateName too"),
+        ({**CUSTOMERS, "stateName": "voucher", "types": "valu=json"}, "valu"),
+        (
+            {**CUSTOMERS, "stateName": "voucher", "columns": "key,valu"},
+            "no column called 'valu'. The nearest is 'value'",
+        ),
+        ({**CUSTOMERS, "stateName": "voucher", "columns": "key,key"}, "the option columns names 'key' twice"),
+    ],
+)
+def test_choices_that_mean_nothing(options: dict[str, Any], words: str) -> None:
+    with pytest.raises(Exception, match=words.replace("(", r"\(")):
+        load(ORDERS, **options)
+
+
+def test_names_that_flink_1_does_not_store() -> None:
+    old = DATA / "f117-windows-checkpoint" / expected("f117-windows-checkpoint")["snapshot"]
+    with pytest.raises(UsageError, match="Snapshots of Flink 1 hold no names; say operatorUid or operatorId"):
+        load(old, operatorName="tumbling")
+
+
+def test_nothing_at_the_path() -> None:
+    with pytest.raises(SnapshotNotFoundError, match="/nowhere/at/all does not exist"):
+        load("/nowhere/at/all", stateName="a")
+    with pytest.raises(SnapshotNotFoundError):
+        list(make(FlinkStateMetadataSource, {"path": "/nowhere"}).reader(make_schema()).read(None))
+
+
+def make_schema() -> StructType:
+    return make(FlinkStateMetadataSource, {"path": "/nowhere"}).schema()
+
+
+def test_timers_of_all_queues_and_of_one() -> None:
+    path = DATA / "f23-kinds-native" / expected("f23-kinds-native")["snapshot"]
+    timers = load(path, operatorUid="all-kinds", readTimers=True)
+    assert timers.schema.fieldNames() == [
+        "key", "timestamp", "timestamp_ms", "kind", "service", "key_group", "subtask"
+    ]  # fmt: skip
+    queue = load(path, operatorUid="all-kinds", readTimers=True, stateName="_timer_state/event_user-timers").table()
+    table = timers.table()
+    assert set(table["kind"].to_pylist()) == {"event", "processing"}
+    assert queue.num_rows == table["kind"].to_pylist().count("event") > 0
+
+
+# ---- columns
+
+
+def test_metadata_columns() -> None:
+    options = {**CUSTOMERS, "stateName": "voucher"}
+    assert load(ORDERS, **options).schema.fieldNames() == ["key", "value", "last_access", "key_group", "subtask"]
+    plain = load(ORDERS, includeMetadata=False, **options)
+    assert plain.schema.fieldNames() == ["key", "value", "last_access"]
+    assert plain.table().equals(load(ORDERS, **options).table().select(["key", "value", "last_access"]))
+
+
+def test_columns_in_any_order() -> None:
+    whole = load(ORDERS, **CUSTOMERS, stateName="last-order").table()
+    for names in (["key"], ["value", "key"], ["subtask"], ["key_group", "value"]):
+        loaded = load(ORDERS, **CUSTOMERS, stateName="last-order", columns=",".join(names))
+        assert loaded.schema.fieldNames() == names
+        assert loaded.table().equals(whole.select(names))
+
+
+def test_a_schema_that_the_user_gives() -> None:
+    options = {**CUSTOMERS, "stateName": "last-order"}
+    whole = load(ORDERS, **options).table()
+    value = StructType([StructField("status", StringType()), StructField("id", LongType())])
+    given = StructType([StructField("key_group", IntegerType()), StructField("value", value)])
+    rows = load(ORDERS, given, **options).table().to_pylist()
+    assert rows == [
+        {"key_group": r["key_group"], "value": {"status": r["value"]["status"], "id": r["value"]["id"]}}
+        for r in whole.to_pylist()
+    ]
+    reader, _ = load(ORDERS, given, **options).planned()
+    from stateextract.spark.source_read import _reading
+
+    reading = _reading(reader.plan)
+    assert str(reading.targets.states["last-order"].schema.field("value").type) == "struct<id: int64, status: string>"
+
+
+@pytest.mark.parametrize(
+    ("field", "words"),
+    [
+        (StructField("vale", StringType()), "no column called 'vale'. The nearest is 'value'"),
+        (StructField("key", LongType()), "has 'key' as int64; expected string, as in the snapshot"),
+        (StructField("value", StructType([StructField("x", LongType())])), "no field of value called 'x'"),
+        (
+            StructField("value", StructType([StructField("id", StringType())])),
+            "has 'value.id' as string; expected int64",
+        ),
+        (StructField("value", ArrayType(LongType())), "has 'value' as list<element: int64>; expected struct"),
+    ],
+)
+def test_a_schema_that_is_none_of_the_states(field: StructField, words: str) -> None:
+    loaded = load(ORDERS, StructType([field]), **CUSTOMERS, stateName="last-order")
+    with pytest.raises(UsageError, match=words):
+        loaded.planned()
+
+
+def test_types_that_are_wished_for() -> None:
+    loaded = load(ORDERS, **CUSTOMERS, stateName="last-order", types="value.price=decimal(10,2);key_group=int64")
+    fields = {f.name: f.dataType.simpleString() for f in loaded.schema}
+    assert fields["key_group"] == "bigint"
+    assert "price:decimal(10,2)" in fields["value"]
+    assert {str(v["price"]) for v in loaded.table()["value"].to_pylist()} == {"4.75", "2.50", "2.80", "3.90"}
+    with pytest.raises(UsageError, match=r"Spark cannot read the column 'value' of type .*timestamp\[ms\]"):
+        load(ORDERS, **CUSTOMERS, stateName="last-order", types="value.placedAt=timestamp[ms]")
+
+
+# ---- what cannot be decoded
+
+
+def test_undecodable_values(tmp_path: Path) -> None:
+    snap = write_snapshot(tmp_path / "s", {"op": {"a": numbered(9), "b": numbered(5)}}, values={"b": UNKNOWN})
+    with pytest.raises(UndecodableError, match="plug-in") as caught:
+        load(snap, stateName="b")
+    assert (caught.value.operator, caught.value.state) == ("op", "b")
+    assert load(snap, stateName="a").table().num_rows == 9
+    assert load(snap, stateName="b", onUndecodable="skip").table().num_rows == 0
+    with pytest.raises(UsageError, match=r"the values of 'b' cannot be decoded\. Say with stateName which states"):
+        load(snap, wide=True)
+    assert load(snap, wide=True, stateName="a").schema.fieldNames() == ["key", "a", "key_group", "subtask"]
+    assert load(snap, wide=True, onUndecodable="skip").table().num_rows == 9
+
+
+def test_damage_is_told_with_its_place(tmp_path: Path) -> None:
+    snap = write_snapshot(tmp_path / "s", {"op": {"a": numbered(40)}})
+    file = snap / "op-1"
+    data = bytearray(file.read_bytes())
+    data[-4 - 6 - 5 * 17] ^= 1  # the number of the last key group
+    file.write_bytes(data)
+    with pytest.raises(Exception, match="found key group") as caught:
+        load(snap).table()
+    assert (caught.value.file, caught.value.operator, caught.value.key_group) == (str(file), "op", 7)  # type: ignore[attr-defined]
+    assert caught.traceback[-1].path.name == "source.py", "Spark shows the trace: it has no more than needed"
+
+
+def test_moved_files_are_found_by_the_path_map(tmp_path: Path) -> None:
+    snap = write_snapshot(tmp_path / "s", {"op": {"a": numbered(40)}})
+    (tmp_path / "elsewhere").mkdir()
+    for name in ("op-0", "op-1"):
+        (snap / name).rename(tmp_path / "elsewhere" / name)
+    with pytest.raises(Exception, match="pathMap OLD=NEW"):
+        load(snap)
+    assert load(snap, pathMap=f"{snap}={tmp_path / 'elsewhere'}").table().num_rows == 40
+
+
+def test_names_of_the_sources() -> None:
+    assert (FlinkStateSource.name(), FlinkStateMetadataSource.name()) == (STATE, METADATA)
