@@ -16,7 +16,7 @@ from typing import Any, Literal, get_args
 from serializers.javatypes import parse_type
 from stateextract.errors import UsageError
 
-Kind = Literal["class", "interface", "enum", "record"]
+Kind = Literal["class", "interface", "enum", "record", "object"]
 KINDS: tuple[str, ...] = get_args(Kind)
 
 WRITTEN = {
@@ -38,10 +38,12 @@ class FieldModel:
 
     :param type: its declared type as in Java source, with full names: ``int``, ``com.acme.Money[]``,
         ``java.util.Map<java.lang.String, ? extends com.acme.Money>``. Names of type parameters stand for themselves.
+    :param synthetic: the compiler made it, to refer to the object around an inner one.
     """
 
     name: str
     type: str
+    synthetic: bool = False
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,7 @@ class ClassModel:
     """A Java class.
 
     :param name: binary name, inner classes with ``$``.
+    :param kind: an ``object`` is one of Scala, of whose class there is only one.
     :param superclass: type of the superclass, with type arguments; ``None`` for ``java.lang.Object``.
     :param interfaces: types of the interfaces.
     :param parameters: names of its type parameters.
@@ -72,7 +75,7 @@ class ClassModel:
         """For JSON; the inverse of :meth:`from_list`."""
         return [
             self.name, self.kind, self.superclass, list(self.interfaces), list(self.parameters),
-            [[f.name, f.type] for f in self.fields], list(self.constants), self.final,
+            [[f.name, f.type, f.synthetic] for f in self.fields], list(self.constants), self.final,
             [[f.name, f.type] for f in self.written],
         ]  # fmt: skip
 
@@ -82,7 +85,7 @@ class ClassModel:
         name, kind, superclass, interfaces, parameters, fields, constants, final, written = values
         return cls(
             name, kind, superclass, tuple(interfaces), tuple(parameters),
-            tuple(FieldModel(*pair) for pair in fields), tuple(constants), final,
+            tuple(FieldModel(*parts) for parts in fields), tuple(constants), final,
             tuple(FieldModel(*pair) for pair in written),
         )  # fmt: skip
 

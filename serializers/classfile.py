@@ -45,6 +45,7 @@ class _ClassFile:
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
         self.constants: list[tuple[int, int]] = []  # tag, position behind it
+        self.is_object = False  # has the field of Scala's objects
 
     def read(self) -> ClassModel | None:
         r = self.reader
@@ -80,6 +81,8 @@ class _ClassFile:
             kind = "enum"
         elif superclass == "java.lang.Record":
             kind = "record"
+        elif self.is_object and name.endswith("$"):
+            kind = "object"
         return ClassModel(
             name, kind, superclass, tuple(interfaces), parameters, tuple(fields),
             tuple(constants) if kind == "enum" else (), bool(access & _FINAL),
@@ -130,9 +133,10 @@ class _ClassFile:
             if access & _STATIC:
                 if access & _ENUM:
                     constants.append(name)
-            elif not access & (_TRANSIENT | _SYNTHETIC):
+                self.is_object |= name == "MODULE$"
+            elif not access & _TRANSIENT:
                 text = descriptor if signature is None else self.utf8_at(signature)
-                fields.append(FieldModel(name, _field_type(text)))
+                fields.append(FieldModel(name, _field_type(text), bool(access & _SYNTHETIC)))
         return fields, constants
 
     def attributes(self) -> dict[str, memoryview]:

@@ -24,6 +24,7 @@ class DescribeContext:
     """Facts that no serializer snapshot holds.
 
     :param kryo: major version of the Kryo library that wrote the values; ``None``: not known.
+    :param chill: Kryo 2 wrote with flink-scala on its class path, where it lies by default.
     :param class_models: the user's classes.
     :param kryo_first_id: number of the first class that the job registered with Kryo, for files that were written
         without Flink's own registrations; no cluster writes such.
@@ -36,6 +37,7 @@ class DescribeContext:
     kryo_first_id: int | None = None
     names: tuple[NameRule, ...] = ()
     rules: tuple[NameRule, ...] = ()
+    chill: bool = True
 
     def of_operator(self, operator_id: str) -> DescribeContext:
         """The context with the names for one operator."""

@@ -17,7 +17,7 @@ from serializers import DescribeContext, SerializerSnapshot, describe
 from serializers.avro import schema_layout
 from serializers.avroschema import parse_schema
 from serializers.connectors import FORMS
-from serializers.kryo.columns import SCALARS
+from serializers.kryo.shapes import SCALARS
 from serializers.logical_types import in_row
 from serializers.registry import REGISTRY
 from serializers.scalars import BASE

@@ -10,10 +10,11 @@ from typing import Any
 
 from serializers.context import DescribeContext
 from serializers.javatypes import of_class_name
-from serializers.kryo import jdk
-from serializers.kryo.columns import Planner, Shaping
+from serializers.kryo import jdk, scala_names
+from serializers.kryo.columns import Planner
 from serializers.kryo.hierarchy import ADVICE
 from serializers.kryo.reader import Kryo, undecodable_reason
+from serializers.kryo.shapes import Shaping
 from serializers.kryo.snapshot import FIRST_ID, KRYO_SNAPSHOT, payload, registrations
 from serializers.registry import SerializerSnapshot, current_context, register
 from stateextract.columnar.layout import Layout, Python, Undecodable
@@ -31,7 +32,8 @@ def _layout(snapshot: SerializerSnapshot, context: DescribeContext) -> Layout:
     if context.kryo is None:
         return Undecodable(name, "whether Kryo 2 or Kryo 5 wrote it is not known (--kryo)")
     first = FIRST_ID if context.kryo_first_id is None else context.kryo_first_id
-    kryo = Kryo(context.kryo, registrations(snapshot, context.kryo, first), context.class_models)
+    known = registrations(snapshot, context.kryo, first, context.chill)
+    kryo = Kryo(context.kryo, known, context.class_models, context.chill)
     reason = _hopeless(kryo, name)
     if reason is not None:
         return Undecodable(name, f"{reason}; {ADVICE}")
@@ -52,6 +54,8 @@ def _hopeless(kryo: Kryo, name: str) -> str | None:
     reason = undecodable_reason(kryo, name)
     element = of_class_name(name).name
     if reason is None or element in jdk.OPEN or element in jdk.LIST_LIKE | jdk.SET_LIKE | jdk.MAP_LIKE:
+        return None
+    if kryo.chill and element in scala_names.OPEN:
         return None
     model = kryo.classes.get(name)
     if model is not None and model.kind == "interface":

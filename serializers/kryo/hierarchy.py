@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from serializers.classes import ClassModel, ClassModels, FieldModel
 from serializers.javatypes import OBJECT_CLASS, PRIMITIVES, JavaType, of_class_name, parse_type
-from serializers.kryo import jdk
+from serializers.kryo import jdk, scala_names
 from serializers.names import simple_name
 from stateextract.errors import UndecodableError
 
@@ -41,10 +41,15 @@ class DeclaredField:
 
 
 class Hierarchy:
-    """Classes by name, the user's first."""
+    """Classes by name, the user's first.
 
-    def __init__(self, models: ClassModels) -> None:
+    :param chill: Flink 1 wrote the values, with chill: Scala's library is that of Scala 2.12, and the synthetic fields
+        of inner classes, which refer to the object around, are written too.
+    """
+
+    def __init__(self, models: ClassModels, chill: bool = False) -> None:
         self.models = models
+        self.chill = chill
         self._below: dict[str, list[str]] | None = None
 
     def get(self, name: str) -> ClassModel | None:
@@ -64,9 +69,13 @@ class Hierarchy:
         type_ = of_class_name(name)
         if type_.name in PRIMITIVES or type_.name in jdk.FINAL:
             return True
+        if self.chill and type_.name in scala_names.FINAL:
+            return True
         model = self.get(type_.name)
         if model is not None:
             return model.final
+        if self.chill and type_.name in scala_names.OPEN:
+            return False
         if type_.name in jdk.OPEN or type_.name in jdk.LIST_LIKE | jdk.SET_LIKE | jdk.MAP_LIKE:
             return False
         raise UndecodableError(
@@ -92,7 +101,7 @@ class Hierarchy:
         if self._below is None:
             self._below = {}
             for below in sorted(self.models.by_name):
-                if self.models.by_name[below].kind in ("class", "record"):
+                if self.models.by_name[below].kind in ("class", "record", "object"):
                     for above in self.supertypes(below):
                         self._below.setdefault(above, []).append(below)
         return self._below.get(name, [])
@@ -121,6 +130,8 @@ class Hierarchy:
         for owner in self.lineage(model):
             group = []
             for field in owner.fields:
+                if field.synthetic and not self.chill:
+                    continue
                 key = field.name if field.name not in taken else f"{field.name}_{simple_name(owner.name)}"
                 while key in taken:
                     key += "_"

@@ -132,6 +132,7 @@ FIELD_BY_FIELD: Final = {
         ClassModel("java.time.temporal.ChronoUnit", "enum", final=True, constants=(
             "NANOS", "MICROS", "MILLIS", "SECONDS", "MINUTES", "HOURS", "HALF_DAYS", "DAYS", "WEEKS", "MONTHS",
             "YEARS", "DECADES", "CENTURIES", "MILLENNIA", "ERAS", "FOREVER")),
+        _model("java.math.MathContext", precision="int", roundingMode="java.math.RoundingMode"),
         ClassModel("java.math.RoundingMode", "enum", final=True, constants=(
             "UP", "DOWN", "CEILING", "FLOOR", "HALF_UP", "HALF_DOWN", "HALF_EVEN", "UNNECESSARY")),
         *(_model(f"org.apache.flink.api.java.tuple.Tuple{n}", " ".join(f"T{i}" for i in range(n)),

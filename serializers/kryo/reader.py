@@ -61,14 +61,16 @@ class Kryo:
     """Reads values of one serializer.
 
     :ivar flavour: 2 or 5.
+    :ivar chill: Kryo 2 with twitter/chill, as flink-scala brings it: Scala's classes have numbers and serializers.
     :ivar fixed: numbers of fixed width.
     :ivar classes: what is known of classes.
     """
 
-    def __init__(self, flavour: Flavour, registrations: Registrations, models: ClassModels) -> None:
+    def __init__(self, flavour: Flavour, registrations: Registrations, models: ClassModels, chill: bool = True) -> None:
         self.flavour = flavour
+        self.chill = chill and flavour == 2
         self.registrations = registrations
-        self.classes = Hierarchy(models)
+        self.classes = Hierarchy(models, self.chill)
         self.fixed = Fixed(little=flavour == 5)
         self._types: dict[str, Type] = {}
         self.plans: dict[Any, Any] = {}
@@ -97,8 +99,7 @@ class Kryo:
             known = self.registrations.ids.get(code - 2)
             if known is None:
                 raise UndecodableError(
-                    f"the class with the number {code - 2} is not known: it is one of Scala's, or was registered by a "
-                    "serializer that the snapshot does not name",
+                    f"the class with the number {code - 2} is not known: no registration in the snapshot has it",
                     offset=start,
                 )
             return known
@@ -174,7 +175,7 @@ class Kryo:
         return model is not None and model.kind == "enum"
 
     def _body(self, name: str) -> Body | None:
-        from serializers.kryo import bodies, containers, fields
+        from serializers.kryo import bodies, containers, fields, scala
 
         model = self.classes.models.get(name)
         if model is not None and model.written:
@@ -185,11 +186,15 @@ class Kryo:
         if name.startswith("["):
             return containers.array(of_class_name(name))
         known = bodies.well_known(self.flavour, name)
+        if known is None and self.chill:
+            known = scala.body(name)
         if known is not None:
             return known
         found = self.classes.get(name)
         if found is None:
             return None
+        if found.kind == "object" and self.chill:
+            return scala.singleton(name)
         for above in self.classes.supertypes(name):
             inherited = bodies.inherited(self.flavour, above, name)
             if inherited is not None:

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from serializers.context import Flavour
 from serializers.kryo.reader import Registrations
+from serializers.kryo.scala_names import REGISTERED
 from serializers.registry import SerializerSnapshot
 from serializers.snapshots import check_version, linked_optional_map
 from stateextract.errors import FormatError, StateExtractError
@@ -27,6 +28,7 @@ _FLINKS: Final = (
     "java.sql.Date", "java.sql.Time", "java.sql.Timestamp", "java.net.URI", "java.net.InetSocketAddress",
     "java.util.UUID", "java.util.Locale", "java.text.SimpleDateFormat",
 )  # fmt: skip
+_FIRST_OF_SCALAS: Final = 10
 _FIRST_OF_FLINKS: Final = 73
 
 
@@ -42,16 +44,21 @@ def payload(reader: Reader, name: str, version: int) -> SerializerSnapshot:
     return SerializerSnapshot(name, version, details=details)
 
 
-def registrations(snapshot: SerializerSnapshot, flavour: Flavour, first_id: int = FIRST_ID) -> Registrations:
+def registrations(
+    snapshot: SerializerSnapshot, flavour: Flavour, first_id: int = FIRST_ID, chill: bool = True
+) -> Registrations:
     """What the snapshot says of classes.
 
     :param first_id: number of the first registration that takes a new one.
+    :param chill: Kryo 2 had Scala's classes.
     """
     ids = {number: f"java.lang.{name}" for number, name in enumerate(_PRIMITIVES)}
     if flavour == 2:
         ids[len(ids)] = "java.lang.Void"
     if first_id == FIRST_ID:
         ids |= dict(enumerate(_FLINKS, _FIRST_OF_FLINKS))
+        if flavour == 2 and chill:
+            ids |= dict(enumerate(REGISTERED, _FIRST_OF_SCALAS))
     known = {name: number for number, name in ids.items()}
     serializers: dict[str, str] = {}
     next_id = first_id

@@ -34,7 +34,7 @@ from stateextract.state.engine import ReadOptions
 
 OnUndecodable = Literal["fail", "skip", "raw"]
 Engine = Literal["auto", "kernel", "interpreter"]
-KryoVersion = Literal["auto", "2", "5"]
+KryoVersion = Literal["auto", "2", "2-without-scala", "5"]
 PathMap = Mapping[str, str] | Sequence[tuple[str, str]]
 
 
@@ -85,7 +85,8 @@ def open_snapshot(
     :param codec: of compressed state, ``snappy`` or ``lz4``.
     :param engine: ``auto`` takes the interpreter for little state and the compiled kernel for much.
     :param plugins: modules that register serializers of your own, beside those installed as entry points.
-    :param kryo: version of Kryo that wrote values; ``auto`` takes 2 for snapshots of Flink 1 and 5 for those of Flink 2.
+    :param kryo: version of Kryo that wrote values; ``auto`` takes 2 for snapshots of Flink 1 and 5 for those of Flink 2;
+        ``2-without-scala`` is for clusters of Flink 1 whose lib folder has no flink-scala.
     :param classpath: jars or folders with the job's classes, whose fields are read from them for values that Kryo wrote.
     :param kryo_classes: such classes described by hand; ``docs/kryo.md`` tells how.
     :param plan: a compiled plan of a SQL job, which names the fields of its rows.

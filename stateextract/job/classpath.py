@@ -28,6 +28,7 @@ from stateextract.state.plan_names import OperatorNames, names_of_file, names_of
 
 MAX_CLASSES = 200_000
 _MAX_JAR = 1 << 31
+_WITHOUT_SCALA = "2-without-scala"
 
 
 def describe_context(
@@ -39,20 +40,20 @@ def describe_context(
 ) -> DescribeContext:
     """The context of a snapshot.
 
-    :param kryo: ``auto``, ``2`` or ``5``.
+    :param kryo: ``auto``, ``2``, ``2-without-scala`` or ``5``.
     :param metadata_version: version of ``_metadata``, which tells Flink 1 from Flink 2.
     :param classpath: jars and folders of class files.
     :param entries: classes as the job file describes them.
     """
-    flavours: dict[str, Flavour] = {"auto": flavour_of(metadata_version), "2": 2, "5": 5}
+    flavours: dict[str, Flavour] = {"auto": flavour_of(metadata_version), "2": 2, _WITHOUT_SCALA: 2, "5": 5}
     if kryo not in flavours:
-        raise UsageError(f"the option kryo cannot be {kryo!r}", expected="auto, 2 or 5")
+        raise UsageError(f"the option kryo cannot be {kryo!r}", expected=f"auto, 2, {_WITHOUT_SCALA} or 5")
     models: dict[str, ClassModel] = {}
     for place in classpath:
         for model in read_classes(place, store or Store()):
             models.setdefault(model.name, model)
     models |= {model.name: model for model in map(class_model, entries)}
-    return DescribeContext(flavours[kryo], ClassModels(models))
+    return DescribeContext(flavours[kryo], ClassModels(models), chill=kryo != _WITHOUT_SCALA)
 
 
 def with_names(
@@ -134,13 +135,14 @@ def _parsed(files: Iterable[tuple[str, bytes]], place: str) -> Iterator[ClassMod
 def encode_context(context: DescribeContext) -> list[Any]:
     """For the plan file; the inverse of :func:`decode_context`."""
     models = [model.as_list() for model in context.class_models.by_name.values()]
-    return [context.kryo, models, encode_rules(context.names)]
+    return [context.kryo, context.chill, models, encode_rules(context.names)]
 
 
 def decode_context(values: Sequence[Any]) -> DescribeContext:
     """The inverse of :func:`encode_context`."""
-    kryo, models, names = values
-    return DescribeContext(kryo, ClassModels.of(ClassModel.from_list(m) for m in models), names=decode_rules(names))
+    kryo, chill, models, names = values
+    known = ClassModels.of(ClassModel.from_list(m) for m in models)
+    return DescribeContext(kryo, known, names=decode_rules(names), chill=chill)
 
 
 def entries_of(texts: Sequence[str]) -> list[Mapping[str, Any]]:

@@ -113,8 +113,9 @@ class JobOptions:
     keep_empty_maps: bool = _option(False, "decoding", "flag",
         "Keep keys whose map is empty, which only native snapshots of the HashMap backend hold.")
     kryo: str = _option("auto", "decoding", "choice",
-        "Version of Kryo that wrote values. auto: 2 for snapshots of Flink 1, 5 for those of Flink 2.",
-        choices=("auto", "2", "5"))
+        "Version of Kryo that wrote values. auto: 2 for snapshots of Flink 1, 5 for those of Flink 2. 2-without-scala: 2 on "
+        "a cluster whose lib folder has no flink-scala.",
+        choices=("auto", "2", "2-without-scala", "5"))
     classpath: tuple[str, ...] = _option((), "decoding", "list",
         "Jars or folders with the job's classes, whose fields are read from them for values that Kryo wrote; nothing of "
         "them is executed; repeat for several.")

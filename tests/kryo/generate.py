@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes ``zoo.jar`` and the vectors anew, with Flink 1.20 (Kryo 2) and 2.3 (Kryo 5).
+"""Makes ``zoo.jar`` and the vectors anew, with Flink 1.20 (Kryo 2) and 2.3 (Kryo 5); Scala's with Flink 1.17 and flink-scala.
 
 Needs a JDK 17 and Maven, which fetches Flink's jars on the first run (``tests/golden/generate.py`` shares them).
 Usage: ``tests/kryo/generate.py``.
@@ -8,7 +8,6 @@ Usage: ``tests/kryo/generate.py``.
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -25,7 +24,7 @@ VERSIONS = {2: "1.20.5", 5: "2.3.0"}
 
 def main() -> None:
     for flavour, version in VERSIONS.items():
-        jars = class_path(version)
+        jars = class_path(version, "")
         with tempfile.TemporaryDirectory() as folder:
             sources = [str(path) for path in sorted((HERE / "src" / "zoo").glob("*.java"))]
             subprocess.run(
@@ -34,14 +33,32 @@ def main() -> None:
             )  # fmt: skip
             if flavour == 2:
                 pack(Path(folder), HERE / "zoo.jar")
-            opened = [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in (*OPENED, "java.util.regex")]
-            target = HERE / f"kryo{flavour}.txt"
-            subprocess.run(
-                ["java", "-Duser.timezone=UTC", "-Dfile.encoding=UTF-8", *opened, "-cp", os.pathsep.join([folder, jars]),
-                 "zoo.Vectors", str(target)],
-                check=True,
-            )  # fmt: skip
-            shutil.rmtree(folder, ignore_errors=True)
+            write_vectors([folder, jars], "zoo.Vectors", HERE / f"kryo{flavour}.txt")
+    scala()
+
+
+def scala() -> None:
+    """Vectors and classes of a job in Scala."""
+    source = HERE / "src" / "scala"
+    with tempfile.TemporaryDirectory() as folder:
+        output = Path(folder, "class-path.txt")
+        subprocess.run(
+            ["mvn", "-q", "-B", "-f", str(source / "pom.xml"), "dependency:build-classpath", f"-Dmdep.outputFile={output}"],
+            check=True,
+        )  # fmt: skip
+        jars = output.read_text().strip()
+        output.unlink()
+        sources = [str(path) for path in sorted(source.glob("*.scala"))]
+        compiler = ["java", "-cp", jars, "scala.tools.nsc.Main", "-usejavacp", "-cp", jars, "-d", folder]
+        subprocess.run([*compiler, *sources], check=True)
+        pack(Path(folder), HERE / "scala-zoo.jar")
+        write_vectors([folder, jars], "zoo.ScalaVectors", HERE / "scala2.txt")
+
+
+def write_vectors(class_path: list[str], main_class: str, target: Path) -> None:
+    opened = [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in (*OPENED, "java.util.regex")]
+    java = ["java", "-Duser.timezone=UTC", "-Dfile.encoding=UTF-8", *opened, "-cp", os.pathsep.join(class_path)]
+    subprocess.run([*java, main_class, str(target)], check=True)
 
 
 def pack(folder: Path, jar: Path) -> None:
@@ -49,7 +66,7 @@ def pack(folder: Path, jar: Path) -> None:
     with zipfile.ZipFile(jar, "w", zipfile.ZIP_DEFLATED) as archive:
         for path in sorted(folder.rglob("*.class")):
             name = path.relative_to(folder).as_posix()
-            if not name.startswith("zoo/Vectors") or name.endswith("RegisteredLater.class"):
+            if not name.startswith(("zoo/Vectors", "zoo/ScalaVectors")) or name.endswith("RegisteredLater.class"):
                 archive.writestr(zipfile.ZipInfo(name, (2024, 1, 1, 0, 0, 0)), path.read_bytes(), zipfile.ZIP_DEFLATED)
 
 

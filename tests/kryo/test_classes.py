@@ -69,7 +69,7 @@ def test_class_files() -> None:
     ]  # fmt: skip
     inner = found.get("zoo.Zoo$Inner")
     assert inner is not None
-    assert inner.fields == (FieldModel("z", "int"),)
+    assert inner.fields == (FieldModel("z", "int"), FieldModel("this$0", "zoo.Zoo", synthetic=True))
     shape, square = found.get("zoo.Zoo$Shape"), found.get("zoo.Zoo$Square")
     assert shape is not None
     assert square is not None
@@ -158,7 +158,9 @@ constants = ["RED"]
     values = parse_file(text)
     assert (values["kryo"], values["classpath"]) == ("5", ("app.jar",))
     assert len(values["kryo_class"]) == 2
-    options = parse_arguments(["--snapshot", "s", "--output", "o", "--classpath", "a", "--classpath", "b", "--kryo", "2"])
+    options = parse_arguments(
+        ["--snapshot", "s", "--output", "o", "--classpath", "a", "--classpath", "b", "--kryo", "2"]
+    )
     assert (options.kryo, options.classpath, options.kryo_class) == ("2", ("a", "b"), ())
     with pytest.raises(UsageError, match="tables"):
         parse_file("[kryo]\nclass = ['x']\n")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import time
 import zipfile
 from pathlib import Path
 
@@ -19,7 +18,7 @@ from stateextract.columnar.interpreter import interpret
 from stateextract.errors import FormatError, StateExtractError, TruncatedError, UndecodableError, ValueRefusedError
 from stateextract.files.filesystem import Store
 from stateextract.job.classpath import read_classes
-from tests.kryo.zoo import BY_HAND, JAR, Vector, models, snapshot_of, vectors
+from tests.kryo.zoo import BY_HAND, JAR, SCALA_JAR, Vector, models, snapshot_of, vectors
 
 SEEDS = 25
 
@@ -40,24 +39,27 @@ def mutated(data: bytes, random_: random.Random) -> bytes:
     return bytes(out)
 
 
-@pytest.mark.parametrize(("stem", "classes"), [("spec", BY_HAND), ("kryo", models())], ids=["spec", "zoo"])
+FAMILIES = [("spec", BY_HAND), ("kryo", models()), ("scala", models(SCALA_JAR))]
+
+
+@pytest.mark.parametrize(("stem", "classes"), FAMILIES, ids=[stem for stem, _ in FAMILIES])
 def test_mutated_values(stem: str, classes: ClassModels) -> None:
     random_ = random.Random(stem)
-    begin = time.monotonic()
-    slowest = 0.0
+    read = refused = 0
     for vector in vectors(stem):
-        layout = describe(vector.snapshot, DescribeContext(vector.flavour, classes))  # type: ignore[arg-type]
+        context = DescribeContext(vector.flavour, classes, chill=vector.chill)  # type: ignore[arg-type]
+        layout = describe(vector.snapshot, context)
         for _ in range(SEEDS):
             data = mutated(vector.data, random_)
-            start = time.monotonic()
             try:
-                value, _ = interpret(layout, data, 0, len(data))
-                pa.array([value], layout.wire_type)
+                value, end = interpret(layout, data, 0, len(data))
             except StateExtractError:
-                pass
-            slowest = max(slowest, time.monotonic() - start)
-    assert slowest < 2
-    assert time.monotonic() - begin < 60
+                refused += 1
+                continue
+            assert end <= len(data)
+            pa.array([value], layout.wire_type)
+            read += 1
+    assert min(read, refused) > 100
 
 
 def test_mutated_class_files() -> None:
@@ -102,7 +104,7 @@ def kryo(flavour: int, declared: str = "java.lang.Object", classes: ClassModels 
 
 @pytest.mark.parametrize("flavour", [2, 5])
 def test_depth(flavour: int) -> None:
-    one = {2: "5701" "01", 5: "5701" "02"}[flavour]
+    one = {2: "570101", 5: "570102"}[flavour]
     with pytest.raises(FormatError, match="nested more than 150 deep"):
         kryo(flavour, "java.util.ArrayList").read(bytes.fromhex(one * 1000), 0, 1000 * 3)
 
@@ -110,16 +112,16 @@ def test_depth(flavour: int) -> None:
 @pytest.mark.parametrize(
     ("flavour", "data", "error"),
     [
-        (2, "5701" "ffffffff07", TruncatedError),  # two thousand million elements
-        (5, "5701" "ffffffff0f" "03", TruncatedError),
-        (5, "5701" "ffffffff0f" "00", FormatError),  # as many nulls, which take no bytes
-        (5, "5701" "ffffffffff", FormatError),
-        (2, "0102" "0061e2", FormatError),  # a class name's number that skips one
-        (2, "0301" "ffffffff0f", TruncatedError),  # a string's length
+        (2, "5701ffffffff07", TruncatedError),  # two thousand million elements
+        (5, "5701ffffffff0f03", TruncatedError),
+        (5, "5701ffffffff0f00", FormatError),  # as many nulls, which take no bytes
+        (5, "5701ffffffffff", FormatError),
+        (2, "01020061e2", FormatError),  # a class name's number that skips one
+        (2, "0301ffffffff0f", TruncatedError),  # a string's length
         (2, "0305", FormatError),  # a reference to what is not there
         (2, "5702", FormatError),
-        (2, "28", UndecodableError),  # a class number of Scala's
-        (2, "4c01" "ffffffff0f", TruncatedError),  # words of a bit set
+        (2, "28", UndecodableError),  # a class number of Scala's, which a cluster without flink-scala does not know
+        (2, "4c01ffffffff0f", TruncatedError),  # words of a bit set
     ],
 )
 def test_impossible_numbers(flavour: int, data: str, error: type[StateExtractError]) -> None:
@@ -176,9 +178,7 @@ def test_classes_that_all_refer_to_each_other() -> None:
     classes = ClassModels.of(
         class_model({"name": name, "fields": {f"f{i}": other for i, other in enumerate(names)}}) for name in names
     )
-    start = time.monotonic()
     layout = describe(snapshot_of("a.C0"), DescribeContext(5, classes))
-    assert time.monotonic() - start < 2
     assert layout.arrow_type == pa.struct([("class", pa.string()), ("json", pa.string())])
     data = bytes.fromhex("5701") + bytes(30)
     value, end = interpret(layout, data, 0, len(data))

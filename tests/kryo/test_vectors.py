@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
@@ -13,16 +14,16 @@ from serializers.classes import ClassModels
 from serializers.kryo.json import json_text
 from stateextract.columnar.decoder import make_decoder
 from stateextract.columnar.policy import Policy
-from stateextract.errors import StateExtractError, TruncatedError
+from stateextract.errors import FormatError, StateExtractError, TruncatedError, UndecodableError, ValueRefusedError
 from stateextract.files.block import Block
-from tests.kryo.zoo import BY_HAND, Vector, models, vectors
+from tests.kryo.zoo import BY_HAND, SCALA_JAR, Vector, models, snapshot_of, vectors
 
-SPEC, OURS = vectors("spec"), vectors("kryo")
-BOTH = [(v, BY_HAND) for v in SPEC] + [(v, models()) for v in OURS]
+SPEC, OURS, SCALA = vectors("spec"), vectors("kryo"), vectors("scala")
+ALL = [(v, BY_HAND) for v in SPEC] + [(v, models()) for v in OURS] + [(v, models(SCALA_JAR)) for v in SCALA]
 
 
 def column(vector: Vector, classes: ClassModels, policy: Policy = Policy()) -> pa.Array:
-    layout = describe(vector.snapshot, DescribeContext(vector.flavour, classes))  # type: ignore[arg-type]
+    layout = describe(vector.snapshot, DescribeContext(vector.flavour, classes, chill=vector.chill))  # type: ignore[arg-type]
     decoder = make_decoder(layout, policy)
     assert decoder.engine == "interpreter"
     progress = decoder.decode(Block.of(vector.data), 0, len(vector.data), 1)
@@ -38,9 +39,10 @@ def value_of(name: str, flavour: int, policy: Policy = Policy()) -> Any:
 def test_there_are_many() -> None:
     assert len(SPEC) == 2 * 58
     assert {f: len({v.declared for v in OURS if v.flavour == f}) for f in (2, 5)} == {2: 88, 5: 90}
+    assert len(SCALA) == 106
 
 
-@pytest.mark.parametrize(("vector", "classes"), BOTH, ids=str)
+@pytest.mark.parametrize(("vector", "classes"), ALL, ids=str)
 def test_json(vector: Vector, classes: ClassModels) -> None:
     value, end = vector.kryo(classes).read(vector.data, 0, len(vector.data))
     assert end == len(vector.data)
@@ -49,7 +51,7 @@ def test_json(vector: Vector, classes: ClassModels) -> None:
         assert json.loads(text) == json.loads(vector.expected)
 
 
-@pytest.mark.parametrize(("vector", "classes"), BOTH, ids=str)
+@pytest.mark.parametrize(("vector", "classes"), ALL, ids=str)
 def test_column(vector: Vector, classes: ClassModels) -> None:
     array = column(vector, classes)
     assert len(array) == 1
@@ -61,7 +63,7 @@ def test_column(vector: Vector, classes: ClassModels) -> None:
     assert len(column(vector, classes, bent)) == 1
 
 
-@pytest.mark.parametrize(("vector", "classes"), BOTH, ids=str)
+@pytest.mark.parametrize(("vector", "classes"), ALL, ids=str)
 def test_cut(vector: Vector, classes: ClassModels) -> None:
     kryo = vector.kryo(classes)
     for end in range(len(vector.data)):
@@ -120,10 +122,109 @@ def test_the_wrong_flavour_is_an_error_or_another_value_but_no_crash(flavour: in
     places = []
     for vector in OURS:
         if vector.flavour == flavour:
-            other = Vector(7 - flavour, vector.name, vector.declared, "", vector.data, vector.snapshot)
+            other = replace(vector, flavour=7 - flavour)
             try:
                 other.kryo(models()).read(vector.data, 0, len(vector.data))
             except StateExtractError as error:
                 places.append(error.offset)
     assert len(places) > 10
     assert None not in places
+
+
+# ---- Scala, as chill wrote it
+
+
+def scala(name: str) -> Vector:
+    return next(v for v in SCALA if v.name == name)
+
+
+ANYTHING = pa.struct([("class", pa.string()), ("json", pa.string())])
+CIRCLE = pa.struct([("radius", pa.float64())])
+
+
+def test_scala_types_of_columns() -> None:
+    array = column(scala("Mixed"), models(SCALA_JAR))
+    types = {f.name: f.type for f in array.type}
+    shape = types.pop("shape")
+    assert shape.field("class").type == pa.string()
+    assert {f.name for f in shape} == {"class", "radius", "width", "name", "tags", "extra", "corner"}
+    assert types.pop("shapes") == pa.list_(shape)
+    assert types == {
+        "seq": pa.list_(pa.string()), "vector": pa.list_(pa.string()), "set": pa.list_(pa.string()),
+        "map": pa.map_(pa.string(), pa.string()), "option": pa.string(),
+        "either": pa.struct([("left", pa.string()), ("right", CIRCLE)]),
+        "pair": pa.struct([("_1", pa.string()), ("_2", CIRCLE)]), "symbol": pa.string(), "array": pa.list_(pa.string()),
+        "any": ANYTHING, "maybe": pa.string(), "numbers": pa.map_(pa.string(), ANYTHING),
+        "buffer": pa.list_(pa.string()), "big": pa.string(),
+    }  # fmt: skip
+
+
+def test_scala_columns() -> None:
+    (found,) = column(scala("Mixed"), models(SCALA_JAR)).to_pylist()
+    shapes, shape = found.pop("shapes"), found.pop("shape")
+    assert {k: v for k, v in shape.items() if v is not None} == {"class": "zoo.Nothingness$"}
+    assert [{k: v for k, v in s.items() if v is not None} for s in shapes] == [{"class": "zoo.Circle", "radius": 4.5}]
+    assert found == {
+        "seq": ["s"], "vector": ["v"], "set": ["x"], "map": [("k", "w")], "option": None,
+        "either": {"left": None, "right": {"radius": 2.5}}, "pair": {"_1": "p", "_2": {"radius": 3.5}},
+        "symbol": "sym", "array": ["a", None], "any": {"class": "scala.collection.immutable.$colon$colon", "json": "[1]"},
+        "maybe": "some", "numbers": [("one", {"class": "java.lang.Integer", "json": "1"})], "buffer": ["b"], "big": "1.25",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "type_", "value"),
+    [
+        ("Tuple2 ID", "struct<_1: int32, _2: double>", {"_1": 1, "_2": -2.5}),
+        ("Tuple2 CZ", "struct<_1: string, _2: bool>", {"_1": "c", "_2": True}),
+        ("Tuple1", "struct<_1: struct<class: string, json: string>>",
+         {"_1": {"class": "java.lang.String", "json": '"a"'}}),
+        ("BitSet", "list<item: int32>", [1, 5, 200]),
+        ("Range by", "list<item: int32>", [10, 7, 4, 1]),
+        ("Option declared", "struct<class: string, json: string>", {"class": "scala.Some", "json": "5"}),
+        ("None declared", "struct<class: string, json: string>", {"class": "scala.None$", "json": "null"}),
+        ("BigInt", "string", "123456789012345678901234567890"),
+        ("Enumeration", "struct<enumeration: string, id: int32>", {"enumeration": "zoo.Weekday", "id": 1}),
+        ("Nothingness", "bool", True),
+        ("Inner", "struct<text: string, $outer: struct<n: int32>>", {"text": "t", "$outer": {"n": 7}}),
+    ],
+)  # fmt: skip
+def test_scala_column(name: str, type_: str, value: Any) -> None:
+    array = column(scala(name), models(SCALA_JAR))
+    assert (str(array.type), array.to_pylist()) == (type_, [value])
+
+
+def test_a_range_of_any_size_is_not_written_out() -> None:
+    """Kryo writes four numbers; a column would have two thousand million elements."""
+    ids = snapshot_of("scala.collection.immutable.Range")
+    data = bytes.fromhex("5701feffffff0f00feffffff0ffeffffff0f0202")
+    vector = Vector(2, "", "scala.collection.immutable.Range", "", data, ids, chill=True)
+    value, end = vector.kryo(ClassModels()).read(data, 0, len(data))
+    assert (end, value.value) == (len(data), range(1, 2**31))
+    with pytest.raises(ValueRefusedError, match="more than 4194304 elements"):
+        column(vector, ClassModels())
+    with pytest.raises(ValueRefusedError, match="parts"):
+        json_text(value)
+
+
+def test_without_scala_its_classes_have_no_numbers() -> None:
+    vector = replace(scala("Vector"), chill=False)
+    with pytest.raises(UndecodableError, match="the class with the number 18 is not known"):
+        vector.kryo(ClassModels()).read(vector.data, 0, len(vector.data))
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        ("1a0101020a", "no pair"),  # Map1 of a number
+        ("1a0101260103018261", "no pair"),  # Map1 of a Tuple1
+        ("1f010a000a0a0200", "step is 0"),
+        ("570100", "is no object"),
+        ("0c0100020a", "wrapped collection that is none"),
+    ],
+)
+def test_scala_bodies_that_cannot_be(data: str, words: str) -> None:
+    raw = bytes.fromhex(data)
+    vector = Vector(2, "", "scala.Enumeration$Val", "", raw, snapshot_of("scala.Enumeration$Val"), chill=True)
+    with pytest.raises(FormatError, match=words):
+        vector.kryo(ClassModels()).read(raw, 0, len(raw))

@@ -17,6 +17,7 @@ from stateextract.job.classpath import read_classes
 
 HERE = Path(__file__).parent
 JAR = HERE / "zoo.jar"
+SCALA_JAR = HERE / "scala-zoo.jar"
 FLAVOURS = (2, 5)
 
 _ENTRIES: list[dict[str, Any]] = [
@@ -45,12 +46,14 @@ class Vector:
     expected: str
     data: bytes
     snapshot: SerializerSnapshot
+    chill: bool = False
 
     def __str__(self) -> str:
         return f"{self.flavour} {self.name}"
 
     def kryo(self, models: ClassModels) -> Kryo:
-        return Kryo(self.flavour, registrations(self.snapshot, self.flavour), models)  # type: ignore[arg-type]
+        found = registrations(self.snapshot, self.flavour, chill=self.chill)  # type: ignore[arg-type]
+        return Kryo(self.flavour, found, models, self.chill)  # type: ignore[arg-type]
 
 
 def snapshot_of(declared: str) -> SerializerSnapshot:
@@ -60,17 +63,18 @@ def snapshot_of(declared: str) -> SerializerSnapshot:
 
 
 def vectors(stem: str) -> list[Vector]:
-    """Those of both flavours."""
+    """Those of both flavours; only what is called after Scala was written with flink-scala."""
     found = []
     for flavour in FLAVOURS:
-        for line in (HERE / f"{stem}{flavour}.txt").read_text(encoding="utf-8").splitlines():
+        path = HERE / f"{stem}{flavour}.txt"
+        for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
             name, declared, expected, data, *rest = line.split("\t")
             snapshot = read_snapshot(Reader(bytes.fromhex(rest[0]))) if rest and rest[0] else snapshot_of(declared)
-            found.append(Vector(flavour, name, declared, expected, bytes.fromhex(data), snapshot))
+            found.append(Vector(flavour, name, declared, expected, bytes.fromhex(data), snapshot, stem == "scala"))
     return found
 
 
 @cache
-def models() -> ClassModels:
-    """The classes in the jar."""
-    return ClassModels.of(read_classes(str(JAR), Store()))
+def models(jar: Path = JAR) -> ClassModels:
+    """The classes in a jar."""
+    return ClassModels.of(read_classes(str(jar), Store()))

@@ -1,0 +1,323 @@
+"""Scala's classes as twitter/chill writes them, which Flink 1 registers with Kryo 2 (``FlinkScalaKryoInstantiator``).
+
+Flink 1 has flink-scala on its class path by default, and with it chill: classes by the numbers 10 to 72 and by name,
+collections as a count and their elements, objects (``MODULE$``) without a body. What a collection is, its serializer
+decides: that of the first class below which it stands in chill's list. Flink 2 has no such thing; there Scala's classes
+are written field by field.
+
+chill's: ``com.twitter.chill.{Traversable,SortedMap,SortedSet,BitSet,WrappedArray,Tuple*,Enumeration,Object}Serializer``;
+Flink's: ``org.apache.flink.runtime.types.ScalaCollectionsRegistrar``. The classes' names are in ``scala_names.py``, their
+columns in ``scala_columns.py``.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Final
+
+from serializers.kryo import wire
+from serializers.kryo.containers import Factory
+from serializers.kryo.reader import Body, Generics, Kryo, Type
+from serializers.kryo.scala_names import (
+    ARRAYS,
+    BIT_SETS,
+    EMPTY_SETS,
+    IMMUTABLE,
+    LISTS,
+    MAPS,
+    MUTABLE,
+    REGISTERED,
+    SETS,
+    SORTED_MAP,
+    SORTED_SET,
+    WRAPPERS,
+)
+from serializers.kryo.values import Char, Long, Obj
+from serializers.kryo.wire import Input
+from stateextract.errors import FormatError
+
+
+def body(name: str) -> Body | None:
+    """The body of a class of Scala's library; ``None`` where it is not known."""
+    if name in LISTS or name in SETS:
+        return _traversable("list" if name in LISTS else "set")(name)
+    if name in MAPS:
+        return _traversable("map")(name)
+    if name in (SORTED_SET, SORTED_MAP):
+        return _traversable("set" if name == SORTED_SET else "map", ordered=True)(name)
+    if name in BIT_SETS:
+        return _bit_set(name)
+    if name in ARRAYS:
+        return _wrapped_array(name)
+    if name in EMPTY_SETS:
+        return lambda k, s, slot, generics: Obj(name, "set", [])
+    if name in _OTHERS:
+        return _OTHERS[name](name)
+    specialized = _SPECIALIZED_NAME.fullmatch(name)
+    if specialized is not None:
+        return _specialized(name, specialized[1], registered=name in REGISTERED)
+    tuple_ = _TUPLE_NAME.fullmatch(name)
+    if tuple_ is not None:
+        return _values(name, [f"_{i}" for i in range(1, int(tuple_[1]) + 1)])
+    return singleton(name) if name.startswith("scala.") and name.endswith("$") else None
+
+
+def singleton(name: str) -> Body:
+    """chill's ``ObjectSerializer``: nothing is written, as there is only one."""
+    return lambda k, s, slot, generics: Obj(name, "fields", {})
+
+
+_SPECIALIZED_NAME: Final = re.compile(r"scala\.Tuple[12]\$mc([ZCJID]{1,2})\$sp")
+_TUPLE_NAME: Final = re.compile(r"scala\.Tuple([1-9]|1\d|2[0-2])")
+
+
+# ---- collections
+
+
+def _traversable(kind: str, ordered: bool = False) -> Factory:
+    """A count and the elements, those of a map as pairs; behind the count the ordering of sorted ones."""
+
+    def make(class_name: str) -> Body:
+        def read(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
+            items: list[Any] = []
+            obj = Obj(class_name, kind, items)
+            s.refs[slot] = obj
+            n = wire.count(s, "elements")
+            if ordered:
+                k.value(s)
+            for _ in range(n):
+                items.append(_pair(k, s) if kind == "map" else k.value(s))
+            return obj
+
+        return read
+
+    return make
+
+
+def _pair(k: Kryo, s: Input) -> tuple[Any, Any]:
+    start = s.pos
+    entry = k.value(s)
+    if not isinstance(entry, Obj) or entry.kind != "fields" or set(entry.value) != {"_1", "_2"}:
+        raise FormatError("an entry of a map that is no pair", offset=start)
+    return entry.value["_1"], entry.value["_2"]
+
+
+def _bit_set(class_name: str) -> Body:
+    """A count, the largest, then each one's distance to the one before."""
+
+    def read(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
+        n = wire.count(s, "bits")
+        bits: list[int] = []
+        if n:
+            wire.vint(s)
+        for _ in range(n):
+            bits.append(wire.vint(s) + (bits[-1] if bits else 0))
+        return Obj(class_name, "list", bits)
+
+    return read
+
+
+def _wrapped_array(class_name: str) -> Body:
+    """The class of the elements, then the array."""
+
+    def read(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
+        k.object(s, k.type("java.lang.Class"))
+        start = s.pos
+        array = k.value(s)
+        if not isinstance(array, Obj) or array.kind not in ("list", "bytes"):
+            raise FormatError("a wrapped array without its array", offset=start)
+        return Obj(
+            class_name, "list", list(memoryview(array.value).cast("b")) if array.kind == "bytes" else array.value
+        )
+
+    return read
+
+
+def _range(class_name: str) -> Body:
+    """``Range``, field by field."""
+
+    def read(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
+        at = s.pos
+        wire.zigzag_int(s)  # end
+        empty = wire.boolean(s)
+        last = wire.zigzag_int(s)
+        wire.zigzag_int(s)  # number of elements
+        start, step = wire.zigzag_int(s), wire.zigzag_int(s)
+        if step == 0:
+            raise FormatError("a range whose step is 0", offset=at)
+        return Obj(class_name, "list", range(0) if empty else range(start, last + (1 if step > 0 else -1), step))
+
+    return read
+
+
+def _java_wrapper(kind: str) -> Factory:
+    """``Wrappers$…``, field by field: the object of all wrappers, then what is wrapped."""
+
+    def make(class_name: str) -> Body:
+        def read(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
+            k.value(s)
+            return _relabelled(class_name, kind, k, s)
+
+        return read
+
+    return make
+
+
+def _relabelled(class_name: str, kind: str, k: Kryo, s: Input) -> Obj:
+    start = s.pos
+    inner = k.value(s)
+    if not isinstance(inner, Obj) or inner.kind not in (kind, "list", "set"):
+        raise FormatError("a wrapped collection that is none", offset=start)
+    return Obj(class_name, inner.kind, inner.value)
+
+
+def _iterable_wrapper(class_name: str) -> Body:
+    return lambda k, s, slot, generics: _relabelled(class_name, "list", k, s)
+
+
+def _hash_set1(class_name: str) -> Body:
+    """A set of one element, field by field: its hash and the element."""
+
+    def read(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
+        items: list[Any] = []
+        obj = Obj(class_name, "set", items)
+        s.refs[slot] = obj
+        wire.zigzag_int(s)
+        items.append(k.value(s))
+        return obj
+
+    return read
+
+
+# ---- tuples and what holds one value
+
+
+def _values(class_name: str, names: list[str]) -> Body:
+    def read(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
+        return Obj(class_name, "fields", {name: k.value(s) for name in names})
+
+    return read
+
+
+def _specialized(class_name: str, codes: str, registered: bool) -> Body:
+    """A tuple of primitives: numbers of fixed width, or, of those that chill does not know, field by field."""
+
+    def read(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
+        found: dict[str, Any] = {}
+        for i, code in enumerate(codes, 1):
+            if registered:
+                read_number = {"I": k.fixed.i32, "J": k.fixed.i64, "D": k.fixed.f64}[code]
+            else:
+                k.value(s)  # the field of the class above, null
+                read_number = {
+                    "I": wire.zigzag_int, "J": wire.zigzag_long, "D": k.fixed.f64, "C": k.fixed.u16, "Z": wire.boolean,
+                }[code]  # fmt: skip
+            number = read_number(s)
+            found[f"_{i}"] = Long(number) if code == "J" else Char(chr(number)) if code == "C" else number
+        return Obj(class_name, "fields", found)
+
+    return read
+
+
+def _wrapped(class_name: str) -> Body:
+    def read(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
+        obj = Obj(class_name, "wrapped", None)
+        s.refs[slot] = obj
+        obj.value = k.value(s)
+        return obj
+
+    return read
+
+
+def _none(class_name: str) -> Body:
+    return lambda k, s, slot, generics: Obj(class_name, "wrapped", None)
+
+
+def _text(class_name: str) -> Body:
+    return lambda k, s, slot, generics: Obj(class_name, "text", wire.string(s))
+
+
+def _final_text(java: str) -> Factory:
+    """One field of a final class whose content is text."""
+
+    def make(class_name: str) -> Body:
+        def read(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
+            found = k.object_or_null(s, k.type(java))
+            return Obj(class_name, "text", found.value if isinstance(found, Obj) else found)
+
+        return read
+
+    return make
+
+
+def _unit(class_name: str) -> Body:
+    return lambda k, s, slot, generics: Obj(class_name, "text", "()")
+
+
+# ---- numbers, enumerations
+
+
+def _big_decimal(class_name: str) -> Body:
+    """Field by field: Java's number, its hash, the context of its operations."""
+
+    def read(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
+        number = _java_number(k, s, "big_decimal")
+        wire.zigzag_int(s)
+        k.object_or_null(s, k.type("java.math.MathContext"))
+        return Obj(class_name, "big_decimal", number)
+
+    return read
+
+
+def _big_int(class_name: str) -> Body:
+    return lambda k, s, slot, generics: Obj(class_name, "big_integer", _java_number(k, s, "big_integer"))
+
+
+def _java_number(k: Kryo, s: Input, kind: str) -> Any:
+    start = s.pos
+    number = k.value(s)
+    if not isinstance(number, Obj) or number.kind != kind:
+        raise FormatError("a number of Scala's without Java's", offset=start)
+    return number.value
+
+
+def _enumeration(class_name: str) -> Body:
+    """The enumeration, which is an object, and the value's number."""
+
+    def read(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
+        start = s.pos
+        name = k.class_name(s)
+        if name is None or not name.endswith("$"):
+            raise FormatError(f"a value of the enumeration {name}, which is no object", offset=start)
+        owner = k.object(s, Type(name, True, singleton(name)))
+        if not isinstance(owner, Obj):
+            raise FormatError("a value of no enumeration", offset=start)
+        return Obj(class_name, "fields", {"enumeration": owner.class_name[:-1], "id": k.fixed.i32(s)})
+
+    return read
+
+
+_OTHERS: Final[dict[str, Factory]] = {
+    "scala.Some": _wrapped,
+    "scala.util.Left": _wrapped,
+    "scala.util.Right": _wrapped,
+    "scala.util.Success": _wrapped,
+    "scala.util.Failure": _wrapped,
+    "scala.None$": _none,
+    "scala.Symbol": _text,
+    "scala.util.matching.Regex": _text,
+    "scala.runtime.BoxedUnit": _unit,
+    "scala.math.BigDecimal": _big_decimal,
+    "scala.math.BigInt": _big_int,
+    "scala.Enumeration$Val": _enumeration,
+    IMMUTABLE + "Range": _range,
+    IMMUTABLE + "Range$Inclusive": _range,
+    IMMUTABLE + "WrappedString": _final_text("java.lang.String"),
+    IMMUTABLE + "HashSet$HashSet1": _hash_set1,
+    MUTABLE + "StringBuilder": _final_text("java.lang.StringBuilder"),
+    WRAPPERS + "SeqWrapper": _java_wrapper("list"),
+    WRAPPERS + "JListWrapper": _java_wrapper("list"),
+    WRAPPERS + "MapWrapper": _java_wrapper("map"),
+    WRAPPERS + "JMapWrapper": _java_wrapper("map"),
+    WRAPPERS + "IterableWrapper": _iterable_wrapper,
+}

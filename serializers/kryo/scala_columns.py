@@ -1,0 +1,120 @@
+"""Columns for the types of Scala's library, of values that chill wrote: Option, Either, tuples, collections.
+
+Scala tells Java of ``List[Int]`` and ``Option[Long]`` no more than ``List<Object>`` and ``Option<Object>``; their elements are
+columns of class and JSON.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from serializers.javatypes import JavaType
+from serializers.kryo import scala_names
+from serializers.kryo.shapes import (
+    ANY,
+    PRIMITIVES,
+    SCALARS,
+    STRING,
+    Column,
+    Shaping,
+    list_of,
+    map_of,
+    misfit,
+    wrapper,
+)
+from serializers.kryo.values import Obj
+from stateextract.columnar.layout import Field, Layout, Number, Struct, Text, struct
+
+if TYPE_CHECKING:
+    from serializers.kryo.columns import Planner
+
+_BIT_SETS: Final = scala_names.BIT_SETS | {scala_names.IMMUTABLE + "BitSet", scala_names.MUTABLE + "BitSet"}
+_ONE: Final = ("scala.Option", "scala.Some", "scala.None$")
+_TUPLE: Final = re.compile(r"scala\.Tuple(\d+)(?:\$mc([ZCJID]+)\$sp)?")
+_PRIMITIVES: Final = {"Z": "boolean", "C": "char", "I": "int", "J": "long", "D": "double"}
+
+
+def _shape_value(value: Any, layout: Layout, out: Shaping) -> Any:
+    if value is None:
+        return None
+    if not isinstance(value, Obj) or value.class_name != "scala.Enumeration$Val":
+        raise misfit(value, "an Enumeration's value")
+    return value.value
+
+
+_SCALARS: Final = {
+    "scala.Symbol": STRING,
+    "scala.util.matching.Regex": STRING,
+    "scala.collection.immutable.WrappedString": STRING,
+    "scala.collection.mutable.StringBuilder": STRING,
+    "scala.math.BigInt": SCALARS["java.math.BigInteger"],
+    "scala.math.BigDecimal": SCALARS["java.math.BigDecimal"],
+    **dict.fromkeys(
+        ("scala.Enumeration$Value", "scala.Enumeration$Val"),
+        Column(struct(enumeration=Text("value"), id=Number(pa.int32())), _shape_value),
+    ),
+    **dict.fromkeys(
+        (*_BIT_SETS, "scala.collection.immutable.Range", "scala.collection.immutable.Range$Inclusive"),
+        list_of(PRIMITIVES["int"], "integers"),
+    ),
+}
+
+
+def column(planner: Planner, type_: JavaType, above: tuple[str, ...]) -> Column | None:
+    """The column of a type of Scala's library; ``None`` where it is none."""
+    name, arguments = type_.name, type_.arguments
+    if not name.startswith("scala."):
+        return None
+    if name in _SCALARS:
+        return _SCALARS[name]
+    inner = [planner.column(argument, above) for argument in arguments]
+    if name in _ONE:
+        return wrapper(inner[0]) if inner else ANY
+    if name == "scala.util.Either" and len(inner) == 2:
+        return _either(inner[0], inner[1])
+    if name in scala_names.MAP_LIKE:
+        return map_of(inner[0], inner[1]) if len(inner) == 2 else ANY
+    if name in scala_names.LIST_LIKE or name in scala_names.SET_LIKE:
+        return list_of(inner[0], name) if len(inner) == 1 else ANY
+    tuple_ = _TUPLE.fullmatch(name)
+    if tuple_ is not None:
+        if tuple_[2]:
+            inner = [PRIMITIVES[_PRIMITIVES[code]] for code in tuple_[2]]
+        return _tuple(inner or [ANY] * int(tuple_[1]))
+    return ANY
+
+
+def _either(left: Column, right: Column) -> Column:
+    """A struct of which one side is filled; what is null on both was a null inside of one."""
+
+    def shape(value: Any, layout: Layout, out: Shaping) -> Any:
+        if value is None:
+            return None
+        if not isinstance(value, Obj) or value.class_name not in ("scala.util.Left", "scala.util.Right"):
+            raise misfit(value, "Either")
+        assert isinstance(layout, Struct)
+        row: dict[str, Any] = {"left": None, "right": None}
+        side = int(value.class_name == "scala.util.Right")
+        name, part = ("left", left) if side == 0 else ("right", right)
+        row[name] = part.shape(value.value, layout.fields[side].layout, out)
+        return row
+
+    return Column(struct(left=left.layout, right=right.layout), shape)
+
+
+def _tuple(parts: list[Column]) -> Column:
+    names = [f"_{i}" for i in range(1, len(parts) + 1)]
+
+    def shape(value: Any, layout: Layout, out: Shaping) -> Any:
+        if value is None:
+            return None
+        if not isinstance(value, Obj) or value.kind != "fields" or list(value.value) != names:
+            raise misfit(value, f"a tuple of {len(parts)}")
+        assert isinstance(layout, Struct)
+        fields = zip(names, parts, layout.fields, strict=True)
+        return {name: part.shape(value.value[name], f.layout, out) for name, part, f in fields}
+
+    return Column(Struct(tuple(Field(name, part.layout) for name, part in zip(names, parts, strict=True))), shape)

@@ -1,0 +1,301 @@
+"""Columns of values that Kryo wrote, and the wire values that fill them: scalars, collections, what describes itself.
+
+A :class:`Column` is a layout, which gives the Arrow type and takes the user's policies, and a function from a decoded value
+to that layout's wire value. Which column a Java type has is decided in ``columns.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pyarrow as pa
+
+from serializers.datetime import DATES
+from serializers.kryo.json import json_text
+from serializers.kryo.values import Obj, class_of
+from stateextract.columnar.layout import (
+    BigInteger,
+    Bool,
+    Bytes,
+    Layout,
+    List,
+    Logical,
+    Map,
+    Number,
+    Struct,
+    Text,
+    struct,
+)
+from stateextract.columnar.policy import Counts
+from stateextract.errors import FormatError, ValueRefusedError
+
+MAX_ELEMENTS: Final = 1 << 22
+"""Elements of one value. Lists may hold one list many times, and that one another."""
+
+Shape = Callable[[Any, Layout, "Shaping"], Any]
+"""``shape(value, layout, shaping)``: the wire value, by the layout as the user's policies have rewritten it."""
+
+
+@dataclass(frozen=True)
+class Column:
+    """A layout and what fills it."""
+
+    layout: Layout
+    shape: Shape
+
+
+class Shaping:
+    """What shaping one value needs.
+
+    :ivar counts: where bent values are counted.
+    """
+
+    __slots__ = ("counts", "elements")
+
+    def __init__(self, counts: Counts) -> None:
+        self.counts = counts
+        self.elements = 0
+
+    def spend(self, n: int) -> None:
+        """Count elements."""
+        self.elements += n
+        if self.elements > MAX_ELEMENTS:
+            raise ValueRefusedError(
+                f"one value has more than {MAX_ELEMENTS} elements, counting what it refers to twice"
+            )
+
+
+def misfit(value: Any, wanted: str) -> FormatError:
+    return FormatError(
+        f"a value of {class_of(value)} stands where {wanted} is declared",
+        advice="if the data is sound, a class model is wrong (does it name the superclass?), or the flavour of Kryo (--kryo)",
+    )
+
+
+# ---- scalars
+
+
+def _number(java: str, type_: pa.DataType) -> Column:
+    bits = type_.bit_width
+
+    def shape(value: Any, layout: Layout, out: Shaping) -> Any:
+        if isinstance(value, Obj) and value.kind == "wrapped":
+            value = value.value
+        if value is None:
+            return None
+        if not isinstance(value, int) or isinstance(value, bool) or not -(1 << bits - 1) <= value < 1 << bits - 1:
+            raise misfit(value, java)
+        return int(value)
+
+    return Column(Number(type_), shape)
+
+
+def _real(java: str, type_: pa.DataType) -> Column:
+    def shape(value: Any, layout: Layout, out: Shaping) -> Any:
+        if isinstance(value, Obj) and value.kind == "wrapped":
+            value = value.value
+        if value is not None and not isinstance(value, float):
+            raise misfit(value, java)
+        return None if value is None else float(value)
+
+    return Column(Number(type_), shape)
+
+
+def _shape_bool(value: Any, layout: Layout, out: Shaping) -> Any:
+    if isinstance(value, Obj) and value.kind == "wrapped":
+        value = value.value
+    if value is not None and not isinstance(value, bool):
+        raise misfit(value, "boolean")
+    return value
+
+
+def text(value: str, layout: Layout, out: Shaping) -> Any:
+    if isinstance(layout, Text) and layout.as_binary:
+        return value.encode("utf-8", "surrogatepass")
+    if value.isascii():
+        return str(value)
+    try:
+        value.encode("utf-8")
+    except UnicodeEncodeError:
+        out.counts.lone_surrogates += sum(0xD800 <= ord(c) <= 0xDFFF for c in value)
+        return "".join("�" if 0xD800 <= ord(c) <= 0xDFFF else c for c in value)
+    return str(value)
+
+
+def _shape_text(value: Any, layout: Layout, out: Shaping) -> Any:
+    if value is None:
+        return None
+    if isinstance(value, Obj) and value.kind in ("text", "enum"):
+        return None if value.value is None else text(value.value, layout, out)
+    if not isinstance(value, str):
+        raise misfit(value, "a string")
+    return text(value, layout, out)
+
+
+def _of_kind(wanted: str, wire: Mapping[str, Callable[[Any], Any]]) -> Shape:
+    """The content of objects of some kinds."""
+
+    def shape(value: Any, layout: Layout, out: Shaping) -> Any:
+        if value is None:
+            return None
+        if not isinstance(value, Obj) or value.kind not in wire:
+            raise misfit(value, wanted)
+        return wire[value.kind](value.value)
+
+    return shape
+
+
+def _two_complement(value: int) -> bytes:
+    return value.to_bytes(value.bit_length() // 8 + 1, "big", signed=True)
+
+
+def _scaled(value: tuple[int, int]) -> bytes:
+    return _two_complement(value[0]) + (value[1] & 0xFFFF_FFFF).to_bytes(4, "big")
+
+
+def _moment(millis: int) -> dict[str, int]:
+    return {"ms": millis, "nanos": millis % 1000 * 1_000_000}
+
+
+def _named(*names: str) -> Callable[[Any], dict[str, int]]:
+    return lambda parts: dict(zip(names, parts, strict=True))
+
+
+STRING: Final = Column(Text(), _shape_text)
+_DATE: Final = Column(
+    DATES["SqlTimestamp"],
+    _of_kind("a date", {"date": _moment, "sql_timestamp": _named("ms", "nanos")}),
+)
+BYTES: Final = Column(Bytes(), _of_kind("bytes", {"bytes": bytes}))
+_HOURS: Final = ("hour", "minute", "second", "nanos")
+_DAYS: Final = ("year", "month", "day")
+
+PRIMITIVES: Final = {
+    "boolean": Column(Bool(), _shape_bool),
+    "byte": _number("byte", pa.int8()),
+    "short": _number("short", pa.int16()),
+    "int": _number("int", pa.int32()),
+    "long": _number("long", pa.int64()),
+    "float": _real("float", pa.float32()),
+    "double": _real("double", pa.float64()),
+    "char": STRING,
+}
+
+SCALARS: Final = {
+    **PRIMITIVES,
+    "java.lang.Boolean": PRIMITIVES["boolean"],
+    "java.lang.Byte": PRIMITIVES["byte"],
+    "java.lang.Short": PRIMITIVES["short"],
+    "java.lang.Integer": PRIMITIVES["int"],
+    "java.lang.Long": PRIMITIVES["long"],
+    "java.lang.Float": PRIMITIVES["float"],
+    "java.lang.Double": PRIMITIVES["double"],
+    **dict.fromkeys(
+        (
+            "java.lang.Character", "java.lang.String", "java.lang.CharSequence", "java.lang.StringBuilder",
+            "java.lang.StringBuffer", "java.lang.Class", "java.util.UUID", "java.util.Locale", "java.util.Currency",
+            "java.util.TimeZone", "java.util.regex.Pattern", "java.net.URI", "java.net.URL", "java.nio.charset.Charset",
+            "java.time.ZonedDateTime", "java.time.OffsetDateTime", "java.time.OffsetTime", "java.time.YearMonth",
+            "java.time.MonthDay", "java.time.Period", "java.time.ZoneId", "java.time.ZoneOffset",
+        ),
+        STRING,
+    ),
+    "java.math.BigInteger": Column(
+        Logical(BigInteger(), "big_integer", pa.string()), _of_kind("BigInteger", {"big_integer": _two_complement})
+    ),
+    "java.math.BigDecimal": Column(
+        Logical(BigInteger(scaled=True), "big_decimal", pa.string()), _of_kind("BigDecimal", {"big_decimal": _scaled})
+    ),
+    **dict.fromkeys(("java.util.Date", "java.sql.Date", "java.sql.Time", "java.sql.Timestamp"), _DATE),
+    "java.time.Instant": Column(DATES["Instant"], _of_kind("Instant", {"instant": _named("seconds", "nanos")})),
+    "java.time.Duration": Column(
+        struct(seconds=Number(pa.int64()), nanos=Number(pa.int32())),
+        _of_kind("Duration", {"duration": _named("seconds", "nanos")}),
+    ),
+    "java.time.LocalDate": Column(DATES["LocalDate"], _of_kind("LocalDate", {"local_date": _named(*_DAYS)})),
+    "java.time.LocalTime": Column(DATES["LocalTime"], _of_kind("LocalTime", {"local_time": _named(*_HOURS)})),
+    "java.time.LocalDateTime": Column(
+        DATES["LocalDateTime"], _of_kind("LocalDateTime", {"local_datetime": _named(*_DAYS, *_HOURS)})
+    ),
+    "java.time.Year": PRIMITIVES["int"],
+    "java.util.OptionalInt": PRIMITIVES["int"],
+    "java.util.OptionalLong": PRIMITIVES["long"],
+    "java.util.OptionalDouble": PRIMITIVES["double"],
+    "java.util.concurrent.atomic.AtomicInteger": PRIMITIVES["int"],
+    "java.util.concurrent.atomic.AtomicLong": PRIMITIVES["long"],
+    "java.util.concurrent.atomic.AtomicBoolean": PRIMITIVES["boolean"],
+}  # fmt: skip
+"""Columns of types that are fixed by their class alone."""
+
+
+# ---- what describes itself
+
+CLASS: Final = "class"
+JSON: Final = "json"
+
+
+def _shape_any(value: Any, layout: Layout, out: Shaping) -> Any:
+    if value is None:
+        return None
+    assert isinstance(layout, Struct)
+    name, json = (f.layout for f in layout.fields)
+    return {CLASS: text(class_of(value), name, out), JSON: text(json_text(value), json, out)}
+
+
+ANY: Final = Column(struct(**{CLASS: Text(), JSON: Text()}), _shape_any)
+"""Any value: its class and its content as JSON."""
+
+
+# ---- collections
+
+
+def list_of(element: Column, wanted: str) -> Column:
+    inner = element.shape
+
+    def shape(value: Any, layout: Layout, out: Shaping) -> Any:
+        if value is None:
+            return None
+        if not isinstance(value, Obj) or value.kind not in ("list", "set"):
+            raise misfit(value, wanted)
+        assert isinstance(layout, List)
+        out.spend(len(value.value))
+        below = layout.element
+        return [inner(item, below, out) for item in value.value]
+
+    return Column(List(element.layout), shape)
+
+
+def map_of(key: Column, item: Column) -> Column:
+    def shape(value: Any, layout: Layout, out: Shaping) -> Any:
+        if value is None:
+            return None
+        if not isinstance(value, Obj) or value.kind != "map":
+            raise misfit(value, "a map")
+        assert isinstance(layout, Map)
+        out.spend(len(value.value))
+        entries: list[Any] = []
+        for k, v in value.value:
+            name, content = key.shape(k, layout.key, out), item.shape(v, layout.value, out)
+            if layout.as_list:
+                entries.append({"key": name, "value": content})
+            elif name is None:
+                raise ValueRefusedError(
+                    "a map has a null key",
+                    advice="set maps=list to get lists of key and value, where the key may be null",
+                )
+            else:
+                entries.append((name, content))
+        return entries
+
+    return Column(Map(key.layout, item.layout), shape)
+
+
+def wrapper(inner: Column) -> Column:
+    def shape(value: Any, layout: Layout, out: Shaping) -> Any:
+        if isinstance(value, Obj) and value.kind == "wrapped":
+            value = value.value
+        return inner.shape(value, layout, out)
+
+    return Column(inner.layout, shape)
