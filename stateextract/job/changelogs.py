@@ -78,7 +78,7 @@ class Changelog:
     metas: list[bytes] = field(default_factory=list)
     key: bytes | None = None
     note: str | None = None
-    problem: UnsupportedError | None = None
+    problem: StateExtractError | None = None
 
     def look(self) -> None:
         """Read the metadata of the changes.
@@ -141,6 +141,7 @@ def find_keys(changelogs: Sequence[Changelog], max_parallelism: int) -> Unsuppor
     """Give the changelogs of one operator the key's serializer that some of them are missing.
 
     :returns: what to say where none can be found.
+    :raises StateExtractError: where changes cannot be read for a trial.
     """
     missing = [c for c in changelogs if c.key is None and c.handle.increments]
     if not missing:

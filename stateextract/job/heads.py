@@ -302,7 +302,10 @@ class HeadReader:
         for number in dict.fromkeys(changelog.operator for changelog in changelogs):
             mine = [changelog for changelog in changelogs if changelog.operator == number]
             operator = self._snapshot.operators[number]
-            problem = find_keys(mine, operator.max_parallelism)
+            try:
+                problem: StateExtractError | None = find_keys(mine, operator.max_parallelism)
+            except StateExtractError as error:
+                problem = error
             if problem is not None:
                 mine[0].problem = problem.at(operator=operator_label(operator))
 
