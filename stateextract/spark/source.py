@@ -121,9 +121,8 @@ class _PushFilters:
     to find out. Reading more than is needed is better than not reading.
     """
 
-    __func__ = getattr(DataSourceReader, "pushFilters", None)
-
     def __init__(self, reader: FlinkStateReader) -> None:
+        self.__func__ = getattr(DataSourceReader, "pushFilters", None)
         self._reader = reader
 
     def __call__(self, filters: list[Any]) -> Iterable[Any]:

@@ -122,6 +122,8 @@ METADATA_OPTIONS: tuple[Option, ...] = (
 )
 """What ``flink-state-metadata`` can be told."""
 
+_KNOWN = {STATE: STATE_OPTIONS, METADATA: METADATA_OPTIONS}
+
 
 def parse_options(options: Mapping[str, str], known: Sequence[Option], source: str) -> dict[str, Any]:
     """The values of all options, by name, defaults included.
@@ -144,6 +146,9 @@ def parse_options(options: Mapping[str, str], known: Sequence[Option], source: s
 
 def _unknown(name: str, known: Sequence[Option], source: str) -> UsageError:
     names = {option.name.lower(): option.name for option in known}
+    other = next((s for s, options in _KNOWN.items() if name.lower() in {o.name.lower() for o in options}), None)
+    if other is not None:
+        return UsageError(f"{source} has no option {name!r}", advice=f"the source {other} has it")
     near = difflib.get_close_matches(name.lower(), names, n=1, cutoff=0.5)
     advice = f"the nearest is {names[near[0]]}" if near else f"there are {', '.join(names.values())}"
     return UsageError(f"{source} has no option {name!r}", advice=advice)

@@ -1,0 +1,205 @@
+"""The data sources inside of Spark: registration, SQL, pushdown, and what it says when something is wrong."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stateextract.spark import register
+from stateextract.spark.registration import PUSHDOWN
+from tests.benchmarks.test_generate import groups_of
+from tests.job.snapshots import numbered, write_snapshot
+from tests.spark.test_source_golden import DATA, expected, extract, same_rows, source_options
+
+pytestmark = pytest.mark.spark
+ROOT = Path(__file__).resolve().parents[2]
+ORDERS = str(ROOT / "examples" / "orders-checkpoint")
+GROUPS = 8
+# All kinds of state, windows, types that Spark has its own ideas of.
+IN_SPARK = ("f23-keys-native-snappy", "f120-windows-native")
+SLOWLY = ("f23-records-checkpoint", "f20-async-checkpoint", "f23-kinds-native", "f120-kryo-checkpoint-snappy")
+
+
+@pytest.fixture(scope="module")
+def session(spark: Any) -> Iterator[Any]:
+    register(spark)
+    yield spark
+    spark.conf.unset(PUSHDOWN)
+
+
+@pytest.mark.parametrize("case", [*IN_SPARK, *(pytest.param(case, marks=pytest.mark.slow) for case in SLOWLY)])
+def test_spark_reads_what_it_reads_of_the_jobs_output(session: Any, case: str, tmp_path: Path) -> None:
+    path = str(DATA / case / expected(case)["snapshot"])
+    compared = 0
+    for dataset in extract(case, tmp_path / "out").manifest.datasets:
+        written = session.read.parquet(str(tmp_path / "out" / dataset.folder))
+        reader = session.read.format("flink-state")
+        for name, value in source_options(case, dataset).items():
+            reader = reader.option(name, value)
+        frame = reader.load(path)
+        assert frame.schema == written.schema, dataset
+        # As Arrow: Python has no dates before the year 1.
+        assert same_rows(frame.toArrow(), written.toArrow()), dataset
+        compared += 1
+    assert compared
+
+
+def test_sql(session: Any) -> None:
+    session.sql(f"""
+        CREATE OR REPLACE TEMPORARY VIEW last_orders USING `flink-state`
+        OPTIONS (path '{ORDERS}', operatorUid 'orders-by-customer', stateName 'last-order')
+    """)
+    rows = session.sql("SELECT key, value.product FROM last_orders WHERE key IN ('elif', 'carmen', 'x') ORDER BY key")
+    assert [tuple(row) for row in rows.collect()] == [("carmen", "tea"), ("elif", "bagel")]
+    session.sql(
+        f"CREATE OR REPLACE TEMPORARY VIEW states USING `flink-state-metadata` OPTIONS (path '{ORDERS}', table 'states')"
+    )
+    counted = session.sql(
+        "SELECT state_kind, count(*) AS n FROM states WHERE state_name IS NOT NULL GROUP BY 1 ORDER BY 1"
+    )
+    assert [tuple(row) for row in counted.collect()] == [
+        ("AGGREGATING", 1),
+        ("LIST", 1),
+        ("MAP", 1),
+        ("TIMER", 4),
+        ("VALUE", 2),
+    ]
+
+
+@pytest.fixture
+def damaged(tmp_path: Path) -> tuple[Path, int]:
+    """A snapshot of which only one key group can be read, and a key that lies in it."""
+    rows: dict[int, list[tuple[int, int]]] = {}
+    for key, group in zip(range(400), groups_of(list(range(400)), GROUPS), strict=True):
+        rows.setdefault(group, []).append((key, 10 * key))
+    snap = write_snapshot(tmp_path / "s", {"op": {"a": rows}}, parallelism=1, max_parallelism=GROUPS)
+    data = bytearray((snap / "op-0").read_bytes())
+    position = len(data) - sum(4 + 6 + 17 * len(rows[group]) for group in range(GROUPS))
+    for group in range(GROUPS):
+        assert int.from_bytes(data[position : position + 4], "big") == group
+        if group != 5:
+            data[position + 3] = 0x7F
+        position += 4 + 6 + 17 * len(rows[group])
+    (snap / "op-0").write_bytes(data)
+    return snap, rows[5][3][0]
+
+
+def test_a_filter_reads_its_key_group_only(session: Any, damaged: tuple[Path, int]) -> None:
+    snap, key = damaged
+    frame = session.read.format("flink-state").option("stateName", "a").load(str(snap))
+    assert [tuple(row) for row in frame.where(f"key = {key}").select("key", "value").collect()] == [(key, 10 * key)]
+    assert frame.where("key_group = 5 AND value > 0").count() == groups_of(list(range(400)), GROUPS).count(5)
+    with pytest.raises(
+        Exception, match=r"FormatError: found key group 127; expected key group 0; in file .*/op-0, operator op"
+    ):
+        frame.where("value = 50").collect()
+
+
+def test_pushdown_is_not_needed(session: Any) -> None:
+    """Told to push nothing down, Spark gets everything rather than nothing."""
+    session.conf.set(PUSHDOWN, "false")
+    try:
+        frame = session.read.format("flink-state").option("operatorUid", "orders-by-customer")
+        assert frame.option("stateName", "voucher").load(ORDERS).where("key = 'elif'").count() == 1
+    finally:
+        session.conf.set(PUSHDOWN, "true")
+
+
+def test_a_schema_that_the_user_gives(session: Any) -> None:
+    reader = session.read.format("flink-state").option("operatorUid", "orders-by-customer")
+    frame = reader.option("stateName", "last-order").schema("value STRUCT<status: STRING>, key STRING").load(ORDERS)
+    assert sorted((row.key, row.value.status) for row in frame.collect())[:2] == [("alice", "PAID"), ("carmen", "NEW")]
+
+
+def test_wide_rows_and_several_tasks(session: Any, tmp_path: Path) -> None:
+    states = {"a": numbered(300, 16), "b": numbered(20, 16, 3)}
+    snap = write_snapshot(tmp_path / "s", {"op": states}, parallelism=4, max_parallelism=16)
+    reader = session.read.format("flink-state").option("wide", True).option("splitBytes", "270 kB")
+    frame = reader.load(str(snap))
+    assert frame.rdd.getNumPartitions() == 4
+    rows = sorted((row.key, row.a, row.b) for row in frame.collect())
+    assert rows == [(i, 10 * i, 3 * i if i < 20 else None) for i in range(300)]
+    assert frame.where("key_group = -1").collect() == []
+
+
+def test_what_spark_says_of_mistakes(session: Any) -> None:
+    with pytest.raises(
+        Exception, match=r"UsageError: flink-state has no option 'operatorud'\. The nearest is operatorUid\."
+    ) as caught:
+        session.read.format("flink-state").option("operatorUd", "x").load(ORDERS)
+    assert str(caught.value).count("File ") <= 2, "of the trace only what Spark insists on"
+    with pytest.raises(Exception, match=r"no state is called 'vouche'\. The nearest are 'voucher'"):
+        session.read.format("flink-state").option("operatorUid", "orders-by-customer").option(
+            "stateName", "vouche"
+        ).load(ORDERS)
+    with pytest.raises(Exception, match="/nowhere does not exist"):
+        session.read.format("flink-state-metadata").load("/nowhere").show()
+
+
+# ---- sessions of their own
+
+COUNT = f"""
+reader = spark.read.format("flink-state").option("operatorUid", "orders-by-customer")
+df = reader.option("stateName", "voucher").load({ORDERS!r})
+print("rows", df.where("key IN ('elif', 'jonas')").count(), df.count())
+"""
+
+
+def run(code: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    text = "from pyspark.sql import SparkSession\n" + code
+    own = {k: v for k, v in os.environ.items() if k not in ("PYTHONPATH", "SPARK_REMOTE")}
+    return subprocess.run(
+        [sys.executable, "-c", text], capture_output=True, text=True, cwd=cwd, timeout=600, check=False,
+        env={**own, "PYSPARK_PYTHON": sys.executable, **environment},
+    )  # fmt: skip
+
+
+def session_of(master: str) -> str:
+    return f'spark = SparkSession.builder.master("{master}").config("spark.ui.enabled", "false").getOrCreate()\n'
+
+
+REGISTER = f"import sys; sys.path.insert(0, {str(ROOT)!r})\nfrom stateextract.spark import register\n"
+
+
+@pytest.mark.slow
+def test_where_workers_cannot_import_the_project(tmp_path: Path) -> None:
+    """The driver's interpreter has it, by a path of its own; nobody else does."""
+    done = run(session_of("local[1]") + REGISTER + "register(spark)\n" + COUNT, tmp_path)
+    assert "rows 2 5" in done.stdout, done.stderr[-3000:]
+
+
+@pytest.mark.slow
+def test_on_executors_of_their_own_the_code_is_sent(tmp_path: Path) -> None:
+    code = session_of("local-cluster[1,1,1024]") + REGISTER + "register(spark, ship_code='always')\n" + COUNT
+    done = run(code, tmp_path)
+    assert "rows 2 5" in done.stdout, done.stderr[-3000:]
+
+
+@pytest.mark.slow
+def test_over_connect(tmp_path: Path) -> None:
+    pytest.importorskip("grpc")
+    code = 'spark = SparkSession.builder.remote("local[1]").getOrCreate()\n' + REGISTER + "register(spark)\n" + COUNT
+    done = run(code, tmp_path)
+    assert "rows 2 5" in done.stdout, done.stderr[-3000:]
+
+
+@pytest.mark.slow
+def test_spark_finds_the_sources_where_they_are_installed(tmp_path: Path) -> None:
+    """Without ``register``: the project's folder stands for site-packages."""
+    done = run(session_of("local[1]") + COUNT, tmp_path, PYTHONPATH=str(ROOT))
+    assert "rows 2 5" in done.stdout, done.stderr[-3000:]
+
+
+@pytest.mark.slow
+def test_where_a_package_is_missing_it_is_said_what_to_set(tmp_path: Path) -> None:
+    """Registered by hand, without the code: the workers are told nothing of the project."""
+    code = session_of("local[1]") + REGISTER + "register(spark, ship_code='never')\n" + COUNT
+    done = run(code, tmp_path)
+    assert "cannot import stateextract" in done.stderr
+    assert "register the sources with stateextract.spark.register(spark), which sends the code along" in done.stderr
