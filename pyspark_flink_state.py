@@ -1,4 +1,4 @@
-"""Lets Spark find the data source ``flink-state`` by itself: it looks for modules called ``pyspark_…`` with this name inside."""
+"""Lets Spark find the data source ``flink-state`` by itself: in modules called ``pyspark_…`` it looks for this name."""
 
 from stateextract.spark.source import FlinkStateSource as DefaultSource
 
