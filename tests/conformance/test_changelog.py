@@ -21,7 +21,6 @@ def changelogs() -> list[Path]:
     return [
         folder
         for folder in snapshot_folders()
-        for operator in parse_metadata((folder / "_metadata").read_bytes()).operators[-1:]
         if any(
             isinstance(use.handle, ChangelogHandle)
             for o in parse_metadata((folder / "_metadata").read_bytes()).operators
