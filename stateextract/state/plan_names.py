@@ -43,9 +43,10 @@ _ROWS: Final = (
     (r"right-records|right|IntervalJoinRightCache|RIGHT_BUFFER|build-table|build-change-buffer", 1),
     (r"multi-join-input-(\d+)|input-sort-buffer-data-(\d+)", None),
     (
-        r"deduplicate-state|window_deduplicate|window_rank|data-state|data-state-with-(append|update)|sorted-map"
-        r"|Top1-Rank-State|inputState|valueMapState|dataState|sortState|localBufferState|values|list|rowToSqnState"
-        r"|sqnToNodeState|session-window-tvf-acc|eventQueuesStateName|sharedBuffer-events|current-value|watermark-buffer",
+        r"deduplicate-state|waiting-to-emit-on-timer|window_deduplicate|window_rank|data-state"
+        r"|data-state-with-(append|update)|sorted-map|Top1-Rank-State|inputState|valueMapState|dataState|sortState"
+        r"|localBufferState|values|list|rowToSqnState|sqnToNodeState|session-window-tvf-acc|eventQueuesStateName"
+        r"|sharedBuffer-events|current-value|watermark-buffer",
         0,
     ),
 )
@@ -87,7 +88,9 @@ def names_of_plan(text: str, operators: Sequence[OperatorNames]) -> tuple[NameRu
         nodes = {n["id"]: n for n in document["nodes"] if isinstance(n["id"], int) and isinstance(n["type"], str)}
         edges = [(e["source"], e["target"]) for e in document["edges"]]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise UsageError("this is no compiled plan of Flink SQL", advice="give the file that COMPILE PLAN wrote") from error
+        raise UsageError(
+            "this is no compiled plan of Flink SQL", advice="give the file that COMPILE PLAN wrote"
+        ) from error
     rules: list[NameRule] = []
     for node in nodes.values():
         found = _operators_of(node, operators)
@@ -137,6 +140,12 @@ def _rules(node: Mapping[str, Any], inputs: Sequence[Mapping[str, Any]], operato
             sorted_by = _sort_key(node, row)
             if side == 0 and sorted_by is not None:
                 yield NameRule(operator, PATTERN + _SORTED, ("value", ANYWHERE), sorted_by.names, sorted_by.types)
+    # Behind the rules for whole rows: a key of all fields has their names anyway.
+    for state, number, fields in _unique_keys(node):
+        row = rows[number] if number < len(rows) else None
+        unique = row.only(fields) if row is not None else None
+        if unique is not None:
+            yield NameRule(operator, state, ("value", ANYWHERE), unique.names, unique.types)
 
 
 def _row(value: Any) -> _Row | None:
@@ -170,6 +179,15 @@ def _sort_key(node: Mapping[str, Any], row: _Row) -> _Row | None:
         if found is not None:
             return found
     return None
+
+
+def _unique_keys(node: Mapping[str, Any]) -> Iterator[tuple[str, int, list[Any]]]:
+    """States whose map keys are a unique key of an input: of which input, and its fields."""
+    for state, number, path in (("left-records", 0, "leftUpsertKeys"), ("right-records", 1, "rightUpsertKeys")):
+        keys = _list(node.get(path))
+        if len(keys) == 1:  # which of several Flink takes, the plan does not say
+            yield state, number, _list(keys[0])
+    yield "data-state-with-update", 0, _list(_at(node, ("rankStrategy", "primaryKeys")))
 
 
 def _at(value: Any, path: Sequence[str]) -> Any:

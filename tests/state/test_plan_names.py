@@ -64,9 +64,13 @@ PLAN = {
          "inputProperties": [{"requiredDistribution": {"type": "HASH", "keys": [0]}}]},
         {"id": 2, "type": "stream-exec-exchange_1", "outputType": "ROW<`city` VARCHAR(9), `m` INT>",
          "inputProperties": [{"requiredDistribution": {"type": "HASH", "keys": [0]}}]},
-        {"id": 3, "type": "stream-exec-join_1", "description": "Join(joinType=[InnerJoin])", "outputType": "ROW<`a` INT>"},
+        {"id": 3, "type": "stream-exec-join_1", "description": "Join(joinType=[InnerJoin])", "outputType": "ROW<`a` INT>",
+         "leftUpsertKeys": [[1]], "rightUpsertKeys": [[0], [1]]},
+        {"id": 4, "type": "stream-exec-rank_1", "outputType": "ROW<`a` INT>",
+         "rankStrategy": {"type": "UpdateFast", "primaryKeys": [1]}, "orderBy": {"fields": [{"index": 0}]}},
+        {"id": 5, "type": "stream-exec-deduplicate_1", "outputType": "ROW<`a` INT>"},
     ],
-    "edges": [{"source": 1, "target": 3}, {"source": 2, "target": 3}],
+    "edges": [{"source": 1, "target": 3}, {"source": 2, "target": 3}, {"source": 1, "target": 4}, {"source": 1, "target": 5}],
 }  # fmt: skip
 
 
@@ -99,11 +103,33 @@ def test_operators_are_found(operator: OperatorNames) -> None:
 
 @pytest.mark.parametrize(
     "operator",
-    [OperatorNames(operator_id("4_join")), OperatorNames("1" * 32, None, "Join[4]"), OperatorNames("1" * 32, None, "Rank[3]")],
+    [
+        OperatorNames(operator_id("6_join")),
+        OperatorNames("1" * 32, None, "Join[4]"),
+        OperatorNames("1" * 32, None, "Rank[3]"),
+    ],
 )
 def test_other_operators_are_left_alone(operator: OperatorNames) -> None:
     assert named(row_fields([TEXT, INT]), "left-records", operator) == (
         "struct<key: struct<f0: string>, value: struct<f0: string, f1: int32>>"
+    )
+
+
+def test_unique_keys() -> None:
+    row, key = row_fields([TEXT, INT], kind=True), row_fields([INT], kind=True)
+    value = "struct<user: string, n: int32, row_kind: string>"
+    joined = named(Map(key, row), "left-records", OperatorNames(operator_id("3_join")))
+    assert joined == f"struct<key: struct<user: string>, value: map<struct<n: int32, row_kind: string>, {value}>>"
+    assert named(Map(key, row), "data-state-with-update", OperatorNames(operator_id("4_rank"))) == joined
+    # Which of two unique keys it is, the plan does not say.
+    several = named(Map(key, row), "right-records", OperatorNames(operator_id("3_join")))
+    assert "map<struct<f0: int32, row_kind: string>, struct<city: string, m: int32, row_kind: string>>" in several
+
+
+def test_a_row_that_waits_to_be_emitted() -> None:
+    operator = OperatorNames(operator_id("5_deduplicate"))
+    assert named(row_fields([TEXT, INT]), "waiting-to-emit-on-timer", operator) == (
+        "struct<key: struct<user: string>, value: struct<user: string, n: int32>>"
     )
 
 
