@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 NATIVE = "native-savepoint"
 CANONICAL = "canonical-savepoint"
@@ -22,6 +23,11 @@ class Case:
     backend: str = "hashmap"
     restored: str | None = None
     suffix: str = ""
+    changelog: str | None = None
+    phases: tuple[int, int] | None = None
+    checkpoints_from: int = 1
+    pause_ms: int = 0
+    flink_options: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     @property
     def name(self) -> str:
@@ -32,7 +38,7 @@ class Case:
         return "-".join(words)
 
     def line(self) -> str:
-        options = {
+        options: dict[str, object] = {
             "name": self.name,
             "job": self.job,
             "kind": self.kind,
@@ -41,5 +47,12 @@ class Case:
             "max_parallelism": self.max_parallelism,
             "storage": self.storage,
             "backend": self.backend,
-        } | ({"from": self.restored} if self.restored else {})
+            "pause": self.pause_ms,
+            "checkpoints_from": self.checkpoints_from,
+        }
+        first, last = self.phases or ((2, 2) if self.restored else (1, 1))
+        options |= {"first_phase": first, "last_phase": last}
+        options |= {f"flink.{key}": value for key, value in self.flink_options.items()}
+        options |= {"from": self.restored} if self.restored else {}
+        options |= {"changelog": self.changelog} if self.changelog else {}
         return "\t".join(f"{key}={value}" for key, value in options.items())

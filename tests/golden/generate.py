@@ -256,7 +256,7 @@ def main() -> int:
     arguments = parser.parse_args()
     wanted = [case for case in cases() if arguments.only in case.name]
     names = {case.name for case in cases()}
-    for stale in [path for path in DATA.glob("*") if path.name not in names]:
+    for stale in [path for path in DATA.glob("*") if path.is_dir() and path.name not in names]:
         shutil.rmtree(stale)
     arguments.work.mkdir(parents=True, exist_ok=True)
     batches: dict[Batch, list[Case]] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from tests.golden.backends import backend_cases
 from tests.golden.case import Case
 
 
@@ -21,7 +22,11 @@ class Library:
 
 
 NONE = Library()
-LIBRARIES: Mapping[str, Library] = {"sql": Library("sql", {"f120": "1.20.3"})}
+SQL = Library("sql", {"f120": "1.20.3"})
+LIBRARIES: Mapping[str, Library] = {
+    "sql": SQL,
+    "changes": Library("backends"),
+}
 """By the job."""
 
 
@@ -35,7 +40,7 @@ def profiles(library: str, version: str) -> list[str]:
 
 def library_cases() -> list[Case]:
     """The cases of all libraries."""
-    return []
+    return backend_cases()
 
 
 __all__ = ["LIBRARIES", "NONE", "Library", "library_cases", "profiles"]

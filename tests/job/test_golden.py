@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -14,20 +13,15 @@ import pytest
 from stateextract.job.options import JobOptions
 from stateextract.job.run import Outcome, run_here, run_job
 from stateextract.metadata.uid import operator_id
+from tests.golden.expected import DATA, load
 
-DATA = Path(__file__).resolve().parents[1] / "golden" / "data"
-FOLDERS = sorted(DATA.iterdir())
+FOLDERS = sorted(path for path in DATA.iterdir() if path.is_dir())
 # Four snapshots go through all readers; the others are counted only.
 READ_BY_ALL = ("f120-kinds-checkpoint", "f120-types-checkpoint", "f23-windows-native-snappy", "f23-records-checkpoint")
 
 
-def _expected(folder: Path) -> dict[str, Any]:
-    document: dict[str, Any] = json.loads((folder / "expected.json").read_text(encoding="ascii"))
-    return document
-
-
 def _extract(folder: Path, output: Path, **more: Any) -> Outcome:
-    snapshot = folder / _expected(folder)["snapshot"]
+    snapshot = folder / load(folder)["snapshot"]
     # The extremes of the golden rows: dates beyond any column, and (by name) maps with a null key.
     more.setdefault("maps", "list" if "types" in folder.name else "map")
     lenient = {"on_undecodable": "skip", "out_of_range": "null"}
@@ -45,9 +39,14 @@ def _counts(outcome: Outcome) -> dict[tuple[str, str], tuple[int, str]]:
 def test_every_row_is_there(folder: Path, tmp_path: Path) -> None:
     counts = _counts(_extract(folder, tmp_path / "out"))
     compared = 0
-    for operator in _expected(folder)["operators"]:
+    for operator in load(folder)["operators"]:
         for state in operator["states"] if operator["uid"] else ():
-            rows, status = counts[operator_id(operator["uid"]), state["name"]]
+            key = (operator_id(operator["uid"]), state["name"])
+            if key not in counts and "changelog" in folder.name:
+                # A changelog without a materialized part knows of no state that never changed.
+                assert not state["rows"]
+                continue
+            rows, status = counts[key]
             if status != "decoded":
                 continue
             # A key of a MAP state whose map is empty is left out by default.
@@ -83,7 +82,7 @@ def test_flattened_output_has_a_row_per_element(tmp_path: Path) -> None:
     folder = DATA / "f120-kinds-checkpoint"
     outcome = _extract(folder, tmp_path / "out", flatten=True)
     counts, compared = _counts(outcome), 0
-    for operator in _expected(folder)["operators"]:
+    for operator in load(folder)["operators"]:
         for state in operator["states"]:
             if state["kind"] not in ("LIST", "MAP"):
                 continue

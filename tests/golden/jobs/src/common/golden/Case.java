@@ -1,10 +1,12 @@
 package golden;
 
-import java.util.HashMap;
+import java.util.LinkedHashMap;
 import java.util.Map;
 
 /** One snapshot to make, read from one line of generate.py: key=value pairs with tabs between. */
 final class Case {
+    private static final String FLINK = "flink.";
+
     final String name;
     final String job;
 
@@ -18,14 +20,31 @@ final class Case {
     /** "file", "inline" (in _metadata) or "merged" (several states in one file, Flink 1.20 and later). */
     final String storage;
 
-    /** "hashmap" or "rocksdb". */
+    /** "hashmap", "rocksdb" or "forst". */
     final String backend;
+
+    /** Where the changelog is written, "filesystem" or "memory", or null if there is none. */
+    final String changelog;
 
     /** The case whose snapshot the job is restored from, or null. */
     final String from;
 
+    /** The phases of input that this run emits. Behind the last the snapshot is taken. */
+    final int firstPhase;
+
+    final int lastPhase;
+
+    /** The first phase that a checkpoint is taken behind. */
+    final int checkpointsFrom;
+
+    /** Milliseconds to wait in front of the last phase, for what the backend does by itself. */
+    final long pause;
+
+    /** More of Flink's options; {@link Runner} fills in folders. */
+    final Map<String, String> flinkOptions = new LinkedHashMap<>();
+
     Case(String line) {
-        Map<String, String> options = new HashMap<>();
+        Map<String, String> options = new LinkedHashMap<>();
         for (String pair : line.split("\t")) {
             options.put(pair.substring(0, pair.indexOf('=')), pair.substring(pair.indexOf('=') + 1));
         }
@@ -37,11 +56,29 @@ final class Case {
         maxParallelism = Integer.parseInt(options.get("max_parallelism"));
         storage = options.get("storage");
         backend = options.get("backend");
+        changelog = options.get("changelog");
         from = options.get("from");
+        firstPhase = Integer.parseInt(options.get("first_phase"));
+        lastPhase = Integer.parseInt(options.get("last_phase"));
+        checkpointsFrom = Integer.parseInt(options.get("checkpoints_from"));
+        pause = Long.parseLong(options.get("pause"));
+        options.forEach((option, value) -> {
+            if (option.startsWith(FLINK)) {
+                flinkOptions.put(option.substring(FLINK.length()), value);
+            }
+        });
     }
 
-    /** The phase of input that this run emits; a restored job has seen phase 1 already. */
+    /** All phases up to this one have been seen when the snapshot is taken. */
     int phase() {
-        return from == null ? 1 : 2;
+        return lastPhase;
+    }
+
+    /**
+     * Whether the snapshot knows of keys whose map is empty. Where each entry of a map is written for itself, nothing is
+     * written for them.
+     */
+    boolean keepsEmptyMaps() {
+        return backend.equals("hashmap") && changelog == null && !kind.equals("canonical-savepoint");
     }
 }

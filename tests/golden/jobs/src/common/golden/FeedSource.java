@@ -1,33 +1,48 @@
 package golden;
 
 import java.util.concurrent.CountDownLatch;
+import org.apache.flink.streaming.api.watermark.Watermark;
 
-/** Emits the events of one phase, says so, and idles: the snapshot is taken behind the last event. */
+/** Emits the events of each phase when it is released, says so, and idles: the snapshot is taken behind the last one. */
 public class FeedSource implements LegacySource<Event> {
     private static final long serialVersionUID = 1L;
 
     /** Counted down by every source of the running job, which lives in this JVM. */
     static volatile CountDownLatch emitted;
 
+    /** The phase up to which sources may emit. */
+    static volatile int released;
+
     private final String feed;
-    private final int phase;
+    private final int firstPhase;
+    private final int lastPhase;
     private volatile boolean running = true;
 
-    public FeedSource(String feed, int phase) {
+    public FeedSource(String feed, int firstPhase, int lastPhase) {
         this.feed = feed;
-        this.phase = phase;
+        this.firstPhase = firstPhase;
+        this.lastPhase = lastPhase;
     }
 
     @Override
     public void run(SourceContext<Event> context) throws Exception {
+        for (int phase = firstPhase; running; Thread.sleep(10)) {
+            if (phase <= lastPhase && phase <= released) {
+                emit(context, phase++);
+                emitted.countDown();
+            }
+        }
+    }
+
+    private void emit(SourceContext<Event> context, int phase) {
         synchronized (context.getCheckpointLock()) {
             for (Event event : Feeds.events(feed, phase)) {
                 context.collectWithTimestamp(event, event.ts);
             }
-        }
-        emitted.countDown();
-        while (running) {
-            Thread.sleep(20);
+            Long watermark = Feeds.watermark(feed, phase);
+            if (watermark != null) {
+                context.emitWatermark(new Watermark(watermark));
+            }
         }
     }
 

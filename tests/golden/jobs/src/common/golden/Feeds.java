@@ -12,7 +12,10 @@ final class Feeds {
 
     static List<Event> events(String feed, int phase) {
         List<Event> out = new ArrayList<>();
-        int first = phase == 1 ? 0 : size(feed, 1);
+        int first = 0;
+        for (int p = 1; p < phase; p++) {
+            first += size(feed, p);
+        }
         for (int i = first; i < first + size(feed, phase); i++) {
             String text = feed.equals("orders") || i % 9 == 4 ? null : Strings.awkward(i / 2) + (i % 3 == 0 ? i : "");
             out.add(new Event(i, phase, Strings.name(i * 5L + i / 17), text, EPOCH + i * (feed.equals("orders") ? 97_000L : 700L)));
@@ -29,6 +32,12 @@ final class Feeds {
         return out;
     }
 
+    /** The watermark behind a phase, or null if the feed has none. */
+    static Long watermark(String feed, int phase) {
+        List<Event> events = events(feed, phase);
+        return feed.equals("changes") ? events.get(events.size() - 1).ts - 10_000L : null;
+    }
+
     private static int size(String feed, int phase) {
         switch (feed) {
             case "types":
@@ -39,6 +48,10 @@ final class Feeds {
                 return phase == 1 ? 40 : 15;
             case "orders":
                 return 200;
+            case "changes":
+                return 12;
+            case "changing-rules":
+                return 5;
             case "shapes":
                 return phase == 1 ? 200 : 0;
             default:

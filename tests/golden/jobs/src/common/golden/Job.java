@@ -16,6 +16,11 @@ interface Job {
         return 1;
     }
 
+    /** The file for the rows of this case, which others share, or null: the rows are with the case. */
+    default String sharedRows(Case options) {
+        return null;
+    }
+
     /** Puts into the case's folder what else belongs to it. */
     default void keep(Path folder) throws IOException {}
 

@@ -41,10 +41,11 @@ final class Model {
             this.kind = kind;
         }
 
-        String json(String indent) {
+        /** Without rows where those are in a file of their own. */
+        String json(String indent, boolean emptyMaps, boolean withRows) {
             StringBuilder out = new StringBuilder("{\"name\": " + Json.quote(name) + ", \"kind\": " + Json.quote(kind)
                     + ", \"ttl\": " + ttl);
-            if (emptyMapRows > 0) {
+            if (emptyMaps && emptyMapRows > 0) {
                 out.append(", \"empty_map_rows\": ").append(emptyMapRows);
             }
             if (unordered) {
@@ -53,7 +54,11 @@ final class Model {
             if (undecodable != null) {
                 out.append(", \"undecodable\": ").append(Json.quote(undecodable));
             }
-            out.append(", \"rows\": [");
+            return out + (withRows ? ", \"rows\": " + rowsJson(indent) : "") + "}";
+        }
+
+        private String rowsJson(String indent) {
+            StringBuilder out = new StringBuilder("[");
             String separator = "\n";
             for (Row row : rows) {
                 out.append(separator).append(indent).append(" {\"key\": ").append(Json.of(row.key));
@@ -63,7 +68,7 @@ final class Model {
                 out.append(", \"value\": ").append(Json.of(row.value)).append("}");
                 separator = ",\n";
             }
-            return out.append("]}").toString();
+            return out.append("]").toString();
         }
     }
 
@@ -117,10 +122,10 @@ final class Model {
             return this;
         }
 
-        String json(Case job) {
+        String json(Case job, boolean withRows) {
             List<String> keyed = new ArrayList<>();
             for (State state : states) {
-                keyed.add("\n   " + state.json("   "));
+                keyed.add("\n   " + state.json("   ", job.keepsEmptyMaps(), withRows));
             }
             List<String> operator = new ArrayList<>();
             for (OperatorState state : operatorStates) {
@@ -132,7 +137,21 @@ final class Model {
         }
     }
 
-    static String json(Case job, String flinkVersion, String snapshot, List<Operator> operators) {
+    /** The rows of several cases: an object of operators by uid, each of the rows of its states by name. */
+    static String rowsJson(List<Operator> operators) {
+        List<String> parts = new ArrayList<>();
+        for (Operator operator : operators) {
+            List<String> states = new ArrayList<>();
+            for (State state : operator.states) {
+                states.add("\n  " + Json.quote(state.name) + ": " + state.rowsJson("  "));
+            }
+            parts.add("\n " + Json.quote(operator.uid) + ": {" + String.join(",", states) + "}");
+        }
+        return "{" + String.join(",", parts) + "\n}\n";
+    }
+
+    /** What a case must hold. If {@code rows} is not null, it names the file with the rows. */
+    static String json(Case job, String flinkVersion, String snapshot, List<Operator> operators, String rows) {
         Map<String, Object> head = new LinkedHashMap<>();
         head.put("case", job.name);
         head.put("job", job.job);
@@ -145,15 +164,21 @@ final class Model {
         if (!job.backend.equals("hashmap")) {
             head.put("backend", job.backend);
         }
+        if (job.changelog != null) {
+            head.put("changelog", job.changelog);
+        }
         head.put("restored_from", job.from);
         head.put("snapshot", snapshot);
+        if (rows != null) {
+            head.put("rows", rows);
+        }
         StringBuilder out = new StringBuilder("{");
         for (Map.Entry<String, Object> entry : head.entrySet()) {
             out.append(" ").append(Json.quote(entry.getKey())).append(": ").append(Json.of(entry.getValue())).append(",\n");
         }
         List<String> parts = new ArrayList<>();
         for (Operator operator : operators) {
-            parts.add("\n  " + operator.json(job));
+            parts.add("\n  " + operator.json(job, rows == null));
         }
         return out.append(" \"operators\": [").append(String.join(",", parts)).append("]\n}\n").toString();
     }

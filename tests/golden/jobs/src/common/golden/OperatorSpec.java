@@ -24,6 +24,11 @@ final class OperatorSpec {
 
     Function<Event, Set<Long>> processingTimers = e -> Collections.emptySet();
 
+    /** The timers that an event deletes, after it has registered its own. */
+    Function<Event, Set<Long>> deletedEventTimers = e -> Collections.emptySet();
+
+    Function<Event, Set<Long>> deletedProcessingTimers = e -> Collections.emptySet();
+
     OperatorSpec(
             String uid, String name, TypeInformation<?> keyType, Function<Event, Object> key, StateSpec... states) {
         this.uid = uid;
@@ -40,17 +45,28 @@ final class OperatorSpec {
         return this;
     }
 
+    OperatorSpec deletingTimers(Function<Event, Set<Long>> event, Function<Event, Set<Long>> processing) {
+        deletedEventTimers = event;
+        deletedProcessingTimers = processing;
+        return this;
+    }
+
     OperatorSpec withOperatorStates() {
         operatorStates = true;
         return this;
     }
 
     Model.Operator model(List<Event> events, int parallelism) {
+        return model(events, parallelism, null);
+    }
+
+    /** A watermark lets the event timers up to it fire; the operators do nothing then. */
+    Model.Operator model(List<Event> events, int parallelism, Long watermark) {
         Model.Operator out = new Model.Operator(uid, name, parallelism);
         for (StateSpec state : states) {
             out.states.add(state.state(key, events));
         }
-        out.states.addAll(StatesFunction.timerModel(this, events));
+        out.states.addAll(StatesFunction.timerModel(this, events, watermark));
         if (operatorStates) {
             Model.OperatorState split = new Model.OperatorState("split-list", "SPLIT_DISTRIBUTE");
             Model.OperatorState union = new Model.OperatorState("union-list", "UNION");

@@ -7,6 +7,8 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
+import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.CompletableFuture;
@@ -52,11 +54,15 @@ public final class Runner {
         JobID id = new JobID(options.name.hashCode() * 0x9E3779B97F4A7C15L, options.name.hashCode());
         graph.setJobID(id);
         if (options.from != null) {
+            Files.createDirectories(folder);
+            Files.write(folder.resolve("from"), options.from.getBytes(StandardCharsets.UTF_8));
             byte[] path = Files.readAllBytes(work.resolve(options.from).resolve("snapshot"));
-            graph.setSavepointRestoreSettings(
-                    SavepointRestoreSettings.forPath(new String(path, StandardCharsets.UTF_8)));
+            Configuration restore = new Configuration(conf);
+            restore.setString("execution.savepoint.path", new String(path, StandardCharsets.UTF_8));
+            restore.setString("execution.state-recovery.path", new String(path, StandardCharsets.UTF_8));
+            graph.setSavepointRestoreSettings(SavepointRestoreSettings.fromConfiguration(restore));
         }
-        FeedSource.emitted = new CountDownLatch(job.sources());
+        FeedSource.released = 0;
         MiniClusterConfiguration cluster = new MiniClusterConfiguration.Builder()
                 .setConfiguration(conf)
                 .setNumTaskManagers(1)
@@ -65,19 +71,34 @@ public final class Runner {
         try (MiniCluster running = new MiniCluster(cluster)) {
             running.start();
             running.submitJob(graph).get();
-            if (!FeedSource.emitted.await(60, TimeUnit.SECONDS)) {
-                running.requestJobResult(id).get(1, TimeUnit.SECONDS).getSerializedThrowable().ifPresent(Throwable::printStackTrace);
-                throw new IllegalStateException(options.name + ": the job does not run");
+            Path checkpoints = folder.resolve("checkpoints").resolve(id.toString());
+            for (int phase = options.firstPhase; phase < options.lastPhase; phase++) {
+                emit(running, id, options, job, phase);
+                if (phase >= options.checkpointsFrom) {
+                    checkpoint(running, id, checkpoints);
+                }
             }
+            Thread.sleep(options.pause);
+            emit(running, id, options, job, options.lastPhase);
             Path snapshot = options.kind.equals("checkpoint")
-                    ? checkpoint(running, id, folder.resolve("checkpoints").resolve(id.toString()))
+                    ? checkpoint(running, id, checkpoints)
                     : savepoint(running, id, folder.resolve("savepoints"), options.kind);
-            keep(options, snapshot, data.resolve(options.name), job);
+            keep(options, snapshot, work, data.resolve(options.name), job);
             Files.write(folder.resolve("snapshot"), snapshot.toUri().toString().getBytes(StandardCharsets.UTF_8));
             running.cancelJob(id).get();
             running.requestJobResult(id).get();
         }
         System.out.println(options.name);
+    }
+
+    /** Lets the sources emit a phase of their input, and waits until they have. */
+    private static void emit(MiniCluster cluster, JobID id, Case options, Job job, int phase) throws Exception {
+        FeedSource.emitted = new CountDownLatch(job.sources());
+        FeedSource.released = phase;
+        if (!FeedSource.emitted.await(60, TimeUnit.SECONDS)) {
+            cluster.requestJobResult(id).get(1, TimeUnit.SECONDS).getSerializedThrowable().ifPresent(Throwable::printStackTrace);
+            throw new IllegalStateException(options.name + ": the job does not run");
+        }
     }
 
     /** Options changed their names over time: each is set under all its names. */
@@ -104,6 +125,7 @@ public final class Runner {
         conf.setString("taskmanager.memory.network.min", "16m");
         conf.setString("taskmanager.memory.network.max", "16m");
         conf.setString("taskmanager.memory.managed.size", "16m");
+        options.flinkOptions.forEach((option, value) -> conf.setString(option, value.replace("{checkpoints}", checkpoints)));
         conf.setString("rest.port", "0");
         conf.setString("restart-strategy", "none");
         conf.setString("restart-strategy.type", "none");
@@ -157,6 +179,10 @@ public final class Runner {
 
     @SuppressWarnings({"unchecked", "rawtypes"})
     private static Path savepoint(MiniCluster cluster, JobID id, Path folder, String kind) throws Exception {
+        if (method("triggerSavepoint", 4) == null) {
+            return await(() -> (CompletableFuture<?>) method("triggerSavepoint", 3)
+                    .invoke(cluster, id, folder.toUri().toString(), false));
+        }
         Class format = Class.forName("org.apache.flink.core.execution.SavepointFormatType");
         return await(() -> (CompletableFuture<?>) method("triggerSavepoint", 4)
                 .invoke(cluster, id, folder.toUri().toString(), false,
@@ -181,25 +207,51 @@ public final class Runner {
         }
     }
 
-    /** Copies a snapshot and what it shares with others, but no other checkpoint of the job. */
-    private static void keep(Case options, Path snapshot, Path target, Job job) throws Exception {
+    /** Copies a snapshot and the files that it names, which may be other jobs' if it was restored from theirs. */
+    private static void keep(Case options, Path snapshot, Path work, Path target, Job job) throws Exception {
         delete(target);
-        Path root = options.kind.equals("checkpoint") ? snapshot.getParent() : snapshot;
-        try (Stream<Path> files = Files.walk(root)) {
-            for (Path file : files.filter(Files::isRegularFile).collect(Collectors.toList())) {
-                String first = root.relativize(file).getName(0).toString();
-                if (first.startsWith("chk-") && !file.startsWith(snapshot)) {
-                    continue;
+        Path metadata = snapshot.resolve("_metadata");
+        String names = new String(Files.readAllBytes(metadata), StandardCharsets.ISO_8859_1);
+        String relative = null;
+        for (Path root : roots(work, options)) {
+            if (snapshot.startsWith(root)) {
+                relative = root.relativize(snapshot).toString();
+            }
+            try (Stream<Path> files = Files.walk(root)) {
+                for (Path file : files.filter(Files::isRegularFile).collect(Collectors.toList())) {
+                    String name = file.getFileName().toString();
+                    if (file.equals(metadata) || !name.equals("_metadata") && names.contains(name)) {
+                        Path copy = target.resolve(root.relativize(file).toString());
+                        Files.createDirectories(copy.getParent());
+                        Files.copy(file, copy);
+                    }
                 }
-                Path copy = target.resolve(root.getParent().relativize(file).toString());
-                Files.createDirectories(copy.getParent());
-                Files.copy(file, copy);
             }
         }
-        String json = Model.json(options, EnvironmentInformation.getVersion(),
-                root.getParent().relativize(snapshot).toString(), job.model(options));
+        List<Model.Operator> operators = job.model(options);
+        String rows = job.sharedRows(options);
+        if (rows != null) {
+            Files.write(target.resolveSibling(rows), Model.rowsJson(operators).getBytes(StandardCharsets.US_ASCII));
+        }
+        String json = Model.json(options, EnvironmentInformation.getVersion(), relative, operators, rows);
         Files.write(target.resolve("expected.json"), json.getBytes(StandardCharsets.US_ASCII));
         job.keep(target);
+    }
+
+    /** Where the checkpoints and savepoints are of a case and of those that it was restored from. */
+    private static List<Path> roots(Path work, Case options) throws IOException {
+        List<Path> roots = new ArrayList<>();
+        for (String name = options.name; name != null; ) {
+            for (String kind : Arrays.asList("checkpoints", "savepoints")) {
+                Path root = work.resolve(name).resolve(kind);
+                if (Files.isDirectory(root)) {
+                    roots.add(root);
+                }
+            }
+            Path from = work.resolve(name).resolve("from");
+            name = Files.exists(from) ? new String(Files.readAllBytes(from), StandardCharsets.UTF_8) : null;
+        }
+        return roots;
     }
 
     private static void delete(Path folder) throws IOException {

@@ -1,11 +1,14 @@
 package golden;
 
 import java.util.ArrayList;
+import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.function.BinaryOperator;
 import java.util.function.Function;
+import java.util.function.Predicate;
 import org.apache.flink.api.common.functions.AggregateFunction;
 import org.apache.flink.api.common.functions.ReduceFunction;
 import org.apache.flink.api.common.state.AggregatingState;
@@ -17,6 +20,7 @@ import org.apache.flink.api.common.state.MapState;
 import org.apache.flink.api.common.state.MapStateDescriptor;
 import org.apache.flink.api.common.state.ReducingState;
 import org.apache.flink.api.common.state.ReducingStateDescriptor;
+import org.apache.flink.api.common.state.State;
 import org.apache.flink.api.common.state.StateDescriptor;
 import org.apache.flink.api.common.state.ValueState;
 import org.apache.flink.api.common.state.ValueStateDescriptor;
@@ -34,6 +38,15 @@ abstract class StateSpec {
     boolean ttl;
     String undecodable;
 
+    /** Events that clear the state of their key and do nothing else. */
+    Predicate<Event> cleared = event -> false;
+
+    /** Events whose value takes the place of all elements of a list. */
+    Predicate<Event> replaced = event -> false;
+
+    /** The keys that an event removes from a map, after it has put its entries. */
+    Function<Event, Set<?>> removed = event -> Collections.emptySet();
+
     StateSpec(String name, String kind) {
         this.name = name;
         this.kind = kind;
@@ -41,6 +54,21 @@ abstract class StateSpec {
 
     StateSpec withTtl() {
         ttl = true;
+        return this;
+    }
+
+    StateSpec clearedBy(Predicate<Event> events) {
+        cleared = events;
+        return this;
+    }
+
+    StateSpec replacedBy(Predicate<Event> events) {
+        replaced = events;
+        return this;
+    }
+
+    StateSpec removing(Function<Event, Set<?>> keys) {
+        removed = keys;
         return this;
     }
 
@@ -66,6 +94,25 @@ abstract class StateSpec {
         return descriptor;
     }
 
+    Update guarded(State state, Update update) {
+        return event -> {
+            if (cleared.test(event)) {
+                state.clear();
+            } else {
+                update.apply(event);
+            }
+        };
+    }
+
+    /** The events behind the last one that cleared the state. */
+    private List<Event> live(List<Event> events) {
+        int first = events.size();
+        while (first > 0 && !cleared.test(events.get(first - 1))) {
+            first--;
+        }
+        return events.subList(first, events.size());
+    }
+
     Model.State state(Function<Event, Object> key, List<Event> events) {
         Map<Object, List<Event>> byKey = new LinkedHashMap<>();
         for (Event event : events) {
@@ -75,7 +122,8 @@ abstract class StateSpec {
         out.ttl = ttl;
         out.undecodable = undecodable;
         for (Map.Entry<Object, List<Event>> entry : byKey.entrySet()) {
-            Object value = model(entry.getValue());
+            List<Event> live = live(entry.getValue());
+            Object value = live.isEmpty() ? null : model(live);
             if (value instanceof Map && kind.equals("MAP") && ((Map<?, ?>) value).isEmpty()) {
                 out.emptyMapRows++;
             } else if (value != null) {
@@ -94,12 +142,12 @@ abstract class StateSpec {
                         type instanceof TypeSerializer
                                 ? new ValueStateDescriptor<T>(name, (TypeSerializer<T>) type)
                                 : new ValueStateDescriptor<T>(name, (TypeInformation<T>) type)));
-                return event -> {
+                return guarded(state, event -> {
                     T next = value.apply(event);
                     if (next != null) {
                         state.update(next);
                     }
-                };
+                });
             }
 
             @Override
@@ -123,12 +171,14 @@ abstract class StateSpec {
                         type instanceof TypeSerializer
                                 ? new ListStateDescriptor<T>(name, (TypeSerializer<T>) type)
                                 : new ListStateDescriptor<T>(name, (TypeInformation<T>) type)));
-                return event -> {
+                return guarded(state, event -> {
                     T next = value.apply(event);
-                    if (next != null) {
+                    if (next != null && replaced.test(event)) {
+                        state.update(Collections.singletonList(next));
+                    } else if (next != null) {
                         state.add(next);
                     }
-                };
+                });
             }
 
             @Override
@@ -137,6 +187,9 @@ abstract class StateSpec {
                 for (Event event : events) {
                     T next = value.apply(event);
                     if (next != null) {
+                        if (replaced.test(event)) {
+                            all.clear();
+                        }
                         all.add(next);
                     }
                 }
@@ -157,12 +210,15 @@ abstract class StateSpec {
                                         name, (TypeSerializer<K>) keyType, (TypeSerializer<V>) valueType)
                                 : new MapStateDescriptor<K, V>(
                                         name, (TypeInformation<K>) keyType, (TypeInformation<V>) valueType)));
-                return event -> {
+                return guarded(state, event -> {
                     Map<K, V> next = entries.apply(event);
                     if (next != null) {
                         state.putAll(next);
                     }
-                };
+                    for (Object key : removed.apply(event)) {
+                        state.remove((K) key);
+                    }
+                });
             }
 
             @Override
@@ -173,6 +229,13 @@ abstract class StateSpec {
                     if (next != null) {
                         all = all == null ? new LinkedHashMap<>() : all;
                         all.putAll(next);
+                    }
+                    for (Object key : removed.apply(event)) {
+                        // Flink forgets a key when the last entry of its map is removed.
+                        if (all != null) {
+                            all.remove(key);
+                            all = all.isEmpty() ? null : all;
+                        }
                     }
                 }
                 return all;
@@ -194,12 +257,12 @@ abstract class StateSpec {
                 ReduceFunction<T> function = reduce::apply;
                 ReducingState<T> state =
                         store.getReducingState(prepared(new ReducingStateDescriptor<T>(name, function, type)));
-                return event -> {
+                return guarded(state, event -> {
                     T next = value.apply(event);
                     if (next != null) {
                         state.add(next);
                     }
-                };
+                });
             }
 
             @Override
@@ -243,7 +306,7 @@ abstract class StateSpec {
                 };
                 AggregatingState<Event, A> state = store.getAggregatingState(
                         prepared(new AggregatingStateDescriptor<Event, A, A>(name, function, type)));
-                return state::add;
+                return guarded(state, state::add);
             }
 
             @Override

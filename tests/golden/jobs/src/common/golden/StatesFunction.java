@@ -59,6 +59,12 @@ public class StatesFunction extends KeyedProcessFunction<Object, Event, Void> im
         for (long timer : spec.processingTimers.apply(event)) {
             context.timerService().registerProcessingTimeTimer(timer);
         }
+        for (long timer : spec.deletedEventTimers.apply(event)) {
+            context.timerService().deleteEventTimeTimer(timer);
+        }
+        for (long timer : spec.deletedProcessingTimers.apply(event)) {
+            context.timerService().deleteProcessingTimeTimer(timer);
+        }
     }
 
     @Override
@@ -125,13 +131,20 @@ public class StatesFunction extends KeyedProcessFunction<Object, Event, Void> im
     }
 
     /** Timers are a set: one for each key and time. */
-    static List<Model.State> timerModel(OperatorSpec spec, List<Event> events) {
+    static List<Model.State> timerModel(OperatorSpec spec, List<Event> events, Long watermark) {
         Map<Object, Set<Long>> eventTimers = new LinkedHashMap<>();
         Map<Object, Set<Long>> processingTimers = new LinkedHashMap<>();
         for (Event event : events) {
             Object key = spec.key.apply(event);
-            eventTimers.computeIfAbsent(key, k -> new LinkedHashSet<>()).addAll(spec.eventTimers.apply(event));
-            processingTimers.computeIfAbsent(key, k -> new LinkedHashSet<>()).addAll(spec.processingTimers.apply(event));
+            Set<Long> eventTimes = eventTimers.computeIfAbsent(key, k -> new LinkedHashSet<>());
+            eventTimes.addAll(spec.eventTimers.apply(event));
+            eventTimes.removeAll(spec.deletedEventTimers.apply(event));
+            Set<Long> processingTimes = processingTimers.computeIfAbsent(key, k -> new LinkedHashSet<>());
+            processingTimes.addAll(spec.processingTimers.apply(event));
+            processingTimes.removeAll(spec.deletedProcessingTimers.apply(event));
+        }
+        if (watermark != null) {
+            eventTimers.values().forEach(times -> times.removeIf(time -> time <= watermark));
         }
         List<Model.State> out = new ArrayList<>();
         out.add(timers("_timer_state/event_user-timers", eventTimers));

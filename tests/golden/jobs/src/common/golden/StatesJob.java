@@ -54,13 +54,14 @@ abstract class StatesJob implements Job {
         List<Model.Operator> out = new ArrayList<>();
         out.add(new Model.Operator(feed, "Source: " + feed, 1));
         for (OperatorSpec spec : operators()) {
-            out.add(spec.model(Feeds.seen(feed, options.phase()), options.parallelism));
+            out.add(spec.model(
+                    Feeds.seen(feed, options.phase()), options.parallelism, Feeds.watermark(feed, options.phase())));
         }
         return out;
     }
 
     static DataStream<Event> source(StreamExecutionEnvironment env, String feed, Case options) {
-        return env.addSource(new FeedSource(feed, options.phase()), feed, Types.POJO(Event.class))
+        return env.addSource(new FeedSource(feed, options.firstPhase, options.lastPhase), feed, Types.POJO(Event.class))
                 .setParallelism(1)
                 .uid(feed);
     }

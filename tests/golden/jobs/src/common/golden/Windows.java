@@ -7,6 +7,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.function.BiFunction;
 import java.util.function.Function;
+import java.util.function.IntFunction;
 import org.apache.flink.api.common.functions.AggregateFunction;
 import org.apache.flink.api.java.tuple.Tuple2;
 import org.apache.flink.streaming.api.functions.windowing.ProcessWindowFunction;
@@ -28,6 +29,14 @@ final class Windows {
         public void process(String key, Context context, Iterable<Event> events, Collector<Void> out) {
             throw new IllegalStateException("no window closes");
         }
+    }
+
+    /** Does nothing when a window fires. */
+    static final class Drop<W extends Window> extends ProcessWindowFunction<Event, Void, String, W> {
+        private static final long serialVersionUID = 1L;
+
+        @Override
+        public void process(String key, Context context, Iterable<Event> events, Collector<Void> out) {}
     }
 
     /** Number and sum of the events of a window. */
@@ -85,9 +94,20 @@ final class Windows {
      */
     static <A> List<Model.State> sessions(
             String kind, long gap, List<Event> events, A initial, BiFunction<A, Event, A> fold) {
+        return sessions(kind, gap, events, initial, fold, phase -> null);
+    }
+
+    /** The same with a watermark behind each phase, which closes sessions. */
+    static <A> List<Model.State> sessions(
+            String kind, long gap, List<Event> events, A initial, BiFunction<A, Event, A> fold,
+            IntFunction<Long> watermarks) {
         Map<String, Map<TimeWindow, TimeWindow>> merging = new LinkedHashMap<>();
         Map<Tuple2<String, TimeWindow>, A> contents = new LinkedHashMap<>();
+        int phase = 1;
         for (Event event : events) {
+            for (; phase < event.phase; phase++) {
+                close(merging, contents, watermarks.apply(phase));
+            }
             // Rebuilt for each event, as Flink rebuilds it: the order of its entries depends on that.
             Map<TimeWindow, TimeWindow> windows = new HashMap<>(merging.getOrDefault(event.name, new LinkedHashMap<>()));
             TimeWindow session = new TimeWindow(event.ts, event.ts + gap);
@@ -103,6 +123,7 @@ final class Windows {
             Tuple2<String, TimeWindow> at = Tuple2.of(event.name, home);
             contents.put(at, fold.apply(contents.getOrDefault(at, initial), event));
         }
+        close(merging, contents, watermarks.apply(phase));
         Model.State state = new Model.State(CONTENTS, kind);
         contents.forEach((at, value) -> state.rows.add(new Model.Row(at.f0, at.f1, value)));
         Model.State sets = new Model.State("merging-window-set", "LIST");
@@ -122,6 +143,22 @@ final class Windows {
         out.add(timers);
         out.add(new Model.State("_timer_state/processing_window-timers", "TIMERS"));
         return out;
+    }
+
+    private static <A> void close(
+            Map<String, Map<TimeWindow, TimeWindow>> merging, Map<Tuple2<String, TimeWindow>, A> contents,
+            Long watermark) {
+        if (watermark == null) {
+            return;
+        }
+        merging.forEach((name, windows) -> windows.entrySet().removeIf(entry -> {
+            boolean closed = entry.getKey().maxTimestamp() <= watermark;
+            if (closed) {
+                contents.remove(Tuple2.of(name, entry.getValue()));
+            }
+            return closed;
+        }));
+        merging.values().removeIf(Map::isEmpty);
     }
 
     static List<Event> append(List<Event> events, Event event) {
