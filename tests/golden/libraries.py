@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from tests.golden.api_cases import api_cases
 from tests.golden.backends import backend_cases
 from tests.golden.case import Case
 
@@ -25,6 +26,7 @@ NONE = Library()
 SQL = Library("sql", {"f120": "1.20.3"})
 LIBRARIES: Mapping[str, Library] = {
     "sql": SQL,
+    "sqlcore": SQL,
     "changes": Library("backends"),
 }
 """By the job."""
@@ -40,7 +42,7 @@ def profiles(library: str, version: str) -> list[str]:
 
 def library_cases() -> list[Case]:
     """The cases of all libraries."""
-    return backend_cases()
+    return [*backend_cases(), *api_cases()]
 
 
 __all__ = ["LIBRARIES", "NONE", "Library", "library_cases", "profiles"]

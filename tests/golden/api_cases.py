@@ -1,0 +1,29 @@
+"""Cases of what is built on Flink's streaming API: SQL."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tests.golden.case import CANONICAL, NATIVE, Case
+
+
+def api_cases() -> list[Case]:
+    """All of them: every version has a checkpoint and, of SQL, a canonical savepoint; RocksDB's own files are one."""
+    return sql_cases()
+
+
+def sql_cases() -> list[Case]:
+    """The job ``sqlcore`` has some of the queries of ``sql``."""
+    core = Case("f120", "sqlcore", CANONICAL, max_parallelism=8)
+    return [
+        Case("f117", "sql", max_parallelism=8),
+        replace(core, version="f117", compression=True),
+        Case("f120", "sql", max_parallelism=8),
+        core,
+        replace(core, kind=NATIVE, backend="rocksdb"),
+        Case("f23", "sql", compression=True, max_parallelism=8),
+        replace(core, version="f23", max_parallelism=128),
+    ]
+
+
+__all__ = ["api_cases"]
