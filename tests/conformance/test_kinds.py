@@ -78,6 +78,8 @@ def test_all_kinds_of_one_job_and_release_are_equal(group: tuple[str, str]) -> N
     found: dict[tuple[str, str, str], list[tuple[str, Any, list[Row]]]] = defaultdict(list)
     for folder in GROUPS[group]:
         for state in filter(readable, opened(folder).states):
+            if any("by trial" in note for note in state.operator.notes):
+                continue  # the commoner of types with the same bytes was taken: Long for a Tuple1 of it
             key = (state.operator.id, state.scope, state.name)
             # Times of processing-time timers are those of the run's clock.
             clock = ("timestamp", "timestamp_ms") if "/processing_" in state.name else ()
