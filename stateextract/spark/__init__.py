@@ -8,8 +8,6 @@ from typing import Any
 def register(spark: Any, ship_code: str = "auto") -> None:
     """Make the data sources ``flink-state`` and ``flink-state-metadata`` known to a session.
 
-    Also sets ``spark.sql.python.filterPushdown.enabled``, without which Spark tells sources written in Python no filters.
-
     :param spark: a ``SparkSession``, classic or Connect.
     :param ship_code: ``auto`` sends stateextract and serializers to the workers unless they run on this machine;
         ``always`` and ``never`` do as they say. What these two need (pyarrow, numba, …) has to be there in any case.

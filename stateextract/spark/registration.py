@@ -8,8 +8,6 @@ from stateextract.errors import EnvironmentProblem
 from stateextract.spark import carrier, source
 from stateextract.spark.job import code_for_workers
 
-PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
-
 
 def register(spark: Any, ship_code: str = "auto") -> None:
     """See :func:`stateextract.spark.register`."""
@@ -22,7 +20,6 @@ def register(spark: Any, ship_code: str = "auto") -> None:
         cloudpickle.register_pickle_by_value(module)
     for base in source.SOURCES:
         spark.dataSource.register(type(base.__name__, (base,), {"code": code, "__module__": base.__module__}))
-    spark.conf.set(PUSHDOWN, "true")
 
 
-__all__ = ["PUSHDOWN", "register"]
+__all__ = ["register"]

@@ -95,7 +95,13 @@ class FlinkStateReader(DataSourceReader):  # type: ignore[misc]
         return _PushFilters(self)
 
     def push(self, filters: list[Any]) -> list[Any]:
-        """Leave out what cannot pass. Spark applies all of them again, since what comes is only roughly filtered."""
+        """Leave out what cannot pass, if that is asked for. Spark applies all of them again: what comes is roughly filtered.
+
+        Spark (4.1 to 4.3) keeps the plan of the last query that pushed filters for all later ones of the same frame or view,
+        those without filters included, which then lack rows. So it is for frames of one query, and off unless asked for.
+        """
+        if not ask(self.code, "source_read.pushes", self.plan):
+            return filters
         self.plan = ask(self.code, "source_read.with_filters", self.plan, filters)
         return filters
 

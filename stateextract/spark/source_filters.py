@@ -1,9 +1,10 @@
-"""Filters that Spark pushes down: key groups that need not be read, and rows that need not be handed over.
+"""Keys and filters: key groups that need not be read, and rows that need not be handed over.
 
-A key lies in one key group, so an equality on all of the key leaves the others out; ``key IN (…)`` leaves out all but as
-many, and fields of a key that is a struct count alike once each of them is told. Comparisons of ``key_group`` do it directly.
-What is left is filtered before it goes to the JVM, on columns whose values compare there as they do here. Spark filters once
-more whatever comes, so leaving out too little is never wrong.
+They come as the source's options ``keys`` and ``keyGroups``, which are exact, or from Spark, which pushes filters down and
+applies them once more to whatever comes, so that leaving out too little is never wrong. A key lies in one key group, so
+whoever asks for some keys needs no other key groups; fields of a key that is a struct count alike once each of them is told.
+Comparisons of ``key_group`` do it directly. What is left of Spark's filters is applied before rows go to the JVM, on columns
+whose values compare there as they do here.
 
 Filters are known by their class' name and fields, since PySpark 4.0 has no such classes. Knows no files; imports pyarrow.
 """
@@ -16,12 +17,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from serializers import SerializerSnapshot
 from stateextract.columnar.policy import Policy
 from stateextract.errors import UsageError
+from stateextract.spark.source_identity import row_numbers
 from stateextract.state.key_groups import key_groups, key_scalar
 
 KEY, KEY_GROUP = "key", "key_group"
@@ -114,8 +118,18 @@ def wanted_key_groups(
 
     :param schema: with the column ``key``, as the filters see it.
     """
-    keys = _keys(filters, schema)
     numbers = _numbers(filters, max_parallelism) if KEY_GROUP in schema.names else None
+    return groups_by_serializer(_keys(filters, schema), numbers, max_parallelism, policy)
+
+
+def groups_by_serializer(
+    keys: Sequence[pa.Scalar] | None, numbers: frozenset[int] | None, max_parallelism: int, policy: Policy
+) -> Callable[[SerializerSnapshot | None], frozenset[int] | None]:
+    """The key groups that can hold some keys, out of those with some numbers, by the serializer; ``None``: any.
+
+    :param keys: ``None``: any.
+    :param numbers: likewise.
+    """
     known: dict[SerializerSnapshot, frozenset[int] | None] = {}
 
     def of_keys(serializer: SerializerSnapshot) -> frozenset[int] | None:
@@ -136,6 +150,16 @@ def wanted_key_groups(
         return numbers if groups is None else groups if numbers is None else groups & numbers
 
     return of
+
+
+def has_key(column: pa.Array, keys: Sequence[pa.Scalar]) -> npt.NDArray[np.bool_]:
+    """Which rows have one of some keys: equal as values are, so the two zeros are one, and NaN is itself."""
+    values = [key.as_py() for key in keys]
+    if pa.types.is_floating(column.type):
+        values += [-value for value in values if value == 0]
+    asked = pa.table({KEY: pa.array(values, column.type)})
+    numbers, _ = row_numbers([asked, pa.table({KEY: column})])
+    return np.isin(numbers[1], numbers[0])
 
 
 def _keys(filters: Sequence[Any], schema: pa.Schema) -> list[pa.Scalar] | None:
@@ -194,4 +218,4 @@ def _numbers(filters: Sequence[Any], max_parallelism: int) -> frozenset[int] | N
     return frozenset(batch.column(0).to_pylist())
 
 
-__all__ = ["RowFilter", "row_filters", "wanted_key_groups"]
+__all__ = ["RowFilter", "groups_by_serializer", "has_key", "row_filters", "wanted_key_groups"]

@@ -19,6 +19,8 @@ from stateextract.errors import StateExtractError, UsageError
 from stateextract.job.options import JobOptions, fields, parse_size, show_size
 
 STATE, METADATA = "flink-state", "flink-state-metadata"
+MOST_GROUPS = 1 << 15
+"""Flink allows no more key groups."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,7 @@ class Option:
     """An option of a source.
 
     :param kind: ``text``, ``choice``, ``flag``, ``bytes``, ``count``; ``list``: text parted by commas or a JSON array;
+        ``json``: a JSON array; ``groups``: numbers and ranges;
         ``tables``: a JSON array of objects; ``mapping``: ``KEY=VALUE`` parted by semicolons or a JSON object.
     :param job: the option of the job that it sets.
     """
@@ -92,6 +95,12 @@ STATE_OPTIONS: tuple[Option, ...] = (
     _of_job("flatten", "flattenCollectionTypes", "One row per element of a list or entry of a map."),
     _own("wide", "flag", False, "One row per key and namespace, with a column for each keyed state of the operator."),
     _own("includeMetadata", "flag", True, "The columns key_group and subtask."),
+    _own("keys", "json", (),
+        "Read the rows of these keys only, and of the files only their key groups: a JSON array, structs in it as objects or "
+        'arrays, times and dates as ISO 8601; for example ["elif"] or [[7, "a"]].'),
+    _own("keyGroups", "groups", (), "Read these key groups only: numbers and ranges, parted by commas, such as 3,16-31."),
+    _own("pushFilters", "flag", False,
+        "Leave out what the query's filters leave out. Only for frames and views that one query is made of, see below."),
     _own("columns", "list", (),
         "The columns to have, parted by commas; others are not even decoded. None: all. A schema given to the reader does "
         "the same, for fields of structs too."),
@@ -165,6 +174,10 @@ def _value(option: Option, text: str, where: str) -> Any:
             return _choice(option, text, where)
         case "list":
             return _list(text, where)
+        case "json":
+            return tuple(_json(text, where, list, 'a JSON array such as ["a", "b"]'))
+        case "groups":
+            return _groups(text, where)
         case "tables":
             tables = _json(text, where, list, "a JSON array of objects")
             return tuple(json.dumps(table) for table in tables)
@@ -199,6 +212,23 @@ def _list(text: str, where: str) -> tuple[str, ...]:
             raise UsageError(f"{where} is {text!r}", expected="a JSON array of strings")
         return tuple(values)
     return tuple(part.strip() for part in text.split(",") if part.strip())
+
+
+def _groups(text: str, where: str) -> tuple[int, ...]:
+    """Numbers out of ``3,16-31``, in order."""
+    found: set[int] = set()
+    for part in _list(text, where):
+        first, _, last = part.partition("-")
+        if (
+            not first.isdecimal()
+            or not (last or first).isdecimal()
+            or not int(first) <= int(last or first) < MOST_GROUPS
+        ):
+            raise UsageError(
+                f"{where} is {text!r}", expected=f"numbers and ranges such as 3,16-31, below {MOST_GROUPS}"
+            )
+        found.update(range(int(first), int(last or first) + 1))
+    return tuple(sorted(found))
 
 
 def _mapping(text: str, where: str) -> tuple[str, ...]:

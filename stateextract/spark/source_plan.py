@@ -13,7 +13,7 @@ import difflib
 import itertools
 import pickle
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -27,10 +27,10 @@ from stateextract.files.filesystem import Store
 from stateextract.job.heads import operator_label
 from stateextract.job.options import JobOptions
 from stateextract.job.plan import Plan, PlannedState, make_plan
-from stateextract.job.split import OperatorTargets, Part
+from stateextract.job.split import OperatorTargets, Part, pack
 from stateextract.metadata.model import OperatorState, SnapshotMetadata
 from stateextract.metadata.uid import operator_id
-from stateextract.spark.source_filters import RowFilter
+from stateextract.spark.source_filters import RowFilter, groups_by_serializer
 from stateextract.spark.source_options import STATE, STATE_OPTIONS, in_spark_words, job_options, parse_options
 from stateextract.spark.source_types import only_columns
 from stateextract.spark.source_wide import WideColumns, wide_columns
@@ -38,6 +38,7 @@ from stateextract.state.body import BodyKind
 from stateextract.state.columns import OPERATOR_KINDS
 from stateextract.state.content import Content
 from stateextract.state.head import KeyedHead
+from stateextract.state.key_groups import key_scalar
 
 _RAW_ADVICE = "register a serializer as a plug-in (docs/serializers.md), or have the extract job keep its bytes"
 
@@ -54,6 +55,8 @@ class SourcePlan:
     :param splits: what each task reads.
     :param given: the schema that Spark expects of batches, once it is known.
     :param filters: rows that do not pass need not be handed over.
+    :param keys: rows of others are left out; ``None``: none is.
+    :param pushes: whether Spark's filters leave out anything.
     :param engine: what decodes.
     :param wide: of a wide read, how the states' columns make its own.
     """
@@ -69,6 +72,8 @@ class SourcePlan:
     splits: Sequence[Sequence[Part]] = ()
     given: pa.Schema | None = None
     filters: Sequence[RowFilter] = ()
+    keys: Sequence[pa.Scalar] | None = None
+    pushes: bool = False
     wide: WideColumns | None = None
     engine: str = "auto"
 
@@ -81,6 +86,18 @@ class SourcePlan:
         size = sum(sum(part.content.sizes) for split in self.splits for part in split)
         engine = "interpreter" if size <= SMALL else "auto"
         return replace(self, splits=(), serializers={}, engine=engine).to_bytes()
+
+    def pruned(self, wanted: Callable[[SerializerSnapshot | None], frozenset[int] | None]) -> SourcePlan:
+        """The plan of some key groups only.
+
+        :param wanted: those of a file, by the serializer of its keys; ``None``: all.
+        """
+        parts = [part for split in self.splits for part in split]
+        kept: list[Part] = []
+        for part in parts:
+            groups = wanted(self.serializers[part.file]) if part.file in self.serializers else None
+            kept += [part] if groups is None else _only(part, groups)
+        return self if kept == parts else replace(self, splits=pack(kept, self.job.split_bytes))
 
     @classmethod
     def from_bytes(cls, data: bytes) -> SourcePlan:
@@ -275,11 +292,38 @@ def _source_plan(plan: Plan, states: Sequence[PlannedState], job: JobOptions, va
         job = replace(job, strings="binary")
     if values["columns"]:
         schema = only_columns(schema, values["columns"])
-    return SourcePlan(
+    whole = SourcePlan(
         job, plan.found.metadata_uri, plan.describe, targets, operator.max_parallelism, schema,
         Policy(values["strings"], values["timestamps"], values["outOfRange"], values["maps"]), serializers,
-        [split for split in splits if split], wide=wide,
+        [split for split in splits if split], pushes=values["pushFilters"], wide=wide,
     )  # fmt: skip
+    return _asked(whole, wide.schema if wide is not None else states[0].target.schema, values)
+
+
+def _asked(plan: SourcePlan, columns: pa.Schema, values: Mapping[str, Any]) -> SourcePlan:
+    """The plan with the keys and key groups that are asked for.
+
+    :param columns: all that there are.
+    """
+    keys, groups = values["keys"], values["keyGroups"]
+    if not keys and not groups:
+        return plan
+    if not plan.serializers:
+        raise UsageError("keys and key groups are asked for, and the state is no keyed state")
+    if groups and groups[-1] >= plan.max_parallelism:
+        raise UsageError(f"there is no key group {groups[-1]}", expected=f"0 to {plan.max_parallelism - 1}")
+    scalars = tuple(key_scalar(key, columns.field("key").type) for key in keys) if keys else None
+    numbers = frozenset(groups) if groups else None
+    wanted = groups_by_serializer(scalars, numbers, plan.max_parallelism, plan.policy)
+    return replace(plan.pruned(wanted), keys=scalars)
+
+
+def _only(part: Part, groups: frozenset[int]) -> list[Part]:
+    """The part without other key groups."""
+    ranges = tuple(r for r in part.content.ranges if r.key_group in groups)
+    if not ranges:
+        return []
+    return [replace(part, content=run) for run in runs_of_key_groups(replace(part.content, ranges=ranges))]
 
 
 def runs_of_key_groups(content: Content) -> list[Content]:

@@ -17,10 +17,10 @@ from serializers import load_plugins
 from stateextract.columnar.schema import conform
 from stateextract.errors import StateExtractError
 from stateextract.job.reader import PartReader
-from stateextract.job.split import OperatorTargets, Part, decode_split, encode_split, pack, read_options
-from stateextract.spark.source_filters import row_filters, wanted_key_groups
+from stateextract.job.split import OperatorTargets, Part, decode_split, encode_split, read_options
+from stateextract.spark.source_filters import has_key, row_filters, wanted_key_groups
 from stateextract.spark.source_options import in_spark_words
-from stateextract.spark.source_plan import SourcePlan, make_source_plan, runs_of_key_groups
+from stateextract.spark.source_plan import SourcePlan, make_source_plan
 from stateextract.spark.source_types import arrow_schema, check_given, spark_schema
 from stateextract.spark.source_wide import read_wide
 from stateextract.state.engine import Tally
@@ -48,23 +48,12 @@ def with_filters(data: bytes, filters: Sequence[Any]) -> bytes:
     plan = SourcePlan.from_bytes(data)
     assert plan.given is not None
     wanted = wanted_key_groups(filters, plan.given, plan.max_parallelism, plan.policy)
-    parts = [part for split in plan.splits for part in split]
-    kept: list[Part] = []
-    for part in parts:
-        groups = wanted(plan.serializers.get(part.file)) if part.file in plan.serializers else None
-        kept += [part] if groups is None else _only(part, groups)
-    splits = plan.splits if len(kept) == len(parts) and kept == parts else pack(kept, plan.job.split_bytes)
-    return replace(plan, splits=splits, filters=row_filters(filters, plan.given)).to_bytes()
+    return replace(plan.pruned(wanted), filters=row_filters(filters, plan.given)).to_bytes()
 
 
-def _only(part: Part, groups: frozenset[int]) -> list[Part]:
-    content = part.content
-    if content.whole or not content.ranges:
-        return [part]
-    ranges = tuple(r for r in content.ranges if r.key_group in groups)
-    if not ranges:
-        return []
-    return [replace(part, content=run) for run in runs_of_key_groups(replace(content, ranges=ranges))]
+def pushes(data: bytes) -> bool:
+    """Whether filters are to be pushed down."""
+    return SourcePlan.from_bytes(data).pushes
 
 
 def splits(data: bytes) -> list[bytes]:
@@ -98,7 +87,8 @@ class _Reading:
         load_plugins(plan.job.plugins)
         self.plan = plan
         self.given = plan.given
-        self.wide = None if plan.wide is None else plan.wide.only(plan.given)
+        self.needed = {*plan.given.names, *(("key",) if plan.keys is not None else ())}
+        self.wide = None if plan.wide is None else plan.wide.only(self.needed)
         self.targets = self._targets()
         options = read_options(plan.job, plan.describe)
         columns = {name: target.schema for name, target in self.targets.states.items()}
@@ -112,13 +102,15 @@ class _Reading:
             return replace(targets, states=self.wide.targets)
         narrow = {}
         for name, target in targets.states.items():
-            wishes = tuple((path, t) for path, t in target.wishes if path.split(".")[0] in self.given.names)
+            wishes = tuple((path, t) for path, t in target.wishes if path.split(".")[0] in self.needed)
             schema = pa.schema(
                 [
                     # A wish may be about any field of its column.
-                    f if wishes else f.with_type(_narrowed(f.type, self.given.field(f.name).type))
+                    f
+                    if wishes or f.name not in self.given.names
+                    else f.with_type(_narrowed(f.type, self.given.field(f.name).type))
                     for f in target.schema
-                    if f.name in self.given.names
+                    if f.name in self.needed
                 ]
             )
             narrow[name] = replace(target, schema=schema, wishes=wishes)
@@ -126,6 +118,8 @@ class _Reading:
 
     def batches(self, part: Part) -> Iterator[pa.RecordBatch]:
         for batch in self._rows(part):
+            if self.plan.keys is not None:
+                batch = batch.filter(pa.array(has_key(batch.column("key"), self.plan.keys)))
             for row_filter in self.plan.filters:
                 batch = batch.filter(row_filter.mask(batch))
             if batch.num_rows:

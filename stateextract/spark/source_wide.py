@@ -9,7 +9,7 @@ text afterwards. Where a key's time lost digits, that cannot be helped, and is r
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -55,16 +55,16 @@ class WideColumns:
     targets: Mapping[str, StateTarget]
     rows: Mapping[str, pa.Schema]
 
-    def only(self, given: pa.Schema) -> WideColumns:
+    def only(self, needed: Collection[str]) -> WideColumns:
         """What of it some of the columns need: every state's keys, since they say which rows there are."""
         places, targets, rows = {}, {}, {}
         for name, of_state in self.places.items():
-            places[name] = {column: place for column, place in of_state.items() if place in given.names}
-            wanted = {*_IDENTITY, *given.names} & {*_SHARED, *_BEHIND} | set(places[name])
+            places[name] = {column: place for column, place in of_state.items() if place in needed}
+            wanted = {*_IDENTITY, *needed} & {*_SHARED, *_BEHIND} | set(places[name])
             rows[name] = pa.schema([f for f in self.rows[name] if f.name in wanted])
             target = self.targets[name]
             targets[name] = replace(target, schema=pa.schema([f for f in target.schema if f.name in wanted]))
-        return WideColumns(pa.schema([f for f in self.schema if f.name in given.names]), places, targets, rows)
+        return WideColumns(pa.schema([f for f in self.schema if f.name in needed]), places, targets, rows)
 
 
 def wide_columns(plan: Plan, states: Sequence[PlannedState], job: JobOptions) -> WideColumns:

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from stateextract.spark.registration import PUSHDOWN
 from stateextract.spark.source_options import METADATA_OPTIONS, STATE_OPTIONS, markdown
 from stateextract.spark.source_tables import SCHEMAS
 
@@ -42,7 +41,7 @@ def test_examples(spark: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Ca
                 assert lines(shown) == lines(block)
                 compared += 1
     finally:
-        spark.conf.unset(PUSHDOWN)
+        spark.conf.unset("spark.sql.python.filterPushdown.enabled")
     assert compared == sum(language == "text" for language, _ in BLOCKS) >= 7
 
 

@@ -12,25 +12,32 @@ from typing import Any
 import pytest
 
 from stateextract.spark import register
-from stateextract.spark.registration import PUSHDOWN
 from tests.benchmarks.test_generate import groups_of
 from tests.job.snapshots import numbered, write_snapshot
 from tests.spark.test_source_golden import DATA, expected, extract, same_rows, source_options
 
-pytestmark = [pytest.mark.spark, pytest.mark.skip(reason="one of these failed in the last CI run and was not looked into")]
+pytestmark = pytest.mark.spark
 ROOT = Path(__file__).resolve().parents[2]
 ORDERS = str(ROOT / "examples" / "orders-checkpoint")
 GROUPS = 8
+PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 # All kinds of state, windows, types that Spark has its own ideas of.
 IN_SPARK = ("f23-keys-native-snappy", "f120-windows-native")
 SLOWLY = ("f23-records-checkpoint", "f20-async-checkpoint", "f23-kinds-native", "f120-kryo-checkpoint-snappy")
 
 
 @pytest.fixture(scope="module")
-def session(spark: Any) -> Iterator[Any]:
+def session(spark: Any) -> Any:
     register(spark)
-    yield spark
-    spark.conf.unset(PUSHDOWN)
+    return spark
+
+
+@pytest.fixture
+def pushing(session: Any) -> Iterator[Any]:
+    """The session with filters of sources written in Python pushed down."""
+    session.conf.set(PUSHDOWN, "true")
+    yield session
+    session.conf.unset(PUSHDOWN)
 
 
 @pytest.mark.parametrize("case", [*IN_SPARK, *(pytest.param(case, marks=pytest.mark.slow) for case in SLOWLY)])
@@ -90,25 +97,35 @@ def damaged(tmp_path: Path) -> tuple[Path, int]:
     return snap, rows[5][3][0]
 
 
-def test_a_filter_reads_its_key_group_only(session: Any, damaged: tuple[Path, int]) -> None:
+def test_keys_and_filters_read_their_key_groups_only(pushing: Any, damaged: tuple[Path, int]) -> None:
     snap, key = damaged
-    frame = session.read.format("flink-state").option("stateName", "a").load(str(snap))
-    assert [tuple(row) for row in frame.where(f"key = {key}").select("key", "value").collect()] == [(key, 10 * key)]
-    assert frame.where("key_group = 5 AND value > 0").count() == groups_of(list(range(400)), GROUPS).count(5)
-    with pytest.raises(
-        Exception, match=r"FormatError: found key group 127; expected key group 0; in file .*/op-0, operator op"
-    ):
-        frame.where("value = 50").collect()
+
+    def load(**options: Any) -> Any:
+        return pushing.read.format("flink-state").options(stateName="a", **options).load(str(snap))
+
+    assert [tuple(row) for row in load(keys=f"[{key}]").select("key", "value").collect()] == [(key, 10 * key)]
+    assert load(keyGroups="5").count() == groups_of(list(range(400)), GROUPS).count(5)
+    filtered = load(pushFilters=True).where(f"key = {key}").select("key", "value")
+    assert [tuple(row) for row in filtered.collect()] == [(key, 10 * key)]
+    with pytest.raises(Exception, match=r"FormatError: found key group 127; expected key group 0; in file .*/op-0"):
+        load().where(f"key = {key}").collect()
 
 
-def test_pushdown_is_not_needed(session: Any) -> None:
-    """Told to push nothing down, Spark gets everything rather than nothing."""
-    session.conf.set(PUSHDOWN, "false")
-    try:
-        frame = session.read.format("flink-state").option("operatorUid", "orders-by-customer")
-        assert frame.option("stateName", "voucher").load(ORDERS).where("key = 'elif'").count() == 1
-    finally:
-        session.conf.set(PUSHDOWN, "true")
+def test_frames_and_views_can_be_used_again(pushing: Any) -> None:
+    """Spark gives later queries the plan of one that pushed filters: by default this source takes none."""
+    reader = pushing.read.format("flink-state").options(operatorUid="orders-by-customer", stateName="voucher")
+    frame = reader.load(ORDERS)
+    assert [frame.where("key = 'elif'").count(), frame.count()] == [1, 5]
+    both = frame.where("key = 'elif'").union(frame.where("key_group = 50"))
+    assert sorted(row.key for row in both.collect()) == ["elif", "jonas"]
+    frame.createOrReplaceTempView("again")
+    assert [pushing.sql(f"SELECT * FROM again {where}").count() for where in ("WHERE key = 'x'", "")] == [0, 5]
+
+
+def test_what_is_asked_for_needs_no_configuration(session: Any) -> None:
+    """Where Spark pushes no filters down, it gets everything rather than nothing."""
+    reader = session.read.format("flink-state").options(operatorUid="orders-by-customer", stateName="voucher")
+    assert reader.option("pushFilters", True).load(ORDERS).where("key = 'elif'").count() == 1
 
 
 def test_a_schema_that_the_user_gives(session: Any) -> None:

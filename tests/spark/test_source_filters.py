@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from pyspark.sql import datasource as ds
 from stateextract.columnar.policy import Policy
 from stateextract.files.filesystem import OpenFile, Store
 from stateextract.metadata.parser import parse_metadata
-from stateextract.spark.source_filters import row_filters, wanted_key_groups
+from stateextract.spark.source_filters import has_key, row_filters, wanted_key_groups
 from tests.benchmarks.test_generate import groups_of
 from tests.golden.test_rows import DATA
 from tests.golden.test_rows import load as expected
@@ -97,7 +98,7 @@ def task_rows(loaded: Loaded, reads: list[tuple[str, int, int]], *filters: Any) 
 
 
 def state(snapshot: Path, **options: Any) -> Loaded:
-    return load(snapshot, operatorUid="op", stateName="a", **options)
+    return load(snapshot, operatorUid="op", stateName="a", pushFilters=True, **options)
 
 
 def test_a_key_reads_its_key_group(snapshot: Path, reads: list[tuple[str, int, int]]) -> None:
@@ -173,11 +174,70 @@ def test_splits_are_packed_anew(snapshot: Path) -> None:
     assert len(state(snapshot).planned([ds.In(("key_group",), (0, 15))])[1]) == 1
 
 
+def test_filters_leave_out_nothing_unless_asked_for(snapshot: Path, reads: list[tuple[str, int, int]]) -> None:
+    """Spark keeps the plan of a query with filters for later ones without."""
+    loaded = load(snapshot, operatorUid="op", stateName="a")
+    assert len(task_rows(loaded, reads, ds.EqualTo(("key",), 17), ds.EqualTo(("key_group",), 3))) == ROWS
+    check_ranges(snapshot, reads, set(range(GROUPS)))
+
+
+# ---- the options keys and keyGroups
+
+
+def test_keys_read_their_key_groups(snapshot: Path, reads: list[tuple[str, int, int]]) -> None:
+    for keys in ([17], [3, 5, 8, 13], ["17", 17, -5]):
+        there = sorted({int(key) for key in keys if int(key) >= 0})
+        groups = groups_of(there, GROUPS)
+        rows = task_rows(load(snapshot, stateName="a", keys=json.dumps(keys)), reads)
+        assert sorted(rows) == sorted(zip(there, groups, strict=True))
+        check_ranges(snapshot, reads, set(groups_of([int(key) for key in keys], GROUPS)))
+
+
+def test_key_groups_by_number(snapshot: Path, reads: list[tuple[str, int, int]]) -> None:
+    rows = task_rows(load(snapshot, stateName="a", keyGroups="3, 14-15"), reads)
+    assert {group for _, group in rows} == {3, 14, 15}
+    assert len(rows) == sum(group in (3, 14, 15) for group in groups_of(list(range(ROWS)), GROUPS))
+    check_ranges(snapshot, reads, {3, 14, 15})
+    (group,) = groups_of([17], GROUPS)
+    both = load(snapshot, stateName="a", keys="[17]", keyGroups=f"0-{group}")
+    assert task_rows(both, reads) == [(17, group)]
+    other = load(snapshot, stateName="a", keys="[17]", keyGroups=str((group + 1) % GROUPS))
+    assert other.planned()[1] == []
+
+
+def test_keys_are_needed_where_they_are_not_shown(snapshot: Path) -> None:
+    assert load(snapshot, stateName="a", keys="[17]", columns="value").table().to_pylist() == [{"value": 170}]
+    assert load(snapshot, stateName="a", keys="[17]", includeMetadata=False).table().to_pylist() == [
+        {"key": 17, "value": 170}
+    ]
+    wide = load(snapshot, wide=True, keys="[17, 18]", columns="a").table()
+    assert sorted(wide["a"].to_pylist()) == [170, 180]
+
+
+def test_keys_of_other_types() -> None:
+    path = golden("f23-keys-native-snappy")
+    for operator in ("by-tuple", "by-pojo", "rules-join"):
+        options = {"operatorUid": operator, **({"stateName": "count"} if operator == "rules-join" else {})}
+        table = load(path, **options).table()
+        for row in table.to_pylist():
+            keys = load(path, **options, keys=json.dumps([row["key"]])).table()
+            assert row in keys.to_pylist()
+            assert all(other["key"] == row["key"] for other in keys.to_pylist())
+
+
+def test_which_rows_have_a_key() -> None:
+    zeros = pa.array([0.0, -0.0, 1.0, None, float("nan")])
+    assert has_key(zeros, [pa.scalar(0.0)]).tolist() == [True, True, False, False, False]
+    assert has_key(zeros, [pa.scalar(float("nan")), pa.scalar(1.0)]).tolist() == [False, False, True, False, True]
+    assert has_key(pa.array(["a", None, "b"]), [pa.scalar("b"), pa.scalar("c")]).tolist() == [False, False, True]
+    assert has_key(pa.array([], pa.int64()), [pa.scalar(1)]).tolist() == []
+
+
 def test_a_narrow_schema_has_its_own_filters(snapshot: Path, reads: list[tuple[str, int, int]]) -> None:
     from pyspark.sql.types import LongType, StructField, StructType
 
     loaded = load(
-        snapshot, StructType([StructField("value", LongType())]), operatorUid="op", stateName="a"
+        snapshot, StructType([StructField("value", LongType())]), operatorUid="op", stateName="a", pushFilters=True
     )  # fmt: skip
     assert loaded.table([ds.EqualTo(("value",), 70)]).to_pylist() == [{"value": 70}]
 
@@ -190,7 +250,7 @@ def golden(case: str) -> Path:
 
 
 def test_tuples_field_by_field() -> None:
-    loaded = load(golden("f23-keys-native-snappy"), operatorUid="by-tuple")
+    loaded = load(golden("f23-keys-native-snappy"), operatorUid="by-tuple", pushFilters=True)
     table = loaded.table()
     key = next(k for k in table["key"].to_pylist() if "\ufffd" not in str(k))
     group = next(r["key_group"] for r in table.to_pylist() if r["key"] == key)
@@ -214,7 +274,7 @@ def wanted(loaded: Loaded, filters: list[Any], path: Path, operator: str) -> fro
 
 
 def test_keys_whose_hash_is_the_users_are_looked_for_everywhere() -> None:
-    loaded = load(golden("f23-keys-native-snappy"), operatorUid="by-pojo", stateName="numbers")
+    loaded = load(golden("f23-keys-native-snappy"), operatorUid="by-pojo", stateName="numbers", pushFilters=True)
     for row in loaded.table().to_pylist():
         filters = [
             ds.IsNull(("key", name)) if value is None else ds.EqualTo(("key", name), value)
@@ -229,7 +289,7 @@ def test_every_key_of_every_type_is_found() -> None:
         {"operatorUid": "rules-join", "stateName": "count"},
         {"operatorId": longs, "stateName": "last-third"},
     ):
-        loaded = load(golden("f113-keys-checkpoint"), **options)
+        loaded = load(golden("f113-keys-checkpoint"), pushFilters=True, **options)
         for row in loaded.table().to_pylist():
             assert row in loaded.table([ds.EqualTo(("key",), row["key"])]).to_pylist(), row
 
@@ -238,7 +298,12 @@ def test_every_key_of_every_type_is_found() -> None:
 
 
 def test_windows_leave_out_rows() -> None:
-    loaded = load(golden("f23-windows-native-snappy"), operatorUid="tumbling-reduce", stateName="window-contents")
+    loaded = load(
+        golden("f23-windows-native-snappy"),
+        operatorUid="tumbling-reduce",
+        pushFilters=True,
+        stateName="window-contents",
+    )
     table = loaded.table()
     starts = sorted(set(table["window_start"].to_pylist()))
     assert len(starts) > 1

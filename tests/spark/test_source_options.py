@@ -44,7 +44,8 @@ def test_defaults_are_those_of_the_job() -> None:
     own = {o.name: o.default for o in STATE_OPTIONS if not o.job}
     assert own == {
         "path": "", "operatorUid": "", "operatorId": "", "operatorName": "", "stateName": "", "stateScope": "",
-        "readTimers": False, "wide": False, "includeMetadata": True, "columns": (),
+        "readTimers": False, "wide": False, "includeMetadata": True, "keys": (), "keyGroups": (), "pushFilters": False,
+        "columns": (),
     }  # fmt: skip
 
 
@@ -57,6 +58,8 @@ def test_values_of_every_kind() -> None:
     assert (found["columns"], found["classpath"]) == (("key", "value"), ("a,b",))
     assert found["types"] == ("value.amount=decimal(38,10)", "key = int64")
     assert values(types='{"value": "json"}')["types"] == ("value=json",)
+    assert values(keyGroups=" 7,1-3, 2 ", keys='["a", [1]]')["keyGroups"] == (1, 2, 3, 7)
+    assert values(keys='["a", [1]]')["keys"] == ("a", [1])
     assert found["kryoClasses"] == ('{"name": "A"}',)
     job = job_options(found, STATE_OPTIONS)
     assert job.path_pairs() == (("a", "b"), ("c", "d"))
@@ -82,6 +85,11 @@ def test_values_of_every_kind() -> None:
         ({"classpath": "[a"}, "is no JSON"),
         ({"kryoClasses": "{}"}, "expected a JSON array of objects"),
         ({"types": "value"}, "expected PATH=TYPE, parted by semicolons"),
+        ({"keys": "elif"}, "the option keys is no JSON"),
+        ({"keys": '"elif"'}, "expected a JSON array such as"),
+        ({"keyGroups": "7-3"}, "expected numbers and ranges such as 3,16-31, below 32768"),
+        ({"keyGroups": "1-40000"}, "expected numbers and ranges"),
+        ({"keyGroups": "a"}, "expected numbers and ranges"),
         ({"path": ""}, "there is no path. Give it to load"),
     ],
 )
@@ -155,6 +163,8 @@ def test_operators_by_uid_id_and_name() -> None:
         ({**CUSTOMERS, "wide": True, "readTimers": True}, "the options wide and readTimers do not go together"),
         ({**CUSTOMERS, "wide": True, "stateScope": "operator"}, "wide is about keyed state"),
         ({**CUSTOMERS, "types": "value=json"}, "the option types needs stateName too"),
+        ({**CUSTOMERS, "stateName": "voucher", "keyGroups": "128"}, "there is no key group 128; expected 0 to 127"),
+        ({**CUSTOMERS, "stateName": "voucher", "keys": "[5]"}, "5 is no key of the type string"),
         ({**CUSTOMERS, "stateName": "voucher", "types": "valu=json"}, "valu"),
         (
             {**CUSTOMERS, "stateName": "voucher", "columns": "key,valu"},
