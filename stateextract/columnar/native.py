@@ -117,9 +117,11 @@ class _Run:
         return result.value
 
 
-@ctypes.CFUNCTYPE(None)
-def _NEVER() -> None:
+def _never() -> None:
     raise SystemError("a part of the kernel that is never called was called")
+
+
+_NEVER = ctypes.CFUNCTYPE(None)(_never)
 
 
 def _keep(kernel: Any, path: Path) -> None:
