@@ -10,9 +10,11 @@ DataFrame API only. Knows the job (``job/run.py``) and its environment, nothing 
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import io
 import json
+import shutil
 import sys
 import tempfile
 import zipfile
@@ -138,6 +140,8 @@ def code_for_workers(spark: Any, ship_code: str) -> tuple[str | None, str | None
     data = _zipped(root)
     name = f"stateextract-{hashlib.sha256(data).hexdigest()[:16]}.zip"
     path = Path(tempfile.mkdtemp(prefix="stateextract-")) / name
+    # Classic Spark's executors fetch the file from this process whenever they start, so it stays as long as that does.
+    atexit.register(shutil.rmtree, path.parent, ignore_errors=True)
     path.write_bytes(data)
     try:
         spark.addArtifacts(str(path), pyfile=True)
@@ -146,9 +150,6 @@ def code_for_workers(spark: Any, ship_code: str) -> tuple[str | None, str | None
             f"Spark does not take the code for its workers: {error}",
             advice="install stateextract on the workers and set --ship-code never",
         ) from error
-    finally:
-        path.unlink()
-        path.parent.rmdir()
     return None, name
 
 
