@@ -215,8 +215,12 @@ def test_spark_finds_the_sources_where_they_are_installed(tmp_path: Path) -> Non
 
 @pytest.mark.slow
 def test_where_a_package_is_missing_it_is_said_what_to_set(tmp_path: Path) -> None:
-    """Registered by hand, without the code: the workers are told nothing of the project."""
-    code = session_of("local[1]") + REGISTER + "register(spark, ship_code='never')\n" + COUNT
+    """Registered without the code, and what is installed is hidden from the workers."""
+    hidden = tmp_path / "hidden" / "stateextract"
+    hidden.mkdir(parents=True)
+    (hidden / "__init__.py").write_text("raise ModuleNotFoundError(name='stateextract')\n")
+    code = f"import os\nos.environ['PYTHONPATH'] = {str(hidden.parent)!r}\n"
+    code += session_of("local[1]") + REGISTER + "register(spark, ship_code='never')\n" + COUNT
     done = run(code, tmp_path)
     assert "cannot import stateextract" in done.stderr
     assert "register the sources with stateextract.spark.register(spark), which sends the code along" in done.stderr

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import struct
-import time
 from random import Random
 
 import pytest
@@ -215,10 +214,9 @@ def test_the_search_is_bounded() -> None:
     states = [state(f"s{n}", "VALUE", utf(f"com.acme.X{n}Snapshot") + i32(7) + bytes(9)) for n in range(30)]
     # One byte is missing in the last state's meta, so that nothing fits.
     data = head(*states, state("end", "VALUE", simple("Long")))[:-1]
-    start = time.monotonic()
+    # Without a bound the choices of 30 states would multiply, and this would not come back.
     with pytest.raises(UndecodableError, match="X0Snapshot"):
         parse_head(data, 0, len(data))
-    assert time.monotonic() - start < 10
 
 
 def test_cut_heads_are_errors() -> None:
@@ -294,7 +292,6 @@ def rich_head() -> bytes:
 def test_flipped_bytes_give_documented_errors_or_a_head(seed: int) -> None:
     whole = rich_head()
     random = Random(seed)
-    start = time.monotonic()
     for _ in range(60):
         data = bytearray(whole)
         for _ in range(random.choice((1, 1, 3))):
@@ -305,7 +302,6 @@ def test_flipped_bytes_give_documented_errors_or_a_head(seed: int) -> None:
             continue
         for meta in parsed.states:
             row_layout(parsed, meta)
-    assert time.monotonic() - start < 30
 
 
 def test_fuzzed_head_is_fine_when_whole() -> None:
