@@ -240,7 +240,11 @@ def test_every_key_of_the_golden_snapshots_lies_where_its_hash_says() -> None:
                     if groups is not None:
                         assert groups == {group}, (case, operator, key)
                     else:
-                        assert name == "Pojo" or "\ufffd" in str(key)
+                        # A row of SQL is hashed by its bytes, which a time cut to microseconds does not give back.
+                        cut = name == "RowData" and any(pa.types.is_timestamp(f.type) for f in key.type)
+                        assert name == "Pojo" or cut or "\ufffd" in str(key)
                     checked[name if groups is not None else f"no {name}"] += 1
-    assert set(checked) == {"Int", "Long", "String", "Tuple", "no Pojo", "no String", "no Tuple"}
-    assert min(checked[name] for name in ("Int", "Long", "String", "Tuple")) >= 20, checked
+    assert set(checked) == {"Int", "Long", "String", "Tuple", "RowData"} | {
+        f"no {name}" for name in ("Pojo", "String", "Tuple", "RowData")
+    }
+    assert min(checked[name] for name in ("Int", "Long", "String", "Tuple", "RowData")) >= 20, checked
