@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, NoReturn
 import pyarrow as pa
 
 from stateextract.changelog.log import Log
-from stateextract.columnar.native import kernel_is_loaded
 from stateextract.columnar.schema import conform, merge_schemas
 from stateextract.columnar.wishes import Wish, grant, parse_wish, wished_schema
 from stateextract.errors import MissingFileError, StateExtractError, UndecodableError, UnsupportedError, UsageError
@@ -311,7 +310,7 @@ def _portions(content: Content, small: int) -> Iterator[Content]:
 
 def _chosen(options: ReadOptions, size: int) -> ReadOptions:
     """Loading the kernel takes longer than interpreting a few bytes."""
-    if options.engine != "auto" or size > SMALL or kernel_is_loaded():
+    if options.engine != "auto" or size > SMALL or "stateextract.columnar.kernel" in sys.modules:
         return options
     return replace(options, engine="interpreter")
 

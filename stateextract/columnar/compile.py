@@ -9,14 +9,17 @@ Import this module only where a kernel is used: it imports Numba. Knows nothing 
 
 from __future__ import annotations
 
+import hashlib
+import os
+import tempfile
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numba
 from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
-
-from stateextract.columnar.cached import cache_folder
 
 
 def _load(bits: int, swap: bool, signed: bool = True) -> Any:
@@ -64,9 +67,35 @@ store_32 = _store(32)
 store_64 = _store(64)
 
 
+@cache
+def _cache_folder() -> str | None:
+    """Where compiled kernels are kept: beside the package, else in the user's cache, else in a temporary folder.
+
+    Numba looks only at the kernel's own file to see whether a cached kernel is current. The folder's name therefore holds
+    a hash of all modules that a kernel is made of, or another version would run the kernels of this one.
+    """
+    here = Path(__file__).parent
+    sources = sorted(here.glob("*.py")) + sorted(here.parent.glob("*/kernel.py"))
+    name = "kernels-" + hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:16]
+    cached = os.environ.get("XDG_CACHE_HOME") or str(Path("~/.cache").expanduser())
+    user = os.getuid() if hasattr(os, "getuid") else 0
+    private = Path(tempfile.gettempdir()) / f"stateextract-{user}"
+    for parent in (here / "__pycache__", Path(cached) / "stateextract", private):
+        folder = parent / name
+        try:
+            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError:
+            continue
+        # What others can write to must not be run.
+        own = not hasattr(os, "getuid") or parent.stat().st_uid == user
+        if own and os.access(folder, os.W_OK) and not parent.stat().st_mode & 0o022:
+            return str(folder)
+    return None
+
+
 def compile_kernel(function: Any, **options: Any) -> Any:
     """``numba.njit`` with its cache where a folder for it can be written, without where none can."""
-    folder = cache_folder()
+    folder = os.environ.get("NUMBA_CACHE_DIR") or _cache_folder()
     before = numba.config.CACHE_DIR
     try:
         numba.config.CACHE_DIR = folder or ""

@@ -24,7 +24,6 @@ import pyarrow as pa
 from stateextract.columnar.decoder import KernelDecoder, Stop, needs_interpreter
 from stateextract.columnar.interpreter import interpret
 from stateextract.columnar.layout import Field, Layout, Number, Struct
-from stateextract.columnar.native import load_kernel
 from stateextract.columnar.operations import Op, Program
 from stateextract.columnar.pairs import PairCompiler, PairLayout
 from stateextract.columnar.policy import Counts, Policy
@@ -119,7 +118,9 @@ class _Compiler(PairCompiler):
 
 class _Kernel:
     def __init__(self, program: Program, layout: Struct, names: Sequence[str]) -> None:
-        self.kernel = kernel = load_kernel()
+        from stateextract.columnar import kernel
+
+        self.kernel = kernel
         self.prefix = int(program.code[1]) if program.code[0] == Op.PAIR else 0
         places = Struct(tuple(Field(name, _PLACE) for name in names))
         self.inner = KernelDecoder(layout, Policy(), None, MOST, program=program)

@@ -22,7 +22,6 @@ from stateextract.columnar.assembly import Arena
 from stateextract.columnar.interpreter import interpret
 from stateextract.columnar.layout import Field, Layout, Python, Struct, walk
 from stateextract.columnar.logical import apply_logical
-from stateextract.columnar.native import load_kernel
 from stateextract.columnar.operations import Kind, Program
 from stateextract.columnar.policy import Counts, Policy, apply_policy
 from stateextract.columnar.program import compile_layout, compile_skip
@@ -146,7 +145,9 @@ class KernelDecoder:
         keep: bool = True,
         program: Program | None = None,
     ) -> None:
-        self.kernel = kernel = load_kernel()
+        from stateextract.columnar import kernel
+
+        self.kernel = kernel
         self.layout = layout
         self.kept = _kept(layout, wanted)
         self.policy = policy

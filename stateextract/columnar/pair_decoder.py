@@ -24,7 +24,6 @@ from stateextract.columnar.decoder import (
 from stateextract.columnar.interpreter import NO_COLUMN, has_column, interpret
 from stateextract.columnar.layout import Field, Layout, List, Map, Nullable, Passed, Struct
 from stateextract.columnar.logical import apply_logical
-from stateextract.columnar.native import load_kernel
 from stateextract.columnar.pairs import KEY_GROUP, PairLayout, compile_pairs
 from stateextract.columnar.policy import Counts, Policy, apply_policy
 from stateextract.errors import FormatError, StateExtractError, TruncatedError, UndecodableError, ValueRefusedError
@@ -85,7 +84,9 @@ class KernelPairDecoder:
     engine = "kernel"
 
     def __init__(self, layout: PairLayout, policy: Policy, flat: bool, batch_rows: int, batch_bytes: int) -> None:
-        self.kernel = load_kernel()
+        from stateextract.columnar import kernel
+
+        self.kernel = kernel
         entry = layout.flat_entry if flat else layout.entry
         program = compile_pairs(layout, flat)
         self.inner = KernelDecoder(entry, policy, None, batch_rows, batch_bytes, program=program)
