@@ -45,6 +45,10 @@ _FOLDERS_LOOKED_INTO = 200
 _PREFIXES_KEPT = 16
 _UNFINISHED = "an unfinished checkpoint cannot be read: wait for the next one or take a savepoint"
 _MOVED = "if the snapshot was moved, say --path-map OLD=NEW for the part of the path that changed"
+_BESIDE = (
+    "it should lie beside _metadata; of a job that claimed a native savepoint Flink names the savepoint's files so too, and "
+    "cannot restore it: copy them there, or say --path-map CHECKPOINT=SAVEPOINT"
+)
 _ADVICE = "give a _metadata file, the folder it lies in, or a job's checkpoint folder (the one with chk-N in it)"
 
 
@@ -291,7 +295,7 @@ class Locator:
         missing = self.explain(
             MissingFileError(
                 f"a file of the snapshot is missing; looked for it at {_some(looked, 12)}",
-                advice=_MOVED,
+                advice=_BESIDE if relative else _MOVED,
                 file=original,
             )
         )

@@ -91,8 +91,10 @@ def _of_version(version: str) -> Iterator[Case]:
         materialized = of(base, suffix="changelog-materialized", options=INCREMENTAL)
         yield _changelog(materialized, storage, materialized=True)
         if version == "f23":
-            later = replace(materialized, parallelism=2, restored=materialized.name, phases=LATER_PHASES)
-            yield _changelog(replace(later, suffix="changelog-rescaled"), storage)
+            # A changelog takes no full snapshot, so it has to claim what it is restored from.
+            later = of(materialized, suffix="changelog-rescaled", options=CLAIM)
+            later = replace(later, parallelism=2, restored=materialized.name, phases=LATER_PHASES)
+            yield _changelog(later, storage)
     if version == "f117":
         return
     yield _changelog(of(heap, suffix="changelog-in-memory"), "memory")

@@ -6,8 +6,8 @@ Needs a JDK 17 and Maven, which fetches Flink's jars on the first run. Usage::
     tests/golden/generate.py [--work FOLDER] [--only SUBSTRING]
 
 Snapshots get new file names and bytes every time; ``expected.json`` comes from the jobs' input and stays the same.
-``--work`` is where Flink writes. That path stands in the ``_metadata`` of checkpoints, so it should say nothing about
-the machine.
+``--work`` is where Flink writes. That path stands in the ``_metadata`` of checkpoints and in RocksDB's options, so it should
+say nothing about the machine.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ JOBS = HERE / "jobs"
 DATA = HERE / "data"
 KRYO_JAR = HERE / "kryo.jar"
 EXAMPLE_FOLDER = HERE.parents[1] / "examples" / "orders-checkpoint"
-VERSIONS = {"f113": "1.13.6", "f117": "1.17.2", "f120": "1.20.5", "f20": "2.0.2", "f23": "2.3.0"}
+VERSIONS = {"f113": "1.13.6", "f117": "1.17.2", "f118": "1.18.1", "f120": "1.20.5", "f20": "2.0.2", "f23": "2.3.0"}
 
 # Flink 1 reaches into the JDK by reflection.
 OPENED = (
@@ -138,6 +138,9 @@ def cases() -> list[Case]:
         Case("f23", "async", NATIVE, compression=True, parallelism=2),
         Case("f23", "shapes", max_parallelism=16),
         Case("f23", "shapes", compression=True, max_parallelism=16),
+        Case("f118", "kinds", compression=True, parallelism=2),
+        Case("f118", "keys", compression=True, parallelism=2),
+        *(Case(f, "finished", parallelism=2, phases=(1, 4), pause_ms=1500) for f in ("f117", "f23")),
         EXAMPLE,
         *library_cases(),
     ]
@@ -231,6 +234,8 @@ def run_batch(batch: Batch, cases: list[Case], work: Path) -> None:
     listing = JOBS / "target" / "cases.txt"
     listing.write_text("".join(case.line() + "\n" for case in cases))
     opened = [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in OPENED]
+    temporary = work / "tmp"
+    temporary.mkdir(exist_ok=True)
     resources = [JOBS / "src" / "resources", made] + ([JOBS / "src" / batch.library] if batch.library else [])
     run(
         [
@@ -238,6 +243,7 @@ def run_batch(batch: Batch, cases: list[Case], work: Path) -> None:
             "-Xmx512m",
             "-XX:+UseSerialGC",
             "-Duser.timezone=UTC",
+            f"-Djava.io.tmpdir={temporary}",  # stands in RocksDB's options, which are part of a snapshot
             *opened,
             "-cp",
             os.pathsep.join([str(classes), *map(str, resources), jars]),

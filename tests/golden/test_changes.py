@@ -19,15 +19,18 @@ import pytest
 
 import stateextract
 from stateextract.api import Snapshot, State
+from stateextract.errors import MissingFileError
 from stateextract.files.filesystem import Store
 from stateextract.files.locate import Locator, find_snapshot
 from stateextract.metadata.model import (
     ChangelogBytesHandle,
     ChangelogFilesHandle,
     ChangelogHandle,
+    FileHandle,
     IncrementalHandle,
     KeyedStateHandle,
     KeyGroupsHandle,
+    RelativeHandle,
     SegmentHandle,
     SubtaskState,
 )
@@ -35,11 +38,12 @@ from stateextract.metadata.parser import parse_metadata
 from stateextract.metadata.uid import operator_id
 from stateextract.rocksdb import RocksDB, RocksOptions, open_rocksdb
 from stateextract.rocksdb.access import opener
-from tests.conformance.notation import comparable, from_truth, same_rows
+from tests.conformance.notation import comparable, same_rows
 from tests.golden.expected import DATA, load
-from tests.golden.test_rows import actual_rows, expected_row
+from tests.golden.test_rows import actual_rows, check_list, expected_row
 
 CASES = sorted(path.parent.name for path in DATA.glob("*-changes-*/expected.json"))
+CLAIMED_SAVEPOINT = "f23-changes-checkpoint-rocksdb-incremental-claimed-savepoint"
 VERSIONS = ["f113", "f117", "f120", "f23"]
 EMPTY_MAPS = "sometimes-empty"
 
@@ -49,6 +53,8 @@ def folder_of(case: str) -> Path:
 
 
 def opened(case: str, **options: Any) -> Snapshot:
+    for savepoint in (DATA / case).glob("savepoint-*") if case == CLAIMED_SAVEPOINT else ():
+        options.setdefault("path_map", {str(folder_of(case)): str(savepoint)})
     return stateextract.open_snapshot(str(folder_of(case)), **options)
 
 
@@ -78,30 +84,6 @@ def check_keyed(state: State, expected: dict[str, Any]) -> None:
     assert state.coverage.tally.problems == []
 
 
-def check_list(state: State, expected: dict[str, Any]) -> None:
-    table = state.to_table()
-    assert (state.coverage.status, state.coverage.complete) == ("decoded", True), state.coverage.why
-    assert state.coverage.tally.problems == []
-    type_ = table.schema.field("value").type
-    if expected["mode"] == "BROADCAST":
-        assert state.kind == "broadcast"
-        key_type = table.schema.field("key").type
-        copies = [subtask["entries"] for subtask in expected["subtasks"]]
-        assert all(copy == copies[0] for copy in copies)
-        rows = [(from_truth(key, key_type), from_truth(value, type_)) for key, value in copies[0]]
-        names = ["key", "value"]
-    else:
-        assert state.kind == {"UNION": "union", "SPLIT_DISTRIBUTE": "list"}[expected["mode"]]
-        rows = [
-            (from_truth(value, type_), at, subtask["subtask"])
-            for subtask in expected["subtasks"]
-            for at, value in enumerate(subtask["values"])
-        ]
-        names = ["value", "index", "subtask"]
-    columns = [[comparable(v, table.schema.field(name).type) for v in table[name]] for name in names]
-    assert same_rows(rows, zip(*columns, strict=True)) is None, state
-
-
 @pytest.mark.parametrize("engine", ["interpreter", "kernel"])
 @pytest.mark.parametrize("case", CASES)
 def test_rows_are_those_of_the_input(case: str, engine: str) -> None:
@@ -114,7 +96,7 @@ def test_rows_are_those_of_the_input(case: str, engine: str) -> None:
     states = states_of(case, snapshot)
     keyed, lists = expected_keyed(case), expected_lists(case)
     missing = {key for key in keyed if key not in states}
-    assert not missing or (document["changelog"] and "materialized" not in case)
+    assert not missing or (document["changelog"] and not has_base(case))
     assert all(not keyed[key]["rows"] for key in missing)
     assert set(states) == set(keyed) - missing | set(lists)
     for key, state in states.items():
@@ -123,6 +105,11 @@ def test_rows_are_those_of_the_input(case: str, engine: str) -> None:
         else:
             check_list(state, lists[key])
     assert {state.coverage.status for state in snapshot.states} == {"decoded"}
+
+
+def has_base(case: str) -> bool:
+    """Whether a changelog has a materialized part."""
+    return case.endswith(("changelog-materialized", "changelog-rescaled"))
 
 
 @cache
@@ -171,6 +158,45 @@ def test_a_key_whose_map_is_empty_is_no_row_and_in_native_heap_files_only(case: 
     assert state.coverage.tally.empty_maps == expected.get("empty_map_rows", 0)
     kept = states_of(case, opened(case, keep_empty_maps=True))["changing", "keyed", EMPTY_MAPS].to_table()
     assert kept.num_rows - table.num_rows == expected.get("empty_map_rows", 0)
+
+
+def test_files_of_a_claimed_savepoint_are_named_as_if_they_lay_beside_metadata() -> None:
+    """Flink 2.3.0 finds them no more than we do; with the savepoint's folder, or the files in their place, we read them."""
+    snapshot = stateextract.open_snapshot(str(folder_of(CLAIMED_SAVEPOINT)))
+    with pytest.raises(MissingFileError) as caught:
+        snapshot.operator("changing").state("ttl-map").to_table()
+    assert "claimed a native savepoint" in (caught.value.advice or "")
+    assert str(folder_of(CLAIMED_SAVEPOINT)) in (caught.value.file or "")
+    mapped = opened(CLAIMED_SAVEPOINT).operator("changing").state("ttl-map").to_table()
+    assert mapped.num_rows == len(expected_keyed(CLAIMED_SAVEPOINT)["changing", "keyed", "ttl-map"]["rows"]) > 0
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.endswith("-claimed")])
+def test_a_claimed_checkpoint_names_files_of_the_job_before(case: str) -> None:
+    """By absolute paths that are no more; its own are beside them, absolute or relative."""
+    job = folder_of(case).parent.name
+    other = {path.name for path in (DATA / case).iterdir() if path.is_dir()} - {job}
+    assert len(other) == 1
+    streams = [stream for handle in keyed_handles(case) for stream in handle.streams()]
+    folders = {stream.path.split("/")[-3] for stream in streams if isinstance(stream, FileHandle)}
+    assert folders == {job, *other}
+    assert any(isinstance(stream, RelativeHandle) for stream in streams)
+
+
+@pytest.mark.parametrize("version", ["f120", "f23"])  # Flink 1.13 wrote both databases anew
+def test_a_rescaled_database_has_rows_of_foreign_key_groups(version: str) -> None:
+    """One database became two: each subtask has copies of files, of which half of the keys are not its own; ranges of them are deleted."""
+    foreign = ranges = 0
+    for database in databases(f"{version}-changes-checkpoint-rocksdb-incremental-rescaled"):
+        own = database.handle.key_groups
+        for live in database.live_files:
+            first, last = (int.from_bytes(key[:2], "big") for key in (live.smallest, live.largest))
+            foreign += first not in own or last not in own
+            table = database.open_table(live)
+            ranges += table.properties.range_deletions
+            table.file.close()
+    assert foreign
+    assert ranges
 
 
 # -- the data is what its names say
@@ -243,12 +269,12 @@ def test_changelogs_have_the_parts_that_they_should(case: str) -> None:
     handles = [handle for handle in keyed_handles(case) if isinstance(handle, ChangelogHandle)]
     assert handles
     for handle in handles:
-        assert bool(handle.materialized) == ("materialized" in case)
+        assert bool(handle.materialized) == has_base(case)
         expected = ChangelogBytesHandle if document["changelog"] == "memory" else ChangelogFilesHandle
         assert handle.increments
         assert all(isinstance(part, expected) for part in handle.increments)
     based = {type(part) for part in chain.from_iterable(handle.materialized for handle in handles)}
-    if "materialized" in case:
+    if has_base(case):
         assert based == {IncrementalHandle if document["backend"] == "rocksdb" else KeyGroupsHandle}
 
 

@@ -126,6 +126,31 @@ def check(state: State, expected: Mapping[str, Any]) -> None:
     assert tally.empty_maps == expected.get("empty_map_rows", 0)
 
 
+def check_list(state: State, expected: Mapping[str, Any]) -> None:
+    """Operator state: the elements of every subtask, or one copy of a broadcast state."""
+    table = state.to_table()
+    assert (state.coverage.status, state.coverage.complete) == ("decoded", True), state.coverage.why
+    assert state.coverage.tally.problems == []
+    type_ = table.schema.field("value").type
+    if expected["mode"] == "BROADCAST":
+        assert state.kind == "broadcast"
+        key_type = table.schema.field("key").type
+        copies = [subtask["entries"] for subtask in expected["subtasks"]]
+        assert all(copy == copies[0] for copy in copies)
+        rows = [(from_truth(key, key_type), from_truth(value, type_)) for key, value in copies[0]]
+        names = ["key", "value"]
+    else:
+        assert state.kind == {"UNION": "union", "SPLIT_DISTRIBUTE": "list"}[expected["mode"]]
+        rows = [
+            (from_truth(value, type_), at, subtask["subtask"])
+            for subtask in expected["subtasks"]
+            for at, value in enumerate(subtask["values"])
+        ]
+        names = ["value", "index", "subtask"]
+    columns = [[comparable(v, table.schema.field(name).type) for v in table[name]] for name in names]
+    assert same_rows(rows, zip(*columns, strict=True)) is None, state
+
+
 def check_out_of_range(state: State, expected: Mapping[str, Any]) -> None:
     with pytest.raises(ValueRefusedError) as caught:
         state.to_table()
@@ -184,6 +209,13 @@ def test_rows(case: str, engine: str) -> None:
         keyed = {s.name: s for s in operator.states if s.scope == "keyed"}
         assert set(keyed) == {s["name"] for s in expected["states"]}
         undecodable = {s["name"]: s["undecodable"] for s in expected["states"] if "undecodable" in s}
+        lists = {s.name: s for s in operator.states if s.scope == "operator"}
+        assert set(lists) == {s["name"] for s in expected["operator_states"]}
+        for state in expected["operator_states"]:
+            check_list(lists[state["name"]], state)
+        finished = tuple(expected.get("finished_subtasks", ()))
+        assert operator.fully_finished == (len(finished) == operator.parallelism)
+        assert operator.finished_subtasks == (() if operator.fully_finished else finished)
         for state in expected["states"]:
             if undecodable:
                 check_custom(keyed[state["name"]], state, undecodable, document["compression"])

@@ -6,11 +6,8 @@ thousand times at random, in processes with a limit of memory.
 
 from __future__ import annotations
 
-import json
 import os
 import struct
-import subprocess
-import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,6 +29,7 @@ from stateextract.errors import (
     UnreadableFileError,
 )
 from tests.job.snapshots import UNKNOWN, flink, numbered, write_snapshot
+from tests.mutation_runs import outcomes_of
 
 ROOT = Path(__file__).resolve().parents[2]
 ENGINES = ("interpreter", "kernel")
@@ -346,21 +344,8 @@ RUNS = [
 
 @pytest.mark.parametrize(("case", "engine_"), RUNS)
 def test_mutations(case: str, engine_: str) -> None:
-    """A thousand each. A crash would be a return code, an endless loop a time-out, a huge allocation a MemoryError."""
-    done = subprocess.run(
-        [sys.executable, "-X", "faulthandler", "-m", "tests.state.mutations", case, "20", "1000", engine_],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=600,
-        check=False,
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    summary = json.loads(done.stdout)
-    assert summary["unexpected"] == []
-    assert sum(summary["outcomes"].values()) == 1000
-    assert summary["slowest"] < 10
-    assert summary["grown"] < 400 << 20
+    """A thousand each."""
+    outcomes = outcomes_of("tests.state.mutations", case, 20, 1000, engine_, count=1000)
     # Damage in every region was found.
     for region in ("metadata", "head", "body"):
-        assert any(name.startswith(f"{region}: ") and name.endswith("Error") for name in summary["outcomes"])
+        assert any(name.startswith(f"{region}: ") and name.endswith("Error") for name in outcomes)

@@ -26,15 +26,22 @@ public class FeedSource implements LegacySource<Event> {
 
     @Override
     public void run(SourceContext<Event> context) throws Exception {
-        for (int phase = firstPhase; running; Thread.sleep(10)) {
-            if (phase <= lastPhase && phase <= released) {
+        for (int phase = firstPhase; running && phase <= lastPhase; Thread.sleep(10)) {
+            if (phase <= released) {
                 emit(context, phase++);
                 emitted.countDown();
             }
         }
+        idle();
     }
 
-    private void emit(SourceContext<Event> context, int phase) {
+    final void idle() throws InterruptedException {
+        while (running) {
+            Thread.sleep(10);
+        }
+    }
+
+    final void emit(SourceContext<Event> context, int phase) {
         synchronized (context.getCheckpointLock()) {
             for (Event event : Feeds.events(feed, phase)) {
                 context.collectWithTimestamp(event, event.ts);

@@ -16,6 +16,11 @@ interface Job {
         return 1;
     }
 
+    /** How many of them emit something in a phase. */
+    default int sources(int phase) {
+        return sources();
+    }
+
     /** The file for the rows of this case, which others share, or null: the rows are with the case. */
     default String sharedRows(Case options) {
         return null;

@@ -1,6 +1,7 @@
 package golden;
 
 import java.util.ArrayList;
+import java.util.Arrays;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -110,11 +111,17 @@ final class Model {
         final int parallelism;
         final List<State> states = new ArrayList<>();
         final List<OperatorState> operatorStates = new ArrayList<>();
+        final List<Integer> finishedSubtasks = new ArrayList<>();
 
         Operator(String uid, String name, int parallelism) {
             this.uid = uid;
             this.name = name;
             this.parallelism = parallelism;
+        }
+
+        Operator finished(Integer... subtasks) {
+            finishedSubtasks.addAll(Arrays.asList(subtasks));
+            return this;
         }
 
         Operator with(List<State> more) {
@@ -132,7 +139,8 @@ final class Model {
                 operator.add("\n   " + state.json());
             }
             return "{\"uid\": " + Json.of(uid) + ", \"name\": " + Json.of(name) + ", \"parallelism\": " + parallelism
-                    + ", \"max_parallelism\": " + job.maxParallelism + ",\n  \"states\": [" + String.join(",", keyed)
+                    + ", \"max_parallelism\": " + job.maxParallelism
+                    + (finishedSubtasks.isEmpty() ? "" : ", \"finished_subtasks\": " + Json.of(finishedSubtasks)) + ",\n  \"states\": [" + String.join(",", keyed)
                     + "],\n  \"operator_states\": [" + String.join(",", operator) + "]}";
         }
     }

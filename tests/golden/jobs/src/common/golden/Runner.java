@@ -93,7 +93,7 @@ public final class Runner {
 
     /** Lets the sources emit a phase of their input, and waits until they have. */
     private static void emit(MiniCluster cluster, JobID id, Case options, Job job, int phase) throws Exception {
-        FeedSource.emitted = new CountDownLatch(job.sources());
+        FeedSource.emitted = new CountDownLatch(job.sources(phase));
         FeedSource.released = phase;
         if (!FeedSource.emitted.await(60, TimeUnit.SECONDS)) {
             cluster.requestJobResult(id).get(1, TimeUnit.SECONDS).getSerializedThrowable().ifPresent(Throwable::printStackTrace);

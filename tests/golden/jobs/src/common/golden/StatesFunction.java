@@ -84,7 +84,7 @@ public class StatesFunction extends KeyedProcessFunction<Object, Event, Void> im
      * Subtask and parallelism. The methods that give them moved between versions; the task's thread has them in its name,
      * as in "name (2/3)#0", in all.
      */
-    private static int[] place() {
+    static int[] place() {
         String name = Thread.currentThread().getName();
         Matcher matcher = Pattern.compile("\\((\\d+)/(\\d+)\\)").matcher(name);
         if (!matcher.find()) {

@@ -1,0 +1,29 @@
+"""Runs of seeded mutations in a process of their own, with a limit of memory."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def outcomes_of(module: str, *arguments: object, count: int, most_memory: int = 400 << 20) -> Counter[str]:
+    """How often each outcome came up: ``read``, or the name of an error.
+
+    A crash would be a return code, an endless loop a time-out, a huge allocation a MemoryError.
+
+    :param module: prints a summary as JSON; :param arguments: for it; :param count: of the mutations that it makes.
+    """
+    command = [sys.executable, "-X", "faulthandler", "-m", module, *map(str, arguments)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    summary = json.loads(done.stdout)
+    assert summary["unexpected"] == []
+    assert sum(summary["outcomes"].values()) == count
+    assert summary["slowest"] < 10
+    assert summary["grown"] < most_memory
+    return Counter(summary["outcomes"])
