@@ -185,7 +185,7 @@ def test_a_claimed_checkpoint_names_files_of_the_job_before(case: str) -> None:
 
 @pytest.mark.parametrize("version", ["f120", "f23"])  # Flink 1.13 wrote both databases anew
 def test_a_rescaled_database_has_rows_of_foreign_key_groups(version: str) -> None:
-    """One database became two: each subtask has copies of files, half of their keys not its own, some of these in deleted ranges."""
+    """Each subtask has copies of one database's files: half of the keys are not its own, or lie in deleted ranges."""
     foreign = ranges = 0
     for database in databases(f"{version}-changes-checkpoint-rocksdb-incremental-rescaled"):
         own = database.handle.key_groups
