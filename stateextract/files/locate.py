@@ -46,8 +46,9 @@ _PREFIXES_KEPT = 16
 _UNFINISHED = "an unfinished checkpoint cannot be read: wait for the next one or take a savepoint"
 _MOVED = "if the snapshot was moved, say --path-map OLD=NEW for the part of the path that changed"
 _BESIDE = (
-    "it should lie beside _metadata; of a job that claimed a native savepoint Flink names the savepoint's files so too, and "
-    "cannot restore it: copy them there, or say --path-map CHECKPOINT=SAVEPOINT"
+    "it should lie beside _metadata: copy it there, or say --path-map OLD=NEW with the folder of _metadata and the one it lies "
+    "in (the checkpoints of a job that claimed a native savepoint name the savepoint's files as if they lay beside their own "
+    "_metadata; Flink itself cannot restore those)"
 )
 _ADVICE = "give a _metadata file, the folder it lies in, or a job's checkpoint folder (the one with chk-N in it)"
 
