@@ -11,7 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from stateextract.columnar.layout import Logical
 from stateextract.columnar.numerals import MAX_DIGIT_BYTES, big_decimal_text, big_integer_text
@@ -33,6 +32,8 @@ def big_integer(array: pa.Array, valid: Mask, node: Logical, ctx: Context) -> pa
     if not long.any():
         return texts
     replacements = [big_integer_text(numbers.value(i)) for i in np.flatnonzero(long).tolist()]
+
+    import pyarrow.compute as pc  # takes longer to load than a short command runs, and few need it
 
     return pc.replace_with_mask(texts, pa.array(long), pa.array(replacements, pa.string()))
 

@@ -24,7 +24,6 @@ from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from serializers import SerializerSnapshot
 from stateextract.columnar.policy import Policy
@@ -114,7 +113,7 @@ def _plain(value: Any, type_: pa.DataType) -> Any:
     if pa.types.is_timestamp(type_):
         return _timestamp(value, type_)
     if pa.types.is_date(type_):
-        return pc.cast(pa.scalar(value), type_) if isinstance(value, str) else value
+        return pa.scalar(value).cast(type_) if isinstance(value, str) else value
     return value
 
 
@@ -142,7 +141,7 @@ def _timestamp(value: Any, type_: pa.DataType) -> Any:
         zoned = text.endswith(("Z", "z")) or (text[-6:-5] in ("+", "-") and text[-3:-2] == ":")
         if zoned and type_.tz is None:
             raise _Misfit("the key is a local time, which has no zone")
-        return pc.cast(pa.scalar(text if zoned or type_.tz is None else text + "Z"), type_)
+        return pa.scalar(text if zoned or type_.tz is None else text + "Z").cast(type_)
     if not isinstance(value, datetime.datetime):
         raise _Misfit(f"{value!r} is no time")
     if (value.tzinfo is None) != (type_.tz is None):
