@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from serializers.classes import ClassModels
+from serializers.protobuf import NO_TYPES, ProtobufTypes
 from serializers.sql_type import NameRule
 
 Flavour = Literal[2, 5]
@@ -28,6 +29,7 @@ class DescribeContext:
     :param class_models: the user's classes.
     :param kryo_first_id: number of the first class that the job registered with Kryo, for files that were written
         without Flink's own registrations; no cluster writes such.
+    :param protobuf: the user's Protobuf messages.
     :param names: of fields, for all operators.
     :param rules: those of the operator at hand.
     """
@@ -38,6 +40,7 @@ class DescribeContext:
     names: tuple[NameRule, ...] = ()
     rules: tuple[NameRule, ...] = ()
     chill: bool = True
+    protobuf: ProtobufTypes = NO_TYPES
 
     def of_operator(self, operator_id: str) -> DescribeContext:
         """The context with the names for one operator."""

@@ -30,6 +30,7 @@ from serializers.kryo.javaobjects import java_object
 from serializers.kryo.reader import Body, Generics, Kryo
 from serializers.kryo.values import Byte, Float, Long, Obj, Short
 from serializers.kryo.wire import Input
+from serializers.protobuf import parse_message
 from stateextract.errors import FormatError
 
 WITHOUT_REFERENCES: Final = frozenset(
@@ -81,6 +82,27 @@ def _big_decimal(s: Input) -> tuple[int, int] | None:
 
 def _blob(s: Input) -> bytes:
     return wire.take(s, wire.count(s, "bytes"), "bytes")
+
+
+def _blob_or_null(s: Input) -> bytes | None:
+    n = wire.count_or_null(s, "bytes")
+    return None if n < 0 else wire.take(s, n, "bytes")
+
+
+def _message(class_name: str, message_class: Any, read: Callable[[Input], bytes | None]) -> Body:
+    """A message of Protobuf, parsed."""
+
+    def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
+        start = s.pos
+        raw = read(s)
+        if raw is None:
+            return None
+        try:
+            return Obj(class_name, "message", parse_message(message_class, raw))
+        except FormatError as error:
+            raise error.at(offset=start) from None
+
+    return body
 
 
 # ---- odds and ends
@@ -368,10 +390,9 @@ JAVA_SERIALIZERS: Final = (
     _KRYO + "JavaSerializer",
     "org.apache.flink.api.java.typeutils.runtime.kryo.JavaSerializer",
 )
-BLOB_SERIALIZERS: Final = (
-    "com.twitter.chill.protobuf.ProtobufSerializer",
-    "com.twitter.chill.thrift.TBaseSerializer",
-)
+_NULLABLE_PROTOBUF: Final = "de.javakaffee.kryoserializers.protobuf.ProtobufSerializer"
+PROTOBUF_SERIALIZERS: Final = ("com.twitter.chill.protobuf.ProtobufSerializer", _NULLABLE_PROTOBUF)
+BLOB_SERIALIZERS: Final = (*PROTOBUF_SERIALIZERS, "com.twitter.chill.thrift.TBaseSerializer")
 _FLINK: Final = "org.apache.flink.api.java.typeutils.runtime.kryo.Serializers$"
 _AVRO: Final = "org.apache.flink.formats.avro.utils.AvroKryoSerializerUtils$"
 
@@ -397,7 +418,9 @@ def of_serializer(k: Kryo, serializer: str, class_name: str) -> Body | None:
     if serializer in JAVA_SERIALIZERS:
         return java_object(class_name)
     if serializer in BLOB_SERIALIZERS:
-        return simple(_blob, "bytes")(class_name)
+        read = _blob_or_null if serializer == _NULLABLE_PROTOBUF else _blob
+        message = k.protobuf.message(class_name) if serializer in PROTOBUF_SERIALIZERS else None
+        return simple(read, "bytes")(class_name) if message is None else _message(class_name, message, read)
     if serializer == _AVRO + "AvroSchemaSerializer":
         return _TEXT(class_name)
     if serializer in (_FLINK + "SpecificInstanceCollectionSerializerForArrayList", _KRYO + "CollectionSerializer"):

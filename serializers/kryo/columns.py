@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from serializers.classes import ClassModel, FieldModel, written_type
 from serializers.javatypes import OBJECT_CLASS, JavaType, parse_type
-from serializers.kryo import jdk, scala_columns
-from serializers.kryo.bodies import BLOB_SERIALIZERS
+from serializers.kryo import jdk, protobuf_columns, scala_columns
+from serializers.kryo.bodies import BLOB_SERIALIZERS, PROTOBUF_SERIALIZERS
 from serializers.kryo.hierarchy import upper_bound
 from serializers.kryo.reader import Kryo
 from serializers.kryo.shapes import (
@@ -104,8 +104,9 @@ class Planner:
         if type_.dimensions:
             return self._array(type_, above)
         name = type_.name
-        if name in self.kryo.registrations.serializers and name not in SCALARS:
-            found = self._registered(name)
+        serializer = self.kryo.registered(name) if name not in SCALARS else None
+        if serializer is not None:
+            found = self._registered(name, serializer)
             if found is not None:
                 return found
         scalar = SCALARS.get(name)
@@ -129,14 +130,14 @@ class Planner:
             return map_of(*(self.column(argument, above) for argument in type_.arguments))
         return self._user_class(type_, above)
 
-    def _registered(self, name: str) -> Column | None:
+    def _registered(self, name: str, serializer: str) -> Column | None:
         """A class with a serializer of its own has the column of what that writes."""
         model = self.classes.models.get(name)
         if model is not None and model.written:
             return None
-        serializer = self.kryo.registrations.serializers[name]
         if serializer in BLOB_SERIALIZERS:
-            return BYTES
+            message = self.kryo.protobuf.message(name) if serializer in PROTOBUF_SERIALIZERS else None
+            return BYTES if message is None else protobuf_columns.column(message)
         return None if serializer.endswith(".FieldSerializer") else ANY
 
     def _array(self, type_: JavaType, above: tuple[str, ...]) -> Column:

@@ -33,7 +33,7 @@ def _layout(snapshot: SerializerSnapshot, context: DescribeContext) -> Layout:
         return Undecodable(name, "whether Kryo 2 or Kryo 5 wrote it is not known (--kryo)")
     first = FIRST_ID if context.kryo_first_id is None else context.kryo_first_id
     known = registrations(snapshot, context.kryo, first, context.chill)
-    kryo = Kryo(context.kryo, known, context.class_models, context.chill)
+    kryo = Kryo(context.kryo, known, context.class_models, context.chill, context.protobuf)
     reason = _hopeless(kryo, name)
     if reason is not None:
         return Undecodable(name, f"{reason}; {ADVICE}")

@@ -9,6 +9,7 @@ Float, Double                                 number, the shortest that gives th
 collections, arrays (but ``byte[]``)          array
 maps                                          object where all keys are strings that do not begin with ``$``, else array of
                                               ``{"key": …, "value": …}``
+messages of Protobuf                          ``{"$class": …, "$value": {…}}``: fields by name, those not set left out
 objects with fields                           object with ``"$class"`` and the fields
 all others                                    ``{"$class": …, "$value": …}``: BigDecimal, dates, UUID, enums as strings,
                                               ``byte[]`` in base64
@@ -24,11 +25,11 @@ import base64
 import json
 import math
 import re
-import struct
 from typing import Any, Final
 
-from serializers.kryo.texts import date_text, date_time_text, duration_text, instant_text, time_text
 from serializers.kryo.values import Float, Obj
+from serializers.protobuf import whole_json
+from serializers.texts import date_text, date_time_text, duration_text, instant_text, shortest_single, time_text
 from stateextract.columnar.numerals import MAX_DIGIT_BYTES, big_decimal_text, big_integer_text
 from stateextract.errors import ValueRefusedError
 
@@ -115,6 +116,8 @@ class _Writer:
             self.path.pop()
         elif kind == "big_integer":
             self.put(_big_integer(value))
+        elif kind == "message":
+            self.put(whole_json(value))
         else:
             self.put(_string(scalar_text(kind, value)))
 
@@ -190,15 +193,6 @@ def _real(value: float) -> str:
     if math.isinf(value):
         return '"Infinity"' if value > 0 else '"-Infinity"'
     return shortest_single(value) if isinstance(value, Float) else float.__repr__(value)
-
-
-def shortest_single(value: float) -> str:
-    """The shortest decimal that gives this single-precision number back."""
-    for digits in range(6, 10):
-        text = f"{value:.{digits}g}"
-        if struct.pack(">f", float(text)) == struct.pack(">f", value):
-            return repr(float(text))
-    return repr(float(value))
 
 
 def _string(text: str) -> str:

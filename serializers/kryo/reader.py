@@ -20,6 +20,7 @@ from serializers.context import Flavour
 from serializers.javatypes import of_class_name
 from serializers.kryo.hierarchy import ADVICE, Hierarchy
 from serializers.kryo.wire import MAX_DEPTH, PENDING, Fixed, Input, string, vint
+from serializers.protobuf import NO_TYPES, ProtobufTypes
 from stateextract.errors import FormatError, UndecodableError
 
 Generics = Any
@@ -29,6 +30,14 @@ Body = Callable[["Kryo", Input, int, Generics], Any]
 """Reads what stands behind an object's reference mark: ``body(kryo, input, number of the object or -1, generics)``."""
 
 _LARGEST_NAME: Final = 1 << 12
+_MESSAGES: Final = tuple(
+    f"com.google.protobuf.{name}"
+    for name in (
+        "GeneratedMessage", "GeneratedMessageV3", "AbstractMessage", "Message", "AbstractMessageLite", "MessageLite",
+        "MessageOrBuilder", "MessageLiteOrBuilder",
+    )
+)  # fmt: skip
+"""What the class of every message of Protobuf is below."""
 
 
 @dataclass(frozen=True)
@@ -64,12 +73,21 @@ class Kryo:
     :ivar chill: Kryo 2 with twitter/chill, as flink-scala brings it: Scala's classes have numbers and serializers.
     :ivar fixed: numbers of fixed width.
     :ivar classes: what is known of classes.
+    :ivar protobuf: what is known of Protobuf's messages.
     """
 
-    def __init__(self, flavour: Flavour, registrations: Registrations, models: ClassModels, chill: bool = True) -> None:
+    def __init__(
+        self,
+        flavour: Flavour,
+        registrations: Registrations,
+        models: ClassModels,
+        chill: bool = True,
+        protobuf: ProtobufTypes = NO_TYPES,
+    ) -> None:
         self.flavour = flavour
         self.chill = chill and flavour == 2
         self.registrations = registrations
+        self.protobuf = protobuf
         self.classes = Hierarchy(models, self.chill)
         self.fixed = Fixed(little=flavour == 5)
         self._types: dict[str, Type] = {}
@@ -180,7 +198,7 @@ class Kryo:
         model = self.classes.models.get(name)
         if model is not None and model.written:
             return fields.written(model)
-        serializer = self._registered(name)
+        serializer = self.registered(name)
         if serializer is not None:
             return bodies.of_serializer(self, serializer, name)
         if name.startswith("["):
@@ -207,16 +225,17 @@ class Kryo:
             return fields.record(self, found)
         return fields.object_body(self, found)
 
-    def _registered(self, name: str) -> str | None:
+    def registered(self, name: str) -> str | None:
         """The Kryo serializer that the job chose for a class, if it did."""
         exact = self.registrations.serializers.get(name)
         if exact is not None or not self.registrations.defaults:
             return exact
-        lineage = (name, *self.classes.supertypes(name))
+        messages = _MESSAGES if self.protobuf.message(name) is not None else ()
+        lineage = (name, *self.classes.supertypes(name), *messages)
         return next((self.registrations.defaults[n] for n in lineage if n in self.registrations.defaults), None)
 
     def _why_not(self, name: str) -> str:
-        serializer = self._registered(name)
+        serializer = self.registered(name)
         if serializer is not None:
             return f"it was registered with the Kryo serializer {serializer}, and only that knows which bytes it writes"
         if self.classes.get(name) is not None:

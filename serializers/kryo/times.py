@@ -9,7 +9,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from serializers.kryo import wire
-from serializers.kryo.texts import (
+from serializers.kryo.values import Obj
+from serializers.kryo.wire import Input
+from serializers.texts import (
     month_day_text,
     offset_text,
     period_text,
@@ -17,8 +19,6 @@ from serializers.kryo.texts import (
     year_month_text,
     zoned_text,
 )
-from serializers.kryo.values import Obj
-from serializers.kryo.wire import Input
 from stateextract.errors import FormatError
 
 if TYPE_CHECKING:

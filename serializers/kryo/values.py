@@ -22,6 +22,7 @@ map                list of (key, value)
 enum               str, the constant's name
 fields             dict of values by field name
 wrapped            one value or ``None``: Optional, AtomicReference
+message            a message of Protobuf, as the library holds it
 opaque             bytes: what only its own class can read
 =================  ==================================================================
 """

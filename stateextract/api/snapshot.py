@@ -60,6 +60,7 @@ def open_snapshot(
     kryo: KryoVersion = "auto",
     classpath: Sequence[str] = (),
     kryo_classes: Sequence[Mapping[str, Any]] = (),
+    protobuf: Sequence[str] = (),
     plan: str = "",
     names: str = "",
     types: Mapping[str, str] | None = None,
@@ -89,6 +90,7 @@ def open_snapshot(
         ``2-without-scala`` is for clusters of Flink 1 whose lib folder has no flink-scala.
     :param classpath: jars or folders with the job's classes, whose fields are read from them for values that Kryo wrote.
     :param kryo_classes: such classes described by hand; ``docs/kryo.md`` tells how.
+    :param protobuf: descriptor sets of Protobuf, by which messages that Kryo wrote become columns.
     :param plan: a compiled plan of a SQL job, which names the fields of its rows.
     :param names: a TOML or JSON file with names of fields; ``docs/sql.md`` tells how.
     :param types: types of columns by ``OPERATOR/STATE/PATH``, for example ``{"orders/total/value.amount":
@@ -120,7 +122,7 @@ def open_snapshot(
         metadata = parse_metadata(data)
     except StateExtractError as error:
         raise error.at(file=found.metadata_uri) from None
-    context = describe_context(kryo, metadata.version, classpath, kryo_classes, store)
+    context = describe_context(kryo, metadata.version, classpath, kryo_classes, store, protobuf)
     options = replace(options, context=with_names(context, metadata, plan, names, store))
     pairs = path_map.items() if isinstance(path_map, Mapping) else path_map or ()
     locator = Locator(found, store, tuple(pairs))

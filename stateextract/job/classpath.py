@@ -7,6 +7,7 @@ the class path does not replace one of an earlier entry, as in Java; entries of 
 
 from __future__ import annotations
 
+import base64
 import io
 import json
 import zipfile
@@ -20,6 +21,7 @@ from serializers import DescribeContext
 from serializers.classes import ClassModel, ClassModels, class_model
 from serializers.classfile import MAX_BYTES, read_class
 from serializers.context import Flavour, flavour_of
+from serializers.protobuf import NO_TYPES, ProtobufTypes
 from serializers.sql_type import NameRule, decode_rules, encode_rules
 from stateextract.errors import FormatError, StateExtractError, UnreadableFileError, UsageError
 from stateextract.files.filesystem import Store
@@ -28,6 +30,7 @@ from stateextract.state.plan_names import OperatorNames, names_of_file, names_of
 
 MAX_CLASSES = 200_000
 _MAX_JAR = 1 << 31
+_MAX_SET = 1 << 26
 _WITHOUT_SCALA = "2-without-scala"
 
 
@@ -37,6 +40,7 @@ def describe_context(
     classpath: Sequence[str] = (),
     entries: Iterable[Mapping[str, Any]] = (),
     store: Store | None = None,
+    protobuf: Sequence[str] = (),
 ) -> DescribeContext:
     """The context of a snapshot.
 
@@ -44,6 +48,7 @@ def describe_context(
     :param metadata_version: version of ``_metadata``, which tells Flink 1 from Flink 2.
     :param classpath: jars and folders of class files.
     :param entries: classes as the job file describes them.
+    :param protobuf: files with descriptor sets.
     """
     flavours: dict[str, Flavour] = {"auto": flavour_of(metadata_version), "2": 2, _WITHOUT_SCALA: 2, "5": 5}
     if kryo not in flavours:
@@ -53,7 +58,22 @@ def describe_context(
         for model in read_classes(place, store or Store()):
             models.setdefault(model.name, model)
     models |= {model.name: model for model in map(class_model, entries)}
-    return DescribeContext(flavours[kryo], ClassModels(models), chill=kryo != _WITHOUT_SCALA)
+    types = _messages(protobuf, store or Store()) if protobuf else NO_TYPES
+    return DescribeContext(flavours[kryo], ClassModels(models), chill=kryo != _WITHOUT_SCALA, protobuf=types)
+
+
+def _messages(places: Sequence[str], store: Store) -> ProtobufTypes:
+    sets = []
+    for place in places:
+        if (size := store.size(place)) > _MAX_SET:
+            raise FormatError(f"a descriptor set of {size} bytes", expected=f"at most {_MAX_SET}", file=place)
+        sets.append(store.read(place))
+        try:
+            # Each by itself, so that an error has its file.
+            _ = ProtobufTypes((sets[-1],)).java_classes
+        except StateExtractError as error:
+            raise error.at(file=place) from None
+    return ProtobufTypes(tuple(sets))
 
 
 def with_names(
@@ -135,14 +155,16 @@ def _parsed(files: Iterable[tuple[str, bytes]], place: str) -> Iterator[ClassMod
 def encode_context(context: DescribeContext) -> list[Any]:
     """For the plan file; the inverse of :func:`decode_context`."""
     models = [model.as_list() for model in context.class_models.by_name.values()]
-    return [context.kryo, context.chill, models, encode_rules(context.names)]
+    sets = [base64.b64encode(data).decode() for data in context.protobuf.descriptor_sets]
+    return [context.kryo, context.chill, models, encode_rules(context.names), sets]
 
 
 def decode_context(values: Sequence[Any]) -> DescribeContext:
     """The inverse of :func:`encode_context`."""
-    kryo, chill, models, names = values
+    kryo, chill, models, names, sets = values
     known = ClassModels.of(ClassModel.from_list(m) for m in models)
-    return DescribeContext(kryo, known, names=decode_rules(names), chill=chill)
+    types = ProtobufTypes(tuple(map(base64.b64decode, sets))) if sets else NO_TYPES
+    return DescribeContext(kryo, known, names=decode_rules(names), chill=chill, protobuf=types)
 
 
 def entries_of(texts: Sequence[str]) -> list[Mapping[str, Any]]:

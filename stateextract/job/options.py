@@ -120,6 +120,10 @@ class JobOptions:
         "Jars or folders with the job's classes, whose fields are read from them for values that Kryo wrote; nothing of "
         "them is executed; repeat for several.")
 
+    protobuf: tuple[str, ...] = _option((), "decoding", "list",
+        "Descriptor sets of Protobuf (protoc --include_imports --descriptor_set_out), by which messages that Kryo wrote become "
+        "columns; repeat for several.")
+
     kryo_class: tuple[str, ...] = _option((), "kryo", "tables",
         "Classes that Kryo wrote, described by hand as [[kryo.class]] tables; docs/kryo.md tells how.", name="class")
 

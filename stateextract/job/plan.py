@@ -108,7 +108,7 @@ def make_plan(
         for entry in masters:
             entry.status, entry.reason = NOT_SELECTED, None
     describe = describe_context(
-        options.kryo, metadata.version, options.classpath, entries_of(options.kryo_class), store
+        options.kryo, metadata.version, options.classpath, entries_of(options.kryo_class), store, options.protobuf
     )  # fmt: skip
     describe = with_names(describe, metadata, options.plan, options.names, store)
     operators, states, numbers = _targets(inventory, wanted, options, describe)

@@ -77,6 +77,8 @@ _MEANING = (
         "values that Kryo wrote; nothing of them is executed."),
     _of_job("kryo_class", "kryoClasses",
         doc="Classes that Kryo wrote, described by hand: a JSON array of what docs/kryo.md writes as [[kryo.class]]."),
+    _of_job("protobuf", doc="Descriptor sets of Protobuf (protoc --include_imports --descriptor_set_out), parted by commas, by "
+        "which messages that Kryo wrote become columns."),
     _of_job("plugins", doc="Python modules that register serializers of your own, parted by commas, beside those installed "
         "as entry points."),
     _of_job("head_threads"),

@@ -135,7 +135,7 @@ class SnapshotTables:
     def _context(self) -> DescribeContext:
         job = self._job
         context = describe_context(
-            job.kryo, self.metadata.version, job.classpath, entries_of(job.kryo_class), self._store
+            job.kryo, self.metadata.version, job.classpath, entries_of(job.kryo_class), self._store, job.protobuf
         )  # fmt: skip
         return with_names(context, self.metadata, job.plan, job.names, self._store)
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Makes ``zoo.jar`` and the vectors anew, with Flink 1.20 (Kryo 2) and 2.3 (Kryo 5); Scala's with Flink 1.17 and flink-scala.
+"""Makes ``zoo.jar`` and the vectors anew, with Flink 1.20 (Kryo 2) and 2.3 (Kryo 5); Scala's with Flink 1.17 and flink-scala;
+those of Protobuf and Thrift with twitter/chill.
 
 Needs a JDK 17 and Maven, which fetches Flink's jars on the first run (``tests/golden/generate.py`` shares them).
 Usage: ``tests/kryo/generate.py``.
@@ -34,20 +35,37 @@ def main() -> None:
             if flavour == 2:
                 pack(Path(folder), HERE / "zoo.jar")
             write_vectors([folder, jars], "zoo.Vectors", HERE / f"kryo{flavour}.txt")
+        messages(flavour, jars)
     scala()
+
+
+def messages(flavour: int, flink: str) -> None:
+    """Vectors of messages of Protobuf and Thrift."""
+    source = HERE / "src" / "messages"
+    with tempfile.TemporaryDirectory() as folder:
+        jars = os.pathsep.join([flink, maven_class_path(source, folder)])
+        sources = [str(path) for path in sorted(source.glob("*.java"))]
+        subprocess.run(["javac", "-nowarn", "-encoding", "UTF-8", "-cp", jars, "-d", folder, *sources], check=True)
+        write_vectors([folder, jars], "zoo.MessageVectors", HERE / f"messages{flavour}.txt")
+
+
+def maven_class_path(source: Path, folder: str) -> str:
+    """The jars that a folder's ``pom.xml`` names."""
+    output = Path(folder, "class-path.txt")
+    subprocess.run(
+        ["mvn", "-q", "-B", "-f", str(source / "pom.xml"), "dependency:build-classpath", f"-Dmdep.outputFile={output}"],
+        check=True,
+    )  # fmt: skip
+    jars = output.read_text().strip()
+    output.unlink()
+    return jars
 
 
 def scala() -> None:
     """Vectors and classes of a job in Scala."""
     source = HERE / "src" / "scala"
     with tempfile.TemporaryDirectory() as folder:
-        output = Path(folder, "class-path.txt")
-        subprocess.run(
-            ["mvn", "-q", "-B", "-f", str(source / "pom.xml"), "dependency:build-classpath", f"-Dmdep.outputFile={output}"],
-            check=True,
-        )  # fmt: skip
-        jars = output.read_text().strip()
-        output.unlink()
+        jars = maven_class_path(source, folder)
         sources = [str(path) for path in sorted(source.glob("*.scala"))]
         compiler = ["java", "-cp", jars, "scala.tools.nsc.Main", "-usejavacp", "-cp", jars, "-d", folder]
         subprocess.run([*compiler, *sources], check=True)

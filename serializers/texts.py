@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
 
 
@@ -95,3 +96,12 @@ def duration_text(seconds: int, nanos: int) -> str:
     if fraction:
         text += f".{fraction:09}".rstrip("0")
     return f"PT{text}S"
+
+
+def shortest_single(value: float) -> str:
+    """The shortest decimal that gives this single-precision number back."""
+    for digits in range(6, 10):
+        text = f"{value:.{digits}g}"
+        if struct.pack(">f", float(text)) == struct.pack(">f", value):
+            return repr(float(text))
+    return repr(float(value))
