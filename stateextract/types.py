@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -152,6 +153,31 @@ def sample_layout(class_name: str) -> Layout:
     return describe(sample(class_name), DescribeContext(kryo=5))
 
 
+@dataclass(frozen=True)
+class SerializerColumn:
+    """What becomes of the values of a serializer.
+
+    :param column: the column's type; ``None`` where only bytes are kept, then ``reason`` says why.
+    :param kernel: the compiled decoder reads it.
+    """
+
+    snapshot_class: str
+    column: str | None
+    kernel: bool
+    reason: str | None = None
+
+
+def serializer_columns() -> Iterator[SerializerColumn]:
+    """Every serializer of Flink's that is registered, by the name of its snapshot class."""
+    for name in sorted(n for n in REGISTRY if n.startswith(_FLINK)):
+        layout = sample_layout(name)
+        if isinstance(layout, Undecodable):
+            yield SerializerColumn(name, None, False, layout.reason)
+        else:
+            type_ = layout.arrow_type
+            yield SerializerColumn(name, "no column" if type_ is None else _readable(type_), not needs_interpreter(layout))
+
+
 def page() -> str:
     """The whole of ``docs/types.md``."""
     parts = (_head(), _serializers(), _writables(), _kryo(), _avro(), _sql(), _connectors(), _wishes())
@@ -173,13 +199,12 @@ def _serializers() -> Iterator[str]:
     yield ""
     yield "| snapshot class | column | kernel |"
     yield "|---|---|---|"
-    for name in sorted(n for n in REGISTRY if n.startswith(_FLINK)):
-        layout = sample_layout(name)
-        kernel = "no" if needs_interpreter(layout) else "yes"
-        if isinstance(layout, Undecodable):
-            yield f"| `{name.removeprefix(_FLINK)}` | raw bytes: {layout.reason} | |"
+    for c in serializer_columns():
+        name = c.snapshot_class.removeprefix(_FLINK)
+        if c.column is None:
+            yield f"| `{name}` | raw bytes: {c.reason} | |"
         else:
-            yield f"| `{name.removeprefix(_FLINK)}` | {_type(layout)} | {kernel} |"
+            yield f"| `{name}` | `{c.column}` | {'yes' if c.kernel else 'no'} |"
     yield ""
 
 

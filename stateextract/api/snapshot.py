@@ -27,9 +27,9 @@ from stateextract.job.classpath import describe_context, with_names
 from stateextract.job.heads import HeadReader, operator_label
 from stateextract.job.inventory import OperatorInventory, take_inventory
 from stateextract.job.wishes import JobWishes
+from stateextract.metadata.called import operators_called
 from stateextract.metadata.model import CheckpointProperties, MasterState, OperatorState, SnapshotMetadata
 from stateextract.metadata.parser import parse_metadata
-from stateextract.metadata.uid import operator_id
 from stateextract.state.engine import ReadOptions
 
 OnUndecodable = Literal["fail", "skip", "raw"]
@@ -233,10 +233,7 @@ class Snapshot:
 
         :raises UsageError: where there is none, or more than one.
         """
-        matching = [o for o in self.operators if name in (o.uid, o.name) or name.lower() == o.id]
-        if not matching:
-            # Before Flink 2.0 only the hash of a uid was stored.
-            matching = [o for o in self.operators if o.id == operator_id(name)]
+        matching = operators_called(name, self.operators)
         if not matching:
             known = [o.label for o in self.operators]
             raise UsageError(

@@ -25,7 +25,11 @@ where they came from."""
 
 _COMMANDS = {
     "inspect": "inspect",
+    "states": "states",
+    "schema": "schema",
+    "files": "files",
     "head": "head",
+    "types": "types",
     "uid-hash": "uid_hash",
 }
 """The commands in the order of the help, with the modules that hold them under the same name."""

@@ -7,24 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stateextract.cli.options import output_options, snapshot_options
+from stateextract.cli.options import output_options
+from stateextract.cli.reading import opened, snapshot_options
 
 if TYPE_CHECKING:
     from stateextract.api import Operator, Snapshot, State
 
 
 @click.command()
-@snapshot_options
+@snapshot_options()
 @output_options
-def inspect(path: str, path_map: tuple[tuple[str, str], ...], plugins: tuple[str, ...], output: str) -> None:
+def inspect(path: str, output: str, **options: Any) -> None:
     """Show operators, states, types and sizes of the snapshot at PATH.
 
     PATH is a _metadata file, its folder, or a job's checkpoint folder (then its newest complete checkpoint). Only
     _metadata and the heads of the state files are read.
     """
-    from stateextract.api import open_snapshot
-
-    snapshot = open_snapshot(path, path_map, plugins=plugins)
+    snapshot = opened(path, options)
     snapshot.read_heads()
     if output == "json":
         click.echo(json.dumps(describe(snapshot), indent=1))

@@ -1,4 +1,4 @@
-"""Options that several commands have, each written once.
+"""Options that all commands have, each written once. Those of commands that open a snapshot are in ``reading.py``.
 
 Imports click only, so that the command line starts quickly.
 """
@@ -39,36 +39,4 @@ def output_options(command: F) -> F:
     )(command)
 
 
-def _pairs(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    pairs = []
-    for text in values:
-        old, sign, new = text.partition("=")
-        if not sign or not old or not new:
-            raise click.BadParameter(f"{text!r} is not of the form OLD=NEW.")
-        pairs.append((old, new))
-    return tuple(pairs)
-
-
-def snapshot_options(command: F) -> F:
-    """``PATH``, ``--path-map`` and ``--plugins``, as :func:`stateextract.open_snapshot` takes them."""
-    for decorate in (
-        click.option(
-            "--plugins",
-            metavar="MODULE",
-            multiple=True,
-            help="A Python module that registers serializers of your own. Repeat for several.",
-        ),
-        click.option(
-            "--path-map",
-            metavar="OLD=NEW",
-            multiple=True,
-            callback=_pairs,
-            help="Look for files whose path begins with OLD under NEW. Repeat for several.",
-        ),
-        click.argument("path"),
-    ):
-        command = decorate(command)
-    return command
-
-
-__all__ = ["Settings", "output_options", "snapshot_options"]
+__all__ = ["Settings", "output_options"]

@@ -31,8 +31,9 @@ _UNITS = {
 }  # fmt: skip
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*")
 
+FILE_ONLY = ("tables", "mapping")
+"""Kinds of options that stand only in the job file."""
 
-_FILE_ONLY = ("tables", "mapping")
 
 
 def _option(
@@ -143,7 +144,7 @@ class JobOptions:
 
     def lines(self) -> dict[str, Any]:
         """What a manifest records: every option with its value, under its outside name."""
-        return {_outside(f.name): _plain(getattr(self, f.name)) for f in dataclasses.fields(self)}
+        return {outside(f.name): _plain(getattr(self, f.name)) for f in dataclasses.fields(self)}
 
     def path_pairs(self) -> tuple[tuple[str, str], ...]:
         """``path_map`` taken apart."""
@@ -166,19 +167,28 @@ def parse_arguments(arguments: Sequence[str]) -> JobOptions:
     parser = _parser()
     given, rest = parser.parse_known_args(list(arguments))
     if rest:
-        known = [f"--{_outside(f.name)}" for f in fields() if f.metadata["kind"] not in _FILE_ONLY]
+        known = [f"--{outside(f.name)}" for f in fields() if f.metadata["kind"] not in FILE_ONLY]
         _refuse_unknown(rest[0].split("=", 1)[0], [*known, "--config", "--help"])
-    values: dict[str, Any] = {}
-    if given.config is not None:
-        values.update(_read_file(Path(given.config)))
-    for f in fields():
-        text = getattr(given, f.name, None)
-        if text is not None:
-            values[f.name] = _converted(f, text, f"--{_outside(f.name)}", strict=False)
-    options = JobOptions(**values)
+    options = make_options(vars(given), given.config)
     for name in ("snapshot", "output"):
         if not getattr(options, name):
             raise UsageError(f"--{name} is missing", advice=f"give --{name} PATH or set it in the job file")
+    return options
+
+
+def make_options(given: Mapping[str, Any], config: str | None = None) -> JobOptions:
+    """Options from what a command line gives and a job file sets.
+
+    :param given: by the fields' names, as text, truth or list of texts; ``None``, or nothing, where it is not given.
+    :param config: path of the job file.
+    :raises UsageError: for a value that cannot be right.
+    """
+    values: dict[str, Any] = {} if config is None else _read_file(Path(config))
+    for f in fields():
+        value = given.get(f.name)
+        if value is not None:
+            values[f.name] = _converted(f, value, f"--{outside(f.name)}", strict=False)
+    options = JobOptions(**values)
     options.path_pairs()
     return options
 
@@ -191,7 +201,7 @@ def parse_file(text: str, name: str = "the job file") -> dict[str, Any]:
         raise UsageError(f"{name} is not TOML: {error}") from error
     by_section: dict[str, dict[str, dataclasses.Field[Any]]] = {}
     for f in fields():
-        by_section.setdefault(f.metadata["section"], {})[f.metadata["name"] or _outside(f.name)] = f
+        by_section.setdefault(f.metadata["section"], {})[f.metadata["name"] or outside(f.name)] = f
     values: dict[str, Any] = {}
     for section, content in document.items():
         if section not in by_section:
@@ -245,31 +255,37 @@ def _parser() -> argparse.ArgumentParser:
     groups: dict[str, Any] = {}
     for f in fields():
         meta = f.metadata
-        if meta["kind"] in _FILE_ONLY:
+        if meta["kind"] in FILE_ONLY:
             continue
         group = groups.setdefault(meta["section"], parser.add_argument_group(meta["section"]))
-        settings: dict[str, Any] = {"dest": f.name, "default": None, "help": _help(f)}
+        settings: dict[str, Any] = {"dest": f.name, "default": None, "help": option_help(f).replace("%", "%%")}
         if meta["kind"] == "flag":
             settings["action"] = argparse.BooleanOptionalAction
-        elif meta["kind"] == "list":
-            settings["action"] = "append"
-            settings["metavar"] = "OLD=NEW" if f.name == "path_map" else f.name.rstrip("s").upper()
         else:
-            settings["metavar"] = {"bytes": "SIZE", "count": "N"}.get(meta["kind"], "PATH")
-            if meta["choices"]:
-                settings["metavar"] = "|".join(meta["choices"])
-        group.add_argument(f"--{_outside(f.name)}", **settings)
+            settings["metavar"] = metavar(f)
+            if meta["kind"] == "list":
+                settings["action"] = "append"
+        group.add_argument(f"--{outside(f.name)}", **settings)
     return parser
 
 
-def _help(f: dataclasses.Field[Any]) -> str:
+def metavar(f: dataclasses.Field[Any]) -> str:
+    """What a help text shows in place of an option's value."""
+    meta = f.metadata
+    if meta["kind"] == "list":
+        return "OLD=NEW" if f.name == "path_map" else f.name.rstrip("s").upper()
+    return "|".join(meta["choices"]) or {"bytes": "SIZE", "count": "N"}.get(meta["kind"], "PATH")
+
+
+def option_help(f: dataclasses.Field[Any]) -> str:
+    """A line on what an option does, with its default."""
     default: Any = f.default
     text = str(f.metadata["doc"])
     if f.metadata["kind"] == "flag":
         text += f" Default: {'yes' if default else 'no'}."
     elif default not in ("", ()):
         text += f" Default: {show_size(default) if f.metadata['kind'] == 'bytes' else default}."
-    return text.replace("%", "%%")
+    return text
 
 
 def show_size(size: int) -> str:
@@ -348,7 +364,8 @@ def _refuse_unknown(name: str, known: list[str], where: str = "") -> NoReturn:
     raise UsageError(what, advice=advice)
 
 
-def _outside(name: str) -> str:
+def outside(name: str) -> str:
+    """How an option is called on a command line and in a job file."""
     return name.replace("_", "-")
 
 

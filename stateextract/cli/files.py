@@ -1,0 +1,64 @@
+"""``stateextract files``: which files a snapshot consists of. The table is that of Spark's ``flink-state-metadata``."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from stateextract.cli.options import output_options
+from stateextract.cli.reading import operator_option, read_options, snapshot_options
+
+
+@click.command()
+@operator_option
+@snapshot_options()
+@output_options
+def files(path: str, operator: str | None, output: str, **options: Any) -> None:
+    """List the files of the snapshot at PATH: which subtask's, of which key groups, how large, and where they are.
+
+    A line is a stream of bytes that a handle refers to: a file, a part of one, or bytes inside of _metadata. With
+    a file that is missing the command goes on, and its exit code is 1.
+    """
+    from stateextract.job.tables import SCHEMAS, SnapshotTables
+
+    tables = SnapshotTables(read_options(path, options))
+    names = SCHEMAS["files"].names
+    rows = [{name: row.get(name) for name in names} for row in tables.files(operator)]
+    if output == "json":
+        click.echo(json.dumps(rows, indent=1))
+    else:
+        _show(rows, tables.found.metadata_uri)
+    missing = sum(row["problem"] is not None for row in rows)
+    if missing:
+        click.echo(f"Error: {missing} of {len(rows)} files cannot be found.", err=True)
+        click.get_current_context().exit(1)
+
+
+def _show(rows: list[dict[str, Any]], metadata: str) -> None:
+    from stateextract.cli.screen import console, table
+    from stateextract.cli.values import text_size
+
+    folder = metadata.rpartition("/")[0] + "/"
+    cells = [
+        [
+            str(row["operator_uid"] or row["operator_name"] or row["operator_uid_hash"]),
+            "" if row["subtask"] is None else str(row["subtask"]),
+            row["handle_role"].replace("_", " "),
+            row["stream_kind"],
+            "" if row["first_key_group"] is None else f"{row['first_key_group']}-{row['last_key_group']}",
+            row["local_name"] or "",
+            text_size(row["size_in_bytes"]),
+            row["problem"] or (row["found_path"] or "in _metadata").removeprefix(folder),
+        ]
+        for row in rows
+    ]
+    columns = ["operator", "subtask", "state", "stream", "key groups", "name", "size", "where"]
+    out = console()
+    out.print(table(columns, cells, ["subtask", "size"]))
+    total = sum(row["size_in_bytes"] for row in rows)
+    out.print(f"\n{len(rows)} streams, {text_size(total)}, in {folder}", markup=False, soft_wrap=True)
+
+
+__all__ = ["files"]

@@ -1,0 +1,185 @@
+"""What commands read: the options of those that open a snapshot, and which operator and state is meant.
+
+The options are the extract job's (``job/options.py``) under the same names, with the same meaning and defaults; a job file
+given with ``--config`` sets them too, the command line wins. Imports nothing heavy before a snapshot is opened.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from stateextract.cli.names import operator_names, state_names
+from stateextract.errors import UsageError
+from stateextract.job.options import FILE_ONLY, JobOptions, fields, make_options, metavar, option_help, outside
+
+if TYPE_CHECKING:
+    from stateextract.api import Operator, Snapshot, State
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+WHERE = ("path_map", "codec", "verify_checksums", "plugins", "plan", "names", "kryo", "classpath", "protobuf")
+"""Options of every command that opens a snapshot."""
+MEANING = (
+    "flatten",
+    "keep_empty_maps",
+    "all_copies",
+    "strings",
+    "timestamps",
+    "out_of_range",
+    "maps",
+    "on_undecodable",
+)
+"""Options of commands that show rows or their columns."""
+
+
+def job_options(names: Iterable[str]) -> Callable[[F], F]:
+    """Options of the job, by the names of their fields; not given, they are ``None`` or empty."""
+    wanted = list(names)
+
+    def decorate(command: F) -> F:
+        for f in reversed(fields()):
+            if f.name in wanted and f.metadata["kind"] not in FILE_ONLY:
+                name, kind = outside(f.name), f.metadata["kind"]
+                settings: dict[str, Any] = {"default": None, "help": option_help(f)}
+                if kind == "flag":
+                    command = click.option(f"--{name}/--no-{name}", f.name, **settings)(command)
+                else:
+                    settings |= {"metavar": metavar(f), "multiple": kind == "list"}
+                    if f.metadata["choices"]:
+                        settings["type"] = click.Choice(f.metadata["choices"])
+                    command = click.option(f"--{name}", f.name, **settings)(command)
+        return command
+
+    return decorate
+
+
+def snapshot_options(*more: str) -> Callable[[F], F]:
+    """``PATH``, ``--config`` and the options of the job that reading takes.
+
+    :param more: fields of further options.
+    """
+
+    def decorate(command: F) -> F:
+        command = job_options((*WHERE, *more))(command)
+        command = click.option("--config", metavar="FILE", help="TOML job file with options; the command line wins.")(
+            command
+        )
+        return click.argument("path")(command)
+
+    return decorate
+
+
+def read_options(path: str, options: Mapping[str, Any]) -> JobOptions:
+    """The options of a command, as click gives them.
+
+    :raises UsageError: for one that cannot be right.
+    """
+    given = {name: list(value) if isinstance(value, tuple) else value for name, value in options.items()}
+    return make_options(
+        {n: v for n, v in given.items() if v not in (None, [])} | {"snapshot": path}, given.get("config")
+    )
+
+
+def opened(path: str, options: Mapping[str, Any]) -> Snapshot:
+    """The snapshot that a command is about.
+
+    :raises StateExtractError: where it cannot be opened.
+    """
+    from stateextract.api import open_snapshot
+
+    job = read_options(path, options)
+    as_they_are = (*WHERE[1:], *MEANING, "head_threads")
+    return open_snapshot(
+        path,
+        job.path_pairs(),
+        types=dict(line.rpartition("=")[::2] for line in job.types),
+        kryo_classes=[json.loads(text) for text in job.kryo_class],
+        **{name: getattr(job, name) for name in as_they_are},
+    )
+
+
+# ---- which operator and state
+
+
+def operator_option(command: F) -> F:
+    """``--operator``."""
+    return click.option(
+        "--operator",
+        metavar="UID|NAME|ID",
+        shell_complete=operator_names,
+        help="The operator; may be left out where only one has keyed state.",
+    )(command)
+
+
+def state_options(command: F) -> F:
+    """``--operator``, ``--state`` and ``--scope``."""
+    command = click.option(
+        "--scope", type=click.Choice(["keyed", "operator"]), help="Which, where both have a state of that name."
+    )(command)
+    command = click.option(
+        "--state",
+        "name",
+        metavar="NAME",
+        shell_complete=state_names,
+        help="The state; may be left out where the operator has only one.",
+    )(command)
+    return operator_option(command)
+
+
+def the_operator(snapshot: Snapshot, name: str | None) -> Operator:
+    """The operator of that name, or the only one with keyed state.
+
+    :raises UsageError: where there is none, or more than one.
+    """
+    if name is not None:
+        return snapshot.operator(name)
+    snapshot.read_heads()
+    keyed = [o for o in snapshot.operators if any(s.scope == "keyed" for s in o.states)]
+    if len(keyed) != 1:
+        labels = ", ".join(o.label for o in keyed) or "none"
+        raise UsageError("--operator is missing", advice=f"the operators with keyed state are: {labels}")
+    return keyed[0]
+
+
+def the_state(operator: Operator, name: str | None, scope: Any) -> State:
+    """The operator's state of that name, or its only one.
+
+    :raises UsageError: where there is none, or more than one.
+    """
+    if name is not None:
+        return operator.state(name, scope)
+    states = [s for s in operator.states if scope in (None, s.scope)]
+    if len(states) != 1:
+        names = ", ".join(repr(s.name) for s in states) or "none"
+        raise UsageError("--state is missing", operator=operator.label, advice=f"its states are: {names}")
+    return states[0]
+
+
+def chosen_states(snapshot: Snapshot, operator: str | None, name: str | None, scope: Any) -> list[State]:
+    """All states that the options leave, by operator; without options all of the snapshot.
+
+    :raises UsageError: where something is named that there is not.
+    """
+    if operator is None:
+        snapshot.read_heads()
+    operators = snapshot.operators if operator is None else (snapshot.operator(operator),)
+    ordered = sorted(operators, key=lambda o: (o.uid or o.name or "", o.id))
+    if name is None:
+        return [s for o in ordered for s in o.states if scope in (None, s.scope)]
+    if operator is not None:
+        return [ordered[0].state(name, scope)]
+    found = [s for o in ordered for s in o.states if s.name == name and scope in (None, s.scope)]
+    if not found:
+        known = sorted({s.name for o in ordered for s in o.states})
+        raise UsageError(f"no state is called {name!r}", advice=f"the states are: {', '.join(map(repr, known[:30]))}")
+    return found
+
+
+__all__ = [
+    "MEANING", "WHERE", "chosen_states", "job_options", "opened", "operator_option", "read_options", "snapshot_options",
+    "state_options", "the_operator", "the_state",
+]  # fmt: skip

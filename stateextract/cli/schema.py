@@ -1,0 +1,68 @@
+"""``stateextract schema``: the columns of states, as Arrow and as Spark have them."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from stateextract.cli.options import output_options
+from stateextract.cli.reading import MEANING, chosen_states, opened, snapshot_options, state_options
+
+if TYPE_CHECKING:
+    from stateextract.api import State
+
+
+@click.command()
+@state_options
+@snapshot_options(*MEANING)
+@output_options
+def schema(path: str, operator: str | None, name: str | None, scope: Any, output: str, **options: Any) -> None:
+    """Show the columns of states of the snapshot at PATH, with their Arrow and Spark SQL types.
+
+    Without --operator and --state those of every state. A type that Spark does not have is shown as "-".
+    """
+    states = chosen_states(opened(path, options), operator, name, scope)
+    documents = [describe(state) for state in states]
+    if output == "json":
+        click.echo(json.dumps(documents, indent=1))
+        return
+    from stateextract.cli.screen import console, escape, table
+
+    out = console()
+    for number, document in enumerate(documents):
+        if number:
+            out.print()
+        title = f"{document['operator']} / {document['state']}"
+        out.print(f"[bold cyan]{escape(title)}[/bold cyan]  {document['kind']}", soft_wrap=True)
+        if document["columns"] is None:
+            out.print(f"no columns: {document['why']}", markup=False, soft_wrap=True)
+            continue
+        rows = [[c["name"], c["arrow"], c["sql"] or "-"] for c in document["columns"]]
+        out.print(table(["column", "Arrow", "Spark SQL"], rows))
+
+
+def describe(state: State) -> dict[str, Any]:
+    """The document of one state; ``columns`` is ``None`` where they are not known, then ``why`` says the reason."""
+    from stateextract.columnar.sql_names import sql_type
+    from stateextract.errors import StateExtractError
+
+    columns, why = None, state.coverage.why
+    try:
+        columns = [{"name": f.name, "arrow": str(f.type), "sql": sql_type(f.type)} for f in state.schema]
+    except StateExtractError as error:
+        why = str(error)
+    return {
+        "operator": state.operator.label,
+        "operator_id": state.operator.id,
+        "state": state.name,
+        "scope": state.scope,
+        "kind": state.kind,
+        "status": state.coverage.status,
+        "why": why,
+        "columns": columns,
+    }
+
+
+__all__ = ["describe", "schema"]

@@ -1,0 +1,52 @@
+"""``stateextract states``: a line for each state of a snapshot. The table is that of Spark's ``flink-state-metadata``."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from stateextract.cli.options import output_options
+from stateextract.cli.reading import read_options, snapshot_options
+
+
+@click.command()
+@snapshot_options()
+@output_options
+def states(path: str, output: str, **options: Any) -> None:
+    """List the states of the snapshot at PATH, one line each.
+
+    What has no name (coordinators, in-flight data) is listed too, with why it is not read.
+    """
+    from stateextract.job.tables import SnapshotTables
+
+    rows = list(SnapshotTables(read_options(path, options)).states())
+    if output == "json":
+        click.echo(json.dumps(rows, indent=1))
+        return
+    from stateextract.cli.screen import console, table
+    from stateextract.cli.values import text_size
+
+    columns = ["operator", "state", "kind", "scope", "form", "files", "size", "status"]
+    cells = [
+        [
+            _label(row),
+            row["state_name"] or "",
+            (row["state_kind"] or "").lower(),
+            row["state_scope"] or "",
+            row["form"] or "",
+            str(row["handle_count"]),
+            "" if row["size_in_bytes"] is None else text_size(row["size_in_bytes"]),
+            row["status"] + (f": {row['reason']}" if row["reason"] else ""),
+        ]
+        for row in rows
+    ]
+    console().print(table(columns, cells, ["files", "size"]))
+
+
+def _label(row: dict[str, Any]) -> str:
+    return str(row["operator_uid"] or row["operator_name"] or row["operator_uid_hash"] or "(job)")
+
+
+__all__ = ["states"]

@@ -1,0 +1,47 @@
+"""``stateextract types``: which column every serializer of Flink becomes; the first table of ``docs/types.md``."""
+
+from __future__ import annotations
+
+import json
+
+import click
+
+from stateextract.cli.options import output_options
+
+
+@click.command()
+@click.argument("words", nargs=-1, metavar="[WORD]...")
+@output_options
+def types(words: tuple[str, ...], output: str) -> None:
+    """List Flink's serializers with the column type that their values become.
+
+    With words only those whose class or type has one of them, in any case. What is nested in a serializer is shown with
+    samples: strings, then longs, ints, booleans. In the text org.apache.flink. stands in front of every class.
+    """
+    from dataclasses import asdict
+
+    from stateextract.types import serializer_columns
+
+    found = [
+        c for c in serializer_columns() if not words or any(_has(f"{c.snapshot_class} {c.column}", w) for w in words)
+    ]
+    if output == "json":
+        click.echo(json.dumps([asdict(c) for c in found], indent=1))
+        return
+    from stateextract.cli.screen import console, table
+
+    rows = []
+    for c in found:
+        name = c.snapshot_class.removeprefix("org.apache.flink.")
+        if c.column is None:
+            rows.append([name, f"raw bytes: {c.reason}", ""])
+        else:
+            rows.append([name, c.column, "yes" if c.kernel else "no"])
+    console().print(table(["snapshot class", "column", "kernel"], rows))
+
+
+def _has(text: str, word: str) -> bool:
+    return word.lower() in text.lower()
+
+
+__all__ = ["types"]

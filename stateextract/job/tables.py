@@ -1,0 +1,304 @@
+"""Tables of what a snapshot consists of, for Spark's source ``flink-state-metadata`` and the command line.
+
+Columns of operators are called as in Flink's ``savepoint_metadata``, with underscores. ``operators`` comes of ``_metadata``
+alone; the others read the heads of all state files, and ``files`` looks for each file. Must not know of Spark; decodes no
+state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pyarrow as pa
+
+from serializers import DescribeContext, SerializerSnapshot, describe, load_plugins
+from serializers.registry import REGISTRY
+from stateextract.columnar.schema import merge_schemas
+from stateextract.columnar.sql_names import sql_schema
+from stateextract.errors import MissingFileError, StateExtractError, UnreadableFileError, UsageError
+from stateextract.files.filesystem import Store
+from stateextract.files.locate import Locator, find_snapshot
+from stateextract.job.classpath import describe_context, entries_of, with_names
+from stateextract.job.coverage import UNSUPPORTED, Entry
+from stateextract.job.heads import HeadReader, StateFile, operator_label
+from stateextract.job.inventory import NamedState, OperatorInventory, master_entries, take_inventory
+from stateextract.job.options import JobOptions
+from stateextract.metadata.called import operators_called
+from stateextract.metadata.model import (
+    ChangelogFilesHandle,
+    ChangelogHandle,
+    Handle,
+    IncrementalHandle,
+    OperatorState,
+    SegmentHandle,
+    StreamHandle,
+)
+from stateextract.metadata.parser import parse_metadata
+from stateextract.state.body import BodyKind
+from stateextract.state.columns import ReadOptions, certainly_undecodable, state_schema
+from stateextract.state.rows import RowLayout, row_layout
+
+_I32, _I64, _TEXT, _BOOL = pa.int32(), pa.int64(), pa.string(), pa.bool_()
+_OPERATOR = {"checkpoint_id": _I64, "operator_name": _TEXT, "operator_uid": _TEXT, "operator_uid_hash": _TEXT}
+
+Rows = Iterator[dict[str, Any]]
+
+SCHEMAS: dict[str, pa.Schema] = {
+    "operators": pa.schema({
+        **_OPERATOR, "operator_parallelism": _I32, "operator_max_parallelism": _I32,
+        "operator_subtask_state_count": _I32, "operator_coordinator_state_size_in_bytes": _I64,
+        "operator_total_size_in_bytes": _I64, "operator_fully_finished": _BOOL, "metadata_version": _I32,
+        "snapshot_kind": _TEXT, "snapshot_format": _TEXT, "metadata_path": _TEXT,
+    }),
+    "states": pa.schema({
+        **_OPERATOR, "state_name": _TEXT, "state_kind": _TEXT, "state_scope": _TEXT, "state_role": _TEXT,
+        "state_ttl": _BOOL, "state_schema": _TEXT, "form": _TEXT, "handle_count": _I32, "size_in_bytes": _I64,
+        "status": _TEXT, "reason": _TEXT,
+    }),
+    "files": pa.schema({
+        **_OPERATOR, "subtask": _I32, "handle_role": _TEXT, "handle_kind": _TEXT, "stream_kind": _TEXT,
+        "first_key_group": _I32, "last_key_group": _I32, "local_name": _TEXT, "file_path": _TEXT, "file_offset": _I64,
+        "size_in_bytes": _I64, "found_path": _TEXT, "problem": _TEXT,
+    }),
+    "key_groups": pa.schema({
+        **_OPERATOR, "key_group": _I32, "subtask": _I32, "form": _TEXT, "file_path": _TEXT, "file_offset": _I64,
+        "size_in_bytes": _I64,
+    }),
+    "serializers": pa.schema({
+        **_OPERATOR, "state_name": _TEXT, "state_scope": _TEXT, "part": _TEXT, "position": _TEXT, "depth": _I32,
+        "snapshot_class": _TEXT, "snapshot_version": _I32, "value_class": _TEXT, "is_known": _BOOL, "column_type": _TEXT,
+    }),
+}  # fmt: skip
+"""The columns of each table."""
+
+
+class SnapshotTables:
+    """A snapshot, and the tables that are made of it.
+
+    :param job: which snapshot, where its files are, and what describing serializers needs.
+    :param worded: what the problems that a table tells of are worded with, where options have other names.
+    :raises StateExtractError: where there is no snapshot, or none that can be read.
+    """
+
+    def __init__(
+        self, job: JobOptions, worded: Callable[[StateExtractError], StateExtractError] = lambda error: error
+    ) -> None:
+        load_plugins(job.plugins)
+        store = Store()
+        self.found = find_snapshot(job.snapshot, store)
+        self._data = store.read(self.found.metadata_uri)
+        try:
+            self.metadata = parse_metadata(self._data)
+        except StateExtractError as error:
+            raise error.at(file=self.found.metadata_uri) from None
+        self._job, self._store, self._worded = job, store, worded
+        self._locator = Locator(self.found, store, job.path_pairs())
+
+    # -- what the tables are made of
+
+    def _inventory(self) -> tuple[list[OperatorInventory], list[StateFile]]:
+        files = HeadReader(self.metadata, self._data, self._locator, self._store).read(self._job.head_threads)
+        return take_inventory(self.metadata, files), files
+
+    def _context(self) -> DescribeContext:
+        job = self._job
+        context = describe_context(
+            job.kryo, self.metadata.version, job.classpath, entries_of(job.kryo_class), self._store, job.protobuf
+        )  # fmt: skip
+        return with_names(context, self.metadata, job.plan, job.names, self._store)
+
+    def _operator(self, operator: OperatorState) -> dict[str, Any]:
+        return self._named(operator.id, operator.uid, operator.name)
+
+    def _named(self, id_: str | None, uid: str | None, name: str | None) -> dict[str, Any]:
+        values = (self.metadata.checkpoint_id, name, uid, id_)
+        return dict(zip(_OPERATOR, values, strict=True))
+
+    # -- the tables
+
+    def operators(self) -> Rows:
+        """A row per operator."""
+        properties = self.metadata.properties
+        for o in self.metadata.operators:
+            yield self._operator(o) | {
+                "operator_parallelism": o.parallelism,
+                "operator_max_parallelism": o.max_parallelism,
+                "operator_subtask_state_count": sum(any(True for _ in t.handles()) for t in o.subtasks),
+                "operator_coordinator_state_size_in_bytes": o.coordinator.size if o.coordinator else 0,
+                "operator_total_size_in_bytes": sum(use.handle.size for use in o.handles()),
+                "operator_fully_finished": o.fully_finished,
+                "metadata_version": self.metadata.version,
+                "snapshot_kind": properties.kind if properties else None,
+                "snapshot_format": properties.format if properties else None,
+                "metadata_path": self.found.metadata_uri,
+            }
+
+    def states(self) -> Rows:
+        """A row per state, and per form of what has no name."""
+        context = self._context()
+        for inventory in self._inventory()[0]:
+            named = {id(state.entry): state for state in inventory.named}
+            for entry in inventory.entries:
+                state = named.get(id(entry))
+                rows = [] if state is None else _rows_of(state, context.of_operator(inventory.operator.id))
+                yield self._state(entry, state, rows)
+        for entry in master_entries(self.metadata):
+            yield self._state(entry, None, [])
+
+    def _state(self, entry: Entry, state: NamedState | None, rows: list[RowLayout]) -> dict[str, Any]:
+        status, reason = entry.status, entry.reason
+        part = next(filter(None, (certainly_undecodable(row.layout) for row in rows)), None)
+        if part is not None and status != UNSUPPORTED:
+            status, reason = UNSUPPORTED, f"values of {part.class_name} cannot be decoded: {part.reason}"
+        return self._named(entry.operator_id, entry.uid, entry.operator_name) | {
+            "state_name": entry.state,
+            "state_kind": None if entry.kind == "-" else entry.kind,
+            "state_scope": None if state is None else state.scope,
+            "state_role": entry.role,
+            "state_ttl": any(row.ttl for row in rows) if rows else None,
+            "state_schema": _schema_of(rows),
+            "form": None if entry.form == "-" else entry.form,
+            "handle_count": entry.handles,
+            "size_in_bytes": entry.size,
+            "status": status,
+            "reason": reason,
+        }
+
+    def files(self, operator_name: str | None = None) -> Rows:
+        """A row per stream of bytes that a handle refers to: a file, a part of one, or bytes in ``_metadata``.
+
+        :param operator_name: only of the operator with this uid, name or hex id.
+        :raises UsageError: where there is none.
+        """
+        operators = self.metadata.operators
+        if operator_name is not None:
+            operators = tuple(operators_called(operator_name, operators))
+            if not operators:
+                known = ", ".join(map(operator_label, self.metadata.operators))
+                raise UsageError(
+                    f"no operator has the uid, name or id {operator_name!r}", advice=f"the operators are: {known}"
+                )
+        for operator in operators:
+            for use in operator.handles():
+                for name, stream, exact in _streams(use.handle):
+                    groups: range | None = getattr(use.handle, "key_groups", None)
+                    yield (
+                        self._operator(operator)
+                        | self._place(stream, exact)
+                        | {
+                            "subtask": use.subtask,
+                            "handle_role": use.role,
+                            "handle_kind": use.handle.kind,
+                            "stream_kind": stream.kind,
+                            "first_key_group": groups.start if groups else None,
+                            "last_key_group": groups.stop - 1 if groups else None,
+                            "local_name": name,
+                        }
+                    )
+
+    def _place(self, stream: StreamHandle, exact: bool) -> dict[str, Any]:
+        place: dict[str, Any] = {
+            "file_path": getattr(stream, "path", None),
+            "file_offset": stream.start if isinstance(stream, SegmentHandle) else 0,
+            "size_in_bytes": stream.size,
+        }
+        try:
+            place["found_path"] = self._locator.locate(stream, exact_size=exact).uri
+        except StateExtractError as error:
+            if isinstance(error, MissingFileError | UnreadableFileError):
+                error = self._worded(error)
+            place["problem"] = str(error)
+        return place
+
+    def key_groups(self) -> Rows:
+        """A row per key group of a file; of canonical savepoints only those with data."""
+        for file in self._inventory()[1]:
+            operator = self.metadata.operators[file.operator]
+            database = file.form is BodyKind.SST_FILES
+            for r in file.content.ranges if file.content is not None else ():
+                yield self._operator(operator) | {
+                    "key_group": r.key_group,
+                    "subtask": file.subtask,
+                    "form": file.form.value,
+                    "file_path": file.uri,
+                    # A database is many files, of which each may hold something of a key group.
+                    "file_offset": None if database else file.start + r.start,
+                    "size_in_bytes": None if database else r.end - r.start,
+                }
+
+    def serializers(self) -> Rows:
+        """A row per serializer snapshot of a state, those inside of others included."""
+        context = self._context()
+        for inventory in self._inventory()[0]:
+            for state in inventory.named:
+                for row in _rows_of(state, context):
+                    for part in ("key", "namespace", "value"):
+                        snapshot = getattr(row, f"{part}_serializer")
+                        if snapshot is not None:
+                            for found in _nested(part, snapshot, context):
+                                yield self._operator(inventory.operator) | {
+                                    "state_name": state.name, "state_scope": state.scope, **found,
+                                }  # fmt: skip
+
+
+def _rows_of(state: NamedState, context: DescribeContext) -> list[RowLayout]:
+    """The layouts of a state in its files, equal heads once."""
+    heads = {file.head_key: file.head for file in state.files}
+    return [
+        row_layout(head, meta, context)
+        for head in heads.values()
+        if head
+        for meta in head.states
+        if meta.name == state.name
+    ]
+
+
+def _schema_of(rows: list[RowLayout]) -> str | None:
+    """The columns as Spark writes them."""
+    if not rows:
+        return None
+    try:
+        return sql_schema(merge_schemas([state_schema(row, ReadOptions()) for row in rows]))
+    except StateExtractError:
+        return None
+
+
+def _streams(handle: Handle) -> Iterator[tuple[str | None, StreamHandle, bool]]:
+    """The streams of a handle with the local names that RocksDB's have, and whether their size is that of the file."""
+    if isinstance(handle, IncrementalHandle):
+        yield from ((None, stream, True) for stream in handle.meta.streams())
+        for name, outer in (*handle.shared, *handle.private):
+            yield from ((name, stream, True) for stream in outer.streams())
+    elif isinstance(handle, ChangelogHandle):
+        for part in (*handle.materialized, *handle.increments):
+            yield from _streams(part)
+    else:
+        exact = not isinstance(handle, ChangelogFilesHandle)
+        yield from ((None, stream, exact) for stream in handle.streams())
+
+
+def _nested(
+    part: str, snapshot: SerializerSnapshot, context: DescribeContext, position: str = "", depth: int = 0
+) -> Rows:
+    """A snapshot and those inside of it; ``position``: the way down, by the numbers of nested snapshots."""
+    try:
+        column = describe(snapshot, context).arrow_type
+    except StateExtractError:
+        column = None
+    value_class = snapshot.details.get("class")
+    yield {
+        "part": part,
+        "position": position,
+        "depth": depth,
+        "snapshot_class": snapshot.class_name,
+        "snapshot_version": snapshot.version,
+        "value_class": value_class if isinstance(value_class, str) else None,
+        "is_known": snapshot.class_name in REGISTRY and not snapshot.is_unknown,
+        "column_type": None if column is None else str(column),
+    }
+    for i, inner in enumerate(snapshot.nested):
+        yield from _nested(part, inner, context, f"{position}.{i}".lstrip("."), depth + 1)
+
+
+__all__ = ["SCHEMAS", "SnapshotTables"]
