@@ -78,10 +78,9 @@ def read_options(path: str, options: Mapping[str, Any]) -> JobOptions:
 
     :raises UsageError: for one that cannot be right.
     """
-    given = {name: list(value) if isinstance(value, tuple) else value for name, value in options.items()}
-    return make_options(
-        {n: v for n, v in given.items() if v not in (None, [])} | {"snapshot": path}, given.get("config")
-    )
+    given = {name: list(value) or None if isinstance(value, tuple) else value for name, value in options.items()}
+    config: str | None = options.get("config")
+    return make_options({**given, "snapshot": path}, config)
 
 
 def opened(path: str, options: Mapping[str, Any]) -> Snapshot:
