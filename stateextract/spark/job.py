@@ -12,12 +12,10 @@ from __future__ import annotations
 
 import atexit
 import hashlib
-import io
 import json
 import shutil
 import sys
 import tempfile
-import zipfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -30,10 +28,10 @@ from stateextract.job.options import JobOptions, parse_arguments
 from stateextract.job.run import Execute, Outcome, Tasks, run_job
 from stateextract.job.task import compile_once
 from stateextract.spark import carrier
+from stateextract.spark.archive import zipped
 from stateextract.spark.environment import explain_failure, is_local, open_session, workers_advice
 
 SCHEMA = "split long, report binary"
-PACKAGES = ("stateextract", "serializers")
 
 
 def main(arguments: Sequence[str], defaults: Path | None = None) -> int:
@@ -137,7 +135,7 @@ def code_for_workers(spark: Any, ship_code: str) -> tuple[str | None, str | None
         return None, None
     if ship_code == "auto" and is_local(spark) and (root / "stateextract").is_dir():
         return str(root), None
-    data = _zipped(root)
+    data = zipped(root)
     name = f"stateextract-{hashlib.sha256(data).hexdigest()[:16]}.zip"
     path = Path(tempfile.mkdtemp(prefix="stateextract-")) / name
     # Classic Spark's executors fetch the file from this process whenever they start, so it stays as long as that does.
@@ -151,13 +149,3 @@ def code_for_workers(spark: Any, ship_code: str) -> tuple[str | None, str | None
             advice="install stateextract on the workers and set --ship-code never",
         ) from error
     return None, name
-
-
-def _zipped(root: Path) -> bytes:
-    """Both packages; equal content gives equal bytes."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as content:
-        for package in PACKAGES:
-            for path in sorted((root / package).rglob("*.py")):
-                content.writestr(zipfile.ZipInfo(str(path.relative_to(root)), (1980, 1, 1, 0, 0, 0)), path.read_bytes())
-    return buffer.getvalue()

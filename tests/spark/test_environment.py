@@ -14,8 +14,9 @@ import pytest
 from stateextract import errors
 from stateextract.errors import EnvironmentProblem, FormatError, StateExtractError
 from stateextract.spark import carrier
+from stateextract.spark.archive import zipped
 from stateextract.spark.environment import check_java, explain_failure, java_version, read_properties
-from stateextract.spark.job import _zipped, job_error
+from stateextract.spark.job import job_error
 
 ROOT = Path(errors.__file__).parents[1]
 
@@ -139,8 +140,8 @@ def test_properties() -> None:
 
 def test_the_code_for_workers_is_unpacked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    data = _zipped(ROOT)
-    assert data == _zipped(ROOT), "equal code gives equal bytes"
+    data = zipped(ROOT)
+    assert data == zipped(ROOT), "equal code gives equal bytes"
     delivered = tmp_path / "stateextract-abc.zip"
     delivered.write_bytes(data)
     folder = carrier.unpack(str(delivered), delivered.name)
