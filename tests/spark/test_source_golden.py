@@ -75,12 +75,13 @@ def check(case: str, output: Path, **more: Any) -> int:
     return compared
 
 
-LARGE = [
-    pytest.param(case, marks=pytest.mark.slow) if "-types-" in case or "-kryo-" in case else case for case in CASES
+LARGE = ("-types-", "-kryo-", "-avro-")
+BY_SIZE = [
+    pytest.param(case, marks=pytest.mark.slow) if any(word in case for word in LARGE) else case for case in CASES
 ]
 
 
-@pytest.mark.parametrize("case", LARGE)
+@pytest.mark.parametrize("case", BY_SIZE)
 def test_rows_and_types_of_the_job(case: str, tmp_path: Path) -> None:
     assert check(case, tmp_path / "out") >= 1
 

@@ -157,6 +157,11 @@ final class Json {
             return tag("$value", "{\"class\": " + quote(value.getClass().getSimpleName()) + ", \"toString\": "
                     + quote(value.toString()) + "}");
         }
+        if (value instanceof Fields) {
+            List<String> fields = new ArrayList<>();
+            ((Fields) value).forEach((name, field) -> fields.add(quote(name) + ": " + of(field)));
+            return "{" + String.join(", ", fields) + "}";
+        }
         if (value instanceof Map) {
             List<String> pairs = new ArrayList<>();
             for (Map.Entry<?, ?> entry : ((Map<?, ?>) value).entrySet()) {

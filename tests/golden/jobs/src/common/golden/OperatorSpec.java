@@ -16,6 +16,10 @@ final class OperatorSpec {
     final String name;
     final TypeInformation<?> keyType;
     final Function<Event, Object> key;
+
+    /** What expected.json shows of a key. */
+    Function<Event, Object> shownKey;
+
     final List<StateSpec> states;
     boolean operatorStates;
 
@@ -35,8 +39,14 @@ final class OperatorSpec {
         this.name = name;
         this.keyType = keyType;
         this.key = key;
+        this.shownKey = key;
         this.states = new ArrayList<>(Arrays.asList(states));
         this.states.removeIf(state -> state == null);
+    }
+
+    OperatorSpec showingKeys(Function<Event, Object> shown) {
+        shownKey = shown;
+        return this;
     }
 
     OperatorSpec withTimers(Function<Event, Set<Long>> event, Function<Event, Set<Long>> processing) {
@@ -64,7 +74,7 @@ final class OperatorSpec {
     Model.Operator model(List<Event> events, int parallelism, Long watermark) {
         Model.Operator out = new Model.Operator(uid, name, parallelism);
         for (StateSpec state : states) {
-            out.states.add(state.state(key, events));
+            out.states.add(state.state(shownKey, events));
         }
         out.states.addAll(StatesFunction.timerModel(this, events, watermark));
         if (operatorStates) {

@@ -133,8 +133,13 @@ abstract class StateSpec {
         return out;
     }
 
-    @SuppressWarnings("unchecked")
     static <T> StateSpec value(String name, Object type, Function<Event, T> value) {
+        return value(name, type, value, value);
+    }
+
+    /** The last function gives what expected.json shows of a value that has no notation itself. */
+    @SuppressWarnings("unchecked")
+    static <T> StateSpec value(String name, Object type, Function<Event, T> value, Function<Event, ?> shown) {
         return new StateSpec(name, "VALUE") {
             @Override
             Update open(KeyedStateStore store) {
@@ -152,9 +157,9 @@ abstract class StateSpec {
 
             @Override
             Object model(List<Event> events) {
-                T last = null;
+                Object last = null;
                 for (Event event : events) {
-                    T next = value.apply(event);
+                    Object next = shown.apply(event);
                     last = next == null ? last : next;
                 }
                 return last;
@@ -162,8 +167,12 @@ abstract class StateSpec {
         };
     }
 
-    @SuppressWarnings("unchecked")
     static <T> StateSpec list(String name, Object type, Function<Event, T> value) {
+        return list(name, type, value, value);
+    }
+
+    @SuppressWarnings("unchecked")
+    static <T> StateSpec list(String name, Object type, Function<Event, T> value, Function<Event, ?> shown) {
         return new StateSpec(name, "LIST") {
             @Override
             Update open(KeyedStateStore store) {
@@ -183,9 +192,9 @@ abstract class StateSpec {
 
             @Override
             Object model(List<Event> events) {
-                List<T> all = new ArrayList<>();
+                List<Object> all = new ArrayList<>();
                 for (Event event : events) {
-                    T next = value.apply(event);
+                    Object next = shown.apply(event);
                     if (next != null) {
                         if (replaced.test(event)) {
                             all.clear();
@@ -199,8 +208,13 @@ abstract class StateSpec {
     }
 
     /** Entries with a null key are skipped by the function giving null for the whole pair; null values are put. */
-    @SuppressWarnings("unchecked")
     static <K, V> StateSpec map(String name, Object keyType, Object valueType, Function<Event, Map<K, V>> entries) {
+        return map(name, keyType, valueType, entries, entries);
+    }
+
+    @SuppressWarnings("unchecked")
+    static <K, V> StateSpec map(String name, Object keyType, Object valueType, Function<Event, Map<K, V>> entries,
+            Function<Event, ? extends Map<?, ?>> shown) {
         return new StateSpec(name, "MAP") {
             @Override
             Update open(KeyedStateStore store) {
@@ -223,9 +237,9 @@ abstract class StateSpec {
 
             @Override
             Object model(List<Event> events) {
-                Map<K, V> all = null;
+                Map<Object, Object> all = null;
                 for (Event event : events) {
-                    Map<K, V> next = entries.apply(event);
+                    Map<?, ?> next = shown.apply(event);
                     if (next != null) {
                         all = all == null ? new LinkedHashMap<>() : all;
                         all.putAll(next);

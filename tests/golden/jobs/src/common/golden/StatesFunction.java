@@ -135,7 +135,7 @@ public class StatesFunction extends KeyedProcessFunction<Object, Event, Void> im
         Map<Object, Set<Long>> eventTimers = new LinkedHashMap<>();
         Map<Object, Set<Long>> processingTimers = new LinkedHashMap<>();
         for (Event event : events) {
-            Object key = spec.key.apply(event);
+            Object key = spec.shownKey.apply(event);
             Set<Long> eventTimes = eventTimers.computeIfAbsent(key, k -> new LinkedHashSet<>());
             eventTimes.addAll(spec.eventTimers.apply(event));
             eventTimes.removeAll(spec.deletedEventTimers.apply(event));
