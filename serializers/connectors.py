@@ -9,13 +9,18 @@ bytes themselves are always kept, in the column ``bytes``.
 state                           forms
 ==============================  ===================================================================================
 SourceReaderState               Kafka's splits, file splits, those of number sequences
-writer_raw_states               Kafka's sink writers; the head of a file sink's buckets
-streaming_committer_raw_states  committables by checkpoint and subtask, those of Kafka in full
+writer_raw_states               Kafka's sink writers; a file sink's buckets
+bucket-states                   buckets of the StreamingFileSink
+streaming_committer_raw_states  committables by checkpoint and subtask, those of Kafka and of file sinks in full
 ==============================  ===================================================================================
+
+Where a file sink goes on (``RecoverableWriter``) only the file system's own class can read; these parts are bytes.
 
 Classes: ``org.apache.flink.connector.kafka.source.split.KafkaPartitionSplitSerializer``,
 ``…kafka.sink.{KafkaWriterState,KafkaCommittable}Serializer``, ``…file.src.FileSourceSplitSerializer``,
-``…file.sink.writer.FileWriterBucketStateSerializer``, ``…source.lib.NumberSequenceSource$SplitSerializer``,
+``…file.sink.writer.FileWriterBucketStateSerializer``, ``…file.sink.FileSinkCommittableSerializer``,
+``…source.lib.NumberSequenceSource$SplitSerializer``,
+``org.apache.flink.streaming.api.functions.sink.filesystem.BucketStateSerializer``,
 ``org.apache.flink.streaming.runtime.operators.sink.committables.CommittableCollectorSerializer``.
 """
 
@@ -40,6 +45,7 @@ BYTES = (
 
 _COMMITTER_MAGIC = 0xB91F252C - (1 << 32)
 _BUCKET_MAGIC = 0x1E764B79
+_FILE_COMMITTABLE_MAGIC = 0x1E765C80
 
 
 @dataclass(frozen=True)
@@ -50,14 +56,12 @@ class Form:
     :param versions: of the payload.
     :param read: takes the payload.
     :param type: of the column.
-    :param whole: the form takes all bytes; otherwise only the head of the payload is known.
     """
 
     name: str
     versions: tuple[int, ...]
     read: Callable[[Reader, int], Any]
     type: pa.DataType
-    whole: bool = True
 
 
 def payload_layout(state: str, snapshot_class: str) -> Layout | None:
@@ -85,26 +89,27 @@ def decode_payload(state: str, raw: bytes) -> dict[str, Any]:
     columns: dict[str, Any] = {"bytes": raw, "version": None} | dict.fromkeys(form.name for form in forms)
     try:
         reader = Reader(raw)
-        version, payload = _versioned(reader)
-        _end(reader)
+        version, payload = read_versioned(reader)
+        must_end(reader)
     except StateExtractError:
         return columns
     columns["version"] = version
-    fits = [(form, value) for form in forms if (value := _try(form, version, payload)) is not None]
-    if len(fits) == 1:
-        form, value = fits[0]
-        columns[form.name] = value
-    return columns
+    return columns | fitting(forms, version, payload)
 
 
-def _try(form: Form, version: int, payload: bytes) -> Any:
+def fitting(forms: Sequence[Form], version: int, payload: bytes) -> dict[str, Any]:
+    """The value of the one form that a payload has, by the form's name; nothing if none fits, or several do."""
+    fits = {form.name: value for form in forms if (value := try_form(form, version, payload)) is not None}
+    return fits if len(fits) == 1 else {}
+
+
+def try_form(form: Form, version: int, payload: bytes) -> Any:
     if version not in form.versions:
         return None
     reader = Reader(payload)
     try:
         value = form.read(reader, version)
-        if form.whole:
-            _end(reader)
+        must_end(reader)
     except StateExtractError:
         return None
     return value
@@ -113,61 +118,61 @@ def _try(form: Form, version: int, payload: bytes) -> Any:
 # ---- what payloads are made of
 
 
-def _versioned(reader: Reader) -> tuple[int, bytes]:
+def read_versioned(reader: Reader) -> tuple[int, bytes]:
     version = reader.i32("a version")
     return version, bytes(reader.bytes(reader.i32("a length"), "a payload"))
 
 
-def _end(reader: Reader) -> None:
+def must_end(reader: Reader) -> None:
     if reader.remaining:
         raise FormatError(f"{reader.remaining} bytes are left of a payload", offset=reader.offset)
 
 
 def _versioned_list(reader: Reader, read: Callable[[Reader], T]) -> list[T]:
     """``i32`` version, ``i32`` count, then each item in its length."""
-    _expect(reader.i32("a version"), range(8))
+    expect(reader.i32("a version"), range(8))
     items = []
     for _ in range(reader.count("items", least=4)):
         inner = Reader(reader.bytes(reader.i32("a length"), "an item"))
         items.append(read(inner))
-        _end(inner)
+        must_end(inner)
     return items
 
 
-def _expect(found: int, allowed: Sequence[int]) -> None:
+def expect(found: int, allowed: Sequence[int]) -> None:
     if found not in allowed:
         raise FormatError(f"found {found} in a payload", expected=" or ".join(map(str, allowed)))
 
 
-def _flag(reader: Reader) -> bool:
+def read_flag(reader: Reader) -> bool:
     """A boolean as Java writes it: bytes of something else are seldom only 0 and 1."""
     flag = reader.u8("a flag")
-    _expect(flag, (0, 1))
+    expect(flag, (0, 1))
     return flag == 1
 
 
-def _utf(reader: Reader) -> str:
+def read_text(reader: Reader) -> str:
     text = reader.utf()
     # No form has texts that UTF-8 cannot hold, and Arrow would refuse them.
     return text.encode("utf-8", "replace").decode()
 
 
 def _nullable(reader: Reader) -> str | None:
-    return flink_string(reader) if _flag(reader) else None
+    return flink_string(reader) if read_flag(reader) else None
 
 
-def _struct(**fields: pa.DataType) -> pa.DataType:
+def struct_of(**fields: pa.DataType) -> pa.DataType:
     return pa.struct(list(fields.items()))
 
 
-_TEXT, _I32, _I64 = pa.string(), pa.int32(), pa.int64()
+TEXT, I32, I64 = pa.string(), pa.int32(), pa.int64()
 
 
 # ---- sources
 
 
 def _kafka_split(reader: Reader, version: int) -> dict[str, Any]:
-    topic, partition, starting, stopping = _utf(reader), reader.i32(), reader.i64(), reader.i64()
+    topic, partition, starting, stopping = read_text(reader), reader.i32(), reader.i64(), reader.i64()
     if partition < 0 or not topic:
         raise FormatError("no partition of a topic")
     # The lowest number stands for none.
@@ -177,17 +182,17 @@ def _kafka_split(reader: Reader, version: int) -> dict[str, Any]:
 
 def _file_split(reader: Reader, version: int) -> dict[str, Any]:
     split: dict[str, Any] = {
-        "id": _utf(reader), "path": _path(reader), "offset": reader.i64(), "length": reader.i64(),
+        "id": read_text(reader), "path": _path(reader), "offset": reader.i64(), "length": reader.i64(),
         "modification_ms": reader.i64(), "file_size": reader.i64(),
-        "hosts": [_utf(reader) for _ in range(reader.count("hosts", least=2))],
+        "hosts": [read_text(reader) for _ in range(reader.count("hosts", least=2))],
     }  # fmt: skip
-    at = {"reader_offset": reader.i64(), "reader_records": reader.i64()} if _flag(reader) else {}
+    at = {"reader_offset": reader.i64(), "reader_records": reader.i64()} if read_flag(reader) else {}
     return split | {"reader_offset": None, "reader_records": None} | at
 
 
 def _path(reader: Reader) -> str | None:
     """A URI in its parts."""
-    if not _flag(reader):
+    if not read_flag(reader):
         return None
     scheme, user, host = (_nullable(reader) for _ in range(3))
     port = reader.i32("a port")
@@ -201,34 +206,48 @@ def _path(reader: Reader) -> str | None:
     return uri.encode("utf-8", "replace").decode()
 
 
-def _number_split(reader: Reader, version: int) -> dict[str, Any]:
-    return {"id": _utf(reader), "from": reader.i64(), "to": reader.i64()}
+def number_split(reader: Reader, version: int) -> dict[str, Any]:
+    return {"id": read_text(reader), "from": reader.i64(), "to": reader.i64()}
 
 
 # ---- sinks
 
 
 def _kafka_writer(reader: Reader, version: int) -> dict[str, Any]:
-    prefix = _utf(reader)
+    prefix = read_text(reader)
     if version == 1:
         return {"transactional_id_prefix": prefix, "transactions": None}
     transactions = [
-        {"transactional_id": _utf(reader), "checkpoint_id": reader.i64()}
+        {"transactional_id": read_text(reader), "checkpoint_id": reader.i64()}
         for _ in range(reader.count("transactions", least=10))
     ]
     return {"transactional_id_prefix": prefix, "transactions": transactions}
 
 
 def _file_bucket(reader: Reader, version: int) -> dict[str, Any]:
-    _expect(reader.i32("a magic number"), (_BUCKET_MAGIC,))
-    _, bucket = _versioned(reader)
+    expect(reader.i32("a magic number"), (_BUCKET_MAGIC,))
+    _, bucket = read_versioned(reader)
     # SimpleVersionedStringSerializer: a little-endian length and UTF-8; other ids stay unread.
     text = bucket[4:].decode("utf-8", "replace") if int.from_bytes(bucket[:4], "little") == len(bucket) - 4 else None
-    return {"bucket_id": text, "path": _utf(reader), "creation_ms": reader.i64()}
+    head = {"bucket_id": text, "path": read_text(reader), "creation_ms": reader.i64()}
+    current = read_versioned(reader)[1] if read_flag(reader) else None
+    pending = None if version == 3 else _pending_files(reader)
+    return head | {"in_progress_file": current, "pending_files": pending}
+
+
+def _pending_files(reader: Reader) -> list[dict[str, Any]]:
+    """``i32`` version, ``i32`` count of checkpoints, of each ``i64`` id, ``i32`` count, each in its length."""
+    reader.i32("a version")
+    found = []
+    for _ in range(reader.count("checkpoints", least=12)):
+        checkpoint = reader.i64("a checkpoint")
+        for _ in range(reader.count("pending files", least=4)):
+            found.append({"checkpoint_id": checkpoint, "file": bytes(reader.bytes(reader.i32("a length"), "a file"))})
+    return found
 
 
 def _committer(reader: Reader, version: int) -> list[dict[str, Any]]:
-    _expect(reader.i32("a magic number"), (_COMMITTER_MAGIC,))
+    expect(reader.i32("a magic number"), (_COMMITTER_MAGIC,))
     if version == 1:
         # Sink V1: committables and nothing else.
         requests = _versioned_list(reader, lambda inner: _request(inner.bytes(inner.remaining), None, None))
@@ -253,58 +272,76 @@ def _subtask(index: int | None, requests: list[Any], expected: int | None, faile
 
 
 def _request_of(reader: Reader) -> dict[str, Any]:
-    version, committable = _versioned(reader)
+    version, committable = read_versioned(reader)
     request = _request(committable, reader.i32("retries"), reader.i32("a state"))
-    if version != 1:
-        request |= _NO_KAFKA
-    return request
+    return request if version == 1 else request | _OPAQUE
 
 
-_NO_KAFKA = {"transactional_id": None, "producer_id": None, "epoch": None}
+_OPAQUE = {"transactional_id": None, "producer_id": None, "epoch": None, "pending_file": None, "file_to_clean_up": None}
 
 
 def _request(committable: bytes | memoryview, retries: int | None, state: int | None) -> dict[str, Any]:
-    """A committable, and what Kafka's means: ``i16`` epoch, ``i64`` producer id, the transactional id."""
-    kafka: dict[str, Any] = dict(_NO_KAFKA)
-    reader = Reader(committable)
-    try:
-        epoch, producer, transaction = reader.i16(), reader.i64(), _utf(reader)
-        _end(reader)
-        kafka = {"transactional_id": transaction, "producer_id": producer, "epoch": epoch}
-    except StateExtractError:
-        pass
-    return {"committable": bytes(committable), "retries": retries, "state": state} | kafka
+    """A committable, and what it means, if it is one of Kafka's or of a file sink's."""
+    known: dict[str, Any] = {}
+    for read in (_kafka_committable, _file_committable):
+        reader = Reader(committable)
+        try:
+            value = read(reader)
+            must_end(reader)
+        except StateExtractError:
+            continue
+        known = value
+    return {"committable": bytes(committable), "retries": retries, "state": state} | _OPAQUE | known
 
 
-_TRANSACTIONS = pa.list_(_struct(transactional_id=_TEXT, checkpoint_id=_I64))
-_REQUEST = _struct(
-    committable=pa.binary(), retries=_I32, state=_I32, transactional_id=_TEXT, producer_id=_I64, epoch=pa.int16()
-)
-_SUBTASK = _struct(subtask=_I32, requests=pa.list_(_REQUEST), committables=_I32, failed=_I32)
+def _kafka_committable(reader: Reader) -> dict[str, Any]:
+    return {"epoch": reader.i16(), "producer_id": reader.i64(), "transactional_id": read_text(reader)}
+
+
+def _file_committable(reader: Reader) -> dict[str, Any]:
+    expect(reader.i32("a magic number"), (_FILE_COMMITTABLE_MAGIC,))
+    names = ("pending_file", "file_to_clean_up")
+    return {name: read_versioned(reader)[1] if read_flag(reader) else None for name in names}
+
+
+_TRANSACTIONS = pa.list_(struct_of(transactional_id=TEXT, checkpoint_id=I64))
+_REQUEST = struct_of(
+    committable=pa.binary(), retries=I32, state=I32, transactional_id=TEXT, producer_id=I64, epoch=pa.int16(),
+    pending_file=pa.binary(), file_to_clean_up=pa.binary(),
+)  # fmt: skip
+_SUBTASK = struct_of(subtask=I32, requests=pa.list_(_REQUEST), committables=I32, failed=I32)
+
+FILE_SPLIT = Form(
+    "file_split", (1,), _file_split,
+    struct_of(
+        id=TEXT, path=TEXT, offset=I64, length=I64, modification_ms=I64, file_size=I64, hosts=pa.list_(TEXT),
+        reader_offset=I64, reader_records=I64,
+    ),
+)  # fmt: skip
+NUMBER_SPLIT = pa.struct([("id", TEXT), ("from", I64), ("to", I64)])
+_BUCKET = struct_of(
+    bucket_id=TEXT, path=TEXT, creation_ms=I64, in_progress_file=pa.binary(),
+    pending_files=pa.list_(struct_of(checkpoint_id=I64, file=pa.binary())),
+)  # fmt: skip
 
 FORMS: dict[str, tuple[Form, ...]] = {
     "SourceReaderState": (
         Form(
             "kafka_split", (0,), _kafka_split,
-            _struct(topic=_TEXT, partition=_I32, starting_offset=_I64, stopping_offset=_I64),
+            struct_of(topic=TEXT, partition=I32, starting_offset=I64, stopping_offset=I64),
         ),
-        Form(
-            "file_split", (1,), _file_split,
-            _struct(
-                id=_TEXT, path=_TEXT, offset=_I64, length=_I64, modification_ms=_I64, file_size=_I64,
-                hosts=pa.list_(_TEXT), reader_offset=_I64, reader_records=_I64,
-            ),
-        ),
-        Form("number_split", (1,), _number_split, pa.struct([("id", _TEXT), ("from", _I64), ("to", _I64)])),
+        FILE_SPLIT,
+        Form("number_split", (1,), number_split, NUMBER_SPLIT),
     ),
     "writer_raw_states": (
         Form(
-            "kafka_writer", (1, 2), _kafka_writer, _struct(transactional_id_prefix=_TEXT, transactions=_TRANSACTIONS)
+            "kafka_writer", (1, 2), _kafka_writer, struct_of(transactional_id_prefix=TEXT, transactions=_TRANSACTIONS)
         ),
-        Form("file_bucket", (3,), _file_bucket, _struct(bucket_id=_TEXT, path=_TEXT, creation_ms=_I64), whole=False),
+        Form("file_bucket", (1, 2, 3), _file_bucket, _BUCKET),
     ),
+    "bucket-states": (Form("file_bucket", (1, 2), _file_bucket, _BUCKET),),
     "streaming_committer_raw_states": (
-        Form("checkpoints", (1, 2), _committer, pa.list_(_struct(checkpoint_id=_I64, subtasks=pa.list_(_SUBTASK)))),
+        Form("checkpoints", (1, 2), _committer, pa.list_(struct_of(checkpoint_id=I64, subtasks=pa.list_(_SUBTASK)))),
     ),
 }  # fmt: skip
 """What may stand in the states of Flink's sources and sinks, by the state's name."""

@@ -17,7 +17,8 @@ import pyarrow as pa
 from serializers import DescribeContext, SerializerSnapshot, describe
 from serializers.avro import schema_layout
 from serializers.avroschema import parse_schema
-from serializers.connectors import FORMS
+from serializers.connectors import FORMS, Form
+from serializers.coordinators import ENUMERATORS
 from serializers.kryo.shapes import SCALARS
 from serializers.logical_types import in_row
 from serializers.registry import REGISTRY
@@ -274,8 +275,23 @@ def _connectors() -> Iterator[str]:
     yield "|---|---|---|---|"
     for state, forms in FORMS.items():
         for form in forms:
-            yield f"| `{state}` | `{form.name}` | {', '.join(map(str, form.versions))} | `{_readable(form.type)}` |"
+            yield _form(state, form)
     yield ""
+    yield "## Coordinators"
+    yield ""
+    yield "What the coordinator of a source keeps for its enumerator is the dataset `coordinator` of the operator, one row with"
+    yield "the struct `value`: `bytes` as they are, the `version` of the enumerator's serializer, and the form, as above."
+    yield ""
+    yield "| form | versions | column |"
+    yield "|---|---|---|"
+    for form in ENUMERATORS:
+        yield _form(None, form)
+    yield ""
+
+
+def _form(state: str | None, form: Form) -> str:
+    cells = [f"`{form.name}`", ", ".join(map(str, form.versions)), f"`{_readable(form.type)}`"]
+    return f"| {' | '.join([f'`{state}`', *cells] if state is not None else cells)} |"
 
 
 def _wishes() -> Iterator[str]:

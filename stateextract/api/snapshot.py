@@ -16,6 +16,7 @@ from typing import Any, Literal, get_args
 import pyarrow as pa
 
 from serializers import load_plugins
+from serializers.coordinators import decode_coordinator
 from stateextract.api.state import Scope, State
 from stateextract.changelog.log import Files
 from stateextract.columnar.policy import Maps, OutOfRange, Policy, Strings, Timestamps
@@ -251,7 +252,7 @@ class UnnamedState:
 
     :param kind: ``coordinator``, ``raw``, ``channel``, or ``keyed`` where the head of the file could not be read.
     :param form: the same in words; :param size: in bytes, if known; :param handles: how many handles.
-    :param why: why it is not read.
+    :param why: why it is not read; ``None`` of a coordinator, which :attr:`Operator.coordinator` reads.
     """
 
     kind: str
@@ -296,6 +297,13 @@ class Operator:
     def coordinator_size(self) -> int:
         """Bytes of the coordinator's state."""
         return self._state.coordinator.size if self._state.coordinator else 0
+
+    @property
+    def coordinator(self) -> dict[str, Any] | None:
+        """What the operator's coordinator keeps: its ``bytes``, and of a source the ``version`` and the form of its
+        enumerator, as in the job's dataset ``coordinator``; ``None`` where there is nothing. ``docs/types.md`` has the forms.
+        """
+        return None if self._state.coordinator is None else decode_coordinator(self._state.coordinator.data)
 
     @property
     def total_size(self) -> int:

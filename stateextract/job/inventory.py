@@ -24,6 +24,7 @@ _READABLE = (
     BodyKind.OPERATOR,
 )  # fmt: skip
 _NOT_YET = "not yet supported"
+COORDINATOR = "COORDINATOR"
 
 
 @dataclass(eq=False)
@@ -142,7 +143,10 @@ def _list_state(inventory: OperatorInventory, state: NamedState) -> Entry:
 def _list_nameless(inventory: OperatorInventory) -> None:
     operator = inventory.operator
     if operator.coordinator is not None:
-        _gather(inventory, "COORDINATOR", "coordinator state", operator.coordinator.size, f"coordinator: {_NOT_YET}")
+        size = operator.coordinator.size
+        entry = _entry(operator, None, COORDINATOR, "coordinator state", DECODED, None, size, 1)
+        entry.role = "what the operator's coordinator keeps, of a source its enumerator"
+        inventory.entries.append(entry)
     for subtask in operator.subtasks:
         if subtask.raw_operator is not None and subtask.raw_operator.size:
             _gather(inventory, "RAW", "raw operator state", subtask.raw_operator.size, f"raw state: {_NOT_YET}")

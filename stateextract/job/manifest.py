@@ -36,11 +36,12 @@ class DataFile:
 class Source:
     """A state file that rows came from.
 
+    :param subtask: ``None`` for a coordinator.
     :param key_groups: ranges ``[first, last]``, both included.
     """
 
     file: str
-    subtask: int
+    subtask: int | None
     key_groups: list[list[int]]
     rows: int
     raw_rows: int = 0

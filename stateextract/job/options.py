@@ -57,7 +57,8 @@ class JobOptions:
     operator: tuple[str, ...] = _option((), "input", "list",
         "Operators to extract, by uid, hex id or name; repeat for several. None: all.")
     state: tuple[str, ...] = _option((), "input", "list",
-        "States to extract, by name; repeat for several. timers: all timers of an operator. None: all.")
+        "States to extract, by name; repeat for several. timers: all timers of an operator; "
+        "coordinator: what its coordinator keeps. None: all.")
     path_map: tuple[str, ...] = _option((), "input", "list",
         "OLD=NEW: paths in the snapshot that begin with OLD are looked for under NEW; repeat for several.")
     codec: str = _option("snappy", "input", "choice",

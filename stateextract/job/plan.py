@@ -25,7 +25,7 @@ from stateextract.files.locate import FoundSnapshot, Locator, find_snapshot
 from stateextract.job.classpath import describe_context, entries_of, with_names
 from stateextract.job.coverage import DECODED, EMPTY, NOT_SELECTED, UNSUPPORTED, Coverage, Entry
 from stateextract.job.heads import HeadReader, Scope, StateFile, operator_label
-from stateextract.job.inventory import NamedState, OperatorInventory, master_entries, take_inventory
+from stateextract.job.inventory import COORDINATOR, NamedState, OperatorInventory, master_entries, take_inventory
 from stateextract.job.names import RAW_SUFFIX, operator_folders, state_folders
 from stateextract.job.options import JobOptions
 from stateextract.job.split import OperatorTargets, Part, StateTarget, pack, read_options
@@ -41,8 +41,11 @@ from stateextract.version import VERSION
 TIMERS = "timers"
 """Name of the dataset of all timers of an operator."""
 
+COORDINATOR_STATE = "coordinator"
+"""Name of the dataset of what an operator's coordinator keeps."""
+
 # Names that no state can have, for folders.
-_ALL_TIMERS, _LIST = "\0timers", "\0operator"
+_ALL_TIMERS, _LIST, _COORDINATOR = "\0timers", "\0operator", "\0coordinator"
 
 
 @dataclass(frozen=True)
@@ -62,6 +65,18 @@ class PlannedState:
 
 
 @dataclass(frozen=True)
+class PlannedCoordinator:
+    """State of an operator's coordinator, which stands whole in ``_metadata``.
+
+    :param folder: of its dataset.
+    """
+
+    entry: Entry
+    folder: str
+    data: bytes
+
+
+@dataclass(frozen=True)
 class Plan:
     """What the driver carries out.
 
@@ -78,6 +93,7 @@ class Plan:
     files: Sequence[StateFile]
     splits: Sequence[Sequence[Part]]
     describe: DescribeContext
+    coordinators: Sequence[PlannedCoordinator] = ()
 
 
 def make_plan(
@@ -119,7 +135,8 @@ def make_plan(
         [entry for i in inventory for entry in i.entries] + masters,
         locator.relocations, _notes(found, metadata, inventory, wanted),
     )  # fmt: skip
-    return Plan(found, metadata, coverage, operators, states, files, splits, describe)
+    coordinators = list(_coordinators(inventory))
+    return Plan(found, metadata, coverage, operators, states, files, splits, describe, coordinators)
 
 
 def _notes(
@@ -146,10 +163,13 @@ def _choose(inventory: Sequence[OperatorInventory], options: JobOptions) -> list
     chosen = _chosen_operators(inventory, options.operator)
     names = {e.state for i in chosen for e in i.entries if e.state is not None}
     names |= {TIMERS for i in chosen for e in i.entries if e.kind == "TIMER"}
+    names |= {COORDINATOR_STATE for i in chosen for e in i.entries if e.kind == COORDINATOR}
     for name in options.state:
         if name not in names:
-            raise UsageError(f"no state is called {name!r}{' in the chosen operators' if options.operator else ''}",
-                             advice=_there_is(name, sorted(names), "states"))
+            raise UsageError(
+                f"no state is called {name!r}{' in the chosen operators' if options.operator else ''}",
+                advice=_there_is(name, sorted(names), "states"),
+            )
     wanted = []
     for i in inventory:
         for entry in i.entries:
@@ -158,16 +178,16 @@ def _choose(inventory: Sequence[OperatorInventory], options: JobOptions) -> list
         if i in chosen:
             _refuse_problems(i, options)
         wanted += [(i, s) for s in i.named if s.entry is not None and s.entry.status == DECODED]
-    if not wanted:
+    if not wanted and not any(e.kind == COORDINATOR and e.status == DECODED for i in inventory for e in i.entries):
         raise UnsupportedError("nothing that was chosen can be read by this version", advice=_what_is(inventory))
     _refuse_unread_operators(chosen, wanted, options)
     return wanted
 
 
 def _asked_for(entry: Entry, options: JobOptions) -> bool:
-    return (
-        not options.state or entry.state in options.state or (entry.kind == "TIMER" and TIMERS in options.state)
-    )
+    if entry.kind == COORDINATOR:
+        return not options.state or COORDINATOR_STATE in options.state
+    return not options.state or entry.state in options.state or (entry.kind == "TIMER" and TIMERS in options.state)
 
 
 def _chosen_operators(inventory: Sequence[OperatorInventory], asked: Sequence[str]) -> list[OperatorInventory]:
@@ -181,7 +201,9 @@ def _chosen_operators(inventory: Sequence[OperatorInventory], asked: Sequence[st
             matching = [i for i in inventory if i.operator.id == operator_id(name)]
         if not matching:
             known = sorted({operator_label(i.operator) for i in inventory})
-            raise UsageError(f"no operator has the uid, name or id {name!r}", advice=_there_is(name, known, "operators"))
+            raise UsageError(
+                f"no operator has the uid, name or id {name!r}", advice=_there_is(name, known, "operators")
+            )
         chosen += [i for i in matching if i not in chosen]
     return chosen
 
@@ -200,8 +222,11 @@ def _refuse_problems(i: OperatorInventory, options: JobOptions) -> None:
             raise problem
     for entry in i.entries:
         if entry.state in options.state and entry.status == UNSUPPORTED:
-            raise UnsupportedError(f"the state was asked for by name and cannot be read: {entry.reason}",
-                                   operator=operator_label(i.operator), state=entry.state)
+            raise UnsupportedError(
+                f"the state was asked for by name and cannot be read: {entry.reason}",
+                operator=operator_label(i.operator),
+                state=entry.state,
+            )
 
 
 def _refuse_unread_operators(
@@ -213,9 +238,12 @@ def _refuse_unread_operators(
         return
     for i in chosen:
         unread = [e for e in i.entries if e.status == UNSUPPORTED]
-        if unread and not any(w is i for w, _ in wanted):
-            raise UnsupportedError(f"the operator was asked for and none of its state can be read: {unread[0].reason}",
-                                   operator=operator_label(i.operator))
+        read = any(w is i for w, _ in wanted) or any(e.status == DECODED for e in i.entries)
+        if unread and not read:
+            raise UnsupportedError(
+                f"the operator was asked for and none of its state can be read: {unread[0].reason}",
+                operator=operator_label(i.operator),
+            )
 
 
 def _what_is(inventory: Sequence[OperatorInventory]) -> str:
@@ -278,11 +306,26 @@ def _united(state: NamedState, options: JobOptions) -> bool:
 
 def _folder(i: OperatorInventory, state: NamedState, dataset: str) -> str:
     """Below the operator's. Keyed and operator state may be called alike, and a state may be called as the timers are."""
+    name = state.name + _LIST * (state.scope == "operator" and state.name in i.keyed)
+    return _folders(i)[_ALL_TIMERS if dataset == TIMERS and state.kind == "TIMER" else name]
+
+
+def _folders(i: OperatorInventory) -> dict[str, str]:
     names: list[str] = [*i.keyed, *(name + _LIST * (name in i.keyed) for name in i.lists)]
     if any(s.kind == "TIMER" for s in i.keyed.values()):
         names.append(_ALL_TIMERS)
-    name = state.name + _LIST * (state.scope == "operator" and state.name in i.keyed)
-    return state_folders(names)[_ALL_TIMERS if dataset == TIMERS and state.kind == "TIMER" else name]
+    if i.operator.coordinator is not None:
+        names.append(_COORDINATOR)
+    return state_folders(names)
+
+
+def _coordinators(inventory: Sequence[OperatorInventory]) -> Iterator[PlannedCoordinator]:
+    top = operator_folders((i.operator.id, i.operator.uid, i.operator.name) for i in inventory)
+    for i in inventory:
+        for entry in i.entries:
+            if entry.kind == COORDINATOR and entry.status == DECODED and i.operator.coordinator is not None:
+                folder = f"{top[i.operator.id]}/{_folders(i)[_COORDINATOR]}"
+                yield PlannedCoordinator(entry, folder, i.operator.coordinator.data)
 
 
 class _Schemas:

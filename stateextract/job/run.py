@@ -12,8 +12,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
+from serializers.coordinators import COORDINATOR, decode_coordinator
 from stateextract.errors import OutputError
 from stateextract.files.filesystem import Store
 from stateextract.job.commit import Commit, new_job_id
@@ -29,7 +31,7 @@ from stateextract.job.manifest import (
 )
 from stateextract.job.options import JobOptions
 from stateextract.job.output import open_output
-from stateextract.job.plan import Plan, PlannedState, make_plan
+from stateextract.job.plan import COORDINATOR_STATE, Plan, PlannedCoordinator, PlannedState, make_plan
 from stateextract.job.split import Context, plan_file
 from stateextract.job.task import SplitReport, TaskRunner
 from stateextract.job.writer import WrittenFile, parquet_settings
@@ -134,6 +136,7 @@ def _manifest(plan: Plan, commit: Commit, options: JobOptions, reports: Sequence
             datasets.append(_dataset(first, commit.job, rows, mine, raw=False))
         if raw:
             datasets.append(_dataset(first, commit.job, raw, mine, raw=True))
+    datasets += [_coordinator(planned, plan.found.metadata_uri, commit, options) for planned in plan.coordinators]
     if files:
         raise OutputError(f"a task reported files of no state: {sorted(files)[:3]}")
     finished = datetime.now(UTC).isoformat(timespec="seconds")
@@ -194,17 +197,34 @@ def _dataset(
     )  # fmt: skip
 
 
+def _coordinator(planned: PlannedCoordinator, uri: str, commit: Commit, options: JobOptions) -> Dataset:
+    """The dataset of a coordinator, one row; the driver has its bytes."""
+    value = pa.array([decode_coordinator(planned.data)], COORDINATOR)
+    table = pa.table({"value": value})
+    file = _file_of_driver(f"{planned.folder}/part-00000-{commit.job}-0.parquet", table, commit, options)
+    entry = planned.entry
+    entry.read.entries = entry.read.rows = 1
+    entry.folder = planned.folder
+    return Dataset(
+        planned.folder, str(entry.operator_id), entry.uid, entry.operator_name, COORDINATOR_STATE, entry.kind, False, 1,
+        [DataFile(file.path, file.rows, file.bytes)], describe_schema(table.schema), table.schema.to_string(),
+        [Source(uri, None, [], 1)], commit.job, entry.role,
+    )  # fmt: skip
+
+
 def _empty_file(state: PlannedState, commit: Commit, options: JobOptions) -> WrittenFile:
     """A Parquet file without rows, so that a state without entries has its schema too."""
-    fs, folder = commit.output.fs, state.target.folder
-    path = f"{folder}/part-empty-{commit.job}-0.parquet"
+    path = f"{state.target.folder}/part-empty-{commit.job}-0.parquet"
+    return _file_of_driver(path, state.target.schema.empty_table(), commit, options)
+
+
+def _file_of_driver(path: str, table: pa.Table, commit: Commit, options: JobOptions) -> WrittenFile:
+    fs = commit.output.fs
+    full = f"{commit.task_folder}/{path}"
     try:
-        fs.create_dir(f"{commit.task_folder}/{folder}", recursive=True)
-        full = f"{commit.task_folder}/{path}"
-        pq.write_table(
-            state.target.schema.empty_table(), full, filesystem=fs, **parquet_settings(options.compression, [])
-        )
-        return WrittenFile(path, 0, int(fs.get_file_info(full).size))
+        fs.create_dir(full.rpartition("/")[0], recursive=True)
+        pq.write_table(table, full, filesystem=fs, **parquet_settings(options.compression, []))
+        return WrittenFile(path, table.num_rows, int(fs.get_file_info(full).size))
     except OSError as error:
         raise OutputError(f"the output cannot be written: {error}", file=commit.output.uri) from error
 

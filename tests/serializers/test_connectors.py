@@ -40,16 +40,22 @@ COMMITTABLE = struct.pack(">hq", 7, 42) + utf("tx-1")
 REQUEST = versioned(1, COMMITTABLE) + struct.pack(">ii", 2, 1)
 SUBTASK = struct.pack(">i", 5) + listed(REQUEST) + struct.pack(">ii", 1, 0)
 CHECKPOINTS = bytes.fromhex("b91f252c") + listed(struct.pack(">qi", 9, 4) + listed(SUBTASK))
-KAFKA_REQUEST = {
+OPAQUE = {
+    "transactional_id": None, "producer_id": None, "epoch": None, "pending_file": None, "file_to_clean_up": None,
+}  # fmt: skip
+KAFKA_REQUEST = OPAQUE | {
     "committable": COMMITTABLE, "retries": 2, "state": 1, "transactional_id": "tx-1", "producer_id": 42, "epoch": 7,
 }  # fmt: skip
-BUCKET = (
-    bytes.fromhex("1e764b79")
-    + versioned(1, b"\2\0\0\0b1")
-    + utf("/out/b1")
-    + struct.pack(">q", 1_700_000_000_000)
-    + b"\0"
-)
+FILE_COMMITTABLE = bytes.fromhex("1e765c80") + b"\1" + versioned(1, b"pending") + b"\0"
+FILE_REQUEST = OPAQUE | {
+    "committable": FILE_COMMITTABLE, "retries": 0, "state": 0, "pending_file": b"pending",
+}  # fmt: skip
+FILE_SUBTASK = (
+    struct.pack(">i", 0) + listed(versioned(1, FILE_COMMITTABLE) + bytes(8)) + struct.pack(">ii", 1, 0)
+)  # fmt: skip
+BUCKET = bytes.fromhex("1e764b79") + versioned(1, b"\2\0\0\0b1") + utf("/out/b1") + struct.pack(">q", 1_700_000_000_000)
+PENDING = struct.pack(">iiqiii", 1, 1, 8, 2, 1, 0x61000000)[:-3] + struct.pack(">i", 0)
+IN_BUCKET = {"bucket_id": "b1", "path": "/out/b1", "creation_ms": 1_700_000_000_000}
 
 CASES: list[tuple[str, bytes, dict[str, Any]]] = [
     (
@@ -90,8 +96,36 @@ CASES: list[tuple[str, bytes, dict[str, Any]]] = [
         },
     ),
     (
-        "writer_raw_states", versioned(3, BUCKET),
-        {"version": 3, "file_bucket": {"bucket_id": "b1", "path": "/out/b1", "creation_ms": 1_700_000_000_000}},
+        "writer_raw_states", versioned(3, BUCKET + b"\0"),
+        {"version": 3, "file_bucket": IN_BUCKET | {"in_progress_file": None, "pending_files": None}},
+    ),
+    (
+        "writer_raw_states", versioned(3, BUCKET + b"\1" + versioned(1, b"open")),
+        {"version": 3, "file_bucket": IN_BUCKET | {"in_progress_file": b"open", "pending_files": None}},
+    ),
+    ("writer_raw_states", versioned(3, BUCKET), {"version": 3}),
+    (
+        "bucket-states", versioned(2, BUCKET + b"\0" + PENDING),
+        {
+            "version": 2,
+            "file_bucket": IN_BUCKET | {
+                "in_progress_file": None,
+                "pending_files": [{"checkpoint_id": 8, "file": b"a"}, {"checkpoint_id": 8, "file": b""}],
+            },
+        },
+    ),
+    (
+        "streaming_committer_raw_states",
+        versioned(2, bytes.fromhex("b91f252c") + listed(struct.pack(">qi", 9, 1) + listed(FILE_SUBTASK))),
+        {
+            "version": 2,
+            "checkpoints": [
+                {
+                    "checkpoint_id": 9,
+                    "subtasks": [{"subtask": 0, "requests": [FILE_REQUEST], "committables": 1, "failed": 0}],
+                }
+            ],
+        },
     ),
     (
         "streaming_committer_raw_states", versioned(2, CHECKPOINTS),
@@ -115,12 +149,7 @@ CASES: list[tuple[str, bytes, dict[str, Any]]] = [
                     "subtasks": [
                         {
                             "subtask": None, "committables": None, "failed": None,
-                            "requests": [
-                                {
-                                    "committable": b"opaque", "retries": None, "state": None, "transactional_id": None,
-                                    "producer_id": None, "epoch": None,
-                                }
-                            ],
+                            "requests": [OPAQUE | {"committable": b"opaque", "retries": None, "state": None}],
                         }
                     ],
                 }

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
 
 import stateextract
 from benchmarks.flink_writer import VOID_NAMESPACE
+from stateextract.job.manifest import Dataset
 from stateextract.job.options import JobOptions
 from stateextract.job.run import run_here, run_job
 from stateextract.metadata.model import (
@@ -27,6 +31,8 @@ from tests.state.operator_writer import simple, timers
 
 NUMBERS = heap(Keyed([State("numbers", [Entry(0, i64(1), i64(10))])], groups=range(2)))
 TIMERS = timers({"user-timers": ([(i64(5), b"\0", 999)], [])}, simple("Long"), VOID_NAMESPACE)
+# A source's: 1, the enumerator's version, a length, one split of a number sequence.
+COORDINATOR = bytes.fromhex("0000000100000001000000170000000100013200000000000000050000000000000009")
 
 
 def raw_operator(size: int) -> OperatorStateHandle:
@@ -48,7 +54,7 @@ def test_everything_is_listed_with_its_size(tmp_path: Path) -> None:
         SubtaskState(0, None, raw_operator(100), NUMBERS, raw_keyed(0, TIMERS), (channel(0, 30),), ()),
         SubtaskState(1, None, raw_operator(23), None, raw_keyed(2, b"my own bytes"), (channel(1, 12),), ()),
     )
-    operator = OperatorState("0f" * 16, "op", "Op", 2, 4, coordinator=InlineHandle("c", bytes(77)), subtasks=subtasks)
+    operator = OperatorState("0f" * 16, "op", "Op", 2, 4, coordinator=InlineHandle("c", COORDINATOR), subtasks=subtasks)
     masters = (MasterState(1, "a hook", bytes(9)), MasterState(1, "another", bytes(11)))
     snapshot = SnapshotMetadata(6, 7, masters, (operator,))
     path = tmp_path / "chk-7"
@@ -64,7 +70,6 @@ def test_everything_is_listed_with_its_size(tmp_path: Path) -> None:
         if e["status"] != "decoded"
     }
     assert listed == {
-        ("COORDINATOR", "coordinator state"): ("unsupported", 77, 1),
         ("RAW", "raw operator state"): ("unsupported", 123, 2),
         ("RAW", "raw keyed state"): ("unsupported", len("my own bytes"), 1),
         ("CHANNEL", "input channels"): ("unsupported", 42, 2),
@@ -73,15 +78,50 @@ def test_everything_is_listed_with_its_size(tmp_path: Path) -> None:
     }
     decoded = {e["state"]: e["read"]["rows"] for e in report["entries"] if e["status"] == "decoded"}
     assert decoded == {
-        "numbers": 1, "_timer_state/event_user-timers": 1, "_timer_state/processing_user-timers": 0,
+        "numbers": 1, "_timer_state/event_user-timers": 1, "_timer_state/processing_user-timers": 0, None: 1,
     }  # fmt: skip
+    value = {
+        "bytes": COORDINATOR, "version": 1, "kafka_enumerator": None, "file_enumerator": None,
+        "number_splits": [{"id": "2", "from": 5, "to": 9}],
+    }  # fmt: skip
+    assert pq.read_table(tmp_path / "out" / "op" / "coordinator").to_pylist() == [{"value": value}]
+    (dataset,) = (d for d in outcome.manifest.datasets if d.kind == "COORDINATOR")
+    assert (dataset.state, dataset.folder, dataset.rows) == ("coordinator", "op/coordinator", 1)
+    assert [(s.file, s.subtask, s.rows) for s in dataset.sources] == [(outcome.coverage.snapshot, None, 1)]
 
     found = stateextract.open_snapshot(str(path))
     assert [(m.name, len(m.data)) for m in found.master_states] == [("a hook", 9), ("another", 11)]
+    assert found.operator("op").coordinator == value
     unnamed = {u.form: (u.kind, u.size, u.handles) for u in found.operator("op").unnamed}
     assert unnamed == {
-        "coordinator state": ("coordinator", 77, 1),
+        "coordinator state": ("coordinator", len(COORDINATOR), 1),
         "raw operator state": ("raw", 123, 2),
         "raw keyed state": ("raw", 12, 1),
         "input channels": ("channel", 42, 2),
     }
+
+
+def test_a_coordinator_alone(tmp_path: Path) -> None:
+    """A source whose readers keep nothing, beside a state that is called like its dataset."""
+    subtasks = (
+        SubtaskState(
+            0, managed_keyed=heap(Keyed([State("coordinator", [Entry(0, i64(1), i64(10))])], groups=range(2)))
+        ),
+    )
+    source = OperatorState("0a" * 16, "source", None, 1, 2, coordinator=InlineHandle("c", COORDINATOR))
+    both = OperatorState("0b" * 16, "both", None, 1, 2, coordinator=InlineHandle("c", b"?"), subtasks=subtasks)
+    path = tmp_path / "chk-7"
+    path.mkdir()
+    (path / "_metadata").write_bytes(metadata_writer.metadata(SnapshotMetadata(6, 7, (), (source, both))))
+
+    def datasets(name: str, **more: Any) -> list[Dataset]:
+        outcome = run_job(JobOptions(snapshot=str(path), output=str(tmp_path / name), **more), run_here)
+        assert outcome.exit_code == 0
+        return list(outcome.manifest.datasets)
+
+    (alone,) = datasets("alone", operator=("source",))
+    assert (alone.folder, alone.rows) == ("source/coordinator", 1)
+    kinds = [("both", "COORDINATOR"), ("both", "VALUE"), ("source", "COORDINATOR")]
+    for found in (datasets("all"), datasets("named", state=("coordinator",))):
+        assert len({d.folder for d in found}) == 3
+        assert sorted((str(d.uid), d.kind) for d in found) == kinds

@@ -104,10 +104,16 @@ def test_all_handles_of_one_subtask(tmp_path: Path) -> None:
     assert [(u.kind, u.size) for u in operator.unnamed] == [("coordinator", 5), ("raw", 8)]
     outcome, rows = extracted(path, tmp_path / "out")
     assert outcome.exit_code == 3
-    assert {name: len(found) for name, found in rows.items()} == {"numbers": 4, "list": 2, "timers": 1}
+    assert {name: len(found) for name, found in rows.items()} == {
+        "numbers": 4,
+        "list": 2,
+        "timers": 1,
+        "coordinator": 1,
+    }
     entries = {(e.state or e.form): (e.status, e.size) for e in outcome.coverage.entries}
     assert entries["raw operator state"] == ("unsupported", 8)
-    assert entries["coordinator state"] == ("unsupported", 5)
+    assert entries["coordinator state"] == ("decoded", 5)
+    assert [(r["value"]["bytes"], r["value"]["version"]) for r in rows["coordinator"]] == [(b"12345", None)]
 
 
 def test_finished_operators_and_subtasks(tmp_path: Path) -> None:

@@ -1,0 +1,118 @@
+"""State of operators' coordinators: what the enumerators of sources keep in ``_metadata``.
+
+Only what takes the bytes to the last one is typed, as in ``connectors.py``; the bytes themselves are always kept.
+
+Classes: ``org.apache.flink.runtime.source.coordinator.SourceCoordinatorSerdeUtils``,
+``org.apache.flink.connector.kafka.source.enumerator.KafkaSourceEnumStateSerializer``,
+``org.apache.flink.connector.file.src.PendingSplitsCheckpointSerializer``,
+``org.apache.flink.api.connector.source.lib.NumberSequenceSource$CheckpointSerializer``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from serializers.connectors import (
+    FILE_SPLIT,
+    I32,
+    NUMBER_SPLIT,
+    TEXT,
+    Form,
+    expect,
+    fitting,
+    must_end,
+    number_split,
+    read_flag,
+    read_text,
+    read_versioned,
+    struct_of,
+    try_form,
+)
+from stateextract.errors import FormatError, StateExtractError
+from stateextract.files.reader import Reader
+
+_PENDING_MAGIC = 0xDEADBEEF - (1 << 32)
+
+
+def _kafka_enumerator(reader: Reader, version: int) -> dict[str, Any]:
+    """Partitions, from version 2 on with a status each, and whether all were looked for once."""
+    partitions = []
+    for _ in range(reader.count("partitions", least=6 if version == 1 else 10)):
+        topic, partition = read_text(reader), reader.i32("a partition")
+        if partition < 0 or not topic:
+            raise FormatError("no partition of a topic")
+        assigned = True
+        if version == 2:
+            status = reader.i32("a status")
+            expect(status, (0, 1))
+            assigned = status == 0
+        partitions.append({"topic": topic, "partition": partition, "assigned": assigned})
+    return {"partitions": partitions, "discovery_finished": read_flag(reader) if version == 2 else True}
+
+
+def _file_enumerator(reader: Reader, version: int) -> dict[str, Any]:
+    """Splits that no reader has yet, and paths that are done; its own numbers are little-endian."""
+
+    def i32() -> int:
+        return int.from_bytes(reader.bytes(4, "a number"), "little", signed=True)
+
+    expect(i32(), (_PENDING_MAGIC,))
+    split_version, splits, paths = i32(), i32(), i32()
+    # Each has a length of four bytes.
+    if min(splits, paths) < 0 or 4 * (splits + paths) > reader.remaining:
+        raise FormatError("more splits than bytes")
+    pending = []
+    for _ in range(splits):
+        raw = bytes(reader.bytes(i32(), "a split"))
+        pending.append({"bytes": raw, "file_split": try_form(FILE_SPLIT, split_version, raw)})
+    done = [bytes(reader.bytes(i32(), "a path")).decode("utf-8", "replace") for _ in range(paths)]
+    return {"splits": pending, "processed_paths": done}
+
+
+def _number_enumerator(reader: Reader, version: int) -> list[dict[str, Any]]:
+    return [number_split(reader, version) for _ in range(reader.count("splits", least=18))]
+
+
+ENUMERATORS: tuple[Form, ...] = (
+    Form(
+        "kafka_enumerator", (1, 2), _kafka_enumerator,
+        struct_of(
+            partitions=pa.list_(struct_of(topic=TEXT, partition=I32, assigned=pa.bool_())), discovery_finished=pa.bool_()
+        ),
+    ),
+    Form(
+        "file_enumerator", (1,), _file_enumerator,
+        struct_of(splits=pa.list_(struct_of(bytes=pa.binary(), file_split=FILE_SPLIT.type)), processed_paths=pa.list_(TEXT)),
+    ),
+    Form("number_splits", (1,), _number_enumerator, pa.list_(NUMBER_SPLIT)),
+)  # fmt: skip
+"""What a source's enumerator may have kept in the state of its coordinator."""
+
+COORDINATOR: pa.DataType = pa.struct(
+    [
+        pa.field("bytes", pa.binary()), pa.field("version", pa.int32()),
+        *(pa.field(form.name, form.type) for form in ENUMERATORS),
+    ]
+)  # fmt: skip
+"""Type of the values of :func:`decode_coordinator`."""
+
+
+def decode_coordinator(raw: bytes) -> dict[str, Any]:
+    """State of an operator's coordinator: ``bytes``, and of a source's the ``version`` and the form of its enumerator.
+
+    A source's is ``i32`` 1, ``i32`` version of the enumerator's serializer, ``i32`` length, what that wrote
+    (``org.apache.flink.runtime.source.coordinator.SourceCoordinatorSerdeUtils``). Which enumerator it was is recorded
+    nowhere, so a form is taken only if it alone takes the bytes to the last one. Empty state of a Kafka and of a
+    number source look alike, and are neither.
+    """
+    columns: dict[str, Any] = {"bytes": raw, "version": None} | dict.fromkeys(form.name for form in ENUMERATORS)
+    try:
+        reader = Reader(raw)
+        expect(reader.i32("a version"), (1,))
+        version, payload = read_versioned(reader)
+        must_end(reader)
+    except StateExtractError:
+        return columns
+    return columns | {"version": version} | fitting(ENUMERATORS, version, payload)
