@@ -29,6 +29,7 @@ _COMMANDS = {
     "schema": "schema",
     "files": "files",
     "head": "head",
+    "extract": "extract",
     "types": "types",
     "uid-hash": "uid_hash",
 }

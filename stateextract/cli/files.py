@@ -38,7 +38,7 @@ def files(path: str, operator: str | None, output: str, **options: Any) -> None:
 
 def _show(rows: list[dict[str, Any]], metadata: str) -> None:
     from stateextract.cli.screen import console, table
-    from stateextract.cli.values import text_size
+    from stateextract.cli.sizes import text_size
 
     folder = metadata.rpartition("/")[0] + "/"
     cells = [

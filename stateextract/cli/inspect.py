@@ -105,7 +105,7 @@ def _columns(state: State) -> dict[str, str] | None:
 def show(snapshot: Snapshot) -> None:
     """Print everything for people."""
     from stateextract.cli.screen import console, escape
-    from stateextract.cli.values import text_size
+    from stateextract.cli.sizes import text_size
 
     out = console()
     properties = snapshot.properties
@@ -140,7 +140,7 @@ def _notes(snapshot: Snapshot) -> list[str]:
 
 def _show_operator(operator: Operator, out: Any) -> None:
     from stateextract.cli.screen import escape, table
-    from stateextract.cli.values import text_size
+    from stateextract.cli.sizes import text_size
 
     named = [f"name {operator.name}"] if operator.name and operator.uid else []
     ids = [f"id {operator.id}"] if operator.label != operator.id else []
@@ -168,7 +168,7 @@ def _show_operator(operator: Operator, out: Any) -> None:
 
 
 def _cells(state: State) -> list[str]:
-    from stateextract.cli.values import text_size
+    from stateextract.cli.sizes import text_size
 
     columns = _columns(state) or {}
     value = columns.get("value", "timestamp" if state.kind == "timer" else "")

@@ -25,18 +25,22 @@ def _set_debug(context: click.Context, _: click.Parameter, value: bool) -> None:
     context.ensure_object(Settings).debug = value
 
 
-def output_options(command: F) -> F:
-    """``--output`` and ``--debug``."""
-    command = click.option(
+def debug_option(command: F) -> F:
+    """``--debug``."""
+    return click.option(
         "--debug", is_flag=True, expose_value=False, callback=_set_debug, help="Show where an error came from."
     )(command)
+
+
+def output_options(command: F) -> F:
+    """``--output`` and ``--debug``."""
     return click.option(
         "--output",
         type=click.Choice(["text", "json"]),
         default="text",
         show_default=True,
         help="Text for people, JSON for scripts.",
-    )(command)
+    )(debug_option(command))
 
 
-__all__ = ["Settings", "output_options"]
+__all__ = ["Settings", "debug_option", "output_options"]

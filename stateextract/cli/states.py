@@ -26,7 +26,7 @@ def states(path: str, output: str, **options: Any) -> None:
         click.echo(json.dumps(rows, indent=1))
         return
     from stateextract.cli.screen import console, table
-    from stateextract.cli.values import text_size
+    from stateextract.cli.sizes import text_size
 
     columns = ["operator", "state", "kind", "scope", "form", "files", "size", "status"]
     cells = [

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -37,15 +38,22 @@ from stateextract.job.task import SplitReport, TaskRunner
 from stateextract.job.writer import WrittenFile, parquet_settings
 from stateextract.version import VERSION
 
+if TYPE_CHECKING:
+    from rich.console import Console
+
 
 @dataclass(frozen=True)
 class Tasks:
-    """What has to be executed: ``count`` splits of the plan at ``plan_path`` on the file system of ``output``."""
+    """What has to be executed: ``count`` splits of the plan at ``plan_path`` on the file system of ``output``.
+
+    :param sizes: bytes of state that each split reads.
+    """
 
     output: str
     plan_path: str
     context_bytes: int
     count: int
+    sizes: tuple[int, ...] = ()
 
 
 Execute = Callable[[Tasks], Iterable[bytes]]
@@ -59,6 +67,20 @@ class Outcome:
     manifest: Manifest
     coverage: Coverage
     exit_code: int
+
+    @property
+    def datasets(self) -> list[Dataset]:
+        """The datasets that this job wrote; the manifest has those of earlier ones too."""
+        return [dataset for dataset in self.manifest.datasets if dataset.job == self.manifest.job]
+
+    def show(self, console: Console, output: str) -> None:
+        """Print the coverage report and what was written where."""
+        self.coverage.show(console)
+        rows = sum(dataset.rows for dataset in self.datasets)
+        console.print(
+            f"Wrote {rows:,} rows in {len(self.datasets)} datasets to {output}.",
+            markup=False, highlight=False, soft_wrap=True,
+        )  # fmt: skip
 
 
 def run_job(options: JobOptions, execute: Execute, store: Store | None = None) -> Outcome:
@@ -78,7 +100,8 @@ def run_job(options: JobOptions, execute: Execute, store: Store | None = None) -
         )  # fmt: skip
         content, context_bytes = plan_file(context, plan.splits)
         commit.write_plan(content)
-        tasks = Tasks(options.output, commit.plan_file, context_bytes, len(plan.splits))
+        sizes = tuple(sum(sum(part.content.sizes) for part in split) for split in plan.splits)
+        tasks = Tasks(options.output, commit.plan_file, context_bytes, len(plan.splits), sizes)
         reports = _one_per_split(execute(tasks), len(plan.splits))
         manifest = _manifest(plan, commit, options, reports)
         coverage = plan.coverage

@@ -69,10 +69,11 @@ def java_version(text: str) -> int | None:
     return int(match[2]) if major == 1 and match[2] else major
 
 
-def open_session(defaults: Path | None = None) -> tuple[Any, bool]:
+def open_session(defaults: Path | None = None, settings: Mapping[str, str] | None = None) -> tuple[Any, bool]:
     """The Spark session, and whether this call started it.
 
     :param defaults: a properties file for a Spark that is started here; ``spark-submit`` has its own.
+    :param settings: more of them, which win over the file's.
     :raises EnvironmentProblem: where something is missing.
     """
     try:
@@ -91,7 +92,7 @@ def open_session(defaults: Path | None = None) -> tuple[Any, bool]:
     if not remote():
         if not submitted():
             check_java()
-            for name, value in _defaults(defaults).items():
+            for name, value in {**_defaults(defaults), **(settings or {})}.items():
                 builder = builder.config(name, value)
         lent = os.environ.setdefault("PYSPARK_PYTHON", sys.executable) == sys.executable
     try:

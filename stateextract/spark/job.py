@@ -16,7 +16,7 @@ import json
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -46,23 +46,27 @@ def main(arguments: Sequence[str], defaults: Path | None = None) -> int:
     except StateExtractError as error:
         complaints.print(f"extract.py: {error}", style="red", markup=False, highlight=False)
         return error.exit_code
-    outcome.coverage.show(screen)
-    rows = sum(dataset.rows for dataset in outcome.manifest.datasets if dataset.job == outcome.manifest.job)
-    count = sum(dataset.job == outcome.manifest.job for dataset in outcome.manifest.datasets)
-    screen.print(f"Wrote {rows:,} rows in {count} datasets to {options.output}.", markup=False, highlight=False)
+    outcome.show(screen, options.output)
     return outcome.exit_code
 
 
-def extract(options: JobOptions, defaults: Path | None = None, session: Any = None) -> Outcome:
+def extract(
+    options: JobOptions,
+    defaults: Path | None = None,
+    session: Any = None,
+    settings: Mapping[str, str] | None = None,
+) -> Outcome:
     """Run a job with Spark.
 
+    :param defaults: a properties file with settings for a Spark that is started here.
+    :param settings: further settings, which win over the file's.
     :param session: a Spark session to use, which is left open; otherwise one is found or started.
     :raises StateExtractError: then nothing was published.
     """
     opened: list[Any] = []
 
     def execute(tasks: Tasks) -> Iterable[bytes]:
-        spark, started = (session, False) if session is not None else open_session(defaults)
+        spark, started = (session, False) if session is not None else open_session(defaults, settings)
         if started:
             opened.append(spark)
         return spark_executor(spark, options.ship_code)(tasks)

@@ -10,7 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from stateextract.cli.values import iso_date, iso_timestamp, json_value, text_size, text_value
+from stateextract.cli.sizes import text_size
+from stateextract.cli.values import iso_date, iso_timestamp, json_value, text_value
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""A plug-in module that breaks attempts in Spark's workers; ``test_job.py`` names it in the job's ``plugins``.
+"""A plug-in module that breaks attempts in workers of Spark and of the local engine; tests name it in the job's ``plugins``.
 
 What it does stands in ``sabotage.json`` beside the output: which splits, how, and how often. It works in workers only.
 """
@@ -9,6 +9,7 @@ import json
 import os
 import sys
 import time
+from multiprocessing import parent_process
 from pathlib import Path
 
 from stateextract.errors import FormatError
@@ -74,5 +75,5 @@ def _install() -> None:
     TaskRunner.run = run_twice  # type: ignore[method-assign]
 
 
-if "pyspark.worker" in sys.modules or "pyspark.daemon" in sys.modules:
+if parent_process() is not None or "pyspark.worker" in sys.modules or "pyspark.daemon" in sys.modules:
     _install()

@@ -1,0 +1,153 @@
+"""``stateextract extract``: the extract job, on Spark without ``spark-submit`` or on this machine without Spark."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from stateextract.cli.options import debug_option
+from stateextract.cli.reading import job_options
+from stateextract.errors import UsageError
+from stateextract.job.options import FILE_ONLY, JobOptions, fields, make_options
+
+if TYPE_CHECKING:
+    from stateextract.job.run import Outcome, Tasks
+
+_SPARK = {
+    "spark.driver.memory": "1g",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.ui.enabled": "false",
+    "spark.log.level": "ERROR",
+}
+"""What a Spark that is started here is told; ``conf/spark-defaults.conf`` says why."""
+
+_OPTIONS = [f.name for f in fields() if f.metadata["kind"] not in FILE_ONLY and f.name != "snapshot"]
+
+
+def _settings(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+    settings = {}
+    for text in values:
+        name, sign, value = text.partition("=")
+        if not sign or not name.startswith("spark."):
+            raise click.BadParameter(f"{text!r} is not of the form spark.NAME=VALUE.")
+        settings[name] = value
+    return settings
+
+
+@click.command()
+@click.argument("path", required=False)
+@click.option("--snapshot", metavar="PATH", help="The snapshot, as PATH; as extract.py calls it.")
+@click.option(
+    "--engine",
+    type=click.Choice(["spark", "local"]),
+    default="spark",
+    show_default=True,
+    help="Spark, or processes of this machine, which take neither Spark nor Java.",
+)
+@click.option(
+    "--workers", metavar="N", type=click.IntRange(min=1), help="Processes of --engine local. Default: one per core."
+)
+@click.option(
+    "--conf", metavar="NAME=VALUE", multiple=True, callback=_settings, help="A setting for Spark; repeat for several."
+)
+@click.option("--config", metavar="FILE", help="TOML job file with options; the command line wins.")
+@job_options(_OPTIONS)
+@click.option(
+    "--report",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="The coverage report as text for people, or JSON for scripts.",
+)
+@debug_option
+def extract(
+    path: str | None,
+    snapshot: str | None,
+    engine: str,
+    workers: int | None,
+    conf: dict[str, str],
+    config: str | None,
+    report: str,
+    **given: Any,
+) -> int:
+    """Write the states of the snapshot at PATH as Parquet datasets below the directory --output.
+
+    Nothing is visible there before the end, and where it fails nothing is. The options are those of extract.py.
+    """
+    if path is not None and snapshot is not None:
+        raise UsageError("the snapshot is given twice, as PATH and as --snapshot")
+    values = {name: list(value) or None if isinstance(value, tuple) else value for name, value in given.items()}
+    options = make_options({**values, "snapshot": path or snapshot}, config)
+    if not options.snapshot:
+        raise UsageError("PATH is missing", advice="give the snapshot's path, or set it in the job file")
+    if not options.output:
+        raise UsageError("--output is missing", advice="give --output DIRECTORY, or set it in the job file")
+    if engine == "local" and conf:
+        raise UsageError("--conf is about Spark", advice="leave it out, or --engine local")
+    if engine == "spark" and workers is not None:
+        raise UsageError("--workers is about --engine local", advice="Spark is told by --conf spark.master=local[N]")
+    outcome = _on_this_machine(options, workers) if engine == "local" else _on_spark(options, conf)
+    if report == "json":
+        click.echo(json.dumps(describe(outcome, options), indent=1))
+    else:
+        from stateextract.cli.screen import console
+
+        outcome.show(console(), options.output)
+    return outcome.exit_code
+
+
+def _on_this_machine(options: JobOptions, workers: int | None) -> Outcome:
+    from stateextract.cli.progress import Meter
+    from stateextract.job.local import processes
+    from stateextract.job.run import run_job
+    from stateextract.job.task import SplitReport
+
+    def on_report(tasks: Tasks, data: bytes) -> None:
+        report = SplitReport.from_bytes(data)
+        rows = sum(tally.rows for part in report.parts for tally in part.tally.states.values())
+        meter.add(tasks.sizes[report.split], rows, 1)
+
+    def execute(tasks: Tasks) -> Iterable[bytes]:
+        meter.expect(sum(tasks.sizes), tasks.count)
+        return run(tasks)
+
+    run = processes(workers, on_report)
+    with Meter("extract") as meter:
+        return run_job(options, execute)
+
+
+def _on_spark(options: JobOptions, conf: dict[str, str]) -> Outcome:
+    import sys
+
+    from stateextract.spark.job import extract as extract_on_spark
+
+    shown = {"spark.ui.showConsoleProgress": "true" if sys.stderr.isatty() else "false"}
+    return extract_on_spark(options, settings={**_SPARK, **shown, **conf})
+
+
+def describe(outcome: Outcome, options: JobOptions) -> dict[str, Any]:
+    """The document of ``--report json``."""
+    return {
+        "output": options.output,
+        "rows": sum(dataset.rows for dataset in outcome.datasets),
+        "datasets": [
+            {
+                "folder": dataset.folder,
+                "operator_id": dataset.operator_id,
+                "state": dataset.state,
+                "kind": dataset.kind,
+                "raw": dataset.raw,
+                "rows": dataset.rows,
+                "files": len(dataset.files),
+            }
+            for dataset in outcome.datasets
+        ],
+        "coverage": json.loads(outcome.coverage.to_json()),
+        "exit_code": outcome.exit_code,
+    }
+
+
+__all__ = ["describe", "extract"]

@@ -1,0 +1,87 @@
+"""The job without Spark: splits to processes of this machine.
+
+The same plan, tasks and commit as on Spark (``run.py``); only who runs the tasks is another. Processes are spawned, not
+forked: the planner's threads and what pyarrow has opened would not survive a fork. An error in a task ends the job as on
+Spark, but nothing is tried again: what fails on one machine fails there again.
+
+Must not know of Spark.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import threading
+from collections.abc import Callable, Iterable
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+
+from stateextract.errors import EnvironmentProblem, UsageError
+from stateextract.job.run import Execute, Tasks
+from stateextract.job.task import compile_once, runner_for
+
+OnReport = Callable[[Tasks, bytes], None]
+"""Is told of each report as it comes."""
+
+
+def usable_cores() -> int:
+    """How many processes can run at once here."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def processes(workers: int | None = None, on_report: OnReport = lambda tasks, report: None) -> Execute:
+    """How splits are executed by processes.
+
+    :param workers: how many at once; ``None``: one for each core.
+    :raises UsageError: where that is no number of processes.
+    """
+    if workers is not None and workers < 1:
+        raise UsageError(f"--workers is {workers}", expected="a whole number, at least 1")
+
+    def execute(tasks: Tasks) -> Iterable[bytes]:
+        if tasks.count == 0:
+            return []
+        count = min(workers or usable_cores(), tasks.count)
+        if count > 1:
+            compile_once()
+        context = multiprocessing.get_context("spawn")
+        pool = ProcessPoolExecutor(count, context, initializer=_prepare)
+        try:
+            running = [pool.submit(_run, tasks, split) for split in range(tasks.count)]
+            reports = []
+            for future in as_completed(running):
+                reports.append(future.result())
+                on_report(tasks, reports[-1])
+            return reports
+        except BrokenProcessPool as error:
+            raise EnvironmentProblem(
+                f"one of {count} worker processes ended before its task was done",
+                advice="if the system killed it for want of memory, fewer --workers or smaller --memory-bytes take less",
+            ) from error
+        finally:
+            # The tasks that run now are waited for, so that none writes when the output is cleared.
+            pool.shutdown(wait=True, cancel_futures=True)
+
+    return execute
+
+
+def _run(tasks: Tasks, split: int) -> bytes:
+    """In a worker: one split."""
+    return runner_for(tasks.output, tasks.plan_path, tasks.context_bytes).run(split).to_bytes()
+
+
+def _prepare() -> None:
+    """In a worker: end without a word when the user interrupts, and when the process that started it is gone."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    starter = multiprocessing.parent_process()
+    assert starter is not None
+
+    def follow() -> None:
+        starter.join()
+        os._exit(1)
+
+    threading.Thread(target=follow, daemon=True).start()
+
+
+__all__ = ["OnReport", "processes", "usable_cores"]

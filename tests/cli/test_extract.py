@@ -1,0 +1,91 @@
+"""``extract``: its options, its report, its exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from stateextract.cli.extract import _OPTIONS
+from stateextract.job.options import JobOptions, parse_arguments
+from tests.cli.test_cli import CUSTOM, Out, out
+from tests.cli.test_tables import ORDERS
+
+__all__ = ["out"]  # a fixture
+
+
+def test_report_as_text_and_json(out: Out, tmp_path: Path) -> None:
+    arguments = ("extract", ORDERS, "--engine", "local", "--workers", "1", "--state", "voucher")
+    code, text, err = out(*arguments, "--output", str(tmp_path / "a"))
+    assert (code, err) == (0, "")
+    assert text.splitlines()[-1] == f"Wrote 5 rows in 1 datasets to {tmp_path / 'a'}."
+    assert text.startswith(f"Coverage of {ORDERS}/chk-2/_metadata")
+    code, text, err = out(*arguments, "--output", str(tmp_path / "b"), "--report", "json")
+    document = json.loads(text)
+    assert (code, err) == (0, "")
+    assert (document["rows"], document["exit_code"]) == (5, 0)
+    assert document["datasets"][0] == {
+        "folder": "orders-by-customer/voucher",
+        "operator_id": "fd4133d6389433ee6f56e4e3b4210fb7",
+        "state": "voucher",
+        "kind": "VALUE",
+        "raw": False,
+        "rows": 5,
+        "files": 1,
+    }
+    assert document["coverage"] == json.loads((tmp_path / "b" / "_coverage.json").read_text())
+    assert pq.read_table(tmp_path / "b" / "orders-by-customer" / "voucher").num_rows == 5
+
+
+def test_exit_codes(out: Out, tmp_path: Path) -> None:
+    local = ("--engine", "local", "--workers", "1", "--output", str(tmp_path / "out"))
+    code, _, err = out("extract", CUSTOM, *local)
+    assert code == 1
+    assert "the serializer's snapshot class is not known" in err
+    assert not (tmp_path / "out").exists()
+    assert out("extract", CUSTOM, *local, "--on-undecodable", "skip")[0] == 0
+    code, _, err = out("extract", ORDERS, *local)
+    assert code == 1
+    assert "the output is not empty" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ([], "PATH is missing"),
+        ([ORDERS], "--output is missing"),
+        ([ORDERS, "--snapshot", ORDERS], "given twice"),
+        ([ORDERS, "--output", "x", "--workers", "2"], "--workers is about --engine local"),
+        ([ORDERS, "--output", "x", "--engine", "local", "--conf", "spark.a=b"], "--conf is about Spark"),
+        ([ORDERS, "--conf", "a=b"], "'a=b' is not of the form spark.NAME=VALUE"),
+        ([ORDERS, "--output", "x", "--split-bytes", "many"], "--split-bytes is 'many'"),
+        ([ORDERS, "--output", "x", "--mode", "append"], "'append' is not one of 'error', 'overwrite'"),
+    ],
+)
+def test_wrong_command_lines(out: Out, arguments: list[str], words: str) -> None:
+    code, text, err = out("extract", *arguments)
+    assert (code, text) == (2, "")
+    assert words in err
+
+
+def test_options_are_those_of_the_job(monkeypatch: pytest.MonkeyPatch, out: Out, tmp_path: Path) -> None:
+    """Any command line of extract.py means the same here."""
+    seen: list[JobOptions] = []
+
+    def on_spark(options: JobOptions, conf: dict[str, str]) -> Any:
+        seen.append(options)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("stateextract.cli.extract._on_spark", on_spark)
+    (tmp_path / "job.toml").write_text('[input]\nstate = ["a"]\n[output]\ncompression = "gzip"\n')
+    arguments = [
+        "--snapshot", "s", "--output", "o", "--operator", "x", "--operator", "y", "--no-verify-checksums", "--flatten",
+        "--split-bytes", "2 MB", "--head-threads", "3", "--mode", "overwrite", "--config", str(tmp_path / "job.toml"),
+    ]  # fmt: skip
+    assert out("extract", *arguments)[0] == 130
+    assert seen == [parse_arguments(arguments)]
+    assert seen[0].state == ("a",)
+    assert {"operator", "state", "output", "classpath", "publish"} <= set(_OPTIONS)

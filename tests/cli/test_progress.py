@@ -1,0 +1,47 @@
+"""Bars: what they count, and when none is shown."""
+
+from __future__ import annotations
+
+import io
+import sys
+import time
+
+import pytest
+from rich.console import Console
+
+from stateextract.cli.progress import Meter
+
+
+def until(condition: object, seconds: float = 20.0) -> None:
+    end = time.monotonic() + seconds
+    while time.monotonic() < end and not condition():  # type: ignore[operator]
+        time.sleep(0.01)
+
+
+def test_a_bar_counts_tasks_bytes_and_rows() -> None:
+    written = io.StringIO()
+    console = Console(file=written, force_terminal=True, width=120, color_system=None)
+    with Meter("extract", console=console, delay=0.0) as meter:
+        meter.expect(4_000_000, 4)
+        meter.add(1_000_000, 1234, 1)
+        until(lambda: "1,234 rows" in written.getvalue())
+        meter.add(9_000_000, 1, 1)
+        until(lambda: "1,235 rows" in written.getvalue())
+    assert "1 of 4 tasks · 1.0 MB of 4.0 MB · 1,234 rows" in written.getvalue()
+    assert "2 of 4 tasks · 4.0 MB of 4.0 MB · 1,235 rows" in written.getvalue(), "never more than there is"
+
+
+def test_what_is_quick_shows_nothing() -> None:
+    written = io.StringIO()
+    with Meter("extract", 10, console=Console(file=written, force_terminal=True), delay=60.0) as meter:
+        meter.add(5, 5)
+    assert written.getvalue() == ""
+    assert (meter.done, meter.rows) == (5, 5)
+
+
+def test_without_a_terminal_nothing_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert not sys.stderr.isatty()
+    with Meter("extract", 10, delay=0.0) as meter:
+        meter.add(5, 5)
+        time.sleep(0.05)
+    assert capsys.readouterr() == ("", "")

@@ -1,0 +1,100 @@
+"""The job without Spark: the same rows as on Spark, and workers that die or fail."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from stateextract.errors import EnvironmentProblem, FormatError, UsageError
+from stateextract.job.local import processes
+from stateextract.job.options import JobOptions
+from stateextract.job.run import Outcome, Tasks, run_here, run_job
+from stateextract.job.task import SplitReport
+from stateextract.spark.job import extract
+from tests.golden.expected import DATA, load
+from tests.job.snapshots import numbered, write_snapshot
+
+PLUGIN = "tests.spark.attempts"
+ALIKE = (
+    "f120-kinds-checkpoint",
+    "f117-changes-checkpoint-rocksdb-incremental",
+    "f117-sqlcore-canonical-snappy",
+)
+
+
+def options(folder: Path, output: Path, **more: Any) -> JobOptions:
+    snapshot = str(folder / load(folder)["snapshot"]) if folder.parent == DATA else str(folder)
+    return JobOptions(snapshot=snapshot, output=str(output), split_bytes=more.pop("split_bytes", 300_000), **more)
+
+
+def rows(outcome: Outcome, output: Path) -> dict[str, list[str]]:
+    """The rows of every dataset, as text, in any order."""
+    return {
+        dataset.folder: sorted(repr(row) for f in dataset.files for row in pq.read_table(output / f.path).to_pylist())
+        for dataset in outcome.datasets
+    }
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("name", ALIKE)
+def test_processes_and_spark_write_the_same(name: str, tmp_path: Path, spark: Any) -> None:
+    lenient = {"on_undecodable": "skip", "out_of_range": "null"}
+    here = run_job(options(DATA / name, tmp_path / "here", **lenient), processes(2))
+    there = extract(options(DATA / name, tmp_path / "there", **lenient), session=spark)
+    assert rows(here, tmp_path / "here") == rows(there, tmp_path / "there")
+    assert any(rows(here, tmp_path / "here").values())
+    assert here.exit_code == there.exit_code
+    assert here.coverage.to_json() == there.coverage.to_json()
+    parts = [
+        [(d.folder, f.path[: len(d.folder) + 11], f.rows) for d in o.datasets for f in d.files] for o in (here, there)
+    ]
+    assert sorted(parts[0]) == sorted(parts[1]), "the same splits write the same files"
+
+
+@pytest.fixture
+def snapshot(tmp_path: Path) -> Path:
+    return write_snapshot(tmp_path / "snap", {"op": {"a": numbered(2000), "b": numbered(20)}}, parallelism=4)
+
+
+def _sabotage(folder: Path, how: str, splits: list[int]) -> None:
+    (folder / "sabotage.json").write_text(json.dumps({"how": how, "splits": splits, "times": 99}))
+
+
+def test_reports_come_one_by_one(snapshot: Path, tmp_path: Path) -> None:
+    seen = []
+
+    def on_report(tasks: Tasks, report: bytes) -> None:
+        seen.append((SplitReport.from_bytes(report).split, tasks.count, len(tasks.sizes)))
+
+    outcome = run_job(options(snapshot, tmp_path / "out"), processes(2, on_report))
+    assert sorted(seen) == [(split, 4, 4) for split in range(4)]
+    assert {d.folder: d.rows for d in outcome.datasets} == {"op/a": 2000, "op/b": 20}
+    reference = run_job(options(snapshot, tmp_path / "reference"), run_here)
+    assert rows(outcome, tmp_path / "out") == rows(reference, tmp_path / "reference")
+
+
+@pytest.mark.parametrize("publish", ["rename", "direct"])
+def test_a_worker_that_dies_ends_the_job(snapshot: Path, tmp_path: Path, publish: str) -> None:
+    _sabotage(tmp_path, "kill", [1])
+    job = options(snapshot, tmp_path / "out", publish=publish, plugins=(PLUGIN,))
+    with pytest.raises(EnvironmentProblem, match="one of 2 worker processes ended before its task was done"):
+        run_job(job, processes(2))
+    assert (tmp_path / "attempt-1-1").exists()
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_task_that_fails_ends_the_job_and_says_why(snapshot: Path, tmp_path: Path) -> None:
+    _sabotage(tmp_path, "fail", [2])
+    with pytest.raises(FormatError, match="made to fail") as caught:
+        run_job(options(snapshot, tmp_path / "out", plugins=(PLUGIN,)), processes(2))
+    assert caught.value.offset == 17
+    assert not (tmp_path / "out").exists()
+
+
+def test_there_is_at_least_one_worker() -> None:
+    with pytest.raises(UsageError, match="--workers is 0"):
+        processes(0)
