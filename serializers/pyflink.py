@@ -4,8 +4,9 @@ Flink's classes: ``org.apache.flink.table.runtime.typeutils.serializers.python.*
 fixed-width numbers big-endian, text and decimals as an ``i32`` length and UTF-8, rows with a mask of nulls, lists with a
 flag for each element (1: present), maps with a flag for each value (1: null).
 
-Values of Python's own coders in a Java ``byte[]`` are described by nothing in the checkpoint and stay bytes; the type wish
-``pickle`` shows those that are pickles of plain data as JSON beside their bytes (``files/pickles.py``, which runs nothing).
+Values of Python's own coders in a Java ``byte[]`` are described by nothing in the checkpoint and stay bytes. Two type wishes
+read them: ``pickle`` shows a pickle of plain data as JSON beside its bytes (``files/pickles.py``, which runs nothing), and
+``elements(TYPE)`` the elements that a Python process added to its state (``columnar/elements.py``).
 """
 
 from __future__ import annotations

@@ -176,7 +176,9 @@ def serializer_columns() -> Iterator[SerializerColumn]:
             yield SerializerColumn(name, None, False, layout.reason)
         else:
             type_ = layout.arrow_type
-            yield SerializerColumn(name, "no column" if type_ is None else _readable(type_), not needs_interpreter(layout))
+            yield SerializerColumn(
+                name, "no column" if type_ is None else _readable(type_), not needs_interpreter(layout)
+            )
 
 
 def page() -> str:
@@ -307,6 +309,14 @@ def _wishes() -> Iterator[str]:
     yield "|---|---|"
     for wanted, source in REACH.items():
         yield f"| `{wanted}` | {source} |"
+    yield ""
+    yield "## PyFlink"
+    yield ""
+    yield "Keys and records of `Types.PICKLED_BYTE_ARRAY()` are bytes that hold one pickle: wish for `pickle`. State of a"
+    yield "Python process (the default mode) is a list of bytes, also where Python has a value state, and in map state the keys"
+    yield "and values are bytes. Each of these bytes holds the elements that were added at one time, one behind the other, and"
+    yield "nothing tells their type: wish for `elements(int64)` or `elements(pickle)`, with the path `value.element`, or"
+    yield "`value.key` and `value.value` of a map. In thread mode Python's types are Java's, and nothing need be said."
 
 
 def _type(layout: Layout) -> str:

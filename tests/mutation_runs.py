@@ -19,7 +19,7 @@ def outcomes_of(module: str, *arguments: object, count: int, most_memory: int = 
     :param module: prints a summary as JSON; :param arguments: for it; :param count: of the mutations that it makes.
     """
     command = [sys.executable, "-X", "faulthandler", "-m", module, *map(str, arguments)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=600, check=False)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=max(600, count // 50), check=False)
     assert (done.returncode, done.stderr) == (0, "")
     summary = json.loads(done.stdout)
     assert summary["unexpected"] == []

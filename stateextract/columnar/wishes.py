@@ -5,7 +5,7 @@ A wish is a path and a type: ``value.amount`` as ``decimal(38,10)``. Steps of a 
 a batch; a value that the wanted type does not hold exactly is refused and named. :data:`REACH` tells what can be made of
 what.
 
-May import errors, the reader of pickles and pyarrow. Must not know of layouts, snapshots, files.
+May import errors, ``elements.py``, the reader of pickles and pyarrow. Must not know of layouts, snapshots, files.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from stateextract.columnar.elements import PICKLED, elements_of, has_coder
 from stateextract.errors import UsageError, ValueRefusedError
 from stateextract.files.pickles import pickle_json
 
-PICKLED = pa.struct([pa.field("bytes", pa.binary()), pa.field("json", pa.string())])
-
 _DECIMAL = re.compile(r"decimal\(\s*(\d+)\s*,\s*(\d+)\s*\)")
+_ELEMENTS = re.compile(r"elements\((.+)\)")
 _TIMESTAMP = re.compile(r"timestamp\[\s*(s|ms|us|ns)\s*(,\s*UTC\s*)?\]")
 _PLAIN: dict[str, pa.DataType] = {
     "bool": pa.bool_(), "int8": pa.int8(), "int16": pa.int16(), "int32": pa.int32(), "int64": pa.int64(),
@@ -42,6 +42,8 @@ REACH = {
     "goes without a shift; dates; integers, which count that unit since 1970",
     "json": "everything, as text: bytes in hexadecimal, decimals as text",
     "pickle": "bytes, as a struct of `bytes` and, where they are a pickle of plain data, their `json`; nothing in them is run",
+    "elements(TYPE)": "bytes that PyFlink's coders wrote into state of a Python process, as a list: of a type above, "
+    "where Python has a coder for it (`timestamp[ms]` up to three digits, `timestamp[us]` beyond), or `pickle`",
 }
 """What can be wished for, and of what it is made."""
 
@@ -56,12 +58,14 @@ class Wish:
     :param type: of the column; for JSON a string.
     :param json: JSON text is wanted.
     :param pickle: what Python pickled is wanted as JSON text beside its bytes.
+    :param elements: bytes are wanted as a list of what PyFlink's coders wrote.
     """
 
     path: tuple[str, ...]
     type: pa.DataType
     json: bool = False
     pickle: bool = False
+    elements: bool = False
 
     def __str__(self) -> str:
         return ".".join(self.path)
@@ -80,6 +84,10 @@ def parse_wish(path: str, type_: str) -> Wish:
         return Wish(steps, pa.string(), json=True)
     if text == "pickle":
         return Wish(steps, PICKLED, pickle=True)
+    if match := _ELEMENTS.fullmatch(text):
+        element = parse_wish(path, match[1])
+        if not element.json and has_coder(element.type):
+            return Wish(steps, pa.list_(element.type), elements=True)
     if text in _PLAIN:
         return Wish(steps, _PLAIN[text])
     if match := _DECIMAL.fullmatch(text):
@@ -91,7 +99,15 @@ def parse_wish(path: str, type_: str) -> Wish:
     raise UsageError(
         f"{type_!r} is no type of a column",
         expected=", ".join(
-            [*_PLAIN, "json", "pickle", "decimal(p,s) of 1 to 38 digits", "timestamp[us]", "timestamp[us, UTC]"]
+            [
+                *_PLAIN,
+                "json",
+                "pickle",
+                "elements(TYPE)",
+                "decimal(p,s) of 1 to 38 digits",
+                "timestamp[us]",
+                "timestamp[us, UTC]",
+            ]
         ),
     )
 
@@ -111,7 +127,8 @@ def wished_schema(schema: pa.Schema, wishes: Sequence[Wish]) -> pa.Schema:
 
 def _wished(type_: pa.DataType, wish: Wish, at: int) -> pa.DataType:
     if at == len(wish.path):
-        fits = pa.types.is_binary(type_) if wish.pickle else wish.json or _possible(type_, wish.type)
+        of_python = wish.pickle or wish.elements
+        fits = pa.types.is_binary(type_) if of_python else wish.json or _possible(type_, wish.type)
         if not fits:
             nested = pa.types.is_nested(type_)
             raise UsageError(
@@ -215,13 +232,7 @@ def _grant(array: pa.Array, wish: Wish, at: int) -> pa.Array:
 
 
 def _converted(array: pa.Array, wish: Wish) -> pa.Array:
-    convert = (
-        _pickled
-        if wish.pickle
-        else _json
-        if wish.json
-        else _CONVERSIONS.get((_kind(array.type), _kind(wish.type)), _cast)
-    )
+    convert = _conversion(array, wish)
     try:
         return convert(array, wish.type)
     except (pa.ArrowException, ValueError, ArithmeticError, DecimalException):
@@ -231,6 +242,14 @@ def _converted(array: pa.Array, wish: Wish) -> pa.Array:
             f"the value {_shown(array, bad)} of the column {wish} does not fit the wanted type {wish.type} exactly",
             advice="wish for a wider type, or for string",
         ) from None
+
+
+def _conversion(array: pa.Array, wish: Wish) -> Callable[[pa.Array, pa.DataType], pa.Array]:
+    if wish.elements:
+        return elements_of(wish.type.value_type)
+    if wish.pickle:
+        return _pickled
+    return _json if wish.json else _CONVERSIONS.get((_kind(array.type), _kind(wish.type)), _cast)
 
 
 def _fits(one: pa.Array, convert: Callable[[pa.Array, pa.DataType], pa.Array], wish: Wish) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import struct
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
@@ -115,6 +116,76 @@ def test_pickles() -> None:
     ]  # fmt: skip
     with pytest.raises(UsageError, match="cannot become"):
         wished_schema(pa.schema([("v", pa.string())]), [parse_wish("v", "pickle")])
+
+
+PYFLINKS = bytes.fromhex("8004950d000000000000007d948c0161945d944b0161732e")
+ONE, TWO = pickle.dumps({"a": [1]}), pickle.dumps(print)
+
+
+def behind_length(*parts: bytes) -> bytes:
+    return b"".join(len(part).to_bytes(4, "big") + part for part in parts)
+
+
+ELEMENTS: list[tuple[str, bytes, list[Any]]] = [
+    ("int8", b"\x01\xff", [1, -1]),
+    ("int16", b"\x01\x02", [258]),
+    ("int32", struct.pack(">ii", 7, -(2**31)), [7, -(2**31)]),
+    ("int64", struct.pack(">qq", 1, 2**63 - 1), [1, 2**63 - 1]),
+    ("float32", struct.pack(">ff", 1.5, -0.0), [1.5, -0.0]),
+    ("float64", struct.pack(">d", 0.1), [0.1]),
+    ("bool", b"\1\0", [True, False]),
+    ("string", behind_length("é".encode(), b""), ["é", ""]),
+    ("binary", behind_length(b"\xff", b""), [b"\xff", b""]),
+    ("date", struct.pack(">i", -1), [date(1969, 12, 31)]),
+    ("timestamp[ms]", struct.pack(">q", 1500), [datetime(1970, 1, 1, 0, 0, 1, 500_000)]),
+    ("timestamp[us]", struct.pack(">qi", -1, 7_000), [datetime(1969, 12, 31, 23, 59, 59, 999_007)]),
+    ("decimal(5,2)", behind_length(b"-1.20", b"3"), [Decimal("-1.20"), Decimal("3.00")]),
+    # As PyFlink 1.20 and 2.0 wrote them.
+    ("string", bytes.fromhex("00000002c3a900000000"), ["é", ""]),
+    ("timestamp[us]", bytes.fromhex("00000000000005dc00001b58"), [datetime(1970, 1, 1, 0, 0, 1, 500_007)]),
+    ("decimal(5,2)", bytes.fromhex("000000052d312e3230"), [Decimal("-1.20")]),
+    ("pickle", behind_length(PYFLINKS), [{"bytes": PYFLINKS, "json": '{"a":[1]}'}]),
+    ("pickle", behind_length(ONE, TWO), [{"bytes": ONE, "json": '{"a":[1]}'}, {"bytes": TWO, "json": None}]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("type_", "data", "expected"), ELEMENTS)
+def test_elements_of_python(type_: str, data: bytes, expected: list[Any]) -> None:
+    found = granted(pa.array([data, None, b""], pa.binary()), f"elements({type_})").to_pylist()
+    assert repr(found) == repr([expected, None, []])
+    if type_ != "int8":
+        with pytest.raises(
+            ValueRefusedError, match=r"the value b'\\x02\\x00\\x00' of the column v does not fit the wanted type list<"
+        ):
+            granted(pa.array([data, b"\2\0\0"], pa.binary()), f"elements({type_})")
+
+
+@pytest.mark.parametrize(
+    ("type_", "data"),
+    [
+        ("bool", b"\2"),
+        ("string", behind_length(b"\xff")),
+        ("timestamp[us]", struct.pack(">qi", 0, 1)),
+        ("timestamp[us]", struct.pack(">qi", 0, 1_000_000)),
+        ("decimal(3,2)", behind_length(b"10.00")),
+        ("decimal(3,1)", behind_length(b"1.23")),
+        ("decimal(3,2)", behind_length(b"NaN")),
+        ("decimal(3,2)", behind_length(b"x")),
+        ("binary", b"\x7f\xff\xff\xff"),
+        ("binary", b"\xff\xff\xff\xff"),
+    ],
+)
+def test_what_are_no_such_elements(type_: str, data: bytes) -> None:
+    with pytest.raises(ValueRefusedError, match="does not fit the wanted type list<"):
+        granted(pa.array([data], pa.binary()), f"elements({type_})")
+
+
+@pytest.mark.parametrize("type_", ["json", "timestamp[s]", "timestamp[us, UTC]", "elements(int8)", "int", ""])
+def test_elements_without_a_coder(type_: str) -> None:
+    with pytest.raises(UsageError, match="is no type of a column"):
+        parse_wish("v", f"elements({type_})")
+    with pytest.raises(UsageError, match="cannot become"):
+        wished_schema(pa.schema([("v", pa.string())]), [parse_wish("v", "elements(int8)")])
 
 
 def test_the_value_is_named() -> None:

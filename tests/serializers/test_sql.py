@@ -82,6 +82,23 @@ VALUES: list[tuple[str, str, Any]] = [
 ]  # fmt: skip
 
 
+COMPACT = SerializerSnapshot(snapshot("S Decimal(25,3)").class_name, 3, details={"precision": 10, "scale": 2})
+ALONE: list[tuple[Layout, str, Any]] = [
+    (
+        alone(a("ARRAY", TEXT), snapshot("S ArrayData<INT>")),
+        "000000300300000002000000610000000000008100000000000000000b000000200000006c6f6e67657220746578740000000000",
+        ["a", None, "longer text"],
+    ),
+    (alone(a("DECIMAL", precision=10, scale=2), COMPACT), "000000000000007b", Decimal("1.23")),
+    (describe(snapshot("S External")), "0000001000000000000000000700000000000000", {"a": 7, "row_kind": "+I"}),
+]
+
+
+@pytest.mark.parametrize(("layout", "data", "expected"), ALONE, ids=["array of text", "decimal", "external"])
+def test_other_values(layout: Layout, data: str, expected: Any) -> None:
+    assert both(layout, bytes.fromhex(data)) == expected
+
+
 @pytest.mark.parametrize(("name", "data", "expected"), VALUES, ids=lambda v: v if isinstance(v, str) else "")
 def test_value(name: str, data: str, expected: Any) -> None:
     layout = describe(snapshot(name))
@@ -89,21 +106,24 @@ def test_value(name: str, data: str, expected: Any) -> None:
     assert value(layout, bytes.fromhex(data)) == expected
 
 
+EVERY = [
+    INT, TEXT, TEXT, a("DECIMAL", precision=10, scale=2), a("DECIMAL", precision=25, scale=3),
+    a(LOCAL, precision=3), a(LOCAL, precision=9), a("ARRAY", INT), a("MAP", TEXT, BIGINT),
+    a("ROW", BOOL, DOUBLE, names=("x", "y")), BIGINT,
+]  # fmt: skip
+EVERY_DATA = (
+    "000000e00200040000000000020100000000000068690000000000820b000000600000007b000000000000000200000070000000dc0500"
+    "00000000000700000080000000180000008800000024000000a000000018000000c800000000000000000000006c6f6e67657220746578"
+    "740000000000fb2e0000000000000000000000000000dc0500000000000003000000020000000100000000000000030000000000000010"
+    "00000001000000000000006b000000000000810100000000000000050000000000000000000000000000000000000001000000000000000000000000000440"
+)
+VARIANT_DATA = "000000280000000000000000130000001000000000000005010100016b020100000514050000000000000000"
+ROWS = [(EVERY, EVERY_DATA), ([a("VARIANT")], VARIANT_DATA)]
+
+
 def test_every_type_in_one_row() -> None:
-    row = row_fields(
-        [
-            INT, TEXT, TEXT, a("DECIMAL", precision=10, scale=2), a("DECIMAL", precision=25, scale=3),
-            a(LOCAL, precision=3), a(LOCAL, precision=9), a("ARRAY", INT), a("MAP", TEXT, BIGINT),
-            a("ROW", BOOL, DOUBLE, names=("x", "y")), BIGINT,
-        ],
-        kind=True,
-    )  # fmt: skip
-    data = bytes.fromhex(
-        "000000e00200040000000000020100000000000068690000000000820b000000600000007b000000000000000200000070000000dc0500"
-        "00000000000700000080000000180000008800000024000000a000000018000000c800000000000000000000006c6f6e67657220746578"
-        "740000000000fb2e0000000000000000000000000000dc0500000000000003000000020000000100000000000000030000000000000010"
-        "00000001000000000000006b000000000000810100000000000000050000000000000000000000000000000000000001000000000000000000000000000440"
-    )
+    row = row_fields(EVERY, kind=True)
+    data = bytes.fromhex(EVERY_DATA)
     moment = datetime(1970, 1, 1, 0, 0, 1, 500_000)
     assert both(row, data) == {
         "f0": 258, "f1": "hi", "f2": "longer text", "f3": Decimal("1.23"), "f4": Decimal("-1.234"), "f5": moment,
@@ -121,8 +141,7 @@ def test_every_type_in_one_row() -> None:
 
 
 def test_variant_and_bitmap_in_a_row() -> None:
-    data = "000000280000000000000000130000001000000000000005010100016b020100000514050000000000000000"
-    found = both(row_fields([a("VARIANT")]), bytes.fromhex(data))
+    found = both(row_fields([a("VARIANT")]), bytes.fromhex(VARIANT_DATA))
     assert {name: part.hex() for name, part in found["f0"].items()} == {
         "metadata": "010100016b",
         "value": "02010000051405000000",

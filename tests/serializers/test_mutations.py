@@ -1,0 +1,28 @@
+"""Mutations of what every family of serializers reads: only documented errors come out, or values that both engines give
+alike, in bounded time and memory.
+
+``STATEEXTRACT_MUTATIONS=100000`` makes long runs of it, ``STATEEXTRACT_SEED`` others.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from tests.mutation_runs import outcomes_of
+from tests.serializers.mutations import FAMILIES
+
+COUNT = int(os.environ.get("STATEEXTRACT_MUTATIONS", "300"))
+SEED = int(os.environ.get("STATEEXTRACT_SEED", "1"))
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_mutations(family: str) -> None:
+    outcomes = outcomes_of("tests.serializers.mutations", family, SEED, COUNT, count=COUNT)
+    if family == "payloads":
+        assert outcomes == {"read": COUNT}
+        return
+    # Damage was found, and some damage cannot be: bits of values are values.
+    assert outcomes["read"] > COUNT // 50
+    assert COUNT - outcomes["read"] > COUNT // 20
