@@ -1,4 +1,4 @@
-"""Cases of what is built on Flink's streaming API: SQL, Avro."""
+"""Cases of what is built on Flink's streaming API: SQL, CEP, Avro."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.golden.case import CANONICAL, NATIVE, Case
 
 def api_cases() -> list[Case]:
     """All of them: every version has a checkpoint and, of SQL, a canonical savepoint; RocksDB's own files are one."""
-    return [*sql_cases(), *avro_cases()]
+    return [*sql_cases(), *cep_cases(), *avro_cases()]
 
 
 def sql_cases() -> list[Case]:
@@ -23,6 +23,18 @@ def sql_cases() -> list[Case]:
         replace(core, kind=NATIVE, backend="rocksdb"),
         Case("f23", "sql", compression=True, max_parallelism=8),
         replace(core, version="f23", max_parallelism=128),
+    ]
+
+
+def cep_cases() -> list[Case]:
+    """Each version has a checkpoint and a canonical savepoint."""
+    return [
+        Case("f117", "cep", max_parallelism=8),
+        Case("f117", "cep", CANONICAL, compression=True, max_parallelism=8),
+        Case("f120", "cep", compression=True, max_parallelism=8),
+        Case("f120", "cep", CANONICAL, max_parallelism=8),
+        Case("f23", "cep", max_parallelism=8),
+        Case("f23", "cep", CANONICAL, compression=True, max_parallelism=8),
     ]
 
 

@@ -28,6 +28,7 @@ LIBRARIES: Mapping[str, Library] = {
     "sql": SQL,
     "sqlcore": SQL,
     "changes": Library("backends"),
+    "cep": Library("cep"),
     "avro": Library("avro", {"f120": "1.20.3"}),
 }
 """By the job."""

@@ -35,12 +35,14 @@ final class Feeds {
     /** The watermark behind a phase, or null if the feed has none. */
     static Long watermark(String feed, int phase) {
         List<Event> events = events(feed, phase);
-        return feed.equals("changes") ? events.get(events.size() - 1).ts - 10_000L : null;
+        long last = events.get(events.size() - 1).ts;
+        return feed.equals("changes") ? (Long) (last - 10_000L) : feed.equals("cep") ? (Long) (last - 4_000L) : null;
     }
 
     private static int size(String feed, int phase) {
         switch (feed) {
             case "types":
+            case "cep":
                 return phase == 1 ? 24 : 0;
             case "rules":
                 return phase == 1 ? 12 : 5;
