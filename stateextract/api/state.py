@@ -8,25 +8,22 @@ know of Spark or Parquet.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
-from typing import TYPE_CHECKING, NoReturn
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import pyarrow as pa
 
-from stateextract.changelog.log import Log
+from stateextract.api.access import FileAccess
+from stateextract.api.counts import counts_in_files
 from stateextract.columnar.schema import conform, merge_schemas
 from stateextract.columnar.wishes import Wish, grant, parse_wish, wished_schema
-from stateextract.errors import MissingFileError, StateExtractError, UndecodableError, UnsupportedError, UsageError
-from stateextract.files.filesystem import Store
-from stateextract.job.changelogs import open_log
+from stateextract.errors import StateExtractError, UndecodableError, UnsupportedError, UsageError
 from stateextract.job.coverage import RAW, SKIPPED, UNSUPPORTED, Entry
 from stateextract.job.heads import Scope, StateFile
 from stateextract.job.inventory import NamedState
-from stateextract.rocksdb import RocksDB, RocksOptions, open_rocksdb
-from stateextract.rocksdb.access import opener
-from stateextract.state.content import Content, read_content
+from stateextract.state.content import Content
 from stateextract.state.engine import (
     Piece,
     ReadOptions,
@@ -36,6 +33,9 @@ from stateextract.state.engine import (
     raw_schema,
     state_schema,
 )
+from stateextract.state.head import KeyedHead
+from stateextract.state.key_groups import key_scalar
+from stateextract.state.lookup import WantedGroups, groups_by_serializer, has_key
 from stateextract.state.rows import RowLayout, row_layout
 
 if TYPE_CHECKING:
@@ -45,6 +45,8 @@ SMALL = 1 << 20
 """Bytes of state that the interpreter reads sooner than the kernel is loaded."""
 
 _KINDS = {"SPLIT_DISTRIBUTE": "list", "UNION": "union", "BROADCAST": "broadcast"}
+_ONE_ROW = ("value", "list", "map", "reducing", "aggregating")
+"""Kinds that have one row of a key and namespace."""
 _SERIALIZERS = (("key", "key_serializer"), ("namespace", "namespace_serializer"), ("value", "value_serializer"))
 
 
@@ -86,6 +88,9 @@ class State:
         self._entry = entry
         self._named_state = named
         self._source = operator.snapshot._source
+        self._access = FileAccess(self._source)
+        self.on_progress: Callable[[int, int], None] | None = None
+        """Is told, while rows are read, how many bytes of the files and how many rows have come since it was told last."""
         self._coverage: Coverage | None = None
         self._wish_texts = self._source.wishes.of(operator._state, self.name)
 
@@ -156,16 +161,97 @@ class State:
         why = [f"a value of {part.class_name} could not be decoded: {part.reason}" for part in parts]
         return Coverage(self._entry.status, why[0] if why else None)
 
-    def to_batches(self, limit: int | None = None) -> pa.RecordBatchReader:
+    def to_batches(
+        self, limit: int | None = None, *, key_groups: Collection[int] | None = None
+    ) -> pa.RecordBatchReader:
         """Its rows. Reading happens as batches are taken; errors that come up then carry file, key group and offset.
 
         :param limit: stop after that many rows.
+        :param key_groups: read only these; ``None``: all. Operator state has none.
         :raises UnsupportedError: where this version cannot read the state.
         """
         self._check_readable()
         if limit is not None and limit < 0:
             raise UsageError(f"the limit is {limit}", expected="a number of rows, at least 0")
-        return pa.RecordBatchReader.from_batches(self.schema, self._typed(limit))
+        groups = None if key_groups is None else frozenset(key_groups)
+        return pa.RecordBatchReader.from_batches(
+            self.schema, self._typed(limit, None if groups is None else lambda _: groups)
+        )
+
+    def get(self, key: Any, namespace: Any = None) -> pa.Table:
+        """The rows of a key. Only the key group that can hold it is read, where its hash is known.
+
+        :param key: a Python value of the key's type, or text; ``docs/python-api.md`` tells how.
+        :param namespace: likewise; ``None``: of all namespaces.
+        :raises UsageError: where it is no such value, or the state has no keys or no namespaces.
+        """
+        scalar = self._scalar("key", key)
+        wanted = [("key", scalar)]
+        if namespace is not None:
+            wanted.append(("namespace", self._scalar("namespace", namespace)))
+        self._check_readable()
+        unique = self.kind in _ONE_ROW and not self._options.flatten
+        unique &= "namespace" not in self.schema.names or namespace is not None
+        found: list[pa.RecordBatch] = []
+        for batch in self._typed(None, self._groups_of(scalar)):
+            for column, value in wanted:
+                batch = batch.filter(pa.array(has_key(batch.column(column), [value])))
+            if batch.num_rows:
+                found.append(batch)
+                if unique:
+                    break
+        return pa.Table.from_batches(found, self.schema)
+
+    def key_groups_of(self, key: Any) -> frozenset[int] | None:
+        """The key groups that :meth:`get` reads for a key; ``None``: all, as nobody knows the hash of such keys.
+
+        :raises UsageError: where it is no key of the state.
+        """
+        of, found = self._groups_of(self._scalar("key", key)), frozenset[int]()
+        for file in self._named_state.files:
+            groups = of(file.head.key_serializer if isinstance(file.head, KeyedHead) else None)
+            if groups is None:
+                return None
+            found |= groups
+        return found
+
+    def _groups_of(self, key: pa.Scalar) -> WantedGroups:
+        if any(path.split(".")[0] == "key" for path, _ in self._wish_texts):
+            return lambda _: None  # the hash is that of the type which Flink has
+        return groups_by_serializer([key], None, self.operator.max_parallelism, self._options.policy)
+
+    def _scalar(self, column: str, value: Any) -> pa.Scalar:
+        if column not in self.schema.names:
+            raise UsageError(f"the state has no {column}s", operator=self.operator.label, state=self.name)
+        try:
+            return key_scalar(value, self.schema.field(column).type)
+        except UsageError as error:
+            raise self._named(error) from None
+
+    def count(self) -> int:
+        """How many rows it has.
+
+        Read off the counts in the files where these say it, else by walking all entries without decoding them.
+
+        :raises StateExtractError: as :meth:`to_batches`.
+        """
+        if not self._options.flatten and self._entry.status != UNSUPPORTED:
+            known = counts_in_files(self._access, self._named_state)
+            if known is not None:
+                return known
+        self._check_readable()
+        # Columns that take no decoding; maps that are broadcast have none.
+        beside = [field for field in self.schema if field.name in ("key_group", "subtask")]
+        options = replace(self._options, columns={self.name: pa.schema(beside)} if beside else None)
+        tally = Tally()
+        for _ in self._pieces(options, tally, None):
+            pass
+        counted = tally.of(self.name)
+        if counted.lost_entries or counted.lost_key_groups:
+            raise UndecodableError(
+                f"the rows cannot be counted: {counted.problems[0]}", operator=self.operator.label, state=self.name
+            )
+        return counted.rows
 
     def to_table(self, limit: int | None = None) -> pa.Table:
         """All its rows, or the first ``limit``, in memory."""
@@ -209,11 +295,11 @@ class State:
             f"this version cannot read the state: {self._entry.reason}", operator=self.operator.label, state=self.name
         )
 
-    def _typed(self, limit: int | None) -> Iterator[pa.RecordBatch]:
+    def _typed(self, limit: int | None, groups: WantedGroups | None = None) -> Iterator[pa.RecordBatch]:
         tally = Tally()
         self._coverage = replace(self._expected(), tally=tally.of(self.name), complete=False)
         left = sys.maxsize if limit is None else limit
-        for piece in self._pieces(self._options, tally, limit, self._wishes) if left else ():
+        for piece in self._pieces(self._options, tally, limit, self._wishes, groups) if left else ():
             if piece.raw:
                 continue
             batch = conform(piece.batch, self.schema)
@@ -221,7 +307,7 @@ class State:
             left -= batch.num_rows
             if left <= 0:
                 return
-        if limit is None or left:
+        if groups is None and (limit is None or left):
             read = replace(self._entry, read=tally.of(self.name))
             read.settle()
             self._coverage = Coverage(read.status, read.reason, read.read, complete=True)
@@ -229,29 +315,33 @@ class State:
     # -- bytes
 
     def _pieces(
-        self, options: ReadOptions, tally: Tally, limit: int | None, wishes: Sequence[Wish] = ()
+        self,
+        options: ReadOptions,
+        tally: Tally,
+        limit: int | None,
+        wishes: Sequence[Wish] = (),
+        groups: WantedGroups | None = None,
     ) -> Iterator[Piece]:
         if limit is not None:
             options = replace(options, batch_rows=max(1, min(limit, options.batch_rows)))
         counted = tally.of(self.name)
         read = 0
-        whole = sum(file.size for file in self._named_state.files)
+        work = list(self._work(groups))
+        whole = sum(sum(content.sizes) for _, content in work)
         silent: tuple[str, ...] = ()
-        for file in self._named_state.files:
-            if file.head is None or file.content is None:
-                continue
+        for file, content in work:
             try:
-                content = file.content.only({self.name})
-                with self._opened(file) as read_at:
+                with self._access.opened(file, self._read) as read_at:
                     for part in _portions(content, SMALL - read if limit is not None else sys.maxsize):
                         read += sum(part.sizes)
                         chosen = _chosen(options, read if limit is not None else whole)
                         before = counted.engine
                         try:
-                            for piece in read_content(
-                                read_at, file.head, part, {self.name}, chosen, tally, file.subtask, silent,
-                                partial(self._database, file), partial(self._log, file),
-                            ):  # fmt: skip
+                            for piece in self._access.pieces(
+                                read_at, file, part, {self.name}, chosen, tally, silent, self._read
+                            ):
+                                if self.on_progress is not None:
+                                    self.on_progress(0, piece.batch.num_rows)
                                 yield piece if piece.raw else replace(piece, batch=grant(piece.batch, wishes))
                         finally:
                             if before and before != counted.engine:
@@ -263,33 +353,28 @@ class State:
                 ):
                     silent = (self.name,)
             except StateExtractError as error:
-                raise self._placed(error, file) from None
+                raise self._named(self._access.placed(error, file)) from None
 
-    def _database(self, file: StateFile, options: RocksOptions) -> RocksDB:
-        source = self._source
-        assert file.handle is not None
-        return open_rocksdb(file.handle, opener(source.locator, source.store, source.found.metadata_uri), options)
+    def _read(self, size: int) -> None:
+        if self.on_progress is not None:
+            self.on_progress(size, 0)
 
-    def _log(self, file: StateFile, options: ReadOptions) -> Log:
-        source = self._source
-        assert file.changelog is not None
-        return open_log(
-            file.changelog, source.locator, source.store, lambda: source.data, options.codec, options.verify_checksums,
-            source.changelog_files,
-        )  # fmt: skip
+    def bytes_of(self, key_groups: Collection[int] | None = None) -> int:
+        """Bytes of the files that reading it, or some key groups of it, has to go through."""
+        groups = None if key_groups is None else frozenset(key_groups)
+        work = self._work(None if groups is None else lambda _: groups)
+        return sum(sum(content.sizes) for _, content in work)
 
-    def _opened(self, file: StateFile) -> _Bytes:
-        if file.uri == self._source.found.metadata_uri:
-            return _Bytes(file, self._source.data)
-        return _Bytes(file, self._source.store)
-
-    def _placed(self, error: StateExtractError, file: StateFile) -> StateExtractError:
-        """The error with file and operator, and its offset counted in the file."""
-        if error.file is None and error.offset is not None:
-            error.offset += file.start
-        if isinstance(error, MissingFileError):
-            error = self._source.locator.explain(error)
-        return self._named(error.at(file=file.uri))
+    def _work(self, groups: WantedGroups | None) -> Iterator[tuple[StateFile, Content]]:
+        """The files, and what of each is to be read."""
+        for file in self._named_state.files:
+            if file.head is None or file.content is None:
+                continue
+            content = file.content.only({self.name})
+            serializer = file.head.key_serializer if isinstance(file.head, KeyedHead) else None
+            wanted = None if groups is None else groups(serializer)
+            for kept in [content] if wanted is None else content.of_key_groups(wanted):
+                yield file, kept
 
     def _named(self, error: StateExtractError) -> StateExtractError:
         return error.at(operator=self.operator.label, state=self.name)
@@ -313,30 +398,6 @@ def _chosen(options: ReadOptions, size: int) -> ReadOptions:
     if options.engine != "auto" or size > SMALL or "stateextract.columnar.kernel" in sys.modules:
         return options
     return replace(options, engine="interpreter")
-
-
-class _Bytes:
-    """``read_at`` in a handle's bytes, which may be a piece of a file or lie in memory."""
-
-    def __init__(self, file: StateFile, place: bytes | Store) -> None:
-        self._file = file
-        self._data = place if isinstance(place, bytes) else None
-        self._opened = None if isinstance(place, bytes) else place.open(file.uri)
-
-    def __enter__(self) -> Callable[[int, int], bytes]:
-        return self._read_at
-
-    def __exit__(self, *_: object) -> None:
-        if self._opened is not None:
-            self._opened.close()
-
-    def _read_at(self, offset: int, length: int) -> bytes:
-        length = max(0, min(length, self._file.size - offset))
-        start = self._file.start + offset
-        if self._data is not None:
-            return self._data[start : start + length]
-        assert self._opened is not None
-        return self._opened.read_at(start, length)
 
 
 __all__ = ["SMALL", "Coverage", "Scope", "State"]

@@ -29,6 +29,8 @@ _COMMANDS = {
     "schema": "schema",
     "files": "files",
     "head": "head",
+    "get": "get",
+    "count": "count",
     "extract": "extract",
     "types": "types",
     "uid-hash": "uid_hash",

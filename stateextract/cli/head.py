@@ -55,9 +55,8 @@ def _rows(state: State, limit: int) -> pa.Table:
 
 def describe(state: State, table: pa.Table) -> dict[str, Any]:
     """The document of ``--output json``."""
-    from stateextract.cli.values import json_value
+    from stateextract.cli.rows import json_rows
 
-    columns = {name: [json_value(value) for value in table[name]] for name in table.column_names}
     return {
         "operator_id": state.operator.id,
         "uid": state.operator.uid,
@@ -67,23 +66,16 @@ def describe(state: State, table: pa.Table) -> dict[str, Any]:
         "status": state.coverage.status,
         "why": state.coverage.why,
         "complete": state.coverage.complete,
-        "schema": [{"name": field.name, "type": str(field.type)} for field in table.schema],
-        "rows": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
+        **json_rows(table),
     }
 
 
 def _show(state: State, table: pa.Table, limit: int) -> None:
-    import pyarrow as pa
-
+    from stateextract.cli.rows import print_rows
     from stateextract.cli.screen import console
-    from stateextract.cli.screen import table as made
-    from stateextract.cli.values import text_value
 
-    names = table.column_names
-    rows = list(zip(*([text_value(value) for value in table[name]] for name in names), strict=True))
-    numbers = [f.name for f in table.schema if pa.types.is_integer(f.type) or pa.types.is_floating(f.type)]
     out = console()
-    out.print(made(names, rows, numbers))
+    print_rows(table, out)
     coverage = state.coverage
     if coverage.complete and table.num_rows < limit:
         out.print(f"\nAll {table.num_rows} rows of {state.kind} state {state.name!r}.", markup=False, soft_wrap=True)

@@ -7,12 +7,14 @@ given with ``--config`` sets them too, the command line wins. Imports nothing he
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from stateextract.cli.names import operator_names, state_names
+from stateextract.cli.progress import Meter
 from stateextract.errors import UsageError
 from stateextract.job.options import FILE_ONLY, JobOptions, fields, make_options, metavar, option_help, outside
 
@@ -178,7 +180,21 @@ def chosen_states(snapshot: Snapshot, operator: str | None, name: str | None, sc
     return found
 
 
+@contextmanager
+def metered(title: str, state: State, key_groups: frozenset[int] | None = None) -> Iterator[Meter]:
+    """A bar for reading a state, if that takes long.
+
+    :param key_groups: those that are read; ``None``: all.
+    """
+    with Meter(title, state.bytes_of(key_groups)) as meter:
+        state.on_progress = lambda size, rows: meter.add(size, rows)
+        try:
+            yield meter
+        finally:
+            state.on_progress = None
+
+
 __all__ = [
-    "MEANING", "WHERE", "chosen_states", "job_options", "opened", "operator_option", "read_options", "snapshot_options",
-    "state_options", "the_operator", "the_state",
+    "MEANING", "WHERE", "chosen_states", "job_options", "metered", "opened", "operator_option", "read_options",
+    "snapshot_options", "state_options", "the_operator", "the_state",
 ]  # fmt: skip

@@ -17,16 +17,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from serializers import SerializerSnapshot
 from stateextract.columnar.policy import Policy
 from stateextract.errors import UsageError
-from stateextract.spark.source_identity import row_numbers
-from stateextract.state.key_groups import key_groups, key_scalar
+from stateextract.state.key_groups import key_scalar
+from stateextract.state.lookup import groups_by_serializer
 
 KEY, KEY_GROUP = "key", "key_group"
 _MOST_KEYS = 10_000
@@ -122,46 +120,6 @@ def wanted_key_groups(
     return groups_by_serializer(_keys(filters, schema), numbers, max_parallelism, policy)
 
 
-def groups_by_serializer(
-    keys: Sequence[pa.Scalar] | None, numbers: frozenset[int] | None, max_parallelism: int, policy: Policy
-) -> Callable[[SerializerSnapshot | None], frozenset[int] | None]:
-    """The key groups that can hold some keys, out of those with some numbers, by the serializer; ``None``: any.
-
-    :param keys: ``None``: any.
-    :param numbers: likewise.
-    """
-    known: dict[SerializerSnapshot, frozenset[int] | None] = {}
-
-    def of_keys(serializer: SerializerSnapshot) -> frozenset[int] | None:
-        found: set[int] = set()
-        for key in keys or ():
-            groups = key_groups(key, serializer, max_parallelism, policy)
-            if groups is None:
-                return None
-            found |= groups
-        return frozenset(found)
-
-    def of(serializer: SerializerSnapshot | None) -> frozenset[int] | None:
-        if keys is None or serializer is None:
-            return numbers
-        if serializer not in known:
-            known[serializer] = of_keys(serializer)
-        groups = known[serializer]
-        return numbers if groups is None else groups if numbers is None else groups & numbers
-
-    return of
-
-
-def has_key(column: pa.Array, keys: Sequence[pa.Scalar]) -> npt.NDArray[np.bool_]:
-    """Which rows have one of some keys: equal as values are, so the two zeros are one, and NaN is itself."""
-    values = [key.as_py() for key in keys]
-    if pa.types.is_floating(column.type):
-        values += [-value for value in values if value == 0]
-    asked = pa.table({KEY: pa.array(values, column.type)})
-    numbers, _ = row_numbers([asked, pa.table({KEY: column})])
-    return np.isin(numbers[1], numbers[0])
-
-
 def _keys(filters: Sequence[Any], schema: pa.Schema) -> list[pa.Scalar] | None:
     """The keys that a row may have; ``None`` where that is not told."""
     if KEY not in schema.names:
@@ -218,4 +176,4 @@ def _numbers(filters: Sequence[Any], max_parallelism: int) -> frozenset[int] | N
     return frozenset(batch.column(0).to_pylist())
 
 
-__all__ = ["RowFilter", "groups_by_serializer", "has_key", "row_filters", "wanted_key_groups"]
+__all__ = ["RowFilter", "row_filters", "wanted_key_groups"]

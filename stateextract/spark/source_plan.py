@@ -10,7 +10,6 @@ Must not know of Spark but for the words of its options.
 from __future__ import annotations
 
 import difflib
-import itertools
 import pickle
 import zlib
 from collections.abc import Callable, Mapping, Sequence
@@ -30,15 +29,14 @@ from stateextract.job.plan import Plan, PlannedState, make_plan
 from stateextract.job.split import OperatorTargets, Part, pack
 from stateextract.metadata.model import OperatorState, SnapshotMetadata
 from stateextract.metadata.uid import operator_id
-from stateextract.spark.source_filters import RowFilter, groups_by_serializer
+from stateextract.spark.source_filters import RowFilter
 from stateextract.spark.source_options import STATE, STATE_OPTIONS, in_spark_words, job_options, parse_options
 from stateextract.spark.source_types import only_columns
 from stateextract.spark.source_wide import WideColumns, wide_columns
-from stateextract.state.body import BodyKind
 from stateextract.state.columns import OPERATOR_KINDS
-from stateextract.state.content import Content
 from stateextract.state.head import KeyedHead
 from stateextract.state.key_groups import key_scalar
+from stateextract.state.lookup import groups_by_serializer
 
 _RAW_ADVICE = "register a serializer as a plug-in (docs/serializers.md), or have the extract job keep its bytes"
 
@@ -96,7 +94,8 @@ class SourcePlan:
         kept: list[Part] = []
         for part in parts:
             groups = wanted(self.serializers[part.file]) if part.file in self.serializers else None
-            kept += [part] if groups is None else _only(part, groups)
+            contents = [part.content] if groups is None else part.content.of_key_groups(groups)
+            kept += [replace(part, content=content) for content in contents]
         return self if kept == parts else replace(self, splits=pack(kept, self.job.split_bytes))
 
     @classmethod
@@ -318,23 +317,4 @@ def _asked(plan: SourcePlan, columns: pa.Schema, values: Mapping[str, Any]) -> S
     return replace(plan.pruned(wanted), keys=scalars)
 
 
-def _only(part: Part, groups: frozenset[int]) -> list[Part]:
-    """The part without other key groups."""
-    ranges = tuple(r for r in part.content.ranges if r.key_group in groups)
-    if not ranges:
-        return []
-    return [replace(part, content=run) for run in runs_of_key_groups(replace(part.content, ranges=ranges))]
-
-
-def runs_of_key_groups(content: Content) -> list[Content]:
-    """Databases and changelogs are read from a first to a last key group: a content with gaps becomes several."""
-    if content.form is not BodyKind.SST_FILES and content.changes is None:
-        return [content]
-    bounds = [0]
-    for i, (a, b) in enumerate(itertools.pairwise(content.ranges), start=1):
-        if a.key_group + 1 != b.key_group:
-            bounds.append(i)
-    return [content.cut(begin, end) for begin, end in itertools.pairwise([*bounds, len(content.ranges)])]
-
-
-__all__ = ["SourcePlan", "choose_operator", "make_source_plan", "runs_of_key_groups"]
+__all__ = ["SourcePlan", "choose_operator", "make_source_plan"]

@@ -18,12 +18,13 @@ from stateextract.columnar.schema import conform
 from stateextract.errors import StateExtractError
 from stateextract.job.reader import PartReader
 from stateextract.job.split import OperatorTargets, Part, decode_split, encode_split, read_options
-from stateextract.spark.source_filters import has_key, row_filters, wanted_key_groups
+from stateextract.spark.source_filters import row_filters, wanted_key_groups
 from stateextract.spark.source_options import in_spark_words
 from stateextract.spark.source_plan import SourcePlan, make_source_plan
 from stateextract.spark.source_types import arrow_schema, check_given, spark_schema
 from stateextract.spark.source_wide import read_wide
 from stateextract.state.engine import Tally
+from stateextract.state.lookup import has_key
 
 
 def planned(options: Mapping[str, str]) -> tuple[bytes, Any]:

@@ -9,6 +9,7 @@ form. May import the readers; knows no URIs, no Parquet, no Spark.
 from __future__ import annotations
 
 import bisect
+import itertools
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
@@ -78,6 +79,19 @@ class Content:
         if self.whole:
             return self
         return replace(self, ranges=self.ranges[begin:end], partitions=self.partitions[begin:end])
+
+    def of_key_groups(self, wanted: Collection[int]) -> list[Content]:
+        """Without other key groups. Databases and changelogs are read from a first to a last key group: there a content
+        with gaps becomes several.
+        """
+        ranges = tuple(r for r in self.ranges if r.key_group in wanted)
+        if not ranges:
+            return []
+        kept = replace(self, ranges=ranges)
+        if self.form is not BodyKind.SST_FILES and self.changes is None:
+            return [kept]
+        gaps = [i for i, (a, b) in enumerate(itertools.pairwise(ranges), 1) if a.key_group + 1 != b.key_group]
+        return [kept.cut(begin, end) for begin, end in itertools.pairwise([0, *gaps, len(ranges)])]
 
     def finer(self, most: int) -> Content:
         """With long lists cut into runs of elements of about ``most`` bytes."""

@@ -14,7 +14,8 @@ from pyspark.sql import datasource as ds
 from stateextract.columnar.policy import Policy
 from stateextract.files.filesystem import OpenFile, Store
 from stateextract.metadata.parser import parse_metadata
-from stateextract.spark.source_filters import has_key, row_filters, wanted_key_groups
+from stateextract.spark.source_filters import row_filters, wanted_key_groups
+from stateextract.state.lookup import has_key
 from tests.benchmarks.test_generate import groups_of
 from tests.golden.test_rows import DATA
 from tests.golden.test_rows import load as expected

@@ -12,9 +12,10 @@ from pyspark.sql import datasource as ds
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from stateextract.columnar.policy import Policy
+from stateextract.columnar.row_numbers import row_numbers
 from stateextract.errors import UnsupportedError, UsageError, ValueRefusedError
 from stateextract.spark import source_wide
-from stateextract.spark.source_identity import as_text, row_numbers
+from stateextract.spark.source_identity import as_text
 from stateextract.state.body import BodyKind
 from stateextract.state.content import Content
 from stateextract.state.heap import KeyGroupRange

@@ -1,0 +1,139 @@
+"""The files of one snapshot, open for reading: what every reader of them in this process needs.
+
+Opens files, databases and logs of changes, and gives errors their place. May import heads, engine and files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from functools import partial
+from typing import TYPE_CHECKING
+
+from stateextract.changelog.log import Log
+from stateextract.errors import MissingFileError, StateExtractError
+from stateextract.files.filesystem import Store
+from stateextract.job.changelogs import open_log
+from stateextract.job.heads import StateFile
+from stateextract.rocksdb import RocksDB, RocksOptions, open_rocksdb
+from stateextract.rocksdb.access import StateFile as DatabaseFile
+from stateextract.rocksdb.access import opener
+from stateextract.state.content import Content, read_content
+from stateextract.state.engine import Piece, ReadOptions, Tally
+
+if TYPE_CHECKING:
+    from stateextract.api.snapshot import Source
+
+
+OnRead = Callable[[int], None]
+
+
+def _unheard(size: int) -> None:
+    """Nobody wants to know."""
+
+
+class FileAccess:
+    """Reads state files of a snapshot."""
+
+    def __init__(self, source: Source) -> None:
+        self._source = source
+
+    def opened(self, file: StateFile, on_read: OnRead = _unheard) -> HandleBytes:
+        """The bytes of a file's handle; a context manager that gives ``read_at``.
+
+        :param on_read: is told how many bytes were read.
+        """
+        if file.uri == self._source.found.metadata_uri:
+            return HandleBytes(file, self._source.data, on_read)
+        return HandleBytes(file, self._source.store, on_read)
+
+    def pieces(
+        self,
+        read_at: Callable[[int, int], bytes],
+        file: StateFile,
+        content: Content,
+        wanted: Collection[str],
+        options: ReadOptions,
+        tally: Tally,
+        silent: Collection[str] = (),
+        on_read: OnRead = _unheard,
+    ) -> Iterator[Piece]:
+        """Batches of the wanted states, out of what ``content`` says of an opened file.
+
+        :param on_read: is told how many bytes of a database's files were read.
+        :raises StateExtractError: with state, key group and offset; :meth:`placed` adds the file.
+        """
+        assert file.head is not None
+        return read_content(
+            read_at, file.head, content, wanted, options, tally, file.subtask, silent,
+            partial(self._database, file, on_read), partial(self._log, file),
+        )  # fmt: skip
+
+    def _database(self, file: StateFile, on_read: OnRead, options: RocksOptions) -> RocksDB:
+        source = self._source
+        assert file.handle is not None
+        open_handle = opener(source.locator, source.store, source.found.metadata_uri)
+        return open_rocksdb(file.handle, lambda handle: _Heard(open_handle(handle), on_read), options)
+
+    def _log(self, file: StateFile, options: ReadOptions) -> Log:
+        source = self._source
+        assert file.changelog is not None
+        return open_log(
+            file.changelog, source.locator, source.store, lambda: source.data, options.codec, options.verify_checksums,
+            source.changelog_files,
+        )  # fmt: skip
+
+    def placed(self, error: StateExtractError, file: StateFile) -> StateExtractError:
+        """The error with the file, and its offset counted in that."""
+        if error.file is None and error.offset is not None:
+            error.offset += file.start
+        if isinstance(error, MissingFileError):
+            error = self._source.locator.explain(error)
+        return error.at(file=file.uri)
+
+
+class _Heard:
+    """A database's file, of which is told how many bytes are read."""
+
+    def __init__(self, file: DatabaseFile, on_read: OnRead) -> None:
+        self._file, self._on_read = file, on_read
+        self.uri, self.start = file.uri, file.start
+
+    def read_at(self, offset: int, length: int) -> bytes:
+        data = self._file.read_at(offset, length)
+        self._on_read(len(data))
+        return data
+
+    def size(self) -> int:
+        return self._file.size()
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class HandleBytes:
+    """``read_at`` in a handle's bytes, which may be a piece of a file or lie in memory."""
+
+    def __init__(self, file: StateFile, place: bytes | Store, on_read: OnRead) -> None:
+        self._file = file
+        self._on_read = on_read
+        self._data = place if isinstance(place, bytes) else None
+        self._opened = None if isinstance(place, bytes) else place.open(file.uri)
+
+    def __enter__(self) -> Callable[[int, int], bytes]:
+        return self._read_at
+
+    def __exit__(self, *_: object) -> None:
+        if self._opened is not None:
+            self._opened.close()
+
+    def _read_at(self, offset: int, length: int) -> bytes:
+        length = max(0, min(length, self._file.size - offset))
+        self._on_read(length)
+        start = self._file.start + offset
+        if self._data is not None:
+            return self._data[start : start + length]
+        assert self._opened is not None
+        return self._opened.read_at(start, length)
+
+
+__all__ = ["FileAccess", "HandleBytes"]

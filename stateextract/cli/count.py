@@ -1,0 +1,72 @@
+"""``stateextract count``: how many rows states have."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from stateextract.cli.options import output_options
+from stateextract.cli.quick import without_pandas
+from stateextract.cli.reading import chosen_states, metered, opened, snapshot_options, state_options
+
+if TYPE_CHECKING:
+    from stateextract.api import State
+
+
+@click.command()
+@state_options
+@snapshot_options("flatten", "keep_empty_maps", "all_copies")
+@output_options
+def count(path: str, operator: str | None, name: str | None, scope: Any, output: str, **options: Any) -> None:
+    """Count the rows of states of the snapshot at PATH, exactly.
+
+    Without --operator and --state those of every state. Counts that stand in the files are read there; otherwise
+    entries are walked without being decoded. A state that cannot be counted is shown with the reason; the exit code is 1
+    then.
+    """
+    without_pandas()
+    states = chosen_states(opened(path, options), operator, name, scope)
+    documents = []
+    for state in states:
+        with metered(f"count {state.name}", state):
+            documents.append(describe(state))
+    if output == "json":
+        click.echo(json.dumps(documents, indent=1))
+    else:
+        from stateextract.cli.screen import console, table
+
+        rows = [
+            [d["operator"], d["state"], d["kind"], "" if d["rows"] is None else f"{d['rows']:,}", d["why"] or ""]
+            for d in documents
+        ]
+        columns = ["operator", "state", "kind", "rows", "why not"]
+        if not any(d["why"] for d in documents):
+            columns, rows = columns[:-1], [row[:-1] for row in rows]
+        console().print(table(columns, rows, ["rows"]))
+    if any(d["rows"] is None for d in documents):
+        click.get_current_context().exit(1)
+
+
+def describe(state: State) -> dict[str, Any]:
+    """The document of one state; ``rows`` is ``None`` where they cannot be counted, then ``why`` says the reason."""
+    from stateextract.errors import StateExtractError
+
+    rows, why = None, None
+    try:
+        rows = state.count()
+    except StateExtractError as error:
+        why = str(error)
+    return {
+        "operator": state.operator.label,
+        "operator_id": state.operator.id,
+        "state": state.name,
+        "scope": state.scope,
+        "kind": state.kind,
+        "rows": rows,
+        "why": why,
+    }
+
+
+__all__ = ["count", "describe"]

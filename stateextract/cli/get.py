@@ -1,0 +1,82 @@
+"""``stateextract get``: the rows of one key, read from the one key group that can hold it."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from stateextract.cli.options import output_options
+from stateextract.cli.quick import without_pandas
+from stateextract.cli.reading import MEANING, metered, opened, snapshot_options, state_options, the_operator, the_state
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from stateextract.api import State
+
+
+@click.command()
+@state_options
+@click.option("--key", required=True, metavar="KEY", help="The key; of a composite one as JSON, of a time as ISO 8601.")
+@click.option("--namespace", metavar="NAMESPACE", help="Only of this namespace, such as a window; written like a key.")
+@snapshot_options(*MEANING)
+@output_options
+def get(
+    path: str,
+    operator: str | None,
+    name: str | None,
+    scope: Any,
+    key: str,
+    namespace: str | None,
+    output: str,
+    **options: Any,
+) -> None:
+    """Show the rows of a key in a state of the snapshot at PATH.
+
+    Only the key group that can hold the key is read. Keys whose hash only Java knows (enums, classes without a known
+    hashCode) are looked for in all key groups, which is said. No row is no error.
+    """
+    without_pandas()
+    state = the_state(the_operator(opened(path, options), operator), name, scope)
+    groups = state.key_groups_of(key)
+    with metered("get", state, groups):
+        table = state.get(key, namespace)
+    if output == "json":
+        click.echo(json.dumps(describe(state, table, groups), indent=1))
+        return
+    from stateextract.cli.rows import print_rows
+    from stateextract.cli.screen import console
+
+    out = console()
+    if table.num_rows:
+        print_rows(table, out)
+    elif groups is None:
+        out.print(f"No row of {state.name!r} has this key.", markup=False, soft_wrap=True)
+    else:
+        where = " or ".join(map(str, sorted(groups)))
+        out.print(
+            f"No row of {state.name!r} has this key, which could only be in key group {where}.",
+            markup=False,
+            soft_wrap=True,
+        )
+    if groups is None and state.scope == "keyed":
+        click.echo("Note: the hash of such keys is not known, so all key groups were read.", err=True)
+
+
+def describe(state: State, table: pa.Table, groups: frozenset[int] | None) -> dict[str, Any]:
+    """The document of ``--output json``; ``key_groups`` is ``None`` where all were read."""
+    from stateextract.cli.rows import json_rows
+
+    return {
+        "operator_id": state.operator.id,
+        "uid": state.operator.uid,
+        "state": state.name,
+        "kind": state.kind,
+        "key_groups": None if groups is None else sorted(groups),
+        **json_rows(table),
+    }
+
+
+__all__ = ["describe", "get"]

@@ -1,0 +1,77 @@
+"""Looking up keys: the key groups that can hold them, by each file's serializer, and the rows that have them.
+
+May import ``key_groups``, columns and pyarrow; knows no files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from serializers import SerializerSnapshot
+from stateextract.columnar.policy import Policy
+from stateextract.columnar.row_numbers import row_numbers
+from stateextract.state.key_groups import key_groups
+
+WantedGroups = Callable[[SerializerSnapshot | None], frozenset[int] | None]
+"""The key groups of a file that are wanted, by the serializer of its keys; ``None``: any."""
+
+
+def groups_by_serializer(
+    keys: Sequence[pa.Scalar] | None, numbers: frozenset[int] | None, max_parallelism: int, policy: Policy
+) -> WantedGroups:
+    """The key groups that can hold some keys, out of those with some numbers, by the serializer; ``None``: any.
+
+    :param keys: ``None``: any.
+    :param numbers: likewise.
+    """
+    known: dict[SerializerSnapshot, frozenset[int] | None] = {}
+
+    def of_keys(serializer: SerializerSnapshot) -> frozenset[int] | None:
+        found: set[int] = set()
+        for key in keys or ():
+            groups = key_groups(key, serializer, max_parallelism, policy)
+            if groups is None:
+                return None
+            found |= groups
+        return frozenset(found)
+
+    def of(serializer: SerializerSnapshot | None) -> frozenset[int] | None:
+        if keys is None or serializer is None:
+            return numbers
+        if serializer not in known:
+            known[serializer] = of_keys(serializer)
+        groups = known[serializer]
+        return numbers if groups is None else groups if numbers is None else groups & numbers
+
+    return of
+
+
+def has_key(column: pa.Array, keys: Sequence[pa.Scalar]) -> npt.NDArray[np.bool_]:
+    """Which rows have one of some keys: equal as values are, so the two zeros are one, and NaN is itself.
+
+    :param column: the keys of the rows; or their namespaces, which are compared alike.
+    """
+    if len(keys) == 1 and keys[0].is_valid and _compares(column.type):
+        import pyarrow.compute as pc  # takes longer to load than most lookups
+
+        equal: npt.NDArray[np.bool_] = pc.equal(column, keys[0]).fill_null(False).to_numpy(zero_copy_only=False)
+        return equal
+    values = [key.as_py() for key in keys]
+    if pa.types.is_floating(column.type):
+        values += [-value for value in values if value == 0]
+    asked = pa.table({"key": pa.array(values, column.type)})
+    numbers, _ = row_numbers([asked, pa.table({"key": column})])
+    return np.isin(numbers[1], numbers[0])
+
+
+def _compares(type_: pa.DataType) -> bool:
+    """Whether two values are one key exactly where Arrow finds them equal."""
+    is_one = (pa.types.is_integer, pa.types.is_string, pa.types.is_binary, pa.types.is_boolean, pa.types.is_temporal)
+    return any(is_(type_) for is_ in is_one)
+
+
+__all__ = ["WantedGroups", "groups_by_serializer", "has_key"]

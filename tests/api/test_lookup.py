@@ -1,0 +1,154 @@
+"""Single keys and numbers of rows: the same as reading everything, and no more is read than they need."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import stateextract
+from stateextract.api import State
+from stateextract.errors import FormatError, StateExtractError, UsageError
+from tests.golden.expected import DATA, load
+from tests.job.snapshots import UNKNOWN, numbered, write_snapshot
+
+CASES = (
+    "f20-kinds-native",
+    "f117-keys-checkpoint",
+    "f120-keys-checkpoint-snappy",
+    "f117-changes-canonical-snappy",
+    "f117-changes-checkpoint-rocksdb-incremental",
+    "f120-changes-checkpoint-changelog-materialized",
+    "f113-changes-checkpoint-rocksdb-incremental-rescaled",
+    "f120-sqlcore-canonical",
+    "f23-windows-native-snappy",
+)
+
+
+def states(case: str) -> list[tuple[State, pa.Table]]:
+    folder = DATA / case
+    snapshot = stateextract.open_snapshot(str(folder / load(folder)["snapshot"]), out_of_range="null")
+    return [(s, s.to_table()) for s in snapshot.states if s.coverage.status == "decoded"]
+
+
+def same(table: pa.Table) -> list[str]:
+    return sorted(map(repr, table.to_pylist()))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_counts_and_keys_are_those_of_all_rows(case: str) -> None:
+    looked_up = 0
+    for state, table in states(case):
+        assert state.count() == table.num_rows, state
+        if state.scope == "operator" or not table.num_rows:
+            continue
+        keys = [value.as_py() for value in table["key"]]
+        for key in (keys[0], keys[-1]):
+            if key is None or "\ufffd" in repr(key):
+                continue
+            wanted = table.filter(pa.array([other == key for other in keys]))
+            if not wanted.num_rows:  # NaN
+                continue
+            assert same(state.get(key)) == same(wanted), (state, key)
+            groups = state.key_groups_of(key)
+            assert groups is None or set(wanted["key_group"].to_pylist()) <= groups
+            looked_up += 1
+    assert looked_up >= 4
+
+
+def test_a_key_of_a_window(tmp_path: Path) -> None:
+    orders = stateextract.open_snapshot(str(Path(__file__).parents[2] / "examples" / "orders-checkpoint"))
+    contents = orders.operator("sales-per-hour").state("window-contents")
+    assert contents.get("tea").num_rows == 6
+    (row,) = contents.get("tea", {"start": "2023-11-14T22:00:00Z", "end": "2023-11-14T23:00:00Z"}).to_pylist()
+    assert row["value"] == {"f0": 4, "f1": 46}
+    assert contents.get("coffee").num_rows == 0
+    with pytest.raises(UsageError, match="the state has no namespaces"):
+        orders.operator("orders-by-customer").state("voucher").get("elif", "x")
+
+
+def written(folder: Path, **more: Any) -> State:
+    rows = {group: [(key, key) for key in range(400) if key % 8 == group] for group in range(8)}
+    write_snapshot(folder, {"op": {"a": rows}}, **more)
+    return stateextract.open_snapshot(str(folder)).operator("op").state("a")
+
+
+def test_other_key_groups_are_not_read(tmp_path: Path) -> None:
+    """Bytes of the others that are no rows do not matter; those of the key's own do."""
+    state = written(tmp_path / "s", parallelism=1)
+    (group,) = state.key_groups_of(17) or ()
+    file = tmp_path / "s" / "op-0"
+    data = file.read_bytes()
+    content = state._named_state.files[0].content
+    assert content is not None
+    own = next(r for r in content.ranges if r.key_group == group)
+    damaged = bytearray(b"\xff" * len(data))
+    for start, end in ((0, content.head_end), (own.start, own.end)):
+        damaged[start:end] = data[start:end]
+    file.write_bytes(damaged)
+    found = state.get(17)  # its key group as Flink has it is not where this snapshot keeps it
+    assert found.num_rows == (group == 17 % 8)
+    heard: list[int] = []
+    state.on_progress = lambda size, rows: heard.append(size)
+    state.get("17")
+    assert 0 < sum(heard) <= own.end - own.start
+    with pytest.raises(FormatError):
+        state.to_table()
+    assert state.to_batches(key_groups={group}).read_all().num_rows == 50
+
+
+def test_reading_ends_at_the_only_row_of_a_key(tmp_path: Path) -> None:
+    state = written(tmp_path / "s", parallelism=1, max_parallelism=1)
+    assert state.key_groups_of(3) == {0}
+    assert state.get(392).to_pylist() == [{"key": 392, "value": 392, "key_group": 0, "subtask": 0}]
+
+
+def test_keys_that_are_none(tmp_path: Path) -> None:
+    state = written(tmp_path / "s")
+    with pytest.raises(UsageError, match="'x' is no key of the type int64"):
+        state.get("x")
+    with pytest.raises(UsageError, match="'x' is no key of the type int64"):
+        state.key_groups_of("x")
+
+
+def test_a_key_under_another_type(tmp_path: Path) -> None:
+    """Its hash would be that of another type: every key group is read."""
+    written(tmp_path / "s")
+    snapshot = stateextract.open_snapshot(str(tmp_path / "s"), types={"op/a/key": "string"})
+    state = snapshot.operator("op").state("a")
+    assert state.key_groups_of("17") is None
+    assert [row["value"] for row in state.get("17").to_pylist()] == [17]
+
+
+def test_counts_stand_in_files(tmp_path: Path) -> None:
+    """Nothing behind the count of the first state is read; the second can only be walked to."""
+    write_snapshot(tmp_path / "s", {"op": {"a": numbered(100), "b": numbered(60)}}, values={"a": UNKNOWN})
+    a, b = (stateextract.open_snapshot(str(tmp_path / "s")).operator("op").state(name) for name in "ab")
+    assert a.coverage.status == "unsupported"
+    assert a.count() == 100, "although no value can be decoded"
+    with pytest.raises(StateExtractError, match="cannot be decoded"):
+        b.count()
+
+
+@pytest.mark.parametrize(
+    ("case", "kinds"), [("f20-kinds-native", {"list", "union"}), ("f113-keys-checkpoint", {"broadcast"})]
+)
+def test_counts_of_operator_state(case: str, kinds: set[str]) -> None:
+    listed = [(state, table) for state, table in states(case) if state.scope == "operator"]
+    assert {state.kind for state, _ in listed} >= kinds
+    for state, table in listed:
+        assert state.count() == table.num_rows
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    written(tmp_path / "s")
+    shutil.copytree(tmp_path / "s", tmp_path / "t")
+    state = stateextract.open_snapshot(str(tmp_path / "t")).operator("op").state("a")
+    assert state.count() == 400
+    (tmp_path / "t" / "op-1").unlink()
+    with pytest.raises(StateExtractError) as caught:
+        state.count()
+    assert caught.value.file == str(tmp_path / "t" / "op-1")
