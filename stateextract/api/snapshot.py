@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import difflib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, get_args
@@ -18,6 +18,7 @@ import pyarrow as pa
 from serializers import load_plugins
 from serializers.coordinators import decode_coordinator
 from stateextract.api.state import Scope, State
+from stateextract.api.validation import Finding, OnProgress, Validation
 from stateextract.changelog.log import Files
 from stateextract.columnar.policy import Maps, OutOfRange, Policy, Strings, Timestamps
 from stateextract.errors import StateExtractError, UsageError
@@ -228,6 +229,18 @@ class Snapshot:
             found = self._source.inventory([operator._state for operator in missing])
             for operator in missing:
                 vars(operator)["_inventory"] = found[operator.id]
+
+    def validate(self, on_progress: OnProgress = lambda size, rows: None) -> Iterator[Finding]:
+        """Decode every byte of every state, and say of each whether it is sound.
+
+        Goes on behind damage: errors are in the findings. They come operator by operator.
+
+        :param on_progress: is told bytes of files and rows as they are read.
+        """
+        self.read_heads()
+        validation = Validation(self._source, on_progress)
+        for operator in sorted(self.operators, key=lambda o: (o.uid or o.name or "", o.id)):
+            yield from validation.of(operator)
 
     def operator(self, name: str) -> Operator:
         """The operator with this uid, name or hex id.

@@ -74,7 +74,7 @@ class State:
         assert entry.state is not None
         self.operator = operator
         self.name: str = entry.state
-        self.kind: str = _KINDS.get(entry.kind, entry.kind.lower())
+        self.kind: str = kind_of(entry.kind)
         """``value``, ``list``, ``map``, ``reducing``, ``aggregating`` or ``timer``; ``list``, ``union`` or
         ``broadcast`` for operator state."""
         self.scope: Scope = named.scope
@@ -334,7 +334,7 @@ class State:
                 with self._access.opened(file, self._read) as read_at:
                     for part in _portions(content, SMALL - read if limit is not None else sys.maxsize):
                         read += sum(part.sizes)
-                        chosen = _chosen(options, read if limit is not None else whole)
+                        chosen = suited(options, read if limit is not None else whole)
                         before = counted.engine
                         try:
                             for piece in self._access.pieces(
@@ -380,6 +380,11 @@ class State:
         return error.at(operator=self.operator.label, state=self.name)
 
 
+def kind_of(kind: str) -> str:
+    """What a kind is called here, by Flink's name for it."""
+    return _KINDS.get(kind, kind.lower())
+
+
 def _portions(content: Content, small: int) -> Iterator[Content]:
     """First what together has at most ``small`` bytes, then the rest."""
     size = 0
@@ -393,11 +398,11 @@ def _portions(content: Content, small: int) -> Iterator[Content]:
         yield content
 
 
-def _chosen(options: ReadOptions, size: int) -> ReadOptions:
-    """Loading the kernel takes longer than interpreting a few bytes."""
+def suited(options: ReadOptions, size: int) -> ReadOptions:
+    """The options for reading that many bytes: loading the kernel takes longer than interpreting a few."""
     if options.engine != "auto" or size > SMALL or "stateextract.columnar.kernel" in sys.modules:
         return options
     return replace(options, engine="interpreter")
 
 
-__all__ = ["SMALL", "Coverage", "Scope", "State"]
+__all__ = ["SMALL", "Coverage", "Scope", "State", "kind_of", "suited"]

@@ -1,0 +1,185 @@
+"""Walking every byte of a snapshot's state, to say of each state that it is sound or where it is not.
+
+Each file is decoded once, with all its states, as if all rows were wanted. Where that fails it is walked again key group by
+key group and state by state, so that damage is laid to the state that has it and everything else is still checked. In heap
+files it is laid to the states behind it in the key group too, which cannot be reached; in compressed ones, which are
+decompressed ahead, also to those in front.
+
+May import heads, engine and files; must not know of Spark or Parquet.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from stateextract.api.access import FileAccess
+from stateextract.api.state import kind_of, suited
+from stateextract.errors import StateExtractError, UnsupportedError
+from stateextract.job.coverage import UNSUPPORTED
+from stateextract.job.heads import Scope, StateFile
+from stateextract.job.inventory import COORDINATOR
+from stateextract.state.body import BodyKind
+from stateextract.state.content import Content
+from stateextract.state.engine import ReadOptions, StateTally, Tally
+
+if TYPE_CHECKING:
+    from stateextract.api.snapshot import Operator, Source
+
+SOUND, DAMAGED, UNCHECKED = "sound", "damaged", "not checked"
+
+OnProgress = Callable[[int, int], None]
+"""Is told bytes of files and rows, as they were read since it was told last."""
+
+
+@dataclass
+class Finding:
+    """What was found of one state, or of something of an operator that has no name.
+
+    :param operator: how a person calls it; ``operator_id`` is its hex id.
+    :param state: ``None`` where there is no name.
+    :param status: ``sound``, ``damaged`` or ``not checked``.
+    :param rows: rows decoded; :param size: bytes of state that they took.
+    :param problems: the damage, at most one for each key group of a file: with file, key group and offset.
+    :param why: why it was not checked.
+    """
+
+    operator: str
+    operator_id: str
+    state: str | None
+    scope: Scope | None
+    kind: str
+    status: str = SOUND
+    rows: int = 0
+    size: int = 0
+    problems: list[StateExtractError] = field(default_factory=list)
+    why: str | None = None
+
+    def settle(self, tally: StateTally) -> None:
+        """Take in what was read, and say what that means."""
+        self.rows, self.size = tally.rows, tally.bytes
+        if self.problems:
+            self.status = DAMAGED
+        elif tally.lost_entries or tally.lost_key_groups:
+            self.status, self.why = UNCHECKED, tally.problems[0] if tally.problems else None
+
+
+class Validation:
+    """Validates the operators of one snapshot.
+
+    :param on_progress: is told what is read.
+    """
+
+    def __init__(self, source: Source, on_progress: OnProgress = lambda size, rows: None) -> None:
+        policy = replace(source.options.policy, strings="replace", timestamps="floor", out_of_range="null")
+        self._options = replace(
+            source.options, policy=policy, on_undecodable="skip", verify_checksums=True, all_copies=True, flatten=False
+        )
+        self._access = FileAccess(source)
+        self._on_progress = on_progress
+
+    def of(self, operator: Operator) -> list[Finding]:
+        """All findings of an operator: its states by name, then what has no name."""
+        inventory = operator._inventory
+        findings: dict[tuple[Scope, str], Finding] = {}
+        files: dict[int, StateFile] = {}
+        for state in inventory.named:
+            kind = kind_of(state.kind)
+            findings[state.scope, state.name] = Finding(operator.label, operator.id, state.name, state.scope, kind)
+            files |= {id(file): file for file in state.files}
+        tallies: dict[Scope, Tally] = {"keyed": Tally(), "operator": Tally()}
+        options = replace(self._options, context=self._options.context.of_operator(operator.id))
+        for file in files.values():
+            for name, problem in self._walk(file, options, tallies[file.scope]):
+                findings[file.scope, name].problems.append(problem.at(operator=operator.label))
+        for (scope, name), finding in findings.items():
+            finding.settle(tallies[scope].of(name))
+        named = sorted(findings.values(), key=lambda f: (f.scope or "", f.state or ""))
+        return [*named, *self._nameless(operator)]
+
+    def _nameless(self, operator: Operator) -> Iterator[Finding]:
+        inventory = operator._inventory
+        for problem in inventory.problems:
+            finding = Finding(operator.label, operator.id, None, None, "file")
+            if isinstance(problem, UnsupportedError):
+                finding.status, finding.why = UNCHECKED, str(problem)
+            else:
+                finding.status, finding.problems = DAMAGED, [problem]
+            yield finding
+        told = {str(problem) for problem in inventory.problems}
+        for entry in inventory.entries:
+            if entry.kind == COORDINATOR:
+                finding = Finding(operator.label, operator.id, None, None, "coordinator", size=entry.size or 0)
+                try:
+                    assert operator.coordinator is not None
+                except StateExtractError as error:
+                    finding.status, finding.problems = DAMAGED, [error.at(operator=operator.label)]
+                yield finding
+            elif entry.state is None and entry.status == UNSUPPORTED and entry.reason not in told:
+                yield Finding(
+                    operator.label,
+                    operator.id,
+                    None,
+                    None,
+                    entry.form,
+                    UNCHECKED,
+                    size=entry.size or 0,
+                    why=entry.reason,
+                )
+
+    # -- files
+
+    def _walk(self, file: StateFile, options: ReadOptions, tally: Tally) -> Iterator[tuple[str, StateExtractError]]:
+        """Decode a file; the damage of each state."""
+        if file.head is None or file.content is None:
+            return
+        names = list(dict.fromkeys(meta.name for meta in file.head.states))
+        sizes = file.content.sizes
+        options = suited(options, sum(sizes))
+        whole = Tally()
+        if sizes and self._decoded(file, file.content, names, options, whole) is None:
+            tally.add(whole)
+            return
+        # A database is opened as a whole, state by state; elsewhere each key group can be walked by itself.
+        one = file.content.form is BodyKind.SST_FILES
+        parts = [file.content] if one else [file.content.cut(i, i + 1) for i in range(len(sizes))]
+        for part in parts:
+            yield from self._isolated(file, part, names, options, tally)
+
+    def _isolated(
+        self, file: StateFile, part: Content, names: Sequence[str], options: ReadOptions, tally: Tally
+    ) -> Iterator[tuple[str, StateExtractError]]:
+        together = Tally()
+        if part.form is not BodyKind.SST_FILES and self._decoded(file, part, names, options, together) is None:
+            tally.add(together)
+            return
+        for name in names:
+            alone = Tally()
+            error = self._decoded(file, part, [name], options, alone)
+            read = alone.of(name)
+            # The damage of another state behind it does not touch it, if it was read to its end.
+            if error is not None and (error.state in (None, name) or not read.key_groups):
+                yield name, error.at(state=name)
+            else:
+                read.rows = max(read.rows, read.entries)  # those of a key group are counted when a batch is given out
+                tally.of(name).add(read)
+
+    def _decoded(
+        self, file: StateFile, part: Content, names: Sequence[str], options: ReadOptions, tally: Tally
+    ) -> StateExtractError | None:
+        """Decode some states of a part; what went wrong."""
+        try:
+            with self._access.opened(file, self._read) as read_at:
+                pieces = self._access.pieces(read_at, file, part, set(names), options, tally, on_read=self._read)
+                for piece in pieces:
+                    self._on_progress(0, piece.batch.num_rows)
+        except StateExtractError as error:
+            return self._access.placed(error, file)
+        return None
+
+    def _read(self, size: int) -> None:
+        self._on_progress(size, 0)
+
+
+__all__ = ["DAMAGED", "SOUND", "UNCHECKED", "Finding", "OnProgress", "Validation"]

@@ -1,0 +1,106 @@
+"""``stateextract validate``: whether every byte of every state is sound, and where not."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from stateextract.cli.options import output_options
+from stateextract.cli.progress import Meter
+from stateextract.cli.quick import without_pandas
+from stateextract.cli.reading import opened, snapshot_options
+
+if TYPE_CHECKING:
+    from stateextract.api import Finding, Snapshot
+
+
+@click.command()
+@snapshot_options()
+@output_options
+def validate(path: str, output: str, **options: Any) -> int:
+    """Decode every byte of every state of the snapshot at PATH, without writing anything.
+
+    Says of each state that it is sound, or in which file, key group and at which offset it is not, and goes on with the
+    next. Checksums are verified. Exit code 1: damage was found; 3: none, but something could not be checked.
+    """
+    without_pandas()
+    snapshot = opened(path, options)
+    with Meter("validate", sum(operator.total_size for operator in snapshot.operators)) as meter:
+        findings = list(snapshot.validate(lambda size, rows: meter.add(size, rows)))
+    code = exit_code(findings)
+    if output == "json":
+        click.echo(json.dumps(describe(snapshot, findings), indent=1))
+    else:
+        _show(snapshot, findings, code)
+    return code
+
+
+def exit_code(findings: list[Finding]) -> int:
+    """0: all is sound; 1: something is damaged; 3: neither, as something could not be checked."""
+    from stateextract.api.validation import DAMAGED, UNCHECKED
+
+    found = {finding.status for finding in findings}
+    return 1 if DAMAGED in found else 3 if UNCHECKED in found else 0
+
+
+def describe(snapshot: Snapshot, findings: list[Finding]) -> dict[str, Any]:
+    """The document of ``--output json``."""
+    return {
+        "snapshot": snapshot.path,
+        "exit_code": exit_code(findings),
+        "states": [
+            {
+                "operator": f.operator,
+                "operator_id": f.operator_id,
+                "state": f.state,
+                "scope": f.scope,
+                "kind": f.kind,
+                "status": f.status,
+                "rows": f.rows,
+                "bytes": f.size,
+                "why": f.why,
+                "problems": [
+                    {
+                        "message": problem.message,
+                        "file": problem.file,
+                        "state": problem.state,
+                        "key_group": problem.key_group,
+                        "offset": problem.offset,
+                        "plain_offset": problem.plain_offset,
+                        "expected": problem.expected,
+                    }
+                    for problem in f.problems
+                ],
+            }
+            for f in findings
+        ],
+    }
+
+
+def _show(snapshot: Snapshot, findings: list[Finding], code: int) -> None:
+    from stateextract.cli.screen import console, table
+    from stateextract.cli.sizes import text_size
+
+    out = console()
+    rows = [
+        [
+            f.operator,
+            f.state or "-",
+            f.kind,
+            f"{f.rows:,}",
+            text_size(f.size),
+            f.status + (f": {f.why}" if f.why else ""),
+        ]
+        for f in findings
+    ]
+    out.print(table(["operator", "state", "kind", "rows", "size", "outcome"], rows, ["rows", "size"]))
+    for f in findings:
+        for problem in f.problems:
+            out.print(f"\n{f.operator} / {f.state or f.kind}: {problem}", markup=False, soft_wrap=True)
+    said = {0: "All is sound", 1: "There is damage", 3: "No damage, but not everything could be checked"}
+    out.print(f"\n{said[code]}: {snapshot.path}", markup=False, soft_wrap=True)
+
+
+__all__ = ["describe", "exit_code", "validate"]

@@ -1,0 +1,51 @@
+"""``validate``: its report and its exit codes."""
+
+from __future__ import annotations
+
+import json
+import struct
+from pathlib import Path
+
+from tests.cli.test_cli import CUSTOM, Out, out
+from tests.cli.test_tables import ORDERS
+from tests.job.snapshots import numbered, write_snapshot
+
+__all__ = ["out"]  # a fixture
+
+
+def test_all_is_sound(out: Out) -> None:
+    code, text, err = out("validate", ORDERS)
+    assert (code, err) == (0, "")
+    lines = text.splitlines()
+    assert len(lines) == 1 + 9 + 2
+    assert all(line.split()[-1] == "sound" for line in lines[1:10])
+    assert lines[-1] == f"All is sound: {ORDERS}/chk-2"
+
+
+def test_damage(out: Out, tmp_path: Path) -> None:
+    write_snapshot(tmp_path / "s", {"op": {"a": numbered(80), "b": numbered(20)}})
+    file = tmp_path / "s" / "op-1"
+    data = file.read_bytes()
+    at = len(data) - 2 * 17 - 4
+    file.write_bytes(data[:at] + struct.pack(">i", 3) + data[at + 4 :])
+    code, text, err = out("validate", str(tmp_path / "s"))
+    assert (code, err) == (1, "")
+    assert f"in file {file}, operator op, state b, key group 7, byte offset {len(data)}" in text
+    assert text.splitlines()[-1] == f"There is damage: {tmp_path / 's'}"
+    code, text, err = out("validate", str(tmp_path / "s"), "--output", "json")
+    assert (code, err) == (1, "")
+    document = json.loads(text)
+    assert document["exit_code"] == 1
+    a, b = document["states"]
+    assert (a["state"], a["status"], a["rows"], a["problems"]) == ("a", "sound", 80, [])
+    (problem,) = b["problems"]
+    assert (b["status"], problem["file"], problem["state"], problem["key_group"], problem["offset"]) == (
+        "damaged", str(file), "b", 7, len(data),
+    )  # fmt: skip
+
+
+def test_what_could_not_be_checked(out: Out) -> None:
+    code, text, err = out("validate", CUSTOM)
+    assert (code, err) == (3, "")
+    assert "not checked: values of golden.MoneySerializer$Snapshot cannot be decoded" in " ".join(text.split())
+    assert text.splitlines()[-1].startswith("No damage, but not everything could be checked")
