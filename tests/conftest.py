@@ -16,6 +16,13 @@ if "CI" in os.environ:
     settings.load_profile("ci")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of several processes (``-n 2 --dist loadgroup``) one has the Spark session, and each file is run by one of them."""
+    for item in items:
+        group = "spark" if "spark" in getattr(item, "fixturenames", ()) else item.nodeid.split("::")[0]
+        item.add_marker(pytest.mark.xdist_group(group))
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
     """Two cores, and four attempts per task: ``local[2]`` alone never tries again."""

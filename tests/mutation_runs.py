@@ -1,14 +1,24 @@
-"""Runs of seeded mutations in a process of their own, with a limit of memory."""
+"""Runs of seeded mutations in a process of their own, with a limit of memory.
+
+``STATEEXTRACT_MUTATIONS=100000`` makes long runs of all of them, ``STATEEXTRACT_SEED`` others.
+"""
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+SEED = int(os.environ.get("STATEEXTRACT_SEED", "20"))
+
+
+def how_many(usually: int) -> int:
+    """Mutations of a run."""
+    return int(os.environ.get("STATEEXTRACT_MUTATIONS", usually))
 
 
 def outcomes_of(module: str, *arguments: object, count: int, most_memory: int = 400 << 20) -> Counter[str]:

@@ -94,7 +94,7 @@ _PAIR, _PART, _LENGTH, _MARK, _MARKED = int(Op.PAIR), int(Op.PART), int(Op.LENGT
 _VALUE, _REST, _BYTES_REST = int(Op.VALUE), int(Op.REST), int(Op.BYTES_REST)
 _LIST_REST, _NEXT_REST, _END_PAIR, _GROUP = int(Op.LIST_REST), int(Op.NEXT_REST), int(Op.END_PAIR), int(Op.GROUP)
 _LIST_BLOCKS, _NEXT_BLOCK, _PLACE, _FLAG = int(Op.LIST_BLOCKS), int(Op.NEXT_BLOCK), int(Op.PLACE), int(Op.FLAG)
-_VALUE8, _FLAG8 = int(Op.VALUE8), int(Op.FLAG8)
+_VALUE8, _FLAG8, _LIST8_REST = int(Op.VALUE8), int(Op.FLAG8), int(Op.LIST8_REST)
 
 _SECTION, _REGION, _LEAVE, _ROW, _SLOT = int(Op.SECTION), int(Op.REGION), int(Op.LEAVE), int(Op.ROW), int(Op.SLOT)
 _SLOT8, _SLOT4, _SLOT2, _SLOT1 = int(Op.SLOT8), int(Op.SLOT4), int(Op.SLOT2), int(Op.SLOT1)
@@ -387,12 +387,13 @@ def _run(
     group = 0
     only_group = at(out, GROUP)
     base = start
+    makes_row = at(code, 0) != _MARK
     while rows < limit:
         i = at(levels, L_COUNT)
         entry = pos
         surrogates = at(out, SURROGATES)
         malformed = at(out, MALFORMED)
-        if i >= at(levels, L_CAP):
+        if makes_row and i >= at(levels, L_CAP):
             status = FULL
             put(out, ARGUMENT, -1)
             break
@@ -1144,6 +1145,10 @@ def _run(
                             put(out, NEEDED, i + 1)
                             break
                         put(levels, child * L_SIZE + L_COUNT, i + 1)
+                    elif i >= at(levels, L_CAP):
+                        status = FULL
+                        put(out, ARGUMENT, -1)
+                        break
                     else:
                         goes_on = 1 if same else 0
                         pc += 5
@@ -1267,6 +1272,27 @@ def _run(
                         level = child
                         i = slot
                     pc += 4
+            elif op == _LIST8_REST:
+                c = at(code, pc + 1)
+                child = at(code, pc + 2)
+                n = (end - pos + 1) // 9
+                if end - pos != 0 and (end - pos) % 9 != 8:
+                    status = BAD_PAIR
+                    put(out, POSITION, pos + 9 * ((end - pos) // 9))
+                    break
+                slot = at(levels, child * L_SIZE + L_COUNT)
+                if slot + n > at(levels, child * L_SIZE + L_CAP):
+                    status = FULL
+                    put(out, ARGUMENT, -1 - child)
+                    put(out, NEEDED, slot + n)
+                    break
+                element = col(cols, at(code, pc + 3), C_DATA) + 8 * slot
+                for k in range(n):
+                    store_64(element + 8 * k, load_i64(src + pos + 9 * k))
+                put(levels, child * L_SIZE + L_COUNT, slot + n)
+                store_32(col(cols, c, C_DATA) + 4 * i + 4, slot + n)
+                pos = end
+                pc += 4
             elif op == _NEXT_REST:
                 f = depth - 1
                 c = at(frames, f * F_SIZE + F_LEFT)

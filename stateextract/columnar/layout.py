@@ -43,6 +43,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, ClassVar
 
 import pyarrow as pa
@@ -50,7 +51,10 @@ import pyarrow as pa
 
 @dataclass(frozen=True)
 class Layout:
-    """Base of all nodes."""
+    """Base of all nodes. What is worked out once per batch is kept with the node, but does not travel with it to a task."""
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in self.__dict__.items() if name in self.__dataclass_fields__}
 
     @property
     def wire_type(self) -> pa.DataType | None:
@@ -264,11 +268,11 @@ class Struct(Layout):
     def __post_init__(self) -> None:
         refuse_twice([f.name for f in self.fields])
 
-    @property
+    @cached_property
     def wire_type(self) -> pa.DataType:
         return struct_type(self.fields, logical=False)
 
-    @property
+    @cached_property
     def arrow_type(self) -> pa.DataType:
         return struct_type(self.fields, logical=True)
 
@@ -297,11 +301,11 @@ class Nullable(Layout):
     padding: int = 0
     width: int = 1
 
-    @property
+    @cached_property
     def wire_type(self) -> pa.DataType | None:
         return self.inner.wire_type
 
-    @property
+    @cached_property
     def arrow_type(self) -> pa.DataType | None:
         return self.inner.arrow_type
 
@@ -331,21 +335,21 @@ class MaskedStruct(Layout):
     def __post_init__(self) -> None:
         refuse_twice([f.name for f in self.fields] + ([self.KIND_FIELD] if self.kind else []))
 
-    @property
+    @cached_property
     def kind_layout(self) -> Layout:
         """How the row kind appears: as the text ``+I``, ``-U``, ``+U``, ``-D``."""
         return Logical(Number(pa.int8()), "labels", pa.string(), ("+I", "-U", "+U", "-D"))
 
-    @property
+    @cached_property
     def columns(self) -> tuple[Field, ...]:
         """The fields, then the row kind if there is one."""
         return (*self.fields, Field(self.KIND_FIELD, self.kind_layout)) if self.kind else self.fields
 
-    @property
+    @cached_property
     def wire_type(self) -> pa.DataType:
         return struct_type(self.columns, logical=False)
 
-    @property
+    @cached_property
     def arrow_type(self) -> pa.DataType:
         return struct_type(self.columns, logical=True)
 
@@ -373,11 +377,11 @@ class List(Layout):
     blocks: bool = False
     null_mask: bool = False
 
-    @property
+    @cached_property
     def wire_type(self) -> pa.DataType:
         return pa.list_(self.element.wire_type or pa.bool_())
 
-    @property
+    @cached_property
     def arrow_type(self) -> pa.DataType:
         return pa.list_(self.element.arrow_type or pa.bool_())
 
@@ -411,11 +415,11 @@ class Map(Layout):
             return pa.list_(pa.struct([pa.field("key", key), pa.field("value", value)]))
         return pa.map_(key, value)
 
-    @property
+    @cached_property
     def wire_type(self) -> pa.DataType:
         return self._type(self.key.wire_type, self.value.wire_type)
 
-    @property
+    @cached_property
     def arrow_type(self) -> pa.DataType:
         return self._type(self.key.arrow_type, self.value.arrow_type)
 
@@ -475,16 +479,16 @@ class Switch(Layout):
             refuse_twice([f.name for f in case.fields])
         _ = self.columns
 
-    @property
+    @cached_property
     def columns(self) -> tuple[Field, ...]:
         """The struct's fields, in order of first appearance."""
         return _merged(tuple(c.fields for c in self.cases))
 
-    @property
+    @cached_property
     def wire_type(self) -> pa.DataType:
         return struct_type(self.columns, logical=False)
 
-    @property
+    @cached_property
     def arrow_type(self) -> pa.DataType:
         return struct_type(self.columns, logical=True)
 
@@ -538,7 +542,7 @@ class Subclasses(Layout):
         """Names by the wire value of the ``class`` column: the declared class first, then the subclasses in order."""
         return (self.class_name, *(s.class_name for s in self.subclasses))
 
-    @property
+    @cached_property
     def columns(self) -> tuple[Field, ...]:
         """The struct's fields: ``class`` (wire: int16 index) if there are subclasses, then all fields of all classes."""
         fields = _merged((self.fields, *(s.fields for s in self.subclasses)))
@@ -547,11 +551,11 @@ class Subclasses(Layout):
         label = Field(self.CLASS_FIELD, Logical(Number(pa.int16()), "labels", pa.string(), self.class_names))
         return _merged(((label,), fields))
 
-    @property
+    @cached_property
     def wire_type(self) -> pa.DataType:
         return struct_type(self.columns, logical=False)
 
-    @property
+    @cached_property
     def arrow_type(self) -> pa.DataType:
         return struct_type(self.columns, logical=True)
 
@@ -600,11 +604,11 @@ class Python(Layout):
     type: pa.DataType
     inner: Layout | None = None
 
-    @property
+    @cached_property
     def wire_type(self) -> pa.DataType | None:
         return self.type if self.inner is None else self.inner.wire_type
 
-    @property
+    @cached_property
     def arrow_type(self) -> pa.DataType | None:
         return self.type if self.inner is None else self.inner.arrow_type
 
@@ -632,11 +636,11 @@ class Logical(Layout):
     type: pa.DataType
     labels: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def wire_type(self) -> pa.DataType | None:
         return self.inner.wire_type
 
-    @property
+    @cached_property
     def arrow_type(self) -> pa.DataType:
         return self.type
 

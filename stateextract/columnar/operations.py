@@ -78,6 +78,7 @@ class Op(IntEnum):
     REST = 44  #        pass over what is left of the value
     BYTES_REST = 45  #  c              what is left of the value
     LIST_REST = 46  #   c, level, t    elements with a byte between them, up to the value's end
+    LIST8_REST = 55  #  c, level, c    the same of eight-byte numbers, which go into the second column
     NEXT_REST = 47  #   end of such an element
     END_PAIR = 48  #    c              the pair is complete; c: the column that MARKED extended or -1
     GROUP = 51  #       c              the pair's key group

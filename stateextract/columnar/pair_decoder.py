@@ -144,6 +144,8 @@ class KernelPairDecoder:
                 self._key_room(2 * int(out[kernel.NEEDED]))
             elif status == kernel.FULL:
                 if arena.rows:
+                    # Where there is no room for a row, the pair at hand begins one, and the last one is complete.
+                    self.open = self.open and int(out[kernel.ARGUMENT]) != -1
                     inner._learn_from_full(int(out[kernel.ARGUMENT]))
                     return Progress(Stop.FULL, pairs, pos, rows=rows)
                 inner._make_room(int(out[kernel.ARGUMENT]), int(out[kernel.NEEDED]), pos)

@@ -155,6 +155,9 @@ class PairCompiler(Compiler):
             self.op(Op.REST) if node is None else self.op(Op.BYTES_REST, node.index)
         elif layout.shape == "list":
             assert isinstance(value, List)
+            if node is not None and _is_8(value.element):
+                self.op(Op.LIST8_REST, node.index, node.child_level, node.children["item"].index)
+                return
             end = Label()
             self.depth += 1
             self.deepest = max(self.deepest, self.depth)

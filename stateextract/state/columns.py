@@ -207,6 +207,7 @@ def build_batch(
     array: pa.Array,
     groups: npt.NDArray[np.int32],
     row: RowLayout,
+    schema: pa.Schema,
     options: ReadOptions,
     subtask: int,
     tally: StateTally,
@@ -216,6 +217,7 @@ def build_batch(
 
     :param array: the entries as structs of ``key``, ``namespace`` and ``value`` (queues: of their own fields).
     :param groups: the key group of each.
+    :param schema: of the rows, by :func:`state_schema`.
     :param tally: what is left out or bent here is counted there.
     :param flat: the rows are flat already: of maps with ``map_key`` and ``value``, of lists with ``list_index`` and
         ``value``.
@@ -240,7 +242,6 @@ def build_batch(
         columns["value"] = value.field(value.type.get_field_index("value"))
     if row.window_columns and "namespace" in columns:
         columns |= window_values(row.window_columns, columns["namespace"], tally.counts)
-    schema = state_schema(row, options)
     if options.key_group_column:
         columns["key_group"] = key_group
     if options.subtask_column:

@@ -19,7 +19,7 @@ from stateextract.columnar.layout import Field, List, Map, Number, Struct
 from stateextract.columnar.policy import Counts
 from stateextract.errors import FormatError, StateExtractError
 from stateextract.files.window import Window
-from stateextract.state.columns import ReadOptions, build_batch, flattens, value_layout
+from stateextract.state.columns import ReadOptions, build_batch, flattens, state_schema, value_layout
 from stateextract.state.heap import decode_entries
 from stateextract.state.rows import RowLayout
 from stateextract.state.tally import StateTally
@@ -76,6 +76,7 @@ class LargeEntry(_Part):
             make_decoder(element, options.policy, None, options.engine, options.batch_rows, budget, keep=keep)
         )
         self.row = row
+        self.schema = state_schema(row, options)
         self.options = options
         self.subtask = subtask
         self.tally = tally
@@ -136,6 +137,6 @@ class LargeEntry(_Part):
         self.index += n
         array = pa.StructArray.from_arrays(list(columns.values()), list(columns))
         groups = np.full(n, self.key_group, np.int32)
-        batch = build_batch(array, groups, self.row, self.options, self.subtask, self.tally, flat=True)
+        batch = build_batch(array, groups, self.row, self.schema, self.options, self.subtask, self.tally, flat=True)
         self.tally.rows += batch.num_rows
         self.ready.append(batch)

@@ -21,7 +21,7 @@ from stateextract.columnar.policy import Counts
 from stateextract.errors import StateExtractError, UndecodableError
 from stateextract.files.window import Window
 from stateextract.state.changes import Changes, EntriesUnder
-from stateextract.state.columns import ReadOptions, build_batch, certainly_undecodable, raw_schema
+from stateextract.state.columns import ReadOptions, build_batch, certainly_undecodable, raw_schema, state_schema
 from stateextract.state.heap import Lost
 from stateextract.state.large_entry import LargeEntry, element_layout
 from stateextract.state.narrow import narrowed_row
@@ -73,6 +73,7 @@ class Target:
         self.job = job
         self.whole_row = row
         self.row = narrowed_row(row, job.options)
+        self.schema = state_schema(self.row, job.options)
         self.name = row.name
         self.keep = row.name in job.wanted
         self.options = job.options
@@ -105,7 +106,7 @@ class Target:
     def give_out(self, array: pa.Array, groups: np.ndarray[Any, np.dtype[np.int32]], counts: Counts) -> None:
         """A batch of what was decoded."""
         self.bent(counts)
-        batch = build_batch(array, groups, self.row, self.options, self.job.subtask, self.tally, self.flat)
+        batch = build_batch(array, groups, self.row, self.schema, self.options, self.job.subtask, self.tally, self.flat)
         self.tally.rows += batch.num_rows
         if batch.num_rows:
             self.job.ready.append(Piece(self.name, False, batch))

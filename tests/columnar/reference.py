@@ -2,8 +2,8 @@
 
 * :func:`encode` gives the bytes of a *written value*: what a writer puts on the wire, including bytes that mean nothing
   (skipped bytes, padding, the exact flag byte). The shape of a written value is told at each branch.
-* :func:`expected` is the wire value that a decoder must give for it, :func:`lone_surrogates` how often it must count a
-  replaced surrogate.
+* :func:`expected` is the wire value that a decoder must give for it, :func:`replaced` what it must count as
+  replaced.
 * :func:`same` compares wire values: NaN equals NaN, 0.0 is not -0.0, ``True`` is not 1.
 """
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 import struct
+from collections.abc import Iterable
 from typing import Any
 
 import pyarrow as pa
@@ -35,6 +36,7 @@ from stateextract.columnar.layout import (
     Switch,
     Text,
 )
+from stateextract.columnar.policy import Counts
 
 LONE = re.compile("[\ud800-\udfff]")
 INTEGERS = {"b": pa.int8(), "h": pa.int16(), "i": pa.int32(), "q": pa.int64()}
@@ -350,51 +352,55 @@ def expected(layout: Layout, value: Any) -> Any:
     raise TypeError(layout)
 
 
-def lone_surrogates(layout: Layout, value: Any) -> int:
-    """How many lone surrogates a decoder replaces in a written value."""
+def replaced(layout: Layout, value: Any) -> Counts:
+    """What a decoder replaces in a written value: lone surrogates, and what is no UTF-8."""
 
-    def of_fields(group: tuple[Field, ...], parts: tuple[Any, ...]) -> int:
-        return sum(lone_surrogates(f.layout, part) for f, part in zip(group, parts, strict=True))
+    def total(counts: Iterable[Counts]) -> Counts:
+        return sum(counts, Counts())
 
-    def of_slot(node: Layout, slot: Any) -> int:
-        return 0 if slot[0] else lone_surrogates(node, slot[2])
+    def of_fields(group: tuple[Field, ...], parts: tuple[Any, ...]) -> Counts:
+        return total(replaced(f.layout, part) for f, part in zip(group, parts, strict=True))
+
+    def of_slot(node: Layout, slot: Any) -> Counts:
+        return Counts() if slot[0] else replaced(node, slot[2])
 
     match layout:
         case Text(coding="utf8"):
             decoded = value.decode("utf-8", "replace")
-            return 0 if layout.as_binary else decoded.count("\ufffd") - value.count("\ufffd".encode())
+            found = decoded.count("\ufffd") - value.count("\ufffd".encode())
+            return Counts(malformed_utf8=0 if layout.as_binary else found)
         case Text():
-            return 0 if value is None or layout.as_binary else len(LONE.findall(joined(value)))
+            return Counts(lone_surrogates=0 if value is None or layout.as_binary else len(LONE.findall(joined(value))))
         case Framed():
-            return lone_surrogates(layout.inner, value)
+            return replaced(layout.inner, value)
         case BinaryRow():
-            return sum(of_slot(f.layout, slot) for f, slot in zip(layout.fields, value[1], strict=True))
+            return total(of_slot(f.layout, slot) for f, slot in zip(layout.fields, value[1], strict=True))
         case BinaryArray():
-            return sum(of_slot(layout.element, slot) for slot in value)
+            return total(of_slot(layout.element, slot) for slot in value)
         case BinaryMap():
-            return sum(of_slot(layout.key, k) + of_slot(layout.value, v) for k, v in value)
+            return total(of_slot(layout.key, k) + of_slot(layout.value, v) for k, v in value)
         case List(null_mask=True):
-            return sum(lone_surrogates(layout.element, v) for is_null, v in value if not is_null)
+            return total(replaced(layout.element, v) for is_null, v in value if not is_null)
         case Struct():
             return of_fields(layout.fields, value)
         case Nullable():
-            return 0 if bool(value[0]) is layout.null_if else lone_surrogates(layout.inner, value[1])
+            return Counts() if bool(value[0]) is layout.null_if else replaced(layout.inner, value[1])
         case MaskedStruct():
             parts = zip(layout.fields, value[1], strict=True)
-            return sum(lone_surrogates(f.layout, part) for f, (is_null, part) in parts if not is_null)
+            return total(replaced(f.layout, part) for f, (is_null, part) in parts if not is_null)
         case List():
-            return sum(lone_surrogates(layout.element, v) for v in value)
+            return total(replaced(layout.element, v) for v in value)
         case Map():
-            return sum(lone_surrogates(layout.key, k) + lone_surrogates(layout.value, v) for k, v in value)
+            return total(replaced(layout.key, k) + replaced(layout.value, v) for k, v in value)
         case Switch():
             return of_fields(layout.cases[value[1]].fields, value[2])
         case Subclasses():
             _, index, parts = value
             groups = [layout.fields, *(s.fields for s in layout.subclasses)]
-            return 0 if index is None else of_fields(groups[index], parts)
+            return Counts() if index is None else of_fields(groups[index], parts)
         case Logical():
-            return lone_surrogates(layout.inner, value)
-    return 0
+            return replaced(layout.inner, value)
+    return Counts()
 
 
 def same(left: Any, right: Any) -> bool:

@@ -5,7 +5,7 @@
 * :func:`values` draws a *written value* of a layout, whose shape ``reference.encode`` tells; :func:`entries` a list of
   them; :func:`layouts_and_values` and :func:`layouts_and_entries` a layout with its own.
 
-``encode``, ``expected``, ``lone_surrogates`` and ``same`` of ``reference.py`` are here too. The alphabets are small and
+``encode``, ``expected``, ``replaced`` and ``same`` of ``reference.py`` are here too. The alphabets are small and
 awkward on purpose, and next to nothing is filtered, so that examples are cheap.
 """
 
@@ -45,8 +45,8 @@ from tests.columnar.reference import (
     UNSIGNED,
     encode,
     expected,
-    lone_surrogates,
     makes_column,
+    replaced,
     same,
     strip,
 )
@@ -132,8 +132,9 @@ def sections(draw: st.DrawFn, depth: int) -> Layout:
         case 1:
             return BinaryMap(draw(slots(min(depth - 1, 0))), draw(slots(depth - 1)), draw(st.booleans()))
         case 2:
-            inner = draw(items(depth - 1))
-            return Framed(Struct((Field("head", inner), Field("rest", Rest()))) if draw(st.booleans()) else inner)
+            if draw(st.booleans()):
+                return Framed(Struct((Field("head", draw(items(depth - 1))), Field("rest", Rest()))))
+            return Framed(draw(layouts(max(depth - 1, 0))))
         case _:
             made = tuple(Field(f"s{i}", draw(slots(depth - 1))) for i in range(draw(st.integers(0, 5))))
             if draw(st.integers(0, 9)) == 0:
@@ -365,6 +366,6 @@ def layouts_and_entries(depth: int = 3, most: int = 6) -> st.SearchStrategy[tupl
 
 
 __all__ = [
-    "encode", "entries", "expected", "items", "layouts", "layouts_and_entries", "layouts_and_values", "lone_surrogates",
-    "makes_column", "same", "values",
+    "encode", "entries", "expected", "items", "layouts", "layouts_and_entries", "layouts_and_values", "makes_column",
+    "replaced", "same", "values",
 ]  # fmt: skip

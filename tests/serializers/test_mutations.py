@@ -1,20 +1,14 @@
 """Mutations of what every family of serializers reads: only documented errors come out, or values that both engines give
-alike, in bounded time and memory.
-
-``STATEEXTRACT_MUTATIONS=100000`` makes long runs of it, ``STATEEXTRACT_SEED`` others.
-"""
+alike, in bounded time and memory."""
 
 from __future__ import annotations
 
-import os
-
 import pytest
 
-from tests.mutation_runs import outcomes_of
+from tests.mutation_runs import SEED, how_many, outcomes_of
 from tests.serializers.mutations import FAMILIES
 
-COUNT = int(os.environ.get("STATEEXTRACT_MUTATIONS", "300"))
-SEED = int(os.environ.get("STATEEXTRACT_SEED", "1"))
+COUNT = how_many(300)
 
 
 @pytest.mark.parametrize("family", FAMILIES)

@@ -29,7 +29,7 @@ from stateextract.errors import (
     UnreadableFileError,
 )
 from tests.job.snapshots import UNKNOWN, flink, numbered, write_snapshot
-from tests.mutation_runs import outcomes_of
+from tests.mutation_runs import SEED, how_many, outcomes_of
 
 ROOT = Path(__file__).resolve().parents[2]
 ENGINES = ("interpreter", "kernel")
@@ -345,7 +345,8 @@ RUNS = [
 @pytest.mark.parametrize(("case", "engine_"), RUNS)
 def test_mutations(case: str, engine_: str) -> None:
     """A thousand each."""
-    outcomes = outcomes_of("tests.state.mutations", case, 20, 1000, engine_, count=1000)
+    count = how_many(1000)
+    outcomes = outcomes_of("tests.state.mutations", case, SEED, count, engine_, count=count)
     # Damage in every region was found.
     for region in ("metadata", "head", "body"):
         assert any(name.startswith(f"{region}: ") and name.endswith("Error") for name in outcomes)
