@@ -129,6 +129,8 @@ def _big_numbers(
 def _words(data: npt.NDArray[np.uint8], ends: Ints, lengths: Ints) -> Ints:
     """The big-endian numbers that end at ``ends``, at most 8 bytes of each; 0 where there are none."""
     words = np.zeros(len(ends), np.uint64)
+    if not len(data):
+        return words.view(np.int64)
     fill = np.where((lengths > 0) & (data[np.where(lengths > 0, ends - lengths, 0)] >= 0x80), 0xFF, 0)
     for i in range(8):
         byte = np.where(lengths > i, data[np.where(lengths > i, ends - 1 - i, 0)], fill)

@@ -12,13 +12,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stateextract.columnar.layout import (
+    Bytes,
     List,
     Logical,
     Map,
     Number,
+    Text,
     struct,
 )
-from stateextract.columnar.logical import apply_logical
+from stateextract.columnar.logical import CONVERSIONS, apply_logical
 from stateextract.columnar.numerals import MAX_DIGIT_BYTES, big_decimal_text, big_integer_text
 from stateextract.columnar.policy import Counts, Policy, apply_policy
 from tests.columnar.columns import (
@@ -361,10 +363,23 @@ def test_big_decimal_of_many_scales_keeps_the_order() -> None:
     assert run(BIG_DECIMAL, wire).to_pylist() == texts
 
 
+I64, OF_BYTES, WIDE = Number(pa.int64()), Bytes(), struct(ms=Number(pa.int64()), nanos=I32)
+EVERY = [
+    DATE, EPOCH_MS, SQL_TIMESTAMP, INSTANT, LOCAL_DATE, LOCAL_TIME, LOCAL_DATETIME, COLOR, BIG_INTEGER, BIG_DECIMAL,
+    Logical(I32, "epoch_day", pa.date32()), Logical(I32, "day_ms", pa.string()), Logical(I64, "day_us", pa.string()),
+    Logical(WIDE, "ms_micros", pa.timestamp("us")), Logical(WIDE, "ms_nanos", pa.timestamp("us")),
+    Logical(I64, "epoch_us", pa.timestamp("us")), Logical(I64, "epoch_ns", pa.timestamp("us")),
+    Logical(I64, "decimal", pa.decimal128(10, 2)), Logical(OF_BYTES, "decimal", pa.decimal128(25, 3)),
+    Logical(OF_BYTES, "scaled", pa.string(), ("2",)), Logical(OF_BYTES, "scaled", pa.decimal128(25, 3), ("3",)),
+    Logical(OF_BYTES, "big_decimal_bytes", pa.string()), Logical(Text("utf8"), "decimal_text", pa.decimal128(5, 2)),
+    Logical(Bytes(16), "uuid_bytes", pa.string()), Logical(Number(pa.uint32()), "widened", pa.int64()),
+    Logical(I32, "labels_by_number", pa.string(), ("1=A",)),
+]  # fmt: skip
+
+
 def test_columns_without_values() -> None:
-    for layout in (
-        DATE, EPOCH_MS, SQL_TIMESTAMP, INSTANT, LOCAL_DATE, LOCAL_TIME, LOCAL_DATETIME, COLOR, BIG_INTEGER, BIG_DECIMAL,
-    ):  # fmt: skip
+    assert {layout.conversion for layout in EVERY} == set(CONVERSIONS)
+    for layout in EVERY:
         assert run(layout, []).to_pylist() == []
         assert run(layout, [None, None]).to_pylist() == [None, None]
         for nested in (List(layout), struct(x=layout), Map(I32, layout), Map(I32, layout, as_list=True)):

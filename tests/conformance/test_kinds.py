@@ -18,13 +18,20 @@ import pytest
 
 import stateextract
 from stateextract.api import State
+from tests.conformance.classes import entries
 from tests.conformance.conftest import flink_cases, flink_files
 from tests.conformance.notation import from_expected, same_rows
 from tests.conformance.state_rows import Row, expected_rows, rows_of, truth_rows
 from tests.conformance.test_operator_state import by_text
 from tests.conformance.test_operator_state import row as list_row
 
-UNREAD = ("SST files", "changelog")
+UNDESCRIBED = {
+    ("f1205-pojos-hashmap-canonical-zip", "everything"): 13,
+    ("f1205-pojos-hashmap-canonical-zip", "shape"): 17,
+    ("f1205-pojos-hashmap-canonical-zip", "shapes"): 41,
+}
+"""Entries with a POJO of a subclass that the job did not register: no snapshot says which fields it has."""
+
 JOBS = re.compile(r"(?P<job>.+)-flink(?P<version>[\d.]+)-(?P<kind>.+)")
 
 FOLDERS = sorted((flink_files() / "flink-tests").glob("new-*"))
@@ -47,17 +54,13 @@ def rows_expected(state: State, expected: Mapping[str, Any]) -> list[Row]:
     return expected_rows(expected, state.schema)
 
 
-def readable(state: State) -> bool:
-    return not any(form in state.form for form in UNREAD) or state.coverage.status != "unsupported"
-
-
 @pytest.mark.parametrize("engine", ["interpreter", "kernel"])
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda p: p.name)
 def test_flinks_snapshots(folder: Path, engine: Any) -> None:
     expected = expected_of(folder)
     snapshot = opened(folder, engine=engine)
     assert {(s.operator.id, s.scope, s.name) for s in snapshot.states} >= {k for k in expected if k[1] == "operator"}
-    for state in filter(readable, snapshot.states):
+    for state in snapshot.states:
         table = state.to_table()
         wanted = rows_expected(state, expected[state.operator.id, state.scope, state.name])
         assert same_rows(wanted, rows_of(table)) is None, state
@@ -77,7 +80,7 @@ for _folder in FOLDERS:
 def test_all_kinds_of_one_job_and_release_are_equal(group: tuple[str, str]) -> None:
     found: dict[tuple[str, str, str], list[tuple[str, Any, list[Row]]]] = defaultdict(list)
     for folder in GROUPS[group]:
-        for state in filter(readable, opened(folder).states):
+        for state in opened(folder).states:
             if any("by trial" in note for note in state.operator.notes):
                 continue  # the commoner of types with the same bytes was taken: Long for a Tuple1 of it
             key = (state.operator.id, state.scope, state.name)
@@ -99,14 +102,23 @@ def test_all_kinds_of_one_job_and_release_are_equal(group: tuple[str, str]) -> N
 def test_cases(case: Path, engine: Any) -> None:
     truth = json.loads((case / "truth.json").read_text())
     expected = {(o["operator_id"], s["name"]): s for o in truth["operators"] for s in o["keyed_states"]}
-    snapshot = opened(case / truth["path"], engine=engine, key_group_column=False, subtask_column=False)
-    for state in filter(readable, snapshot.states):
-        if state.scope == "operator" or state.coverage.status != "decoded":
+    snapshot = opened(
+        case / truth["path"], engine=engine, key_group_column=False, subtask_column=False, kryo_classes=entries()
+    )
+    for state in snapshot.states:
+        if state.scope == "operator":
             continue
         table = state.to_table()
-        if state.coverage.status == "decoded":
-            wanted = truth_rows(expected[state.operator.id, state.name], state.schema)
-            assert same_rows(wanted, rows_of(table)) is None, state
+        truth_of = expected[state.operator.id, state.name]
+        lost = UNDESCRIBED.get((case.name, state.name), 0)
+        if lost:
+            assert len(truth_of["rows"]) - table.num_rows == state.coverage.tally.lost_entries == lost
+            assert all("subclass" in problem for problem in state.coverage.tally.problems)
+            keys = table["key"].to_pylist()
+            truth_of = {**truth_of, "rows": [row for row in truth_of["rows"] if row["key"] in keys]}
+        else:
+            assert (state.coverage.status, state.coverage.complete) == ("decoded", True)
+        assert same_rows(truth_rows(truth_of, state.schema), rows_of(table)) is None, state
 
 
 def test_the_timers_of_an_operator_whatever_queue() -> None:

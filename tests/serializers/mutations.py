@@ -32,7 +32,7 @@ from stateextract.columnar.elements import PICKLED, elements_of
 from stateextract.columnar.interpreter import interpret
 from stateextract.columnar.layout import Layout
 from stateextract.columnar.policy import Policy
-from stateextract.errors import StateExtractError
+from stateextract.errors import StateExtractError, TruncatedError
 from stateextract.files.block import Block
 from stateextract.files.javastream import parse_java_stream
 from stateextract.files.pickles import pickle_json
@@ -74,12 +74,15 @@ def by_both(layout: Layout) -> Reading:
 
 
 def rows(layout: Layout, data: bytes, policy: Policy, engine: str) -> str:
-    decoder = make_decoder(layout, policy, engine=engine)  # type: ignore[arg-type]
-    pos = decoder.decode(Block.of(data), 0, len(data), MULTIPLE).pos
+    decoder = make_decoder(layout, policy, engine=engine)
+    progress = decoder.decode(Block.of(data), 0, len(data), MULTIPLE)
     array = decoder.flush()
     array.validate(full=True)
     policy.check(decoder.counts)
-    return repr(([comparable(value, array.type) for value in array], pos, decoder.counts.as_dict()))
+    if progress.entries < MULTIPLE:
+        # One engine may wait for more where the other sees that nothing could mend it.
+        raise TruncatedError("the data end inside of a value")
+    return repr(([comparable(value, array.type) for value in array], progress.pos, decoder.counts.as_dict()))
 
 
 def by_interpreter(layout: Layout) -> Reading:
@@ -155,7 +158,7 @@ def kryo_values() -> list[tuple[bytes, Reading]]:
     found: list[tuple[bytes, Reading]] = []
     for stem, classes in (("spec", BY_HAND), ("kryo", models()), ("scala", models(SCALA_JAR))):
         for vector in vectors(stem):
-            context = DescribeContext(vector.flavour, classes, chill=vector.chill)  # type: ignore[arg-type]
+            context = DescribeContext(vector.flavour, classes, chill=vector.chill)
             found.append((vector.data, by_interpreter(describe(vector.snapshot, context))))
     return found
 
@@ -163,7 +166,7 @@ def kryo_values() -> list[tuple[bytes, Reading]]:
 def protobuf() -> list[tuple[bytes, Reading]]:
     found: list[tuple[bytes, Reading]] = []
     for vector in vectors("messages"):
-        context = DescribeContext(vector.flavour, protobuf=GOOGLES)  # type: ignore[arg-type]
+        context = DescribeContext(vector.flavour, protobuf=GOOGLES)
         found.append((vector.data, by_interpreter(describe(vector.snapshot, context))))
     layout = describe(kryo_snapshot(JAVA, CHILL), DescribeContext(2, protobuf=types(ORDERS)))
     return found + [(kryo(bytes.fromhex(raw)), by_interpreter(layout)) for _, raw, _ in MESSAGES]

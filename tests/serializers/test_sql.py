@@ -121,6 +121,15 @@ VARIANT_DATA = "000000280000000000000000130000001000000000000005010100016b020100
 ROWS = [(EVERY, EVERY_DATA), ([a("VARIANT")], VARIANT_DATA)]
 
 
+def test_rows_of_nulls() -> None:
+    """Batches without a single byte of the columns' data."""
+    row = row_fields(EVERY, kind=True)
+    nulls = bytes.fromhex("00ff0700 00000000") + bytes(8 * len(EVERY))
+    assert both(row, len(nulls).to_bytes(4, "big") + nulls) == dict.fromkeys(
+        (f"f{i}" for i in range(len(EVERY))), None
+    ) | {"row_kind": "+I"}
+
+
 def test_every_type_in_one_row() -> None:
     row = row_fields(EVERY, kind=True)
     data = bytes.fromhex(EVERY_DATA)
