@@ -35,6 +35,7 @@ _COMMANDS = {
     "extract": "extract",
     "types": "types",
     "uid-hash": "uid_hash",
+    "completion": "completion",
 }
 """The commands in the order of the help, with the modules that hold them under the same name."""
 

@@ -5,6 +5,9 @@ Never fails: where the snapshot cannot be read there is nothing to complete. Imp
 
 from __future__ import annotations
 
+import os
+from typing import Any
+
 import click
 
 
@@ -13,7 +16,7 @@ def operator_names(context: click.Context, _: click.Parameter, typed: str) -> li
     try:
         from stateextract.api import open_snapshot
 
-        snapshot = open_snapshot(context.params["path"])
+        snapshot = open_snapshot(_given(context)["path"])
         return sorted(o.label for o in snapshot.operators if o.label.startswith(typed))
     except Exception:
         return []
@@ -24,12 +27,22 @@ def state_names(context: click.Context, _: click.Parameter, typed: str) -> list[
     try:
         from stateextract.api import open_snapshot
 
-        snapshot = open_snapshot(context.params["path"])
-        operator = context.params.get("operator")
-        states = snapshot.operator(operator).states if operator else snapshot.states
+        given = _given(context)
+        snapshot = open_snapshot(given["path"])
+        states = snapshot.operator(given["operator"]).states if given["operator"] else snapshot.states
         return sorted({s.name for s in states if s.name.startswith(typed)})
     except Exception:
         return []
+
+
+def _given(context: click.Context) -> dict[str, Any]:
+    """What stands in front of the option whose value is being typed. click forgets it, as that option has none yet."""
+    from click.shell_completion import split_arg_string
+
+    words = split_arg_string(os.environ["COMP_WORDS"])[2:]
+    at = max(i for i, word in enumerate(words) if word in ("--operator", "--state"))
+    with context.command.make_context(context.info_name, words[:at], resilient_parsing=True) as made:
+        return made.params
 
 
 __all__ = ["operator_names", "state_names"]

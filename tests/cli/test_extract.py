@@ -40,6 +40,15 @@ def test_report_as_text_and_json(out: Out, tmp_path: Path) -> None:
     assert pq.read_table(tmp_path / "b" / "orders-by-customer" / "voucher").num_rows == 5
 
 
+@pytest.mark.spark
+def test_on_spark(out: Out, tmp_path: Path, spark: Any) -> None:
+    """In the session that there is; without one it starts its own."""
+    code, text, err = out("extract", ORDERS, "--state", "voucher", "--output", str(tmp_path / "a"))
+    assert (code, err) == (0, "")
+    assert text.splitlines()[-1] == f"Wrote 5 rows in 1 datasets to {tmp_path / 'a'}."
+    assert pq.read_table(tmp_path / "a" / "orders-by-customer" / "voucher").num_rows == 5
+
+
 def test_exit_codes(out: Out, tmp_path: Path) -> None:
     local = ("--engine", "local", "--workers", "1", "--output", str(tmp_path / "out"))
     code, _, err = out("extract", CUSTOM, *local)
