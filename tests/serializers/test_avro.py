@@ -15,9 +15,10 @@ from serializers.avro import schema_layout
 from serializers.avrojson import MAX_VALUE_DEPTH
 from serializers.avroschema import parse_schema
 from stateextract.columnar.decoder import make_decoder
+from stateextract.columnar.interpreter import interpret
 from stateextract.columnar.layout import Layout, Python, walk
 from stateextract.columnar.policy import Policy
-from stateextract.errors import FormatError, StateExtractError, ValueRefusedError
+from stateextract.errors import FormatError, StateExtractError, TruncatedError, ValueRefusedError
 from stateextract.files.block import Block
 from tests.serializers.avro_writer import encode
 
@@ -200,6 +201,28 @@ def test_a_type_inside_itself_is_json() -> None:
     assert decode(layout, _chain(3)) == {"v": 0, "next": '{"v":1,"next":{"v":2,"next":null}}'}
     with pytest.raises(ValueRefusedError, match="nested more than"):
         decode(layout, _chain(MAX_VALUE_DEPTH + 2))
+
+
+def test_types_inside_themselves_by_way_of_arrays_maps_and_each_other() -> None:
+    leaf = {"type": "record", "name": "Leaf", "fields": [field("up", ["null", "Tree"])]}
+    tree = {
+        "type": "record", "name": "Tree",
+        "fields": [
+            field("below", {"type": "array", "items": "Tree"}), field("by", {"type": "map", "values": leaf}),
+            field("nothing", {"type": "array", "items": "null"}),
+        ],
+    }  # fmt: skip
+    layout = layout_of(tree)
+    up = "map<string, struct<up: string>>"
+    assert str(layout.arrow_type) == f"struct<below: list<item: string>, by: {up}, nothing: list<item: bool>>"
+    empty = b"\0\0\0"
+    data = b"\1" + empty + b"\0" + b"\1" + struct.pack(">i", 1) + b"k" + struct.pack(">i", 1) + empty + b"\0" + b"\2\0"
+    text = '{"below":[],"by":{},"nothing":[]}'
+    assert decode(layout, data) == {"below": [text], "by": [("k", {"up": text})], "nothing": [None, None]}
+    # Nulls take no bytes, so their number is bounded by nothing that is there.
+    endless = b"\1" + b"\0\0" + b"\xff\xff\xff\xff\x07"
+    with pytest.raises(TruncatedError, match="inside 2147483647 items"):
+        interpret(layout, endless + bytes(8), 0, len(endless) + 8)
 
 
 def test_json_of_every_type() -> None:

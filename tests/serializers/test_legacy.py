@@ -9,7 +9,9 @@ import pytest
 from serializers import SerializerSnapshot, describe, read_snapshot_proxy
 from serializers.pojo import POJO_SNAPSHOT
 from serializers.scalars import BASE
+from serializers.snapshots import CONFIG_SNAPSHOTS
 from serializers.tuples import RUNTIME
+from serializers.windows import STREAMING
 from stateextract.errors import FormatError
 from stateextract.files.reader import Reader
 
@@ -140,8 +142,43 @@ CASES = {
         "struct<value: string, failure: int32>",
     ),
     "traversable": (SCALA + "TraversableSerializerConfigSnapshot", 1, resilient(STRING), "list<item: string>"),
+    "copyable value": (
+        RUNTIME + "CopyableValueSerializer$CopyableValueSerializerConfigSnapshot",
+        1,
+        utf("org.apache.flink.types.LongValue"),
+        "int64",
+    ),
+    "timer": (
+        STREAMING + "api.operators.TimerSerializer$TimerSerializerConfigSnapshot",
+        1,
+        resilient(STRING, INT),
+        "struct<timestamp: int64, key: string, namespace: int32>",
+    ),
+    "interval join's buffer": (
+        STREAMING + "api.operators.co.IntervalJoinOperator$BufferSerializerConfigSnapshot",
+        1,
+        resilient(STRING),
+        "struct<joined: bool, element: string>",
+    ),
+    "co-group's union": (
+        STREAMING + "api.datastream.CoGroupedStreams$UnionSerializerConfigSnapshot",
+        1,
+        resilient(STRING, INT),
+        "struct<one: string, two: int32>",
+    ),
+    "stream element": (
+        STREAMING + "runtime.streamrecord.StreamElementSerializer$StreamElementSerializerConfigSnapshot",
+        1,
+        resilient(STRING),
+        "struct<timestamp: int64, record: string, watermark: int64, latency_marked_time: int64, latency_operator: binary, "
+        "latency_subtask: int32, watermark_status: int32, backlog: bool, subpartition: int32>",
+    ),
     "simple": (PARAMETERLESS, 1, utf(BASE + "LongSerializer"), "int64"),
 }
+
+
+def test_there_is_a_case_of_every_class() -> None:
+    assert {name for name, *_ in CASES.values()} == set(CONFIG_SNAPSHOTS)
 
 
 @pytest.mark.parametrize("wrapped", [old, adapted], ids=["1.3 to 1.6", "until 1.16"])
