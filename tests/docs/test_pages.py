@@ -1,0 +1,50 @@
+"""The examples of the README and of the pages of ``docs/`` run, and show what the pages show."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.docs.pages import ROOT, Examples, blocks, stateextract
+
+PAGES = {"README.md": 2, "docs/tutorial.md": 6, "docs/audit.md": 4, "docs/relocate.md": 2, "docs/spark-sql.md": 8,
+         "docs/python-api.md": 0}
+"""With how many blocks there are to compare, so that none is lost by a fence that is written wrongly."""
+OUT = "/tmp/orders"
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("name", PAGES)
+def test_examples(name: str, spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("COLUMNS", "110")
+    out = str(tmp_path / "out")
+
+    def console(command: str) -> str:
+        return stateextract(command.replace(OUT, out)).replace(out, OUT)
+
+    examples = Examples({"spark": spark}, {"console": console})
+    try:
+        examples.run(ROOT / name)
+    finally:
+        spark.conf.unset("spark.sql.python.filterPushdown.enabled")
+        spark.sql("DROP TABLE IF EXISTS last_orders")
+    assert examples.compared == PAGES[name]
+
+
+@pytest.mark.parametrize("page", ["README.md", "CHANGELOG.md", *sorted(f"docs/{p.name}" for p in (ROOT / "docs").glob("*.md"))])
+def test_files_that_are_named_exist(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", text):
+        assert ((ROOT / page).parent / target).exists(), target
+
+
+def test_what_is_not_run_is_what_needs_more() -> None:
+    """Whoever adds a page with examples adds it above."""
+    elsewhere = {"docs/backfill.md", "docs/cli.md", "docs/windows.md", "docs/sql.md"}
+    for page in (ROOT / "docs").glob("*.md"):
+        if any(block.language in ("python", "sql", "console") for block in blocks(page)):
+            assert f"docs/{page.name}" in {*PAGES, *elsewhere}
