@@ -14,10 +14,10 @@ This page is made from the code that reads the options (`python scripts/options_
 
 ## The extract job
 
-On the command line of `extract.py`, `stateextract-submit` and `stateextract extract` as `--mode overwrite`, `--no-subtask-column`,
-`--operator one --operator two`; in a job file (`--config FILE`, TOML) as `mode = "overwrite"` in the section that is named. The command
-line wins over the file. Unknown options and wrong values are errors. Sizes are a number of bytes or text such as `128 MB` (10^6) and
-`128 MiB` (2^20).
+On the command line of `extract.py`, `stateextract-submit` and `stateextract extract` as `--mode overwrite`,
+`--no-subtask-column`, `--operator one --operator two`; in a job file (`--config FILE`, TOML) as `mode = "overwrite"`
+in the section that is named. The command line wins over the file. Unknown options and wrong values are errors. Sizes
+are a number of bytes or text such as `128 MB` (10^6) and `128 MiB` (2^20).
 """
 
 

@@ -10,8 +10,14 @@ import pytest
 
 from tests.docs.pages import ROOT, Examples, blocks, stateextract
 
-PAGES = {"README.md": 2, "docs/tutorial.md": 6, "docs/audit.md": 4, "docs/relocate.md": 2, "docs/spark-sql.md": 8,
-         "docs/python-api.md": 0}
+PAGES = {
+    "README.md": 2,
+    "docs/tutorial.md": 6,
+    "docs/audit.md": 4,
+    "docs/relocate.md": 2,
+    "docs/spark-sql.md": 8,
+    "docs/python-api.md": 0,
+}
 """With how many blocks there are to compare, so that none is lost by a fence that is written wrongly."""
 OUT = "/tmp/orders"
 
@@ -35,7 +41,9 @@ def test_examples(name: str, spark: Any, tmp_path: Path, monkeypatch: pytest.Mon
     assert examples.compared == PAGES[name]
 
 
-@pytest.mark.parametrize("page", ["README.md", "CHANGELOG.md", *sorted(f"docs/{p.name}" for p in (ROOT / "docs").glob("*.md"))])
+@pytest.mark.parametrize(
+    "page", ["README.md", "CHANGELOG.md", *sorted(f"docs/{p.name}" for p in (ROOT / "docs").glob("*.md"))]
+)
 def test_files_that_are_named_exist(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
     for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", text):
@@ -44,7 +52,7 @@ def test_files_that_are_named_exist(page: str) -> None:
 
 def test_what_is_not_run_is_what_needs_more() -> None:
     """Whoever adds a page with examples adds it above."""
-    elsewhere = {"docs/backfill.md", "docs/cli.md", "docs/windows.md", "docs/sql.md"}
+    elsewhere = {"docs/backfill.md", "docs/cli.md", "docs/windows.md", "docs/sql.md", "docs/serializers.md"}
     for page in (ROOT / "docs").glob("*.md"):
         if any(block.language in ("python", "sql", "console") for block in blocks(page)):
             assert f"docs/{page.name}" in {*PAGES, *elsewhere}

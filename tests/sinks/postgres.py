@@ -82,7 +82,14 @@ def server() -> Iterator[Server | None]:
         def run(*command: str | Path) -> None:
             with open(scratch / "log", "ab") as log:
                 done = subprocess.run(
-                    command, cwd=data, stdin=subprocess.DEVNULL, stdout=log, stderr=log, timeout=120, check=False, **other
+                    command,
+                    cwd=data,
+                    stdin=subprocess.DEVNULL,
+                    stdout=log,
+                    stderr=log,
+                    timeout=120,
+                    check=False,
+                    **other,
                 )
             assert done.returncode == 0, (scratch / "log").read_text()
 
