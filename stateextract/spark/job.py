@@ -13,6 +13,7 @@ from __future__ import annotations
 import atexit
 import hashlib
 import json
+import re
 import shutil
 import sys
 import tempfile
@@ -32,6 +33,8 @@ from stateextract.spark.archive import zipped
 from stateextract.spark.environment import explain_failure, is_local, open_session, workers_advice
 
 SCHEMA = "split long, report binary"
+# What Python says last of an error in a worker, behind the frames, which are indented.
+_TRACEBACK = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n)+(\S.*)")
 
 
 def main(arguments: Sequence[str], defaults: Path | None = None) -> int:
@@ -118,7 +121,12 @@ def job_error(error: Exception) -> StateExtractError:
     if problem is not None:
         return problem
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    reason = next((line for line in lines if "Error" in line or "exception" in line.lower()), lines[0] if lines else "")
+    traced = _TRACEBACK.search(text)
+    reason = (
+        traced[1]
+        if traced is not None
+        else next((line for line in lines if "Error" in line or "exception" in line.lower()), lines[0] if lines else "")
+    )
     return StateExtractError(f"the Spark job failed: {reason[:500]}", advice="Spark's log says more")
 
 

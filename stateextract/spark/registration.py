@@ -19,7 +19,13 @@ def register(spark: Any, ship_code: str = "auto") -> None:
     for module in (carrier, source):
         cloudpickle.register_pickle_by_value(module)
     for base in source.SOURCES:
-        spark.dataSource.register(type(base.__name__, (base,), {"code": code, "__module__": base.__module__}))
+        shipped = type(base.__name__, (base,), {"code": code, "__module__": base.__module__})
+        try:
+            spark.dataSource.register(shipped)
+        except Exception as error:
+            # Spark 4.0 keeps the source that it found by itself, where stateextract is installed; it is the same.
+            if "DATA_SOURCE_ALREADY_EXISTS" not in str(error):
+                raise
 
 
 __all__ = ["register"]

@@ -8,12 +8,13 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 
 from stateextract import errors
 from stateextract.errors import EnvironmentProblem, FormatError, StateExtractError
-from stateextract.spark import carrier
+from stateextract.spark import carrier, register
 from stateextract.spark.archive import zipped
 from stateextract.spark.environment import check_java, explain_failure, java_version, read_properties
 from stateextract.spark.job import job_error
@@ -115,8 +116,47 @@ def test_other_failures_are_not_the_environment() -> None:
     assert "OutOfMemoryError: heap" in str(error)
 
 
+def test_a_source_that_spark_found_by_itself_stays() -> None:
+    """Spark 4.0 refuses to replace it."""
+
+    class Registry:
+        def __init__(self, refusal: str) -> None:
+            self.refusal = refusal
+            self.asked: list[str] = []
+
+        def register(self, source: Any) -> None:
+            self.asked.append(source.name())
+            raise RuntimeError(self.refusal)
+
+    class Session:
+        conf: ClassVar[dict[str, str]] = {"spark.master": "local[1]"}
+
+        def __init__(self, refusal: str) -> None:
+            self.dataSource = Registry(refusal)
+
+    pytest.importorskip("pyspark")
+    session = Session("[DATA_SOURCE_ALREADY_EXISTS] Data source 'flink-state' already exists.")
+    register(session)
+    assert session.dataSource.asked == ["flink-state", "flink-state-metadata"]
+    with pytest.raises(RuntimeError, match="something else"):
+        register(Session("something else"))
+
+
+def test_an_error_that_nobody_foresaw_is_said_in_python_s_words() -> None:
+    text = """Job aborted due to stage failure: Task 0 failed
+org.apache.spark.api.python.PythonException: An exception was thrown from the Python worker:
+Traceback (most recent call last):
+  File "worker.py", line 1, in main
+    process()
+    ^^^^^^^^^
+OSError: [Errno 28] No space left on device
+
+\tat org.apache.spark.api.python.BasePythonRunner"""
+    assert "the Spark job failed: OSError: [Errno 28] No space left on device." in str(job_error(RuntimeError(text)))
+
+
 def test_an_error_of_a_task_comes_back_as_it_was() -> None:
-    error = FormatError("broken \"here\"\n", file="/ä", operator="o", state="s", key_group=3, offset=7, advice="a")
+    error = FormatError('broken "here"\n', file="/ä", operator="o", state="s", key_group=3, offset=7, advice="a")
     text = f"Traceback\n  RuntimeError: {carrier.marked(error)}\n\n at org.apache...\n{carrier.marked(error)}"
     again = job_error(RuntimeError(text))
     assert type(again) is FormatError
