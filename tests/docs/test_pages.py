@@ -11,7 +11,7 @@ import pytest
 from tests.docs.pages import ROOT, Examples, blocks, stateextract
 
 PAGES = {
-    "README.md": 2,
+    "README.md": 3,
     "docs/tutorial.md": 6,
     "docs/audit.md": 4,
     "docs/relocate.md": 2,
