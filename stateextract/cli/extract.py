@@ -20,6 +20,7 @@ _SPARK = {
     "spark.driver.memory": "1g",
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",
 }
 """What a Spark that is started here is told; ``conf/spark-defaults.conf`` says why."""
@@ -120,12 +121,18 @@ def _on_this_machine(options: JobOptions, workers: int | None) -> Outcome:
 
 
 def _on_spark(options: JobOptions, conf: dict[str, str]) -> Outcome:
-    import sys
-
+    from stateextract.cli.progress import Meter
     from stateextract.spark.job import extract as extract_on_spark
 
-    shown = {"spark.ui.showConsoleProgress": "true" if sys.stderr.isatty() else "false"}
-    return extract_on_spark(options, settings={**_SPARK, **shown, **conf})
+    def on_tasks(tasks: Tasks, done: int) -> None:
+        if not meter.tasks:
+            meter.expect(sum(tasks.sizes), tasks.count)
+        # Which tasks are done Spark does not say; they are of about one size.
+        more = done - meter.tasks_done
+        meter.add(sum(tasks.sizes) * more // tasks.count, tasks=more)
+
+    with Meter("extract") as meter:
+        return extract_on_spark(options, settings={**_SPARK, **conf}, on_tasks=on_tasks)
 
 
 def describe(outcome: Outcome, options: JobOptions) -> dict[str, Any]:

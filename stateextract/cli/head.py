@@ -9,7 +9,7 @@ import click
 
 from stateextract.cli.options import output_options
 from stateextract.cli.quick import without_pandas
-from stateextract.cli.reading import MEANING, opened, snapshot_options, state_options, the_operator, the_state
+from stateextract.cli.reading import MEANING, metered, opened, snapshot_options, state_options, the_operator, the_state
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -31,7 +31,8 @@ def head(
     """
     without_pandas()
     state = the_state(the_operator(opened(path, options), operator), name, scope)
-    table = _rows(state, limit)
+    with metered("head", state):
+        table = _rows(state, limit)
     if output == "json":
         click.echo(json.dumps(describe(state, table), indent=1))
     else:

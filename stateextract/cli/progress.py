@@ -92,7 +92,8 @@ class Meter:
         parts = [f"{self.tasks_done} of {self.tasks} tasks"] if self.tasks else []
         if self.size:
             parts.append(f"{text_size(done)} of {text_size(self.size)}")
-        parts.append(f"{self.rows:,} rows")
+        if self.rows or not self.tasks:
+            parts.append(f"{self.rows:,} rows")
         self._bar.update(self._line, total=self.size or None, completed=done, counts=" · ".join(parts))
 
 

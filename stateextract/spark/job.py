@@ -31,6 +31,7 @@ from stateextract.job.task import compile_once
 from stateextract.spark import carrier
 from stateextract.spark.archive import zipped
 from stateextract.spark.environment import explain_failure, is_local, open_session, workers_advice
+from stateextract.spark.progress import OnTasks, watched
 
 SCHEMA = "split long, report binary"
 # What Python says last of an error in a worker, behind the frames, which are indented.
@@ -58,12 +59,14 @@ def extract(
     defaults: Path | None = None,
     session: Any = None,
     settings: Mapping[str, str] | None = None,
+    on_tasks: OnTasks | None = None,
 ) -> Outcome:
     """Run a job with Spark.
 
     :param defaults: a properties file with settings for a Spark that is started here.
     :param settings: further settings, which win over the file's.
     :param session: a Spark session to use, which is left open; otherwise one is found or started.
+    :param on_tasks: is told how many tasks are done, where Spark says it.
     :raises StateExtractError: then nothing was published.
     """
     opened: list[Any] = []
@@ -72,7 +75,7 @@ def extract(
         spark, started = (session, False) if session is not None else open_session(defaults, settings)
         if started:
             opened.append(spark)
-        return spark_executor(spark, options.ship_code)(tasks)
+        return spark_executor(spark, options.ship_code, on_tasks)(tasks)
 
     try:
         return run_job(options, execute)
@@ -81,7 +84,7 @@ def extract(
             spark.stop()
 
 
-def spark_executor(spark: Any, ship_code: str = "auto") -> Execute:
+def spark_executor(spark: Any, ship_code: str = "auto", on_tasks: OnTasks | None = None) -> Execute:
     """How splits are executed on this session."""
 
     def execute(tasks: Tasks) -> Iterable[bytes]:
@@ -94,7 +97,8 @@ def spark_executor(spark: Any, ship_code: str = "auto") -> Execute:
         _send_by_value()
         try:
             frame = spark.range(0, tasks.count, 1, numPartitions=tasks.count).mapInArrow(function, SCHEMA)
-            return [bytes(row["report"]) for row in frame.collect()]
+            with watched(spark, tasks, on_tasks):
+                return [bytes(row["report"]) for row in frame.collect()]
         except StateExtractError:
             raise
         except Exception as error:

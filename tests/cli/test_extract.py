@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +13,12 @@ import pytest
 
 from stateextract.cli.extract import _OPTIONS
 from stateextract.job.options import JobOptions, parse_arguments
+from stateextract.job.run import Tasks
+from stateextract.spark.job import extract as extract_on_spark
+from stateextract.spark.progress import watched
 from tests.cli.test_cli import CUSTOM, Out, out
 from tests.cli.test_tables import ORDERS
+from tests.job.snapshots import numbered, write_snapshot
 
 __all__ = ["out"]  # a fixture
 
@@ -47,6 +53,29 @@ def test_on_spark(out: Out, tmp_path: Path, spark: Any) -> None:
     assert (code, err) == (0, "")
     assert text.splitlines()[-1] == f"Wrote 5 rows in 1 datasets to {tmp_path / 'a'}."
     assert pq.read_table(tmp_path / "a" / "orders-by-customer" / "voucher").num_rows == 5
+
+
+@pytest.mark.spark
+def test_spark_says_how_far_it_is(tmp_path: Path, spark: Any) -> None:
+    path = write_snapshot(tmp_path / "snap", {"op": {"a": numbered(2000)}}, parallelism=4)
+    seen: list[tuple[int, int]] = []
+
+    def on_tasks(tasks: Tasks, done: int) -> None:
+        seen.append((tasks.count, done))
+
+    def slowly(batches: Iterator[Any]) -> Iterator[Any]:
+        for batch in batches:
+            time.sleep(1.2)
+            yield batch
+
+    options = JobOptions(snapshot=str(path), output=str(tmp_path / "out"), split_bytes=300_000)
+    tasks = Tasks("", "", 0, 4)
+    with watched(spark, tasks, on_tasks):
+        assert spark.range(0, 4, 1, numPartitions=4).mapInArrow(slowly, "id long").count() == 4
+    assert seen
+    assert {count for count, _ in seen} == {4}
+    assert [done for _, done in seen] == sorted(done for _, done in seen)
+    assert extract_on_spark(options, session=spark, on_tasks=on_tasks).exit_code == 0
 
 
 def test_exit_codes(out: Out, tmp_path: Path) -> None:
