@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Makes the golden data anew: runs the jobs in ``jobs/src`` on each Flink version and keeps their snapshots.
 
-Needs a JDK 17 and Maven, which fetches Flink's jars on the first run. Usage::
+Needs a JDK 17 and Maven, which fetches Flink's jars on the first run, and Python 3.11 for PyFlink. Usage::
 
     tests/golden/generate.py [--work FOLDER] [--only SUBSTRING]
 
@@ -26,6 +26,7 @@ sys.path.insert(0, str(HERE.parents[1]))
 
 from tests.golden.case import NATIVE, Case  # noqa: E402
 from tests.golden.libraries import LIBRARIES, NONE, library_cases, profiles  # noqa: E402
+from tests.golden.pyflink_cases import pyflink_cases, run_pyflink  # noqa: E402
 from tests.golden.shapes_input import write_shapes  # noqa: E402
 
 JOBS = HERE / "jobs"
@@ -143,6 +144,7 @@ def cases() -> list[Case]:
         *(Case(f, "finished", parallelism=2, phases=(1, 4), pause_ms=1500) for f in ("f117", "f23")),
         EXAMPLE,
         *library_cases(),
+        *pyflink_cases(),
     ]
 
 
@@ -266,7 +268,10 @@ def main() -> int:
         shutil.rmtree(stale)
     arguments.work.mkdir(parents=True, exist_ok=True)
     batches: dict[Batch, list[Case]] = {}
+    run_pyflink([case for case in wanted if case.job == "pyflink"], arguments.work, DATA)
     for case in wanted:
+        if case.job == "pyflink":
+            continue
         batches.setdefault(Batch.of(case), []).append(case)
     for batch in sorted(batches, key=lambda b: b.order):
         run_batch(batch, batches[batch], arguments.work)
