@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from stateextract.api.access import FileAccess
 from stateextract.api.state import kind_of, suited
+from stateextract.columnar.policy import Policy
 from stateextract.errors import StateExtractError, UnsupportedError
 from stateextract.job.coverage import UNSUPPORTED
 from stateextract.job.heads import Scope, StateFile
@@ -72,7 +73,8 @@ class Validation:
     """
 
     def __init__(self, source: Source, on_progress: OnProgress = lambda size, rows: None) -> None:
-        policy = replace(source.options.policy, strings="replace", timestamps="floor", out_of_range="null")
+        # What a column cannot hold is sound all the same: times out of its range, maps with a null key.
+        policy = Policy(strings="replace", timestamps="floor", out_of_range="null", maps="list")
         self._options = replace(
             source.options, policy=policy, on_undecodable="skip", verify_checksums=True, all_copies=True, flatten=False
         )
@@ -162,7 +164,8 @@ class Validation:
             if error is not None and (error.state in (None, name) or not read.key_groups):
                 yield name, error.at(state=name)
             else:
-                read.rows = max(read.rows, read.entries)  # those of a key group are counted when a batch is given out
+                if error is not None:
+                    read.rows = read.entries  # rows are counted when a batch is given out, which was not reached
                 tally.of(name).add(read)
 
     def _decoded(
