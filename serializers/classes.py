@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal, get_args
 
 from serializers.javatypes import parse_type
@@ -104,6 +105,25 @@ class ClassModels:
     def get(self, name: str) -> ClassModel | None:
         """The model of a class, if there is one."""
         return self.by_name.get(name)
+
+    def below(self, name: str) -> frozenset[str]:
+        """Its subclasses, theirs too, as far as there are models of all classes between."""
+        found: set[str] = set()
+        ahead = [name]
+        while ahead:
+            new = self._direct.get(ahead.pop(), frozenset()) - found
+            found |= new
+            ahead += new
+        return frozenset(found)
+
+    @cached_property
+    def _direct(self) -> dict[str, frozenset[str]]:
+        """The direct subclasses by superclass."""
+        found: dict[str, set[str]] = {}
+        for model in self.by_name.values():
+            if model.superclass is not None:
+                found.setdefault(parse_type(model.superclass).name, set()).add(model.name)
+        return {name: frozenset(below) for name, below in found.items()}
 
     def __len__(self) -> int:
         return len(self.by_name)

@@ -6,7 +6,8 @@ the bytes), and the other subclasses that the writing serializer had met.
 
 The columns are those of all classes together. A field that a subclass has under the same name with another layout gets
 a column named after the subclass; a subclass that is no POJO gets one column under its own name. A field that had been
-removed from the class (``missing-field-at-…``) is still in the bytes and keeps that name.
+removed from the class (``missing-field-at-…``) is still in the bytes and keeps that name. Subclasses that the snapshot does
+not list follow from models of the user's classes, where there are some (``pojo_models.py``).
 """
 
 from __future__ import annotations
@@ -14,15 +15,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from serializers.names import Names, java_field, simple_name
-from serializers.registry import SerializerSnapshot, describe, register
+from serializers.pojo_models import DECLARED_CLASS, undescribed_subclasses
+from serializers.registry import SerializerSnapshot, current_context, describe, register
 from serializers.snapshots import check_version, framed_snapshot, linked_optional_map
 from serializers.tuples import RUNTIME
-from stateextract.columnar.layout import Field, Layout, Nullable, Skip, Subclass, Subclasses
+from stateextract.columnar.layout import Field, Layout, Nullable, Subclass, Subclasses
 from stateextract.files.reader import Reader
 
 POJO_SNAPSHOT = RUNTIME + "PojoSerializerSnapshot"
 
-_DECLARED_CLASS = Field("", Skip(expect=b"\x02"))
+_REMOVED = "missing-field-at-"
 
 
 def _payload(reader: Reader, name: str, version: int) -> SerializerSnapshot:
@@ -76,7 +78,21 @@ def _pojo(snapshot: SerializerSnapshot) -> Layout:
     others = sorted(zip(details["other"], rest[tagged:], strict=True), key=lambda pair: pair[0])
     subclasses = [Subclass(name, tag, _subclass(columns, name, value)) for tag, name, value in classes]
     subclasses += [Subclass(name, None, _subclass(columns, name, value)) for name, value in others]
+    subclasses += [
+        Subclass(name, None, (DECLARED_CLASS, *columns.of_class(own, name)))
+        for name, own in _undescribed(snapshot).items()
+    ]
     return Subclasses(details["class"], fields, tuple(subclasses))
+
+
+def _undescribed(snapshot: SerializerSnapshot) -> dict[str, list[tuple[str, Layout]]]:
+    models, details = current_context().class_models, snapshot.details
+    fields = dict(_fields(snapshot))
+    # A new serializer does not write what the old class had.
+    if not models or any(name.startswith(_REMOVED) for name in fields):
+        return {}
+    listed = frozenset((*details["registered"], *details["other"]))
+    return undescribed_subclasses(details["class"], fields, listed, models)
 
 
 def _fields(snapshot: SerializerSnapshot) -> Iterator[tuple[str, Layout]]:
@@ -88,4 +104,4 @@ def _fields(snapshot: SerializerSnapshot) -> Iterator[tuple[str, Layout]]:
 def _subclass(columns: Columns, class_name: str, snapshot: SerializerSnapshot) -> tuple[Field, ...]:
     if snapshot.class_name != POJO_SNAPSHOT or snapshot.is_unknown:
         return columns.of_class([(simple_name(class_name), describe(snapshot))], None)
-    return (_DECLARED_CLASS, *columns.of_class(_fields(snapshot), class_name))
+    return (DECLARED_CLASS, *columns.of_class(_fields(snapshot), class_name))

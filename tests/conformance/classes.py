@@ -20,6 +20,11 @@ _ANIMALS = "org.apache.flink.api.java.typeutils.runtime.kryo.KryoPojosForMigrati
 CASES: list[dict[str, Any]] = [
     {"name": "holdout.model.Address", "fields": {"city": _TEXT, "street": _TEXT, "zip": "java.lang.Integer"}},
     {"name": "holdout.model.Color", "constants": ["RED", "GREEN", "BLUE", "ULTRA_VIOLET"]},
+    {
+        "name": "holdout.model.Shape$Square",
+        "superclass": "holdout.model.Shape",
+        "fields": {"side": "long", "where": "holdout.model.Address"},
+    },
     {"name": "holdout.model.Secret", "fields": {"code": "int", "salts": "long[]", "word": _TEXT}},
     # Its own serializer writes a long and a string.
     {"name": "holdout.model.Money", "written": {"units": "long", "currency": "string"}},

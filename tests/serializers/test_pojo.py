@@ -7,12 +7,16 @@ import struct
 import pyarrow as pa
 import pytest
 
-from serializers import SerializerSnapshot, describe, read_snapshot
+from serializers import DescribeContext, SerializerSnapshot, describe, read_snapshot
+from serializers.classes import ClassModels, class_model
 from serializers.pojo import POJO_SNAPSHOT
 from serializers.scalars import BASE
+from stateextract.columnar.decoder import make_decoder
 from stateextract.columnar.interpreter import interpret
 from stateextract.columnar.layout import Subclasses, Undecodable
+from stateextract.columnar.policy import Policy
 from stateextract.errors import FormatError, UndecodableError
+from stateextract.files.block import Block
 from stateextract.files.reader import Reader
 
 
@@ -180,3 +184,68 @@ def test_a_name_twice_in_damaged_bytes() -> None:
         nested=(simple("Int"), simple("Int")),
     )
     assert list(columns(twice)) == ["a", "a_2"]
+
+
+# ---- subclasses that no snapshot lists
+
+CLASSES = [
+    {"name": "x.Square", "superclass": "x.Shape", "fields": {"side": "long", "at": "x.Point", "c": "x.Color"}},
+    {"name": "x.Cube", "superclass": "x.Square", "fields": {"deep": "java.lang.Double", "raw": "byte[]", "n": "int[]"}},
+    {"name": "x.Point", "fields": {"y": "short", "x": "java.lang.Integer"}},
+    {"name": "x.Color", "constants": ["RED", "BLUE"]},
+    # Kryo would write the list, so nothing is known of this one.
+    {"name": "x.Path", "superclass": "x.Shape", "fields": {"points": "java.util.List<x.Point>"}},
+    {"name": "x.Crate", "superclass": "x.Path", "fields": {}},
+    {"name": "x.Hidden", "superclass": "x.Shape", "fields": {"name": "int"}},
+    {"name": "x.Other", "superclass": "x.Unknown", "fields": {"a": "int"}},
+    {"name": "x.Circle", "superclass": "x.Shape", "fields": {"r": "float"}},
+]  # fmt: skip
+MODELS = ClassModels.of(map(class_model, CLASSES))
+SHAPE = pojo(
+    "x.Shape", {"name": simple("String")},
+    registered={"x.Circle": pojo("x.Circle", {"name": simple("String"), "r": simple("Double")})},
+)  # fmt: skip
+
+
+def test_subclasses_by_class_models() -> None:
+    layout = describe(SHAPE, DescribeContext(class_models=MODELS))
+    assert isinstance(layout, Subclasses)
+    assert {s.class_name: [f.name for f in s.fields if f.name] for s in layout.subclasses} == {
+        "x.Circle": ["name", "r"],
+        "x.Cube": ["at", "c", "deep", "n", "name", "raw", "side"],
+        "x.Square": ["at", "c", "name", "side"],
+    }
+    assert {f.name: str(f.type) for f in layout.arrow_type} == {
+        "class": "string", "name": "string", "r": "double", "at": "struct<x: int32, y: int16>", "c": "string",
+        "deep": "double", "n": "list<item: int32>", "raw": "binary", "side": "int64",
+    }  # fmt: skip
+    assert columns(SHAPE) == {"class": "string", "name": "string", "r": "double"}
+
+
+@pytest.mark.parametrize("engine", ["kernel", "interpreter"])
+def test_a_value_of_such_a_subclass(engine: str) -> None:
+    layout = describe(SHAPE, DescribeContext(class_models=MODELS))
+    # Named; of the declared class; at: there, of its class, x = 15, y = 7; c BLUE; name null; side 9.
+    point = "02" + "00" + "0000000f" + "00" + "0007"
+    name = b"x.Square"
+    data = bytes.fromhex("04" + struct.pack(">H", len(name)).hex() + name.hex() + "02" + "00" + point + "0000000001" + "01"
+                         + "00" + struct.pack(">q", 9).hex())  # fmt: skip
+    decoder = make_decoder(layout, Policy(), engine=engine)
+    progress = decoder.decode(Block.of(data), 0, len(data), 1)
+    assert (progress.entries, progress.pos, decoder.engine) == (1, len(data), engine)
+    (found,) = decoder.flush().to_pylist()
+    assert {k: v for k, v in found.items() if v is not None} == {
+        "class": "x.Square", "at": {"x": 15, "y": 7}, "c": "BLUE", "side": 9,
+    }  # fmt: skip
+    # A point of a subclass, or one that Kryo wrote, is not mistaken for a point.
+    wrong = data.replace(bytes.fromhex(point), b"\x57" + bytes.fromhex(point)[1:])
+    with pytest.raises(FormatError, match="expected 02"):
+        make_decoder(layout, Policy(), engine=engine).decode(Block.of(wrong), 0, len(wrong), 1)
+
+
+def test_after_a_field_was_removed_nothing_is_known_of_new_subclasses() -> None:
+    evolved = pojo("x.Shape", {"name": simple("String"), "missing-field-at-1": simple("Int")})
+    assert columns(evolved) == {"name": "string", "missing-field-at-1": "int32"}
+    layout = describe(evolved, DescribeContext(class_models=MODELS))
+    assert isinstance(layout, Subclasses)
+    assert layout.subclasses == ()
