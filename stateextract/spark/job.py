@@ -11,13 +11,15 @@ DataFrame API only. Knows the job (``job/run.py``) and its environment, nothing 
 from __future__ import annotations
 
 import atexit
+import contextlib
 import hashlib
 import json
 import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -92,7 +94,8 @@ def spark_executor(spark: Any, ship_code: str = "auto", on_tasks: OnTasks | None
             return []
         folder, archive = code_for_workers(spark, ship_code)
         if folder is not None:
-            compile_once()
+            with _said_if_it_takes_long("Compiling the kernel: half a minute, once on this machine."):
+                compile_once()
         function = carrier.make_carrier(tasks.output, tasks.plan_path, tasks.context_bytes, folder, archive)
         _send_by_value()
         try:
@@ -105,6 +108,18 @@ def spark_executor(spark: Any, ship_code: str = "auto", on_tasks: OnTasks | None
             raise job_error(error) from error
 
     return execute
+
+
+@contextlib.contextmanager
+def _said_if_it_takes_long(text: str, seconds: float = 2) -> Iterator[None]:
+    """Under ``spark-submit`` standard error is never a terminal, so there can be no bar."""
+    notice = threading.Timer(seconds, print, (text,), {"file": sys.stderr, "flush": True})
+    notice.daemon = True
+    notice.start()
+    try:
+        yield
+    finally:
+        notice.cancel()
 
 
 def job_error(error: Exception) -> StateExtractError:

@@ -6,6 +6,7 @@ import os
 import stat
 import subprocess
 import sys
+import time
 import zipfile
 from pathlib import Path
 from typing import Any, ClassVar
@@ -17,7 +18,7 @@ from stateextract.errors import EnvironmentProblem, FormatError, StateExtractErr
 from stateextract.spark import carrier, register
 from stateextract.spark.archive import zipped
 from stateextract.spark.environment import check_java, explain_failure, java_version, read_properties
-from stateextract.spark.job import job_error
+from stateextract.spark.job import _said_if_it_takes_long, job_error
 
 ROOT = Path(errors.__file__).parents[1]
 
@@ -114,6 +115,17 @@ def test_other_failures_are_not_the_environment() -> None:
     error = job_error(RuntimeError("Job aborted\nCaused by: java.lang.OutOfMemoryError: heap"))
     assert type(error) is StateExtractError
     assert "OutOfMemoryError: heap" in str(error)
+
+
+def test_what_takes_long_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    with _said_if_it_takes_long("Compiling", 0):
+        deadline = time.monotonic() + 30
+        while not (said := capsys.readouterr().err) and time.monotonic() < deadline:
+            time.sleep(0.01)
+    assert said == "Compiling\n"
+    with _said_if_it_takes_long("Compiling", 300):
+        pass
+    assert capsys.readouterr().err == ""
 
 
 def test_a_source_that_spark_found_by_itself_stays() -> None:
