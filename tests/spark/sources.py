@@ -8,11 +8,11 @@ from typing import Any
 import pyarrow as pa
 from pyspark import cloudpickle
 from pyspark.sql.datasource import CaseInsensitiveDict, DataSource, DataSourceReader
-from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 from pyspark.sql.worker.plan_data_source_read import records_to_arrow_batches
 
 from stateextract.spark.source import FlinkStateMetadataSource, FlinkStateSource
+from stateextract.spark.source_types import arrow_schema
 
 
 def again(value: Any) -> Any:
@@ -48,7 +48,7 @@ class Loaded:
 
     def table(self, filters: Sequence[Any] = ()) -> pa.Table:
         """All rows."""
-        schema = to_arrow_schema(self.schema, timezone="UTC")
+        schema = arrow_schema(self.schema)
         return pa.Table.from_batches(list(self.batches(filters)), schema)
 
 
