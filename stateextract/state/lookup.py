@@ -60,9 +60,9 @@ def has_key(column: pa.Array, keys: Sequence[pa.Scalar]) -> npt.NDArray[np.bool_
 
         equal: npt.NDArray[np.bool_] = pc.equal(column, keys[0]).fill_null(False).to_numpy(zero_copy_only=False)
         return equal
-    values = [key.as_py() for key in keys]
+    values = list(keys)
     if pa.types.is_floating(column.type):
-        values += [-value for value in values if value == 0]
+        values += [pa.scalar(-key.as_py(), column.type) for key in keys if key.is_valid and key.as_py() == 0]
     asked = pa.table({"key": pa.array(values, column.type)})
     numbers, _ = row_numbers([asked, pa.table({"key": column})])
     return np.isin(numbers[1], numbers[0])

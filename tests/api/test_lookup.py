@@ -12,6 +12,7 @@ import pytest
 import stateextract
 from stateextract.api import State
 from stateextract.errors import FormatError, StateExtractError, UsageError
+from stateextract.state.lookup import has_key
 from tests.golden.expected import DATA, load
 from tests.job.snapshots import UNKNOWN, numbered, write_snapshot
 
@@ -152,3 +153,13 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(StateExtractError) as caught:
         state.count()
     assert caught.value.file == str(tmp_path / "t" / "op-1")
+
+
+def test_keys_beyond_pythons_dates() -> None:
+    """Arrow's dates go on where Python's end, inside of structs too."""
+    days = pa.array([2**31 - 1, 0, None], pa.date32())
+    structs = pa.StructArray.from_arrays([days, pa.array([1.0, -0.0, 0.0])], ["day", "number"])
+    assert has_key(days, [days[0]]).tolist() == [True, False, False]
+    assert has_key(structs, [structs[0]]).tolist() == [True, False, False]
+    assert has_key(structs, [structs[0], structs[2]]).tolist() == [True, False, True]
+    assert has_key(days, [days[2]]).tolist() == [False, False, True]
