@@ -1,4 +1,4 @@
-"""Cases of what is built on Flink's streaming API: SQL, CEP, Avro."""
+"""Cases of what is built on Flink's streaming API: SQL, CEP, Avro, Scala."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from tests.golden.case import CANONICAL, NATIVE, Case
 
 def api_cases() -> list[Case]:
     """All of them: every version has a checkpoint and, of SQL, a canonical savepoint; RocksDB's own files are one."""
-    return [*sql_cases(), *cep_cases(), *avro_cases()]
+    return [*sql_cases(), *cep_cases(), *avro_cases(), *scala_cases()]
 
 
 def sql_cases() -> list[Case]:
@@ -47,6 +47,17 @@ def avro_cases() -> list[Case]:
         Case("f120", "avro", CANONICAL, compression=True, max_parallelism=8),
         Case("f23", "avro", compression=True, max_parallelism=8),
         Case("f23", "avro", CANONICAL, max_parallelism=8),
+    ]
+
+
+def scala_cases() -> list[Case]:
+    """Flink 2 has no Scala API."""
+    return [
+        Case("f113", "scala", max_parallelism=8),
+        Case("f117", "scala", compression=True, max_parallelism=8),
+        Case("f117", "scala", CANONICAL, max_parallelism=8),
+        Case("f120", "scala", max_parallelism=8),
+        Case("f120", "scala", CANONICAL, compression=True, max_parallelism=8),
     ]
 
 

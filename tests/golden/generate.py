@@ -220,6 +220,10 @@ def compile_jobs(version: str, jars: str, batch: Batch) -> Path:
             *sources,
         ]
     )
+    scala = [str(path) for folder in folders for path in sorted((JOBS / "src" / folder).rglob("*.scala"))]
+    if scala:
+        both = os.pathsep.join([str(classes), jars])
+        run(["java", "-cp", jars, "scala.tools.nsc.Main", "-classpath", both, "-d", str(classes), *scala])
     return classes
 
 

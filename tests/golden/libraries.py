@@ -29,6 +29,7 @@ LIBRARIES: Mapping[str, Library] = {
     "sqlcore": SQL,
     "changes": Library("backends"),
     "cep": Library("cep"),
+    "scala": Library("scala", {"f120": "1.20.3"}),
     "avro": Library("avro", {"f120": "1.20.3"}),
 }
 """By the job."""

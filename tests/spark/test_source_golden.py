@@ -75,7 +75,7 @@ def check(case: str, output: Path, **more: Any) -> int:
     return compared
 
 
-LARGE = ("-types-", "-kryo-", "-avro-")
+LARGE = ("-types-", "-kryo-", "-avro-", "-scala-")
 BY_SIZE = [
     pytest.param(case, marks=pytest.mark.slow) if any(word in case for word in LARGE) else case for case in CASES
 ]

@@ -193,13 +193,13 @@ public final class Runner {
         CompletableFuture<?> run() throws Exception;
     }
 
-    /** A snapshot is refused while some task is not yet running. */
+    /** A snapshot is refused while some task is not yet running; those of Scala compile code for a while. */
     private static Path await(Trigger trigger) throws Exception {
         for (int i = 0; ; i++) {
             try {
                 return Paths.get(URI.create((String) trigger.run().get(60, TimeUnit.SECONDS)));
             } catch (ExecutionException e) {
-                if (i == 50) {
+                if (i == 400) {
                     throw e;
                 }
                 Thread.sleep(100);
