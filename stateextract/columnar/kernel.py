@@ -373,6 +373,8 @@ def _run(
     pos = start
     entry = start
     first = at(levels, L_COUNT)
+    taken = first
+    slots = at(levels, L_CAP)
     surrogates = at(out, SURROGATES)
     malformed = at(out, MALFORMED)
     window_end = end
@@ -389,11 +391,11 @@ def _run(
     base = start
     makes_row = at(code, 0) != _MARK
     while rows < limit:
-        i = at(levels, L_COUNT)
+        i = taken
         entry = pos
         surrogates = at(out, SURROGATES)
         malformed = at(out, MALFORMED)
-        if makes_row and i >= at(levels, L_CAP):
+        if makes_row and i >= slots:
             status = FULL
             put(out, ARGUMENT, -1)
             break
@@ -1145,7 +1147,7 @@ def _run(
                             put(out, NEEDED, i + 1)
                             break
                         put(levels, child * L_SIZE + L_COUNT, i + 1)
-                    elif i >= at(levels, L_CAP):
+                    elif i >= slots:
                         status = FULL
                         put(out, ARGUMENT, -1)
                         break
@@ -1629,13 +1631,14 @@ def _run(
                 put(out, POSITION, pos)
             break
         rows += 1
-        put(levels, L_COUNT, at(levels, L_COUNT) + new_row)
+        taken += new_row
         entry = pos
         if last != 0:
             status = LAST
             surrogates = at(out, SURROGATES)
             malformed = at(out, MALFORMED)
             break
+    put(levels, L_COUNT, taken)
     # Cut off what a broken entry left behind: every count follows from the offsets of the column above.
     put(out, SURROGATES, surrogates if status != DONE else at(out, SURROGATES))
     put(out, MALFORMED, malformed if status != DONE else at(out, MALFORMED))
@@ -1645,7 +1648,7 @@ def _run(
             put(cols, c * C_SIZE + C_VAR_N, load_i32_le(col(cols, c, C_DATA) + 4 * n))
         elif col(cols, c, C_KIND) == K_LIST:
             put(levels, col(cols, c, C_CHILD) * L_SIZE + L_COUNT, load_i32_le(col(cols, c, C_DATA) + 4 * n))
-    put(out, ROWS, at(levels, L_COUNT) - first)
+    put(out, ROWS, taken - first)
     put(out, PAIRS, rows)
     put(out, CONSUMED, entry)
     return status
