@@ -58,6 +58,7 @@ def scala_cases() -> list[Case]:
         Case("f117", "scala", CANONICAL, max_parallelism=8),
         Case("f120", "scala", max_parallelism=8),
         Case("f120", "scala", CANONICAL, compression=True, max_parallelism=8),
+        Case("f120", "scalakryo", max_parallelism=8),
     ]
 
 

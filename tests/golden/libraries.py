@@ -30,6 +30,7 @@ LIBRARIES: Mapping[str, Library] = {
     "changes": Library("backends"),
     "cep": Library("cep"),
     "scala": Library("scala", {"f120": "1.20.3"}),
+    "scalakryo": Library("scala", {"f120": "1.20.3"}),
     "avro": Library("avro", {"f120": "1.20.3"}),
 }
 """By the job."""
