@@ -40,7 +40,8 @@ def environment_in(folder: Path) -> Path:
     python = folder / "bin" / "python"
     packages = run(python, "-c", "import sysconfig; print(sysconfig.get_paths()['purelib'])", cwd=folder).stdout.strip()
     (Path(packages) / "requirements.pth").write_text(get_paths()["purelib"] + "\n")
-    assert run(python, "-c", "import stateextract", cwd=folder).returncode == 1, "the project is not visible"
+    # An editable installation leaves the folder stateextract/submitted there, which is no package.
+    assert run(python, "-c", "import stateextract.version", cwd=folder).returncode == 1, "the project is not visible"
     return folder / "bin"
 
 
