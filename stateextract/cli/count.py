@@ -9,7 +9,7 @@ import click
 
 from stateextract.cli.options import output_options
 from stateextract.cli.quick import without_pandas
-from stateextract.cli.reading import chosen_states, metered, opened, snapshot_options, state_options
+from stateextract.cli.reading import chosen_states, identity, metered, opened, snapshot_options, state_options
 
 if TYPE_CHECKING:
     from stateextract.api import State
@@ -59,11 +59,7 @@ def describe(state: State) -> dict[str, Any]:
     except StateExtractError as error:
         why = str(error)
     return {
-        "operator": state.operator.label,
-        "operator_id": state.operator.id,
-        "state": state.name,
-        "scope": state.scope,
-        "kind": state.kind,
+        **identity(state),
         "rows": rows,
         "why": why,
     }

@@ -9,21 +9,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from stateextract.cli.options import debug_option
-from stateextract.cli.reading import job_options
+from stateextract.cli.reading import config_option, job_options, read_options
 from stateextract.errors import UsageError
-from stateextract.job.options import FILE_ONLY, JobOptions, fields, make_options
+from stateextract.job.options import FILE_ONLY, JobOptions, fields
 
 if TYPE_CHECKING:
     from stateextract.job.run import Outcome, Tasks
 
-_SPARK = {
-    "spark.driver.memory": "1g",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-    "spark.ui.enabled": "false",
-    "spark.ui.showConsoleProgress": "false",
-    "spark.log.level": "ERROR",
-}
-"""What a Spark that is started here is told; ``conf/spark-defaults.conf`` says why."""
+_SPARK = {"spark.log.level": "ERROR"}
+"""What a Spark that is started here is told beside ``conf/spark-defaults.conf``."""
 
 _OPTIONS = [f.name for f in fields() if f.metadata["kind"] not in FILE_ONLY and f.name != "snapshot"]
 
@@ -54,7 +48,7 @@ def _settings(_: click.Context, __: click.Parameter, values: tuple[str, ...]) ->
 @click.option(
     "--conf", metavar="NAME=VALUE", multiple=True, callback=_settings, help="A setting for Spark; repeat for several."
 )
-@click.option("--config", metavar="FILE", help="TOML job file with options; the command line wins.")
+@config_option
 @job_options(_OPTIONS)
 @click.option(
     "--report",
@@ -70,7 +64,6 @@ def extract(
     engine: str,
     workers: int | None,
     conf: dict[str, str],
-    config: str | None,
     report: str,
     **given: Any,
 ) -> int:
@@ -80,8 +73,7 @@ def extract(
     """
     if path is not None and snapshot is not None:
         raise UsageError("the snapshot is given twice, as PATH and as --snapshot")
-    values = {name: list(value) or None if isinstance(value, tuple) else value for name, value in given.items()}
-    options = make_options({**values, "snapshot": path or snapshot}, config)
+    options = read_options(path or snapshot, given)
     if not options.snapshot:
         raise UsageError("PATH is missing", advice="give the snapshot's path, or set it in the job file")
     if not options.output:
@@ -123,6 +115,7 @@ def _on_this_machine(options: JobOptions, workers: int | None) -> Outcome:
 def _on_spark(options: JobOptions, conf: dict[str, str]) -> Outcome:
     from stateextract.cli.progress import Meter
     from stateextract.spark.job import extract as extract_on_spark
+    from stateextract.spark.submit import job_files
 
     def on_tasks(tasks: Tasks, done: int) -> None:
         if not meter.tasks:
@@ -132,7 +125,7 @@ def _on_spark(options: JobOptions, conf: dict[str, str]) -> Outcome:
         meter.add(sum(tasks.sizes) * more // tasks.count, tasks=more)
 
     with Meter("extract") as meter:
-        return extract_on_spark(options, settings={**_SPARK, **conf}, on_tasks=on_tasks)
+        return extract_on_spark(options, job_files()[1], settings={**_SPARK, **conf}, on_tasks=on_tasks)
 
 
 def describe(outcome: Outcome, options: JobOptions) -> dict[str, Any]:

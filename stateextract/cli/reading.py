@@ -59,6 +59,11 @@ def job_options(names: Iterable[str]) -> Callable[[F], F]:
     return decorate
 
 
+def config_option(command: F) -> F:
+    """``--config``."""
+    return click.option("--config", metavar="FILE", help="TOML job file with options; the command line wins.")(command)
+
+
 def snapshot_options(*more: str) -> Callable[[F], F]:
     """``PATH``, ``--config`` and the options of the job that reading takes.
 
@@ -67,15 +72,12 @@ def snapshot_options(*more: str) -> Callable[[F], F]:
 
     def decorate(command: F) -> F:
         command = job_options((*WHERE, *more))(command)
-        command = click.option("--config", metavar="FILE", help="TOML job file with options; the command line wins.")(
-            command
-        )
-        return click.argument("path")(command)
+        return click.argument("path")(config_option(command))
 
     return decorate
 
 
-def read_options(path: str, options: Mapping[str, Any]) -> JobOptions:
+def read_options(path: str | None, options: Mapping[str, Any]) -> JobOptions:
     """The options of a command, as click gives them.
 
     :raises UsageError: for one that cannot be right.
@@ -180,6 +182,17 @@ def chosen_states(snapshot: Snapshot, operator: str | None, name: str | None, sc
     return found
 
 
+def identity(state: State) -> dict[str, Any]:
+    """Which state it is, as every document about states begins."""
+    return {
+        "operator": state.operator.label,
+        "operator_id": state.operator.id,
+        "state": state.name,
+        "scope": state.scope,
+        "kind": state.kind,
+    }
+
+
 @contextmanager
 def metered(title: str, state: State, key_groups: frozenset[int] | None = None) -> Iterator[Meter]:
     """A bar for reading a state, if that takes long.
@@ -195,6 +208,6 @@ def metered(title: str, state: State, key_groups: frozenset[int] | None = None) 
 
 
 __all__ = [
-    "MEANING", "WHERE", "chosen_states", "job_options", "metered", "opened", "operator_option", "read_options",
-    "snapshot_options", "state_options", "the_operator", "the_state",
+    "MEANING", "WHERE", "chosen_states", "config_option", "identity", "job_options", "metered", "opened",
+    "operator_option", "read_options", "snapshot_options", "state_options", "the_operator", "the_state",
 ]  # fmt: skip

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from stateextract.cli.options import output_options
-from stateextract.cli.reading import MEANING, chosen_states, opened, snapshot_options, state_options
+from stateextract.cli.reading import MEANING, chosen_states, identity, opened, snapshot_options, state_options
 
 if TYPE_CHECKING:
     from stateextract.api import State
@@ -54,11 +54,7 @@ def describe(state: State) -> dict[str, Any]:
     except StateExtractError as error:
         why = str(error)
     return {
-        "operator": state.operator.label,
-        "operator_id": state.operator.id,
-        "state": state.name,
-        "scope": state.scope,
-        "kind": state.kind,
+        **identity(state),
         "status": state.coverage.status,
         "why": why,
         "columns": columns,

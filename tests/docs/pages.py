@@ -107,12 +107,13 @@ class Examples:
 
 
 def stateextract(command: str) -> str:
-    """What the command line ``stateextract`` prints, run in this process."""
+    """What the command line ``stateextract`` prints, run in this process; an error only where the page shows one."""
     from stateextract.cli import run
 
     program, *arguments = shlex.split(command)
     assert program == "stateextract", command
-    with contextlib.redirect_stdout(io.StringIO()) as screen:
+    with contextlib.redirect_stdout(io.StringIO()) as screen, contextlib.redirect_stderr(screen):
         code = run(arguments)
-    assert code == 0, f"{command}: exit code {code}"
-    return screen.getvalue().replace(f"{ROOT}/", "…/")
+    printed = screen.getvalue()
+    assert (code == 0) != printed.startswith("Error: "), f"{command}: exit code {code}: {printed}"
+    return printed.replace(f"{ROOT}/", "…/")
