@@ -7,18 +7,34 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import subprocess
 import sys
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
+ROOM = 1 << 30
+"""Bytes that damage may make the reader allocate, far below 2^31."""
 SEED = int(os.environ.get("STATEEXTRACT_SEED", "20"))
 
 
 def how_many(usually: int) -> int:
     """Mutations of a run."""
     return int(os.environ.get("STATEEXTRACT_MUTATIONS", usually))
+
+
+def limited() -> Callable[[], int]:
+    """In the process that makes the run: limits its memory from now on; what is given back says how much it grew, in bytes.
+
+    The limit goes by the address space for data, of which allocators reserve gigabytes that they do not use.
+    """
+    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+    status = Path("/proc/self/status").read_text()
+    reserved = int(status.split("VmData:")[1].split()[0]) * 1024
+    resource.setrlimit(resource.RLIMIT_DATA, (max(used, reserved) + ROOM, resource.RLIM_INFINITY))
+    return lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - used
 
 
 def outcomes_of(module: str, *arguments: object, count: int, most_memory: int = 400 << 20) -> Counter[str]:

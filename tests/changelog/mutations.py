@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import random
-import resource
 import sys
 import tempfile
 import time
@@ -23,8 +22,9 @@ from stateextract.errors import StateExtractError
 from stateextract.metadata.model import SubtaskState
 from tests.changelog.test_replay import BASES, random_job
 from tests.changelog.writer import cut, handle, in_files, in_memory
+from tests.mutation_runs import limited
 from tests.state.keyed_writer import FORMS, write
-from tests.state.mutations import ROOM, mutated
+from tests.state.mutations import mutated
 
 Snapshot = tuple[Path, list[tuple[Path, int]]]
 """The folder, and the files to damage with where in them damage begins."""
@@ -68,12 +68,6 @@ def read(folder: Path, engine: Any, on_undecodable: Any, verify: bool) -> None:
             batch.validate(full=True)
 
 
-def _reserved() -> int:
-    """Bytes of address space for data: more than what is used, since allocators reserve for each thread."""
-    status = Path("/proc/self/status").read_text()
-    return int(status.split("VmData:")[1].split()[0]) * 1024
-
-
 def run(seed: int, count: int, engine: str) -> dict[str, Any]:
     outcomes: Counter[str] = Counter()
     unexpected: list[str] = []
@@ -82,8 +76,7 @@ def run(seed: int, count: int, engine: str) -> dict[str, Any]:
         made = snapshots(Path(folder))
         for path, _ in made:
             read(path, engine, "fail", True)
-        used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-        resource.setrlimit(resource.RLIMIT_DATA, (_reserved() + ROOM, resource.RLIM_INFINITY))
+        grown = limited()
         for number in range(count):
             random_ = random.Random(f"{seed} {number}")
             path, files = made[number % len(made)]
@@ -103,8 +96,7 @@ def run(seed: int, count: int, engine: str) -> dict[str, Any]:
             finally:
                 file.write_bytes(sound)
             slowest = max(slowest, time.process_time() - began)
-        grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - used
-    return {"outcomes": dict(outcomes), "unexpected": unexpected, "slowest": slowest, "grown": grown}
+    return {"outcomes": dict(outcomes), "unexpected": unexpected, "slowest": slowest, "grown": grown()}
 
 
 if __name__ == "__main__":

@@ -9,14 +9,12 @@ from __future__ import annotations
 
 import json
 import random
-import resource
 import sys
 import time
 import traceback
 import zipfile
 from collections import Counter
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -43,10 +41,11 @@ from tests.kryo.test_protobuf import CASES as MESSAGES
 from tests.kryo.test_protobuf import CHILL, GOOGLES, JAVA, ORDERS, kryo, types
 from tests.kryo.test_protobuf import snapshot as kryo_snapshot
 from tests.kryo.zoo import BY_HAND, JAR, SCALA_JAR, models, vectors
+from tests.mutation_runs import limited
 from tests.serializers import test_avro, test_connectors, test_coordinators, test_javaobjects, test_sql
 from tests.serializers.avro_writer import encode
 from tests.serializers.test_vectors import VECTORS
-from tests.state.mutations import ROOM, mutated
+from tests.state.mutations import mutated
 
 Reading = Callable[[bytes, random.Random], Any]
 """Reads damaged bytes, and fails where two ways to read them differ."""
@@ -261,12 +260,6 @@ FAMILIES: dict[str, Callable[[], list[tuple[bytes, Reading]]]] = {
 }  # fmt: skip
 
 
-def reserved() -> int:
-    """Bytes of address space for data, which Arrow's allocator takes by the gigabyte and does not use."""
-    lines = Path("/proc/self/status").read_text().splitlines()
-    return next(int(line.split()[1]) for line in lines if line.startswith("VmData")) * 1024
-
-
 def run(family: str, seed: int, count: int) -> dict[str, Any]:
     subjects = FAMILIES[family]()
     outcomes: Counter[str] = Counter()
@@ -274,8 +267,7 @@ def run(family: str, seed: int, count: int) -> dict[str, Any]:
     slowest = 0.0
     for data, read in subjects:
         read(data, random.Random(0))  # which is sound, and loads the kernel
-    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    resource.setrlimit(resource.RLIMIT_DATA, (max(used, reserved()) + ROOM, resource.RLIM_INFINITY))
+    grown = limited()
     for number in range(count):
         random_ = random.Random(f"{family} {seed} {number}")
         data, read = random_.choice(subjects)
@@ -293,8 +285,7 @@ def run(family: str, seed: int, count: int) -> dict[str, Any]:
             outcomes["unexpected"] += 1
             unexpected.append(f"{family} {seed} {number} {broken.hex()[:2000]}: {traceback.format_exc()[-1500:]}")
         slowest = max(slowest, time.process_time() - began)
-    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - used
-    return {"outcomes": dict(outcomes), "unexpected": unexpected[:5], "slowest": slowest, "grown": grown}
+    return {"outcomes": dict(outcomes), "unexpected": unexpected[:5], "slowest": slowest, "grown": grown()}
 
 
 if __name__ == "__main__":

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import random
-import resource
 import struct
 import sys
 import time
@@ -33,11 +32,12 @@ from stateextract.state.operator import operator_head_end, partitions
 from stateextract.state.tally import Tally
 from tests.conformance.notation import comparable
 from tests.job.snapshots import UNKNOWN
+from tests.mutation_runs import limited
 from tests.rocksdb import writer as sst
 from tests.rocksdb.model import open_inline
 from tests.rocksdb.writer import Format, with_file
 from tests.state.keyed_writer import Entry, Keyed, State, _pairs, canonical, i32, i64, rocksdb
-from tests.state.mutations import ROOM, mutated
+from tests.state.mutations import mutated
 from tests.state.operator_writer import Lists, string
 
 TIME_WINDOW = flink.versioned(
@@ -227,8 +227,7 @@ def run(form: str, seed: int, count: int) -> dict[str, Any]:
     whole = [outcome(subject, name, data, ReadOptions(engine=engine, on_undecodable="raw")) for engine in ENGINES]
     assert whole[0] == whole[1]
     assert whole[0][0] == "read"
-    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    resource.setrlimit(resource.RLIMIT_DATA, (used + ROOM, resource.RLIM_INFINITY))
+    grown = limited()
     names = sorted(subject.parts)
     for number in range(count):
         random_ = random.Random(f"{form} {seed} {number}")
@@ -252,8 +251,7 @@ def run(form: str, seed: int, count: int) -> dict[str, Any]:
         if len(found) == 2 and found[0][1] != found[1][1]:
             unexpected.append(f"{form} {seed} {number} {part} {mode}: {str(found[0])[:600]} but {str(found[1])[:600]}")
         outcomes.update(kind for kind, _ in found[-1:])
-    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - used
-    return {"outcomes": dict(outcomes), "unexpected": unexpected[:5], "slowest": slowest, "grown": grown}
+    return {"outcomes": dict(outcomes), "unexpected": unexpected[:5], "slowest": slowest, "grown": grown()}
 
 
 if __name__ == "__main__":

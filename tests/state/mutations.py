@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import json
 import random
-import resource
 import sys
 import time
 import traceback
@@ -27,9 +26,9 @@ from stateextract.state.engine import ReadOptions, Tally, read_key_groups
 from stateextract.state.head import parse_head
 from stateextract.state.heap import key_group_ranges
 from tests.conformance.handles import KeyedFile, keyed_files
+from tests.mutation_runs import limited
 
 DATA = Path(__file__).resolve().parents[1] / "golden" / "data"
-ROOM = 1 << 30  # bytes that damage may make the reader allocate, far below 2^31
 LENGTHS = (b"\x7f\xff\xff\xff", b"\xff\xff\xff\xff", b"\x80\x00\x00\x00", b"\x00\x0f\xff\xff", b"\x00\x00\x00\x00")
 
 
@@ -88,8 +87,7 @@ def run(case: str, seed: int, count: int, engine: str) -> dict[str, Any]:
     slowest = 0.0
     if engine == "kernel":
         read_file(files[0], files[0].data, 0, ReadOptions(engine=engine, on_undecodable="skip"))
-    used = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    resource.setrlimit(resource.RLIMIT_DATA, (used + ROOM, resource.RLIM_INFINITY))
+    grown = limited()
     for number in range(count):
         random_ = random.Random(f"{case} {seed} {number}")
         began = time.process_time()
@@ -113,8 +111,7 @@ def run(case: str, seed: int, count: int, engine: str) -> dict[str, Any]:
         except BaseException:
             unexpected.append(f"{case} {seed} {number} {region}: {traceback.format_exc()[-1500:]}")
         slowest = max(slowest, time.process_time() - began)
-    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 - used
-    return {"outcomes": dict(outcomes), "unexpected": unexpected, "slowest": slowest, "grown": grown}
+    return {"outcomes": dict(outcomes), "unexpected": unexpected, "slowest": slowest, "grown": grown()}
 
 
 if __name__ == "__main__":
