@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from serializers.names import Names, java_field, simple_name
-from serializers.pojo_models import DECLARED_CLASS, undescribed_subclasses
+from serializers.pojo_models import DECLARED_CLASS, flags_of_a_model, undescribed_subclasses
 from serializers.registry import SerializerSnapshot, current_context, describe, register
 from serializers.snapshots import check_version, framed_snapshot, linked_optional_map
 from serializers.tuples import RUNTIME
@@ -79,7 +79,7 @@ def _pojo(snapshot: SerializerSnapshot) -> Layout:
     subclasses = [Subclass(name, tag, _subclass(columns, name, value)) for tag, name, value in classes]
     subclasses += [Subclass(name, None, _subclass(columns, name, value)) for name, value in others]
     subclasses += [
-        Subclass(name, None, (DECLARED_CLASS, *columns.of_class(own, name)))
+        Subclass(name, None, (flags_of_a_model(name), *columns.of_class(own, name)))
         for name, own in _undescribed(snapshot).items()
     ]
     return Subclasses(details["class"], fields, tuple(subclasses))

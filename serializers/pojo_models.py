@@ -22,10 +22,28 @@ from serializers.datetime import DATES
 from serializers.javatypes import JavaType, parse_type
 from serializers.registry import REGISTRY
 from serializers.scalars import BASE, NUMBERS
-from stateextract.columnar.layout import Bytes, Field, Layout, List, Logical, Nullable, Number, Skip, Struct, Text
+from stateextract.columnar.layout import (
+    Bytes,
+    Case,
+    Field,
+    Layout,
+    List,
+    Logical,
+    Nullable,
+    Number,
+    Passed,
+    Skip,
+    Struct,
+    Switch,
+    Text,
+    Undecodable,
+)
 
 DECLARED_CLASS: Final = Field("", Skip(expect=b"\x02"))
 """The flags of a POJO that is of the declared class."""
+_WRITE_THEMSELVES: Final = frozenset(
+    {"org.apache.flink.types.Value", "org.apache.flink.core.io.IOReadableWritable", "org.apache.hadoop.io.Writable"}
+)
 
 _MAX_LEVELS: Final = 20
 _PRIMITIVES: Final = {
@@ -70,8 +88,12 @@ def _subclass_fields(
     name: str, above: str, inherited: Mapping[str, Layout], models: ClassModels
 ) -> list[tuple[str, Layout]] | None:
     fields = dict(inherited)
-    for model in _lineage(name, above, models):
-        if model.kind != "class" or model.parameters:
+    lineage = _lineage(name, above, models)
+    base = models.get(above)
+    if base is not None and base.parameters:
+        return None  # of what type an inherited field is depends on what the subclass makes of the parameters
+    for model in lineage:
+        if not _is_plain(model) or (model.superclass is not None and parse_type(model.superclass).arguments):
             return None
         for field in model.fields:
             layout = _field(parse_type(field.type), models, 0)
@@ -79,6 +101,20 @@ def _subclass_fields(
                 return None
             fields[field.name] = layout
     return sorted(fields.items())
+
+
+def flags_of_a_model(class_name: str) -> Field:
+    """The flags of a subclass that only a model knows. Others are those of bytes that another serializer than POJOs' wrote:
+    Flink did not take the class for a POJO.
+    """
+    other = Undecodable(class_name, "its class model is that of a POJO, which Flink did not take it for")
+    return Field("", Passed(Switch((Case(2, ()), Case(None, (Field("other", other),))))))
+
+
+def _is_plain(model: ClassModel) -> bool:
+    """Whether Flink may take the class for a POJO, and it has no type parameters."""
+    interfaces = {parse_type(text).name for text in model.interfaces}
+    return model.kind == "class" and not (model.parameters or model.written or interfaces & _WRITE_THEMSELVES)
 
 
 def _lineage(name: str, above: str, models: ClassModels) -> list[ClassModel]:
@@ -123,7 +159,7 @@ def _value(name: str, models: ClassModels, level: int) -> Layout | None:
 
 def _nested(model: ClassModel, models: ClassModels, level: int) -> Layout | None:
     """A POJO in a field. Its subclasses are refused: of them, too, there is no snapshot."""
-    if model.kind != "class" or model.parameters or not model.fields:
+    if not _is_plain(model) or not model.fields:
         return None
     if model.superclass not in (None, "java.lang.Object"):
         return None

@@ -11,6 +11,7 @@ Knows no Kryo and no columns.
 from __future__ import annotations
 
 import base64
+import graphlib
 import importlib
 import json
 import re
@@ -33,13 +34,12 @@ _BUNDLED: Final = frozenset(
     for name in ("any", "api", "descriptor", "duration", "empty", "field_mask", "source_context", "struct", "timestamp",
                  "type", "wrappers")
 )  # fmt: skip
-"""Files that the library brings, should a descriptor set import them and leave them out."""
+"""Google's own files. Those that the library brings stand for the ones of a descriptor set."""
 _REPEATED: Final = 3
 _FLOAT: Final = 2
 _STRING: Final = 9
 _NANOS: Final = 1_000_000_000
 _EDITION_2024: Final = 1001
-_MAX_DEPTH: Final = 100
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,16 +83,27 @@ def _classes(descriptor_sets: tuple[bytes, ...]) -> dict[str, Any]:
         if not found.file:
             raise _no_set("it holds no file")
         for file in found.file:
-            files.setdefault(file.name, file)
+            file.ClearField("source_code_info")
+            if file.name not in _BUNDLED and files.setdefault(file.name, file) != file:
+                raise UsageError(
+                    f"two descriptor sets of Protobuf have different files called {file.name}",
+                    advice="give one set, made of all files under their own paths",
+                )
+            if file.name in _BUNDLED:
+                files[file.name] = _bundled(file.name)
     pool = descriptor_pool.DescriptorPool()
-    added: set[str] = set()
-    for name in files:
-        _add(name, files, pool, added, 0)
-    return {
-        java: message_factory.GetMessageClass(pool.FindMessageTypeByName(proto))
-        for file in files.values()
-        for java, proto in java_names(file)
-    }
+    for file in _imported_first(files):
+        try:
+            pool.AddSerializedFile(file.SerializeToString())
+        except (TypeError, ValueError) as error:
+            raise _no_set(f"{file.name}: {error}") from None
+    classes: dict[str, Any] = {}
+    for file in files.values():
+        for java, proto in java_names(file):
+            if java in classes:
+                raise _no_set(f"the messages {classes[java].DESCRIPTOR.full_name} and {proto} are both {java} in Java")
+            classes[java] = message_factory.GetMessageClass(pool.FindMessageTypeByName(proto))
+    return classes
 
 
 def _no_set(why: str) -> UsageError:
@@ -102,28 +113,29 @@ def _no_set(why: str) -> UsageError:
     )
 
 
-def _add(name: str, files: dict[str, Any], pool: Any, added: set[str], depth: int) -> None:
-    """A file into the pool, behind those that it imports."""
-    if name in added:
-        return
-    if depth > _MAX_DEPTH:
-        raise _no_set("its files import each other")
-    added.add(name)
-    file = files.get(name)
-    if file is None:
-        if name not in _BUNDLED:
-            raise _no_set(f"{name} is imported and not there")
-        module = importlib.import_module(name.removesuffix(".proto").replace("/", ".") + "_pb2")
-        for imported in module.DESCRIPTOR.dependencies:
-            _add(imported.name, files, pool, added, depth + 1)
-        pool.AddSerializedFile(module.DESCRIPTOR.serialized_pb)
-        return
-    for imported in file.dependency:
-        _add(imported, files, pool, added, depth + 1)
+def _bundled(name: str) -> Any:
+    from google.protobuf import descriptor_pb2
+
+    module = importlib.import_module(name.removesuffix(".proto").replace("/", ".") + "_pb2")
+    return descriptor_pb2.FileDescriptorProto.FromString(module.DESCRIPTOR.serialized_pb)
+
+
+def _imported_first(files: dict[str, Any]) -> list[Any]:
+    """The files and what they import, each behind those that it imports; what is bundled is filled in."""
+    known = dict(files)
+    waiting = list(files.values())
+    while waiting:
+        for name in waiting.pop().dependency:
+            if name not in known:
+                if name not in _BUNDLED:
+                    raise _no_set(f"{name} is imported and not there")
+                known[name] = _bundled(name)
+                waiting.append(known[name])
     try:
-        pool.AddSerializedFile(file.SerializeToString())
-    except (TypeError, ValueError) as error:
-        raise _no_set(f"{name}: {error}") from None
+        order = list(graphlib.TopologicalSorter({n: list(f.dependency) for n, f in known.items()}).static_order())
+    except graphlib.CycleError:
+        raise _no_set("its files import each other") from None
+    return [known[name] for name in order]
 
 
 # ---- Java's names
@@ -200,7 +212,7 @@ def is_map(field: Any) -> bool:
 
 def is_wrapper(descriptor: Any) -> bool:
     """One of the messages that hold one value and may be missing: ``Int64Value``."""
-    return descriptor.full_name in _WRAPPERS
+    return google_name(descriptor) in _WRAPPERS
 
 
 def enum_text(field: Any, number: int) -> str:
@@ -209,33 +221,69 @@ def enum_text(field: Any, number: int) -> str:
     return str(number) if known is None else str(known.name)
 
 
-def unknown_fields(message: Any, path: str = "") -> Iterator[dict[str, Any]]:
-    """What a message holds that its type does not know, in all depths."""
+def google_name(descriptor: Any) -> str | None:
+    """Full name of a message type of Google's own; of one that only calls itself so ``None``."""
+    name: str = descriptor.full_name
+    return name if name.startswith(WELL_KNOWN) and descriptor.file.name in _BUNDLED else None
+
+
+# Fields may be called like the methods of messages, so these are taken from the class.
+
+
+def descriptor_of(message: Any) -> Any:
+    """The descriptor of a message's type."""
+    return type(message).DESCRIPTOR
+
+
+def is_set(message: Any, name: str) -> bool:
+    """Whether a field with presence is set."""
+    return bool(type(message).HasField(message, name))
+
+
+def map_items(values: Any) -> list[tuple[Any, Any]]:
+    """Keys and values of a map field.
+
+    :raises FormatError: for a key that is no UTF-8, which proto2 allows and the library cannot give.
+    """
+    try:
+        return [(key, values[key]) for key in values]
+    except UnicodeDecodeError:
+        raise FormatError("a key of a map in a Protobuf message is not UTF-8") from None
+
+
+def beyond_columns(message: Any, path: str = "", extensions: bool = True) -> Iterator[dict[str, Any]]:
+    """What a message holds beside the fields of its type, in all depths: what nobody knows, and extensions.
+
+    :param extensions: whether known extensions count.
+    """
     from google.protobuf.unknown_fields import UnknownFieldSet
 
     for item in UnknownFieldSet(message):
-        value = item.data if isinstance(item.data, int) else _raw(item.data)
-        yield {"path": path, "field": item.field_number, "wire_type": item.wire_type, "value": value}
-    for known, value in message.ListFields():
+        yield {"path": path, "field": item.field_number, "wire_type": item.wire_type, "value": _raw(item.data)}
+    for known, value in type(message).ListFields(message):
+        name = _json_name(known)
+        if known.is_extension and extensions:
+            yield {"path": path, "field": known.number, "extension": known.full_name, "value": _value(message, known, value)}
         if known.message_type is None:
             continue
         if is_map(known):
             if known.message_type.fields_by_name["value"].message_type is not None:
-                for key in value:
-                    yield from unknown_fields(value[key], f"{path}{known.name}[{key}].")
+                for key, inner in map_items(value):
+                    yield from beyond_columns(inner, f"{path}{name}[{key}].", extensions)
         elif is_repeated(known):
             for index, inner in enumerate(value):
-                yield from unknown_fields(inner, f"{path}{known.name}[{index}].")
+                yield from beyond_columns(inner, f"{path}{name}[{index}].", extensions)
         else:
-            yield from unknown_fields(value, f"{path}{known.name}.")
+            yield from beyond_columns(value, f"{path}{name}.", extensions)
 
 
-def _raw(data: Any) -> str:
+def _raw(data: Any) -> Any:
+    """A number, base64 of bytes, or of a group the list of its fields: number, wire type, value."""
+    if isinstance(data, int):
+        return data
     if isinstance(data, bytes):
         return base64.b64encode(data).decode()
-    return json.dumps(
-        [[f.field_number, f.wire_type, f.data if isinstance(f.data, int) else _raw(f.data)] for f in data]
-    )
+    return [[item.field_number, item.wire_type, _raw(item.data)] for item in data]
 
 
 # ---- JSON
@@ -251,16 +299,16 @@ def message_json(message: Any) -> str:
 
 def whole_json(message: Any) -> str:
     """:func:`message_json`, and what the message's type does not know as ``$unknown``."""
-    plain, beyond = _plain(message), list(unknown_fields(message))
+    plain, beyond = _plain(message), list(beyond_columns(message, extensions=False))
     if not beyond:
         return _compact(plain)
     members = plain if isinstance(plain, dict) else {"$value": plain}
     return _compact({**members, "$unknown": beyond})
 
 
-def unknown_json(message: Any) -> str | None:
-    """What a message holds that its type does not know; ``None`` if there is nothing."""
-    found = list(unknown_fields(message))
+def beyond_json(message: Any) -> str | None:
+    """:func:`beyond_columns` as JSON; ``None`` if there is nothing."""
+    found = list(beyond_columns(message))
     return _compact(found) if found else None
 
 
@@ -269,7 +317,8 @@ def _compact(value: Any) -> str:
 
 
 def _plain(message: Any) -> Any:
-    name = message.DESCRIPTOR.full_name
+    descriptor = descriptor_of(message)
+    name = google_name(descriptor)
     if name in FREE_FORM:
         return free_form(message)
     if name == WELL_KNOWN + "Timestamp":
@@ -280,18 +329,23 @@ def _plain(message: Any) -> Any:
         return duration_text(message.seconds, message.nanos)
     if name == WELL_KNOWN + "FieldMask":
         return list(message.paths)
-    if is_wrapper(message.DESCRIPTOR):
-        return _scalar(message, message.DESCRIPTOR.fields_by_name["value"], message.value)
-    found: dict[str, Any] = {}
-    for known, value in message.ListFields():
-        if is_map(known):
-            inner = known.message_type.fields_by_name["value"]
-            found[known.name] = {_key(k): _one(message, inner, value[k]) for k in value}
-        elif is_repeated(known):
-            found[known.name] = [_one(message, known, item) for item in value]
-        else:
-            found[known.name] = _one(message, known, value)
-    return found
+    if is_wrapper(descriptor):
+        return _scalar(message, descriptor.fields_by_name["value"], message.value)
+    return {_json_name(known): _value(message, known, value) for known, value in type(message).ListFields(message)}
+
+
+def _json_name(field: Any) -> str:
+    """An extension may be called like a field."""
+    return f"[{field.full_name}]" if field.is_extension else str(field.name)
+
+
+def _value(message: Any, field: Any, value: Any) -> Any:
+    if is_map(field):
+        inner = field.message_type.fields_by_name["value"]
+        return {_key(key): _one(message, inner, item) for key, item in map_items(value)}
+    if is_repeated(field):
+        return [_one(message, field, item) for item in value]
+    return _one(message, field, value)
 
 
 def _key(key: Any) -> str:
@@ -318,7 +372,7 @@ def string(message: Any, value: Any) -> str:
     :raises FormatError: there.
     """
     if not isinstance(value, str):
-        raise FormatError(f"a string in a message of the type {message.DESCRIPTOR.full_name} is not UTF-8")
+        raise FormatError(f"a string in a message of the type {descriptor_of(message).full_name} is not UTF-8")
     return value
 
 
@@ -351,7 +405,7 @@ def _real(value: float, single: bool = False) -> Any:
 
 def free_form(message: Any) -> Any:
     """What ``Struct``, ``Value`` and ``ListValue`` hold: JSON."""
-    kind = message.DESCRIPTOR.name
+    kind = descriptor_of(message).name
     if kind == "Struct":
         return {key: free_form(message.fields[key]) for key in message.fields}
     if kind == "ListValue":

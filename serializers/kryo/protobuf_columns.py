@@ -17,7 +17,8 @@ a message inside itself                string: JSON
 =====================================  ===================================================================================
 
 A field that can be missing (a message, ``optional``, a member of a ``oneof``, any of proto2) is null where it is not set;
-others have their default. What a message holds beyond its descriptor stands, as JSON, in the outermost struct's last field.
+others have their default. What a message holds beyond its descriptor, and extensions, stand as JSON in the outermost struct's
+last field.
 A string that is no UTF-8, which proto2 allows, is mended and counted as in SQL's strings.
 """
 
@@ -44,13 +45,16 @@ from serializers.names import Names
 from serializers.protobuf import (
     FREE_FORM,
     WELL_KNOWN,
+    beyond_json,
     check_timestamp,
     enum_text,
+    google_name,
     is_map,
     is_repeated,
+    is_set,
     is_wrapper,
+    map_items,
     message_json,
-    unknown_json,
 )
 from stateextract.columnar.layout import Bytes, Field, Layout, List, Logical, Map, Number, Struct, Text
 from stateextract.errors import ValueRefusedError
@@ -74,7 +78,7 @@ def column(message_class: Any) -> Column:
             return None
         if not isinstance(value, Obj) or value.kind != "message":
             raise misfit(value, descriptor.full_name)
-        if special is not None and unknown_json(value.value) is not None:
+        if special is not None and beyond_json(value.value) is not None:
             raise ValueRefusedError(f"a message of the type {descriptor.full_name} has fields that are not Google's")
         return inner.shape(value.value, layout, out)
 
@@ -145,7 +149,7 @@ class _Planner:
         names = Names()
         parts = [(names.take(f.name), _reader(f), self.field(f)) for f in descriptor.fields]
         if unknown is not None:
-            parts.append((names.take(unknown), unknown_json, STRING))
+            parts.append((names.take(unknown), beyond_json, STRING))
         self.open.pop()
         layout = Struct(tuple(Field(name, part.layout) for name, _, part in parts))
 
@@ -175,10 +179,11 @@ class _Planner:
 
     def special(self, descriptor: Any) -> Column | None:
         """The column of a message type that Google gave a meaning of its own."""
-        name = descriptor.full_name
-        known = _WELL_KNOWN.get(name.removeprefix(WELL_KNOWN)) if name.startswith(WELL_KNOWN) else None
-        if known is not None:
-            return known
+        name = google_name(descriptor)
+        if name is None:
+            return None
+        if name.removeprefix(WELL_KNOWN) in _WELL_KNOWN:
+            return _WELL_KNOWN[name.removeprefix(WELL_KNOWN)]
         if is_wrapper(descriptor):
             return _of(lambda message: message.value, self.one(descriptor.fields_by_name["value"]))
         if name == WELL_KNOWN + "FieldMask":
@@ -207,7 +212,7 @@ def _reader(field: Any) -> Callable[[Any], Any]:
     """What a field holds; ``None`` where it is not set."""
     name = field.name
     if not is_repeated(field) and field.has_presence:
-        return lambda message: getattr(message, name) if message.HasField(name) else None
+        return lambda message: getattr(message, name) if is_set(message, name) else None
     return lambda message: getattr(message, name)
 
 
@@ -226,7 +231,7 @@ def _map(key: Column, item: Column) -> Column:
     def shape(values: Any, layout: Layout, out: Shaping) -> Any:
         assert isinstance(layout, Map)
         out.spend(len(values))
-        pairs = [(key.shape(k, layout.key, out), item.shape(values[k], layout.value, out)) for k in values]
+        pairs = [(key.shape(k, layout.key, out), item.shape(v, layout.value, out)) for k, v in map_items(values)]
         return [{"key": k, "value": v} for k, v in pairs] if layout.as_list else pairs
 
     return Column(Map(key.layout, item.layout), shape)

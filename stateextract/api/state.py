@@ -35,7 +35,7 @@ from stateextract.state.engine import (
 )
 from stateextract.state.head import KeyedHead
 from stateextract.state.key_groups import key_scalar
-from stateextract.state.lookup import WantedGroups, groups_by_serializer, has_key
+from stateextract.state.lookup import WantedGroups, groups_by_serializer, has_key, is_one_key
 from stateextract.state.rows import RowLayout, row_layout
 
 if TYPE_CHECKING:
@@ -190,7 +190,8 @@ class State:
         if namespace is not None:
             wanted.append(("namespace", self._scalar("namespace", namespace)))
         self._check_readable()
-        unique = self.kind in _ONE_ROW and not self._options.flatten
+        unique = self.kind in _ONE_ROW and not self._options.flatten and all(is_one_key(v) for _, v in wanted)
+        unique &= not any(path.split(".")[0] in dict(wanted) for path, _ in self._wish_texts)
         unique &= "namespace" not in self.schema.names or namespace is not None
         found: list[pa.RecordBatch] = []
         for batch in self._typed(None, self._groups_of(scalar)):
@@ -224,7 +225,7 @@ class State:
         if column not in self.schema.names:
             raise UsageError(f"the state has no {column}s", operator=self.operator.label, state=self.name)
         try:
-            return key_scalar(value, self.schema.field(column).type)
+            return key_scalar(value, self.schema.field(column).type, column)
         except UsageError as error:
             raise self._named(error) from None
 

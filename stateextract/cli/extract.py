@@ -121,8 +121,7 @@ def _on_spark(options: JobOptions, conf: dict[str, str]) -> Outcome:
         if not meter.tasks:
             meter.expect(sum(tasks.sizes), tasks.count)
         # Which tasks are done Spark does not say; they are of about one size.
-        more = done - meter.tasks_done
-        meter.add(sum(tasks.sizes) * more // tasks.count, tasks=more)
+        meter.add(sum(tasks.sizes) * done // tasks.count - meter.done, tasks=done - meter.tasks_done)
 
     with Meter("extract") as meter:
         return extract_on_spark(options, job_files()[1], settings={**_SPARK, **conf}, on_tasks=on_tasks)

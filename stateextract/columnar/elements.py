@@ -92,7 +92,10 @@ def _pickle(reader: Reader) -> dict[str, Any]:
 
 
 def _decimal(reader: Reader) -> Decimal:
-    return Decimal(_bytes(reader).decode("ascii"))  # Arrow refuses what does not fit its type
+    text = _bytes(reader).decode("ascii")
+    if "_" in text or text != text.strip():  # which Python takes and never writes
+        raise ValueError("no decimal")
+    return Decimal(text)  # Arrow refuses what does not fit its type
 
 
 _READERS: Final[dict[pa.DataType, Callable[[Reader], Any]]] = {

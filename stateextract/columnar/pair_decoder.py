@@ -190,7 +190,7 @@ class _Held:
             if continued:
                 self.entries.append(_map_entries(array.slice(0, 1)))
                 array = array.slice(1)
-            if not (continued and not len(array) and hold):
+            if len(array) or not hold:
                 ready.append(self._joined())
                 self.row = None
         if hold and len(array):

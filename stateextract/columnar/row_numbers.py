@@ -25,6 +25,8 @@ def row_numbers(tables: Sequence[pa.Table]) -> tuple[list[Numbers], int]:
     :returns: the numbers, and how many there are: from 0 on, without gaps.
     """
     schema = merge_schemas([table.schema for table in tables])
+    if not len(schema) or not any(table.num_rows for table in tables):
+        return [np.zeros(table.num_rows, np.int64) for table in tables], int(any(table.num_rows for table in tables))
     batches = [conform(batch, schema) for table in tables for batch in table.combine_chunks().to_batches()]
     codes = [_codes(pa.concat_arrays([batch.column(i) for batch in batches])) for i in range(len(schema))]
     numbers = _together(codes)

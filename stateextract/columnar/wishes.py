@@ -84,7 +84,8 @@ def parse_wish(path: str, type_: str) -> Wish:
         return Wish(steps, pa.string(), json=True)
     if text == "pickle":
         return Wish(steps, PICKLED, pickle=True)
-    if match := _ELEMENTS.fullmatch(text):
+    match = _ELEMENTS.fullmatch(text)
+    if match and not _ELEMENTS.fullmatch(match[1].strip()):
         element = parse_wish(path, match[1])
         if not element.json and has_coder(element.type):
             return Wish(steps, pa.list_(element.type), elements=True)

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import datetime
 import json
+import re
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from typing import Any
@@ -31,6 +32,8 @@ from stateextract.errors import UsageError
 from stateextract.state.java_hash import java_hashes
 from stateextract.state.java_values import signed
 from stateextract.state.row_hash import avalanche, mixed
+
+_INTEGER = re.compile("[+-]?[0-9]+")
 
 
 def key_group_of_hash(hash_code: int, max_parallelism: int) -> int:
@@ -65,20 +68,21 @@ def key_groups(
     return frozenset(key_group_of_hash(code, max_parallelism) for code in hashes)
 
 
-def key_scalar(value: Any, type_: pa.DataType) -> pa.Scalar:
+def key_scalar(value: Any, type_: pa.DataType, called: str = "key") -> pa.Scalar:
     """A key as a value of its column's type.
 
     :param value: a Python value as Arrow or Spark give it (a struct: a mapping by its fields' names, or a sequence in
         their order), or text. Text of a string is that string; of bytes, hex; of a time, ISO 8601 (UTC if no zone is
         given); of a struct, list or map, JSON; else as one writes the number.
     :param type_: the type of the key column.
+    :param called: what messages call it: a namespace is told in the same words.
     :raises UsageError: where it is no such value.
     """
     try:
         return pa.scalar(_plain(value, type_), type_)
     except (ValueError, TypeError, ArithmeticError, pa.ArrowException) as error:
         raise UsageError(
-            f"{value!r} is no key of the type {type_}", expected=_example(type_), advice=_reason(error)
+            f"{value!r} is no {called} of the type {type_}", expected=_example(type_), advice=_reason(error)
         ) from None
 
 
@@ -105,9 +109,9 @@ def _plain(value: Any, type_: pa.DataType) -> Any:
     if pa.types.is_integer(type_):
         return _integer(value)
     if pa.types.is_floating(type_):
-        return float(value)
+        return float(_number(value))
     if pa.types.is_decimal(type_):
-        return Decimal(str(value))
+        return Decimal(str(_number(value)))
     if pa.types.is_binary(type_):
         return bytes.fromhex(value.removeprefix("0x")) if isinstance(value, str) else bytes(value)
     if pa.types.is_timestamp(type_):
@@ -126,8 +130,16 @@ def _boolean(value: Any) -> bool:
     return known
 
 
+def _number(value: Any) -> Any:
+    if isinstance(value, str) and ("_" in value or value != value.strip()):  # which Python takes
+        raise _Misfit(f"{value!r} is no number")
+    return value
+
+
 def _integer(value: Any) -> int:
     if isinstance(value, str):
+        if not _INTEGER.fullmatch(value):
+            raise _Misfit(f"{value!r} is no whole number")
         return int(value)
     if isinstance(value, bool) or value != int(value):
         raise _Misfit(f"{value!r} is no whole number")
@@ -169,10 +181,10 @@ def _struct(value: Any, type_: pa.DataType) -> dict[str, Any]:
     if isinstance(value, Mapping):
         unknown = [name for name in value if name not in {f.name for f in fields}]
         if unknown:
-            raise _Misfit(f"the key has no field {unknown[0]!r}; it has {', '.join(f.name for f in fields)}")
+            raise _Misfit(f"there is no field {unknown[0]!r}; there are {', '.join(f.name for f in fields)}")
         return {f.name: _plain(value.get(f.name), f.type) for f in fields}
     if isinstance(value, str | bytes) or not isinstance(value, Sequence) or len(value) != len(fields):
-        raise _Misfit(f"the key has the fields {', '.join(f.name for f in fields)}")
+        raise _Misfit(f"the fields are {', '.join(f.name for f in fields)}")
     return {f.name: _plain(v, f.type) for f, v in zip(fields, value, strict=True)}
 
 
@@ -183,6 +195,8 @@ def _example(type_: pa.DataType) -> str:
         return "JSON such as {" + ", ".join(f'"{f.name}": …' for f in type_) + "}"
     if pa.types.is_nested(type_):
         return "JSON such as [[…, …]]" if pa.types.is_map(type_) else "JSON such as […]"
+    if pa.types.is_string(type_):
+        return "text in UTF-8"
     known = {"bool": "true or false", "date32[day]": "a date such as 2024-02-29", "binary": "hex digits"}
     return known.get(str(type_), "a number")
 

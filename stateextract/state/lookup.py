@@ -51,7 +51,9 @@ def groups_by_serializer(
 
 
 def has_key(column: pa.Array, keys: Sequence[pa.Scalar]) -> npt.NDArray[np.bool_]:
-    """Which rows have one of some keys: equal as values are, so the two zeros are one, and NaN is itself.
+    """Which rows have one of some keys: equal as values are, and NaN is itself.
+
+    The two zeros are one where the key itself is a floating number; inside of structs they differ.
 
     :param column: the keys of the rows; or their namespaces, which are compared alike.
     """
@@ -68,10 +70,26 @@ def has_key(column: pa.Array, keys: Sequence[pa.Scalar]) -> npt.NDArray[np.bool_
     return np.isin(numbers[1], numbers[0])
 
 
+def is_one_key(value: pa.Scalar) -> bool:
+    """Whether all rows that have this value have the same key, and not several that a column shows alike.
+
+    Zeros have two signs; a string with U+FFFD may stand for several with surrogates, a null for what a column cannot hold, a
+    time for several within its unit.
+    """
+    if not value.is_valid:
+        return False
+    if pa.types.is_struct(value.type):
+        return all(is_one_key(value[name]) for name in value)
+    if pa.types.is_string(value.type):
+        return "\ufffd" not in value.as_py()
+    is_exact = (pa.types.is_integer, pa.types.is_boolean, pa.types.is_binary, pa.types.is_date32)
+    return any(is_(value.type) for is_ in is_exact)
+
+
 def _compares(type_: pa.DataType) -> bool:
     """Whether two values are one key exactly where Arrow finds them equal."""
     is_one = (pa.types.is_integer, pa.types.is_string, pa.types.is_binary, pa.types.is_boolean, pa.types.is_temporal)
     return any(is_(type_) for is_ in is_one)
 
 
-__all__ = ["WantedGroups", "groups_by_serializer", "has_key"]
+__all__ = ["WantedGroups", "groups_by_serializer", "has_key", "is_one_key"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,10 @@ import pyarrow as pa
 import pytest
 
 import stateextract
+from benchmarks import flink_writer as flink
 from stateextract.api import State
 from stateextract.errors import FormatError, StateExtractError, UsageError
-from stateextract.state.lookup import has_key
+from stateextract.state.lookup import has_key, is_one_key
 from tests.golden.expected import DATA, load
 from tests.job.snapshots import UNKNOWN, numbered, write_snapshot
 
@@ -102,9 +104,50 @@ def test_other_key_groups_are_not_read(tmp_path: Path) -> None:
 
 
 def test_reading_ends_at_the_only_row_of_a_key(tmp_path: Path) -> None:
-    state = written(tmp_path / "s", parallelism=1, max_parallelism=1)
+    """What is wrong behind the batch with the row does not matter."""
+    rows = {0: [(key, key) for key in range(150_000)]}
+    write_snapshot(tmp_path / "s", {"op": {"a": rows}}, parallelism=1, max_parallelism=1)
+    state = stateextract.open_snapshot(str(tmp_path / "s")).operator("op").state("a")
+    file = tmp_path / "s" / "op-0"
+    content = state._named_state.files[0].content
+    assert content is not None
+    data = bytearray(file.read_bytes())
+    count = content.ranges[0].start + 6  # behind the key group and the number of the state
+    data[count : count + 4] = struct.pack(">i", 150_001)
+    file.write_bytes(data)
     assert state.key_groups_of(3) == {0}
-    assert state.get(392).to_pylist() == [{"key": 392, "value": 392, "key_group": 0, "subtask": 0}]
+    assert state.get(3).to_pylist() == [{"key": 3, "value": 3, "key_group": 0, "subtask": 0}]
+    with pytest.raises(StateExtractError):
+        state.get(149_999)
+
+
+def test_the_two_zeros_are_keys_in_two_key_groups(tmp_path: Path) -> None:
+    """One column value is not always one key."""
+    zeros = {4: [(-(1 << 63), 2)], 6: [(0, 1)]}
+    write_snapshot(tmp_path / "s", {"op": {"a": zeros}}, parallelism=8, key=flink.DOUBLE)
+    state = stateextract.open_snapshot(str(tmp_path / "s")).operator("op").state("a")
+    for zero in ("0.0", "-0.0", 0.0):
+        assert state.key_groups_of(zero) == {4, 6}
+        assert [(row["value"], row["key_group"]) for row in state.get(zero).to_pylist()] == [(2, 4), (1, 6)]
+
+
+@pytest.mark.parametrize(
+    ("value", "type_", "one"),
+    [
+        (17, pa.int64(), True),
+        ("a", pa.string(), True),
+        ("a\ufffd", pa.string(), False),
+        (b"a", pa.binary(), True),
+        (1.5, pa.float64(), False),
+        (None, pa.int64(), False),
+        (0, pa.timestamp("us", "UTC"), False),
+        ({"f0": 1, "f1": "a"}, pa.struct({"f0": pa.int32(), "f1": pa.string()}), True),
+        ({"f0": 1, "f1": None}, pa.struct({"f0": pa.int32(), "f1": pa.string()}), False),
+        ({"f0": 1, "f1": "\ufffd"}, pa.struct({"f0": pa.int32(), "f1": pa.string()}), False),
+    ],
+)
+def test_values_that_may_stand_for_several_keys(value: Any, type_: pa.DataType, one: bool) -> None:
+    assert is_one_key(pa.scalar(value, type_)) is one
 
 
 def test_keys_that_are_none(tmp_path: Path) -> None:

@@ -51,7 +51,7 @@ def test_get_of_a_window(out: Out) -> None:
     assert row["value"] == {"f0": 4, "f1": 46}
     code, _, err = out(*WINDOW, "--namespace", '{"from": 1}')
     assert code == 2
-    assert "the key has no field 'from'" in err.lower()
+    assert "there is no field 'from'" in err.lower()
 
 
 def test_get_of_a_key_that_is_not_there(out: Out) -> None:

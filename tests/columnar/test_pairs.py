@@ -237,6 +237,57 @@ def test_a_map_larger_than_a_batch_stays_one_row(engine: str) -> None:
     assert rows[1]["value"] == [(f"k{i}", i) for i in range(5000)]
 
 
+_LONGS = PairLayout(
+    "list", (Field("key", Text()), Field("namespace", Skip(1)), Field("value", List(Number(pa.int64())))), 1, False
+)
+
+
+@pytest.mark.parametrize("engine", _ENGINES)
+@pytest.mark.parametrize("shape", ["map", "list"])
+@_SETTINGS
+@given(
+    sizes=st.lists(st.integers(1, 40), min_size=1, max_size=6),
+    width=st.integers(0, 30),
+    batch_rows=st.integers(1, 4),
+    batch_bytes=st.sampled_from([64, 512, 4096]),
+    limit=st.integers(1, 9),
+    window=st.integers(1, 300),
+    flushes=st.lists(st.integers(0, 2), min_size=1, max_size=4),
+)
+def test_rows_go_on_over_batches_windows_and_calls(
+    shape: str, engine: str, sizes: list[int], width: int, batch_rows: int, batch_bytes: int, limit: int, window: int,
+    flushes: list[int],
+) -> None:  # fmt: skip
+    """Whatever runs full, and whenever a batch is asked for: also several times with nothing new in between."""
+    layout = _MAP if shape == "map" else _LONGS
+    pairs: list[bytes] = []
+    wanted: list[dict[str, Any]] = []
+    for row, size in enumerate(sizes):
+        key = f"row {row}"
+        if shape == "map":
+            entries = [(f"{i}".rjust(width, "k"), i) for i in range(size)]
+            pairs += [map_pair(key, *entry) for entry in entries]
+            wanted.append({"key": key, "value": entries})
+        else:
+            value = b",".join(i.to_bytes(8, "big") for i in range(size))
+            pairs.append(framed(b"\x07" + encode(Text(), key) + b"\0", value))
+            wanted.append({"key": key, "value": list(range(size))})
+    decoder = make_pair_decoder(layout, Policy(), engine, batch_rows=batch_rows, batch_bytes=batch_bytes)
+    data = b"".join(pairs)
+    found: list[Any] = []
+    pos, end, calls = 0, 0, 0
+    decoder.begin(7)
+    while pos < len(data):
+        progress = decoder.decode(Block.of(data[:end]), pos, end, limit)
+        pos = progress.pos
+        if progress.stop is Stop.NEED_INPUT:
+            end = min(max(progress.needed, end + window), len(data))
+        calls += 1
+        for _ in range(max(flushes[calls % len(flushes)], progress.stop is Stop.FULL)):
+            found += decoder.flush(last=False).to_pylist()
+    assert found + decoder.flush(last=True).to_pylist() == wanted
+
+
 @pytest.mark.parametrize("engine", _ENGINES)
 def test_flat_maps_give_a_row_per_entry(engine: str) -> None:
     decoder = make_pair_decoder(_MAP, Policy(), engine, flat=True)

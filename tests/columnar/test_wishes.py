@@ -171,6 +171,8 @@ def test_elements_of_python(type_: str, data: bytes, expected: list[Any]) -> Non
         ("decimal(3,1)", behind_length(b"1.23")),
         ("decimal(3,2)", behind_length(b"NaN")),
         ("decimal(3,2)", behind_length(b"x")),
+        ("decimal(4,1)", behind_length(b"1_5")),
+        ("decimal(4,1)", behind_length(b" 15")),
         ("binary", b"\x7f\xff\xff\xff"),
         ("binary", b"\xff\xff\xff\xff"),
     ],
@@ -180,7 +182,11 @@ def test_what_are_no_such_elements(type_: str, data: bytes) -> None:
         granted(pa.array([data], pa.binary()), f"elements({type_})")
 
 
-@pytest.mark.parametrize("type_", ["json", "timestamp[s]", "timestamp[us, UTC]", "elements(int8)", "int", ""])
+@pytest.mark.parametrize(
+    "type_",
+    ["json", "timestamp[s]", "timestamp[us, UTC]", "elements(int8)", "elements(" * 5000 + ")" * 5000, "int", ""],
+    ids=str.__len__,
+)
 def test_elements_without_a_coder(type_: str) -> None:
     with pytest.raises(UsageError, match="is no type of a column"):
         parse_wish("v", f"elements({type_})")

@@ -26,12 +26,14 @@ def write_snapshot(
     parallelism: int = 2,
     max_parallelism: int = 8,
     compressed: bool = False,
+    key: bytes = flink.LONG,
     values: Mapping[str, bytes] | None = None,
     values_by_subtask: Mapping[tuple[str, int], bytes] | None = None,
     checkpoint: int = 7,
 ) -> Path:
     """A checkpoint directory.
 
+    :param key: serializer snapshot of the keys, whose bytes are those of a long.
     :param values: serializer snapshot of the values, by state, where it is not that of a long.
     :param values_by_subtask: the same for one subtask only.
     """
@@ -45,7 +47,7 @@ def write_snapshot(
                 value = (values_by_subtask or {}).get((name, subtask)) or (values or {}).get(name, flink.LONG)
                 metas.append(flink.State(name, "VALUE", value))
             key_groups = flink.key_group_range(subtask, parallelism, max_parallelism)
-            data, offsets = _file(flink.head(flink.LONG, metas, compressed), states, key_groups, compressed)
+            data, offsets = _file(flink.head(key, metas, compressed), states, key_groups, compressed)
             name = f"{uid}-{subtask}"
             (folder / name).write_bytes(data)
             files.append(flink.KeyedFile(subtask, name, len(data), key_groups[0], offsets, name))

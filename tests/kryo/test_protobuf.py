@@ -309,6 +309,88 @@ def test_proto2() -> None:
     )
 
 
+RANGE = descriptor_pb2.DescriptorProto.ExtensionRange(start=100, end=200)
+
+
+def test_extensions_are_kept() -> None:
+    """They are no fields of the message, and may be called like one."""
+    two = message("Two", field("x", 1, "int32"), field("in", 2, ".Two"), extension_range=[RANGE])
+    extensions = [
+        field("x", 100, "string", extendee=".Two"), field("n", 101, ".Two", "repeated", extendee=".Two"),
+    ]  # fmt: skip
+    known = types(file("two.proto", two, extension=extensions, options={"java_multiple_files": True}))
+    raw = bytes.fromhex("0805 a206026869 aa06020807 aa0603980101".replace(" ", ""))
+    found = decode(raw, known, "Two")
+    assert (found["x"], json.loads(found["unknown_fields"])) == (5, [
+        {"path": "", "field": 100, "extension": "x", "value": "hi"},
+        {"path": "", "field": 101, "extension": "n", "value": [{"x": 7}, {}]},
+        {"path": "[n][1].", "field": 19, "wire_type": 0, "value": 1},
+    ])  # fmt: skip
+    assert json.loads(in_json(raw.hex(), known, "Two")) == {
+        "x": 5, "[x]": "hi", "[n]": [{"x": 7}, {}],
+        "$unknown": [{"path": "[n][1].", "field": 19, "wire_type": 0, "value": 1}],
+    }  # fmt: skip
+    inner = decode(b"\x12\x05\xa2\x06\x02hi", known, "Two")
+    assert '"path":"in.","field":100,"extension":"x","value":"hi"' in inner["unknown_fields"]
+
+
+def test_groups_inside_of_groups_take_no_more_text_than_bytes() -> None:
+    depth = 40
+    found = decode(b"\xf3\x07" * (depth // 2) + b"\xf4\x07" * (depth // 2), types(ORDERS))
+    (unknown,) = json.loads(found["unknown_fields"])
+    assert (unknown["field"], unknown["wire_type"]) == (126, 3)
+    assert len(found["unknown_fields"]) < 20 * depth
+
+
+def test_a_key_of_a_map_that_is_no_utf8() -> None:
+    entry = message(
+        "KvEntry", field("key", 1, "string"), field("value", 2, "string"),
+        options=descriptor_pb2.MessageOptions(map_entry=True),
+    )  # fmt: skip
+    known = types(file("a.proto", message("M", field("kv", 1, ".M.KvEntry", "repeated"), nested_type=[entry])))
+    raw = bytes.fromhex("0a060a01ff120176")
+    with pytest.raises(FormatError, match="a key of a map in a Protobuf message is not UTF-8"):
+        decode(raw, known, "A$M")
+    with pytest.raises(FormatError, match="a key of a map in a Protobuf message is not UTF-8"):
+        in_json(raw.hex(), known, "A$M")
+
+
+def test_fields_called_like_methods() -> None:
+    names = ("HasField", "ListFields", "DESCRIPTOR", "WhichOneof")
+    fields = [field(name, number, "int32") for number, name in enumerate(names, 1)]
+    known = types(file("a.proto", message("M", *fields, field("in", 5, ".M"))))
+    found = decode(bytes.fromhex("0801 1002 2004 2a021803"), known, "A$M")
+    assert {name: found[name] for name in names} == {"HasField": 1, "ListFields": 2, "DESCRIPTOR": None, "WhichOneof": 4}
+    assert found["in"] == '{"DESCRIPTOR":3}'
+
+
+def test_googles_messages_are_those_of_the_library() -> None:
+    """A file that says it is Google's and holds something else changes nothing; the name alone gives no meaning."""
+    other = file("google/protobuf/timestamp.proto", message("Timestamp", field("foo", 1, "string")), package="google.protobuf")
+    holder = message("M", field("at", 1, ".google.protobuf.Timestamp"))
+    known = types(other, file("a.proto", holder, dependency=["google/protobuf/timestamp.proto"]))
+    assert decode(bytes.fromhex("0a020807"), known, "A$M")["at"] == {"seconds": 7, "nanos": 0}
+    own = file("t.proto", message("Timestamp", field("foo", 1, "int32")), package="google.protobuf")
+    known = types(own, file("a.proto", holder, dependency=["t.proto"]))
+    assert decode(bytes.fromhex("0a020807"), known, "A$M")["at"] == {"foo": 7}
+
+
+def test_a_long_chain_of_imports() -> None:
+    chain = [file(f"{i}.proto", message(f"M{i}"), dependency=[f"{i + 1}.proto"] if i < 300 else []) for i in range(301)]
+    assert len(types(*chain).java_classes) == 301
+
+
+def test_sets_that_contradict_each_other() -> None:
+    one, other = (types(file("m.proto", message(name))).descriptor_sets[0] for name in ("A", "B"))
+    assert ProtobufTypes((one, one)).java_classes == ("M$A",)
+    with pytest.raises(UsageError, match=r"different files called m\.proto"):
+        _ = ProtobufTypes((one, other)).java_classes
+    outer = {"java_outer_classname": "O", "java_package": "j"}
+    twice = [file(f"{p}.proto", message("M"), package=p, options=outer) for p in ("a", "b")]
+    with pytest.raises(UsageError, match=r"a\.M and b\.M are both j\.O\$M in Java"):
+        _ = types(*twice).java_classes
+
+
 @pytest.mark.parametrize(
     ("name", "more", "java"),
     [

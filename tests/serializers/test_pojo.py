@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -241,6 +242,32 @@ def test_a_value_of_such_a_subclass(engine: str) -> None:
     wrong = data.replace(bytes.fromhex(point), b"\x57" + bytes.fromhex(point)[1:])
     with pytest.raises(FormatError, match="expected 02"):
         make_decoder(layout, Policy(), engine=engine).decode(Block.of(wrong), 0, len(wrong), 1)
+    # What Flink did not take for a POJO is no damage, but a value that nobody can decode: here Kryo wrote the class's name.
+    other = data[: 3 + len(name)] + b"\x01" + data[4 + len(name) :]
+    with pytest.raises(UndecodableError, match=r"x\.Square cannot be decoded: its class model is that of a POJO"):
+        make_decoder(layout, Policy(), engine=engine).decode(Block.of(other), 0, len(other), 1)
+
+
+@pytest.mark.parametrize(
+    "models",
+    [
+        [{"name": "x.Sub", "superclass": "x.Shape", "written": {"a": "int"}}],
+        [{"name": "x.Sub", "superclass": "x.Shape", "interfaces": ["org.apache.flink.types.Value"], "fields": {"a": "int"}}],
+        [{"name": "x.Sub", "superclass": "x.Shape", "fields": {"a": "x.In"}}, {"name": "x.In", "written": {"b": "int"}}],
+        [{"name": "x.Sub", "superclass": "x.Shape<java.lang.Long>", "fields": {"a": "int"}}],
+        [{"name": "x.Shape", "parameters": ["T"]}, {"name": "x.Sub", "superclass": "x.Shape", "fields": {"a": "int"}}],
+        [
+            {"name": "x.Sub", "superclass": "x.Mid<int[]>", "fields": {"a": "int"}},
+            {"name": "x.Mid", "superclass": "x.Shape", "parameters": ["T"]},
+        ],
+    ],
+    ids=["writes itself", "a value", "holds what writes itself", "argument", "raw", "argument between"],
+)
+def test_classes_that_pojos_serializers_do_not_write(models: list[dict[str, Any]]) -> None:
+    known = ClassModels.of(map(class_model, models))
+    layout = describe(pojo("x.Shape", {"name": simple("String")}), DescribeContext(class_models=known))
+    assert isinstance(layout, Subclasses)
+    assert layout.subclasses == ()
 
 
 def test_after_a_field_was_removed_nothing_is_known_of_new_subclasses() -> None:

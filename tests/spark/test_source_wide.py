@@ -163,6 +163,14 @@ def numbers(*tables: dict[str, pa.Array]) -> list[list[int]]:
     return [table.tolist() for table in found]
 
 
+def test_tables_without_rows_or_columns() -> None:
+    empty = pa.table({"a": pa.array([], pa.int64())})
+    assert [n.tolist() for n in row_numbers([empty, empty])[0]] == [[], []]
+    none = pa.table({"a": pa.array([1, 2])}).select([])
+    numbers, count = row_numbers([none])
+    assert (numbers[0].tolist(), count) == ([0, 0], 1)
+
+
 def values() -> Iterator[pa.Array]:
     yield pa.array([5, None, 7, 5])
     yield pa.array(["a", None, "", "a"])
