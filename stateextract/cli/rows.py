@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from stateextract.cli.values import json_value, text_value
+from stateextract.cli.values import text_value
+from stateextract.columnar.json_values import json_value
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -11,7 +11,8 @@ import pyarrow as pa
 import pytest
 
 from stateextract.cli.sizes import text_size
-from stateextract.cli.values import iso_date, iso_timestamp, json_value, text_value
+from stateextract.cli.values import text_value
+from stateextract.columnar.json_values import iso_date, iso_timestamp, json_value
 
 
 @pytest.mark.parametrize(

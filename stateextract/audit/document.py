@@ -1,0 +1,370 @@
+"""The statistics document: the figures of one snapshot as plain values, and its JSON.
+
+``docs/statistics.md`` says what each field means; this is the one place that says how they are called. Times are
+milliseconds since 1970, sizes bytes. Values of columns (``min``, ``max``, quantiles, keys) are JSON as
+``columnar/json_values.py`` makes it. Opens nothing, computes nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field, fields, is_dataclass
+from functools import cache
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+from stateextract.errors import UsageError
+
+FORMAT = 1
+
+
+@dataclass(frozen=True)
+class Distinct:
+    """How many different values there are.
+
+    :param exact: whether ``count`` is exact.
+    :param error: else the relative error that it keeps in 95 of 100 cases; 0 where it is exact.
+    """
+
+    count: int
+    exact: bool = True
+    error: float = 0.0
+
+
+@dataclass(frozen=True)
+class Quantile:
+    """The smallest value of which at least the share ``q`` of all values are not larger."""
+
+    q: float
+    value: Any
+
+
+@dataclass(frozen=True)
+class Lengths:
+    """Of strings and binary values bytes, of lists elements, of maps entries.
+
+    :param quantiles: with the column's ``rank_error``.
+    """
+
+    min: int
+    mean: float
+    max: int
+    quantiles: list[Quantile] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column, or one field of structs by its path.
+
+    :param type: Arrow's name of it.
+    :param nulls: a field is null where a struct around it is.
+    :param nans: of floating point numbers; they are in no other figure but ``distinct``, where all are one value.
+    :param min: ``None`` where there is no value, or none that is ordered (lists, maps).
+    :param quantiles: of numbers and times.
+    :param rank_error: by how much a quantile's rank may be off, as a share of all values, in 95 of 100 cases; 0: exact.
+    """
+
+    name: str
+    type: str
+    rows: int
+    nulls: int
+    null_share: float
+    nans: int | None = None
+    min: Any = None
+    max: Any = None
+    distinct: Distinct | None = None
+    quantiles: list[Quantile] = field(default_factory=list)
+    rank_error: float = 0.0
+    lengths: Lengths | None = None
+
+
+@dataclass(frozen=True)
+class KeyGroup:
+    """What one key group has; there is none without rows."""
+
+    key_group: int
+    rows: int
+    decoded_bytes: int
+
+
+@dataclass(frozen=True)
+class Subtask:
+    """What one subtask's files have; there is none without rows."""
+
+    subtask: int
+    rows: int
+    decoded_bytes: int
+
+
+@dataclass(frozen=True)
+class Skew:
+    """How unevenly rows and bytes lie. All key groups (subtasks) of the operator count, those without rows too.
+
+    :param max_over_mean: rows of the largest by rows of the average one; ``None`` without rows.
+    :param top_percent_share: share of all rows that the largest hundredth (one at least) has.
+    """
+
+    max_over_mean: float | None
+    top_percent_share: float | None
+    bytes_max_over_mean: float | None
+    bytes_top_percent_share: float | None
+
+
+@dataclass(frozen=True)
+class Skews:
+    """``None``: nothing to compare, as operator state has no key groups."""
+
+    key_groups: Skew | None
+    subtasks: Skew | None
+
+
+@dataclass(frozen=True)
+class Big:
+    """A row with a big key or a big value.
+
+    :param key: of the row, cut where it is long; ``None`` in operator state.
+    :param bytes: decoded, of the key or of the value.
+    """
+
+    key: Any
+    namespace: Any
+    key_group: int | None
+    subtask: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class Bin:
+    """Rows with a time of ``from_ms`` or later and before ``to_ms``; ``None``: no bound."""
+
+    from_ms: int | None
+    to_ms: int | None
+    rows: int
+
+
+@dataclass(frozen=True)
+class Ttl:
+    """Last accesses of state with a time to live; of lists and maps one per element or entry.
+
+    :param rows_with_time: how many there are.
+    :param ttl_ms: the time to live that was asked about; :param expired: how many are expired at ``as_of_ms`` by it.
+    """
+
+    rows_with_time: int
+    min_ms: int | None
+    max_ms: int | None
+    histogram: list[Bin]
+    ttl_ms: int | None = None
+    expired: int | None = None
+
+
+@dataclass(frozen=True)
+class Times:
+    """Ends of windows, or timers.
+
+    :param of: ``window_end`` or ``timer``.
+    :param past: at ``as_of_ms`` or before.
+    """
+
+    of: str
+    min_ms: int | None
+    max_ms: int | None
+    past: int
+    histogram: list[Bin]
+
+
+@dataclass(frozen=True)
+class SchemaField:
+    """A column's name and Arrow type."""
+
+    name: str
+    type: str
+
+
+@dataclass(frozen=True)
+class State:
+    """One state of an operator, or what of it has no name (``state`` is ``None`` then).
+
+    :param status: as in the coverage report: ``decoded``, ``partly``, ``raw``, ``skipped``, ``unsupported``,
+        ``not selected``. Without ``decoded`` or ``partly`` the figures say nothing.
+    :param file_bytes: in the files, uncompressed; of what is not read as far as the snapshot says it.
+    :param decoded_bytes: of the values; how they are counted is in ``docs/statistics.md``.
+    :param distinct_keys: of keyed state and timers, and of broadcast state.
+    """
+
+    state: str | None
+    kind: str
+    form: str
+    role: str | None
+    status: str
+    reason: str | None
+    problems: list[str]
+    schema: list[SchemaField]
+    rows: int
+    file_bytes: int
+    decoded_bytes: int
+    distinct_keys: Distinct | None = None
+    key_groups: list[KeyGroup] = field(default_factory=list)
+    subtasks: list[Subtask] = field(default_factory=list)
+    skew: Skews | None = None
+    columns: list[Column] = field(default_factory=list)
+    biggest_keys: list[Big] = field(default_factory=list)
+    biggest_values: list[Big] = field(default_factory=list)
+    ttl: Ttl | None = None
+    times: Times | None = None
+
+
+@dataclass(frozen=True)
+class Operator:
+    """An operator with its states.
+
+    :param label: uid, else name, else id.
+    :param handle_bytes: of all its handles, as ``_metadata`` says; incremental ones share files with other snapshots.
+    :param file_bytes: and ``rows``: the sums over its states.
+    :param unowned: it has state, and neither the plan nor the list of uids that was given knows it; ``None``: none was given.
+    :param without_uid: the job set no uid; ``None``: not known, as snapshots before Flink 2.0 do not say it.
+    """
+
+    operator_id: str
+    uid: str | None
+    name: str | None
+    label: str
+    parallelism: int
+    max_parallelism: int
+    handle_bytes: int
+    file_bytes: int
+    rows: int
+    unowned: bool | None
+    without_uid: bool | None
+    states: list[State] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Which snapshot it is.
+
+    :param path: of its ``_metadata``.
+    :param kind: as the snapshot says, ``None`` where it does not.
+    :param taken_ms: when ``_metadata`` was written last, as the file system says; a copy may have lost it.
+    """
+
+    path: str
+    checkpoint_id: int
+    metadata_version: int
+    kind: str | None
+    taken_ms: int | None
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Sums over all operators."""
+
+    operators: int
+    states: int
+    rows: int
+    file_bytes: int
+    decoded_bytes: int
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """The whole document.
+
+    :param as_of_ms: the time that ages are counted to, and that expiry and the past are about.
+    :param notes: what a reader should know of how the snapshot was read.
+    """
+
+    tool_version: str
+    snapshot: Snapshot
+    as_of_ms: int | None
+    totals: Totals
+    operators: list[Operator]
+    notes: list[str] = field(default_factory=list)
+    format: int = FORMAT
+
+    @property
+    def states(self) -> Iterator[tuple[Operator, State]]:
+        """All states with their operators."""
+        return ((operator, state) for operator in self.operators for state in operator.states)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        values = asdict(self)
+        return {"format": values.pop("format"), **values}
+
+    def to_json(self, indent: int | None = 1) -> str:
+        """The document as JSON text."""
+        return json.dumps(self.as_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
+
+    @classmethod
+    def from_dict(cls, document: Any) -> Statistics:
+        """The inverse of :meth:`as_dict`. Fields that this version does not know are passed over.
+
+        :raises UsageError: where it is no statistics document, or one of another format.
+        """
+        if not isinstance(document, dict) or "format" not in document or "operators" not in document:
+            raise UsageError("this is no statistics document", advice="give a file that stateextract stats wrote")
+        if document["format"] != FORMAT:
+            raise UsageError(
+                f"the statistics document has format {document['format']!r}", expected=f"format {FORMAT}",
+                advice="write it anew with this version",
+            )  # fmt: skip
+        made = _made(cls, document, "")
+        assert isinstance(made, cls)
+        return made
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Statistics:
+        """The inverse of :meth:`to_json`.
+
+        :raises UsageError: where it is no statistics document.
+        """
+        try:
+            document = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise UsageError(f"this is no statistics document: {error}") from error
+        return cls.from_dict(document)
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    return get_type_hints(kind)
+
+
+def _made(kind: Any, value: Any, where: str) -> Any:
+    """The value that JSON of a field of that type stands for."""
+    if kind is Any:
+        return value
+    if get_origin(kind) in (Union, UnionType):
+        if value is None and NoneType in get_args(kind):
+            return None
+        kind = next(part for part in get_args(kind) if part is not NoneType)
+    if get_origin(kind) is list:
+        if not isinstance(value, list):
+            raise _wrong(where, value, "a list")
+        return [_made(get_args(kind)[0], item, f"{where}[{i}]") for i, item in enumerate(value)]
+    if is_dataclass(kind):
+        if not isinstance(value, dict):
+            raise _wrong(where, value, "an object")
+        hints = _hints(kind)  # type: ignore[arg-type]
+        known = {f.name: value[f.name] for f in fields(kind) if f.name in value}
+        try:
+            return kind(**{n: _made(hints[n], v, f"{where}.{n}".lstrip(".")) for n, v in known.items()})  # type: ignore[operator]
+        except TypeError as error:
+            raise UsageError(f"the statistics document lacks something at {where or 'its top'}: {error}") from error
+    if kind is float and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
+        raise _wrong(where, value, f"a value of type {kind.__name__}")
+    return value
+
+
+def _wrong(where: str, value: Any, expected: str) -> UsageError:
+    return UsageError(f"{where} of the statistics document is {str(value)[:100]!r}", expected=expected)
+
+
+__all__ = [
+    "FORMAT", "Big", "Bin", "Column", "Distinct", "KeyGroup", "Lengths", "Operator", "Quantile", "SchemaField", "Skew",
+    "Skews", "Snapshot", "State", "Statistics", "Subtask", "Times", "Totals", "Ttl",
+]  # fmt: skip
