@@ -94,7 +94,7 @@ _PAIR, _PART, _LENGTH, _MARK, _MARKED = int(Op.PAIR), int(Op.PART), int(Op.LENGT
 _VALUE, _REST, _BYTES_REST = int(Op.VALUE), int(Op.REST), int(Op.BYTES_REST)
 _LIST_REST, _NEXT_REST, _END_PAIR, _GROUP = int(Op.LIST_REST), int(Op.NEXT_REST), int(Op.END_PAIR), int(Op.GROUP)
 _LIST_BLOCKS, _NEXT_BLOCK, _PLACE, _FLAG = int(Op.LIST_BLOCKS), int(Op.NEXT_BLOCK), int(Op.PLACE), int(Op.FLAG)
-_VALUE8, _FLAG8, _LIST8_REST = int(Op.VALUE8), int(Op.FLAG8), int(Op.LIST8_REST)
+_VALUE8, _ENTRY8, _LIST8_REST = int(Op.VALUE8), int(Op.ENTRY8), int(Op.LIST8_REST)
 
 _SECTION, _REGION, _LEAVE, _ROW, _SLOT = int(Op.SECTION), int(Op.REGION), int(Op.LEAVE), int(Op.ROW), int(Op.SLOT)
 _SLOT8, _SLOT4, _SLOT2, _SLOT1 = int(Op.SLOT8), int(Op.SLOT4), int(Op.SLOT2), int(Op.SLOT1)
@@ -1200,11 +1200,37 @@ def _run(
                     status = BAD_PAIR
                     put(out, POSITION, pos)
                     break
-                store_64(col(cols, at(code, pc + 2), C_DATA) + 8 * i, load_i64(src + pos + 4))
+                values = col(cols, at(code, pc + 2), C_DATA)
+                store_64(values + 8 * i, load_i64(src + pos + 4))
                 pos = pair_end
                 end = window_end
+                c = at(code, pc + 4)
+                if c >= 0:
+                    # The pairs behind it, if their keys are eight bytes too, as long as nothing about them is unusual.
+                    prefix = at(code, pc + 3)
+                    keys = col(cols, c, C_DATA)
+                    c = at(code, pc + 5)
+                    groups = col(cols, c, C_DATA) if c >= 0 else 0
+                    n = prefix + 8 + at(code, pc + 1)
+                    while last == 0 and rows + 1 < limit and taken + 1 < slots and end - pos >= 16 + n:
+                        if load_i32(src + pos) != n or load_i32(src + pos + 4 + n) != 8:
+                            break
+                        byte = load_u8(src + pos + 4)
+                        found = byte & 0x7F
+                        if prefix != 1:
+                            found = (found << 8) | load_u8(src + pos + 5)
+                        if found != group:
+                            break
+                        taken += 1
+                        store_64(keys + 8 * taken, load_i64(src + pos + 4 + prefix))
+                        store_64(values + 8 * taken, load_i64(src + pos + 8 + n))
+                        if groups != 0:
+                            store_16(groups + 2 * taken, group)
+                        pos += 16 + n
+                        rows += 1
+                        last = byte >> 7
                 break
-            elif op == _FLAG8:
+            elif op == _ENTRY8:
                 if pos != end or end + 4 == pair_end:
                     status = BAD_PAIR
                     put(out, POSITION, pos)
@@ -1212,20 +1238,96 @@ def _run(
                 end = pair_end
                 pos += 5
                 if load_u8(src + pos - 1) != 0:
-                    pc = at(code, pc + 3)
-                elif end - pos != 8:
+                    pc = at(code, pc + 1)
+                    continue
+                if end - pos != 8:
                     status = BAD_PAIR
                     put(out, POSITION, pos)
                     break
-                else:
-                    store_64(col(cols, at(code, pc + 1), C_DATA) + 8 * i, load_i64(src + pos))
-                    pos = end
-                    c = at(code, pc + 2)
-                    pc += 4
-                    if new_row == 0:
-                        store_32(col(cols, c, C_DATA) + 4 * row + 4, i + 1)
-                        end = window_end
+                value = at(code, pc + 2)
+                store_64(col(cols, value, C_DATA) + 8 * i, load_i64(src + pos))
+                c = at(code, pc + 3)
+                prefix = at(code, pc + 4)
+                user = at(code, pc + 5)
+                text = at(code, pc + 6)
+                if new_row != 0:
+                    if mark_size > at(out, KEY_CAP):
+                        status = KEY_FULL
+                        put(out, NEEDED, mark_size)
                         break
+                    copy(src + mark, at(out, KEY), mark_size)
+                    put(out, KEY_SIZE, mark_size)
+                    if row == 0:
+                        put(out, CONTINUED, goes_on)
+                pos = end
+                end = window_end
+                # The pairs behind it, as long as they are entries of the same row and nothing about them is unusual: what
+                # is, or wrong, or not whole, is left as it was.
+                child = col(cols, c, C_CHILD)
+                room = at(levels, child * L_SIZE + L_CAP)
+                known = at(out, KEY)
+                mark_size = at(out, KEY_SIZE)
+                begin = prefix + mark_size
+                values = col(cols, value, C_DATA)
+                users = col(cols, user, C_DATA)
+                var = col(cols, user, C_VAR)
+                var_n = col(cols, user, C_VAR_N)
+                var_cap = col(cols, user, C_VAR_CAP)
+                i += 1
+                while text >= 0 and last == 0 and rows + 1 < limit and i < room and end - pos >= 17 + begin:
+                    size = load_i32(src + pos)
+                    n = size - begin
+                    if n < 1 or end - pos < 17 + size or load_i32(src + pos + 4 + size) != 9:
+                        break
+                    byte = load_u8(src + pos + 4)
+                    found = byte & 0x7F
+                    if prefix != 1:
+                        found = (found << 8) | load_u8(src + pos + 5)
+                    if found != group or load_u8(src + pos + 8 + size) != 0:
+                        break
+                    here = pos + 4 + prefix
+                    differ = 0
+                    k = 0
+                    while k < mark_size:
+                        eight = load_i64_le(known + k) ^ load_i64_le(src + here + k)
+                        if mark_size - k < 8:
+                            eight &= (1 << (8 * (mark_size - k))) - 1
+                        differ |= eight
+                        k += 8
+                    if differ != 0:
+                        break
+                    here += mark_size
+                    if text == 0:
+                        if n != 8:
+                            break
+                        store_64(users + 8 * i, load_i64(src + here))
+                    else:
+                        n -= 1
+                        if load_u8(src + here) != n + 1 or n > 126 or var_n + n > var_cap:
+                            break
+                        here += 1
+                        k = 0
+                        while k < n:
+                            eight = load_i64_le(src + here + k)
+                            if n - k < 8:
+                                eight &= (1 << (8 * (n - k))) - 1
+                            differ |= eight & HIGH_BITS
+                            store_64(var + var_n + k, eight)
+                            k += 8
+                        if differ != 0:
+                            break
+                        var_n += n
+                        store_32(users + 4 * i + 4, var_n)
+                    store_64(values + 8 * i, load_i64(src + here + n + 5))
+                    pos += 17 + size
+                    i += 1
+                    rows += 1
+                    last = byte >> 7
+                if text > 0:
+                    put(cols, user * C_SIZE + C_VAR_N, var_n)
+                put(levels, child * L_SIZE + L_COUNT, i)
+                store_32(col(cols, c, C_DATA) + 4 * row + 4, i)
+                break
             elif op == _FLAG:
                 if pos != end or end + 4 == pair_end:
                     status = BAD_PAIR

@@ -72,9 +72,13 @@ class Op(IntEnum):
     PART = 38  #        the key or the namespace begins
     LENGTH = 39  #      its length, as Flink appends it
     VALUE = 43  #       n              the key ends n bytes further on, the value begins
-    VALUE8 = 42  #      n, c           as VALUE, eight bytes of which are the whole of the value, and END_PAIR
+    VALUE8 = 42  #      n, c, n, c, c  as VALUE, eight bytes of which are the whole of the value, and END_PAIR; then all pairs
+    #                                  of the key group that are plain: its n bytes, the columns of the keys, which are
+    #                                  eight bytes (-1: no more pairs), and of the key group or -1
     FLAG = 53  #        t              the key ends, the value begins with a flag: not 0: go to t
-    FLAG8 = 54  #       c, c, t        as FLAG, then eight bytes, and END_PAIR (its column comes second) if the row is not new
+    ENTRY8 = 54  #      t, c, c, n, c, kind     as FLAG, then eight bytes for the first column, and END_PAIR for the second;
+    #                                  then all pairs of the same row that are plain: the key group's n bytes, the column
+    #                                  of the user keys and their kind: eight bytes (0), text (1), others (-1: no more)
     REST = 44  #        pass over what is left of the value
     BYTES_REST = 45  #  c              what is left of the value
     LIST_REST = 46  #   c, level, t    elements with a byte between them, up to the value's end

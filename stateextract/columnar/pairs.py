@@ -23,7 +23,19 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
-from stateextract.columnar.layout import Bytes, Field, Layout, List, Logical, Map, Nullable, Number, Passed, Struct
+from stateextract.columnar.layout import (
+    Bytes,
+    Field,
+    Layout,
+    List,
+    Logical,
+    Map,
+    Nullable,
+    Number,
+    Passed,
+    Struct,
+    Text,
+)
 from stateextract.columnar.operations import ColumnNode, Label, Op, Program
 from stateextract.columnar.program import Compiler
 
@@ -121,7 +133,11 @@ class PairCompiler(Compiler):
             self.row_key(layout, columns)
             node = columns.get("value")
             if node is not None and layout.shape == "value" and not layout.raw and _is_8(layout.part("value")):
-                self.op(Op.VALUE8, self.skipped(), node.index)
+                skipped = self.skipped()
+                group = [Op.GROUP, columns[KEY_GROUP].index] if layout.groups else []
+                key = columns["key"].index if "key" in columns else -1
+                plain = self.code == [Op.PAIR, layout.prefix, *group, Op.FIXED8, key]
+                self.op(Op.VALUE8, skipped, node.index, layout.prefix, key if plain else -1, group[1] if group else -1)
                 return self.finish(root, 8 + layout.prefix)
             self.value_begins()
             self.value(layout, node)
@@ -170,19 +186,22 @@ class PairCompiler(Compiler):
         else:
             self.emit_some(value, node) if node is not None else self.emit(value, None)
 
-    def user_value(self, layout: Layout, node: ColumnNode | None, extended: int) -> None:
+    def user_value(
+        self, layout: Layout, node: ColumnNode | None, extended: int, run: tuple[int, int, int] = (0, 0, -1)
+    ) -> None:
         """The value of a map entry, with which the pair ends; bytes may follow the flag of a null.
 
         :param extended: the column that the entry went into, or -1.
+        :param run: the last operands of ``ENTRY8``.
         """
         assert isinstance(layout, Nullable)
         null = Label()
         if node is not None and extended >= 0 and _is_8(layout.inner):
-            self.op(Op.FLAG8, node.index, extended, null)
+            self.op(Op.ENTRY8, null, node.index, extended, *run)
         else:
             self.op(Op.FLAG, null)
             self.emit_some(layout.inner, node)
-        self.op(Op.END_PAIR, extended)
+            self.op(Op.END_PAIR, extended)
         self.here(null)
         if node is not None:
             self.fill(node.same_level())
@@ -203,7 +222,19 @@ class PairCompiler(Compiler):
         self.op(Op.MARKED, node.index, node.child_level)
         self.here(known)
         self.emit_some(value.key, entries.children["key"])
-        self.user_value(value.value, entries.children["value"], node.index)
+        self.user_value(
+            value.value, entries.children["value"], node.index, (layout.prefix, *_user_key(value.key, entries))
+        )
+
+
+def _user_key(layout: Layout, entries: ColumnNode) -> tuple[int, int]:
+    """The column of a map's keys, and what ``ENTRY8`` is to know of them."""
+    kind = 0 if _is_8(layout) else -1
+    while isinstance(layout, Logical):
+        layout = layout.inner
+    if isinstance(layout, Text) and layout.coding == "flink":
+        kind = 1
+    return entries.children["key"].index, kind
 
 
 def _is_8(layout: Layout) -> bool:

@@ -140,6 +140,45 @@ def cases(draw: st.DrawFn) -> tuple[PairLayout, list[bytes], list[dict[str, Any]
     return layout, pairs, rows, sorted(draw(st.lists(st.integers(0, size), max_size=3)))
 
 
+@st.composite
+def runs(draw: st.DrawFn) -> tuple[PairLayout, list[bytes], list[dict[str, Any]], list[int]]:
+    """What the kernel reads many of in one operation: numbers of eight bytes by such numbers or by texts, and others."""
+    long, text = Number(pa.int64()), Text()
+    shape, prefix, groups = draw(st.sampled_from(["value", "map"])), draw(st.sampled_from([1, 2])), draw(st.booleans())
+    key, user_key = draw(st.sampled_from([long, text])), draw(st.sampled_from([long, text]))
+    value: Layout = Map(user_key, Nullable(long), as_list=True) if shape == "map" else long
+    fields = (Field("key", key), Field("namespace", Skip(1)), Field("value", value))
+    layout = PairLayout(shape, fields, prefix, False, groups=groups)
+    longs = st.integers(-(1 << 63), (1 << 63) - 1)
+    texts = st.one_of(
+        st.text("abc", max_size=20), st.text(max_size=3), st.sampled_from(["", "a" * 126, "b" * 127, "c" * 300, None])
+    )
+    drawn = {long: longs, text: texts}
+    pairs: list[bytes] = []
+    rows: list[dict[str, Any]] = []
+    groups_of = st.integers(0, 127 if prefix == 1 else 0x7FFF)
+    for group, ones in draw(
+        st.dictionaries(groups_of, st.lists(drawn[key], min_size=1, max_size=4), min_size=1)
+    ).items():
+        for one in ones:
+            if any(row["key"] == one for row in rows):
+                continue  # a key is in one key group only
+            head = group.to_bytes(prefix, "big") + encode(key, one) + b"\0"
+            row = {"key": one, "namespace": True, "value": []} | ({"key_group": group} if groups else {})
+            if shape == "value":
+                row["value"] = draw(longs)
+                pairs.append(framed(head, encode(long, row["value"])))
+            else:
+                for user in draw(st.lists(drawn[user_key], min_size=1, max_size=9, unique=True)):
+                    given_ = draw(st.one_of(longs, longs, longs, st.none()))
+                    data = b"\1" + draw(st.binary(max_size=9)) if given_ is None else b"\0" + encode(long, given_)
+                    pairs.append(framed(head + encode(user_key, user), data))
+                    row["value"].append({"key": user, "value": given_})
+            rows.append(row)
+    size = sum(map(len, pairs))
+    return layout, pairs, rows, sorted(draw(st.lists(st.integers(0, size), max_size=3)))
+
+
 def decode(decoder: PairDecoder, pairs: list[bytes], cuts: list[int]) -> list[Any]:
     """All rows; the last pair is marked as the last, as a canonical body does it."""
     *others, last = pairs
@@ -176,7 +215,7 @@ def arrow(rows: list[dict[str, Any]], layout: PairLayout) -> list[Any]:
 @pytest.mark.parametrize("engine", _ENGINES)
 @pytest.mark.parametrize("batch_rows", [1, 2, 1 << 16])
 @_SETTINGS
-@given(case=cases())
+@given(case=st.one_of(cases(), runs()))
 def test_pairs_give_the_rows(engine: str, batch_rows: int, case: Any) -> None:
     layout, pairs, rows, cuts = case
     if not pa.types.is_struct(layout.entry.wire_type):
@@ -186,7 +225,7 @@ def test_pairs_give_the_rows(engine: str, batch_rows: int, case: Any) -> None:
 
 
 @_SETTINGS
-@given(case=cases(), data=st.data())
+@given(case=st.one_of(cases(), runs()), data=st.data())
 def test_corrupt_pairs_end_alike(case: Any, data: st.DataObject) -> None:
     layout, pairs, _, _ = case
     raw = bytearray(b"".join(pairs))
@@ -243,11 +282,12 @@ _LONGS = PairLayout(
 
 
 @pytest.mark.parametrize("engine", _ENGINES)
-@pytest.mark.parametrize("shape", ["map", "list"])
+@pytest.mark.parametrize("shape", ["map", "list", "run"])
 @_SETTINGS
 @given(
     sizes=st.lists(st.integers(1, 40), min_size=1, max_size=6),
     width=st.integers(0, 30),
+    run=runs(),
     batch_rows=st.integers(1, 4),
     batch_bytes=st.sampled_from([64, 512, 4096]),
     limit=st.integers(1, 9),
@@ -255,14 +295,17 @@ _LONGS = PairLayout(
     flushes=st.lists(st.integers(0, 2), min_size=1, max_size=4),
 )
 def test_rows_go_on_over_batches_windows_and_calls(
-    shape: str, engine: str, sizes: list[int], width: int, batch_rows: int, batch_bytes: int, limit: int, window: int,
+    shape: str, engine: str, sizes: list[int], width: int, run: Any, batch_rows: int, batch_bytes: int, limit: int, window: int,
     flushes: list[int],
 ) -> None:  # fmt: skip
     """Whatever runs full, and whenever a batch is asked for: also several times with nothing new in between."""
     layout = _MAP if shape == "map" else _LONGS
     pairs: list[bytes] = []
     wanted: list[dict[str, Any]] = []
-    for row, size in enumerate(sizes):
+    if shape == "run":
+        layout, pairs, rows, _ = run
+        wanted = arrow(rows, layout)
+    for row, size in enumerate(sizes if shape != "run" else []):
         key = f"row {row}"
         if shape == "map":
             entries = [(f"{i}".rjust(width, "k"), i) for i in range(size)]
@@ -276,7 +319,7 @@ def test_rows_go_on_over_batches_windows_and_calls(
     data = b"".join(pairs)
     found: list[Any] = []
     pos, end, calls = 0, 0, 0
-    decoder.begin(7)
+    decoder.begin(-1)
     while pos < len(data):
         progress = decoder.decode(Block.of(data[:end]), pos, end, limit)
         pos = progress.pos
