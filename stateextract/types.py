@@ -27,6 +27,7 @@ from serializers.snapshots import composite
 from serializers.sql_type import LogicalType
 from serializers.writables import VALUES
 from stateextract.columnar.decoder import needs_interpreter
+from stateextract.columnar.elements import TYPES as ELEMENTS
 from stateextract.columnar.layout import Layout, Undecodable
 from stateextract.columnar.wishes import REACH
 
@@ -317,6 +318,11 @@ def _wishes() -> Iterator[str]:
     yield "and values are bytes. Each of these bytes holds the elements that were added at one time, one behind the other, and"
     yield "nothing tells their type: wish for `elements(int64)` or `elements(pickle)`, with the path `value.element`, or"
     yield "`value.key` and `value.value` of a map. In thread mode Python's types are Java's, and nothing need be said."
+    yield ""
+    yield "| `elements(…)` | PyFlink's |"
+    yield "|---|---|"
+    for names, meaning in ELEMENTS.items():
+        yield f"| `{names}` | {meaning or 'the obvious type'} |"
 
 
 def _type(layout: Layout) -> str:

@@ -1,17 +1,21 @@
 """Elements that PyFlink's coders wrote one behind the other into one ``byte[]``.
 
 State of a Python process is a list of ``byte[]``, also where Python sees a value: each holds what was added between two
-bundles, and nothing in the snapshot says of which type it is. The user does, with the wish ``elements(TYPE)``.
+bundles, and nothing in the snapshot says of which type it is. The user does, with the wish ``elements(TYPE)``, in PyFlink's
+own words for types (:data:`TYPES`).
 
 Forms of ``pyflink/fn_execution/coder_impl_slow.py``: numbers big-endian, booleans a byte, dates ``i32`` days, timestamps
 ``i64`` milliseconds and beyond those ``i32`` nanoseconds; text, bytes, decimals (as text) and pickles behind an ``i32``
-length. Nothing is unpickled.
+length; rows a mask of their kind and their nulls, then their fields; tuples their fields; lists and maps a count, with a flag
+before each element and each value. Nothing is unpickled.
 """
 
 from __future__ import annotations
 
+import re
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final
 
@@ -24,48 +28,119 @@ from stateextract.files.reader import Reader
 PICKLED: Final = pa.struct([pa.field("bytes", pa.binary()), pa.field("json", pa.string())])
 """A pickle, and its JSON text if it is one of plain data."""
 
-_FIXED: Final = {
-    pa.int8(): ">b", pa.int16(): ">h", pa.int32(): ">i", pa.int64(): ">q", pa.float32(): ">f", pa.float64(): ">d",
-    pa.date32(): ">i", pa.timestamp("ms"): ">q",
-}  # fmt: skip
+TYPES: Final = {
+    "bool, int8, int16, int32, int64, float32, float64, string, binary, decimal(p,s), date": "",
+    "timestamp[ms]": "a timestamp of up to three digits",
+    "timestamp[us]": "one of more digits",
+    "instant": "an Instant, of whole microseconds",
+    "pickle": "what has no other type",
+    "row<TYPE, …>, row<name: TYPE, …>": "a Row; its kind is the field `row_kind`",
+    "tuple<TYPE, …>": "a tuple",
+    "list<TYPE>": "a list, or an array of objects",
+    "array<TYPE>": "an array of primitive values",
+    "map<TYPE, TYPE>": "a dictionary",
+}
+"""What an element can be, and what that is in PyFlink."""
+
+_DEEPEST: Final = 16
+_DECIMAL: Final = re.compile(r"decimal\(\s*(\d+)\s*,\s*(\d+)\s*\)")
+_NESTED: Final = re.compile(r"(row|tuple|list|array|map)\s*<(.*)>", re.DOTALL)
+_NAMED: Final = re.compile(r"(\w+)\s*:\s*(.*)", re.DOTALL)
+_KINDS: Final = ("+I", "-U", "+U", "-D")
+_NO_INSTANT: Final = (-(1 << 63), -(1 << 31))
 
 
-def has_coder(type_: pa.DataType) -> bool:
-    """Whether PyFlink has a coder of such elements."""
-    return type_ in _FIXED or type_ in _READERS or pa.types.is_decimal128(type_)
+@dataclass(frozen=True)
+class Element:
+    """A type of PyFlink's.
+
+    :param read: takes a value from a reader; raises ``ValueError`` or a :class:`StateExtractError` where there is none.
+    :param form: of numbers, for ``struct``; what has one needs no ``read``.
+    """
+
+    type: pa.DataType
+    read: Callable[[Reader], Any]
+    form: str | None = None
 
 
-def elements_of(type_: pa.DataType) -> Callable[[pa.Array, pa.DataType], pa.Array]:
-    """A conversion from binary to lists of elements of a type that :func:`has_coder`.
+def parse_element(text: str, depth: int = 0) -> Element | None:
+    """The element that a text of :data:`TYPES` names; ``None`` where it names none."""
+    text = text.strip()
+    if text in _PLAIN:
+        return _PLAIN[text]
+    if match := _DECIMAL.fullmatch(text):
+        precision, scale = int(match[1]), int(match[2])
+        return (
+            Element(pa.decimal128(precision, scale), _decimal) if 1 <= precision <= 38 and scale <= precision else None
+        )
+    match = _NESTED.fullmatch(text)
+    if match is None or depth == _DEEPEST:
+        return None
+    names, inner = [], []
+    for i, part in enumerate(_parts(match[2])):
+        named = _NAMED.fullmatch(part.strip()) if match[1] == "row" else None
+        names.append(named[1] if named else f"f{i}")
+        inner.append(parse_element(named[2] if named else part, depth + 1))
+    known = [element for element in inner if element is not None]
+    if len(known) < len(inner) or len(set(names)) < len(names):
+        return None
+    return _nested(match[1], names, known)
+
+
+def _parts(text: str) -> list[str]:
+    """What stands between the commas that are outside of all brackets."""
+    parts, depth, begin = [], 0, 0
+    for i, letter in enumerate(text):
+        depth += (letter in "<([") - (letter in ">)]")
+        if letter == "," and depth == 0:
+            parts.append(text[begin:i])
+            begin = i + 1
+    return [*parts, text[begin:]]
+
+
+def _nested(kind: str, names: Sequence[str], inner: Sequence[Element]) -> Element | None:
+    fields = [pa.field(name, element.type) for name, element in zip(names, inner, strict=True)]
+    if kind == "row":
+        if "row_kind" in names:
+            return None
+        return Element(pa.struct([*fields, pa.field("row_kind", pa.string())]), _row(names, inner))
+    if kind == "tuple":
+        return Element(pa.struct(fields), _tuple(names, inner))
+    if kind == "map":
+        return Element(pa.map_(inner[0].type, inner[1].type), _map(*inner)) if len(inner) == 2 else None
+    return Element(pa.list_(inner[0].type), _list(inner[0], flags=kind == "list")) if len(inner) == 1 else None
+
+
+def elements_of(element: Element) -> Callable[[pa.Array, pa.DataType], pa.Array]:
+    """A conversion from binary to lists of elements.
 
     It raises ``ValueError`` or an error of Arrow where bytes are not a whole number of such elements.
     """
 
     def convert(array: pa.Array, list_type: pa.DataType) -> pa.Array:
-        split = [None if data is None else _split(data, type_) for data in array.to_pylist()]
-        if type_ in (pa.date32(), pa.timestamp("ms"), pa.timestamp("us")):
-            counted = pa.int32() if type_ == pa.date32() else pa.int64()
-            return pa.array(split, pa.list_(counted)).cast(list_type)
-        return pa.array(split, list_type)
+        return pa.array([None if data is None else _split(data, element) for data in array.to_pylist()], list_type)
 
     return convert
 
 
-def _split(data: bytes, type_: pa.DataType) -> list[Any]:
-    form = _FIXED.get(type_)
-    if form is not None:
-        if len(data) % struct.calcsize(form):
+def _split(data: bytes, element: Element) -> list[Any]:
+    if element.form is not None:
+        if len(data) % struct.calcsize(element.form):
             raise ValueError("a part of an element is left")
-        return [number for (number,) in struct.iter_unpack(form, data)]
-    read = _READERS.get(type_, _decimal)
+        return [number for (number,) in struct.iter_unpack(element.form, data)]
     reader = Reader(data)
     found = []
     try:
         while reader.remaining:
-            found.append(read(reader))
+            found.append(element.read(reader))
     except StateExtractError as error:
         raise ValueError(error.message) from None
     return found
+
+
+def _number(type_: pa.DataType, form: str) -> Element:
+    size = struct.calcsize(form)
+    return Element(type_, lambda reader: struct.unpack(form, reader.bytes(size, "a number"))[0], form)
 
 
 def _bytes(reader: Reader) -> bytes:
@@ -86,6 +161,15 @@ def _micros(reader: Reader) -> int:
     return millis * 1000 + nanos // 1000
 
 
+def _instant(reader: Reader) -> int | None:
+    seconds, nanos = reader.i64("seconds"), reader.i32("nanoseconds")
+    if (seconds, nanos) == _NO_INSTANT:
+        return None
+    if not 0 <= nanos < 1_000_000_000 or nanos % 1000:
+        raise ValueError("no microseconds")
+    return seconds * 1_000_000 + nanos // 1000
+
+
 def _pickle(reader: Reader) -> dict[str, Any]:
     data = _bytes(reader)
     return {"bytes": data, "json": pickle_json(data)}
@@ -98,10 +182,57 @@ def _decimal(reader: Reader) -> Decimal:
     return Decimal(text)  # Arrow refuses what does not fit its type
 
 
-_READERS: Final[dict[pa.DataType, Callable[[Reader], Any]]] = {
-    pa.bool_(): _bool,
-    pa.binary(): _bytes,
-    pa.string(): lambda reader: _bytes(reader).decode("utf-8"),
-    pa.timestamp("us"): _micros,
-    PICKLED: _pickle,
+def _row(names: Sequence[str], inner: Sequence[Element]) -> Callable[[Reader], dict[str, Any]]:
+    size = (2 + len(inner) + 7) // 8
+
+    def read(reader: Reader) -> dict[str, Any]:
+        mask = int.from_bytes(reader.bytes(size, "a row's mask"), "big")
+        bits = [mask >> (8 * size - 1 - i) & 1 for i in range(8 * size)]
+        if any(bits[2 + len(inner) :]):
+            raise ValueError("no mask of a row")
+        row = {
+            name: None if null else element.read(reader)
+            for name, element, null in zip(names, inner, bits[2 : 2 + len(inner)], strict=True)
+        }
+        return row | {"row_kind": _KINDS[bits[0] + 2 * bits[1]]}
+
+    return read
+
+
+def _tuple(names: Sequence[str], inner: Sequence[Element]) -> Callable[[Reader], dict[str, Any]]:
+    return lambda reader: {name: element.read(reader) for name, element in zip(names, inner, strict=True)}
+
+
+def _list(element: Element, flags: bool) -> Callable[[Reader], list[Any]]:
+    return lambda reader: [element.read(reader) if not flags or _bool(reader) else None for _ in range(_count(reader))]
+
+
+def _map(key: Element, value: Element) -> Callable[[Reader], list[tuple[Any, Any]]]:
+    return lambda reader: [
+        (key.read(reader), None if _bool(reader) else value.read(reader)) for _ in range(_count(reader))
+    ]
+
+
+def _count(reader: Reader) -> int:
+    count = reader.i32("a count")
+    if not 0 <= count <= reader.remaining:  # each takes a byte at least
+        raise ValueError("no count")
+    return count
+
+
+_PLAIN: Final[dict[str, Element]] = {
+    "bool": Element(pa.bool_(), _bool),
+    "int8": _number(pa.int8(), ">b"),
+    "int16": _number(pa.int16(), ">h"),
+    "int32": _number(pa.int32(), ">i"),
+    "int64": _number(pa.int64(), ">q"),
+    "float32": _number(pa.float32(), ">f"),
+    "float64": _number(pa.float64(), ">d"),
+    "date": _number(pa.date32(), ">i"),
+    "timestamp[ms]": _number(pa.timestamp("ms"), ">q"),
+    "timestamp[us]": Element(pa.timestamp("us"), _micros),
+    "instant": Element(pa.timestamp("us", "UTC"), _instant),
+    "string": Element(pa.string(), lambda reader: _bytes(reader).decode("utf-8")),
+    "binary": Element(pa.binary(), _bytes),
+    "pickle": Element(PICKLED, _pickle),
 }

@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from stateextract.columnar.elements import PICKLED, elements_of, has_coder
+from stateextract.columnar.elements import PICKLED, Element, elements_of, parse_element
 from stateextract.errors import UsageError, ValueRefusedError
 from stateextract.files.pickles import pickle_json
 
 _DECIMAL = re.compile(r"decimal\(\s*(\d+)\s*,\s*(\d+)\s*\)")
-_ELEMENTS = re.compile(r"elements\((.+)\)")
+_ELEMENTS = re.compile(r"elements\((.+)\)", re.DOTALL)
 _TIMESTAMP = re.compile(r"timestamp\[\s*(s|ms|us|ns)\s*(,\s*UTC\s*)?\]")
 _PLAIN: dict[str, pa.DataType] = {
     "bool": pa.bool_(), "int8": pa.int8(), "int16": pa.int16(), "int32": pa.int32(), "int64": pa.int64(),
@@ -42,8 +42,7 @@ REACH = {
     "goes without a shift; dates; integers, which count that unit since 1970",
     "json": "everything, as text: bytes in hexadecimal, decimals as text",
     "pickle": "bytes, as a struct of `bytes` and, where they are a pickle of plain data, their `json`; nothing in them is run",
-    "elements(TYPE)": "bytes that PyFlink's coders wrote into state of a Python process, as a list: of a type above, "
-    "where Python has a coder for it (`timestamp[ms]` up to three digits, `timestamp[us]` beyond), or `pickle`",
+    "elements(TYPE)": "bytes that PyFlink's coders wrote into state of a Python process, as a list; the types are below",
 }
 """What can be wished for, and of what it is made."""
 
@@ -58,14 +57,14 @@ class Wish:
     :param type: of the column; for JSON a string.
     :param json: JSON text is wanted.
     :param pickle: what Python pickled is wanted as JSON text beside its bytes.
-    :param elements: bytes are wanted as a list of what PyFlink's coders wrote.
+    :param elements: bytes are wanted as a list of such elements, which PyFlink's coders wrote.
     """
 
     path: tuple[str, ...]
     type: pa.DataType
     json: bool = False
     pickle: bool = False
-    elements: bool = False
+    elements: Element | None = None
 
     def __str__(self) -> str:
         return ".".join(self.path)
@@ -84,11 +83,8 @@ def parse_wish(path: str, type_: str) -> Wish:
         return Wish(steps, pa.string(), json=True)
     if text == "pickle":
         return Wish(steps, PICKLED, pickle=True)
-    match = _ELEMENTS.fullmatch(text)
-    if match and not _ELEMENTS.fullmatch(match[1].strip()):
-        element = parse_wish(path, match[1])
-        if not element.json and has_coder(element.type):
-            return Wish(steps, pa.list_(element.type), elements=True)
+    if (match := _ELEMENTS.fullmatch(text)) and (element := parse_element(match[1])):
+        return Wish(steps, pa.list_(element.type), elements=element)
     if text in _PLAIN:
         return Wish(steps, _PLAIN[text])
     if match := _DECIMAL.fullmatch(text):
@@ -128,7 +124,7 @@ def wished_schema(schema: pa.Schema, wishes: Sequence[Wish]) -> pa.Schema:
 
 def _wished(type_: pa.DataType, wish: Wish, at: int) -> pa.DataType:
     if at == len(wish.path):
-        of_python = wish.pickle or wish.elements
+        of_python = wish.pickle or wish.elements is not None
         fits = pa.types.is_binary(type_) if of_python else wish.json or _possible(type_, wish.type)
         if not fits:
             nested = pa.types.is_nested(type_)
@@ -246,8 +242,8 @@ def _converted(array: pa.Array, wish: Wish) -> pa.Array:
 
 
 def _conversion(array: pa.Array, wish: Wish) -> Callable[[pa.Array, pa.DataType], pa.Array]:
-    if wish.elements:
-        return elements_of(wish.type.value_type)
+    if wish.elements is not None:
+        return elements_of(wish.elements)
     if wish.pickle:
         return _pickled
     return _json if wish.json else _CONVERSIONS.get((_kind(array.type), _kind(wish.type)), _cast)

@@ -7,6 +7,7 @@ import struct
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import pyarrow as pa
 import pytest
@@ -144,6 +145,22 @@ ELEMENTS: list[tuple[str, bytes, list[Any]]] = [
     ("string", bytes.fromhex("00000002c3a900000000"), ["é", ""]),
     ("timestamp[us]", bytes.fromhex("00000000000005dc00001b58"), [datetime(1970, 1, 1, 0, 0, 1, 500_007)]),
     ("decimal(5,2)", bytes.fromhex("000000052d312e3230"), [Decimal("-1.20")]),
+    ("instant", struct.pack(">qiqi", -1, 500_000_000, -(2**63), -(2**31)),
+     [datetime(1969, 12, 31, 23, 59, 59, 500_000, tzinfo=ZoneInfo("UTC")), None]),
+    # A mask of the kind's two bits and a bit for each null field; fields have names, or those of a row.
+    ("row<int32, string>", bytes.fromhex("00000000070000000161" + "9000000007" + "f0"),
+     [{"f0": 7, "f1": "a", "row_kind": "+I"}, {"f0": 7, "f1": None, "row_kind": "-U"},
+      {"f0": None, "f1": None, "row_kind": "-D"}]),
+    ("row<a: int8, b: list<row<int8>>>", bytes.fromhex("40" "05" "00000002" "01" "0003" "00"),
+     [{"a": 5, "b": [{"f0": 3, "row_kind": "+I"}, None], "row_kind": "+U"}]),
+    ("row<int8, int8, int8, int8, int8, int8, int8>", bytes.fromhex("0080" "010203040506"),
+     [{"f0": 1, "f1": 2, "f2": 3, "f3": 4, "f4": 5, "f5": 6, "f6": None, "row_kind": "+I"}]),
+    ("tuple<int8, tuple<string, bool>>", bytes.fromhex("05" "0000000161" "01"), [{"f0": 5, "f1": {"f0": "a", "f1": True}}]),
+    ("list<int16>", bytes.fromhex("00000002" "010007" "00" "00000000"), [[7, None], []]),
+    ("array<int16>", bytes.fromhex("00000002" "0007" "ffff"), [[7, -1]]),
+    ("map<string, date>", bytes.fromhex("00000002" "0000000161" "00" "00000001" "0000000162" "01"),
+     [[("a", date(1970, 1, 2)), ("b", None)]]),
+    ("list<decimal(5, 2)>", bytes.fromhex("00000001" "01" "00000003312e35"), [[Decimal("1.50")]]),
     ("pickle", behind_length(PYFLINKS), [{"bytes": PYFLINKS, "json": '{"a":[1]}'}]),
     ("pickle", behind_length(ONE, TWO), [{"bytes": ONE, "json": '{"a":[1]}'}, {"bytes": TWO, "json": None}]),
 ]  # fmt: skip
@@ -173,6 +190,16 @@ def test_elements_of_python(type_: str, data: bytes, expected: list[Any]) -> Non
         ("decimal(3,2)", behind_length(b"x")),
         ("decimal(4,1)", behind_length(b"1_5")),
         ("decimal(4,1)", behind_length(b" 15")),
+        ("row<int8>", b"\x10\1"),  # a bit behind the last field's
+        ("row<int8>", b"\0"),
+        ("list<int8>", b"\0\0\0\1\2\1"),
+        ("list<int8>", b"\xff\xff\xff\xff"),
+        ("array<int8>", b"\x7f\xff\xff\xff"),
+        ("map<int8, int8>", b"\0\0\0\1\1\2\1"),
+        ("map<instant, int8>", b"\0\0\0\1" + struct.pack(">qi", -(2**63), -(2**31)) + b"\0\1"),
+        ("instant", struct.pack(">qi", 0, 1_000_000_000)),
+        ("instant", struct.pack(">qi", 0, 1)),
+        ("instant", struct.pack(">qi", 2**62, 0)),
         ("binary", b"\x7f\xff\xff\xff"),
         ("binary", b"\xff\xff\xff\xff"),
     ],
@@ -184,7 +211,25 @@ def test_what_are_no_such_elements(type_: str, data: bytes) -> None:
 
 @pytest.mark.parametrize(
     "type_",
-    ["json", "timestamp[s]", "timestamp[us, UTC]", "elements(int8)", "elements(" * 5000 + ")" * 5000, "int", ""],
+    [
+        "json",
+        "timestamp[s]",
+        "timestamp[us, UTC]",
+        "elements(int8)",
+        "elements(" * 5000 + ")" * 5000,
+        "int",
+        "",
+        "row<>",
+        "row<a: int8, a: int8>",
+        "row<row_kind: int8>",
+        "map<int8>",
+        "list<int8, int8>",
+        "tuple<int8,>",
+        "list<int8",
+        "list<" * 5000 + "int8" + ">" * 5000,
+        "decimal(39,0)",
+        "decimal(3,4)",
+    ],
     ids=str.__len__,
 )
 def test_elements_without_a_coder(type_: str) -> None:

@@ -10,7 +10,6 @@ import json
 import os
 import shutil
 import socket
-import struct
 import sys
 import threading
 import time
@@ -40,20 +39,9 @@ PATIENCE = 120  # seconds
 NOT_JAVAS = ("pickle", "decimal(10,2)")  # types that Java's serializers do not tell
 
 
-def framed(data: bytes) -> bytes:
-    return struct.pack(">i", len(data)) + data
-
-
-def row_bytes(row: Row) -> dict[str, str]:
-    """A row of an int and a text as a Python process writes it: a mask of its kind and its nulls, and the fields."""
-    number, text = row
-    mask = b"\x10" if text is None else b"\x00"
-    return {"$bytes": (mask + struct.pack(">i", number) + (b"" if text is None else framed(text.encode()))).hex()}
-
-
-def list_bytes(numbers: list[int]) -> dict[str, str]:
-    """A list of longs, each behind a flag that it is there."""
-    return {"$bytes": (struct.pack(">i", len(numbers)) + b"".join(struct.pack(">?q", True, n) for n in numbers)).hex()}
+def row_fields(row: Row) -> dict[str, Any]:
+    """A row by the columns' names."""
+    return {"f0": row[0], "f1": row[1], "row_kind": "+I"}
 
 
 def same(value: Any) -> Any:
@@ -138,8 +126,8 @@ def typed(mode: str) -> list[State]:
     ]
     if mode == "process":
         row = Types.ROW([Types.INT(), Types.STRING()])
-        states.append(State("row", "VALUE", row, lambda n: Row(n, None if n % 2 else "text"), None, row_bytes))
-        states.append(State("list", "VALUE", Types.LIST(Types.LONG()), lambda n: list(range(n % 4)), None, list_bytes))
+        states.append(State("row", "VALUE", row, lambda n: Row(n, None if n % 2 else "text"), "row<int32, string>", row_fields))
+        states.append(State("list", "VALUE", Types.LIST(Types.LONG()), lambda n: list(range(n % 4)), "list<int64>"))
     return states
 
 
