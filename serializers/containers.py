@@ -25,7 +25,7 @@ def _list(snapshot: SerializerSnapshot) -> Layout:
 
 @register(BASE + "SetSerializerSnapshot", payload=composite(1))
 def _set(snapshot: SerializerSnapshot) -> Layout:
-    return List(Nullable(describe(snapshot.nested[0])))
+    return List(Nullable(describe(snapshot.nested[0])), unordered=True)
 
 
 @register(MAP_SNAPSHOT, payload=composite(2))

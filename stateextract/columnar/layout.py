@@ -371,11 +371,14 @@ class List(Layout):
         and the count 0 at the end (Flink's Avro).
     :param null_mask: behind the ``i32`` count stands a bit per element, most significant bit first and padded to whole
         bytes; only elements whose bit is 0 follow, the others are null (``LinkedListSerializer`` of SQL).
+    :param unordered: the elements are those of a set: their order is a hash table's and means nothing. The bytes are read
+        alike.
     """
 
     element: Layout
     blocks: bool = False
     null_mask: bool = False
+    unordered: bool = False
 
     @cached_property
     def wire_type(self) -> pa.DataType:

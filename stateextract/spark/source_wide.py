@@ -19,12 +19,12 @@ from serializers.names import Names
 from stateextract.columnar.policy import Counts, Policy
 from stateextract.columnar.row_numbers import Numbers, row_numbers
 from stateextract.columnar.schema import conform, merge_schemas
+from stateextract.columnar.text import as_text
 from stateextract.errors import StateExtractError, ValueRefusedError
 from stateextract.job.options import JobOptions
 from stateextract.job.plan import Plan, PlannedState
 from stateextract.job.reader import PartReader
 from stateextract.job.split import OperatorTargets, Part, StateTarget, read_options
-from stateextract.spark.source_identity import as_text
 from stateextract.state.columns import state_schema
 from stateextract.state.content import Content
 from stateextract.state.engine import Tally

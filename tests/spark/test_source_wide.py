@@ -13,9 +13,9 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from stateextract.columnar.policy import Policy
 from stateextract.columnar.row_numbers import row_numbers
+from stateextract.columnar.text import as_text
 from stateextract.errors import UnsupportedError, UsageError, ValueRefusedError
 from stateextract.spark import source_wide
-from stateextract.spark.source_identity import as_text
 from stateextract.state.body import BodyKind
 from stateextract.state.content import Content
 from stateextract.state.heap import KeyGroupRange

@@ -1,0 +1,343 @@
+"""The plan of a comparison: which state of one snapshot is which of the other, with which columns, and in which pieces.
+
+Made of the extract job's plans of both snapshots (``job/plan.py``). With the same number of key groups on both sides, a
+row and its counterpart are in the same key group, whatever the parallelism and the kind of each snapshot: a *unit* is a run
+of key groups of both. Otherwise, and for operator state, a unit is all of an operator.
+
+Strings are read as bytes (WTF-8), so that what text cannot hold is told apart; rows become text when they are handed over.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import pyarrow as pa
+
+from serializers import DescribeContext
+from stateextract.diff.compare import Comparison, comparison
+from stateextract.diff.schemas import RETYPED, SchemaChange, schema_changes, united_schema
+from stateextract.diff.shapes import hidden_at, united
+from stateextract.diff.sides import SideStates
+from stateextract.diff.summary import BOTH, GONE, NEW
+from stateextract.errors import StateExtractError, UnsupportedError, UsageError
+from stateextract.files.filesystem import Store
+from stateextract.job.coverage import UNSUPPORTED, Coverage
+from stateextract.job.heads import Scope
+from stateextract.job.names import operator_folders, state_folders
+from stateextract.job.options import JobOptions
+from stateextract.job.plan import Plan, PlannedState, make_plan
+from stateextract.job.split import OperatorTargets, Part
+
+UNIT_BYTES = 32 << 20
+"""State of both sides that is compared at once, unless one key group has more."""
+
+_LIST = "\0operator"  # no state's name ends like that
+_SMALL = 1 << 20  # bytes of state below which compiling would take longer than interpreting
+
+
+@dataclass(frozen=True)
+class DiffOptions:
+    """What a comparison can be told, beside what reading takes.
+
+    :param last_access: a mere change of the last access counts.
+    :param common_fields: fields of values that only one of the snapshots has do not count; otherwise they are null in the
+        other one.
+    :param memory_bytes: rows of both sides that a process holds, about; more go to disk.
+    :param unit_bytes: state of both sides that is compared at once.
+    :param bits: how many bits of hashes are looked at; fewer are for tests.
+    """
+
+    last_access: bool = False
+    common_fields: bool = False
+    memory_bytes: int = 128 * 10**6
+    unit_bytes: int = UNIT_BYTES
+    bits: int = 64
+
+
+@dataclass(frozen=True)
+class DiffState:
+    """One state of both snapshots, or of one of them.
+
+    :param presence: ``both``, ``new`` or ``gone``.
+    :param how: how rows are compared; ``None``: they are not, and ``why`` tells the reason.
+    :param output: the schema of changes.
+    :param schema_changes: in which columns and fields the snapshots differ.
+    :param folder: of its dataset.
+    """
+
+    operator: int
+    operator_id: str
+    uid: str | None
+    operator_name: str | None
+    name: str
+    scope: Scope
+    kind: str
+    presence: str
+    how: Comparison | None
+    output: pa.Schema | None
+    schema_changes: tuple[SchemaChange, ...]
+    folder: str
+    why: str | None = None
+
+    @property
+    def label(self) -> str:
+        """How a person calls the operator."""
+        return self.uid or self.operator_name or self.operator_id
+
+
+@dataclass(frozen=True)
+class Side:
+    """What tasks must know of one snapshot.
+
+    :param targets: by operator of the plan, its states with the columns that they are read with.
+    """
+
+    metadata_uri: str
+    options: JobOptions
+    describe: DescribeContext
+    targets: Sequence[OperatorTargets]
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What is compared at once.
+
+    :param parts: what of each side's files is read.
+    :param key_groups: ``None``: not by key groups.
+    """
+
+    operator: int
+    parts: tuple[Sequence[Part], Sequence[Part]]
+    key_groups: tuple[int, ...] | None = None
+
+    @property
+    def size(self) -> int:
+        """Bytes of state."""
+        return sum(sum(part.content.sizes) for parts in self.parts for part in parts)
+
+
+@dataclass(frozen=True)
+class DiffContext:
+    """What all tasks share."""
+
+    sides: tuple[Side, Side]
+    states: Sequence[DiffState]
+    options: DiffOptions
+    rows: bool = True
+    engine: str = "auto"
+
+    def of_operator(self, number: int) -> dict[str, DiffState]:
+        """The states of an operator that are compared."""
+        return {s.name: s for s in self.states if s.operator == number and s.how is not None}
+
+
+@dataclass(frozen=True)
+class DiffPlan:
+    """What is to be compared.
+
+    :param unread: states, and things of operators without a name, that this version cannot read: label, what, and why.
+    """
+
+    context: DiffContext
+    units: Sequence[Unit]
+    coverages: tuple[Coverage, Coverage]
+    unread: Sequence[tuple[str, str, str]] = field(default_factory=list)
+
+    @property
+    def states(self) -> Sequence[DiffState]:
+        """All states, in the order of operators."""
+        return self.context.states
+
+
+def make_diff_plan(
+    before: JobOptions,
+    after: JobOptions,
+    options: DiffOptions = DiffOptions(),
+    stores: tuple[Store, Store] | None = None,
+) -> DiffPlan:
+    """Plan a comparison.
+
+    :param before: reads the earlier snapshot; :param after: the later one. Both choose the same operators and states.
+    :raises StateExtractError: where a snapshot cannot be read, or not what was asked for by name.
+    :raises UsageError: where the choice matches nothing in either.
+    """
+    for job in (before, after):
+        _refuse(job)
+    jobs = [replace(job, subtask_column=False, key_group_column=True, all_copies=False) for job in (before, after)]
+    plans = _plans(jobs, stores or (Store(), Store()))
+    one, other = (SideStates(plan, job, options.last_access) for plan, job in zip(plans, jobs, strict=True))
+    keys = list(dict.fromkeys((operator, scope) for operator, scope, _ in [*one.states, *other.states]))
+    states = list(_matched(one, other, keys, options.common_fields))
+    sides = (
+        Side(one.plan.found.metadata_uri, one.exact, one.plan.describe, one.targets(keys)),
+        Side(other.plan.found.metadata_uri, other.exact, other.plan.describe, other.targets(keys)),
+    )
+    size = sum(sum(part.content.sizes) for plan in plans for split in plan.splits for part in split)
+    context = DiffContext(sides, states, options, engine="interpreter" if size <= _SMALL else "auto")
+    units = [
+        unit
+        for number, (operator, scope) in enumerate(keys)
+        for unit in units_of(
+            number,
+            one.parts(operator, scope),
+            other.parts(operator, scope),
+            context.of_operator(number),
+            options.unit_bytes,
+        )
+    ]
+    coverages = plans[0].coverage, plans[1].coverage
+    return DiffPlan(context, units, coverages, list(_unread(coverages)))
+
+
+def _refuse(job: JobOptions) -> None:
+    if job.on_undecodable == "raw":
+        raise UsageError(
+            "what is kept as raw bytes cannot be compared",
+            advice="set --on-undecodable skip, or extract both snapshots",
+        )
+    if job.types:
+        raise UsageError("types of columns cannot be chosen for a comparison", advice="leave [types] out")
+
+
+def _plans(jobs: Sequence[JobOptions], stores: tuple[Store, Store]) -> tuple[Plan, Plan]:
+    """The plans of both sides. What is named need be in one of them only."""
+    plans: list[Plan | UsageError] = []
+    for job, store in zip(jobs, stores, strict=True):
+        try:
+            plans.append(make_plan(job, store))
+        except UsageError as error:
+            if not (job.operator or job.state):
+                raise
+            plans.append(error)
+    failed = [plan for plan in plans if isinstance(plan, UsageError)]
+    if len(failed) == 2:
+        raise failed[1]
+    made = [
+        make_plan(replace(job, operator=(), state=()), store) if isinstance(plan, UsageError) else plan
+        for plan, job, store in zip(plans, jobs, stores, strict=True)
+    ]
+    return made[0], made[1]
+
+
+def _unread(coverages: Sequence[Coverage]) -> Iterator[tuple[str, str, str]]:
+    found: dict[tuple[str, str], str] = {}
+    for entry in (entry for coverage in coverages for entry in coverage.entries if entry.status == UNSUPPORTED):
+        found.setdefault((entry.label, entry.state or entry.kind), entry.reason or UNSUPPORTED)
+    return ((*what, reason) for what, reason in found.items())
+
+
+# -- states
+
+
+def _matched(
+    one: SideStates, other: SideStates, keys: Sequence[tuple[str, Scope]], common_fields: bool
+) -> Iterator[DiffState]:
+    """The states of both snapshots, by operator, scope and name."""
+    operators = {o.id: (o.id, o.uid, o.name) for side in (one, other) for o in side.plan.metadata.operators}
+    top = operator_folders(operators.values())
+    names: dict[tuple[str, Scope], dict[str, None]] = {}
+    for operator, scope, name in [*other.states, *one.states]:
+        names.setdefault((operator, scope), {})[name] = None
+    for number, (operator, scope) in enumerate(keys):
+        keyed = names.get((operator, "keyed"), {})
+        lists = names.get((operator, "operator"), {})
+        folders = state_folders([*keyed, *(_in_folder(name, "operator", keyed) for name in lists)])
+        for name in sorted(names[operator, scope]):
+            folder = f"{top[operator]}/{folders[_in_folder(name, scope, keyed)]}"
+            yield _state(one, other, number, (operator, scope, name), folder, common_fields)
+
+
+def _in_folder(name: str, scope: Scope, keyed: Mapping[str, None]) -> str:
+    """Keyed and operator state may be called alike."""
+    return name + _LIST if scope == "operator" and name in keyed else name
+
+
+def _state(
+    one: SideStates, other: SideStates, number: int, key: tuple[str, Scope, str], folder: str, common_fields: bool
+) -> DiffState:
+    there = [(side, side.states[key]) for side in (one, other) if key in side.states]
+    presence = BOTH if len(there) == 2 else NEW if there[0][0] is other else GONE
+    entry = there[-1][1].entry
+    schemas = [state.target.schema for _, state in there]
+    changes = schema_changes(schemas[0], schemas[-1])
+    how = output = why = None
+    try:
+        _refuse_incomparable([state for _, state in there])
+        exact = [side.exact_schema(state) for side, state in there]
+        shape = united(shape for side, state in there for shape in side.shapes(state))
+        for change in changes if common_fields else ():
+            if change.change != RETYPED and change.place[0] == "value":
+                shape = hidden_at(shape, change.place)
+        how = comparison(entry.kind, united_schema(exact[0], exact[-1]), shape)
+        output = how.output(united_schema(schemas[0], schemas[-1]))
+    except StateExtractError as error:
+        if not isinstance(error, UnsupportedError):
+            raise
+        how, why = None, error.message
+    uid = next((state.entry.uid for _, state in reversed(there) if state.entry.uid), None)
+    return DiffState(
+        number, key[0], uid, entry.operator_name, key[2], key[1], entry.kind, presence, how, output,
+        tuple(changes), folder, why,
+    )  # fmt: skip
+
+
+def _refuse_incomparable(states: Sequence[PlannedState]) -> None:
+    kinds = list(dict.fromkeys(state.entry.kind for state in states))
+    if len(kinds) > 1:
+        raise UnsupportedError(f"it was {kinds[0]} state and is {kinds[1]} state")
+    if not all(state.typed for state in states):
+        raise UnsupportedError("its values cannot be decoded")
+
+
+# -- units
+
+
+def units_of(
+    number: int, before: Sequence[Part], after: Sequence[Part], states: Mapping[str, DiffState], unit_bytes: int
+) -> Iterator[Unit]:
+    """The pieces in which an operator's states are compared.
+
+    :param states: those that are compared; of others nothing is read.
+    """
+    if not states or not (before or after):
+        return
+    parts = [[replace(p, operator=number, content=p.content.only(states)) for p in side] for side in (before, after)]
+    parts = [[p for p in side if p.content.sizes] for side in parts]
+    keyed = [p.content for side in parts for p in side]
+    by_key_group = all(c.ranges and not c.whole for c in keyed) and len({c.max_parallelism for c in keyed}) == 1
+    if not by_key_group:
+        yield Unit(number, (parts[0], parts[1]))
+        return
+    sizes: dict[int, int] = {}
+    for content in keyed:
+        for key_group, size in zip((r.key_group for r in content.ranges), content.sizes, strict=True):
+            sizes[key_group] = sizes.get(key_group, 0) + size
+    for run in _runs(sizes, unit_bytes):
+        yield Unit(number, (of_key_groups(parts[0], run), of_key_groups(parts[1], run)), tuple(run))
+
+
+def _runs(sizes: Mapping[int, int], unit_bytes: int) -> Iterator[list[int]]:
+    """Key groups in their order, in runs of about equal size."""
+    total = sum(sizes.values())
+    target = total / max(1, -(-total // unit_bytes))
+    run: list[int] = []
+    filled = 0.0
+    for key_group in sorted(sizes):
+        size = sizes[key_group]
+        if run and filled + size / 2 > target:
+            yield run
+            run, filled = [], 0.0
+        run.append(key_group)
+        filled += size
+    if run:
+        yield run
+
+
+def of_key_groups(parts: Sequence[Part], wanted: Sequence[int]) -> list[Part]:
+    """What of the parts is in some key groups."""
+    groups = frozenset(wanted)
+    return [replace(part, content=content) for part in parts for content in part.content.of_key_groups(groups)]
+
+
+__all__ = ["DiffContext", "DiffOptions", "DiffPlan", "DiffState", "Side", "Unit", "make_diff_plan", "of_key_groups"]

@@ -1,0 +1,66 @@
+"""What a comparison found of each state: counts, to be added up over tasks, and what could not be compared.
+
+Plain values and their JSON.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+BOTH, NEW, GONE = "both", "new", "gone"
+NOT_COMPARED = "not compared"
+
+
+@dataclass
+class Counts:
+    """Rows of one state.
+
+    :param before: rows of the earlier snapshot; :param after: of the later one.
+    :param fields: by the path of a field, in how many of the changed rows it differs.
+    :param left_out: key groups whose rows could not all be decoded and were therefore not compared, -1 for a state without
+        key groups; :param why: reasons, each once.
+    :param bent: by what was done to them, how many values of both snapshots are not exactly what Flink had.
+    """
+
+    before: int = 0
+    after: int = 0
+    added: int = 0
+    removed: int = 0
+    changed: int = 0
+    fields: dict[str, int] = field(default_factory=dict)
+    left_out: list[int] = field(default_factory=list)
+    why: list[str] = field(default_factory=list)
+    bent: dict[str, int] = field(default_factory=dict)
+
+    @property
+    def unchanged(self) -> int:
+        """Rows that are in both snapshots alike."""
+        return self.before - self.removed - self.changed
+
+    @property
+    def differs(self) -> bool:
+        """Whether anything is not the same."""
+        return bool(self.added or self.removed or self.changed)
+
+    def add(self, other: Counts) -> None:
+        """Take in the counts of another task."""
+        for name in ("before", "after", "added", "removed", "changed"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        for mine, more in ((self.fields, other.fields), (self.bent, other.bent)):
+            for key, count in more.items():
+                mine[key] = mine.get(key, 0) + count
+        self.left_out = sorted({*self.left_out, *other.left_out})
+        self.why += [text for text in other.why if text not in self.why][: 20 - len(self.why)]
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Counts:
+        """The inverse of :meth:`as_dict`."""
+        return cls(**data)
+
+
+__all__ = ["BOTH", "GONE", "NEW", "NOT_COMPARED", "Counts"]

@@ -1,0 +1,136 @@
+"""One unit of a comparison: both sides' rows are read, gathered and compared, state by state.
+
+Where rows of a side could not be decoded (and the user said to go on), what is there and what is not cannot be told: the
+state is then not compared in that key group, and the counts say so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+
+from serializers import load_plugins
+from stateextract.columnar.policy import Policy
+from stateextract.columnar.text import as_text
+from stateextract.diff.compare import compare
+from stateextract.diff.gather import Gather
+from stateextract.diff.plan import DiffContext, DiffState, Unit, of_key_groups
+from stateextract.diff.summary import Counts
+from stateextract.errors import StateExtractError, UnsupportedError
+from stateextract.files.filesystem import Store
+from stateextract.job.reader import PartReader
+from stateextract.job.split import read_options
+from stateextract.state.engine import Tally
+
+_BATCH_BYTES = 8 << 20
+_NO_KEY_GROUP = -1
+_BENT = ("sub_microsecond", "out_of_range")  # strings are compared as they are
+
+
+@dataclass(frozen=True)
+class Changes:
+    """What was found of a state in one part of a unit.
+
+    :param counts: to be added up.
+    :param rows: the changes; ``None``: there are none, or they were not asked for.
+    """
+
+    state: DiffState
+    counts: Counts
+    rows: pa.RecordBatch | None = None
+
+
+class DiffRunner:
+    """Compares units in this process.
+
+    :param stores: of both sides.
+    """
+
+    def __init__(self, context: DiffContext, stores: tuple[Store, Store] | None = None) -> None:
+        self._context = context
+        self._policy = Policy(strings=context.sides[1].options.strings)  # type: ignore[arg-type]
+        self._readers = []
+        for side, store in zip(context.sides, stores or (Store(), Store()), strict=True):
+            load_plugins(side.options.plugins)
+            options = replace(
+                read_options(side.options, side.describe), engine=context.engine, batch_bytes=_BATCH_BYTES
+            )
+            self._readers.append(PartReader(side.metadata_uri, options, side.options.path_pairs(), store))
+
+    def run(self, unit: Unit) -> Iterator[Changes]:
+        """Compare a unit.
+
+        :raises StateExtractError: with file, operator, state and key group, where one side cannot be read.
+        """
+        yield from self._compare(unit, self._context.of_operator(unit.operator))
+
+    def _compare(self, unit: Unit, states: dict[str, DiffState]) -> Iterator[Changes]:
+        options = self._context.options
+        hows = {name: state.how for name, state in states.items() if state.how is not None}
+        tallies = Tally(), Tally()
+        with Gather(hows, options.memory_bytes) as gathered:
+            for side, tally in enumerate(tallies):
+                self._read(side, unit, states, tally, gathered)
+            lost = [name for name in states if any(_lost(tally, name) for tally in tallies)]
+            for name in lost:
+                gathered.drop(name)
+            for name, state in states.items():
+                if name not in lost:
+                    yield from self._state(state, gathered, tallies)
+        yield from self._lost(unit, {name: states[name] for name in lost}, tallies)
+
+    def _read(self, side: int, unit: Unit, states: Collection[str], tally: Tally, gathered: Gather) -> None:
+        targets = self._context.sides[side].targets[unit.operator]
+        targets = replace(targets, states={name: t for name, t in targets.states.items() if name in states})
+        for part in unit.parts[side]:
+            for piece in self._readers[side].pieces(part, targets, tally):
+                gathered.add(side, piece.state, piece.batch)
+
+    def _state(self, state: DiffState, gathered: Gather, tallies: tuple[Tally, Tally]) -> Iterator[Changes]:
+        assert state.how is not None
+        assert state.output is not None
+        options = self._context.options
+        try:
+            for before, after in gathered.parts(state.name):
+                counts = Counts()
+                rows = compare(state.how, before, after, counts, self._context.rows, options.bits)
+                yield Changes(state, counts, None if rows is None else as_text(rows, state.output, self._policy))
+        except StateExtractError as error:
+            raise error.at(operator=state.label, state=state.name) from None
+        except (pa.ArrowInvalid, pa.ArrowCapacityError) as error:
+            raise UnsupportedError(
+                f"rows cannot be compared: {error}", operator=state.label, state=state.name,
+                advice="leave the state out with --state, or compare it flattened",
+            ) from None  # fmt: skip
+        bent: dict[str, int] = {}
+        for tally in tallies:
+            for name, count in tally.of(state.name).counts.as_dict().items():
+                # A timer's time is compared in milliseconds, whether or not there is a date for it.
+                if count and name in _BENT and state.kind != "TIMER":
+                    bent[name] = bent.get(name, 0) + count
+        if bent:
+            yield Changes(state, Counts(bent=bent))
+
+    def _lost(self, unit: Unit, states: dict[str, DiffState], tallies: tuple[Tally, Tally]) -> Iterator[Changes]:
+        """States of which something could not be decoded: key group by key group, without those concerned."""
+        groups = unit.key_groups or ()
+        if states and len(groups) > 1:
+            for key_group in groups:
+                parts = [of_key_groups(side, [key_group]) for side in unit.parts]
+                yield from self._compare(Unit(unit.operator, (parts[0], parts[1]), (key_group,)), states)
+            return
+        for name, state in states.items():
+            counts = Counts(left_out=list(groups) or [_NO_KEY_GROUP])
+            for tally in tallies:
+                counts.why += [text for text in tally.of(name).problems if text not in counts.why]
+            yield Changes(state, counts)
+
+
+def _lost(tally: Tally, name: str) -> bool:
+    read = tally.states.get(name)
+    return read is not None and bool(read.lost_entries or read.lost_key_groups)
+
+
+__all__ = ["Changes", "DiffRunner"]

@@ -1,0 +1,115 @@
+"""Which state is compared with which, in which pieces, and what is said where one cannot be compared."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from stateextract.diff.plan import DiffOptions, make_diff_plan
+from stateextract.diff.summary import Counts
+from stateextract.errors import FormatError, UnsupportedError, UsageError
+from stateextract.job.options import JobOptions
+from tests.diff.pairs import found
+from tests.job.snapshots import TUPLE, UNKNOWN, numbered, write_snapshot
+
+ROWS = numbered(64)
+
+
+def _without(rows: dict[int, list[tuple[int, int]]], groups: set[int]) -> dict[int, list[tuple[int, int]]]:
+    return {group: [] if group in groups else pairs for group, pairs in rows.items()}
+
+
+def test_states_of_one_snapshot_only_are_new_or_gone(tmp_path: Path) -> None:
+    one = write_snapshot(tmp_path / "a", {"op": {"kept": ROWS, "old": ROWS}, "left": {"x": ROWS}})
+    other = write_snapshot(tmp_path / "b", {"op": {"kept": ROWS, "young": ROWS}})
+    result = found(one, other)
+    presence = {state.name: state.presence for state in result.states.values()}
+    assert presence == {"kept": "both", "old": "gone", "young": "new", "x": "gone"}
+    assert result.counts[result.named("kept")] == Counts(before=64, after=64)
+    assert result.counts[result.named("old")] == Counts(before=64, removed=64)
+    assert result.counts[result.named("young")] == Counts(after=64, added=64)
+    assert result.counts[result.named("x")] == Counts(before=64, removed=64)
+    (row, *_) = result.changes("young")
+    assert (row["before"], row["changed_fields"]) == (None, [])
+
+
+def test_what_is_chosen_need_be_in_one_snapshot_only(tmp_path: Path) -> None:
+    one = write_snapshot(tmp_path / "a", {"op": {"kept": ROWS, "old": ROWS}})
+    other = write_snapshot(tmp_path / "b", {"op": {"kept": ROWS}, "more": {"kept": ROWS}})
+    assert [s.presence for s in found(one, other, state=("old",)).states.values()] == ["gone"]
+    assert [s.presence for s in found(other, one, state=("old",)).states.values()] == ["new"]
+    result = found(one, other, operator=("more",))
+    assert [(s.uid, s.presence) for s in result.states.values()] == [("more", "new")]
+    with pytest.raises(UsageError, match="no state is called 'none'"):
+        found(one, other, state=("none",))
+    with pytest.raises(UsageError, match="no operator has the uid, name or id 'none'"):
+        found(one, other, operator=("none",))
+
+
+def test_other_parallelism_and_other_key_groups(tmp_path: Path) -> None:
+    one = write_snapshot(tmp_path / "a", {"op": {"s": ROWS}}, parallelism=1)
+    other = write_snapshot(tmp_path / "b", {"op": {"s": _without(ROWS, {3})}}, parallelism=4)
+    by_groups = found(one, other, DiffOptions(unit_bytes=1))
+    assert [unit.key_groups for unit in by_groups.plan.units] == [(i,) for i in range(8)]
+    assert by_groups.counts[by_groups.named("s")] == Counts(before=64, after=56, removed=8)
+    assert {row["key_group"] for row in by_groups.changes("s")} == {3}
+    more = write_snapshot(tmp_path / "c", {"op": {"s": numbered(64, 32)}}, parallelism=2, max_parallelism=32)
+    result = found(one, more)
+    assert [unit.key_groups for unit in result.plan.units] == [None]
+    assert result.counts[result.named("s")] == Counts(before=64, after=64)
+
+
+def test_retyped_values(tmp_path: Path) -> None:
+    one = write_snapshot(tmp_path / "a", {"op": {"s": ROWS, "t": ROWS}})
+    other = write_snapshot(tmp_path / "b", {"op": {"s": ROWS, "t": ROWS}}, values={"s": TUPLE})
+    result = found(one, other)
+    state = result.states[result.named("s")]
+    assert state.why == "value was int64 and is struct<f0: int64>, which cannot be compared"
+    assert [str(change) for change in state.schema_changes] == ["value int64 → struct<f0: int64>"]
+    # The others are compared all the same.
+    assert result.counts[result.named("t")] == Counts(before=64, after=64)
+
+
+def test_what_cannot_be_decoded_stops_the_comparison_or_is_said(tmp_path: Path) -> None:
+    rows = {group: pairs if group in (1, 2) else [] for group, pairs in ROWS.items()}
+    one = write_snapshot(
+        tmp_path / "a", {"op": {"known": ROWS, "unknown": rows, "zz": ROWS}}, values={"unknown": UNKNOWN}
+    )
+    other = write_snapshot(tmp_path / "b", {"op": {"known": ROWS, "unknown": rows, "zz": _without(ROWS, {5})}})
+    with pytest.raises(UnsupportedError, match="ShapeSerializer") as caught:
+        found(one, other)
+    assert caught.value.file is not None
+    assert caught.value.operator == "op"
+    result = found(one, other, on_undecodable="skip")
+    assert result.states[result.named("unknown")].why == "its values cannot be decoded"
+    assert result.counts[result.named("known")] == Counts(before=64, after=64)
+    # Lost behind the unknown one in its key groups, on one side; nothing is called added there.
+    counts = result.counts[result.named("zz")]
+    assert counts.left_out == [1, 2]
+    assert counts.why
+    assert (counts.before, counts.after, counts.added, counts.removed) == (48, 40, 0, 8)
+
+
+def test_damage_is_an_error_with_its_place(tmp_path: Path) -> None:
+    one = write_snapshot(tmp_path / "a", {"op": {"s": ROWS}}, compressed=True)
+    other = write_snapshot(tmp_path / "b", {"op": {"s": ROWS}}, compressed=True)
+    file = max((path for path in other.rglob("*") if path.is_file()), key=lambda path: path.stat().st_size)
+    data = bytearray(file.read_bytes())
+    data[-40] ^= 0xFF
+    file.write_bytes(data)
+    with pytest.raises(FormatError) as caught:
+        found(one, other)
+    error = caught.value
+    assert error.file is not None
+    assert error.file.endswith(file.name)
+    assert error.operator == "op"
+    assert error.key_group is not None
+
+
+def test_options_that_make_no_sense_here(tmp_path: Path) -> None:
+    job = JobOptions(snapshot=str(write_snapshot(tmp_path / "a", {"op": {"s": ROWS}})))
+    with pytest.raises(UsageError, match="raw bytes"):
+        make_diff_plan(job, JobOptions(snapshot=job.snapshot, on_undecodable="raw"))
+    with pytest.raises(UsageError, match="types of columns"):
+        make_diff_plan(job, JobOptions(snapshot=job.snapshot, types=("op/s/value=date",)))
