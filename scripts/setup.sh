@@ -36,6 +36,26 @@ make_environment() {
     fi
 }
 
+# find_browser [--with-browser]: a Chromium for the report's tests, which are skipped without; with the option one is
+# installed: Debian's by root, else the one that Playwright fetches into the user's cache.
+find_browser() {
+    for candidate in chromium-headless-shell chromium chromium-browser google-chrome; do
+        [ -z "${STATEEXTRACT_BROWSER:-}" ] || break
+        STATEEXTRACT_BROWSER=$(command -v "$candidate" || true)
+    done
+    if [ -z "$STATEEXTRACT_BROWSER" ] && [ "${1:-}" = --with-browser ]; then
+        if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
+            echo "Installing Debian's chromium-headless-shell"
+            apt-get update -qq
+            DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium-headless-shell >/dev/null
+            STATEEXTRACT_BROWSER=$(command -v chromium-headless-shell)
+        else
+            "$python" -m playwright install --only-shell chromium
+        fi
+    fi
+    if [ -n "$STATEEXTRACT_BROWSER" ]; then export STATEEXTRACT_BROWSER; else unset STATEEXTRACT_BROWSER; fi
+}
+
 # find_java [--with-java]: Java 17 or later, on the PATH or at JAVA_HOME; or the one that PyPI has.
 find_java() {
     if [ "${1:-}" = --with-java ]; then

@@ -91,6 +91,10 @@ def test_what_the_wheel_holds(wheel: Path) -> None:
     assert {
         str(p.relative_to(ROOT)) for name in ("stateextract", "serializers") for p in (ROOT / name).rglob("*.py")
     } <= {*names}
+    report = ROOT / "stateextract" / "report"
+    data = {str(p.relative_to(ROOT)) for folder in ("assets", "echarts") for p in (report / folder).iterdir()}
+    assert len(data) > 12
+    assert data <= {*names}
     assert (information["Name"], information["Version"]) == ("stateextract", VERSION)
     assert "spark" in information.get_all("Provides-Extra", [])
 

@@ -1,0 +1,83 @@
+"""What stands out in a statistics document: the list at the top of the report, by which nothing unread is overlooked.
+
+These are remarks, with limits that suit most jobs; rules with one's own limits are those of ``stateextract audit``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from stateextract.audit.document import Operator, State, Statistics
+
+UNREAD = ("skipped", "unsupported")
+PARTLY = ("partly", "raw")
+SUBTASK_SKEW = 2.0
+"""Rows of the fullest subtask over those of the average one, from which a state is called uneven."""
+ROWS_PER_SUBTASK = 100
+"""With fewer rows on average chance alone is uneven."""
+
+Note = Callable[[State], str | None]
+"""What is to be said of a state; ``None``: nothing."""
+
+
+def findings(statistics: Statistics) -> list[dict[str, Any]]:
+    """Groups of remarks: ``level`` (bad, warn or note), ``title``, and ``items`` that name a state or an operator by index.
+
+    The gravest group is first, and in it the largest state. Indexes count as in :attr:`Statistics.states` and
+    :attr:`Statistics.operators`.
+    """
+    states = list(statistics.states)
+    operators = statistics.operators
+    per_subtask = {id(state): state.rows / max(operator.parallelism, 1) for operator, state in states}
+
+    def uneven(state: State) -> str | None:
+        skew = state.skew.subtasks if state.skew else None
+        if skew is None or skew.max_over_mean is None or per_subtask[id(state)] < ROWS_PER_SUBTASK:
+            return None
+        return f"{skew.max_over_mean:.1f} × the average" if skew.max_over_mean >= SUBTASK_SKEW else None
+
+    groups = [
+        ("bad", "Not read", _of(states, lambda s: (s.reason or s.status) if s.status in UNREAD else None)),
+        ("bad", "Owned by no operator of the plan", _operators(operators, lambda o: bool(o.unowned))),
+        ("warn", "Read in part", _of(states, lambda s: (s.reason or s.status) if s.status in PARTLY else None)),
+        ("warn", "Read, with something to know", _of(states, _problems)),
+        ("warn", "Timers due already", _of(states, lambda s: _past(s, "timer"))),
+        ("warn", "Expired, but still there", _of(states, _expired)),
+        ("warn", "Uneven across subtasks", _of(states, uneven)),
+        ("warn", "Operators without a uid", _operators(operators, lambda o: bool(o.without_uid))),
+        ("note", "Windows that have ended", _of(states, lambda s: _past(s, "window_end"))),
+    ]
+    return [{"level": level, "title": title, "items": items} for level, title, items in groups if items]
+
+
+def _of(states: Iterable[tuple[Operator, State]], note: Note) -> list[dict[str, Any]]:
+    noted = [(index, state.file_bytes, note(state)) for index, (_, state) in enumerate(states)]
+    noted.sort(key=lambda one: -one[1])
+    return [{"state": index, "note": text} for index, _, text in noted if text is not None]
+
+
+def _operators(operators: Iterable[Operator], is_one: Callable[[Operator], bool]) -> list[dict[str, Any]]:
+    return [{"operator": index, "note": o.operator_id} for index, o in enumerate(operators) if is_one(o)]
+
+
+def _problems(state: State) -> str | None:
+    if state.status != "decoded" or not state.problems:
+        return None
+    more = len(state.problems) - 1
+    return state.problems[0] + (f" (and {more} more)" if more else "")
+
+
+def _past(state: State, of: str) -> str | None:
+    if state.times is None or state.times.of != of or not state.times.past:
+        return None
+    return f"{state.times.past:,} of {state.rows:,}"
+
+
+def _expired(state: State) -> str | None:
+    if state.ttl is None or not state.ttl.expired:
+        return None
+    return f"{state.ttl.expired:,} of {state.ttl.rows_with_time:,}"
+
+
+__all__ = ["PARTLY", "ROWS_PER_SUBTASK", "SUBTASK_SKEW", "UNREAD", "findings"]

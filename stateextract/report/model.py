@@ -1,0 +1,172 @@
+"""What the page is given: the newest snapshot's statistics, less what is not drawn, and how they came about over time.
+
+The names are those of the statistics document where they mean the same. Numbers are as they are, values of the job texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from stateextract.audit.document import Big, Bin, Column, Operator, Quantile, Skew, State, Statistics
+from stateextract.errors import UsageError
+from stateextract.report.findings import findings
+from stateextract.report.spread import spread
+from stateextract.report.texts import value_text, visible
+
+PROBLEMS = 20
+"""Problems of a state that are shown."""
+NAME = 1000
+"""Characters of names, types and reasons that are shown."""
+
+
+def page_model(documents: Sequence[Statistics]) -> dict[str, Any]:
+    """The page's data, plain values for JSON.
+
+    :param documents: statistics of one or more snapshots; the newest is shown in full.
+    :raises UsageError: without any.
+    """
+    if not documents:
+        raise UsageError("there are no statistics to report")
+    ordered = in_order(documents)
+    newest = ordered[-1]
+    states = list(newest.states)
+    position = {id(operator): index for index, operator in enumerate(newest.operators)}
+    return {
+        "tool_version": visible(newest.tool_version),
+        "snapshot": {
+            **asdict(newest.snapshot),
+            "path": _name(newest.snapshot.path),
+            "kind": _name(newest.snapshot.kind),
+        },
+        "as_of_ms": newest.as_of_ms,
+        "notes": [visible(note, NAME) for note in newest.notes],
+        "totals": asdict(newest.totals),
+        "operators": [_operator(operator) for operator in newest.operators],
+        "states": [_state(state, operator, position[id(operator)]) for operator, state in states],
+        "findings": [
+            {**group, "items": [{**item, "note": visible(item["note"])} for item in group["items"]]}
+            for group in findings(newest)
+        ],
+        "history": _history(ordered) if len(ordered) > 1 else None,
+    }
+
+
+def in_order(documents: Sequence[Statistics]) -> list[Statistics]:
+    """From the oldest to the newest: by time where all have one, else by checkpoint."""
+    if all(d.snapshot.taken_ms is not None for d in documents):
+        return sorted(documents, key=lambda d: (d.snapshot.taken_ms or 0, d.snapshot.checkpoint_id))
+    return sorted(documents, key=lambda d: d.snapshot.checkpoint_id)
+
+
+# ---- one snapshot
+
+
+def _operator(operator: Operator) -> dict[str, Any]:
+    values = {name: value for name, value in vars(operator).items() if name != "states"}
+    return values | {name: _name(values[name]) for name in ("operator_id", "uid", "name", "label")}
+
+
+def _state(state: State, operator: Operator, index: int) -> dict[str, Any]:
+    groups = ((g.key_group, g.rows, g.decoded_bytes) for g in state.key_groups)
+    subtasks = ((s.subtask, s.rows, s.decoded_bytes) for s in state.subtasks)
+    return {
+        "operator": index,
+        **{name: _name(getattr(state, name)) for name in ("state", "kind", "form", "role", "status", "reason")},
+        "problems": [visible(problem, NAME) for problem in state.problems[:PROBLEMS]],
+        "more_problems": max(len(state.problems) - PROBLEMS, 0),
+        "schema": [[_name(f.name), _name(f.type)] for f in state.schema],
+        "rows": state.rows,
+        "file_bytes": state.file_bytes,
+        "decoded_bytes": state.decoded_bytes,
+        "distinct_keys": None if state.distinct_keys is None else asdict(state.distinct_keys),
+        "key_groups": spread(groups, operator.max_parallelism),
+        "subtasks": spread(subtasks, operator.parallelism),
+        "key_group_skew": _skew(state.skew.key_groups) if state.skew else None,
+        "subtask_skew": _skew(state.skew.subtasks) if state.skew else None,
+        "columns": [_column(column) for column in state.columns],
+        "biggest_keys": [_big(big) for big in state.biggest_keys],
+        "biggest_values": [_big(big) for big in state.biggest_values],
+        "ttl": None if state.ttl is None else {**vars(state.ttl), "histogram": _bins(state.ttl.histogram)},
+        "times": None if state.times is None else {**vars(state.times), "histogram": _bins(state.times.histogram)},
+    }
+
+
+def _skew(skew: Skew | None) -> dict[str, Any] | None:
+    return None if skew is None else asdict(skew)
+
+
+def _column(column: Column) -> dict[str, Any]:
+    lengths = column.lengths
+    return {
+        "name": _name(column.name),
+        "type": _name(column.type),
+        "rows": column.rows,
+        "nulls": column.nulls,
+        "null_share": column.null_share,
+        "nans": column.nans,
+        "min": value_text(column.min),
+        "max": value_text(column.max),
+        "distinct": None if column.distinct is None else asdict(column.distinct),
+        "quantiles": _quantiles(column.quantiles),
+        "rank_error": column.rank_error,
+        "lengths": None if lengths is None else {**vars(lengths), "quantiles": _quantiles(lengths.quantiles)},
+    }
+
+
+def _quantiles(quantiles: Sequence[Quantile]) -> list[list[Any]]:
+    return [[quantile.q, value_text(quantile.value)] for quantile in quantiles]
+
+
+def _big(big: Big) -> list[Any]:
+    return [value_text(big.key), value_text(big.namespace), big.key_group, big.subtask, big.bytes]
+
+
+def _bins(bins: Sequence[Bin]) -> list[list[int | None]]:
+    return [[b.from_ms, b.to_ms, b.rows] for b in bins]
+
+
+def _name(text: str | None) -> str | None:
+    return value_text(text, NAME)
+
+
+# ---- several
+
+MEASURES = ("file_bytes", "decoded_bytes", "rows")
+
+
+def _history(ordered: Sequence[Statistics]) -> dict[str, Any]:
+    """Every state of every snapshot, ``None`` where a snapshot lacks it; states that are gone have no ``index``."""
+    newest = {
+        _identity(operator, state): index for index, (operator, state) in reversed([*enumerate(ordered[-1].states)])
+    }
+    series: dict[tuple[str, str | None, str], dict[str, Any]] = {}
+    for place, document in enumerate(ordered):
+        for operator, state in document.states:
+            identity = _identity(operator, state)
+            one = series.setdefault(identity, {m: [None] * len(ordered) for m in MEASURES})
+            one |= {"operator": _name(operator.label), "state": _name(state.state), "kind": _name(state.kind)}
+            one["index"] = newest.get(identity)
+            for measure in MEASURES:
+                # Parts of an operator without a name may be several of one kind.
+                one[measure][place] = (one[measure][place] or 0) + getattr(state, measure)
+    return {
+        "snapshots": [
+            {
+                "checkpoint_id": d.snapshot.checkpoint_id,
+                "taken_ms": d.snapshot.taken_ms,
+                "path": _name(d.snapshot.path),
+                **{measure: getattr(d.totals, measure) for measure in MEASURES},
+            }
+            for d in ordered
+        ],
+        "states": list(series.values()),
+    }
+
+
+def _identity(operator: Operator, state: State) -> tuple[str, str | None, str]:
+    return operator.operator_id, state.state, state.kind
+
+
+__all__ = ["MEASURES", "in_order", "page_model"]

@@ -1,0 +1,355 @@
+"""The page in a headless Chromium: what it shows, and that it obeys.
+
+Which one: ``STATEEXTRACT_BROWSER``, else one on the PATH, else Playwright's own. Without any these tests are skipped; with
+``STATEEXTRACT_BROWSER``, which ``scripts/test --with-browser`` sets, they are not.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stateextract.audit.document import Statistics
+from stateextract.report.page import report_page
+from stateextract.report.texts import value_text
+from tests.report.documents import EVIL, grown, hostile, made, shop
+
+BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
+LAPTOP = {"width": 1366, "height": 900}
+PHONE = {"width": 390, "height": 844}
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    api = pytest.importorskip("playwright.sync_api")
+    wanted = os.environ.get("STATEEXTRACT_BROWSER")
+    path = wanted or next(filter(None, map(shutil.which, BROWSERS)), None)
+    with api.sync_playwright() as playwright:
+        try:
+            browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        except api.Error as error:
+            if wanted:
+                raise
+            pytest.skip(f"no Chromium (scripts/test --with-browser installs one): {str(error).splitlines()[0]}")
+        yield browser
+        browser.close()
+
+
+class Report:
+    """A report that is open: its tab, and what went wrong in it."""
+
+    def __init__(self, browser: Any, folder: Path, documents: Sequence[Statistics], **settings: Any) -> None:
+        self.file = folder / "report.html"
+        self.file.write_text(report_page(documents), encoding="utf-8")
+        self.context = browser.new_context(**{"viewport": LAPTOP, **settings})
+        self.tab = self.context.new_page()
+        self.trouble: list[str] = []
+        self.requests: list[str] = []
+        self.tab.on("console", lambda message: self.trouble.append(message.text))
+        self.tab.on("pageerror", lambda error: self.trouble.append(str(error)))
+        self.context.on("request", lambda request: self.requests.append(request.url))
+        self.go("")
+
+    def go(self, place: str) -> None:
+        """Open the report anew at a place."""
+        self.tab.goto("about:blank")
+        self.tab.goto(self.file.as_uri() + place)
+
+    def move(self, place: str) -> None:
+        """To a place in the report that is open; its own listener has run before this one."""
+        self.tab.evaluate(
+            "place => new Promise(done => { addEventListener('hashchange', done, {once: true}); location.hash = place; })",
+            place,
+        )
+
+    def text(self, selector: str) -> str:
+        return str(self.tab.locator(selector).inner_text())
+
+    def texts(self, selector: str) -> list[str]:
+        return [" ".join(text.split()) for text in self.tab.locator(selector).all_inner_texts()]
+
+    def tiles(self, view: str) -> dict[str, str]:
+        names, values = self.texts(f".{view} .tile dt"), self.texts(f".{view} .tile dd b")
+        return dict(zip(names, values, strict=True))
+
+    def rows(self, table: str) -> list[list[str]]:
+        """The cells of a table's rows, once the table is there."""
+        self.tab.locator(f"{table} tbody").wait_for(state="attached")
+        rows = self.tab.locator(f"{table} tbody tr").all()
+        return [[" ".join(cell.split()) for cell in row.locator("th, td").all_inner_texts()] for row in rows]
+
+    def drawn(self) -> int:
+        """Looks at all charts that can be seen; gives how many there are."""
+        charts = self.tab.locator(".chart:visible").all()
+        for chart in charts:
+            assert int(chart.locator("canvas").evaluate(
+                "c => new Set(new Uint32Array(c.getContext('2d').getImageData(0, 0, c.width, c.height).data.buffer)).size"
+            )) > 5, chart.get_attribute("aria-label")  # fmt: skip
+        return len(charts)
+
+
+@pytest.fixture
+def opened(chromium: Any, tmp_path: Path) -> Iterator[Any]:
+    reports: list[Report] = []
+
+    def open_report(*documents: Statistics, **settings: Any) -> Report:
+        reports.append(Report(chromium, tmp_path, documents, **settings))
+        return reports[-1]
+
+    yield open_report
+    for report in reports:
+        report.context.close()
+        assert report.trouble == []
+        assert {url.split("#")[0] for url in report.requests} <= {report.file.as_uri(), "about:blank"}
+
+
+def test_the_overview(opened: Any) -> None:
+    report = opened(shop())
+    assert report.tab.title() == report.text("h1") == "Checkpoint 42"
+    assert report.text(".top .path") == "s3://shop/chk-42/_metadata"
+    assert "3 files were found elsewhere" in report.text(".top")
+    assert report.tiles("overview") == {
+        "operators": "2", "states": "5", "rows": "945", "in files": "325.0 kB", "decoded": "100.0 kB",
+    }  # fmt: skip
+    assert report.rows("#states-table") == [
+        ["legacy", "shopping", "value", "200.0 kB", "–", "–", "–", "–",
+         "✕ unsupported a serializer that nobody knows: com.shop.OldSerializer"],
+        ["carts", "shopping", "map", "123.5 kB", "98.8 kB", "900", "≈ 310", "1.8 ×", "✓ decoded"],
+        ["_timer_state/event_user-timers", "shopping", "timer", "1.5 kB", "1.2 kB", "40", "40", "2.0 ×", "✓ decoded"],
+        ["half", "sink: bills", "list", "50 B", "40 B", "5", "5", "–", "◐ partly"],
+        ["(COORDINATOR)", "sink: bills", "coordinator", "0 B", "–", "–", "–", "–", "– not selected not asked for"],
+    ]  # fmt: skip
+    assert report.rows("#operators-table") == [
+        ["shopping shopping v1", "a" * 32, "shopping", "325.0 kB", "325.5 kB", "940", "3", "2 of 128"],
+        ["sink: bills sink: bills v1", "b" * 32, "none unowned", "50 B", "550 B", "5", "2", "2 of 128"],
+    ]
+    assert report.drawn() == 1
+
+
+def test_what_stands_out_leads_to_it(opened: Any) -> None:
+    report = opened(shop())
+    assert report.texts(".findings > li b")[:2] == ["Not read", "Owned by no operator of the plan"]
+    report.tab.locator(".findings a", has_text="legacy").click()
+    assert report.text("h1:visible") == "legacy ✕ unsupported"
+    assert report.text(".callout.bad") == "a serializer that nobody knows: com.shop.OldSerializer"
+    assert report.tiles("state") == {
+        "rows": "–", "distinct keys": "–", "in files": "200.0 kB", "decoded": "–", "of all files": "62 %",
+    }  # fmt: skip
+
+
+def test_a_state_in_full(opened: Any) -> None:
+    report = opened(shop())
+    report.go("#state=0")
+    tab = report.tab
+    assert tab.title() == "carts – Checkpoint 42"
+    assert tab.evaluate("document.activeElement.tagName") == "H1"
+    assert report.tiles("state") == {
+        "rows": "900", "distinct keys": "≈ 310 ± 1.6 %", "in files": "123.5 kB", "decoded": "98.8 kB", "of all files": "38 %",
+    }  # fmt: skip
+    assert [re.sub(r"\D", "", text) for text in report.texts(".state .tile small")] == ["123456", "98765"]
+    assert report.text(".callout.warn") == "2 lone surrogates were replaced in value.note"
+    assert report.drawn() == 3
+    for summary in tab.locator(".state summary").all():
+        summary.click()
+
+    def table(caption: str) -> list[list[str]]:
+        return report.rows(f'.state [aria-label="{caption}"]')
+
+    assert table("Heaviest key groups") == [
+        ["5", "700", "78 %", "80,000"], ["0", "100", "11 %", "10,000"], ["127", "100", "11 %", "8,765"],
+    ]  # fmt: skip
+    assert table("Heaviest subtasks") == [["0", "800", "89 %", "90,000"], ["1", "100", "11 %", "8,765"]]
+    texts = report.texts(".state .card > p.quiet")
+    assert texts[:2] == [
+        "3 of 128 key groups have rows; the largest has 99.6 × the average and 78 % of all.",
+        "2 of 2 subtasks have rows; the largest has 1.8 × the average and 89 % of all.",
+    ]
+    tab.locator(".card", has=tab.locator("h3", has_text="Subtasks")).get_by_text(
+        "decoded bytes", exact=True
+    ).first.click()
+    assert "the largest has 1.8 × the average and 91 % of all" in report.text(".pair .card:nth-child(2) p.quiet")
+    assert table("Columns") == [
+        ["key string", "0", "≈ 310 ± 1.6 %", "alice", "–", "yusuf", "4 / 6.25 / 12"],
+        ["value.cents int64", "10 %", "77", "-9007199254740993", "250", "9223372036854775807", "–"],
+    ]
+    assert table("Quantiles") == [
+        ["length of key", "–", "6", "–", "11", "± 1.3 %"], ["value.cents", "10", "250", "4000", "–", "exact"],
+    ]  # fmt: skip
+    assert table("Biggest keys") == [["yusuf-the-longest", "5", "0", "17"], ["hiroshi", "0", "0", "7"]]
+    assert table("Biggest values") == [["alice", "127", "1", "4,321"]]
+    assert table("Schema") == [["key", "string"], ["value", "map<string, int64>"]]
+    assert table("Histogram of last accesses") == [
+        ["2025-11-25 14:00:00", "2025-11-26 14:00:00", "200"], ["2025-11-26 14:00:00", "2025-11-28 14:00:00", "700"],
+    ]  # fmt: skip
+    facts = dict(zip(report.texts(".facts dt"), report.texts(".facts dd"), strict=True))
+    assert facts == {
+        "with a time": "900", "oldest": "2025-11-25 14:00:00 (3 d before)", "newest": "2025-11-28 13:59:00 (1 min before)",
+        "time to live": "2 d", "expired by it": "200 (22 %)",
+    }  # fmt: skip
+
+
+def test_timers(opened: Any) -> None:
+    report = opened(shop())
+    report.go("#state=1")
+    facts = dict(zip(report.texts(".facts dt"), report.texts(".facts dd"), strict=True))
+    assert facts == {
+        "first": "2025-11-27 14:00:00 (1 d before)", "last": "never (end of time)", "due already": "10 (25 %)",
+    }  # fmt: skip
+    report.tab.get_by_text("As a table").click()
+    assert report.rows('[aria-label="Histogram of timers"]') == [
+        ["–", "2025-11-28 14:00:00", "10"], ["2025-11-28 14:00:00", "2025-11-29 14:00:00", "25"],
+        ["2025-11-29 14:00:00", "–", "5"],
+    ]  # fmt: skip
+    assert report.drawn() == 3
+
+
+def test_searching(opened: Any) -> None:
+    document = made(10, 60)
+    report = opened(document)
+    tab = report.tab
+
+    def names() -> list[str]:
+        return report.texts("#states-table tbody th a")
+
+    assert len(names()) == 60
+    tab.keyboard.press("/")
+    tab.keyboard.type("CLICKS map")
+    expected = [s for o, s in document.states if "clicks" in o.label and s.kind == "MAP"]
+    assert sorted(names()) == sorted(s.state for s in expected if s.state) != []
+    assert report.text("output").startswith(f"{len(expected)} of 60 states, ")
+    tab.keyboard.press("Control+A")
+    tab.keyboard.type("timestamp[us")
+    assert len(names()) == sum(bool(s.schema) for _, s in document.states)
+    tab.locator("#search").fill("no such thing")
+    assert names() == []
+    tab.locator("#search").fill("")
+    tab.locator("#status").select_option("unsupported")
+    assert sorted(names()) == sorted(s.state or "" for _, s in document.states if s.status == "unsupported") != []
+
+
+def test_sorting(opened: Any) -> None:
+    document = made(10, 60)
+    report = opened(document)
+    rows = [s.rows for _, s in document.states if s.status != "unsupported"]
+    unread = 60 - len(rows)
+    head = report.tab.locator("#states-table thead th", has_text="rows")
+
+    def shown() -> list[str]:
+        return report.texts("#states-table tbody td:nth-child(6)")
+
+    for direction, expected in (("descending", sorted(rows, reverse=True)), ("ascending", sorted(rows))):
+        head.locator("button").click()
+        assert head.get_attribute("aria-sort") == direction
+        assert shown() == [f"{n:,}" for n in expected] + ["–"] * unread
+    report.tab.locator("#states-table thead button", has_text="operator").focus()
+    report.tab.keyboard.press("Enter")
+    operators = report.texts("#states-table tbody td:nth-child(2)")
+    assert operators == sorted(operators, key=str.lower)
+    assert report.tab.locator("#states-table [aria-sort]").count() == 1
+
+
+def test_the_treemap_leads_to_states_and_operators(opened: Any) -> None:
+    report = opened(shop())
+    chart = report.tab.locator(".chart.tall")
+    chart.click(position={"x": 60, "y": 10})
+    assert report.tab.evaluate("location.hash") == "#operator=0"
+    assert report.tab.evaluate("document.activeElement.id") == "operator-0"
+    chart.click(position={"x": 60, "y": 60})
+    assert report.text("h1:visible") == "legacy ✕ unsupported"
+    report.tab.go_back()
+    report.tab.locator(".overview").wait_for()
+    report.tab.locator("[aria-labelledby=sizes-title]").get_by_text("rows", exact=True).click()
+    chart.click(position={"x": 60, "y": 60})
+    assert report.text("h1:visible") == "carts ✓ decoded"
+    report.tab.get_by_text("next").click()
+    assert report.text("h1:visible").startswith("_timer_state/event_user-timers")
+
+
+def test_history(opened: Any) -> None:
+    report = opened(*grown())
+    assert report.texts(".overview .tile small") == [
+        "2 decoded, 3 not or in part", "+170 % since checkpoint 40", "+665 % since checkpoint 40", "−0.9 % since checkpoint 40",
+    ]  # fmt: skip
+    assert report.drawn() == 2
+    report.tab.get_by_text("Growth of all 6 states").click()
+    assert report.rows("#growth-table") == [
+        ["legacy", "shopping", "–", "200.0 kB", "+200.0 kB", "new"],
+        ["carts", "shopping", "40.0 kB", "123.5 kB", "+83.5 kB", "+209 %"],
+        ["half", "sink: bills", "–", "50 B", "+50 B", "new"],
+        ["_timer_state/event_user-timers", "shopping", "1.5 kB", "1.5 kB", "0 B", "0 %"],
+        ["(COORDINATOR)", "sink: bills", "–", "0 B", "0 B", "0 %"],
+        ["shopping · gone gone", "shopping", "1.0 kB", "–", "−1.0 kB", "−100 %"],
+    ]
+    report.tab.locator("[aria-labelledby=history-title]").get_by_text("rows", exact=True).click()
+    assert report.rows("#growth-table")[0] == ["carts", "shopping", "300 rows", "900 rows", "+600", "+200 %"]
+    report.tab.locator("#growth-table a", has_text="carts").click()
+    report.tab.get_by_text("As a table").first.click()
+    assert [row[1:] for row in report.rows('[aria-label="History of this state"]')] == [
+        ["40,000", "98,765", "300"], ["80,000", "98,765", "600"], ["123,456", "98,765", "900"],
+    ]  # fmt: skip
+
+
+def test_hostile_texts_are_shown_and_do_nothing(opened: Any) -> None:
+    report = opened(hostile())
+    assert report.drawn() == 1
+    assert set(report.texts("#states-table tbody th a")) == {value_text(evil, 1000) for evil in EVIL}
+    for index, evil in enumerate(EVIL):
+        report.move(f"#state={index}")
+        assert report.tab.locator("h1:visible bdi").text_content() == value_text(evil, 1000)
+        assert report.tab.locator('[aria-label="Biggest keys"] td').first.text_content() == value_text(evil)
+        assert report.drawn() == 3
+    report.tab.locator(".chart:visible canvas").first.hover()
+    assert report.tab.locator("script").count() == 3
+    assert report.tab.locator("img, svg, iframe, a:not([href^='#'])").count() == 0
+    assert report.tab.evaluate("typeof window.hacked") == "undefined"
+
+
+def test_a_script_that_got_in_would_not_run(chromium: Any, tmp_path: Path) -> None:
+    report = Report(chromium, tmp_path, [shop()])
+    report.tab.evaluate(
+        "() => { const s = document.createElement('script'); s.text = 'window.hacked = 1'; document.body.append(s); }"
+    )
+    assert report.tab.evaluate("typeof window.hacked") == "undefined"
+    assert any("Content Security Policy" in text for text in report.trouble)
+    report.context.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_on_a_phone_nothing_is_wider_than_it(opened: Any, scheme: str) -> None:
+    report = opened(made(10, 60), viewport=PHONE, color_scheme=scheme, device_scale_factor=2)
+    for place in ("", "#state=0"):
+        report.go(place)
+        assert report.tab.evaluate("document.documentElement.scrollWidth") == PHONE["width"]
+        assert report.drawn() >= 1
+
+
+def test_colors_follow_the_system_and_paper_is_light(opened: Any) -> None:
+    report = opened(shop(), color_scheme="dark")
+    report.go("#state=0")
+    ground = "getComputedStyle(document.body).backgroundColor"
+    pixels = "c => c.toDataURL()"
+    canvas = report.tab.locator(".chart:visible canvas").first
+    dark = (report.tab.evaluate(ground), canvas.evaluate(pixels))
+    report.tab.evaluate("dispatchEvent(new Event('beforeprint'))")
+    paper = (report.tab.evaluate(ground), canvas.evaluate(pixels))
+    report.tab.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert (report.tab.evaluate(ground), canvas.evaluate(pixels)) == dark
+    report.tab.emulate_media(color_scheme="light")
+    light = (report.tab.evaluate(ground), canvas.evaluate(pixels))
+    assert light == paper
+    assert light[0] != dark[0]
+    assert light[1] != dark[1]
+    assert report.drawn() == 3
+
+
+def test_a_large_snapshot_opens(opened: Any) -> None:
+    report = opened(made(50, 300))
+    assert report.tiles("overview")["states"] == "300"
+    assert report.tab.locator("#states-table tbody tr").count() == 300
+    assert report.drawn() == 1

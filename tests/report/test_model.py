@@ -1,0 +1,113 @@
+"""What the page is given of statistics."""
+
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from stateextract.audit.document import KeyGroup, Skew, Skews
+from stateextract.errors import UsageError
+from stateextract.report.findings import findings
+from stateextract.report.model import in_order, page_model
+from stateextract.report.spread import BINS, HEAVIEST, spread
+from tests.report.documents import CARTS, DAY, NOW, grown, operator, shop, statistics
+
+
+def test_places_as_they_are() -> None:
+    assert spread([(1, 5, 50), (3, 7, 10)], 4) == {
+        "count": 4, "width": 1, "filled": 2, "rows": [0, 5, 0, 7], "bytes": [0, 50, 0, 10],
+        "heaviest": [[3, 7, 10], [1, 5, 50]],
+    }  # fmt: skip
+    assert spread([], 128) is None
+
+
+@pytest.mark.parametrize("count", [1, 127, 128, 129, 1000, 32768])
+def test_bins_keep_the_sums(count: int) -> None:
+    rng = random.Random(count)
+    places = [(place, rng.randrange(1, 10**6), rng.randrange(10**9)) for place in range(count) if rng.random() < 0.9]
+    made = spread(places, count)
+    assert made is not None
+    width = made["width"]
+    assert (width == 1) == (count <= BINS)
+    assert len(made["rows"]) == len(made["bytes"]) == -(-count // width) <= BINS
+    for which, name in ((1, "rows"), (2, "bytes")):
+        for index, value in enumerate(made[name]):
+            assert value == sum(p[which] for p in places if index * width <= p[0] < (index + 1) * width)
+    assert [p[1] for p in made["heaviest"]] == sorted((p[1] for p in places), reverse=True)[:HEAVIEST]
+
+
+def test_a_key_group_beyond_the_operator_is_drawn_and_one_before_it_refused() -> None:
+    made = spread([(130, 1, 1)], 128)
+    assert made is not None
+    assert (made["count"], made["width"], made["rows"][65]) == (131, 2, 1)
+    broken = statistics([operator("o", [replace(CARTS, key_groups=[KeyGroup(-1, 1, 1)])])])
+    with pytest.raises(UsageError, match="key group or subtask -1"):
+        page_model([broken])
+
+
+def test_integers_beyond_doubles_are_texts() -> None:
+    column = page_model([shop()])["states"][0]["columns"][1]
+    assert (column["min"], column["max"]) == ("-9007199254740993", "9223372036854775807")
+    assert column["quantiles"] == [[0.25, "10"], [0.5, "250"], [0.75, "4000"]]
+
+
+def test_what_stands_out() -> None:
+    found = {(group["level"], group["title"]): group["items"] for group in findings(shop())}
+    assert found == {
+        ("bad", "Not read"): [{"state": 2, "note": "a serializer that nobody knows: com.shop.OldSerializer"}],
+        ("bad", "Owned by no operator of the plan"): [{"operator": 1, "note": "b" * 32}],
+        ("warn", "Read in part"): [{"state": 3, "note": "partly"}],
+        ("warn", "Read, with something to know"): [
+            {"state": 0, "note": "2 lone surrogates were replaced in value.note"}
+        ],
+        ("warn", "Timers due already"): [{"state": 1, "note": "10 of 40"}],
+        ("warn", "Expired, but still there"): [{"state": 0, "note": "200 of 900"}],
+        ("warn", "Operators without a uid"): [{"operator": 1, "note": "b" * 32}],
+    }
+    levels = [group["level"] for group in findings(shop())]
+    assert levels == sorted(levels, key=["bad", "warn", "note"].index)
+
+
+@pytest.mark.parametrize(("ratio", "rows", "stands_out"), [(2.0, 200, True), (1.9, 200, False), (2.0, 199, False)])
+def test_uneven_subtasks(ratio: float, rows: int, stands_out: bool) -> None:
+    skew = Skew(ratio, 0.5, 1.0, 0.5)
+    state = replace(CARTS, skew=Skews(None, skew), rows=rows, problems=[], ttl=None)
+    found = findings(statistics([operator("o", [state])]))
+    assert found == (
+        [{"level": "warn", "title": "Uneven across subtasks", "items": [{"state": 0, "note": "2.0 × the average"}]}]
+        if stands_out
+        else []
+    )
+
+
+def test_the_largest_state_is_named_first() -> None:
+    states = [replace(CARTS, status="skipped", file_bytes=size) for size in (10, 30, 20)]
+    items = findings(statistics([operator("o", states)]))[0]["items"]
+    assert [item["state"] for item in items] == [1, 2, 0]
+
+
+def test_history() -> None:
+    model = page_model(grown())
+    assert model["snapshot"]["checkpoint_id"] == 42
+    history = model["history"]
+    assert [(s["checkpoint_id"], s["taken_ms"]) for s in history["snapshots"]] == [
+        (40, NOW - 2 * DAY), (41, NOW - DAY), (42, NOW),
+    ]  # fmt: skip
+    series = {one["state"]: one for one in history["states"]}
+    assert series["carts"] == {
+        "operator": "shopping", "state": "carts", "kind": "MAP", "index": 0, "rows": [300, 600, 900],
+        "file_bytes": [40_000, 80_000, 123_456], "decoded_bytes": [98_765] * 3,
+    }  # fmt: skip
+    assert (series["gone"]["rows"], series["gone"]["index"]) == ([10, None, None], None)
+    assert (series["half"]["rows"], series["half"]["index"]) == ([None, None, 5], 3)
+    assert page_model([shop()])["history"] is None
+
+
+def test_without_times_checkpoints_say_which_is_newer() -> None:
+    documents = [statistics([], checkpoint, None if checkpoint == 8 else NOW - checkpoint) for checkpoint in (9, 7, 8)]
+    assert [d.snapshot.checkpoint_id for d in in_order(documents)] == [7, 8, 9]
+    assert [d.snapshot.checkpoint_id for d in in_order(documents[:2])] == [9, 7]
+    with pytest.raises(UsageError, match="no statistics"):
+        page_model([])
