@@ -1,4 +1,11 @@
 """What changed between two snapshots: rows added, removed and changed, state by state.
 
-May import job, state and columnar; must not know of Spark or of the command line.
+:func:`run_diff` compares and, if wanted, publishes datasets of changes. May import job, state and columnar; must not know of
+Spark or of the command line.
 """
+
+from stateextract.diff.plan import DiffOptions, DiffPlan, DiffState, make_diff_plan
+from stateextract.diff.run import DiffResult, run_diff
+from stateextract.diff.summary import Counts
+
+__all__ = ["Counts", "DiffOptions", "DiffPlan", "DiffResult", "DiffState", "make_diff_plan", "run_diff"]

@@ -20,7 +20,7 @@ from stateextract.diff.arrays import Bits, Numbers, address
 from stateextract.diff.equality import equal
 from stateextract.diff.exact import exact_row
 from stateextract.diff.hashing import row_hashes
-from stateextract.diff.shapes import Shape
+from stateextract.diff.shapes import PLAIN, Shape
 
 Columns: TypeAlias = Sequence[tuple[pa.Array, Shape]]
 Rows: TypeAlias = npt.NDArray[np.int32]
@@ -124,4 +124,11 @@ def _by_value(
     return again_a, again_b
 
 
-__all__ = ["Columns", "Pairs", "pair_rows"]
+def compile_once() -> None:
+    """Compile the kernels, or load them: processes that are started then find them in Numba's cache."""
+    bag = Shape(unordered=True)
+    columns = [(pa.array([1]), PLAIN), (pa.array(["x"]), PLAIN), (pa.array([[1]]), PLAIN), (pa.array([[1]]), bag)]
+    pair_rows(columns, 1, columns, 1)
+
+
+__all__ = ["Columns", "Pairs", "compile_once", "pair_rows"]

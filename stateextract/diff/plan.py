@@ -29,7 +29,7 @@ from stateextract.job.options import JobOptions
 from stateextract.job.plan import Plan, PlannedState, make_plan
 from stateextract.job.split import OperatorTargets, Part
 
-UNIT_BYTES = 32 << 20
+UNIT_BYTES = 16 << 20
 """State of both sides that is compared at once, unless one key group has more."""
 
 _LIST = "\0operator"  # no state's name ends like that
@@ -59,6 +59,7 @@ class DiffOptions:
 class DiffState:
     """One state of both snapshots, or of one of them.
 
+    :param number: its place among all states; :param operator: number of its operator and scope.
     :param presence: ``both``, ``new`` or ``gone``.
     :param how: how rows are compared; ``None``: they are not, and ``why`` tells the reason.
     :param output: the schema of changes.
@@ -66,6 +67,7 @@ class DiffState:
     :param folder: of its dataset.
     """
 
+    number: int
     operator: int
     operator_id: str
     uid: str | None
@@ -168,7 +170,7 @@ def make_diff_plan(
     plans = _plans(jobs, stores or (Store(), Store()))
     one, other = (SideStates(plan, job, options.last_access) for plan, job in zip(plans, jobs, strict=True))
     keys = list(dict.fromkeys((operator, scope) for operator, scope, _ in [*one.states, *other.states]))
-    states = list(_matched(one, other, keys, options.common_fields))
+    states = [replace(state, number=i) for i, state in enumerate(_matched(one, other, keys, options.common_fields))]
     sides = (
         Side(one.plan.found.metadata_uri, one.exact, one.plan.describe, one.targets(keys)),
         Side(other.plan.found.metadata_uri, other.exact, other.plan.describe, other.targets(keys)),
@@ -277,7 +279,7 @@ def _state(
         how, why = None, error.message
     uid = next((state.entry.uid for _, state in reversed(there) if state.entry.uid), None)
     return DiffState(
-        number, key[0], uid, entry.operator_name, key[2], key[1], entry.kind, presence, how, output,
+        0, number, key[0], uid, entry.operator_name, key[2], key[1], entry.kind, presence, how, output,
         tuple(changes), folder, why,
     )  # fmt: skip
 

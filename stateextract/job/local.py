@@ -13,13 +13,16 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from typing import Any, TypeVar
 
 from stateextract.errors import EnvironmentProblem, UsageError
 from stateextract.job.run import Execute, Tasks
 from stateextract.job.task import compile_once, runner_for
+
+R = TypeVar("R")
 
 OnReport = Callable[[Tasks, bytes], None]
 """Is told of each report as it comes."""
@@ -40,30 +43,48 @@ def processes(workers: int | None = None, on_report: OnReport = lambda tasks, re
         raise UsageError(f"--workers is {workers}", expected="a whole number, at least 1")
 
     def execute(tasks: Tasks) -> Iterable[bytes]:
-        if tasks.count == 0:
-            return []
-        count = min(workers or usable_cores(), tasks.count)
-        if count > 1:
-            compile_once()
-        context = multiprocessing.get_context("spawn")
-        pool = ProcessPoolExecutor(count, context, initializer=_prepare)
-        try:
-            running = [pool.submit(_run, tasks, split) for split in range(tasks.count)]
-            reports = []
-            for future in as_completed(running):
-                reports.append(future.result())
-                on_report(tasks, reports[-1])
-            return reports
-        except BrokenProcessPool as error:
-            raise EnvironmentProblem(
-                f"one of {count} worker processes ended before its task was done",
-                advice="if the system killed it for want of memory, fewer --workers or smaller --memory-bytes take less",
-            ) from error
-        finally:
-            # The tasks that run now are waited for, so that none writes when the output is cleared.
-            pool.shutdown(wait=True, cancel_futures=True)
+        arguments = [(tasks, split) for split in range(tasks.count)]
+        return in_processes(_run, arguments, workers, lambda report: on_report(tasks, report))
 
     return execute
+
+
+def in_processes(
+    function: Callable[..., R],
+    arguments: Sequence[tuple[Any, ...]],
+    workers: int | None,
+    on_result: Callable[[R], None],
+) -> list[R]:
+    """Call a function for each of some arguments in processes of this machine.
+
+    :param function: of a module, so that another process finds it.
+    :param workers: how many processes at once; ``None``: one for each core.
+    :param on_result: is told of each result as it comes.
+    :returns: the results in the order in which they came.
+    :raises EnvironmentProblem: where a process ended by itself.
+    """
+    if not arguments:
+        return []
+    count = min(workers or usable_cores(), len(arguments))
+    if count > 1:
+        compile_once()
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(count, context, initializer=_prepare)
+    try:
+        running = [pool.submit(function, *given) for given in arguments]
+        results = []
+        for future in as_completed(running):
+            results.append(future.result())
+            on_result(results[-1])
+        return results
+    except BrokenProcessPool as error:
+        raise EnvironmentProblem(
+            f"one of {count} worker processes ended before its task was done",
+            advice="if the system killed it for want of memory, fewer --workers or smaller --memory-bytes take less",
+        ) from error
+    finally:
+        # The tasks that run now are waited for, so that none writes when the output is cleared.
+        pool.shutdown(wait=True, cancel_futures=True)
 
 
 def _run(tasks: Tasks, split: int) -> bytes:
@@ -84,4 +105,4 @@ def _prepare() -> None:
     threading.Thread(target=follow, daemon=True).start()
 
 
-__all__ = ["OnReport", "processes", "usable_cores"]
+__all__ = ["OnReport", "in_processes", "processes", "usable_cores"]

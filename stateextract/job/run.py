@@ -224,7 +224,7 @@ def _coordinator(planned: PlannedCoordinator, uri: str, commit: Commit, options:
     """The dataset of a coordinator, one row; the driver has its bytes."""
     value = pa.array([decode_coordinator(planned.data)], COORDINATOR)
     table = pa.table({"value": value})
-    file = _file_of_driver(f"{planned.folder}/part-00000-{commit.job}-0.parquet", table, commit, options)
+    file = file_of_driver(f"{planned.folder}/part-00000-{commit.job}-0.parquet", table, commit, options)
     entry = planned.entry
     entry.read.entries = entry.read.rows = 1
     entry.folder = planned.folder
@@ -238,10 +238,14 @@ def _coordinator(planned: PlannedCoordinator, uri: str, commit: Commit, options:
 def _empty_file(state: PlannedState, commit: Commit, options: JobOptions) -> WrittenFile:
     """A Parquet file without rows, so that a state without entries has its schema too."""
     path = f"{state.target.folder}/part-empty-{commit.job}-0.parquet"
-    return _file_of_driver(path, state.target.schema.empty_table(), commit, options)
+    return file_of_driver(path, state.target.schema.empty_table(), commit, options)
 
 
-def _file_of_driver(path: str, table: pa.Table, commit: Commit, options: JobOptions) -> WrittenFile:
+def file_of_driver(path: str, table: pa.Table, commit: Commit, options: JobOptions) -> WrittenFile:
+    """Write a file that belongs to no task.
+
+    :param path: relative to where tasks write.
+    """
     fs = commit.output.fs
     full = f"{commit.task_folder}/{path}"
     try:
@@ -252,4 +256,4 @@ def _file_of_driver(path: str, table: pa.Table, commit: Commit, options: JobOpti
         raise OutputError(f"the output cannot be written: {error}", file=commit.output.uri) from error
 
 
-__all__ = ["Execute", "Outcome", "Tasks", "run_here", "run_job"]
+__all__ = ["Execute", "Outcome", "Tasks", "file_of_driver", "run_here", "run_job"]

@@ -13,9 +13,10 @@ from tests.docs.pages import ROOT, Examples, blocks, stateextract
 
 PAGES = {
     "README.md": 3,
-    "docs/cli.md": 17,
+    "docs/cli.md": 18,
     "docs/tutorial.md": 6,
     "docs/audit.md": 4,
+    "docs/diff.md": 2,
     "docs/relocate.md": 2,
     "docs/spark-sql.md": 8,
     "docs/python-api.md": 0,

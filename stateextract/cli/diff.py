@@ -1,0 +1,153 @@
+"""``stateextract diff``: what was added, removed and changed between two snapshots."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from stateextract.cli.names import operator_names, state_names
+from stateextract.cli.options import output_options
+from stateextract.cli.quick import without_pandas
+from stateextract.cli.reading import MEANING, WHERE, config_option, job_options, read_options
+
+if TYPE_CHECKING:
+    from stateextract.diff.plan import DiffState
+    from stateextract.diff.run import DiffResult, DiffTasks, TaskReport
+    from stateextract.diff.summary import Counts
+
+INCOMPLETE, DIFFERENT = 3, 4
+"""Exit codes."""
+
+_OPTIONS = [name for name in (*WHERE, *MEANING, "memory_bytes", "mode", "compression") if name != "all_copies"]
+_FIELDS = 6  # that are named in the table
+
+
+@click.command()
+@click.argument("before")
+@click.argument("after")
+@click.option(
+    "--operator", metavar="UID|NAME|ID", multiple=True, shell_complete=operator_names,
+    help="Compare this operator only; repeat for several.",
+)  # fmt: skip
+@click.option(
+    "--state", metavar="NAME", multiple=True, shell_complete=state_names,
+    help="Compare this state only; repeat for several. timers: all timers.",
+)  # fmt: skip
+@click.option("--out", metavar="DIRECTORY", help="Write the changes there, one Parquet dataset per state.")
+@click.option("--workers", metavar="N", type=click.IntRange(min=1), help="Processes. Default: one per core.")
+@click.option(
+    "--last-access", is_flag=True, help="Of states with a time to live, count a mere change of the last access."
+)
+@click.option(
+    "--common-fields", is_flag=True,
+    help="Fields that only one of the snapshots has do not count. Without it they are null in the other one.",
+)  # fmt: skip
+@click.option("--exit-code", "tell", is_flag=True, help=f"Exit with {DIFFERENT} where something differs.")
+@config_option
+@job_options(_OPTIONS)
+@output_options
+def diff(
+    before: str,
+    after: str,
+    out: str | None,
+    workers: int | None,
+    last_access: bool,
+    common_fields: bool,
+    tell: bool,
+    output: str,
+    **given: Any,
+) -> int:
+    """Compare the snapshots at BEFORE and AFTER, row by row.
+
+    They may be of any kind, parallelism and schema. Keyed state is compared by key and namespace, the elements of operator
+    state by what they are, timers as a set. With --out the changes become Parquet datasets, and nothing is visible there
+    before the end. Exit code 3: not everything could be compared.
+    """
+    without_pandas()
+    from stateextract.cli.progress import Meter
+    from stateextract.diff.plan import DiffOptions
+    from stateextract.diff.run import processes, run_diff
+
+    later = replace(read_options(after, given), output=out or "")
+    earlier = replace(later, snapshot=before)
+
+    def on_report(tasks: DiffTasks, report: TaskReport) -> None:
+        if not meter.tasks:
+            meter.expect(tasks.size, len(tasks.splits))
+        meter.add(report.size, sum(c.before + c.after for c in report.counts.values()), 1)
+
+    with Meter("diff") as meter:
+        options = DiffOptions(last_access, common_fields, later.memory_bytes)
+        result = run_diff(earlier, later, options, processes(workers, on_report), out)
+    code = DIFFERENT if tell and result.differs else 0 if result.complete else INCOMPLETE
+    if output == "json":
+        click.echo(json.dumps({**result.document(), "output": out, "exit_code": code}, indent=1))
+    else:
+        _show(result, out)
+    return code
+
+
+def _show(result: DiffResult, out: str | None) -> None:
+    from stateextract.cli.screen import console, table
+
+    screen = console()
+    names = ["operator", "state", "kind", "before", "after", "added", "removed", "changed", "changed fields"]
+    rows: list[list[str]] = []
+    last = ("", "")
+    for state in result.plan.states:
+        counts = result.counts[state.number]
+        numbers = ["-"] * 5
+        if state.how is not None:
+            found = (counts.before, counts.after, counts.added, counts.removed, counts.changed)
+            numbers = [f"{number:,}" for number in found]
+        label = state.label if (state.operator_id, state.label) != last else ""
+        last = (state.operator_id, state.label)
+        rows.append([label, state.name, state.kind, *numbers, _fields(counts)])
+    screen.print(table(names, rows, names[3:8]))
+    lines = [line for state in result.plan.states for line in _lines(state, result.counts[state.number])]
+    lines += [f"{operator} / {what}: not compared: {why}." for operator, what, why in result.plan.unread]
+    for line in lines:
+        screen.print(line, markup=False, soft_wrap=True)
+    if not result.differs:
+        screen.print("No difference." if result.complete else "No difference in what could be compared.")
+    if result.manifest is not None:
+        mine = [d for d in result.manifest.datasets if d.job == result.manifest.job]
+        total = sum(dataset.rows for dataset in mine)
+        screen.print(f"Wrote {total:,} changes in {len(mine)} datasets to {out}.", markup=False, soft_wrap=True)
+
+
+def _fields(counts: Counts) -> str:
+    """The fields that changed most."""
+    ordered = sorted(counts.fields.items(), key=lambda item: (-item[1], item[0]))
+    more = f", {len(ordered) - _FIELDS} more" if len(ordered) > _FIELDS else ""
+    return ", ".join(f"{path} {count:,}" for path, count in ordered[:_FIELDS]) + more
+
+
+def _lines(state: DiffState, counts: Counts) -> Iterator[str]:
+    """What a person should know of a state."""
+    where = f"{state.label} / {state.name}: "
+    if state.presence != "both":
+        yield f"{where}{state.presence}: only the {'later' if state.presence == 'new' else 'earlier'} snapshot has it."
+    if state.schema_changes:
+        yield f"{where}schema: {'; '.join(map(str, state.schema_changes))}."
+    if state.why is not None:
+        yield f"{where}not compared: {state.why}."
+    if counts.left_out:
+        reasons = "; ".join(counts.why)
+        groups = [group for group in counts.left_out if group >= 0]
+        what = f"{len(groups)} key groups ({_some(groups)})" if groups else "all of it"
+        yield f"{where}not compared in {what}: {reasons}."
+    for name, count in counts.bent.items():
+        said = {"sub_microsecond": "compared without digits below the microsecond", "out_of_range": "compared as null"}
+        yield f"{where}{count:,} times {said[name]}."
+
+
+def _some(numbers: list[int]) -> str:
+    return ", ".join(map(str, numbers[:10])) + (", …" if len(numbers) > 10 else "")
+
+
+__all__ = ["DIFFERENT", "INCOMPLETE", "diff"]

@@ -1,0 +1,314 @@
+"""A comparison from options to its result, and to published datasets if they are wanted.
+
+``plan → tasks → summary``, and with an output ``plan → staging → tasks → manifest → publish``, by the extract job's own
+means (``job/commit.py``, ``job/writer.py``): nothing is visible before the end, and a comparison that fails leaves nothing
+behind. Who runs the tasks is a function, as for the job.
+"""
+
+from __future__ import annotations
+
+import json
+import pickle
+import uuid
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import Any
+
+import pyarrow as pa
+
+from stateextract.diff.pairing import compile_once
+from stateextract.diff.plan import DiffContext, DiffOptions, DiffPlan, DiffState, Unit, make_diff_plan
+from stateextract.diff.summary import NOT_COMPARED, Counts
+from stateextract.diff.task import DiffRunner
+from stateextract.errors import UsageError
+from stateextract.job.commit import Commit, new_job_id
+from stateextract.job.local import in_processes, usable_cores
+from stateextract.job.manifest import DataFile, Dataset, Job, Manifest, describe_schema
+from stateextract.job.options import JobOptions
+from stateextract.job.output import open_output
+from stateextract.job.run import file_of_driver
+from stateextract.job.split import writer_options
+from stateextract.job.writer import TaskWriter, WriterOptions, WrittenFile
+from stateextract.version import VERSION
+
+
+@dataclass(frozen=True)
+class TaskReport:
+    """What one task found.
+
+    :param counts: by the number of the state.
+    :param size: bytes of state that were read.
+    """
+
+    task: int
+    counts: dict[int, Counts]
+    files: Sequence[WrittenFile]
+    size: int
+
+
+@dataclass(frozen=True)
+class DiffTasks:
+    """What has to be executed: ``splits``, each some units, in the same ``context``.
+
+    :param output: where changes are written; ``None``: they are only counted.
+    :param folder: path that the tasks' files are relative to; :param job: id of the run.
+    """
+
+    context: DiffContext
+    splits: Sequence[Sequence[Unit]]
+    output: str | None = None
+    folder: str = ""
+    job: str = ""
+    writer: WriterOptions = field(default_factory=WriterOptions)
+
+    @property
+    def size(self) -> int:
+        """Bytes of state."""
+        return sum(unit.size for split in self.splits for unit in split)
+
+
+Execute = Callable[[DiffTasks], Iterable[TaskReport]]
+"""Runs all splits and gives a report for each."""
+
+
+@dataclass(frozen=True)
+class DiffResult:
+    """A comparison that was carried out.
+
+    :param counts: by the number of the state.
+    :param manifest: of the datasets that were written, if any were.
+    """
+
+    plan: DiffPlan
+    counts: Sequence[Counts]
+    manifest: Manifest | None = None
+
+    @property
+    def differs(self) -> bool:
+        """Whether anything was added, removed or changed, a state of one snapshot only included."""
+        return any(counts.differs for counts in self.counts)
+
+    @property
+    def complete(self) -> bool:
+        """Whether everything could be compared."""
+        states = all(state.how is not None for state in self.plan.states)
+        return states and not any(counts.left_out for counts in self.counts) and not self.plan.unread
+
+    def document(self) -> dict[str, Any]:
+        """For JSON."""
+        before, after = self.plan.coverages
+        return {
+            "before": {"snapshot": before.snapshot, "checkpoint_id": before.checkpoint_id, "kind": before.kind},
+            "after": {"snapshot": after.snapshot, "checkpoint_id": after.checkpoint_id, "kind": after.kind},
+            "differs": self.differs,
+            "complete": self.complete,
+            "states": [_describe(state, self.counts[state.number]) for state in self.plan.states],
+            "not_compared": [
+                {"operator": operator, "what": what, "why": why} for operator, what, why in self.plan.unread
+            ],
+        }
+
+
+def _describe(state: DiffState, counts: Counts) -> dict[str, Any]:
+    compared = state.how is not None
+    return {
+        "operator": state.label,
+        "operator_id": state.operator_id,
+        "state": state.name,
+        "scope": state.scope,
+        "kind": state.kind,
+        "presence": state.presence,
+        "outcome": "compared" if compared and not counts.left_out else "partly" if compared else NOT_COMPARED,
+        "why": state.why,
+        "rows_before": counts.before,
+        "rows_after": counts.after,
+        "added": counts.added,
+        "removed": counts.removed,
+        "changed": counts.changed,
+        "unchanged": counts.unchanged,
+        "changed_fields": dict(sorted(counts.fields.items())),
+        "schema_changes": [
+            {"path": change.path, "change": change.change, "before": change.before, "after": change.after}
+            for change in state.schema_changes
+        ],
+        "key_groups_left_out": counts.left_out,
+        "problems": counts.why,
+        "bent_values": counts.bent,
+    }
+
+
+def run_diff(
+    before: JobOptions, after: JobOptions, options: DiffOptions, execute: Execute, output: str | None = None
+) -> DiffResult:
+    """Compare two snapshots.
+
+    :param before: reads the earlier one; :param after: the later one, and says how Parquet is written.
+    :param output: folder for datasets of changes; ``None``: changes are only counted.
+    :raises StateExtractError: then nothing was published.
+    """
+    plan = make_diff_plan(before, after, options)
+    splits = _packed(plan.units, after.split_bytes)
+    if output is None:
+        context = replace(plan.context, rows=False)
+        return DiffResult(plan, _counts(plan, _one_per_split(execute(DiffTasks(context, splits)), splits)))
+    folder = open_output(output)
+    renames = {"auto": folder.renames, "rename": True, "direct": False}[after.publish]
+    commit = Commit(folder, new_job_id(), after.mode, renames)
+    commit.prepare()
+    try:
+        tasks = DiffTasks(plan.context, splits, output, commit.task_folder, commit.job, writer_options(after))
+        reports = _one_per_split(execute(tasks), splits)
+        result = DiffResult(plan, _counts(plan, reports))
+        manifest = _manifest(plan, commit, reports, after, options)
+        coverage = json.dumps(result.document(), indent=1).encode()
+        return replace(result, manifest=commit.publish(manifest, coverage))
+    except BaseException:
+        commit.abort()
+        raise
+
+
+def _packed(units: Sequence[Unit], split_bytes: int) -> list[list[Unit]]:
+    """Units in runs of about ``split_bytes``."""
+    splits: list[list[Unit]] = []
+    filled = 0
+    for unit in units:
+        if not splits or filled + unit.size / 2 > split_bytes:
+            splits.append([])
+            filled = 0
+        splits[-1].append(unit)
+        filled += unit.size
+    return splits
+
+
+def _one_per_split(reports: Iterable[TaskReport], splits: Sequence[Sequence[Unit]]) -> list[TaskReport]:
+    found = {report.task: report for report in reports}
+    assert sorted(found) == list(range(len(splits)))
+    return [found[task] for task in range(len(splits))]
+
+
+def _counts(plan: DiffPlan, reports: Iterable[TaskReport]) -> list[Counts]:
+    counts = [Counts() for _ in plan.states]
+    for report in reports:
+        for number, found in report.counts.items():
+            counts[number].add(found)
+    return counts
+
+
+def _manifest(
+    plan: DiffPlan, commit: Commit, reports: Iterable[TaskReport], job: JobOptions, options: DiffOptions
+) -> Manifest:
+    files: dict[str, list[WrittenFile]] = {}
+    for report in reports:
+        for file in report.files:
+            files.setdefault(file.path.rsplit("/", 1)[0], []).append(file)
+    datasets = []
+    for state in plan.states:
+        if state.output is None:
+            continue
+        written = files.get(state.folder)
+        if not written:
+            # A state without changes has its schema too.
+            path = f"{state.folder}/part-empty-{commit.job}-0.parquet"
+            written = [file_of_driver(path, state.output.empty_table(), commit, job)]
+        datasets.append(_dataset(state, state.output, written, commit.job))
+    finished = datetime.now(UTC).isoformat(timespec="seconds")
+    earlier, later = plan.coverages
+    told = {"diff-before": earlier.snapshot, "diff-last-access": options.last_access,
+            "diff-common-fields": options.common_fields}  # fmt: skip
+    entry = Job(commit.job, VERSION, finished, later.snapshot, later.checkpoint_id, later.metadata_version,
+                {**job.lines(), **told})  # fmt: skip
+    return Manifest(commit.job, {commit.job: entry}, datasets)
+
+
+def _dataset(state: DiffState, schema: pa.Schema, files: Sequence[WrittenFile], job: str) -> Dataset:
+    return Dataset(
+        state.folder, state.operator_id, state.uid, state.operator_name, state.name, state.kind, False,
+        sum(file.rows for file in files), [DataFile(f.path, f.rows, f.bytes) for f in files],
+        describe_schema(schema), schema.to_string(), [], job,
+    )  # fmt: skip
+
+
+# -- running
+
+
+def run_split(tasks: DiffTasks, task: int, units: Sequence[Unit], runner: DiffRunner) -> TaskReport:
+    """Compare the units of one split, and write what they changed if that is wanted.
+
+    An attempt that fails deletes what it wrote.
+    """
+    counts: dict[int, Counts] = {}
+    writer = None
+    if tasks.output is not None:
+        stem = f"part-{task:05d}-{tasks.job}-{uuid.uuid4().hex[:8]}"
+        writer = TaskWriter(open_output(tasks.output).fs, tasks.folder, stem, tasks.writer)
+    try:
+        for unit in units:
+            for changes in runner.run(unit):
+                counts.setdefault(changes.state.number, Counts()).add(changes.counts)
+                if writer is not None and changes.rows is not None:
+                    writer.add(changes.state.folder, changes.rows)
+        files = writer.finish() if writer is not None else []
+    except BaseException:
+        if writer is not None:
+            writer.abort()
+        raise
+    return TaskReport(task, counts, files, sum(unit.size for unit in units))
+
+
+OnReport = Callable[[DiffTasks, TaskReport], None]
+"""Is told of each report as it comes."""
+
+
+def _unheard(tasks: DiffTasks, report: TaskReport) -> None:
+    """Nobody wants to know."""
+
+
+def here(on_report: OnReport = _unheard) -> Execute:
+    """Execution in this process, one split after the other."""
+
+    def execute(tasks: DiffTasks) -> Iterable[TaskReport]:
+        runner = DiffRunner(tasks.context)
+        for task, units in enumerate(tasks.splits):
+            report = run_split(tasks, task, units, runner)
+            on_report(tasks, report)
+            yield report
+
+    return execute
+
+
+def processes(workers: int | None = None, on_report: OnReport = _unheard) -> Execute:
+    """Execution by processes of this machine; what is soon done is done in this one.
+
+    :param workers: how many at once; ``None``: one for each core.
+    :raises UsageError: where that is no number of processes.
+    """
+    if workers is not None and workers < 1:
+        raise UsageError(f"--workers is {workers}", expected="a whole number, at least 1")
+
+    def execute(tasks: DiffTasks) -> Iterable[TaskReport]:
+        if min(workers or usable_cores(), len(tasks.splits)) < 2:
+            return here(on_report)(tasks)
+        compile_once()
+        shared = pickle.dumps(replace(tasks, splits=()))
+        arguments = [(shared, task, units) for task, units in enumerate(tasks.splits)]
+        return in_processes(_in_worker, arguments, workers, lambda report: on_report(tasks, report))
+
+    return execute
+
+
+def _in_worker(shared: bytes, task: int, units: Sequence[Unit]) -> TaskReport:
+    """In a worker: one split."""
+    tasks, runner = _shared(shared)
+    return run_split(tasks, task, units, runner)
+
+
+@lru_cache(maxsize=1)
+def _shared(data: bytes) -> tuple[DiffTasks, DiffRunner]:
+    """What all tasks share; the process that started this one has pickled it."""
+    tasks: DiffTasks = pickle.loads(data)
+    return tasks, DiffRunner(tasks.context)
+
+
+__all__ = ["DiffResult", "DiffTasks", "Execute", "TaskReport", "here", "processes", "run_diff", "run_split"]
