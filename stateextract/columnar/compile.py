@@ -1,30 +1,132 @@
-"""What every compiled kernel here is made of: Numba with a cache, and loads and stores at addresses.
+"""What every compiled kernel here is made of: Numba when something is compiled, and loads and stores at addresses.
 
 A kernel takes the addresses of arrays instead of the arrays: no bounds, no sign of the index and no strides to look up,
 twice as fast, and therefore every kernel checks its bounds itself before it loads or stores. Numbers are ``int64``,
 whose overflow is undefined: Numba tells LLVM that it never happens. Where numbers are to wrap, use ``uint64``.
 
-Import this module only where a kernel is used: it imports Numba. Knows nothing of what the kernels decode.
+A kernel is compiled when it is called and its machine code is not kept already (``native.py``). Numba and LLVM's builder
+are imported then and not before, since that takes longer than most reads. Knows nothing of what the kernels decode.
 """
 
 from __future__ import annotations
 
-import hashlib
-import os
-import tempfile
-from functools import cache
-from pathlib import Path
+import threading
+from collections.abc import Callable
+from functools import cached_property
+from types import FunctionType
 from typing import Any
 
-import numba
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
+from stateextract.columnar import native
+
+
+class Intrinsic:
+    """An operation in LLVM's terms, which stands for Numba's intrinsic until a kernel that uses it is compiled.
+
+    :param define: as for ``numba.extending.intrinsic``.
+    """
+
+    def __init__(self, define: Callable[..., Any]) -> None:
+        self.define = define
+
+    @cached_property
+    def numba(self) -> Any:
+        """Numba's object."""
+        from numba.extending import intrinsic
+
+        return intrinsic(self.define)
+
+
+class Kernel:
+    """A function that is compiled, or whose machine code is loaded, when it is first called.
+
+    It takes whole numbers, as ``int64``. Kernels that others call may take and give more.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+        self._lock = threading.Lock()
+        self._ready: Callable[..., Any] | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of its machine code."""
+        return f"{self.function.__module__}.{self.function.__name__}"
+
+    def __call__(self, *arguments: Any) -> Any:
+        ready = self._ready
+        if ready is None:
+            ready = self.prepare()
+        return ready(*arguments)
+
+    def prepare(self) -> Callable[..., Any]:
+        """Load the machine code, compiling it if it is nowhere kept, which takes up to half a minute."""
+        with self._lock:
+            if self._ready is None:
+                code = native.find(self.name)
+                if code is not None:
+                    try:
+                        self._ready = native.load(code)
+                        return self._ready
+                    except RuntimeError:
+                        pass  # LLVM does not take what is kept
+                self._ready = self._compiled()
+            return self._ready
+
+    def _compiled(self) -> Callable[..., Any]:
+        import numba
+
+        arguments = self.function.__code__.co_argcount
+        signature = (numba.types.int64,) * arguments
+        with _compiling:
+            self.numba.compile(signature)
+        made = self.numba.overloads[signature]
+        content = native.emit(made.library.get_llvm_str())
+        result = str(made.signature.return_type)
+        if content is None or result not in native.RESULTS:
+            return numba.njit(nogil=True)(self._resolved())  # type: ignore[no-any-return]
+        code = native.Code(made.fndesc.llvm_func_name, arguments, result, content)
+        loaded = native.load(code)
+        native.keep(self.name, code)
+        return loaded
+
+    @cached_property
+    def numba(self) -> Any:
+        """Numba's object, for kernels that call this one. It has nothing by which Python could call it."""
+        import numba
+
+        return numba.njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)(self._resolved())
+
+    def _resolved(self) -> Callable[..., Any]:
+        """The function with Numba's objects in place of those that stand for them."""
+        stands_for = {
+            name: value.numba
+            for name in self.function.__code__.co_names
+            if isinstance(value := self.function.__globals__.get(name), Kernel | Intrinsic)
+        }
+        made = FunctionType(self.function.__code__, {**self.function.__globals__, **stands_for})
+        made.__module__, made.__qualname__ = self.function.__module__, self.function.__qualname__
+        return made
+
+
+_compiling = threading.RLock()
+
+
+def intrinsic(define: Callable[..., Any]) -> Any:
+    """As ``numba.extending.intrinsic``, without Numba."""
+    return Intrinsic(define)
+
+
+def compile_kernel(function: Callable[..., Any]) -> Any:
+    """As ``numba.njit``, without Numba where the machine code is kept."""
+    return Kernel(function)
 
 
 def _load(bits: int, swap: bool, signed: bool = True) -> Any:
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def load(typingctx: Any, address: Any) -> Any:
+        from llvmlite import ir
+        from numba import types
+
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             number = ir.IntType(bits)
             value = builder.load(builder.inttoptr(args[0], number.as_pointer()), align=1)
@@ -40,8 +142,11 @@ def _load(bits: int, swap: bool, signed: bool = True) -> Any:
 
 
 def _store(bits: int) -> Any:
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def store(typingctx: Any, address: Any, value: Any) -> Any:
+        from llvmlite import ir
+        from numba import types
+
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             number = ir.IntType(bits)
             value = args[1] if bits == 64 else builder.trunc(args[1], number)
@@ -67,48 +172,10 @@ store_32 = _store(32)
 store_64 = _store(64)
 
 
-@cache
-def _cache_folder() -> str | None:
-    """Where compiled kernels are kept: beside the package, else in the user's cache, else in a temporary folder.
-
-    Numba looks only at the kernel's own file to see whether a cached kernel is current. The folder's name therefore holds
-    a hash of all modules that a kernel is made of, or another version would run the kernels of this one.
-    """
-    here = Path(__file__).parent
-    sources = sorted(here.glob("*.py")) + sorted(here.parent.glob("*/kernel.py"))
-    name = "kernels-" + hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:16]
-    cached = os.environ.get("XDG_CACHE_HOME") or str(Path("~/.cache").expanduser())
-    user = os.getuid() if hasattr(os, "getuid") else 0
-    private = Path(tempfile.gettempdir()) / f"stateextract-{user}"
-    for parent in (here / "__pycache__", Path(cached) / "stateextract", private):
-        folder = parent / name
-        try:
-            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        except OSError:
-            continue
-        # What others can write to must not be run.
-        own = not hasattr(os, "getuid") or parent.stat().st_uid == user
-        if own and os.access(folder, os.W_OK) and not parent.stat().st_mode & 0o022:
-            return str(folder)
-    return None
-
-
-def compile_kernel(function: Any, **options: Any) -> Any:
-    """``numba.njit`` with its cache where a folder for it can be written, without where none can."""
-    folder = os.environ.get("NUMBA_CACHE_DIR") or _cache_folder()
-    before = numba.config.CACHE_DIR
-    try:
-        numba.config.CACHE_DIR = folder or ""
-        return numba.njit(cache=folder is not None, nogil=True, **options)(function)
-    except RuntimeError:
-        return numba.njit(nogil=True, **options)(function)
-    finally:
-        numba.config.CACHE_DIR = before
-
-
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def at(typingctx: Any, array: Any, index: Any) -> Any:
     """An element of an int64 array given by its address. An intrinsic, because calls make compiling slow."""
+    from numba import types
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.load(_element(builder, args[0], args[1]), align=8)
@@ -116,9 +183,10 @@ def at(typingctx: Any, array: Any, index: Any) -> Any:
     return types.int64(types.int64, types.int64), codegen
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def put(typingctx: Any, array: Any, index: Any, value: Any) -> Any:
     """Set an element of an int64 array given by its address."""
+    from numba import types
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         builder.store(args[2], _element(builder, args[0], args[1]), align=8)
@@ -128,14 +196,18 @@ def put(typingctx: Any, array: Any, index: Any, value: Any) -> Any:
 
 
 def _element(builder: Any, array: Any, index: Any) -> Any:
+    from llvmlite import ir
+
     number = ir.IntType(64)
     address = builder.add(array, builder.shl(index, ir.Constant(number, 3)))
     return builder.inttoptr(address, number.as_pointer())
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def at_row(typingctx: Any, array: Any, row: Any, index: Any) -> Any:
     """An element of a row of eight in an int64 array given by its address."""
+    from llvmlite import ir
+    from numba import types
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         number = ir.IntType(64)

@@ -10,8 +10,8 @@ against the column's capacity; a list's count is checked against the bytes that 
 gives 16 readable bytes behind the window and as many writable ones behind each data buffer (eight-byte loads and stores
 overrun by at most seven).
 
-Import this module only where the kernel is used: it imports Numba and, the first time, compiles for some seconds.
-Must not know of layouts, Arrow, files, Flink.
+At its first call on a machine it is compiled, which takes half a minute; afterwards its machine code is loaded
+(``native.py``). Must not know of layouts, Arrow, files, Flink.
 """
 
 from __future__ import annotations

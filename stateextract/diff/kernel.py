@@ -2,7 +2,7 @@
 
 Arrays are addresses, as in every kernel here; the callers keep them alive and say how long they are. Hashes only bring
 together what may be equal: whoever pairs rows by them compares the values too, so no collision makes a wrong row.
-Imports Numba; knows nothing of states.
+Knows nothing of states.
 """
 
 from __future__ import annotations

@@ -17,10 +17,6 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 
 from serializers import load_plugins
-from stateextract.columnar.decoder import make_decoder
-from stateextract.columnar.layout import Bool, struct
-from stateextract.columnar.policy import Policy
-from stateextract.files.block import Block
 from stateextract.job.output import Output, open_output
 from stateextract.job.reader import PartReader
 from stateextract.job.split import Context, OperatorTargets, Part, decode_split, read_options, writer_options
@@ -116,13 +112,22 @@ def runner_for(output: str, plan_path: str, context_bytes: int) -> TaskRunner:
     return TaskRunner(output, plan_path, context_bytes)
 
 
-def compile_once() -> None:
-    """Compile the kernel, or load it: workers on this machine then find it in Numba's cache.
+def compile_once() -> tuple[str, ...]:
+    """Compile the kernels if their machine code is not kept: workers on this machine then find it.
 
     Without it as many workers as there are cores would compile the same at the same time.
+
+    :returns: the names of the kernels.
     """
-    decoder = make_decoder(struct(flag=Bool()), Policy())
-    decoder.decode(Block.of(b"\x01"), 0, 1, 1)
+    from stateextract.columnar import kernel
+    from stateextract.rocksdb import block_kernel, hash_kernel
+    from stateextract.rocksdb import kernel as merge_kernel
+
+    blocks = (block_kernel.index, block_kernel.plan, hash_kernel.verify, hash_kernel.xxh3)
+    kernels = (kernel.run, merge_kernel.merge, *blocks)
+    for compiled in kernels:
+        compiled.prepare()
+    return tuple(compiled.name for compiled in kernels)
 
 
 __all__ = ["PartReport", "SplitReport", "TaskRunner", "compile_once", "runner_for"]

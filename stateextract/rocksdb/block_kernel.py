@@ -1,7 +1,7 @@
 """The compiled reading of blocks: numbers, byte strings, where entries end, index blocks, and plans for decompression.
 
 The parts that ``kernel.py`` builds on, under the same rules: arrays are addresses, no byte is read beyond the block it
-belongs to, copies are exact. ``blocks.py`` and ``table.py`` say the same in plain Python. Imports Numba; knows no file.
+belongs to, copies are exact. ``blocks.py`` and ``table.py`` say the same in plain Python. Knows no file.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The reader's compiled parts, ready for use: block decoding in batches, and the driver of the merge kernel.
 
-Holds the arrays that the kernel works on and gives it what it asks for: blocks, larger buffers, room. Imports Numba,
-so it is imported only where it is used.
+Holds the arrays that the kernel works on and gives it what it asks for: blocks, larger buffers, room. Its kernels
+are compiled, or loaded, when they are first called.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 ``verify`` checks a batch of blocks in one call. Hashes are computed in ``uint64``, because Numba takes it that signed
 numbers never overflow; and with constants of that type only, because it makes a float out of signed and unsigned.
-Addresses and lengths are ``int64``. Every load lies within the ``n`` bytes given. Imports Numba; knows no file.
+Addresses and lengths are ``int64``. Every load lies within the ``n`` bytes given. Knows no file.
 """
 
 from __future__ import annotations
@@ -10,11 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
-from numba import types
-from numba.extending import intrinsic
 
-from stateextract.columnar.compile import at, compile_kernel
+from stateextract.columnar.compile import at, compile_kernel, intrinsic
 from stateextract.rocksdb import checksums
 
 _SECRET = np.frombuffer(checksums.SECRET, np.uint8)
@@ -35,8 +32,11 @@ S28, S29, S31, S32, S33, S35, S37, S47, S49, S64 = U(28), U(29), U(31), U(32), U
 
 
 def _load(bits: int) -> Any:
-    @intrinsic  # type: ignore[untyped-decorator]
+    @intrinsic
     def load(typingctx: Any, address: Any) -> Any:
+        from llvmlite import ir
+        from numba import types
+
         def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             value = builder.load(builder.inttoptr(args[0], ir.IntType(bits).as_pointer()), align=1)
             return value if bits == 64 else builder.zext(value, ir.IntType(64))
@@ -51,9 +51,11 @@ half = _load(32)
 byte = _load(8)
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def fold(typingctx: Any, a: Any, b: Any) -> Any:
     """The two halves of a 128-bit product, xored."""
+    from llvmlite import ir
+    from numba import types
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         wide = ir.IntType(128)
@@ -64,9 +66,10 @@ def fold(typingctx: Any, a: Any, b: Any) -> Any:
     return types.uint64(types.uint64, types.uint64), codegen
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def swap(typingctx: Any, a: Any) -> Any:
     """The bytes in reverse."""
+    from numba import types
 
     def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.bswap(args[0])

@@ -9,9 +9,9 @@ Rules that keep corrupt input harmless: no byte is read beyond the block it belo
 buffer's capacity (copies are exact, no slack is needed); lengths are checked against what is left of the block; the
 entries of a run must rise, or the merge would be wrong without notice.
 
-Arrays are given as addresses of ``int64`` arrays, as in ``stateextract.columnar.kernel``. Import this module only where
-it is used: it imports Numba. Must not know of files, families, Flink. RocksDB's side: ``table/block_based/block.cc``,
-``db/merge_helper.cc``, ``db/range_del_aggregator.cc``.
+Arrays are given as addresses of ``int64`` arrays, as in ``stateextract.columnar.kernel``. Must not know of files,
+families, Flink. RocksDB's side: ``table/block_based/block.cc``, ``db/merge_helper.cc``,
+``db/range_del_aggregator.cc``.
 """
 
 from __future__ import annotations

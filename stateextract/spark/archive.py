@@ -12,6 +12,7 @@ from __future__ import annotations
 import io
 import sys
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 
 PACKAGES = ("stateextract", "serializers")
@@ -20,10 +21,11 @@ MODULES = ("pyspark_flink_state.py", "pyspark_flink_state_metadata.py")
 _DATE = (1980, 1, 1, 0, 0, 0)
 
 
-def zipped(root: Path) -> bytes:
+def zipped(root: Path, machine_code: Mapping[str, bytes] | None = None) -> bytes:
     """Both packages and the modules by which Spark finds the data sources; equal content gives equal bytes.
 
     :param root: the folder that holds them, or a zip that this function made and that they were imported from.
+    :param machine_code: compiled kernels, by their places in the package ``stateextract``.
     """
     if root.is_file():
         return root.read_bytes()
@@ -33,6 +35,8 @@ def zipped(root: Path) -> bytes:
         for path in sources + [root / name for name in MODULES if (root / name).is_file()]:
             entry = zipfile.ZipInfo(path.relative_to(root).as_posix(), _DATE)
             content.writestr(entry, path.read_bytes(), zipfile.ZIP_DEFLATED)
+        for place, data in sorted((machine_code or {}).items()):
+            content.writestr(zipfile.ZipInfo(f"stateextract/{place}", _DATE), data, zipfile.ZIP_DEFLATED)
     return buffer.getvalue()
 
 

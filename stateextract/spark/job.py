@@ -26,6 +26,7 @@ from typing import Any
 from rich.console import Console
 
 from stateextract import errors
+from stateextract.columnar import native
 from stateextract.errors import EnvironmentProblem, StateExtractError
 from stateextract.job.options import JobOptions, parse_arguments
 from stateextract.job.run import Execute, Outcome, Tasks, run_job
@@ -94,8 +95,7 @@ def spark_executor(spark: Any, ship_code: str = "auto", on_tasks: OnTasks | None
             return []
         folder, archive = code_for_workers(spark, ship_code)
         if folder is not None:
-            with _said_if_it_takes_long("Compiling the kernel: half a minute, once on this machine."):
-                compile_once()
+            _compiled()
         function = carrier.make_carrier(tasks.output, tasks.plan_path, tasks.context_bytes, folder, archive)
         _send_by_value()
         try:
@@ -108,6 +108,11 @@ def spark_executor(spark: Any, ship_code: str = "auto", on_tasks: OnTasks | None
             raise job_error(error) from error
 
     return execute
+
+
+def _compiled() -> tuple[str, ...]:
+    with _said_if_it_takes_long("Compiling the kernel: half a minute, once on this machine."):
+        return compile_once()
 
 
 @contextlib.contextmanager
@@ -166,7 +171,7 @@ def code_for_workers(spark: Any, ship_code: str) -> tuple[str | None, str | None
         return None, None
     if ship_code == "auto" and is_local(spark) and (root / "stateextract").is_dir():
         return str(root), None
-    data = zipped(root)
+    data = zipped(root, native.delivery(_compiled()))
     name = f"stateextract-{hashlib.sha256(data).hexdigest()[:16]}.zip"
     path = Path(tempfile.mkdtemp(prefix="stateextract-")) / name
     # Classic Spark's executors fetch the file from this process whenever they start, so it stays as long as that does.

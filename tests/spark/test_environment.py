@@ -192,14 +192,16 @@ def test_properties() -> None:
 
 def test_the_code_for_workers_is_unpacked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    data = zipped(ROOT)
-    assert data == zipped(ROOT), "equal code gives equal bytes"
+    machine_code = {"kernels/key/name": b"machine code"}
+    data = zipped(ROOT, machine_code)
+    assert data == zipped(ROOT, machine_code), "equal code gives equal bytes"
     delivered = tmp_path / "stateextract-abc.zip"
     delivered.write_bytes(data)
     folder = carrier.unpack(str(delivered), delivered.name)
     assert folder is not None
     assert (Path(folder) / "stateextract" / "job" / "task.py").is_file()
     assert (Path(folder) / "serializers" / "__init__.py").is_file()
+    assert (Path(folder) / "stateextract" / "kernels" / "key" / "name").read_bytes() == b"machine code"
     delivered.unlink()
     assert carrier.unpack(str(delivered), delivered.name) == folder
     Path(folder).chmod(0o777)

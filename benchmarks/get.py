@@ -1,0 +1,73 @@
+"""How long ``stateextract get`` takes, in a new process each time.
+
+    python benchmarks/get.py [--megabytes 5 50 490] [--shape pojo long-long] [--directory DIR]
+
+Makes a snapshot of two key groups of each size, and looks for a key that its key group does not have, so that all of it is
+read. Prints the median of some runs: seconds by the clock, and of processor time. The byte code, the kernel's machine code
+and the files lie in memory by then: the first run of each is not counted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+if __package__ in (None, ""):
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from benchmarks.generate import plan_operators, write_snapshot
+from benchmarks.shapes import SHAPES
+
+ABSENT = {True: "-1", False: "nobody"}
+"""Keys that no row has, by whether keys are longs."""
+
+
+def timed(command: Sequence[str]) -> tuple[float, float]:
+    """Seconds by the clock and of processor time that a command takes."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    start = time.perf_counter()
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    seconds = time.perf_counter() - start
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def main() -> None:
+    """Run the benchmark."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--megabytes", type=float, nargs="+", default=[5, 50, 490], help="of a key group")
+    parser.add_argument("--shape", nargs="+", choices=sorted(SHAPES), default=["pojo", "long-long"])
+    parser.add_argument("--compression", choices=["none", "snappy"], default="none")
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--directory", type=Path, help="keeps the snapshots, or takes those in it")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        for shape in options.shape:
+            for megabytes in options.megabytes:
+                path = (options.directory or Path(temporary)) / f"{shape}-{megabytes:g}-{options.compression}"
+                if not path.exists():
+                    plans = plan_operators([shape], gigabytes=megabytes * 2e-3, max_parallelism=2)
+                    write_snapshot(path, plans, compression=options.compression)
+                command = [
+                    sys.executable,
+                    "-m",
+                    "stateextract.cli",
+                    "get",
+                    str(path),
+                    "--key",
+                    ABSENT[SHAPES[shape].long_key],
+                ]
+                runs = [timed(command) for _ in range(options.runs + 1)][1:]
+                clock, processor = (statistics.median(column) for column in zip(*runs, strict=True))
+                print(f"{shape} {megabytes:g} MB: {clock:.2f} s, {processor:.2f} s of processor time")
+
+
+if __name__ == "__main__":
+    main()
