@@ -38,9 +38,9 @@ def findings(statistics: Statistics) -> list[dict[str, Any]]:
         return f"{skew.max_over_mean:.1f} × the average" if skew.max_over_mean >= SUBTASK_SKEW else None
 
     groups = [
-        ("bad", "Not read", _of(states, lambda s: (s.reason or s.status) if s.status in UNREAD else None)),
+        ("bad", "Not read", _of(states, lambda s: _why(s) if s.status in UNREAD else None)),
         ("bad", "Owned by no operator of the plan", _operators(operators, lambda o: bool(o.unowned))),
-        ("warn", "Read in part", _of(states, lambda s: (s.reason or s.status) if s.status in PARTLY else None)),
+        ("warn", "Read in part", _of(states, lambda s: _why(s) if s.status in PARTLY else None)),
         ("warn", "Read, with something to know", _of(states, _problems)),
         ("warn", "Timers due already", _of(states, lambda s: _past(s, "timer"))),
         ("warn", "Expired, but still there", _of(states, _expired)),
@@ -59,6 +59,10 @@ def _of(states: Iterable[tuple[Operator, State]], note: Note) -> list[dict[str, 
 
 def _operators(operators: Iterable[Operator], is_one: Callable[[Operator], bool]) -> list[dict[str, Any]]:
     return [{"operator": index, "note": o.operator_id} for index, o in enumerate(operators) if is_one(o)]
+
+
+def _why(state: State) -> str:
+    return state.reason or next(iter(state.problems), state.status)
 
 
 def _problems(state: State) -> str | None:

@@ -26,7 +26,7 @@ SCRIPTS = (
     "charts.js",
     "tables.js",
     "sizes.js",
-    "history.js",
+    "growth.js",
     "overview.js",
     "state.js",
     "main.js",

@@ -69,7 +69,7 @@ class Report:
         )
 
     def text(self, selector: str) -> str:
-        return str(self.tab.locator(selector).inner_text())
+        return " ".join(self.tab.locator(selector).inner_text().split())
 
     def texts(self, selector: str) -> list[str]:
         return [" ".join(text.split()) for text in self.tab.locator(selector).all_inner_texts()]

@@ -58,7 +58,7 @@ def test_what_stands_out() -> None:
     assert found == {
         ("bad", "Not read"): [{"state": 2, "note": "a serializer that nobody knows: com.shop.OldSerializer"}],
         ("bad", "Owned by no operator of the plan"): [{"operator": 1, "note": "b" * 32}],
-        ("warn", "Read in part"): [{"state": 3, "note": "partly"}],
+        ("warn", "Read in part"): [{"state": 3, "note": "key group 7 is damaged"}],
         ("warn", "Read, with something to know"): [
             {"state": 0, "note": "2 lone surrogates were replaced in value.note"}
         ],

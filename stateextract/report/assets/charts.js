@@ -95,17 +95,17 @@ const charts = (() => {
     axisLabel: { color: colors.quiet, hideOverlap: true }, splitLine: { lineStyle: { color: colors.line } },
   });
 
-  // Bars side by side. `bars` are { value, label, tip, color }; `mean` is drawn across, `text` formats values.
+  // Bars side by side, what is not nothing at least a pixel high. `items` are { value, label, tip, color }; `mean` is drawn across, `text` formats values.
   function bars(label, items, { text, mean = null, size = "" } = {}) {
     return place(label, (colors, isNarrow) => ({
       grid: { left: 8, right: 12, top: 16, bottom: 4, containLabel: true },
       tooltip: { trigger: "axis", axisPointer: { type: "shadow" }, formatter: ([{ dataIndex }]) => plain(items[dataIndex].tip) },
       xAxis: { ...axis(colors), type: "category", data: items.map((item) => item.label), splitLine: { show: false } },
-      yAxis: { ...axis(colors), type: "value", splitNumber: 3, axisLine: { show: false }, axisLabel: { color: colors.quiet, formatter: text } },
+      yAxis: { ...axis(colors), type: "value", minInterval: 1, splitNumber: 3, axisLine: { show: false }, axisLabel: { color: colors.quiet, formatter: text } },
       series: [{
         type: "bar", barCategoryGap: items.length > 40 ? "8%" : "22%", barMaxWidth: 42, barMinHeight: 1,
         data: items.map((item) => ({
-          value: item.value, itemStyle: { color: item.color ? colors[item.color] : colors.accent, borderRadius: [2, 2, 0, 0] },
+          value: item.value || null, itemStyle: { color: item.color ? colors[item.color] : colors.accent, borderRadius: [2, 2, 0, 0] },
         })),
         markLine: mean === null ? undefined : {
           silent: true, symbol: "none", lineStyle: { color: colors.ink, type: "dashed", opacity: 0.7 },
@@ -146,7 +146,7 @@ const charts = (() => {
       xAxis: timed
         ? { ...axis(colors), type: "time", splitLine: { show: false }, axisLabel: { color: colors.quiet, hideOverlap: true, formatter: stamp(times) } }
         : { ...axis(colors), type: "category", boundaryGap: false, data: names, splitLine: { show: false } },
-      yAxis: { ...axis(colors), type: "value", splitNumber: 4, axisLine: { show: false }, axisLabel: { color: colors.quiet, formatter: text } },
+      yAxis: { ...axis(colors), type: "value", minInterval: 1, splitNumber: 4, axisLine: { show: false }, axisLabel: { color: colors.quiet, formatter: text } },
       series: series.map((one, index) => ({
         type: "line", name: String(index), symbolSize: 6, showSymbol: times.length < 40, lineStyle: { width: 2 },
         color: colors.lines[index % colors.lines.length], emphasis: { focus: "series" },

@@ -11,34 +11,32 @@ const format = (() => {
   // Units are powers of 1000, as on the command line.
   function bytes(value) {
     if (value === null || value === undefined) return "–";
-    if (Math.abs(value) < 1000) return `${value} B`;
+    if (Math.abs(value) < 1000) return `${value}\u00a0B`;
     let amount = value;
     for (const unit of ["B", "kB", "MB", "GB"]) {
-      if (Math.abs(amount) < 999.95) return `${amount.toFixed(1)} ${unit}`;
+      if (Math.abs(amount) < 999.95) return `${amount.toFixed(1)}\u00a0${unit}`;
       amount /= 1000;
     }
-    return `${amount.toFixed(1)} TB`;
+    return `${amount.toFixed(1)}\u00a0TB`;
   }
-
-  const exactBytes = (value) => (Math.abs(value) < 1000 ? bytes(value) : `${bytes(value)} (${count(value)} B)`);
 
   // Nothing that exists is shown as 0 %, nothing that is incomplete as 100 %.
   function percent(share) {
     if (share === null || share === undefined) return "–";
     const value = share * 100;
-    if (value > 0 && value < 0.1) return "< 0.1 %";
-    if (value > 99.9 && value < 100) return "> 99.9 %";
-    return `${(Math.abs(value) < 10 || value > 99 ? tenths : whole).format(value)} %`;
+    if (value > 0 && value < 0.1) return "<\u00a00.1\u00a0%";
+    if (value > 99.9 && value < 100) return ">\u00a099.9\u00a0%";
+    return `${(Math.abs(value) < 10 || value > 99 ? tenths : whole).format(value)}\u00a0%`;
   }
 
   function change(from, to) {
     if (from === null || to === null) return "–";
-    if (from === 0) return to === 0 ? "0 %" : "new";
+    if (from === 0) return to === 0 ? "0\u00a0%" : "new";
     const value = ((to - from) / from) * 100;
-    return `${value > 0 ? "+" : value < 0 ? "−" : ""}${(Math.abs(value) < 10 ? tenths : whole).format(Math.abs(value))} %`;
+    return `${value > 0 ? "+" : value < 0 ? "−" : ""}${(Math.abs(value) < 10 ? tenths : whole).format(Math.abs(value))}\u00a0%`;
   }
 
-  const ratio = (value) => (value === null || value === undefined ? "–" : `${exactTenths.format(value)} ×`);
+  const ratio = (value) => (value === null || value === undefined ? "–" : `${exactTenths.format(value)}\u00a0×`);
   const decimal = (value) => thousandths.format(value);
 
   function distinct(found) {
@@ -79,5 +77,5 @@ const format = (() => {
 
   const many = (number, what) => `${count(number)} ${what}${number === 1 ? "" : "s"}`;
 
-  return { count, bytes, exactBytes, percent, change, ratio, decimal, distinct, time, duration, away, many, LATEST };
+  return { count, bytes, percent, change, ratio, decimal, distinct, time, duration, away, many };
 })();

@@ -142,7 +142,7 @@ const overview = (() => {
   const uid = (operator) => operator.uid ?? (operator.without_uid ? "none" : null);
 
   function view(model) {
-    return h("main", { class: "overview" }, header(model), findings(model), sizes.section(model), history_.section(model), stateTable(model),
+    return h("main", { class: "overview" }, header(model), findings(model), sizes.section(model), growth.section(model), stateTable(model),
       operatorTable(model), h("footer", { class: "quiet" }, `Made by stateextract ${model.tool_version}. Times are UTC. Sizes are powers of 1000.`));
   }
 

@@ -2,6 +2,7 @@
 const sizes = (() => {
   const { h, choice } = dom;
   const MEASURES = { file_bytes: "bytes in files", decoded_bytes: "decoded bytes", rows: "rows" };
+  const UNREAD = ["skipped", "unsupported"];
   const LABELLED = 0.002; // of everything: smaller ones have no room for a word, and looking for it takes time
 
   const text = (measure, value) => (measure === "rows" ? format.many(value, "row") : format.bytes(value));
@@ -16,10 +17,9 @@ const sizes = (() => {
       if (!value) return;
       const parent = operators[state.operator];
       parent.value += value;
-      const unread = ["skipped", "unsupported"].includes(state.status);
       parent.children.push({
         name: state.state === null ? `(${state.kind})` : state.state, id: `state ${index}`, state: index, value,
-        itemStyle: unread ? { color: colors.unread } : null, label: value < least ? { show: false } : undefined,
+        itemStyle: UNREAD.includes(state.status) ? { color: colors.unread } : null, label: value < least ? { show: false } : undefined,
       });
     });
     for (const operator of operators) {
@@ -71,10 +71,11 @@ const sizes = (() => {
         else if (data && data.place !== undefined) location.hash = `operator=${data.place}`;
       } } },
     );
+    const unread = model.states.some((state) => UNREAD.includes(state.status));
     const note = h("p", { class: "quiet" });
     const say = () => {
       const without = model.states.filter((state) => !state[measure]).length;
-      note.textContent = `Click a state to see it.${without ? ` ${format.many(without, "state")} without ${MEASURES[measure]} cannot be drawn.` : ""}`;
+      note.textContent = `Click a state to see it.${unread ? " Red is not read." : ""}${without ? ` ${format.many(without, "state")} without ${MEASURES[measure]} cannot be drawn.` : ""}`;
     };
     say();
     const control = choice("Sizes by", Object.fromEntries(known.map((name) => [name, MEASURES[name]])), (chosen) => {

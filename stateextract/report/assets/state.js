@@ -20,7 +20,7 @@ const stateView = (() => {
         tile("in files", format.bytes(state.file_bytes), `${format.count(state.file_bytes)} B`),
         dom.isRead(state) ? tile("decoded", format.bytes(state.decoded_bytes), `${format.count(state.decoded_bytes)} B`) : tile("decoded", "–"),
         tile("of all files", format.percent(model.totals.file_bytes ? state.file_bytes / model.totals.file_bytes : null))),
-      history_.ofState(model, index),
+      growth.ofState(model, index),
       h("div", { class: "pair" },
         spread("Key groups", "key group", state.key_groups, state.key_group_skew),
         spread("Subtasks", "subtask", state.subtasks, state.subtask_skew)),
@@ -104,7 +104,7 @@ const stateView = (() => {
     const narrowest = Math.min(...widths, Infinity);
     const short = (ms) => {
       const text = format.time(ms);
-      if (Math.abs(ms) > format.LATEST) return text;
+      if (!/^\d{4}-/.test(text)) return text; // beyond the year 9999
       return narrowest >= 86_400_000 ? text.slice(0, -9) : narrowest >= 60_000 ? text.slice(5, 16) : text.slice(11);
     };
     const range = ([from, to]) => from === null ? `before ${format.time(to)}` : to === null ? `${format.time(from)} or later` : `${format.time(from)} to ${format.time(to)}`;
@@ -166,7 +166,7 @@ const stateView = (() => {
         { title: "min", value: (c) => c.min, cell: (c) => cell(c.min) },
         { title: "median", value: (c) => median(c.quantiles), cell: (c) => cell(median(c.quantiles)), minor: true },
         { title: "max", value: (c) => c.max, cell: (c) => cell(c.max) },
-        { title: "length", value: (c) => c.lengths?.mean ?? null, number: true, minor: true, hint: "smallest, mean and largest length: bytes, elements or entries",
+        { title: "length: min / mean / max", value: (c) => c.lengths?.mean ?? null, number: true, minor: true, hint: "bytes, elements or entries",
           cell: (c) => (c.lengths ? `${format.count(c.lengths.min)} / ${format.decimal(c.lengths.mean)} / ${format.count(c.lengths.max)}` : "–") },
       ],
     });

@@ -1,5 +1,5 @@
 // How states came about over several snapshots of the job.
-const history_ = (() => {
+const growth = (() => {
   const { h, choice, name } = dom;
   const LINES = 8;
 
@@ -7,7 +7,7 @@ const history_ = (() => {
   const known = (values) => values.filter((value) => value !== null);
   const first = (values) => values[0] ?? 0;
   const last = (values) => values.at(-1) ?? 0;
-  const growth = (values) => last(values) - first(values);
+  const changeOf = (values) => last(values) - first(values);
   const sizeOf = (measure, value) => (value === null ? "–" : sizes.text(measure, value));
   const names = (history) => history.snapshots.map((one) =>
     `checkpoint ${one.checkpoint_id}${one.taken_ms === null ? "" : `, ${format.time(one.taken_ms)}`}`);
@@ -16,7 +16,7 @@ const history_ = (() => {
 
   const ORDERS = {
     largest: ["largest", (measure) => (a, b) => last(b[measure]) - last(a[measure])],
-    growing: ["growing most", (measure) => (a, b) => growth(b[measure]) - growth(a[measure])],
+    growing: ["growing most", (measure) => (a, b) => changeOf(b[measure]) - changeOf(a[measure])],
   };
 
   function section(model) {
@@ -48,8 +48,8 @@ const history_ = (() => {
           { title: "operator", value: (one) => one.operator, cell: (one) => name(one.operator), minor: true },
           { title: "first", value: (one) => one[measure][0], cell: (one) => sizeOf(measure, one[measure][0]), number: true, minor: true },
           { title: "newest", value: (one) => one[measure].at(-1), cell: (one) => sizeOf(measure, one[measure].at(-1)), number: true },
-          { title: "change", value: (one) => growth(one[measure]), cell: (one) => signed(measure, growth(one[measure])), number: true },
-          { title: "in percent", value: (one) => one[measure][0] ? growth(one[measure]) / one[measure][0] : null,
+          { title: "change", value: (one) => changeOf(one[measure]), cell: (one) => signed(measure, changeOf(one[measure])), number: true },
+          { title: "in percent", value: (one) => one[measure][0] ? changeOf(one[measure]) / one[measure][0] : null,
             cell: (one) => format.change(first(one[measure]), last(one[measure])), number: true },
         ],
       }).element;
