@@ -32,6 +32,7 @@ _COMMANDS = {
     "get": "get",
     "count": "count",
     "validate": "validate",
+    "stats": "stats",
     "extract": "extract",
     "diff": "diff",
     "types": "types",

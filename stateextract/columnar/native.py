@@ -30,6 +30,7 @@ PACKAGE = "stateextract"
 SHIPPED = "kernels"
 """The folder of delivered machine code in the package."""
 SOURCES = (
+    "audit/kernel.py",
     "columnar/compile.py",
     "columnar/kernel.py",
     "columnar/native.py",

@@ -83,14 +83,7 @@ def names_of_plan(text: str, operators: Sequence[OperatorNames]) -> tuple[NameRu
     :param text: the plan, JSON.
     :raises UsageError: where it is no compiled plan.
     """
-    try:
-        document = json.loads(text)
-        nodes = {n["id"]: n for n in document["nodes"] if isinstance(n["id"], int) and isinstance(n["type"], str)}
-        edges = [(e["source"], e["target"]) for e in document["edges"]]
-    except (ValueError, KeyError, TypeError, RecursionError) as error:
-        raise UsageError(
-            "this is no compiled plan of Flink SQL", advice="give the file that COMPILE PLAN wrote"
-        ) from error
+    nodes, edges = _read_plan(text)
     rules: list[NameRule] = []
     for node in nodes.values():
         found = _operators_of(node, operators)
@@ -99,6 +92,29 @@ def names_of_plan(text: str, operators: Sequence[OperatorNames]) -> tuple[NameRu
             for operator in found:
                 rules.extend(_rules(node, inputs, operator))
     return tuple(rules)
+
+
+def operators_of_plan(text: str, operators: Sequence[OperatorNames]) -> frozenset[str]:
+    """The ids of those operators of a snapshot that a compiled plan has.
+
+    :param text: the plan, JSON.
+    :raises UsageError: where it is no compiled plan.
+    """
+    nodes, _ = _read_plan(text)
+    return frozenset(id_ for node in nodes.values() for id_ in _operators_of(node, operators))
+
+
+def _read_plan(text: str) -> tuple[dict[int, Mapping[str, Any]], list[tuple[Any, Any]]]:
+    """The nodes by id, and the edges."""
+    try:
+        document = json.loads(text)
+        nodes = {n["id"]: n for n in document["nodes"] if isinstance(n["id"], int) and isinstance(n["type"], str)}
+        edges = [(e["source"], e["target"]) for e in document["edges"]]
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        raise UsageError(
+            "this is no compiled plan of Flink SQL", advice="give the file that COMPILE PLAN wrote"
+        ) from error
+    return nodes, edges
 
 
 def _operators_of(node: Mapping[str, Any], operators: Sequence[OperatorNames]) -> list[str]:
@@ -238,4 +254,4 @@ def _table(value: Any, where: str) -> Mapping[str, Any]:
     return value
 
 
-__all__ = ["OperatorNames", "names_of_file", "names_of_plan"]
+__all__ = ["OperatorNames", "names_of_file", "names_of_plan", "operators_of_plan"]

@@ -1,0 +1,199 @@
+"""Figures of all states of a plan: splits are read as the extract job reads them, and what they give is put together.
+
+A split is read by whoever is told: this process, processes of this machine (:func:`collect`), or Spark's tasks
+(``stateextract/spark/statistics.py``), which all call :class:`SplitReader`. What travels to them and back is bytes: a
+:class:`Work`, the record of a split (``job/split.py``), and :class:`Collected`.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import zlib
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import lru_cache
+
+from serializers import load_plugins
+from stateextract.audit.figures import StateFigures, Wanted
+from stateextract.job.local import in_processes, usable_cores
+from stateextract.job.reader import PartReader
+from stateextract.job.split import Context, Part, decode_split, encode_split, read_options
+from stateextract.state.engine import StateTally, Tally
+
+Key = tuple[int, str]
+"""A state: the number of its operator in the plan, and its name."""
+
+SMALL = 1 << 20
+"""Bytes of state that the interpreter reads sooner than the kernel is loaded."""
+ALONE = 64 << 20
+"""Bytes of state that this process reads sooner than others are started."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """What all splits share.
+
+    :param context: of the job, as bytes; :param states: what is wanted of each state, and whether it has a time to live.
+    """
+
+    context: bytes
+    states: dict[Key, tuple[Wanted, bool]]
+    engine: str = "auto"
+
+    def to_bytes(self) -> bytes:
+        """For the way to a task."""
+        states = [[*key, asdict(wanted), ttl] for key, (wanted, ttl) in self.states.items()]
+        head = json.dumps([self.engine, states]).encode()
+        return len(head).to_bytes(8, "big") + head + self.context
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Work:
+        """The inverse of :meth:`to_bytes`."""
+        end = 8 + int.from_bytes(data[:8], "big")
+        engine, states = json.loads(data[8:end])
+        return cls(data[end:], {(o, name): (Wanted(**wanted), ttl) for o, name, wanted, ttl in states}, engine)
+
+
+@dataclass
+class Collected:
+    """Figures and tallies of states, of what was read so far."""
+
+    figures: dict[Key, StateFigures] = field(default_factory=dict)
+    tallies: dict[Key, StateTally] = field(default_factory=dict)
+
+    def merge(self, other: Collected) -> None:
+        """Take in what another split gave."""
+        for key, figures in other.figures.items():
+            if key in self.figures:
+                self.figures[key].merge(figures)
+            else:
+                self.figures[key] = figures
+        for key, tally in other.tallies.items():
+            self.tallies.setdefault(key, StateTally()).add(tally)
+
+    def to_bytes(self) -> bytes:
+        """For the way back from a task."""
+        document = [
+            [[*key, figures.as_dict()] for key, figures in self.figures.items()],
+            [[*key, tally.as_dict()] for key, tally in self.tallies.items()],
+        ]
+        return zlib.compress(json.dumps(document).encode(), 1)
+
+
+class SplitReader:
+    """Reads splits of one snapshot in this process."""
+
+    def __init__(self, work: Work) -> None:
+        context = self._context = Context.from_bytes(work.context)
+        self._work = work
+        options = replace(read_options(context.options, context.describe), engine=work.engine)
+        self._reader = PartReader(context.metadata_uri, options, context.options.path_pairs())
+        load_plugins(context.options.plugins)
+
+    def add(self, parts: Iterable[Part], collected: Collected) -> None:
+        """Read a split.
+
+        :raises StateExtractError: with file, operator and state.
+        """
+        for part in parts:
+            targets = self._context.operators[part.operator]
+            tally = Tally()
+            for piece in self._reader.pieces(part, targets, tally):
+                if not piece.raw:
+                    self._figures(collected, (part.operator, piece.state)).add(piece.batch, part.subtask)
+            for name, read in tally.states.items():
+                collected.tallies.setdefault((part.operator, name), StateTally()).add(read)
+            for key, figures in collected.figures.items():
+                if key[0] == part.operator:
+                    figures.settle()
+
+    def _figures(self, collected: Collected, key: Key) -> StateFigures:
+        known = collected.figures.get(key)
+        if known is None:
+            known = collected.figures[key] = self.empty(key)
+        return known
+
+    def empty(self, key: Key) -> StateFigures:
+        """Figures of a state without rows."""
+        wanted, ttl = self._work.states[key]
+        return StateFigures(self._context.operators[key[0]].states[key[1]].schema, wanted, ttl)
+
+    def load(self, data: bytes) -> Collected:
+        """What a task gave; the inverse of :meth:`Collected.to_bytes`."""
+        figures, tallies = json.loads(zlib.decompress(data))
+        collected = Collected(tallies={(o, name): StateTally.from_dict(t) for o, name, t in tallies})
+        for operator, name, values in figures:
+            made = collected.figures[operator, name] = self.empty((operator, name))
+            made.load(values)
+        return collected
+
+
+@lru_cache(maxsize=1)
+def _reader(work: bytes) -> SplitReader:
+    return SplitReader(Work.from_bytes(work))
+
+
+def read_split(work: bytes, split: bytes) -> bytes:
+    """What a task does: read a split, give what was collected."""
+    collected = Collected()
+    _reader(work).add(decode_split(split), collected)
+    return collected.to_bytes()
+
+
+def prepare() -> None:
+    """Compile the kernels of statistics if their machine code is not kept: processes of this machine then find it."""
+    from stateextract.audit import kernel
+
+    for compiled in (kernel.numbers, kernel.texts, kernel.insert):
+        compiled.prepare()
+
+
+Execute = Callable[[bytes, Sequence[bytes]], Iterable[bytes]]
+"""Calls :func:`read_split` with the work and each split, wherever, and gives what it gives, in any order."""
+
+OnSplit = Callable[[int], None]
+"""Is told that a split is done, by its number or, where that is not known, in any order."""
+
+
+def collect(
+    work: Work,
+    splits: Sequence[Sequence[Part]],
+    workers: int | None = None,
+    execute: Execute | None = None,
+    on_split: OnSplit = lambda number: None,
+) -> tuple[Collected, SplitReader]:
+    """Read all splits.
+
+    :param workers: how many processes; ``None``: one for each core, if there is much to read; 1: only this one.
+    :param execute: who reads the splits instead.
+    :returns: what was collected, and a reader of the same work.
+    :raises StateExtractError: with file, operator and state.
+    """
+    size = sum(sum(part.content.sizes) for split in splits for part in split)
+    count = workers or (1 if size <= ALONE else min(usable_cores(), len(splits)))
+    if execute is None and count <= 1:
+        reader = SplitReader(replace(work, engine="interpreter") if size <= SMALL else work)
+        collected = Collected()
+        for number, split in enumerate(splits):
+            reader.add(split, collected)
+            on_split(number)
+        return collected, reader
+    reader, collected, data = SplitReader(work), Collected(), work.to_bytes()
+    records = [encode_split(split) for split in splits]
+
+    def take(answer: bytes) -> None:
+        collected.merge(reader.load(answer))
+        on_split(next(done))
+
+    done = itertools.count()
+    if execute is None:
+        prepare()
+        in_processes(read_split, [(data, record) for record in records], count, take)
+    else:
+        for answer in execute(data, records):
+            take(answer)
+    return collected, reader
+
+
+__all__ = ["Collected", "Execute", "Key", "OnSplit", "SplitReader", "Work", "collect", "read_split"]

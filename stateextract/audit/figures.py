@@ -1,0 +1,274 @@
+"""Figures of one state, of as many of its rows as were added: one pass over Arrow batches, in bounded memory.
+
+Parts of a state (files, tasks) are put together by ``merge``, in any order and with the same outcome. ``statistics.py`` makes
+the document of them. Knows batches as ``state/columns.py`` makes them; opens nothing.
+"""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from stateextract.audit.arrays import Numbers, Sizer, list_parts, raw_values
+from stateextract.audit.biggest import Biggest, cut
+from stateextract.audit.columns import ColumnFigures, parts, places
+from stateextract.audit.distinct import Smallest
+from stateextract.audit.document import Big, Column, Distinct
+from stateextract.audit.hashes import Hashes, combined, hashes_of, mixed
+from stateextract.audit.sample import Sample, quantiles_of
+from stateextract.audit.times import TimeFigures
+from stateextract.columnar.json_values import json_value
+
+MEASURED = ("key", "namespace", "value", "last_access", "timestamp_ms")
+"""The columns that have figures, and whose bytes count; the others are made of these, or say where a row was."""
+
+_PER_MS = {"ms": 1, "us": 10**3, "ns": 10**6}
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is asked for.
+
+    :param as_of_ms: the time that ages are counted to.
+    :param ttl_ms: a time to live, of which the expired are counted.
+    :param top: how many of the biggest rows to list.
+    """
+
+    as_of_ms: int
+    ttl_ms: int | None = None
+    top: int = 10
+
+
+class StateFigures:
+    """What is known of a state so far.
+
+    :param schema: of its rows, with ``key_group`` and ``subtask`` where there are any.
+    :param ttl: whether it has a time to live.
+    """
+
+    def __init__(self, schema: pa.Schema, wanted: Wanted, ttl: bool = False) -> None:
+        self.schema, self.wanted = schema, wanted
+        self.rows = self.decoded_bytes = 0
+        names = set(schema.names)
+        self._measured = [field for field in schema if field.name in MEASURED]
+        self._names = names
+        self._sizers = {field.name: Sizer(field.type) for field in self._measured}
+        self._nested = {field.name for field in self._measured if pa.types.is_struct(field.type)}
+        self.columns = [ColumnFigures(place) for field in self._measured for place in places(field)]
+        self.key_groups: dict[int, list[int]] = {}
+        self.subtasks: dict[int, list[int]] = {}
+        self._keyed = "key" in names
+        # A key has one row where nothing else tells rows apart.
+        self.one_row_per_key = self._keyed and not names & {"namespace", "timestamp_ms"}
+        self._keys = Smallest()
+        self._sampled = [c.sampled for c in self.columns]
+        self._sample = Sample([type_ for type_ in self._sampled if type_ is not None])
+        self.biggest = {
+            name: Biggest(wanted.top if name in names and self._sizers[name].width is None else 0)
+            for name in ("key", "value")
+        }
+        last_access = ttl and ("last_access" in names or _inner_last_access(schema) is not None)
+        self.ttl = TimeFigures(wanted.as_of_ms, wanted.ttl_ms) if last_access else None
+        self.times_of = "timer" if "timestamp_ms" in names else "window_end" if "window_end" in names else None
+        self.times = TimeFigures(wanted.as_of_ms) if self.times_of else None
+
+    # -- adding
+
+    def add(self, batch: pa.RecordBatch, subtask: int) -> None:
+        """Add rows.
+
+        :param subtask: whose file they are from.
+        """
+        n = batch.num_rows
+        if not n:
+            return
+        self.rows += n
+        arrays = {field.name: batch.column(field.name) for field in self._measured}
+        self._place(batch, arrays, subtask)
+        leaves: list[pa.Array] = []
+        identity: list[Hashes] = []
+        figures = iter(self.columns)
+        for name, array in arrays.items():
+            tells = name in ("key", "namespace", "timestamp_ms") and self._keyed
+            nested = name in self._nested
+            for part in parts(array):
+                leaves.append(part)
+                hashes = next(figures).add(part, tells and not nested)
+                if tells and hashes is not None and not nested:
+                    identity.append(hashes)
+            if tells and nested:
+                identity.append(hashes_of(array))
+        if self._keyed and not self.one_row_per_key:
+            self._keys.add_hashes(identity[0])
+        hashes = combined(identity) if self._keyed else self._element_hashes(batch, subtask)
+        self._add_sample(hashes, leaves)
+        self._add_biggest(batch, arrays, hashes, subtask)
+        self._add_times(batch)
+
+    def _element_hashes(self, batch: pa.RecordBatch, subtask: int) -> Hashes:
+        """Elements of operator state are told apart by where they are."""
+        if "index" not in self._names:
+            return combined([hashes_of(batch.column(field.name)) for field in self._measured])
+        index = mixed(raw_values(batch.column("index")))
+        return combined([index, mixed(np.full(len(index), subtask, np.int64))])
+
+    def _place(self, batch: pa.RecordBatch, arrays: dict[str, pa.Array], subtask: int) -> None:
+        """Count rows and bytes where they are."""
+        n = batch.num_rows
+        if "key_group" in self._names:
+            groups = raw_values(batch.column("key_group"))
+            bounds = np.concatenate([[0], np.flatnonzero(groups[1:] != groups[:-1]) + 1, [n]])
+        else:
+            groups, bounds = np.empty(0, np.int32), np.array([0, n])
+        before = np.zeros(len(bounds), np.int64)
+        for name, array in arrays.items():
+            before += self._sizers[name].before(array, bounds)
+        sizes = before[1:] - before[:-1]
+        total = int(sizes.sum())
+        self.decoded_bytes += total
+        _count(self.subtasks, subtask, n, total)
+        if len(groups):
+            for start, rows, size in zip(bounds[:-1], np.diff(bounds), sizes, strict=True):
+                _count(self.key_groups, int(groups[start]), int(rows), int(size))
+
+    def _add_sample(self, hashes: Hashes, leaves: list[pa.Array]) -> None:
+        chosen = self._sample.chosen(hashes)
+        if chosen is not None:
+            kept = [
+                figures.sample(leaf, chosen)
+                for figures, leaf, type_ in zip(self.columns, leaves, self._sampled, strict=True)
+                if type_ is not None
+            ]
+            self._sample.add(hashes[chosen], kept)
+
+    def _add_biggest(self, batch: pa.RecordBatch, arrays: dict[str, pa.Array], hashes: Hashes, subtask: int) -> None:
+        def describe(row: int, size: int) -> Big:
+            key, namespace = (
+                cut(json_value(arrays[name][row])) if name in arrays else None for name in ("key", "namespace")
+            )
+            group = batch.column("key_group")[row].as_py() if "key_group" in self._names else None
+            return Big(key, namespace, group, subtask, size)
+
+        for name, biggest in self.biggest.items():
+            if biggest.top:
+                biggest.add(*self._sizers[name].each(arrays[name]), hashes, describe)
+
+    def _add_times(self, batch: pa.RecordBatch) -> None:
+        if self.ttl is not None:
+            self.ttl.add(_last_accesses(batch))
+        if self.times is not None:
+            name = "timestamp_ms" if self.times_of == "timer" else "window_end"
+            self.times.add(_milliseconds(batch.column(name)))
+
+    def merge(self, other: StateFigures) -> None:
+        """Take in the figures of other rows of the same state."""
+        self.rows += other.rows
+        self.decoded_bytes += other.decoded_bytes
+        for mine, theirs in ((self.key_groups, other.key_groups), (self.subtasks, other.subtasks)):
+            for number, (rows, size) in theirs.items():
+                _count(mine, number, rows, size)
+        for column, more in zip(self.columns, other.columns, strict=True):
+            column.merge(more)
+        self._keys.merge(other._keys)
+        self._sample.merge(other._sample)
+        for name, biggest in self.biggest.items():
+            biggest.merge(other.biggest[name])
+        for figures, times in ((self.ttl, other.ttl), (self.times, other.times)):
+            if figures is not None and times is not None:
+                figures.merge(times)
+
+    def settle(self) -> None:
+        """Let go of what only adding needs."""
+        for smallest in (self._keys, *(c.different for c in self.columns)):
+            smallest.settle()
+
+    # -- the outcome
+
+    @property
+    def distinct_keys(self) -> Distinct | None:
+        """How many keys there are; ``None`` of state without keys."""
+        if not self._keyed:
+            return None
+        return Distinct(self.rows) if self.one_row_per_key else self._keys.distinct
+
+    def document_columns(self) -> list[Column]:
+        """The columns of the document."""
+        kept = iter(self._sample.columns())
+        made = []
+        for figures, type_ in zip(self.columns, self._sampled, strict=True):
+            values = figures.rows - figures.nulls - figures.nans
+            quantiles, error = quantiles_of(next(kept), values) if type_ is not None else ([], 0.0)
+            made.append(figures.column(quantiles, error))
+        return made
+
+    # -- between processes
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "counts": [self.rows, self.decoded_bytes],
+            "key_groups": [[k, *v] for k, v in self.key_groups.items()],
+            "subtasks": [[k, *v] for k, v in self.subtasks.items()],
+            "columns": [column.as_dict() for column in self.columns],
+            "keys": base64.b64encode(self._keys.hashes.tobytes()).decode(),
+            "sample": base64.b64encode(self._sample.to_bytes()).decode(),
+            "biggest": {name: biggest.as_list() for name, biggest in self.biggest.items()},
+            "times": [figures and figures.as_list() for figures in (self.ttl, self.times)],
+        }
+
+    def load(self, data: dict[str, Any]) -> None:
+        """The inverse of :meth:`as_dict`, into figures that are empty."""
+        self.rows, self.decoded_bytes = data["counts"]
+        self.key_groups = {k: v for k, *v in data["key_groups"]}
+        self.subtasks = {k: v for k, *v in data["subtasks"]}
+        self.columns = [
+            ColumnFigures.from_dict(column.place, d) for column, d in zip(self.columns, data["columns"], strict=True)
+        ]
+        self._keys = Smallest(np.frombuffer(base64.b64decode(data["keys"]), np.uint64))
+        types = [type_ for type_ in self._sampled if type_ is not None]
+        self._sample = Sample.from_bytes(types, base64.b64decode(data["sample"]))
+        self.biggest = {n: Biggest.from_list(b.top, data["biggest"][n]) for n, b in self.biggest.items()}
+        for figures, values in zip((self.ttl, self.times), data["times"], strict=True):
+            if figures is not None:
+                figures.load(values)
+
+
+def _count(counts: dict[int, list[int]], number: int, rows: int, size: int) -> None:
+    known = counts.setdefault(number, [0, 0])
+    known[0] += rows
+    known[1] += size
+
+
+def _inner_last_access(schema: pa.Schema) -> int | None:
+    """Where in the elements or entries of a list or map the last access stands."""
+    value = schema.field("value").type if "value" in schema.names else pa.null()
+    inner = value.item_type if pa.types.is_map(value) else value.value_type if pa.types.is_list(value) else pa.null()
+    index = inner.get_field_index("last_access") if pa.types.is_struct(inner) else -1
+    return index if index >= 0 else None
+
+
+def _last_accesses(batch: pa.RecordBatch) -> Numbers:
+    if "last_access" in batch.schema.names:
+        return _milliseconds(batch.column("last_access"))
+    value = batch.column("value")
+    index = _inner_last_access(batch.schema)
+    assert index is not None
+    offsets, children = list_parts(value)
+    inner = children[-1].slice(int(offsets[0]), int(offsets[-1] - offsets[0]))
+    return _milliseconds(inner.field(index))
+
+
+def _milliseconds(array: pa.Array) -> npt.NDArray[np.int64]:
+    """Times that are not null, floored."""
+    array = array.drop_null() if array.null_count else array
+    stored = raw_values(array)
+    per_ms = _PER_MS[array.type.unit] if pa.types.is_timestamp(array.type) else 1
+    return stored if per_ms == 1 else stored // per_ms
+
+
+__all__ = ["MEASURED", "StateFigures", "Wanted"]

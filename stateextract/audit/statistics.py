@@ -1,0 +1,280 @@
+"""Statistics of a snapshot: planned like an extract job, read split by split, put together as the document.
+
+Whatever the snapshot holds stands in the document, read or not: its entries are those of the coverage report. May import the
+job and state; must not know of Spark or of the command line.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from stateextract.audit.collect import Collected, Execute, Key, SplitReader, Work, collect
+from stateextract.audit.document import (
+    KeyGroup,
+    Operator,
+    SchemaField,
+    Skew,
+    Skews,
+    Snapshot,
+    State,
+    Statistics,
+    Subtask,
+    Times,
+    Totals,
+    Ttl,
+)
+from stateextract.audit.figures import StateFigures, Wanted
+from stateextract.audit.times import TimeFigures
+from stateextract.errors import UsageError
+from stateextract.files.filesystem import Store
+from stateextract.job.coverage import EMPTY, Entry
+from stateextract.job.options import JobOptions
+from stateextract.job.plan import Plan, PlannedState, make_plan
+from stateextract.job.split import Context
+from stateextract.metadata.model import OperatorState
+from stateextract.metadata.uid import operator_id
+from stateextract.state.plan_names import OperatorNames, operators_of_plan
+from stateextract.state.rows import row_layout
+from stateextract.version import VERSION
+
+UID_SINCE = 5
+"""The version of ``_metadata`` that first has uids, that of Flink 2.0."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What statistics are to say beside what follows from the snapshot.
+
+    :param as_of_ms: the time that ages are counted to; ``None``: when the snapshot was taken.
+    :param ttls: times to live in milliseconds, by ``OPERATOR/STATE``, by state, or for all by ``""``.
+    :param top: how many of the biggest keys and values to list.
+    :param uids: the uids of the job's operators; ``None``: not known.
+    """
+
+    as_of_ms: int | None = None
+    ttls: Mapping[str, int] = field(default_factory=dict)
+    top: int = 10
+    uids: Sequence[str] | None = None
+
+
+def statistics(
+    options: JobOptions,
+    question: Question | None = None,
+    workers: int | None = None,
+    execute: Execute | None = None,
+    store: Store | None = None,
+    on_plan: Callable[[Plan], Callable[[int], None]] | None = None,
+) -> Statistics:
+    """The figures of the states that the options choose.
+
+    :param options: as for an extract job; what it says of rows (``flatten``, columns) does not count. A state that cannot be
+        decoded is left out and said so, unless ``on_undecodable`` says ``raw``.
+    :param workers: how many processes; ``None``: one for each core, if there is much to read.
+    :param execute: who reads the splits instead of them.
+    :param on_plan: is told what is read, and gives what is told of each split that is done.
+    :raises StateExtractError: where the snapshot cannot be read.
+    :raises UsageError: where the choice, or a time to live, matches nothing.
+    """
+    question, store = question or Question(), store or Store()
+    lenient = "raw" if options.on_undecodable == "raw" else "skip"
+    options = replace(
+        options, flatten=False, key_group_column=True, subtask_column=True, all_copies=False, on_undecodable=lenient
+    )
+    plan = make_plan(options, store)
+    taken = _taken(plan, store)
+    as_of = question.as_of_ms if question.as_of_ms is not None else taken
+    now = int(time.time() * 1000)
+    notes = list(plan.coverage.notes)
+    if as_of is None:
+        notes.append("it is not known when the snapshot was taken: ages are counted to when the statistics were made")
+    wanted = _wanted(plan, question, now if as_of is None else as_of)
+    context = Context("", "", "", plan.found.metadata_uri, options, plan.operators, describe=plan.describe)
+    on_split = on_plan(plan) if on_plan else lambda number: None
+    collected, reader = collect(Work(context.to_bytes(), wanted), plan.splits, workers, execute, on_split)
+    _settle(plan, collected)
+    owned = _owned(plan, question.uids, options.plan, store)
+    operators = _operators(plan, collected, reader, wanted, owned)
+    found, metadata = plan.found, plan.metadata
+    kind = metadata.properties.kind if metadata.properties else None
+    states = [state for operator in operators for state in operator.states]
+    return Statistics(
+        VERSION,
+        Snapshot(found.metadata_uri, metadata.checkpoint_id, metadata.version, kind, taken),
+        now if as_of is None else as_of,
+        Totals(
+            len(operators), len(states), sum(s.rows for s in states), sum(s.file_bytes for s in states),
+            sum(s.decoded_bytes for s in states),
+        ),
+        operators, notes,
+    )  # fmt: skip
+
+
+def _taken(plan: Plan, store: Store) -> int | None:
+    info = store.info(plan.found.metadata_uri)
+    return None if info is None or info.mtime is None else int(info.mtime * 1000)
+
+
+def _wanted(plan: Plan, question: Question, as_of_ms: int) -> dict[Key, tuple[Wanted, bool]]:
+    """What is wanted of each state, and whether it has a time to live."""
+    used: set[str] = set()
+    wanted = {}
+    for state in plan.states:
+        entry = state.entry
+        names = [f"{o}/{state.name}" for o in (entry.uid, entry.operator_name, entry.operator_id) if o]
+        given = next((name for name in (*names, state.name, "") if name in question.ttls), None)
+        used |= {given} if given is not None else set()
+        ttl = None if given is None else question.ttls[given]
+        wanted[state.operator, state.name] = Wanted(as_of_ms, ttl, question.top), _has_ttl(plan, state)
+    for name in question.ttls:
+        if name and name not in used:
+            raise UsageError(
+                f"a time to live is given for {name!r}, and no state that is read is called so",
+                expected="the name of a state, or OPERATOR/STATE",
+            )
+    return wanted
+
+
+def _has_ttl(plan: Plan, state: PlannedState) -> bool:
+    """Whether the state's serializers say that it has a time to live."""
+    heads = {
+        file.head_key: file.head
+        for file in plan.files
+        if plan.metadata.operators[file.operator].id == state.entry.operator_id
+    }
+    context = plan.describe.of_operator(state.entry.operator_id or "")
+    return any(
+        row_layout(head, meta, context).ttl
+        for head in heads.values()
+        if head is not None
+        for meta in head.states
+        if meta.name == state.name and meta.kind == state.entry.kind
+    )
+
+
+def _settle(plan: Plan, collected: Collected) -> None:
+    for state in plan.states:
+        read = collected.tallies.get((state.operator, state.name))
+        if read is not None:
+            state.entry.read.add(read)
+        state.entry.settle()
+
+
+def _owned(plan: Plan, uids: Sequence[str] | None, compiled: str, store: Store) -> frozenset[str] | None:
+    """The ids of the operators that the job still has; ``None``: nobody said it."""
+    if uids is None and not compiled:
+        return None
+    owned = {operator_id(uid) for uid in uids or ()}
+    owned |= {o.id for o in plan.metadata.operators if o.uid in set(uids or ())}
+    owned |= {uid.lower() for uid in uids or ()}
+    if compiled:
+        text = store.read(compiled).decode("utf-8", "replace")
+        owned |= operators_of_plan(text, [OperatorNames(o.id, o.uid, o.name) for o in plan.metadata.operators])
+    return frozenset(owned)
+
+
+def read_uids(text: str) -> list[str]:
+    """A list of uids: one a line (what stands behind ``#`` at a line's beginning does not count), or a JSON array.
+
+    :raises UsageError: where it is JSON of something else.
+    """
+    if text.lstrip().startswith("["):
+        try:
+            found = json.loads(text)
+        except ValueError as error:
+            raise UsageError(f"the list of uids is no JSON: {error}") from error
+        if not all(isinstance(uid, str) for uid in found):
+            raise UsageError("the list of uids has something that is no text")
+        return list(found)
+    lines = (line.strip() for line in text.splitlines())
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def _operators(
+    plan: Plan,
+    collected: Collected,
+    reader: SplitReader,
+    wanted: Mapping[Key, tuple[Wanted, bool]],
+    owned: frozenset[str] | None,
+) -> list[Operator]:
+    by_id = {operator.id: operator for operator in plan.metadata.operators}
+    entries: dict[str, list[Entry]] = {}
+    for entry in plan.coverage.entries:
+        if entry.operator_id is not None:
+            entries.setdefault(entry.operator_id, []).append(entry)
+    planned = {id(state.entry): (state.operator, state.name) for state in plan.states}
+    made = []
+    for id_, of_operator in entries.items():
+        operator = by_id[id_]
+        states = []
+        for entry in of_operator:
+            key = planned.get(id(entry))
+            if key is not None:
+                figures = collected.figures.get(key) or reader.empty(key)
+                states.append(_state(entry, operator, figures, wanted[key][0]))
+            elif entry.status != EMPTY:
+                states.append(_unread(entry))
+        handle_bytes = sum(use.handle.size for use in operator.handles())
+        made.append(
+            Operator(
+                id_, operator.uid, operator.name, operator.uid or operator.name or id_, operator.parallelism,
+                operator.max_parallelism, handle_bytes, sum(s.file_bytes for s in states), sum(s.rows for s in states),
+                None if owned is None else bool(handle_bytes) and id_ not in owned,
+                operator.uid is None if plan.metadata.version >= UID_SINCE else None, states,
+            )
+        )  # fmt: skip
+    return made
+
+
+def _unread(entry: Entry) -> State:
+    return State(
+        entry.state, entry.kind, entry.form, entry.role, entry.status, entry.reason, [], [], 0, entry.size or 0, 0
+    )  # fmt: skip
+
+
+def _state(entry: Entry, operator: OperatorState, figures: StateFigures, wanted: Wanted) -> State:
+    groups = [KeyGroup(k, *figures.key_groups[k]) for k in sorted(figures.key_groups)]
+    subtasks = [Subtask(k, *figures.subtasks[k]) for k in sorted(figures.subtasks)]
+    keyed = "key_group" in figures.schema.names
+    skew = Skews(
+        _skew([(g.rows, g.decoded_bytes) for g in groups], operator.max_parallelism) if keyed else None,
+        _skew([(s.rows, s.decoded_bytes) for s in subtasks], operator.parallelism),
+    )
+    return State(
+        entry.state, entry.kind, entry.form, entry.role, entry.status, entry.reason, list(entry.read.problems),
+        [SchemaField(f.name, str(f.type)) for f in figures.schema],
+        figures.rows, entry.read.bytes, figures.decoded_bytes, figures.distinct_keys, groups, subtasks, skew,
+        figures.document_columns(), figures.biggest["key"].biggest, figures.biggest["value"].biggest,
+        None if figures.ttl is None else _ttl(figures.ttl, wanted),
+        None if figures.times is None else _times(str(figures.times_of), figures.times),
+    )  # fmt: skip
+
+
+def _ttl(times: TimeFigures, wanted: Wanted) -> Ttl:
+    expired = None if wanted.ttl_ms is None else times.expired
+    return Ttl(times.rows, times.least, times.most, times.histogram, wanted.ttl_ms, expired)
+
+
+def _times(of: str, times: TimeFigures) -> Times:
+    return Times(of, times.least, times.most, times.past, times.histogram)
+
+
+def _skew(parts: Sequence[tuple[int, int]], count: int) -> Skew | None:
+    """How unevenly something lies in ``count`` places, of which ``parts`` are those with rows."""
+    if count < 1:
+        return None
+    measures: list[float | None] = []
+    for values in ([rows for rows, _ in parts], [size for _, size in parts]):
+        total = sum(values)
+        if not total:
+            measures += [None, None]
+            continue
+        places = max(count, len(values))
+        largest = sorted(values, reverse=True)[: max(-(-places // 100), 1)]
+        measures += [max(values) * places / total, sum(largest) / total]
+    return Skew(*measures)
+
+
+__all__ = ["Question", "read_uids", "statistics"]

@@ -1,0 +1,50 @@
+"""Times and durations as people write them on a command line. Imports the standard library and errors only."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime
+
+from stateextract.errors import UsageError
+
+_UNITS = {"ms": 1, "s": 1000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|min|h|d)")
+
+
+def milliseconds(text: str, option: str) -> int:
+    """``7d``, ``12h``, ``30 min``, ``1.5s``, ``200ms``.
+
+    :raises UsageError: for anything else.
+    """
+    match = _DURATION.fullmatch(text.strip())
+    if match is None:
+        raise UsageError(f"{option} {text!r} is no duration", expected="a number with ms, s, min, h or d, as in 30d")
+    return round(float(match[1]) * _UNITS[match[2]])
+
+
+def moment(text: str, option: str) -> int:
+    """Milliseconds since 1970 of a time in ISO 8601, without a zone in UTC, or of such a number.
+
+    :raises UsageError: for anything else.
+    """
+    if re.fullmatch(r"-?\d{9,}", text):
+        return int(text)
+    try:
+        time = datetime.fromisoformat(text)
+    except ValueError:
+        raise UsageError(
+            f"{option} {text!r} is no time", expected="ISO 8601 as in 2026-11-28T12:00:00Z, or milliseconds since 1970"
+        ) from None
+    time = time.replace(tzinfo=UTC) if time.tzinfo is None else time
+    return round(time.timestamp() * 1000)
+
+
+def text_duration(ms: int) -> str:
+    """``3 d``: with the largest unit of which there is one, floored."""
+    for unit in ("d", "h", "min", "s"):
+        if ms >= _UNITS[unit]:
+            return f"{ms // _UNITS[unit]} {unit}"
+    return f"{ms} ms"
+
+
+__all__ = ["milliseconds", "moment", "text_duration"]

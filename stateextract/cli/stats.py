@@ -1,0 +1,128 @@
+"""``stateextract stats``: the figures of a snapshot's states. What they mean is in ``docs/statistics.md``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from stateextract.cli.durations import milliseconds, moment
+from stateextract.cli.options import output_options
+from stateextract.cli.progress import Meter
+from stateextract.cli.reading import read_options, snapshot_options
+from stateextract.errors import OutputError, UsageError
+
+if TYPE_CHECKING:
+    from stateextract.audit.document import Statistics
+    from stateextract.audit.statistics import Question
+    from stateextract.job.options import JobOptions
+    from stateextract.job.plan import Plan
+
+ROWS = ("operator", "state", "strings", "timestamps", "out_of_range", "maps", "on_undecodable", "split_bytes")
+"""Options of the job that choose what is read, and how."""
+
+
+@click.command()
+@snapshot_options(*ROWS)
+@click.option(
+    "--as-of", metavar="TIME", help="The time that ages are counted to. Default: when the snapshot was taken."
+)
+@click.option(
+    "--ttl", "ttls", metavar="[[OPERATOR/]STATE=]DURATION", multiple=True,
+    help="A time to live, as 30d or 12h: how many would be expired. Of all states or of one; repeat for several.",
+)  # fmt: skip
+@click.option("--top", metavar="N", type=click.IntRange(min=0), default=10, show_default=True,
+              help="How many of the biggest keys and values to list.")  # fmt: skip
+@click.option(
+    "--uids",
+    metavar="FILE",
+    help="The uids of the job's operators, one a line or as a JSON array: whose state is nobody's.",
+)
+@click.option(
+    "--workers",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="Processes. Default: one per core if there is much to read.",
+)
+@click.option("-o", "--to", metavar="FILE", help="Write the JSON document there too.")
+@output_options
+def stats(
+    path: str, as_of: str | None, ttls: tuple[str, ...], top: int, uids: str | None, workers: int | None, to: str | None,
+    output: str, **options: Any,
+) -> None:  # fmt: skip
+    """Show rows, keys, bytes, skew, columns, ages and the biggest keys of the states of the snapshot at PATH.
+
+    Every row is read once. --operator and --state choose. With --plan or --uids, operators whose state no operator of
+    the job owns are named.
+    """
+    from stateextract.cli.stats_text import show
+
+    document = measured(read_options(path, options), question(as_of, ttls, top, uids), workers)
+    if to is not None:
+        written(Path(to), document.to_json() + "\n")
+    if output == "json":
+        click.echo(document.to_json())
+    else:
+        show(document, detailed=bool(options["state"]))
+
+
+def question(as_of: str | None, ttls: Iterable[str], top: int, uids: str | None) -> Question:
+    """What the options ask.
+
+    :raises UsageError: for one that cannot be right.
+    """
+    from stateextract.audit.statistics import Question, read_uids
+
+    by_name: dict[str, int] = {}
+    for text in ttls:
+        name, _, duration = text.rpartition("=")
+        by_name[name] = milliseconds(duration, "--ttl")
+    listed = None if uids is None else read_uids(text_of(uids, "--uids"))
+    return Question(None if as_of is None else moment(as_of, "--as-of"), by_name, top, listed)
+
+
+def text_of(path: str, option: str) -> str:
+    """A file's text.
+
+    :raises UsageError: where it cannot be read.
+    """
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{option} {path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
+
+
+def written(path: Path, text: str) -> None:
+    """Write a file.
+
+    :raises OutputError: where that is impossible.
+    """
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise OutputError(f"it cannot be written: {error.strerror}", file=str(path)) from error
+
+
+def measured(options: JobOptions, asked: Question, workers: int | None = None) -> Statistics:
+    """The statistics, with a bar where that takes long.
+
+    :raises StateExtractError: where the snapshot cannot be read.
+    """
+    from stateextract.audit.statistics import statistics
+    from stateextract.cli.quick import without_pandas
+
+    without_pandas()
+
+    def on_plan(plan: Plan) -> Callable[[int], None]:
+        sizes = [sum(sum(part.content.sizes) for part in split) for split in plan.splits]
+        meter.expect(sum(sizes), len(sizes))
+        # Which split is done is not known where several are read at once; they are of about one size.
+        return lambda number: meter.add(sizes[number], tasks=1)
+
+    with Meter("stats") as meter:
+        return statistics(options, asked, workers, on_plan=on_plan)
+
+
+__all__ = ["measured", "question", "stats", "text_of", "written"]

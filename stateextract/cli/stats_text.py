@@ -1,0 +1,178 @@
+"""The statistics document as tables for people."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from stateextract.audit.document import Big, Column, Distinct, Skew, State, Statistics
+from stateextract.cli.durations import text_duration
+from stateextract.cli.screen import console, escape, table
+from stateextract.cli.sizes import text_size
+from stateextract.columnar.json_values import iso_timestamp
+from stateextract.job.coverage import NOT_SELECTED
+
+_WIDEST = 40
+_RIGHT = (
+    "rows", "keys", "in files", "decoded", "skew", "top 1 %", "max value", "nulls", "distinct", "bytes", "key group",
+    "past", "expired", "with time",
+)  # fmt: skip
+
+
+def show(document: Statistics, detailed: bool) -> None:
+    """Print a document.
+
+    :param detailed: with the columns and the biggest keys of every state.
+    """
+    out = console()
+    snapshot, totals = document.snapshot, document.totals
+    out.print(escape(f"{snapshot.path}: checkpoint {snapshot.checkpoint_id}"), soft_wrap=True)
+    out.print(
+        f"{totals.operators:,} operators, {totals.states:,} states, {totals.rows:,} rows, "
+        f"{text_size(totals.file_bytes)} in files, {text_size(totals.decoded_bytes)} decoded"
+    )
+    sections: list[tuple[str, list[str], list[list[str]]]] = [("", _STATES, _states(document))]
+    sections.append(("Time to live", _TTL, _rows(document, _ttl)))
+    sections.append(("Windows and timers", _TIMES, _rows(document, _times)))
+    if detailed:
+        sections.append(("Columns", _COLUMNS, [row for _, state in document.states for row in _columns(state)]))
+    sections.append(("Biggest values", _BIG, _biggest(document, lambda s: s.biggest_values, 10 if detailed else 1)))
+    if detailed:
+        sections.append(("Biggest keys", _BIG, _biggest(document, lambda s: s.biggest_keys, 10)))
+    for title, columns, rows in sections:
+        if rows:
+            out.print()
+            if title:
+                out.print(title, style="bold")
+            out.print(table(columns, rows, _RIGHT))
+    lines = list(_remarks(document))
+    if lines:
+        out.print()
+    for line in lines:
+        out.print(escape(line), soft_wrap=True)
+
+
+# ---- all states
+
+_STATES = ["operator", "state", "kind", "rows", "keys", "in files", "decoded", "skew", "top 1 %", "max value", "status"]
+
+
+def _states(document: Statistics) -> list[list[str]]:
+    return [
+        [
+            operator.label, state.state or "", state.kind.lower(),
+            f"{state.rows:,}" if state.columns else "", _distinct(state.distinct_keys),
+            text_size(state.file_bytes), text_size(state.decoded_bytes) if state.columns else "",
+            *_skew(state.skew.key_groups if state.skew else None),
+            text_size(state.biggest_values[0].bytes) if state.biggest_values else "",
+            state.status,
+        ]
+        for operator, state in document.states
+        if state.status != NOT_SELECTED
+    ]  # fmt: skip
+
+
+def _distinct(distinct: Distinct | None) -> str:
+    return "" if distinct is None else f"{'' if distinct.exact else '~'}{distinct.count:,}"
+
+
+def _skew(skew: Skew | None) -> list[str]:
+    if skew is None or skew.max_over_mean is None or skew.top_percent_share is None:
+        return ["", ""]
+    return [f"{skew.max_over_mean:.1f}", f"{skew.top_percent_share:.0%}"]
+
+
+def _rows(document: Statistics, of: Callable[[State, int | None], list[str] | None]) -> list[list[str]]:
+    made = [(operator, state, of(state, document.as_of_ms)) for operator, state in document.states]
+    return [[operator.label, state.state or "", *row] for operator, state, row in made if row is not None]
+
+
+# ---- ages
+
+_TTL = ["operator", "state", "with time", "first", "last", "time to live", "expired"]
+
+
+def _ttl(state: State, _: int | None) -> list[str] | None:
+    ttl = state.ttl
+    if ttl is None:
+        return None
+    return [
+        f"{ttl.rows_with_time:,}", _moment(ttl.min_ms), _moment(ttl.max_ms),
+        "" if ttl.ttl_ms is None else text_duration(ttl.ttl_ms), "" if ttl.expired is None else f"{ttl.expired:,}",
+    ]  # fmt: skip
+
+
+_TIMES = ["operator", "state", "what", "first", "last", "past"]
+
+
+def _times(state: State, _: int | None) -> list[str] | None:
+    times = state.times
+    if times is None or times.min_ms is None:
+        return None
+    return [times.of.replace("_", " "), _moment(times.min_ms), _moment(times.max_ms), f"{times.past:,}"]
+
+
+def _moment(ms: int | None) -> str:
+    return "" if ms is None else iso_timestamp(ms, "ms", True)
+
+
+# ---- columns and rows of states
+
+_COLUMNS = ["column", "type", "nulls", "distinct", "min", "median", "max", "length"]
+
+
+def _columns(state: State) -> Iterable[list[str]]:
+    return (_column(column) for column in state.columns)
+
+
+def _column(column: Column) -> list[str]:
+    median = next((q.value for q in column.quantiles if q.q == 0.5), None)
+    lengths = column.lengths
+    length = "" if lengths is None else f"{lengths.min:,}-{lengths.max:,}, mean {lengths.mean:,.1f}"
+    return [
+        column.name, column.type, f"{column.null_share:.1%}" if column.nulls else "", _distinct(column.distinct),
+        _value(column.min), _value(median), _value(column.max), length,
+    ]  # fmt: skip
+
+
+_BIG = ["operator", "state", "bytes", "key", "namespace", "key group"]
+
+
+def _biggest(document: Statistics, of: Callable[[State], list[Big]], most: int) -> list[list[str]]:
+    found = [(big, o.label, state.state or "") for o, state in document.states for big in of(state)[:most]]
+    return [
+        [label, name, f"{big.bytes:,}", _value(big.key), _value(big.namespace), _number(big.key_group)]
+        for big, label, name in sorted(found, key=lambda row: -row[0].bytes)
+    ]
+
+
+def _number(number: int | None) -> str:
+    return "" if number is None else str(number)
+
+
+def _value(value: Any) -> str:
+    if value is None:
+        return ""
+    text = value if isinstance(value, str) and value.isprintable() else json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _WIDEST else f"{text[: _WIDEST - 1]}…"
+
+
+# ---- sentences
+
+
+def _remarks(document: Statistics) -> Iterable[str]:
+    for note in document.notes:
+        yield f"Note: {note}."
+    without = [o.label for o in document.operators if o.without_uid and o.handle_bytes]
+    if without:
+        yield f"Operators with state and without a uid: {', '.join(without)}."
+    unowned = [o.label for o in document.operators if o.unowned]
+    if unowned:
+        yield f"State that no operator of the job owns: {', '.join(unowned)}."
+    for operator, state in document.states:
+        for problem in dict.fromkeys(filter(None, (state.reason, *state.problems))):
+            yield f"{operator.label} / {state.state or state.form}: {problem}."
+
+
+__all__ = ["show"]
