@@ -170,7 +170,7 @@ def test_a_state_in_full(opened: Any) -> None:
         "3 of 128 key groups have rows; the largest has 99.6 × the average and 78 % of all.",
         "2 of 2 subtasks have rows; the largest has 1.8 × the average and 89 % of all.",
     ]
-    tab.locator(".card", has=tab.locator("h3", has_text="Subtasks")).get_by_text(
+    tab.locator(".card", has=tab.locator("h2", has_text="Subtasks")).get_by_text(
         "decoded bytes", exact=True
     ).first.click()
     assert "the largest has 1.8 × the average and 91 % of all" in report.text(".pair .card:nth-child(2) p.quiet")

@@ -81,7 +81,7 @@ const growth = (() => {
       if (place.isConnected) charts.draw(place);
     }
     show();
-    return h("section", { class: "card" }, h("div", { class: "head" }, h("h3", {}, "History"), choice("Measure", sizes.MEASURES, (chosen) => { measure = chosen; show(); })),
+    return h("section", { class: "card" }, h("div", { class: "head" }, h("h2", {}, "History"), choice("Measure", sizes.MEASURES, (chosen) => { measure = chosen; show(); })),
       place, tables.behind("As a table", () => tables.simple("History of this state", ["snapshot", "#bytes in files", "#decoded bytes", "#rows"],
         names(model.history).map((text, i) => [text, ...["file_bytes", "decoded_bytes", "rows"].map((m) => one[m][i] === null ? "–" : format.count(one[m][i]))]))));
   }

@@ -2,7 +2,7 @@
 const stateView = (() => {
   const { h, name, stateName, badge, tile, choice } = dom;
 
-  const card = (title, ...children) => h("section", { class: "card" }, h("div", { class: "head" }, h("h3", {}, title)), children);
+  const card = (title, ...children) => h("section", { class: "card" }, h("div", { class: "head" }, h("h2", {}, title)), children);
 
   function view(model, index) {
     const state = model.states[index];
@@ -90,7 +90,7 @@ const stateView = (() => {
     show();
     const total = places.rows.reduce((a, b) => a + b, 0);
     return h("section", { class: "card" },
-      h("div", { class: "head" }, h("h3", {}, title), choice(`${title} by`, { rows: "rows", bytes: "decoded bytes" }, (chosen) => { measure = chosen; show(); })),
+      h("div", { class: "head" }, h("h2", {}, title), choice(`${title} by`, { rows: "rows", bytes: "decoded bytes" }, (chosen) => { measure = chosen; show(); })),
       summary, place,
       tables.behind(`The ${places.heaviest.length > 1 ? `${places.heaviest.length} heaviest` : "heaviest"}`, () => tables.simple(`Heaviest ${one}s`, [one, "#rows", "#share", "#decoded bytes"],
         places.heaviest.map(([number, rows, size]) => [String(number), format.count(rows), format.percent(total ? rows / total : 0), format.count(size)]))));
