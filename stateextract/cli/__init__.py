@@ -33,6 +33,7 @@ _COMMANDS = {
     "count": "count",
     "validate": "validate",
     "stats": "stats",
+    "report": "report",
     "extract": "extract",
     "diff": "diff",
     "types": "types",

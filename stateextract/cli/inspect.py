@@ -9,6 +9,7 @@ import click
 
 from stateextract.cli.options import output_options
 from stateextract.cli.reading import opened, snapshot_options
+from stateextract.cli.sizes import many
 
 if TYPE_CHECKING:
     from stateextract.api import Operator, Snapshot, State
@@ -115,7 +116,7 @@ def show(snapshot: Snapshot) -> None:
         f"[bold]{escape(kind.capitalize())} {snapshot.checkpoint_id}[/bold]  {escape(snapshot.path)}", soft_wrap=True
     )
     out.print(
-        f"metadata version {snapshot.metadata_version}, {_many(len(snapshot.operators), 'operator')}, {text_size(total)}"
+        f"metadata version {snapshot.metadata_version}, {many(len(snapshot.operators), 'operator')}, {text_size(total)}"
     )
     for line in _notes(snapshot):
         out.print(escape(line), soft_wrap=True)
@@ -124,15 +125,11 @@ def show(snapshot: Snapshot) -> None:
         _show_operator(operator, out)
 
 
-def _many(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
-
-
 def _notes(snapshot: Snapshot) -> list[str]:
     lines = [f"Note: {snapshot.note}."] if snapshot.note else []
     moved = snapshot.relocations
     if moved:
-        more = f" and {_many(len(moved) - 1, 'more file')}" if len(moved) > 1 else ""
+        more = f" and {many(len(moved) - 1, 'more file')}" if len(moved) > 1 else ""
         lines.append(f"Found elsewhere than the snapshot says: {moved[0][0]} at {moved[0][1]}{more}.")
     lines.extend(f"Master state {s.name}: {len(s.data)} B, not yet supported." for s in snapshot.master_states)
     return lines

@@ -64,15 +64,16 @@ def config_option(command: F) -> F:
     return click.option("--config", metavar="FILE", help="TOML job file with options; the command line wins.")(command)
 
 
-def snapshot_options(*more: str) -> Callable[[F], F]:
+def snapshot_options(*more: str, required: bool = True) -> Callable[[F], F]:
     """``PATH``, ``--config`` and the options of the job that reading takes.
 
     :param more: fields of further options.
+    :param required: whether there has to be a PATH; else it may be ``None``.
     """
 
     def decorate(command: F) -> F:
         command = job_options((*WHERE, *more))(command)
-        return click.argument("path")(config_option(command))
+        return click.argument("path", required=required)(config_option(command))
 
     return decorate
 

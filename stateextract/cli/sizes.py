@@ -1,4 +1,4 @@
-"""Sizes as people read them."""
+"""Sizes and numbers as people read them."""
 
 from __future__ import annotations
 
@@ -15,4 +15,9 @@ def text_size(size: int | None) -> str:
     return f"{amount:.1f} TB"
 
 
-__all__ = ["text_size"]
+def many(number: int, what: str) -> str:
+    """``1 state``, ``2 states``."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+__all__ = ["many", "text_size"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -20,32 +20,45 @@ if TYPE_CHECKING:
     from stateextract.job.options import JobOptions
     from stateextract.job.plan import Plan
 
+F = TypeVar("F", bound=Callable[..., Any])
+
 ROWS = ("operator", "state", "strings", "timestamps", "out_of_range", "maps", "on_undecodable", "split_bytes")
 """Options of the job that choose what is read, and how."""
 
 
+_QUESTION = (
+    click.option(
+        "--as-of", metavar="TIME", help="The time that ages are counted to. Default: when the snapshot was taken."
+    ),
+    click.option(
+        "--ttl", "ttls", metavar="[[OPERATOR/]STATE=]DURATION", multiple=True,
+        help="A time to live, as 30d or 12h: how many would be expired. Of all states or of one; repeat for several.",
+    ),
+    click.option(
+        "--top", metavar="N", type=click.IntRange(min=0), default=10, show_default=True,
+        help="How many of the biggest keys and values to list.",
+    ),
+    click.option(
+        "--uids", metavar="FILE",
+        help="The uids of the job's operators, one a line or as a JSON array: whose state is nobody's.",
+    ),
+    click.option(
+        "--workers", metavar="N", type=click.IntRange(min=1),
+        help="Processes. Default: one per core if there is much to read.",
+    ),
+)  # fmt: skip
+
+
+def question_options(command: F) -> F:
+    """What :func:`question` and :func:`measured` take."""
+    for option in reversed(_QUESTION):
+        command = option(command)
+    return command
+
+
 @click.command()
 @snapshot_options(*ROWS)
-@click.option(
-    "--as-of", metavar="TIME", help="The time that ages are counted to. Default: when the snapshot was taken."
-)
-@click.option(
-    "--ttl", "ttls", metavar="[[OPERATOR/]STATE=]DURATION", multiple=True,
-    help="A time to live, as 30d or 12h: how many would be expired. Of all states or of one; repeat for several.",
-)  # fmt: skip
-@click.option("--top", metavar="N", type=click.IntRange(min=0), default=10, show_default=True,
-              help="How many of the biggest keys and values to list.")  # fmt: skip
-@click.option(
-    "--uids",
-    metavar="FILE",
-    help="The uids of the job's operators, one a line or as a JSON array: whose state is nobody's.",
-)
-@click.option(
-    "--workers",
-    metavar="N",
-    type=click.IntRange(min=1),
-    help="Processes. Default: one per core if there is much to read.",
-)
+@question_options
 @click.option("-o", "--to", metavar="FILE", help="Write the JSON document there too.")
 @output_options
 def stats(
@@ -95,11 +108,12 @@ def text_of(path: str, option: str) -> str:
 
 
 def written(path: Path, text: str) -> None:
-    """Write a file.
+    """Write a file, and the folders that it is to stand in.
 
     :raises OutputError: where that is impossible.
     """
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
     except OSError as error:
         raise OutputError(f"it cannot be written: {error.strerror}", file=str(path)) from error
@@ -125,4 +139,4 @@ def measured(options: JobOptions, asked: Question, workers: int | None = None) -
         return statistics(options, asked, workers, on_plan=on_plan)
 
 
-__all__ = ["measured", "question", "stats", "text_of", "written"]
+__all__ = ["ROWS", "measured", "question", "question_options", "stats", "text_of", "written"]
