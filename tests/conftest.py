@@ -10,6 +10,12 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+# Processes that tests start are short: their Java compiles no further than it must, and their Python finds byte code.
+QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+os.environ.setdefault("SPARK_SUBMIT_OPTS", QUICK_JAVA)
+os.environ.setdefault("SPARK_LAUNCHER_OPTS", QUICK_JAVA)
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 # CI repeats what it did before; everybody else looks for something new.
 settings.register_profile("ci", derandomize=True)
 if "CI" in os.environ:
@@ -35,7 +41,6 @@ def spark() -> Iterator[Any]:
     for name, value in {
         "spark.ui.enabled": "false",
         "spark.driver.memory": "1g",
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.warehouse.dir": "spark-warehouse",
         "spark.log.level": "OFF",

@@ -20,6 +20,7 @@ import pytest
 
 from stateextract.spark.archive import main as make_zip
 from stateextract.version import VERSION
+from tests.conftest import QUICK_JAVA
 
 ROOT = Path(__file__).resolve().parents[2]
 SNAPSHOT = ROOT / "examples" / "orders-checkpoint"
@@ -119,7 +120,8 @@ def test_a_cluster_with_the_code_as_a_zip(installed: Path, tmp_path: Path) -> No
     archive = tmp_path / "stateextract.zip"
     assert make_zip([str(archive)]) == 0
     done = run(
-        installed / "stateextract-submit", "--master", "local-cluster[2,1,1024]", "--py-files", archive, "--",
+        installed / "stateextract-submit", "--master", "local-cluster[2,1,1024]", "--py-files", archive,
+        "--conf", f"spark.executor.extraJavaOptions={QUICK_JAVA}", "--",
         "--snapshot", SNAPSHOT, "--output", tmp_path / "out", "--split-bytes", "8 kB",
         cwd=tmp_path, PYSPARK_PYTHON=str(workers),
     )  # fmt: skip

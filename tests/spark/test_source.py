@@ -13,6 +13,7 @@ import pytest
 
 from stateextract.spark import register
 from tests.benchmarks.test_generate import groups_of
+from tests.conftest import QUICK_JAVA
 from tests.job.snapshots import numbered, write_snapshot
 from tests.spark.test_source_golden import DATA, expected, extract, same_rows, source_options
 
@@ -178,7 +179,8 @@ def run(code: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess
 
 
 def session_of(master: str) -> str:
-    return f'spark = SparkSession.builder.master("{master}").config("spark.ui.enabled", "false").getOrCreate()\n'
+    executors = f'.config("spark.executor.extraJavaOptions", "{QUICK_JAVA}")'
+    return f'spark = SparkSession.builder.master("{master}").config("spark.ui.enabled", "false"){executors}.getOrCreate()\n'
 
 
 REGISTER = f"import sys; sys.path.insert(0, {str(ROOT)!r})\nfrom stateextract.spark import register\n"
