@@ -149,7 +149,7 @@ def run_diff(
     :raises StateExtractError: then nothing was published.
     """
     plan = make_diff_plan(before, after, options)
-    splits = _packed(plan.units, after.split_bytes)
+    splits = packed(plan.units, after.split_bytes)
     if output is None:
         context = replace(plan.context, rows=False)
         return DiffResult(plan, _counts(plan, _one_per_split(execute(DiffTasks(context, splits)), splits)))
@@ -169,7 +169,7 @@ def run_diff(
         raise
 
 
-def _packed(units: Sequence[Unit], split_bytes: int) -> list[list[Unit]]:
+def packed(units: Sequence[Unit], split_bytes: int) -> list[list[Unit]]:
     """Units in runs of about ``split_bytes``."""
     splits: list[list[Unit]] = []
     filled = 0
@@ -311,4 +311,4 @@ def _shared(data: bytes) -> tuple[DiffTasks, DiffRunner]:
     return tasks, DiffRunner(tasks.context)
 
 
-__all__ = ["DiffResult", "DiffTasks", "Execute", "TaskReport", "here", "processes", "run_diff", "run_split"]
+__all__ = ["DiffResult", "DiffTasks", "Execute", "TaskReport", "here", "packed", "processes", "run_diff", "run_split"]

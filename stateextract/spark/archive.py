@@ -17,7 +17,7 @@ from pathlib import Path
 
 PACKAGES = ("stateextract", "serializers")
 # Spark looks for data sources in modules of such names.
-MODULES = ("pyspark_flink_state.py", "pyspark_flink_state_metadata.py")
+MODULES = ("pyspark_flink_state.py", "pyspark_flink_state_metadata.py", "pyspark_flink_state_diff.py")
 _DATE = (1980, 1, 1, 0, 0, 0)
 
 

@@ -1,9 +1,9 @@
-"""The data sources as Spark knows them: ``flink-state`` and ``flink-state-metadata``.
+"""The data sources as Spark knows them: ``flink-state``, ``flink-state-metadata`` and ``flink-state-diff``.
 
 Spark pickles a source's class into processes of its own, on the driver's machine for planning and on the workers for
 reading. They go there by value, so this module needs no import there; it makes the rest importable (``carrier.py``) and hands
-over to ``source_read.py`` and ``source_tables.py``. What is kept in between are bytes, so that nothing of the project has to
-be imported to carry it along.
+over to ``source_read.py``, ``source_tables.py`` and ``source_diff.py``. What is kept in between are bytes, so that nothing of
+the project has to be imported to carry it along.
 
 Spark keeps the object whose ``schema()`` it called, with what that found out: the plan is made once for each ``load()``.
 """
@@ -82,12 +82,37 @@ class FlinkStateSource(DataSource):  # type: ignore[misc]
         return FlinkStateReader(self.code, ask(self.code, "source_read.with_schema", plan, schema))
 
 
-class FlinkStateReader(DataSourceReader):  # type: ignore[misc]
-    """Plans the splits of a state, and reads one of them wherever Spark asks for it."""
+class SplitReader(DataSourceReader):  # type: ignore[misc]
+    """Plans splits, and reads one of them wherever Spark asks for it.
+
+    :cvar module: of the project, whose functions do it.
+    """
+
+    module: ClassVar[str]
 
     def __init__(self, code: Code, plan: bytes) -> None:
         self.code = code
         self.plan = plan
+
+    def partitions(self) -> list[InputPartition]:
+        """One for each task."""
+        return [InputPartition(split) for split in ask(self.code, f"{self.module}.splits", self.plan)]
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        """The Arrow batches of a split."""
+        if partition.value is None:  # Spark's stand-in where there are no splits
+            return iter(())
+        return batches(self.code, f"{self.module}.read", self.plan, partition.value)
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Spark pickles a reader for its tasks only, and they are given their splits one by one.
+        return {"code": self.code, "plan": ask(self.code, f"{self.module}.for_tasks", self.plan)}
+
+
+class FlinkStateReader(SplitReader):
+    """Reads a state."""
+
+    module = "source_read"
 
     @property
     def pushFilters(self) -> Any:
@@ -104,20 +129,6 @@ class FlinkStateReader(DataSourceReader):  # type: ignore[misc]
             return filters
         self.plan = ask(self.code, "source_read.with_filters", self.plan, filters)
         return filters
-
-    def partitions(self) -> list[InputPartition]:
-        """One for each task."""
-        return [InputPartition(split) for split in ask(self.code, "source_read.splits", self.plan)]
-
-    def read(self, partition: InputPartition) -> Iterator[Any]:
-        """The Arrow batches of a split."""
-        if partition.value is None:  # Spark's stand-in where there are no splits
-            return iter(())
-        return batches(self.code, "source_read.read", self.plan, partition.value)
-
-    def __getstate__(self) -> dict[str, Any]:
-        # Spark pickles a reader for its tasks only, and they are given their splits one by one.
-        return {"code": self.code, "plan": ask(self.code, "source_read.for_tasks", self.plan)}
 
 
 class _PushFilters:
@@ -167,6 +178,33 @@ class FlinkStateMetadataReader(DataSourceReader):  # type: ignore[misc]
         return batches(self.code, "source_tables.read", self.options, self.schema)
 
 
-SOURCES = (FlinkStateSource, FlinkStateMetadataSource)
+class FlinkStateDiffSource(DataSource):  # type: ignore[misc]
+    """What was added, removed and changed in one state between two snapshots."""
 
-__all__ = ["SOURCES", "FlinkStateMetadataSource", "FlinkStateSource"]
+    code: ClassVar[Code] = (None, None)
+
+    @classmethod
+    def name(cls) -> str:
+        """What ``format`` is told."""
+        return "flink-state-diff"
+
+    def schema(self) -> Any:
+        """The columns of changes, from both snapshots."""
+        self.plan, schema = ask(self.code, "source_diff.planned", dict(self.options))
+        return schema
+
+    def reader(self, schema: Any) -> DataSourceReader:
+        """A reader of some or all columns."""
+        plan = getattr(self, "plan", None) or ask(self.code, "source_diff.planned", dict(self.options))[0]
+        return FlinkStateDiffReader(self.code, ask(self.code, "source_diff.with_schema", plan, schema))
+
+
+class FlinkStateDiffReader(SplitReader):
+    """Compares a state."""
+
+    module = "source_diff"
+
+
+SOURCES = (FlinkStateSource, FlinkStateMetadataSource, FlinkStateDiffSource)
+
+__all__ = ["SOURCES", "FlinkStateDiffSource", "FlinkStateMetadataSource", "FlinkStateSource"]

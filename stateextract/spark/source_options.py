@@ -1,4 +1,4 @@
-"""Options of the data sources ``flink-state`` and ``flink-state-metadata``: each stands here once.
+"""Options of the data sources ``flink-state``, ``flink-state-metadata`` and ``flink-state-diff``: each stands here once.
 
 Names are Spark's (camelCase, in any case), values are text. Those that the extract job knows too mean the same and have the
 same defaults; ``job`` is the field of :class:`JobOptions` then. ``markdown`` makes the tables of ``docs/spark-sql.md``.
@@ -18,7 +18,7 @@ from typing import Any
 from stateextract.errors import StateExtractError, UsageError
 from stateextract.job.options import JobOptions, fields, parse_size, show_size
 
-STATE, METADATA = "flink-state", "flink-state-metadata"
+STATE, METADATA, DIFF = "flink-state", "flink-state-metadata", "flink-state-diff"
 MOST_GROUPS = 1 << 15
 """Flink allows no more key groups."""
 
@@ -57,12 +57,14 @@ def _of_job(job: str, name: str = "", doc: str = "", choices: tuple[str, ...] = 
     )
 
 
+_PATHS = _of_job(
+    "path_map", doc="OLD=NEW, parted by commas: paths in the snapshot that begin with OLD are looked for under NEW."
+)
 _WHERE = (
     _own("path", "text", "",
         "The snapshot: a _metadata file, its folder, or a job's checkpoint folder (then its newest complete checkpoint); "
         "the argument of load()."),
-    _of_job("path_map",
-        doc="OLD=NEW, parted by commas: paths in the snapshot that begin with OLD are looked for under NEW."),
+    _PATHS,
 )  # fmt: skip
 _WHICH = (
     _own("operatorUid", "text", "", "The operator, by the uid that the job set."),
@@ -133,7 +135,32 @@ METADATA_OPTIONS: tuple[Option, ...] = (
 )
 """What ``flink-state-metadata`` can be told."""
 
-_KNOWN = {STATE: STATE_OPTIONS, METADATA: METADATA_OPTIONS}
+DIFF_OPTIONS: tuple[Option, ...] = (
+    _own("before", "text", "", "The earlier snapshot, as the path of flink-state."),
+    _own("after", "text", "", "The later snapshot."),
+    _PATHS,
+    *_WHICH,
+    _own("stateName", "text", "", "The state; needed where the operator has several. A queue of timers is a state."),
+    _own("stateScope", "choice", "",
+        "Tells apart a keyed state and an operator state of one name.", ("", "keyed", "operator")),
+    _of_job("flatten", "flattenCollectionTypes", "Compare element by element of a list, or entry by entry of a map."),
+    _own("lastAccess", "flag", False, "Of a state with a time to live, count a mere change of the last access."),
+    _own("commonFields", "flag", False,
+        "Fields that only one of the snapshots has do not count. Without it they are null in the other one."),
+    _of_job("strings"),
+    _of_job("timestamps", doc="Digits below the microsecond: floor, or refuse the value.", choices=("floor", "refuse")),
+    _of_job("out_of_range", doc="Times that the column type cannot hold: fail, or null."),
+    _of_job("maps"),
+    _of_job("keep_empty_maps"),
+    *_MEANING,
+    _of_job("codec"),
+    _of_job("verify_checksums"),
+    _of_job("split_bytes", doc="State of both snapshots that one Spark task compares. A key group is never split."),
+    _of_job("memory_bytes", doc="Rows of both snapshots that a task holds; more go to a temporary folder."),
+)  # fmt: skip
+"""What ``flink-state-diff`` can be told."""
+
+_KNOWN = {STATE: STATE_OPTIONS, METADATA: METADATA_OPTIONS, DIFF: DIFF_OPTIONS}
 
 
 def parse_options(options: Mapping[str, str], known: Sequence[Option], source: str) -> dict[str, Any]:
@@ -150,7 +177,7 @@ def parse_options(options: Mapping[str, str], known: Sequence[Option], source: s
         if option is None:
             raise _unknown(name, known, source)
         values[option.name] = _value(option, text, f"{source}: the option {option.name}")
-    if not values["path"]:
+    if "path" in values and not values["path"]:
         raise UsageError(f"{source}: there is no path", advice='give it to load(), or as OPTIONS (path "…")')
     return values
 
@@ -263,7 +290,7 @@ def job_options(values: Mapping[str, Any], known: Sequence[Option], **more: Any)
 
 
 _WORDS = {
-    **{o.job.replace("_", "-"): o.name for o in (*STATE_OPTIONS, *METADATA_OPTIONS) if o.job},
+    **{o.job.replace("_", "-"): o.name for o in (*STATE_OPTIONS, *METADATA_OPTIONS, *DIFF_OPTIONS) if o.job},
     "operator": "operatorUid",
     "state": "stateName",
 }
@@ -300,6 +327,6 @@ def _shown(option: Option) -> str:
 
 
 __all__ = [
-    "METADATA", "METADATA_OPTIONS", "STATE", "STATE_OPTIONS", "TABLES", "Option", "in_spark_words", "job_options", "markdown",
-    "parse_options",
+    "DIFF", "DIFF_OPTIONS", "METADATA", "METADATA_OPTIONS", "STATE", "STATE_OPTIONS", "TABLES", "Option", "in_spark_words",
+    "job_options", "markdown", "parse_options",
 ]  # fmt: skip

@@ -19,7 +19,7 @@ PAGES = {
     "docs/audit.md": 4,
     "docs/diff.md": 2,
     "docs/relocate.md": 2,
-    "docs/spark-sql.md": 8,
+    "docs/spark-sql.md": 9,
     "docs/python-api.md": 0,
 }
 """With how many blocks there are to compare, so that none is lost by a fence that is written wrongly."""

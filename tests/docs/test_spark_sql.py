@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from stateextract.spark.source_options import METADATA_OPTIONS, STATE_OPTIONS, markdown
+from stateextract.spark.source_options import DIFF_OPTIONS, METADATA_OPTIONS, STATE_OPTIONS, markdown
 from stateextract.spark.source_tables import SCHEMAS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -17,6 +17,7 @@ PAGE = (ROOT / "docs" / "spark-sql.md").read_text(encoding="utf-8")
 def test_tables_of_options() -> None:
     assert markdown(STATE_OPTIONS) in PAGE
     assert markdown(METADATA_OPTIONS) in PAGE
+    assert markdown(DIFF_OPTIONS) in PAGE
 
 
 @pytest.mark.parametrize("table", SCHEMAS)

@@ -87,6 +87,7 @@ def test_what_the_wheel_holds(wheel: Path) -> None:
     tops = {name.split("/")[0] for name in names}
     assert tops == {
         "stateextract", "serializers", "pyspark_flink_state.py", "pyspark_flink_state_metadata.py",
+        "pyspark_flink_state_diff.py",
         f"stateextract-{VERSION}.dist-info",
     }  # fmt: skip
     assert {
@@ -150,6 +151,7 @@ def test_the_zip_is_a_command_for_scripts(tmp_path: Path, capsys: pytest.Capture
     with zipfile.ZipFile(file) as content:
         assert {name.split("/")[0] for name in content.namelist()} == {
             "stateextract", "serializers", "pyspark_flink_state.py", "pyspark_flink_state_metadata.py",
+        "pyspark_flink_state_diff.py",
         }  # fmt: skip
     done = run(
         sys.executable, "-c", "import stateextract.spark.archive as a; print(a.__file__); a.main(['b.zip'])",

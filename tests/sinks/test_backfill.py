@@ -58,7 +58,8 @@ def pyspark_of(version: str) -> Path:
 def test_the_page(tmp_path: Path) -> None:
     (version,) = re.findall(r"pyspark==([\d.]+)", PAGE.read_text(encoding="utf-8"))
     pyspark = pyspark_of(version)
-    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    for name in ("examples", "tests"):
+        (tmp_path / name).symlink_to(ROOT / name)
     run_job(JobOptions(snapshot=str(ROOT / "examples/orders-checkpoint"), output=str(tmp_path / "state")), run_here)
     (tmp_path / "spark-defaults.conf").write_text("".join(f"{name} {value}\n" for name, value in SETTINGS.items()))
     with server() as database:

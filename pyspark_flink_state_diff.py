@@ -1,0 +1,5 @@
+"""Lets Spark find the data source ``flink-state-diff`` by itself, as ``pyspark_flink_state`` does for ``flink-state``."""
+
+from stateextract.spark.source import FlinkStateDiffSource as DefaultSource
+
+__all__ = ["DefaultSource"]

@@ -1,0 +1,139 @@
+"""What happens in Spark's processes for ``flink-state-diff``: the plan of a comparison of one state, and its units in tasks.
+
+The rows are those of ``stateextract diff --out`` (``stateextract/diff``). A task compares some runs of key groups; of operator
+state, and of different numbers of key groups, there is one task.
+"""
+
+from __future__ import annotations
+
+import pickle
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+import pyarrow as pa
+
+from stateextract.columnar.schema import conform
+from stateextract.diff.plan import UNIT_BYTES, DiffContext, DiffOptions, DiffPlan, DiffState, Unit, make_diff_plan
+from stateextract.diff.run import packed
+from stateextract.diff.task import DiffRunner
+from stateextract.errors import StateExtractError, UnsupportedError, UsageError
+from stateextract.spark.source_options import DIFF, DIFF_OPTIONS, in_spark_words, job_options, parse_options
+from stateextract.spark.source_types import arrow_schema, check_given, spark_schema
+
+
+@dataclass(frozen=True)
+class _Planned:
+    """A comparison.
+
+    :param given: the schema that Spark expects of batches, once it is known.
+    """
+
+    context: DiffContext
+    splits: Sequence[Sequence[Unit]]
+    schema: pa.Schema
+    given: pa.Schema | None = None
+
+    def to_bytes(self) -> bytes:
+        return zlib.compress(pickle.dumps(self), 6)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> _Planned:
+        """Of bytes that Spark was given by this process's kin, and never of a file's."""
+        plan: _Planned = pickle.loads(zlib.decompress(data))
+        return plan
+
+
+def planned(options: Mapping[str, str]) -> tuple[bytes, Any]:
+    """A plan, and the ``StructType`` of its rows.
+
+    :raises StateExtractError: where a snapshot cannot be read, or not what was asked for.
+    """
+    values = parse_options(options, DIFF_OPTIONS, DIFF)
+    for name in ("before", "after"):
+        if not values[name]:
+            raise UsageError(
+                f"{DIFF}: there is no {name}", advice="give the paths of two snapshots as before and after"
+            )
+    operators = tuple(values[name] for name in ("operatorUid", "operatorName", "operatorId") if values[name])
+    if len(operators) > 1:
+        raise UsageError(f"{DIFF}: the operator is said in more than one way", advice="leave all but one of them out")
+    states = (values["stateName"],) if values["stateName"] else ()
+    try:
+        after = job_options({**values, "path": values["after"]}, DIFF_OPTIONS, operator=operators, state=states)
+        settings = DiffOptions(
+            values["lastAccess"], values["commonFields"], after.memory_bytes, min(UNIT_BYTES, after.split_bytes)
+        )
+        plan = make_diff_plan(replace(after, snapshot=values["before"]), after, settings)
+        state = _the_state(plan, values["stateScope"])
+    except StateExtractError as error:
+        raise in_spark_words(error) from None
+    assert state.output is not None
+    context = replace(plan.context, states=[state])
+    units = [unit for unit in plan.units if unit.operator == state.operator]
+    return _Planned(context, packed(units, after.split_bytes), state.output).to_bytes(), spark_schema(state.output)
+
+
+def _the_state(plan: DiffPlan, scope: str) -> DiffState:
+    states = [state for state in plan.states if scope in ("", state.scope)]
+    if len(states) > 1:
+        names = ", ".join(sorted({f"{state.label} / {state.name}" for state in states})[:20])
+        raise UsageError(
+            f"{len(states)} states are meant", advice=f"say which with operatorUid, stateName and stateScope: {names}"
+        )
+    if not states:
+        raise UsageError(f"no {scope} state is meant")
+    if states[0].how is None:
+        raise UnsupportedError(
+            f"the state cannot be compared: {states[0].why}", operator=states[0].label, state=states[0].name
+        )
+    return states[0]
+
+
+def with_schema(data: bytes, schema: Any) -> bytes:
+    """The plan for the schema that Spark goes on with: the source's own, or one that the user gave.
+
+    :raises UsageError: where that is no part of the source's.
+    """
+    plan = _Planned.from_bytes(data)
+    given = arrow_schema(schema)
+    check_given(given, plan.schema)
+    return replace(plan, given=given).to_bytes()
+
+
+def splits(data: bytes) -> list[bytes]:
+    """What each task compares."""
+    return [pickle.dumps(units) for units in _Planned.from_bytes(data).splits]
+
+
+def for_tasks(data: bytes) -> bytes:
+    """What all tasks share."""
+    return replace(_Planned.from_bytes(data), splits=()).to_bytes()
+
+
+def read(data: bytes, split: bytes) -> Iterator[pa.RecordBatch]:
+    """The changes in a split, as Spark's schema has them.
+
+    :raises StateExtractError: with file, operator, state, key group and offset.
+    """
+    plan, runner = _running(data)
+    assert plan.given is not None
+    units: Sequence[Unit] = pickle.loads(split)
+    try:
+        for unit in units:
+            for changes in runner.run(unit):
+                if changes.rows is not None:
+                    yield conform(changes.rows, plan.given)
+    except StateExtractError as error:
+        raise in_spark_words(error) from None
+
+
+@lru_cache(maxsize=4)
+def _running(data: bytes) -> tuple[_Planned, DiffRunner]:
+    plan = _Planned.from_bytes(data)
+    return plan, DiffRunner(plan.context)
+
+
+__all__ = ["for_tasks", "planned", "read", "splits", "with_schema"]
