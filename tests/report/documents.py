@@ -38,6 +38,7 @@ COLUMNS = [
            Lengths(4, 6.25, 12, [Quantile(0.5, 6), Quantile(0.99, 11)])),
     Column("value.cents", "int64", 900, 90, 0.1, None, -9007199254740993, 9223372036854775807, Distinct(77),
            [Quantile(0.25, 10), Quantile(0.5, 250), Quantile(0.75, 4000)], 0.0),
+    Column("value.weight", "double", 900, 0, 0.0, 3, -0.5, 1e300, Distinct(2)),
 ]  # fmt: skip
 CARTS = State(
     state="carts", kind="MAP", form="heap", role=None, status="decoded", reason=None,

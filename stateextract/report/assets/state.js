@@ -161,7 +161,8 @@ const stateView = (() => {
       id: "columns-table", caption: "Columns", rows: state.columns.map((column, place) => ({ ...column, place })),
       columns: [
         { title: "column", value: (c) => c.place, class: "named", cell: (c) => [h("code", {}, name(c.name)), h("small", { class: "more" }, name(charts.short(c.type, 60), { title: c.type }))] },
-        { title: "null", value: (c) => c.null_share, number: true, cell: (c) => dom.share(c.null_share, c.nulls ? format.percent(c.null_share) : "0"), hint: "share of nulls" },
+        { title: "null", value: (c) => c.null_share, number: true, hint: "share of nulls, and how many are not a number",
+          cell: (c) => [dom.share(c.null_share, c.nulls ? format.percent(c.null_share) : "0"), c.nans ? h("small", { class: "more" }, `${format.count(c.nans)} NaN`) : null] },
         { title: "distinct", value: (c) => c.distinct?.count ?? null, number: true, cell: (c) => format.distinct(c.distinct) },
         { title: "min", value: (c) => c.min, cell: (c) => cell(c.min) },
         { title: "median", value: (c) => median(c.quantiles), cell: (c) => cell(median(c.quantiles)), minor: true },
