@@ -7,6 +7,8 @@ tuples, and stays a list of them.
 
 from __future__ import annotations
 
+import re
+
 import pyarrow as pa
 
 from serializers.registry import SerializerSnapshot, describe, is_fixed_length, register
@@ -15,6 +17,7 @@ from stateextract.columnar.layout import Case, Field, Layout, List, Logical, Nul
 from stateextract.files.reader import Reader
 
 PACKAGES = ("org.apache.flink.api.scala.typeutils.", "org.apache.flink.table.api.typeutils.")
+_COLLECTION = re.compile(r"CanBuildFrom\[\s*(?:\w+\.)*(\w+)\[")
 
 
 def _named(*names: str) -> tuple[str, ...]:
@@ -51,7 +54,10 @@ def _try(snapshot: SerializerSnapshot) -> Layout:
 
 @register(_named("TraversableSerializerSnapshot"), payload=composite(1, outer_class))
 def _traversable(snapshot: SerializerSnapshot) -> Layout:
-    return List(Nullable(describe(snapshot.nested[0]), null_if=False))
+    # The code that makes the builder: implicitly[….CanBuildFrom[Set[String], String, Set[String]]].
+    collection = _COLLECTION.search(snapshot.details["class"])
+    unordered = collection is not None and collection[1].endswith(("Set", "Map"))
+    return List(Nullable(describe(snapshot.nested[0]), null_if=False), unordered=unordered)
 
 
 def _enum_payload(reader: Reader, name: str, version: int) -> SerializerSnapshot:

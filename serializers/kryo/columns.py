@@ -123,7 +123,9 @@ class Planner:
         if name in _WRAPPERS:
             return wrapper(self.column(type_.arguments[0], above)) if type_.arguments else ANY
         if name in jdk.LIST_LIKE or name in jdk.SET_LIKE:
-            return list_of(self.column(type_.arguments[0], above), name) if len(type_.arguments) == 1 else ANY
+            if len(type_.arguments) != 1:
+                return ANY
+            return list_of(self.column(type_.arguments[0], above), name, unordered=name in jdk.SET_LIKE)
         if name in jdk.MAP_LIKE:
             if len(type_.arguments) != 2:
                 return ANY

@@ -78,7 +78,7 @@ def column(planner: Planner, type_: JavaType, above: tuple[str, ...]) -> Column 
     if name in scala_names.MAP_LIKE:
         return map_of(inner[0], inner[1]) if len(inner) == 2 else ANY
     if name in scala_names.LIST_LIKE or name in scala_names.SET_LIKE:
-        return list_of(inner[0], name) if len(inner) == 1 else ANY
+        return list_of(inner[0], name, unordered=name in scala_names.SET_LIKE) if len(inner) == 1 else ANY
     tuple_ = _TUPLE.fullmatch(name)
     if tuple_ is not None:
         if tuple_[2]:

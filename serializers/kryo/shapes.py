@@ -251,7 +251,7 @@ ANY: Final = Column(struct(**{CLASS: Text(), JSON: Text()}), _shape_any)
 # ---- collections
 
 
-def list_of(element: Column, wanted: str) -> Column:
+def list_of(element: Column, wanted: str, unordered: bool = False) -> Column:
     inner = element.shape
 
     def shape(value: Any, layout: Layout, out: Shaping) -> Any:
@@ -264,7 +264,7 @@ def list_of(element: Column, wanted: str) -> Column:
         below = layout.element
         return [inner(item, below, out) for item in value.value]
 
-    return Column(List(element.layout), shape)
+    return Column(List(element.layout, unordered=unordered), shape)
 
 
 def map_of(key: Column, item: Column) -> Column:

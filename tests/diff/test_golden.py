@@ -168,6 +168,23 @@ def test_changes_are_those_of_the_input(earlier: str, later: str) -> None:
     assert compared == 175
 
 
+def test_flattened_maps_are_compared_entry_by_entry() -> None:
+    later = "f23-changes-checkpoint-changelog-rescaled"
+    result = found(golden(BASE), golden(later), flatten=True)
+    for name in ("texts", "ttl-map"):
+        key = result.named(name)
+        old, new = (
+            {(row["key"], k): v for row in _expected(case)[key]["rows"] for k, v in row["value"]["$map"]}
+            for case in (BASE, later)
+        )
+        counts = result.counts[key]
+        assert (counts.before, counts.after) == (len(old), len(new))
+        assert (counts.removed, counts.added) == (len(old.keys() - new.keys()), len(new.keys() - old.keys()))
+        assert counts.changed == sum(old[k] != new[k] for k in old.keys() & new.keys())
+        assert min(counts.removed, counts.added) > 1
+        assert {"map_key", "before", "after"} <= {*result.changes(name)[0]}
+
+
 # -- evolved schemas
 
 
