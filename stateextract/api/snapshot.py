@@ -26,7 +26,7 @@ from stateextract.files.compression import CODECS
 from stateextract.files.filesystem import Store
 from stateextract.files.locate import FoundSnapshot, Locator, find_snapshot
 from stateextract.job.classpath import describe_context, with_names
-from stateextract.job.heads import HeadReader, operator_label
+from stateextract.job.heads import HeadReader, OnHeads, operator_label
 from stateextract.job.inventory import OperatorInventory, take_inventory
 from stateextract.job.wishes import JobWishes
 from stateextract.metadata.called import operators_called
@@ -67,6 +67,7 @@ def open_snapshot(
     names: str = "",
     types: Mapping[str, str] | None = None,
     head_threads: int = 32,
+    on_heads: OnHeads = lambda done, count: None,
 ) -> Snapshot:
     """Open a checkpoint or savepoint.
 
@@ -98,6 +99,7 @@ def open_snapshot(
     :param types: types of columns by ``OPERATOR/STATE/PATH``, for example ``{"orders/total/value.amount":
         "decimal(38,10)"}``; ``docs/types.md`` tells which types there are. A value that does not fit exactly is an error.
     :param head_threads: threads that read the heads of state files.
+    :param on_heads: is told how many of their handles were looked at, and how many there are.
     :raises SnapshotNotFoundError: where there is no snapshot at ``path``, or more than one.
     :raises UsageError: for an option that cannot be right.
     """
@@ -130,7 +132,7 @@ def open_snapshot(
     locator = Locator(found, store, tuple(pairs))
     wishes = JobWishes([f"{place}={type_}" for place, type_ in (types or {}).items()])
     wishes.refuse_strangers(metadata.operators)
-    return Snapshot(Source(found, data, metadata, locator, store, options, wishes, head_threads))
+    return Snapshot(Source(found, data, metadata, locator, store, options, wishes, head_threads, on_heads))
 
 
 def _one_of(name: str, value: str, choices: Sequence[str]) -> None:
@@ -150,6 +152,7 @@ class Source:
     options: ReadOptions
     wishes: JobWishes = field(repr=False)
     head_threads: int
+    on_heads: OnHeads = field(default=lambda done, count: None, repr=False)
     changelog_files: Files = field(default_factory=Files, repr=False)
 
     def inventory(self, operators: Sequence[OperatorState]) -> dict[str, OperatorInventory]:
@@ -157,7 +160,7 @@ class Source:
         part = replace(self.metadata, operators=tuple(operators))
         options = self.options
         heads = HeadReader(part, self.data, self.locator, self.store, options.codec, options.verify_checksums)
-        files = heads.read(self.head_threads)
+        files = heads.read(self.head_threads, self.on_heads)
         return {inventory.operator.id: inventory for inventory in take_inventory(part, files)}
 
 

@@ -16,19 +16,29 @@ DELAY = 2.0
 """Seconds before a bar appears."""
 
 
+_screen = threading.Lock()
+
+
 class Meter:
     """Counts what is done; a context manager, whose bar is gone at its end.
 
     :param title: what is being done, in a word or two.
     :param size: bytes that there are to do, about.
     :param tasks: how many tasks there are; 0: there are none.
+    :param unit: what the tasks are called.
     :param console: where to show it; ``None``: on standard error, if that is a terminal.
     """
 
     def __init__(
-        self, title: str, size: int = 0, tasks: int = 0, console: Console | None = None, delay: float = DELAY
+        self,
+        title: str,
+        size: int = 0,
+        tasks: int = 0,
+        console: Console | None = None,
+        delay: float = DELAY,
+        unit: str = "tasks",
     ) -> None:
-        self.title, self.size, self.tasks = title, size, tasks
+        self.title, self.size, self.tasks, self.unit = title, size, tasks, unit
         self.done = self.rows = self.tasks_done = 0
         self._console = console
         self._lock = threading.Lock()
@@ -52,6 +62,7 @@ class Meter:
             if self._bar is not None:
                 self._bar.stop()
                 self._bar = None
+                _screen.release()
 
     def expect(self, size: int, tasks: int = 0) -> None:
         """There is that much more to do."""
@@ -73,7 +84,8 @@ class Meter:
         from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
         with self._lock:
-            if self._timer is None:
+            # Of two bars at once the one that came first stays.
+            if self._timer is None or not _screen.acquire(blocking=False):
                 return
             self._bar = Progress(
                 TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[counts]}"),
@@ -89,12 +101,37 @@ class Meter:
         from stateextract.cli.sizes import text_size
 
         done = min(self.done, self.size)
-        parts = [f"{self.tasks_done} of {self.tasks} tasks"] if self.tasks else []
+        parts = [f"{self.tasks_done} of {self.tasks} {self.unit}"] if self.tasks else []
         if self.size:
             parts.append(f"{text_size(done)} of {text_size(self.size)}")
         if self.rows or not self.tasks:
             parts.append(f"{self.rows:,} rows")
-        self._bar.update(self._line, total=self.size or None, completed=done, counts=" · ".join(parts))
+        total = self.size or self.tasks or None
+        done = done if self.size else self.tasks_done
+        self._bar.update(self._line, total=total, completed=done, counts=" · ".join(parts))
 
 
-__all__ = ["DELAY", "Meter"]
+class HeadsBar:
+    """A bar for reading the heads of files, if that takes long: told how many were read, and of how many.
+
+    :param console: and ``delay``: as of :class:`Meter`.
+    """
+
+    def __init__(self, console: Console | None = None, delay: float = DELAY) -> None:
+        self._console, self._delay = console, delay
+        self._meter: Meter | None = None
+
+    def __call__(self, done: int, count: int) -> None:
+        if done == 0 and count:
+            self._meter = Meter("reading heads", tasks=count, unit="files", console=self._console, delay=self._delay)
+            self._meter.__enter__()
+        if self._meter is None:
+            return
+        if done:
+            self._meter.add(tasks=done - self._meter.tasks_done)
+        if done == count:
+            self._meter.__exit__()
+            self._meter = None
+
+
+__all__ = ["DELAY", "HeadsBar", "Meter"]

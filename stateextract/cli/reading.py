@@ -94,6 +94,7 @@ def opened(path: str, options: Mapping[str, Any]) -> Snapshot:
     :raises StateExtractError: where it cannot be opened.
     """
     from stateextract.api import open_snapshot
+    from stateextract.cli.progress import HeadsBar
 
     job = read_options(path, options)
     as_they_are = (*WHERE[1:], *MEANING, "head_threads")
@@ -102,6 +103,7 @@ def opened(path: str, options: Mapping[str, Any]) -> Snapshot:
         job.path_pairs(),
         types=dict(line.rpartition("=")[::2] for line in job.types),
         kryo_classes=[json.loads(text) for text in job.kryo_class],
+        on_heads=HeadsBar(),
         **{name: getattr(job, name) for name in as_they_are},
     )
 

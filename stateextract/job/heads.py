@@ -20,7 +20,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from stateextract.changelog.log import Files
-from stateextract.errors import FormatError, MissingFileError, StateExtractError
+from stateextract.errors import FormatError, MissingFileError, StateExtractError, UnsupportedError
 from stateextract.files.filesystem import Store
 from stateextract.files.locate import Locator
 from stateextract.job.changelogs import Changelog, find_keys, materialized_parts, open_log
@@ -35,7 +35,7 @@ from stateextract.metadata.model import (
     SnapshotMetadata,
     StreamHandle,
 )
-from stateextract.rocksdb import local_files
+from stateextract.rocksdb import RocksOptions, local_files, open_rocksdb, opener
 from stateextract.state.body import KEY_GROUPS_V2, BodyKind, body_kind
 from stateextract.state.content import NO_DATA, Content, Head
 from stateextract.state.database import shares
@@ -45,6 +45,7 @@ from stateextract.state.operator import HEAD_START, operator_head_end, partition
 from stateextract.state.raw_timers import is_timers, timers_head
 
 Scope = Literal["keyed", "operator"]
+OnHeads = Callable[[int, int], None]
 
 _LARGEST_HEAD = 64 << 20
 _PROBES = 2  # key groups whose numbers are looked at in a file that is not local; tasks check all of them
@@ -148,18 +149,24 @@ class HeadReader:
         self._changelog_files = Files()
         self._bounds: dict[StreamHandle, set[int]] = {}
 
-    def read(self, threads: int) -> list[StateFile]:
+    def read(self, threads: int, on_heads: OnHeads = lambda done, count: None) -> list[StateFile]:
         """All files, in the order of operators and subtasks.
 
         What is wrong with a file stands in its ``problem``: it matters only if the operator is wanted.
+
+        :param on_heads: is told, at the beginning and after each, how many handles were looked at and how many there are.
         """
         work = list(self._work())
         self._find_inline(item.handle for item in work)
         self._find_bounds(item.handle for item in work)
         with ThreadPoolExecutor(max_workers=max(1, min(threads, len(work))), thread_name_prefix="heads") as pool:
-            looked_at = list(pool.map(self._look, work))
-        self._find_keys([found for found in looked_at if isinstance(found, Changelog)])
-        files = [f for found in looked_at for f in (self._finished(found) if isinstance(found, Changelog) else found)]
+            on_heads(0, len(work))
+            looked_at = []
+            for found in pool.map(self._look, work):
+                looked_at.append(found)
+                on_heads(len(looked_at), len(work))
+        self._find_keys([one for one in looked_at if isinstance(one, Changelog)])
+        files = [f for one in looked_at for f in (self._finished(one) if isinstance(one, Changelog) else one)]
         return timers_once(files)
 
     def _work(self) -> Iterator[_Work]:
@@ -189,7 +196,9 @@ class HeadReader:
             if isinstance(handle, OperatorStateHandle):
                 return self._operator_state(operator, subtask, handle)
             if isinstance(handle, KeyGroupsHandle):
-                return self._raw(operator, subtask, handle) if work.raw else [self._key_groups(operator, subtask, handle)]
+                return (
+                    self._raw(operator, subtask, handle) if work.raw else [self._key_groups(operator, subtask, handle)]
+                )
             if isinstance(handle, IncrementalHandle):
                 return [self._meta_file(operator, subtask, handle)]
             raise FormatError(f"a {handle.kind} handle outside of a changelog", file=uri)
@@ -217,7 +226,9 @@ class HeadReader:
                 raise error.at(file=stream.uri) from None
             most = self._snapshot.operators[operator].max_parallelism
             content = Content(form, stream.size, end, most, tuple(ranges))
-            return StateFile(operator, subtask, handle.kind, form, stream.uri, stream.start, stream.size, content, head, key)
+            return StateFile(
+                operator, subtask, handle.kind, form, stream.uri, stream.start, stream.size, content, head, key
+            )
 
     def _raw(self, operator: int, subtask: int, handle: KeyGroupsHandle) -> list[StateFile]:
         """Raw keyed state, if it is one of timers."""
@@ -234,7 +245,9 @@ class HeadReader:
             content = Content(form, stream.size, 0, self._snapshot.operators[operator].max_parallelism, ranges)
             key = repr([(meta.name, meta.serializers) for meta in head.states]).encode()
             return [
-                StateFile(operator, subtask, handle.kind, form, stream.uri, stream.start, stream.size, content, head, key)
+                StateFile(
+                    operator, subtask, handle.kind, form, stream.uri, stream.start, stream.size, content, head, key
+                )
             ]
 
     def _operator_state(self, operator: int, subtask: int, handle: OperatorStateHandle) -> list[StateFile]:
@@ -251,7 +264,9 @@ class HeadReader:
                 raise stream.moved(error) from None
             content = Content(form, stream.size, head.end, partitions=parts, whole=head.compressed)
             return [
-                StateFile(operator, subtask, handle.kind, form, stream.uri, stream.start, stream.size, content, head, key)
+                StateFile(
+                    operator, subtask, handle.kind, form, stream.uri, stream.start, stream.size, content, head, key
+                )
             ]
 
     def _form(self, handle: KeyGroupsHandle, head: KeyedHead, stream: _Stream) -> BodyKind:
@@ -260,9 +275,7 @@ class HeadReader:
             return BodyKind.HEAP
         if not stream.near:
             offsets = offsets[:_PROBES] if 0 not in offsets else (0,)
-        form = body_kind(
-            handle.code, offsets, handle.first, head.compressed, stream.read_at, states=len(head.states)
-        )
+        form = body_kind(handle.code, offsets, handle.first, head.compressed, stream.read_at, states=len(head.states))
         if form is BodyKind.UNDECIDED and len(handle.offsets) > 1:
             return BodyKind.HEAP
         return form
@@ -273,14 +286,42 @@ class HeadReader:
             head, key = self._head(stream, stream.size, parse_head)
             form, most = BodyKind.SST_FILES, self._snapshot.operators[operator].max_parallelism
             content = Content(form, stream.size, stream.size, most, shares(handle.key_groups, handle.size))
-            problem = None
-            try:
-                local_files(handle)
-            except StateExtractError as error:
+            problem = self._unread(handle)
+            if problem is not None:
                 # The head is sound, so the states can be named that cannot be read.
-                problem = error.at(file=stream.uri, operator=operator_label(self._snapshot.operators[operator]))
-            return StateFile(operator, subtask, handle.kind, form, stream.uri, stream.start, stream.size, content, head, key,
-                             problem, handle=handle)
+                problem.at(file=stream.uri, operator=operator_label(self._snapshot.operators[operator]))
+            return StateFile(
+                operator,
+                subtask,
+                handle.kind,
+                form,
+                stream.uri,
+                stream.start,
+                stream.size,
+                content,
+                head,
+                key,
+                problem,
+                handle=handle,
+            )
+
+    def _unread(self, handle: IncrementalHandle) -> StateExtractError | None:
+        """What a database's list of files or its MANIFEST has that this version does not read.
+
+        A MANIFEST that is damaged or missing is the tasks' matter: a database that is read needs it, others do not.
+        """
+        try:
+            local_files(handle)
+        except StateExtractError as error:
+            return error
+        try:
+            open_file = opener(self._locator, self._store, self._locator.found.metadata_uri)
+            open_rocksdb(handle, open_file, RocksOptions(self._verify))
+        except UnsupportedError as error:
+            return error
+        except StateExtractError:
+            pass
+        return None
 
     # -- changelogs
 
@@ -334,8 +375,9 @@ class HeadReader:
         if end < 0:
             raise FormatError("the first element begins inside the head", file=stream.uri)
         if end > _LARGEST_HEAD:
-            raise FormatError(f"the first data begins only at {end}", file=stream.uri,
-                              expected="a head of less than 64 MiB before it")
+            raise FormatError(
+                f"the first data begins only at {end}", file=stream.uri, expected="a head of less than 64 MiB before it"
+            )
         data = stream.read_at(0, end)
         with self._lock:
             known = self._heads.get((parse is parse_head, data))
@@ -416,8 +458,11 @@ def operator_label(operator: OperatorState) -> str:
 def _check_offsets(handle: KeyGroupsHandle, stream: _Stream, least: int) -> None:
     for number, offset in enumerate(handle.offsets, handle.first):
         if not least <= offset <= stream.size:
-            raise FormatError(f"key group {number} begins at {offset} of a file of {stream.size} bytes",
-                              file=stream.uri, key_group=number)
+            raise FormatError(
+                f"key group {number} begins at {offset} of a file of {stream.size} bytes",
+                file=stream.uri,
+                key_group=number,
+            )
 
 
 def _usual_form(work: _Work) -> BodyKind:
@@ -433,4 +478,4 @@ def _usual_form(work: _Work) -> BodyKind:
     return BodyKind.CHANGELOG
 
 
-__all__ = ["HeadReader", "Scope", "StateFile", "operator_label"]
+__all__ = ["HeadReader", "OnHeads", "Scope", "StateFile", "operator_label"]

@@ -9,7 +9,7 @@ import time
 import pytest
 from rich.console import Console
 
-from stateextract.cli.progress import Meter
+from stateextract.cli.progress import HeadsBar, Meter
 
 
 def until(condition: object, seconds: float = 20.0) -> None:
@@ -45,3 +45,29 @@ def test_without_a_terminal_nothing_is_shown(capsys: pytest.CaptureFixture[str])
         meter.add(5, 5)
         time.sleep(0.05)
     assert capsys.readouterr() == ("", "")
+
+
+def test_a_bar_for_heads() -> None:
+    written = io.StringIO()
+    console = Console(file=written, force_terminal=True, width=120, color_system=None)
+    heads = HeadsBar(console, delay=0.0)
+    for done in range(3):
+        heads(done, 3)
+        until(lambda done=done: f"{done} of 3 files" in written.getvalue())
+    heads(3, 3)
+    shown = written.getvalue()
+    assert "reading heads" in shown
+    assert all(f"{done} of 3 files" in shown for done in range(3))
+    heads(0, 0)
+    assert written.getvalue() == shown, "gone, and none for nothing"
+
+
+def test_a_bar_shows_alone() -> None:
+    first, second = io.StringIO(), io.StringIO()
+    with Meter("extract", 10, console=Console(file=first, force_terminal=True), delay=0.0):
+        until(lambda: "extract" in first.getvalue())
+        heads = HeadsBar(Console(file=second, force_terminal=True), delay=0.0)
+        heads(0, 2)
+        time.sleep(0.05)
+        heads(2, 2)
+    assert second.getvalue() == ""

@@ -22,11 +22,13 @@ from stateextract.metadata.parser import parse_metadata
 from stateextract.rocksdb import open_rocksdb, opener
 from stateextract.rocksdb.table import Table
 from tests.golden.test_rows import check
+from tests.rocksdb import writer
 from tests.state.keyed_writer import Entry, Keyed, State, i64, rocksdb, write_operators
 
 FOLDER = Path(__file__).parent / "forst"
 DOCUMENT = json.loads((FOLDER / "expected.json").read_text())
 SNAPSHOT = FOLDER / DOCUMENT["snapshot"]
+MANIFEST = "MANIFEST-000005"
 
 
 @pytest.mark.parametrize("engine", ["interpreter", "kernel"])
@@ -67,15 +69,38 @@ def test_what_it_consists_of() -> None:
     assert deletions > 0
 
 
-def with_file(name: str) -> Callable[[IncrementalHandle], IncrementalHandle]:
+Change = Callable[[IncrementalHandle], IncrementalHandle]
+
+
+def with_file(name: str) -> Change:
     return lambda handle: replace(handle, private=(*handle.private, (name, InlineHandle("x", b"x"))))
 
 
-@pytest.mark.parametrize(("name", "what"), [("000031.blob", "blob files"), ("000032.log", "a write log")])
-def test_other_files_are_reported_by_name(name: str, what: str, tmp_path: Path) -> None:
+def with_edit(record: bytes) -> Change:
+    """One more record in the MANIFEST."""
+
+    def change(handle: IncrementalHandle) -> IncrementalHandle:
+        (listed,) = [stream.data for name, stream in handle.private if name == MANIFEST]  # type: ignore[attr-defined]
+        return writer.with_file(handle, MANIFEST, listed + writer.log_file([record]))
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "name", "what"),
+    [
+        (with_file("000031.blob"), "000031.blob", "blob files"),
+        (with_file("000032.log"), "000032.log", "a write log"),
+        (with_edit(writer.varint(400)), MANIFEST, "blob files"),
+        (with_edit(writer.varint(77)), MANIFEST, "type 77"),
+    ],
+)
+def test_what_makes_a_database_unreadable_is_reported_by_name(
+    change: Change, name: str, what: str, tmp_path: Path
+) -> None:
     """In the report, with the states that cannot be read for it, before any task; the rest is extracted."""
     keyed = Keyed([State("numbers", [Entry(0, i64(1), i64(10))]), State("others", [Entry(0, i64(1), i64(10))])])
-    tasks = [SubtaskState(0, managed_keyed=handle) for handle in (with_file(name)(rocksdb(keyed)), rocksdb(keyed))]
+    tasks = [SubtaskState(0, managed_keyed=handle) for handle in (change(rocksdb(keyed)), rocksdb(keyed))]
     operators = [
         OperatorState(f"{n:032x}", uid, uid, 1, 4, subtasks=(tasks[n],)) for n, uid in enumerate(("op", "sound"))
     ]
