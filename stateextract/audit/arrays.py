@@ -6,6 +6,7 @@ values were cut into batches. May import pyarrow and numpy.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -118,6 +119,25 @@ class Sizer:
         self._varying = [(i, part) for i, part in enumerate(self.inner) if part.width is None]
         if not (self._bytes or self._lists or self._varying):
             self.width = self._fixed if pa.types.is_struct(type_) else _width(type_)
+
+    def most(self, longest: Iterator[int]) -> int | None:
+        """No value takes more bytes than that; ``None`` where it is not known.
+
+        :param longest: the length of the longest of each string, in the order in which they stand in structs.
+        """
+        if self.width is not None:
+            return self.width
+        if self._bytes:
+            return LENGTH + next(longest)
+        if self._lists:
+            return None
+        total = self._fixed
+        for _, part in self._varying:
+            inner = part.most(longest)
+            if inner is None:
+                return None
+            total += inner
+        return total
 
     def before(self, array: pa.Array, positions: Numbers) -> Numbers:
         """How many bytes the values before each position take, counted from one point for all of them.

@@ -7,13 +7,20 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+import pyarrow as pa
 
+from stateextract.audit.arrays import Sizer
 from stateextract.audit.document import Big
 from stateextract.audit.hashes import Hashes
 
 _LONGEST = 256
 _MOST = 32
+_RARE = 1 << 58
+"""Of very many rows few have a hash below."""
+
+
+Describe = Callable[[int, int], Big]
+"""Makes the row of a number and size, of which only a few are asked for."""
 
 
 @dataclass(frozen=True, order=True)
@@ -32,29 +39,37 @@ class Biggest:
         self.top = top
         self._ranked: list[_Ranked] = []
 
-    def add(self, sizes: npt.NDArray[Any], fixed: int, hashes: Hashes, describe: Callable[[int, int], Big]) -> None:
+    def add(self, array: pa.Array, sizer: Sizer, hashes: Hashes, most: int | None, describe: Describe) -> None:
         """Add rows.
 
-        :param sizes: how many bytes each takes beside ``fixed`` ones.
-        :param describe: makes the row of that number and size, of which only a few are asked for.
+        :param most: no value takes more bytes; ``None``: it is not known.
         """
-        if not self.top or not len(sizes):
+        if not self.top or not len(array):
             return
-        if len(self._ranked) < self.top:
-            chosen = np.arange(len(sizes))
-        else:
-            last = self._ranked[-1]
-            least = -last.minus_bytes - fixed
-            if sizes.max() < least:
+        least = last = -1
+        if len(self._ranked) == self.top:
+            least, last = -self._ranked[-1].minus_bytes, self._ranked[-1].hash
+            if most is not None and most < least:
                 return
-            chosen = np.flatnonzero(sizes >= least)
-            chosen = chosen[(sizes[chosen] > least) | (hashes[chosen] < np.uint64(last.hash))]
+        if most == least and last < _RARE:
+            # Only rows of the same size and a smaller hash come in question, which few have.
+            chosen = np.flatnonzero(hashes < np.uint64(last))
+            sizes = sizer.before(array, chosen + 1) - sizer.before(array, chosen)
+            chosen, sizes = chosen[sizes == least], sizes[sizes == least]
+        else:
+            varying, fixed = sizer.each(array)
+            if varying.max() + fixed < least:
+                return
+            chosen = np.flatnonzero(varying >= least - fixed)
+            sizes = varying[chosen].astype(np.int64) + fixed
+            if least >= 0:
+                kept = (sizes > least) | (hashes[chosen] < np.uint64(last))
+                chosen, sizes = chosen[kept], sizes[kept]
         if len(chosen) > self.top:
-            chosen = chosen[np.lexsort((hashes[chosen], -sizes[chosen].astype(np.int64)))[: self.top]]
-        self._take(
-            _Ranked(-size, int(hashes[i]), describe(int(i), size))
-            for i, size in zip(chosen, (sizes[chosen].astype(np.int64) + fixed).tolist(), strict=True)
-        )
+            first = np.lexsort((hashes[chosen], -sizes))[: self.top]
+            chosen, sizes = chosen[first], sizes[first]
+        found = zip(chosen.tolist(), sizes.tolist(), strict=True)
+        self._take(_Ranked(-size, int(hashes[i]), describe(i, size)) for i, size in found)
 
     def merge(self, other: Biggest) -> None:
         """Take in the biggest of other rows."""

@@ -73,7 +73,7 @@ class ColumnFigures:
         self.place = place
         type_ = place.type
         self._struct = pa.types.is_struct(type_)
-        self._list, self._bytes, self._number = is_nested_list(type_), is_bytes(type_), is_number(type_)
+        self._list, self.is_text, self._number = is_nested_list(type_), is_bytes(type_), is_number(type_)
         self._floating = pa.types.is_floating(type_)
         self._width = type_.bit_width // 8 if self._number else 0
         self.rows = self.nulls = self.nans = 0
@@ -83,6 +83,8 @@ class ColumnFigures:
         self.longest = self.length_sum = 0
         self.different = Smallest()
         self.sampled = self._sampled()
+        self.longest_added = 0
+        """The length of the longest string that was added last."""
 
     # -- adding
 
@@ -97,10 +99,11 @@ class ColumnFigures:
         if self._struct:
             return None
         if nulls == n:
+            self.longest_added = 0
             return np.full(n, NULL_HASH, np.uint64) if wants_hashes else None
         if self._number:
             return self._add_numbers(array, wants_hashes)
-        if self._bytes:
+        if self.is_text:
             return self._add_bytes(array, wants_hashes)
         if self._list:
             self._add_lists(array)
@@ -154,6 +157,7 @@ class ColumnFigures:
         hashes, shortest, longest, least, most = self.different.add_bytes(array, wants_hashes)
         offsets = offsets_of(array)
         self._lengths(shortest, longest, int(offsets[-1] - offsets[0]))
+        self.longest_added = longest
         data = memoryview(array.buffers()[2] or b"")
         small, large = (bytes(data[int(offsets[i]) : int(offsets[i + 1])]) for i in (least, most))
         self._extremes(small, large)
@@ -189,13 +193,13 @@ class ColumnFigures:
 
     def _sampled(self) -> pa.DataType | None:
         """The type of what a sample keeps: numbers and times themselves, of strings and lists the length."""
-        if self._bytes or self._list:
+        if self.is_text or self._list:
             return pa.int32()
         return self.place.type if self._number or pa.types.is_decimal(self.place.type) else None
 
     def sample(self, array: pa.Array, chosen: npt.NDArray[np.int64]) -> tuple[npt.NDArray[Any], Valid]:
         """What a sample keeps of the chosen rows: values as they are stored, and which of them are not null."""
-        if self._bytes or self._list:
+        if self.is_text or self._list:
             offsets = offsets_of(array)
             values = offsets[chosen + 1] - offsets[chosen]
         else:
@@ -210,7 +214,7 @@ class ColumnFigures:
         :param quantiles: of what was sampled.
         """
         type_ = self.place.type
-        measured = self._bytes or self._list
+        measured = self.is_text or self._list
         lengths = None
         if self.shortest is not None:
             mean = self.length_sum / (self.rows - self.nulls)

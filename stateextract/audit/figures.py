@@ -14,10 +14,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from stateextract.audit.arrays import Numbers, Sizer, list_parts, raw_values
+from stateextract.audit.arrays import Numbers, Sizer, address, list_parts, raw_values
 from stateextract.audit.biggest import Biggest, cut
 from stateextract.audit.columns import ColumnFigures, parts, places
-from stateextract.audit.distinct import Smallest
+from stateextract.audit.distinct import Smallest, compiled
 from stateextract.audit.document import Big, Column, Distinct
 from stateextract.audit.hashes import Hashes, combined, hashes_of, mixed
 from stateextract.audit.sample import Sample, quantiles_of
@@ -120,11 +120,9 @@ class StateFigures:
     def _place(self, batch: pa.RecordBatch, arrays: dict[str, pa.Array], subtask: int) -> None:
         """Count rows and bytes where they are."""
         n = batch.num_rows
-        if "key_group" in self._names:
-            groups = raw_values(batch.column("key_group"))
-            bounds = np.concatenate([[0], np.flatnonzero(groups[1:] != groups[:-1]) + 1, [n]])
-        else:
-            groups, bounds = np.empty(0, np.int32), np.array([0, n])
+        keyed = "key_group" in self._names
+        groups = raw_values(batch.column("key_group")) if keyed else np.empty(0, np.int32)
+        bounds = np.concatenate([[0], _changes(groups) if keyed else [], [n]]).astype(np.int64)
         before = np.zeros(len(bounds), np.int64)
         for name, array in arrays.items():
             before += self._sizers[name].before(array, bounds)
@@ -156,7 +154,9 @@ class StateFigures:
 
         for name, biggest in self.biggest.items():
             if biggest.top:
-                biggest.add(*self._sizers[name].each(arrays[name]), hashes, describe)
+                sizer = self._sizers[name]
+                longest = (c.longest_added for c in self.columns if c.is_text and c.place.path[0] == name)
+                biggest.add(arrays[name], sizer, hashes, sizer.most(longest), describe)
 
     def _add_times(self, batch: pa.RecordBatch) -> None:
         if self.ttl is not None:
@@ -236,6 +236,17 @@ class StateFigures:
         for figures, values in zip((self.ttl, self.times), data["times"], strict=True):
             if figures is not None:
                 figures.load(values)
+
+
+def _changes(groups: npt.NDArray[np.int32]) -> Numbers:
+    """Where a key group differs from the one before it."""
+    kernel = compiled(groups.nbytes)
+    if kernel is not None:
+        bounds = np.empty(1024, np.int64)
+        count = kernel.runs(address(groups), len(groups), address(bounds), len(bounds))
+        if count >= 0:
+            return bounds[:count]
+    return np.flatnonzero(groups[1:] != groups[:-1]) + 1
 
 
 def _count(counts: dict[int, list[int]], number: int, rows: int, size: int) -> None:

@@ -5,7 +5,7 @@ Plain numpy, for little data and for types that are rare; ``kernel.py`` does the
 
 - a number: its 64 bits mixed by Murmur3's last steps (``mixed``); floating point numbers as float64, all NaN alike, the
   two zeros alike;
-- bytes: the length, the first eight (little-endian, filled up with zeros), eight at a time up to the last eight, the last
+- bytes: the length, the first eight (big-endian, filled up with zeros), eight at a time up to the last eight, the last
   eight, each multiplied in;
 - a null: a number of its own; structs, lists, maps: the hashes inside of them, mixed in order.
 
@@ -66,9 +66,9 @@ def bytes_hashes(offsets: npt.NDArray[Any], data: bytes | memoryview) -> Hashes:
     """
     starts, lengths = offsets[:-1], np.diff(offsets).astype(np.int64)
     padded = np.frombuffer(bytes(data) + bytes(16), np.uint8)
-    words = np.ndarray((len(padded) - 7,), "<u8", padded, 0, (1,))
+    words = np.ndarray((len(padded) - 7,), ">u8", padded, 0, (1,))
     shift = (4 * (8 - np.minimum(lengths, 8))).astype(np.uint64)
-    h = _step(_SEED ^ (lengths.astype(np.uint64) * _MIX_1), words[starts] & (_ALL >> shift >> shift))
+    h = _step(_SEED ^ (lengths.astype(np.uint64) * _MIX_1), words[starts] & (_ALL << shift << shift))
     at = np.flatnonzero(lengths > 8)
     done = 8
     while len(at):

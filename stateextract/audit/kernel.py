@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from stateextract.columnar.compile import at, compile_kernel, load_i32_le, load_i64, load_i64_le, load_u8, put
+from stateextract.columnar.compile import at, compile_kernel, load_i32_le, load_i64, load_u8, put
 
 MIX_1, MIX_2 = np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53)
 STEP, SEED = np.uint64(0x9FB21C651E98DF25), np.uint64(0x9E3779B97F4A7C15)
 NULL_HASH = np.uint64(0x6A09E667F3BCC909)
-_33, _32, _16, _8, _1, _0 = np.uint64(33), np.uint64(32), np.uint64(16), np.uint64(8), np.uint64(1), np.uint64(0)
-_ALL, _BYTES, _PAIRS = np.uint64(0xFFFFFFFFFFFFFFFF), np.uint64(0x00FF00FF00FF00FF), np.uint64(0x0000FFFF0000FFFF)
+_33, _32, _1, _0 = np.uint64(33), np.uint64(32), np.uint64(1), np.uint64(0)
+_ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 # Slots of `state`: no hash above THRESHOLD is wanted; the table has COUNT hashes and is full with ROOM.
 THRESHOLD, COUNT, ROOM = 0, 1, 2
@@ -49,25 +49,18 @@ def _keep(h: np.uint64, table: int, mask: int) -> int:
 
 
 def _word(where: int, n: int, limit: int) -> np.uint64:
-    """The first eight of ``n`` bytes, little-endian and filled up with zeros.
+    """The first eight of ``n`` bytes, big-endian and filled up with zeros, so that words compare as their bytes do.
 
     :param limit: no byte from there on may be read.
     """
     if where + 8 <= limit:
         # Twice, as nothing can be shifted by 64.
         shift = np.uint64(4 * (8 - min(n, 8)))
-        return np.uint64(load_i64_le(where)) & ((_ALL >> shift) >> shift)
+        return np.uint64(load_i64(where)) & ((_ALL << shift) << shift)
     word = _0
     for i in range(min(n, 8)):
-        word |= np.uint64(load_u8(where + i)) << np.uint64(8 * i)
+        word |= np.uint64(load_u8(where + i)) << np.uint64(56 - 8 * i)
     return word
-
-
-def _swapped(x: np.uint64) -> np.uint64:
-    """The bytes in the other order, so that words compare as their bytes do."""
-    x = ((x >> _8) & _BYTES) | ((x & _BYTES) << _8)
-    x = ((x >> _16) & _PAIRS) | ((x & _PAIRS) << _16)
-    return (x >> _32) | (x << _32)
 
 
 def _compare(a: int, a_len: int, b: int, b_len: int) -> int:
@@ -92,7 +85,6 @@ def _compare(a: int, a_len: int, b: int, b_len: int) -> int:
 mix = compile_kernel(_mix)
 keep = compile_kernel(_keep)
 word_at = compile_kernel(_word)
-swapped = compile_kernel(_swapped)
 compare = compile_kernel(_compare)
 
 
@@ -166,18 +158,20 @@ def _texts(
     least_word = most_word = _0
     if least >= 0:
         begin = load_i32_le(offsets + 4 * least)
-        least_word = swapped(word_at(data + begin, load_i32_le(offsets + 4 * least + 4) - begin, limit))
+        least_word = word_at(data + begin, load_i32_le(offsets + 4 * least + 4) - begin, limit)
         begin = load_i32_le(offsets + 4 * most)
-        most_word = swapped(word_at(data + begin, load_i32_le(offsets + 4 * most + 4) - begin, limit))
+        most_word = word_at(data + begin, load_i32_le(offsets + 4 * most + 4) - begin, limit)
     i = start
+    end = load_i32_le(offsets + 4 * i)
     while i < n:
+        begin = end
+        end = load_i32_le(offsets + 4 * i + 4)
         if valid != 0 and (load_u8(valid + ((bit + i) >> 3)) >> ((bit + i) & 7)) & 1 == 0:
             if hashes != 0:
                 put(hashes, i, np.int64(NULL_HASH))
             i += 1
             continue
-        begin = load_i32_le(offsets + 4 * i)
-        size = load_i32_le(offsets + 4 * i + 4) - begin
+        size = end - begin
         where = data + begin
         shortest = min(shortest, size)
         longest = max(longest, size)
@@ -187,16 +181,15 @@ def _texts(
         if size > 8:
             k = 8
             while k < size - 8:
-                h = (h ^ np.uint64(load_i64_le(where + k))) * STEP
+                h = (h ^ np.uint64(load_i64(where + k))) * STEP
                 h ^= h >> _32
                 k += 8
-            h = (h ^ np.uint64(load_i64_le(where + size - 8))) * STEP
+            h = (h ^ np.uint64(load_i64(where + size - 8))) * STEP
             h ^= h >> _32
         h *= MIX_2
         h ^= h >> _33
         h = h if h != 0 else _1
         # Whether it is an extreme mostly follows from its first eight bytes.
-        word = swapped(word)
         if word <= least_word or least < 0:
             other = load_i32_le(offsets + 4 * max(least, 0))
             other_size = load_i32_le(offsets + 4 * max(least, 0) + 4) - other
@@ -241,6 +234,26 @@ def _insert(hashes: int, start: int, n: int, table: int, mask: int, state: int) 
     return i
 
 
+def _runs(groups: int, n: int, bounds: int, room: int) -> int:
+    """Where a value differs from the one before it.
+
+    :param groups: ``n`` int32; :param bounds: where the positions go, of which there are at most ``room``.
+    :returns: how many there are; -1: there is no room for them.
+    """
+    count = 0
+    before = load_i32_le(groups)
+    for i in range(1, n):
+        group = load_i32_le(groups + 4 * i)
+        if group != before:
+            if count == room:
+                return -1
+            put(bounds, count, i)
+            count += 1
+            before = group
+    return count
+
+
+runs = compile_kernel(_runs)
 numbers = compile_kernel(_numbers)
 texts = compile_kernel(_texts)
 insert = compile_kernel(_insert)
