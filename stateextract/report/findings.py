@@ -1,6 +1,6 @@
 """What stands out in a statistics document: the list at the top of the report, by which nothing unread is overlooked.
 
-These are remarks, with limits that suit most jobs; rules with one's own limits are those of ``stateextract audit``.
+These are remarks with limits that suit most jobs, no verdict.
 """
 
 from __future__ import annotations

@@ -8,19 +8,18 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from benchmarks.report import browser_path
 from stateextract.audit.document import Statistics
 from stateextract.report.page import report_page
 from stateextract.report.texts import value_text
 from tests.report.documents import EVIL, grown, hostile, made, shop
 
-BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 LAPTOP = {"width": 1366, "height": 900}
 PHONE = {"width": 390, "height": 844}
 
@@ -28,13 +27,11 @@ PHONE = {"width": 390, "height": 844}
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
     api = pytest.importorskip("playwright.sync_api")
-    wanted = os.environ.get("STATEEXTRACT_BROWSER")
-    path = wanted or next(filter(None, map(shutil.which, BROWSERS)), None)
     with api.sync_playwright() as playwright:
         try:
-            browser = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+            browser = playwright.chromium.launch(executable_path=browser_path(), args=["--no-sandbox"])
         except api.Error as error:
-            if wanted:
+            if "STATEEXTRACT_BROWSER" in os.environ:
                 raise
             pytest.skip(f"no Chromium (scripts/test --with-browser installs one): {str(error).splitlines()[0]}")
         yield browser
