@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import resource
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -65,7 +64,7 @@ def main() -> None:
                     ABSENT[SHAPES[shape].long_key],
                 ]
                 runs = [timed(command) for _ in range(options.runs + 1)][1:]
-                clock, processor = (statistics.median(column) for column in zip(*runs, strict=True))
+                clock, processor = (sorted(column)[len(column) // 2] for column in zip(*runs, strict=True))
                 print(f"{shape} {megabytes:g} MB: {clock:.2f} s, {processor:.2f} s of processor time")
 
 

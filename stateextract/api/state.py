@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from stateextract.api.snapshot import Operator
 
 SMALL = 1 << 20
+"""Bytes of state that the interpreter reads sooner than the kernel is compiled."""
+TINY = 1 << 16
 """Bytes of state that the interpreter reads sooner than the kernel is loaded."""
 
 _KINDS = {"SPLIT_DISTRIBUTE": "list", "UNION": "union", "BROADCAST": "broadcast"}
@@ -400,9 +402,14 @@ def _portions(content: Content, small: int) -> Iterator[Content]:
 
 
 def suited(options: ReadOptions, size: int) -> ReadOptions:
-    """The options for reading that many bytes: loading the kernel takes longer than interpreting a few."""
-    if options.engine != "auto" or size > SMALL or "stateextract.columnar.kernel" in sys.modules:
+    """The options for reading that many bytes: compiling the kernel, or loading it, takes longer than interpreting a few."""
+    if options.engine != "auto" or size > SMALL:
         return options
+    if size > TINY or "stateextract.columnar.kernel" in sys.modules:
+        from stateextract.columnar import kernel
+
+        if kernel.run.is_kept:
+            return options
     return replace(options, engine="interpreter")
 
 

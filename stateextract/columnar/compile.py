@@ -52,6 +52,15 @@ class Kernel:
         """The name of its machine code."""
         return f"{self.function.__module__}.{self.function.__name__}"
 
+    @property
+    def is_kept(self) -> bool:
+        """Whether it can be called without being compiled before."""
+        return self._ready is not None or self._found is not None
+
+    @cached_property
+    def _found(self) -> native.Code | None:
+        return native.find(self.name)
+
     def __call__(self, *arguments: Any) -> Any:
         ready = self._ready
         if ready is None:
@@ -62,7 +71,7 @@ class Kernel:
         """Load the machine code, compiling it if it is nowhere kept, which takes up to half a minute."""
         with self._lock:
             if self._ready is None:
-                code = native.find(self.name)
+                code = self._found
                 if code is not None:
                     try:
                         self._ready = native.load(code)

@@ -83,6 +83,8 @@ def test_a_kernel_is_compiled_once(folder: Path, request: pytest.FixtureRequest)
     calls = [(_calls, (20, 1), 42), (_less, (1, 2), True), (_less, (2, 1), False), (_loads, (np.int64(address),), 42)]
     calls += [(_calls, (-(1 << 40), 1), 2 - (1 << 41)), (_stores, (address,), None)]
     assert [Kernel(function)(*arguments) for function, arguments, _ in calls] == [value for _, _, value in calls]
+    assert Kernel(_calls).is_kept
+    assert not Kernel(_divides).is_kept
     kept = [f"{__name__}.{name}" for name in ("_calls", "_less", "_loads", "_stores")]
     assert sorted(path.name for path in folder.iterdir()) == kept
     assert words[8] == 5
