@@ -39,11 +39,15 @@ _STATE_HEADER = struct.Struct(">Hi")
 
 @dataclass(frozen=True)
 class PlannedState:
-    """A state to write: the first ``entries`` rows of a shape."""
+    """A state to write: the first ``entries`` rows of a shape.
+
+    :param value_seed: decides the values, where they are to be others than the snapshot's seed gives.
+    """
 
     shape: str
     entries: int
     name: str | None = None
+    value_seed: int | None = None
 
 
 @dataclass(frozen=True)
@@ -154,7 +158,10 @@ class _OperatorWriter:
         self.compressed = compressed
         self.names = names
         self.long_key = shapes[0].long_key
-        self.salts = [tuple(np.uint64(salt) for salt in salts(seed, shape)) for shape in shapes]
+        self.salts = [
+            (np.uint64(salts(seed, shape)[0]), np.uint64(salts(seed if s.value_seed is None else s.value_seed, shape)[1]))
+            for s, shape in zip(plan.states, shapes, strict=True)
+        ]
         self.group = kernels.NO_GROUP if plan.key_group is None else plan.key_group
         self.text, self.starts = kernels.texts()
         self.rows = max(state.entries for state in plan.states)

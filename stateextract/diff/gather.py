@@ -42,6 +42,7 @@ class Gather:
         self._sizes: dict[str, int] = {}
         self._spilled: dict[str, _Parts] = {}
         self._folder: str | None = None
+        self._folders = 0
 
     def __enter__(self) -> Gather:
         return self
@@ -90,8 +91,10 @@ class Gather:
 
     def _spill(self, state: str) -> None:
         if self._folder is None:
-            self._folder = tempfile.mkdtemp(prefix="stateextract-diff-")
-        parts = self._spilled[state] = _Parts(self._states[state], f"{self._folder}/{len(self._spilled)}", 0)
+            with _disk(tempfile.gettempdir()):
+                self._folder = tempfile.mkdtemp(prefix="stateextract-diff-")
+        self._folders += 1
+        parts = self._spilled[state] = _Parts(self._states[state], f"{self._folder}/{self._folders}", 0)
         before, after = self._held.pop(state)
         del self._sizes[state]
         for side, batches in enumerate((before, after)):
@@ -114,13 +117,14 @@ class _Parts:
     def add(self, side: int, batch: pa.RecordBatch) -> None:
         names = self._how.identity
         hashes = row_hashes([(batch.column(n), self._how.shape.of(n)) for n in names], batch.num_rows)
-        # The table of pairing takes the lowest bits.
-        parts = (hashes >> (60 - 4 * self._depth)) & (_PARTS - 1)
+        # The table of pairing takes the lowest bits. Numbers of one byte are sorted in one pass.
+        parts = ((hashes >> (60 - 4 * self._depth)) & (_PARTS - 1)).astype(np.uint8)
         order = np.argsort(parts, kind="stable")
         bounds = np.searchsorted(parts[order], np.arange(_PARTS + 1))
+        ordered = batch.take(pa.array(order))
         with _disk(self._folder):
             for part in np.flatnonzero(np.diff(bounds)).tolist():
-                rows = batch.take(pa.array(order[bounds[part] : bounds[part + 1]]))
+                rows = ordered.slice(bounds[part], bounds[part + 1] - bounds[part])
                 self._writer(side, part).write_batch(rows)
                 self._sizes[part] += _size(rows)
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import math
 import struct
+import tempfile
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +20,7 @@ from stateextract.diff.gather import Gather
 from stateextract.diff.schemas import bring_batch, schema_changes, united_schema
 from stateextract.diff.shapes import Shape
 from stateextract.diff.summary import Counts
-from stateextract.errors import UnsupportedError, ValueRefusedError
+from stateextract.errors import OutputError, UnsupportedError, ValueRefusedError
 
 KEY = pa.struct([("n", pa.int64()), ("s", pa.binary())])
 VALUE = pa.struct(
@@ -173,6 +175,34 @@ def test_a_part_on_disk_is_parted_again_until_it_is_small() -> None:
     assert max(one.num_rows + other.num_rows for one, other in parts) < 200
     assert sum(one.num_rows for one, _ in parts) == 3000
     check(rows, {**rows, (-1, None): None}, parts, 64)
+
+
+def test_nothing_stays_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    rows = batch({(i, b""): None for i in range(200)})
+    with Gather({"s": HOW}, 1000) as gathered:
+        gathered.add(0, "s", rows)
+        assert len(list(tmp_path.rglob("*.arrow"))) == 16
+        next(gathered.parts("s"))
+    assert list(tmp_path.iterdir()) == []
+
+    def fail() -> None:
+        with Gather({"s": HOW}, 1000) as gathered:
+            gathered.add(0, "s", rows)
+            gathered.drop("s")
+            gathered.add(1, "s", rows)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_disk_that_takes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "none"))
+    with pytest.raises(OutputError, match="rows cannot be kept on disk") as caught, Gather({"s": HOW}, 1) as gathered:
+        gathered.add(0, "s", batch({(1, b""): None}))
+    assert "TMPDIR" in str(caught.value)
 
 
 # -- lists without keys
