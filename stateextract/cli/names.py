@@ -16,7 +16,7 @@ def operator_names(context: click.Context, _: click.Parameter, typed: str) -> li
     try:
         from stateextract.api import open_snapshot
 
-        snapshot = open_snapshot(_given(context)["path"])
+        snapshot = open_snapshot(_path(_given(context)))
         return sorted(o.label for o in snapshot.operators if o.label.startswith(typed))
     except Exception:
         return []
@@ -28,11 +28,18 @@ def state_names(context: click.Context, _: click.Parameter, typed: str) -> list[
         from stateextract.api import open_snapshot
 
         given = _given(context)
-        snapshot = open_snapshot(given["path"])
-        states = snapshot.operator(given["operator"]).states if given["operator"] else snapshot.states
+        snapshot = open_snapshot(_path(given))
+        operators = [given["operator"]] if isinstance(given["operator"], str) else given["operator"] or ()
+        states = [s for name in operators for s in snapshot.operator(name).states] if operators else snapshot.states
         return sorted({s.name for s in states if s.name.startswith(typed)})
     except Exception:
         return []
+
+
+def _path(given: dict[str, Any]) -> str:
+    """The snapshot; where there are two, the later one."""
+    path: str = given.get("path") or given["after"]
+    return path
 
 
 def _given(context: click.Context) -> dict[str, Any]:

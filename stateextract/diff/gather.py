@@ -151,9 +151,8 @@ class _Parts:
 
     def _writer(self, side: int, part: int) -> pa.RecordBatchFileWriter:
         if (side, part) not in self._open:
-            options = pa.ipc.IpcWriteOptions(compression="lz4")
-            path = self._path(side, part)
-            self._open[side, part] = pa.ipc.new_stream(path, self._how.schema, options=options)
+            # Not compressed: that takes longer than decoding did.
+            self._open[side, part] = pa.ipc.new_stream(self._path(side, part), self._how.schema)
         return self._open[side, part]
 
     def _batches(self, side: int, part: int) -> Iterator[pa.RecordBatch]:

@@ -53,3 +53,5 @@ def test_names_of_the_snapshot(tmp_path: Path) -> None:
     assert completed(f"get {ORDERS} --operator orders-by-customer --state o") == ["order-ids"]
     assert completed(f"schema {ORDERS} --state w") == ["window-contents"]
     assert completed(f"head {tmp_path} --operator o") == []
+    # Of two snapshots the later one.
+    assert completed(f"diff {tmp_path} {ORDERS} --operator sales-per-hour --state w") == ["window-contents"]
