@@ -87,7 +87,7 @@ class DiffResult:
 
     @property
     def differs(self) -> bool:
-        """Whether anything was added, removed or changed, a state of one snapshot only included."""
+        """Whether any row was added, removed or changed; those of a state that one snapshot lacks are too."""
         return any(counts.differs for counts in self.counts)
 
     @property

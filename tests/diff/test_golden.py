@@ -47,7 +47,11 @@ TWICE = [
     ("f120-pyflink-canonical-thread", "f20-pyflink-checkpoint-thread"),
     ("f23-shapes-checkpoint", "f23-shapes-checkpoint-snappy"),
     ("f117-finished-checkpoint", "f23-finished-checkpoint"),
+    ("f113-evolution-checkpoint", "f23-evolution-checkpoint"),
+    ("f113-evolution-checkpoint-restored", "f23-evolution-native-restored"),
+    ("f120-kryo-checkpoint-snappy", "f23-kryo-native"),
 ]
+CLASSES = (str(DATA.parent / "kryo.jar"),)
 
 
 def _rows_of(case: str) -> int:
@@ -76,10 +80,22 @@ def test_the_same_state_in_another_kind_has_no_changes(case: str) -> None:
 @pytest.mark.parametrize(("one", "other"), TWICE)
 def test_the_same_state_of_another_version_has_no_changes(one: str, other: str) -> None:
     # The extremes of the golden rows: dates beyond any column, and (by name) maps with a null key.
-    result = found(golden(one), golden(other), out_of_range="null", maps="list" if "types" in one else "map")
+    maps = "list" if "types" in one else "map"
+    result = found(golden(one), golden(other), out_of_range="null", maps=maps, classpath=CLASSES)
     keyed = {key: counts for key, counts in result.counts.items() if key[1] == "keyed"}
     _nothing_changed(result, sum(counts.before for counts in keyed.values()))
     assert sum(counts.before for counts in keyed.values()) >= 17
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [("f113-custom-checkpoint", "f117-custom-checkpoint-snappy"), ("f120-custom-native", "f23-custom-native-snappy")],
+)
+def test_what_one_side_cannot_decode_is_never_called_added_or_removed(one: str, other: str) -> None:
+    result = found(golden(one), golden(other), on_undecodable="skip")
+    assert [key for key, counts in result.counts.items() if counts.differs] == []
+    assert {state.name for state in result.states.values() if state.why} == {"balance", "reading"}
+    assert all(result.counts[result.named(name)].left_out for name in ("wallet", "figure", "last"))
 
 
 def test_kinds_differ_by_lists_that_name_their_subtasks() -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from stateextract.diff.plan import DiffOptions, make_diff_plan
 from stateextract.diff.summary import Counts
@@ -113,3 +117,40 @@ def test_options_that_make_no_sense_here(tmp_path: Path) -> None:
         make_diff_plan(job, JobOptions(snapshot=job.snapshot, on_undecodable="raw"))
     with pytest.raises(UsageError, match="types of columns"):
         make_diff_plan(job, JobOptions(snapshot=job.snapshot, types=("op/s/value=date",)))
+
+
+numbers = st.dictionaries(st.integers(-40, 40), st.integers(-3, 3), max_size=40)
+shapes = st.tuples(st.integers(1, 4), st.booleans())
+
+
+@settings(max_examples=25, deadline=None)
+@given(numbers, numbers, shapes, shapes, st.sampled_from([1, 200, 10**6]), st.sampled_from([1, 3000, 10**9]))
+def test_random_states_are_compared_as_dictionaries_are(
+    before: dict[int, int],
+    after: dict[int, int],
+    one: tuple[int, bool],
+    other: tuple[int, bool],
+    unit: int,
+    memory: int,
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        paths = []
+        for name, rows, (parallelism, compressed) in (("a", before, one), ("b", after, other)):
+            groups = {group: [pair for pair in rows.items() if pair[0] % 8 == group] for group in range(8)}
+            paths.append(
+                write_snapshot(
+                    Path(folder) / name, {"op": {"s": groups}}, parallelism=parallelism, compressed=compressed
+                )
+            )
+        result = found(*paths, DiffOptions(unit_bytes=unit, memory_bytes=memory))
+    rows = {row["key"]: (row["change"], row["before"], row["after"], row["key_group"]) for row in result.changes("s")}
+    expected: dict[int, tuple[str, Any, Any, int]] = {}
+    for key in before.keys() | after.keys():
+        was, is_ = ({"value": side[key]} if key in side else None for side in (before, after))
+        if was != is_:
+            change = "added" if was is None else "removed" if is_ is None else "changed"
+            expected[key] = (change, was, is_, key % 8)
+    assert rows == expected
+    counts = result.counts[result.named("s")]
+    assert (counts.before, counts.after) == (len(before), len(after))
+    assert counts.unchanged == sum(before[key] == after[key] for key in before.keys() & after.keys())
