@@ -9,16 +9,17 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from benchmarks.report import browser_path
-from stateextract.audit.document import Statistics
+from stateextract.audit.document import Bin, Statistics, Times
 from stateextract.report.page import report_page
 from stateextract.report.texts import value_text
-from tests.report.documents import EVIL, grown, hostile, made, shop
+from tests.report.documents import EVIL, grown, hostile, made, operator, shop, statistics
 
 LAPTOP = {"width": 1366, "height": 900}
 PHONE = {"width": 390, "height": 844}
@@ -210,6 +211,29 @@ def test_timers(opened: Any) -> None:
         ["2025-11-29 14:00:00", "–", "5"],
     ]  # fmt: skip
     assert report.drawn() == 3
+
+
+def test_times_at_the_ends_of_time(opened: Any) -> None:
+    first, last = -(2**63), 2**63 - 1
+    times = Times("window_end", first, last, 1, [Bin(first, -62_135_596_800_001, 1), Bin(253_402_300_800_000, last, 2)])
+    state = replace(shop().operators[0].states[1], times=times, rows=3)
+    report = opened(statistics([operator("o", [state])], taken_ms=None))
+    report.go("#state=0")
+    facts = dict(zip(report.texts(".facts dt"), report.texts(".facts dd"), strict=True))
+    assert facts == {"first": "the beginning of time", "last": "never (end of time)", "ended already": "1 (33 %)"}
+    report.tab.get_by_text("As a table").click()
+    assert report.rows('[aria-label="Histogram of window ends"]') == [
+        ["the beginning of time", "0000-12-31 23:59:59.999", "1"], ["+010000-01-01 00:00:00", "never (end of time)", "2"],
+    ]  # fmt: skip
+    assert report.drawn() == 3
+
+
+def test_nothing_at_all(opened: Any) -> None:
+    report = opened(statistics([]))
+    assert report.tiles("overview")["states"] == "0"
+    assert report.text(".calm") == "Every state was read, and nothing stands out."
+    assert report.rows("#states-table") == report.rows("#operators-table") == []
+    assert report.drawn() == 0
 
 
 def test_searching(opened: Any) -> None:
