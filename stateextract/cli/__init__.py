@@ -2,7 +2,8 @@
 
 Starts quickly: a command's module is imported when the command is asked for, and loads what it needs when it runs. Exit
 codes: 0 done, 1 the snapshot or state cannot be read, 2 the command line is wrong, 3 done but for what this version
-does not read, 4 diff --exit-code found a difference, 130 interrupted, 141 the reader of the output went away.
+does not read, 4 diff --exit-code found a difference, 5 a rule of audit is broken, 130 interrupted, 141 the reader of the
+output went away.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from stateextract.errors import StateExtractError
 from stateextract.version import VERSION
 
 _EPILOG = """Exit codes: 0 done; 1 the snapshot or state cannot be read, or validate found damage; 2 the command line is
-wrong; 3 extracted, validated or compared, but for what this version does not read; 4 diff --exit-code found a difference.
-Errors go to standard error, --debug adds where they came from."""
+wrong; 3 extracted, validated or compared, but for what this version does not read; 4 diff --exit-code found a difference;
+5 a rule of audit is broken. Errors go to standard error, --debug adds where they came from."""
 
 _COMMANDS = {
     "inspect": "inspect",
@@ -33,6 +34,7 @@ _COMMANDS = {
     "count": "count",
     "validate": "validate",
     "stats": "stats",
+    "audit": "audit",
     "report": "report",
     "extract": "extract",
     "diff": "diff",

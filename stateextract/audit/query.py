@@ -1,0 +1,71 @@
+"""SQL over the rows of a state: DuckDB reads the batches as they are decoded, so that memory does not grow with the state.
+
+The table is called ``state`` and has the columns of an extract. DuckDB is an optional package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pyarrow as pa
+
+from stateextract.columnar.json_values import json_value
+from stateextract.errors import EnvironmentProblem, UsageError
+from stateextract.files.filesystem import Store
+from stateextract.job.options import JobOptions
+from stateextract.job.plan import Plan, make_plan
+from stateextract.job.reader import PartReader
+from stateextract.job.split import read_options
+from stateextract.state.engine import Tally
+
+MOST = 5
+"""How many rows of an answer are given."""
+
+
+def query_state(options: JobOptions, operator_id: str, state: str, kind: str, sql: str) -> list[dict[str, Any]]:
+    """Some of the rows that a query gives.
+
+    :param kind: of the state, as in the statistics document.
+    :returns: at most :data:`MOST` rows, as JSON.
+    :raises EnvironmentProblem: where DuckDB is not installed.
+    :raises UsageError: where the query cannot be right.
+    """
+    try:
+        import duckdb
+    except ImportError as error:
+        raise EnvironmentProblem(
+            "rules with sql need the package duckdb", advice="pip install 'stateextract[sql]'"
+        ) from error
+    options = replace(options, operator=(operator_id,), state=(state,))
+    plan = make_plan(options)
+    planned = next(p for p in plan.states if p.name == state and p.entry.kind == kind)
+    schema = planned.target.schema
+    reader = pa.RecordBatchReader.from_batches(schema, _batches(plan, options, planned.operator, state))
+    with duckdb.connect(":memory:", config={"enable_external_access": "false"}) as connection:
+        connection.register("state", reader)
+        try:
+            rows = _rows(connection.sql(sql).limit(MOST).to_arrow_table())
+        except duckdb.Error as error:
+            raise UsageError(f"the query of a rule fails: {error}", state=state) from error
+    return rows
+
+
+def _rows(table: pa.Table) -> list[dict[str, Any]]:
+    return [{name: json_value(table[name][i]) for name in table.column_names} for i in range(table.num_rows)]
+
+
+def _batches(plan: Plan, options: JobOptions, operator: int, state: str) -> Iterator[pa.RecordBatch]:
+    targets = plan.operators[operator]
+    reader = PartReader(
+        plan.found.metadata_uri, read_options(options, plan.describe), options.path_pairs(), Store()
+    )  # fmt: skip
+    only = replace(targets, states={state: targets.states[state]})
+    for split in plan.splits:
+        for part in split:
+            if part.operator == operator:
+                yield from (piece.batch for piece in reader.pieces(part, only, Tally()) if not piece.raw)
+
+
+__all__ = ["MOST", "query_state"]

@@ -1,0 +1,285 @@
+"""Rules: what must hold of a snapshot's states, in a TOML file, held against the statistics document and the rows.
+
+    [[rules]]
+    name = "orders stay small"
+    operator = "orders-*"
+    max-rows = 1_000_000
+    max-value-bytes = "64 kB"
+
+``docs/audit.md`` has all of them. A rule is about the states that ``operator`` (uid, name or id) and ``state`` match, each by
+itself; patterns are those of a shell. Parses and compares; SQL is carried out by whoever gives ``query``.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from fnmatch import fnmatchcase
+from typing import Any
+
+from stateextract.audit.document import Operator, State, Statistics
+from stateextract.errors import UsageError
+from stateextract.job.coverage import DECODED, NOT_SELECTED
+from stateextract.job.options import parse_size, show_size
+from stateextract.state.columns import OPERATOR_KINDS
+
+Figure = int | float | None
+
+
+@dataclass(frozen=True)
+class _Limit:
+    """A figure that must not be larger. ``None``: the state has none, so nothing is wrong."""
+
+    of: Callable[[State], Figure]
+    what: str
+    kind: str
+
+
+def _skew(state: State, name: str) -> Figure:
+    skew = state.skew.key_groups if state.skew is not None else None
+    value: Figure = None if skew is None else getattr(skew, name)
+    return value
+
+
+def _expired_share(state: State) -> Figure:
+    ttl = state.ttl
+    if ttl is None or ttl.expired is None or not ttl.rows_with_time:
+        return None
+    return ttl.expired / ttl.rows_with_time
+
+
+LIMITS: Mapping[str, _Limit] = {
+    "max-rows": _Limit(lambda s: s.rows, "rows", "count"),
+    "max-keys": _Limit(
+        lambda s: s.distinct_keys.count if s.distinct_keys is not None else None, "different keys", "count"
+    ),
+    "max-file-bytes": _Limit(lambda s: s.file_bytes, "bytes in files", "bytes"),
+    "max-decoded-bytes": _Limit(lambda s: s.decoded_bytes, "bytes of values", "bytes"),
+    "max-key-bytes": _Limit(lambda s: s.biggest_keys[0].bytes if s.biggest_keys else None, "bytes of a key", "bytes"),
+    "max-value-bytes": _Limit(
+        lambda s: s.biggest_values[0].bytes if s.biggest_values else None, "bytes of a value", "bytes"
+    ),
+    "max-skew": _Limit(lambda s: _skew(s, "max_over_mean"), "times the average key group's rows", "number"),
+    "max-top-percent-share": _Limit(
+        lambda s: _skew(s, "top_percent_share"), "of the rows in a hundredth of the key groups", "number"
+    ),
+    "max-expired-share": _Limit(_expired_share, "of the last accesses expired", "number"),
+    "max-past": _Limit(
+        lambda s: s.times.past if s.times is not None else None, "windows or timers in the past", "count"
+    ),
+}
+"""The limits by their names in the file."""
+
+_OTHERS = ("name", "operator", "state", "decoded", "owned", "schema", "sql")
+_SETTINGS = ("as-of", "ttl", "uids")
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One rule.
+
+    :param limits: by name. :param decoded: every state must be decoded; :param owned: every operator must be known.
+    :param schema: a file of ``stateextract schema --output json``, that the columns must equal.
+    :param sql: a query of the table ``state`` that must give no row.
+    """
+
+    name: str
+    operator: str | None = None
+    state: str | None = None
+    limits: Mapping[str, float] = field(default_factory=dict)
+    decoded: bool = False
+    owned: bool = False
+    schema: str | None = None
+    sql: str | None = None
+
+    def about(self, operator: Operator, state: State) -> bool:
+        """Whether the rule is about this state."""
+        if state.status == NOT_SELECTED:
+            return False
+        names = [name for name in (operator.uid, operator.name, operator.operator_id) if name]
+        if self.operator is not None and not any(fnmatchcase(name, self.operator) for name in names):
+            return False
+        return self.state is None or (state.state is not None and fnmatchcase(state.state, self.state))
+
+
+@dataclass(frozen=True)
+class RuleFile:
+    """The rules, and what the statistics are to be asked (``as-of``, ``ttl``, ``uids``)."""
+
+    rules: list[Rule]
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Violation:
+    """Where a rule does not hold.
+
+    :param value: the figure, ``None`` where it is none; :param rows: some that a query gave.
+    """
+
+    operator: str
+    state: str | None
+    what: str
+    value: Figure = None
+    limit: Figure = None
+    rows: list[Any] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of a rule: of how many states it is, and where it does not hold."""
+
+    name: str
+    states: int
+    violations: list[Violation]
+
+    @property
+    def holds(self) -> bool:
+        """Whether it holds everywhere."""
+        return not self.violations
+
+
+Query = Callable[[Operator, State, str], list[Any]]
+"""Gives some of the rows that a query of a state's rows gives."""
+
+Schemas = Callable[[str], Any]
+"""Gives the document of a file with schemas."""
+
+
+def parse_rules(text: str, name: str = "the rules file") -> RuleFile:
+    """The rules of a file.
+
+    :raises UsageError: for what cannot be right.
+    """
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{name} is not TOML: {error}") from error
+    tables, settings = document.get("rules"), document.get("audit", {})
+    if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
+        raise UsageError(f"{name} has no rules", expected="[[rules]] tables")
+    for setting in settings:
+        if setting not in _SETTINGS:
+            raise UsageError(f"{name}: [audit] {setting!r} is unknown", expected="one of " + ", ".join(_SETTINGS))
+    return RuleFile([_rule(table, f"{name}: rule {i}") for i, table in enumerate(tables, 1)], settings)
+
+
+def _rule(table: Mapping[str, Any], where: str) -> Rule:
+    limits = {}
+    for option, value in table.items():
+        if option in LIMITS:
+            limits[option] = _number(value, LIMITS[option].kind, f"{where}: {option}")
+        elif option not in _OTHERS:
+            raise UsageError(f"{where}: {option!r} is unknown", expected="one of " + ", ".join((*_OTHERS, *LIMITS)))
+        elif not isinstance(value, bool if option in ("decoded", "owned") else str):
+            raise UsageError(
+                f"{where}: {option} is {value!r}", expected="true" if option in ("decoded", "owned") else "a string"
+            )
+    others = {name: table[name] for name in _OTHERS if name in table and name != "name"}
+    wants = [*limits, *(name for name in ("decoded", "owned", "schema", "sql") if table.get(name))]
+    if not wants:
+        raise UsageError(f"{where} demands nothing", expected="a limit, decoded, owned, schema or sql")
+    about = "/".join(str(others[name]) for name in ("operator", "state") if name in others)
+    return Rule(
+        str(table.get("name") or f"{', '.join(wants)}{' of ' + about if about else ''}"), limits=limits, **others
+    )
+
+
+def _number(value: Any, kind: str, where: str) -> float:
+    if kind == "bytes" and isinstance(value, str):
+        value = parse_size(value)
+    if not isinstance(value, int | float) or isinstance(value, bool) or value < 0:
+        raise UsageError(
+            f"{where} is no number", expected="a size as '64 MB' or a number" if kind == "bytes" else "a number"
+        )
+    return value
+
+
+def judge(rules: list[Rule], document: Statistics, query: Query, schemas: Schemas) -> list[Verdict]:
+    """Hold rules against a snapshot.
+
+    :raises StateExtractError: where a query or a file of schemas cannot be right.
+    """
+    return [_judge(rule, document, query, schemas) for rule in rules]
+
+
+def _judge(rule: Rule, document: Statistics, query: Query, schemas: Schemas) -> Verdict:
+    about = [(operator, state) for operator, state in document.states if rule.about(operator, state)]
+    if not about:
+        nothing = Violation(rule.operator or "*", rule.state, "no state of the snapshot is what the rule is about")
+        return Verdict(rule.name, 0, [nothing])
+    violations = []
+    for operator, state in about:
+        for name, limit in rule.limits.items():
+            value = LIMITS[name].of(state)
+            if value is not None and value > limit:
+                what = f"{_shown(value, name)} {LIMITS[name].what}, and at most {_shown(limit, name)} are allowed"
+                violations.append(Violation(operator.label, state.state, what, value, limit))
+        if rule.decoded and state.status != DECODED:
+            reason = f": {state.reason}" if state.reason else ""
+            violations.append(Violation(operator.label, state.state, f"{state.kind.lower()} is {state.status}{reason}"))
+        if rule.sql is not None and state.columns:
+            rows = query(operator, state, rule.sql)
+            if rows:
+                what = f"the query gives {'rows' if len(rows) > 1 else 'a row'}"
+                violations.append(Violation(operator.label, state.state, what, rows=rows))
+    if rule.owned:
+        owners = {operator.operator_id: operator for operator, _ in about}
+        violations += [
+            Violation(o.label, None, "no operator of the job owns its state") for o in owners.values() if o.unowned
+        ]
+    if rule.schema is not None:
+        violations += _schema_violations(about, schemas(rule.schema))
+    return Verdict(rule.name, len(about), violations)
+
+
+def _schema_violations(about: list[tuple[Operator, State]], committed: Any) -> list[Violation]:
+    """Where columns differ from those of the committed document."""
+    documents = committed if isinstance(committed, list) else [committed]
+    try:
+        known = {
+            (d["operator_id"], d["state"], d["scope"]): {c["name"]: c["arrow"] for c in d["columns"]} for d in documents
+        }
+    except (KeyError, TypeError, AttributeError) as error:
+        raise UsageError(
+            "a file of schemas is none", advice="write it by stateextract schema PATH --output json"
+        ) from error
+    violations = []
+    for operator, state in about:
+        if state.state is None or not state.schema:
+            continue
+        have = {f.name: f.type for f in state.schema}
+        scope = "operator" if state.kind in OPERATOR_KINDS else "keyed"
+        wanted = known.get((operator.operator_id, state.state, scope))
+        if wanted is None:
+            violations.append(Violation(operator.label, state.state, "the committed schemas do not have this state"))
+            continue
+        for name in [*wanted, *(n for n in have if n not in wanted)]:
+            if have.get(name) != wanted.get(name):
+                was, is_ = (columns.get(name) or "not there" for columns in (wanted, have))
+                violations.append(Violation(operator.label, state.state, f"column {name} was {was}, and is {is_}"))
+    return violations
+
+
+def _shown(value: float, name: str) -> str:
+    if LIMITS[name].kind == "bytes":
+        return show_size(int(value))
+    return f"{value:,.2f}" if isinstance(value, float) else f"{value:,}"
+
+
+def verdicts_as_dict(document: Statistics, verdicts: list[Verdict]) -> dict[str, Any]:
+    """The document of ``stateextract audit --output json``."""
+    return {
+        "format": 1,
+        "tool_version": document.tool_version,
+        "snapshot": asdict(document.snapshot),
+        "as_of_ms": document.as_of_ms,
+        "holds": all(verdict.holds for verdict in verdicts),
+        "rules": [{"holds": verdict.holds, **asdict(verdict)} for verdict in verdicts],
+    }
+
+
+__all__ = [
+    "LIMITS", "Query", "Rule", "RuleFile", "Schemas", "Verdict", "Violation", "judge", "parse_rules", "verdicts_as_dict",
+]  # fmt: skip

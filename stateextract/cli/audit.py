@@ -1,0 +1,113 @@
+"""``stateextract audit``: whether rules hold of a snapshot. ``docs/audit.md`` has the rules."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from stateextract.cli.options import output_options
+from stateextract.cli.reading import read_options, snapshot_options
+from stateextract.cli.stats import ROWS, measured, question, text_of, written
+from stateextract.errors import UsageError
+
+if TYPE_CHECKING:
+    from stateextract.audit.document import Operator, State, Statistics
+    from stateextract.audit.rules import RuleFile, Verdict
+    from stateextract.job.options import JobOptions
+
+BROKEN = 5
+"""Exit code: a rule does not hold."""
+
+
+@click.command()
+@snapshot_options(*(name for name in ROWS if name not in ("operator", "state")))
+@click.option("--rules", metavar="FILE", required=True, help="The rules, a TOML file.")
+@click.option(
+    "--workers",
+    metavar="N",
+    type=click.IntRange(min=1),
+    help="Processes. Default: one per core if there is much to read.",
+)
+@click.option("-o", "--to", metavar="FILE", help="Write the JSON document there too.")
+@output_options
+def audit(path: str, rules: str, workers: int | None, to: str | None, output: str, **options: Any) -> int:
+    """Hold the states of the snapshot at PATH against rules.
+
+    Every row is read once, and once more for each rule with SQL. The exit code is 0 if all rules hold, and 5 if one does
+    not.
+    """
+    from stateextract.audit.rules import judge, parse_rules, verdicts_as_dict
+
+    job = read_options(path, options)
+    file = parse_rules(text_of(rules, "--rules"), rules)
+    folder = Path(rules).parent
+    document = measured(job, _question(file, folder), workers)
+    verdicts = judge(file.rules, document, _Query(job), lambda name: _schemas(folder / name))
+    made = json.dumps(verdicts_as_dict(document, verdicts), indent=1, ensure_ascii=False)
+    if to is not None:
+        written(Path(to), made + "\n")
+    if output == "json":
+        click.echo(made)
+    else:
+        _show(document, verdicts)
+    return 0 if all(verdict.holds for verdict in verdicts) else BROKEN
+
+
+class _Query:
+    """Carries queries out."""
+
+    def __init__(self, job: JobOptions) -> None:
+        self._job = replace(job, on_undecodable="skip")
+
+    def __call__(self, operator: Operator, state: State, sql: str) -> list[Any]:
+        from stateextract.audit.query import query_state
+
+        return query_state(self._job, operator.operator_id, str(state.state), state.kind, sql)
+
+
+def _question(file: RuleFile, folder: Path) -> Any:
+    """What the statistics are asked; paths in the file are relative to it."""
+    settings = file.settings
+    ttls = settings.get("ttl", [])
+    ttls = [ttls] if isinstance(ttls, str) else ttls
+    for name, value in (
+        ("as-of", settings.get("as-of", "")),
+        ("uids", settings.get("uids", "")),
+        *(("ttl", t) for t in ttls),
+    ):
+        if not isinstance(value, str):
+            raise UsageError(f"[audit] {name} is {value!r}", expected="a string")
+    uids = str(folder / settings["uids"]) if "uids" in settings else None
+    return question(settings.get("as-of"), ttls, 10, uids)
+
+
+def _schemas(path: Path) -> Any:
+    try:
+        return json.loads(text_of(str(path), "schema"))
+    except ValueError as error:
+        raise UsageError(f"schema {path} is no JSON: {error}") from error
+
+
+def _show(document: Statistics, verdicts: list[Verdict]) -> None:
+    from stateextract.cli.screen import console, escape, table
+
+    out = console()
+    rows = [[v.name, "holds" if v.holds else "broken", f"{v.states:,}"] for v in verdicts]
+    out.print(table(["rule", "outcome", "states"], rows, ["states"]))
+    broken = [(verdict, violation) for verdict in verdicts for violation in verdict.violations]
+    if broken:
+        out.print()
+    for verdict, violation in broken:
+        place = violation.operator + (f" / {violation.state}" if violation.state is not None else "")
+        given = "".join(f"\n  {json.dumps(row, ensure_ascii=False)}" for row in violation.rows)
+        out.print(escape(f"{verdict.name}: {place}: {violation.what}{given}"), soft_wrap=True)
+    out.print()
+    held = sum(verdict.holds for verdict in verdicts)
+    out.print(escape(f"{held} of {len(verdicts)} rules hold: {document.snapshot.path}"), soft_wrap=True)
+
+
+__all__ = ["BROKEN", "audit"]

@@ -1,0 +1,89 @@
+"""``stateextract audit``: rules that hold, rules that do not, and files that cannot be right."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stateextract.audit.rules import parse_rules
+from stateextract.cli import run
+from stateextract.errors import UsageError
+
+ROOT = Path(__file__).resolve().parents[2]
+ORDERS = str(ROOT / "examples" / "orders-checkpoint")
+
+
+def audit(capsys: pytest.CaptureFixture[str], folder: Path, text: str) -> tuple[int, Any]:
+    (folder / "rules.toml").write_text(text)
+    code = run(["audit", ORDERS, "--rules", str(folder / "rules.toml"), "--output", "json"])
+    return code, json.loads(capsys.readouterr().out)
+
+
+@pytest.mark.parametrize(
+    ("rule", "value"),
+    [
+        ('state = "order-ids"\nmax-value-bytes = 323', 324),
+        ('state = "order-ids"\nmax-value-bytes = 324', None),
+        ("max-rows = 49", 50),
+        ("max-rows = 50", None),
+        ('state = "vouch*"\nmax-expired-share = 0.5', 0.6),
+        ('state = "vouch*"\nmax-expired-share = 0.6', None),
+        ('operator = "sales-*"\nstate = "window-contents"\nmax-past = 35', 36),
+        ("decoded = true", None),
+    ],
+)
+def test_limits(capsys: pytest.CaptureFixture[str], tmp_path: Path, rule: str, value: Any) -> None:
+    settings = '[audit]\nas-of = "2026-11-28T13:43:25.030Z"\nttl = ["voucher=12h"]\n'
+    code, document = audit(capsys, tmp_path, f"{settings}[[rules]]\n{rule}\n")
+    found = [v["value"] for r in document["rules"] for v in r["violations"]]
+    assert (code, found, document["holds"]) == ((0, [], True) if value is None else (5, [value], False))
+
+
+def test_a_query_gives_rows_where_it_does_not_hold(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    rule = "[[rules]]\nstate = 'voucher'\nsql = \"SELECT key FROM state WHERE value = '{}'\"\n"
+    assert audit(capsys, tmp_path, rule.format("none"))[0] == 0
+    code, document = audit(capsys, tmp_path, rule.format("WELCOME-179"))
+    assert code == 5
+    assert document["rules"][0]["violations"][0]["rows"] == [{"key": "elif"}]
+
+
+def test_committed_schemas(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert run(["schema", ORDERS, "--output", "json"]) == 0
+    schemas = json.loads(capsys.readouterr().out)
+    (tmp_path / "schemas.json").write_text(json.dumps(schemas))
+    rule = '[[rules]]\nschema = "schemas.json"\n'
+    assert audit(capsys, tmp_path, rule)[0] == 0
+    voucher = next(s for s in schemas if s["state"] == "voucher")
+    next(c for c in voucher["columns"] if c["name"] == "value")["arrow"] = "int64"
+    (tmp_path / "schemas.json").write_text(json.dumps(schemas))
+    code, document = audit(capsys, tmp_path, rule)
+    (violation,) = document["rules"][0]["violations"]
+    assert (code, violation["state"], violation["what"]) == (5, "voucher", "column value was int64, and is string")
+
+
+def test_owned_and_nothing(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    (tmp_path / "uids").write_text("orders-by-customer\n")
+    code, document = audit(capsys, tmp_path, '[audit]\nuids = "uids"\n[[rules]]\nowned = true\n')
+    assert (code, [v["operator"] for v in document["rules"][0]["violations"]]) == (5, ["sales-per-hour"])
+    code, document = audit(capsys, tmp_path, '[[rules]]\nstate = "gone"\nmax-rows = 1\n')
+    assert (code, document["rules"][0]["states"]) == (5, 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x", "is not TOML"),
+        ("", "has no rules"),
+        ("[[rules]]\nname = 'a'", "demands nothing"),
+        ("[[rules]]\nmax-row = 1", "'max-row' is unknown"),
+        ("[[rules]]\nmax-rows = -1", "is no number"),
+        ("[[rules]]\ndecoded = 1", "decoded is 1"),
+        ("[audit]\nx = 1\n[[rules]]\nmax-rows = 1", "'x' is unknown"),
+    ],
+)
+def test_what_cannot_be_right(text: str, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        parse_rules(text)
