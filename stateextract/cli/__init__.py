@@ -35,6 +35,7 @@ _COMMANDS = {
     "validate": "validate",
     "stats": "stats",
     "audit": "audit",
+    "history": "history",
     "report": "report",
     "extract": "extract",
     "diff": "diff",

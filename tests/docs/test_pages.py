@@ -13,7 +13,7 @@ from tests.docs.pages import ROOT, Examples, blocks, stateextract
 
 PAGES = {
     "README.md": 3,
-    "docs/cli.md": 21,
+    "docs/cli.md": 22,
     "docs/statistics.md": 3,
     "docs/tutorial.md": 6,
     "docs/audit.md": 4,
