@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+from stateextract.printable import printable
+
 _CONTEXT = ("file", "operator", "state", "key_group", "offset", "plain_offset")
 _LABELS = {
     "file": "file",
@@ -82,7 +84,7 @@ class StateExtractError(Exception):
         text = "; ".join(parts) + "."
         if self.advice is not None:
             text += f" {self.advice[:1].upper()}{self.advice[1:].rstrip('.')}."
-        return text
+        return printable(text)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Errors cross from Spark's Python workers to the driver.

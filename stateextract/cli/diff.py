@@ -130,7 +130,7 @@ def _fields(counts: Counts) -> str:
 def _lines(state: DiffState, counts: Counts) -> Iterator[str]:
     """What a person should know of a state."""
     where = f"{state.label} / {state.name}: "
-    if state.presence != "both":
+    if state.presence in ("new", "gone"):
         yield f"{where}{state.presence}: only the {'later' if state.presence == 'new' else 'earlier'} snapshot has it."
     if state.schema_changes:
         yield f"{where}schema: {'; '.join(map(str, state.schema_changes))}."
@@ -141,6 +141,8 @@ def _lines(state: DiffState, counts: Counts) -> Iterator[str]:
         groups = [group for group in counts.left_out if group >= 0]
         what = f"{len(groups)} key groups ({_some(groups)})" if groups else "all of it"
         yield f"{where}not compared in {what}: {reasons}."
+    for remark in counts.remarks:
+        yield f"{where}{remark}."
     for name, count in counts.bent.items():
         said = {"sub_microsecond": "compared without digits below the microsecond", "out_of_range": "compared as null"}
         yield f"{where}{count:,} times {said[name]}."

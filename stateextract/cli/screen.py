@@ -7,18 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
+
+from stateextract.job.screen import Screen
 
 _PIPE_WIDTH = 160
 
 
-def console() -> Console:
+def console() -> Screen:
     """Standard output; wide where it is not a terminal."""
-    out = Console(highlight=False, emoji=False)
+    out = Screen(highlight=False, emoji=False)
     if not out.is_terminal:
-        out = Console(highlight=False, emoji=False, width=_PIPE_WIDTH)
+        out = Screen(highlight=False, emoji=False, width=_PIPE_WIDTH)
     return out
 
 
@@ -28,7 +29,7 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence
     for name in columns:
         made.add_column(escape(name), justify="right" if name in right else "left", overflow="fold")
     for row in rows:
-        made.add_row(*map(escape, row))
+        made.add_row(*(escape(cell.replace("\n", "\\n")) for cell in row))
     return made
 
 

@@ -19,19 +19,21 @@ from stateextract.diff.compare import Comparison, comparison
 from stateextract.diff.schemas import RETYPED, SchemaChange, schema_changes, united_schema
 from stateextract.diff.shapes import hidden_at, united
 from stateextract.diff.sides import SideStates
-from stateextract.diff.summary import BOTH, GONE, NEW
+from stateextract.diff.summary import BOTH, GONE, NEW, UNSURE
 from stateextract.errors import StateExtractError, UnsupportedError, UsageError
 from stateextract.files.filesystem import Store
 from stateextract.job.coverage import UNSUPPORTED, Coverage
 from stateextract.job.heads import Scope
 from stateextract.job.names import operator_folders, state_folders
 from stateextract.job.options import JobOptions
-from stateextract.job.plan import Plan, PlannedState, make_plan
+from stateextract.job.plan import Plan, PlannedState, make_plan, there_is
 from stateextract.job.split import OperatorTargets, Part
+from stateextract.state.columns import OPERATOR_KINDS
 
 UNIT_BYTES = 16 << 20
 """State of both sides that is compared at once, unless one key group has more."""
 
+_THE_OTHER = {NEW: "earlier", GONE: "later"}
 _LIST = "\0operator"  # no state's name ends like that
 _SMALL = 1 << 20  # bytes of state below which compiling would take longer than interpreting
 
@@ -60,7 +62,7 @@ class DiffState:
     """One state of both snapshots, or of one of them.
 
     :param number: its place among all states; :param operator: number of its operator and scope.
-    :param presence: ``both``, ``new`` or ``gone``.
+    :param presence: ``both``, ``new`` or ``gone``; ``unsure`` where the snapshot without it cannot be read whole.
     :param how: how rows are compared; ``None``: they are not, and ``why`` tells the reason.
     :param output: the schema of changes.
     :param schema_changes: in which columns and fields the snapshots differ.
@@ -204,22 +206,19 @@ def _refuse(job: JobOptions) -> None:
 
 def _plans(jobs: Sequence[JobOptions], stores: tuple[Store, Store]) -> tuple[Plan, Plan]:
     """The plans of both sides. What is named need be in one of them only."""
-    plans: list[Plan | UsageError] = []
-    for job, store in zip(jobs, stores, strict=True):
-        try:
-            plans.append(make_plan(job, store))
-        except UsageError as error:
-            if not (job.operator or job.state):
-                raise
-            plans.append(error)
-    failed = [plan for plan in plans if isinstance(plan, UsageError)]
-    if len(failed) == 2:
-        raise failed[1]
-    made = [
-        make_plan(replace(job, operator=(), state=()), store) if isinstance(plan, UsageError) else plan
-        for plan, job, store in zip(plans, jobs, stores, strict=True)
-    ]
-    return made[0], made[1]
+    one, other = (make_plan(job, store, partial=True) for job, store in zip(jobs, stores, strict=True))
+    entries = [*one.coverage.entries, *other.coverage.entries]
+    for kind, name in sorted(set(one.missing) & set(other.missing)):
+        if kind == "operator":
+            raise UsageError(
+                f"no operator of either snapshot has the uid, name or id {name!r}",
+                advice=there_is(name, sorted({entry.label for entry in entries if entry.operator_id}), "operators"),
+            )
+        raise UsageError(
+            f"no state of either snapshot is called {name!r}{' in the chosen operators' if jobs[0].operator else ''}",
+            advice=there_is(name, sorted({entry.state for entry in entries if entry.state}), "states"),
+        )
+    return one, other
 
 
 def _unread(coverages: Sequence[Coverage]) -> Iterator[tuple[str, str, str]]:
@@ -259,12 +258,16 @@ def _state(
     one: SideStates, other: SideStates, number: int, key: tuple[str, Scope, str], folder: str, common_fields: bool
 ) -> DiffState:
     there = [(side, side.states[key]) for side in (one, other) if key in side.states]
-    presence = BOTH if len(there) == 2 else NEW if there[0][0] is other else GONE
+    presence, why = BOTH, None
+    if len(there) < 2:
+        presence, why = _missing(other if there[0][0] is one else one, key, NEW if there[0][0] is other else GONE)
     entry = there[-1][1].entry
     schemas = [state.target.schema for _, state in there]
     changes = schema_changes(schemas[0], schemas[-1])
-    how = output = why = None
+    how = output = None
     try:
+        if why is not None:
+            raise UnsupportedError(why)
         _refuse_incomparable([state for _, state in there])
         exact = [side.exact_schema(state) for side, state in there]
         shape = united(shape for side, state in there for shape in side.shapes(state))
@@ -282,6 +285,19 @@ def _state(
         0, number, key[0], uid, entry.operator_name, key[2], key[1], entry.kind, presence, how, output,
         tuple(changes), folder, why,
     )  # fmt: skip
+
+
+def _missing(side: SideStates, key: tuple[str, Scope, str], presence: str) -> tuple[str, str | None]:
+    """Whether a state that a side does not read is not there; or, if that cannot be said, why it is not compared."""
+    operator, scope, name = key
+    unread = [e for e in side.plan.coverage.entries if e.status == UNSUPPORTED and e.operator_id == operator]
+    for entry in unread:
+        if entry.state == name and (entry.kind in OPERATOR_KINDS) == (scope == "operator"):
+            return BOTH, entry.reason or UNSUPPORTED
+    for entry in unread:
+        if entry.state is None and entry.kind == "KEYED":
+            return UNSURE, f"it may be in what cannot be read of the {_THE_OTHER[presence]} snapshot: {entry.reason}"
+    return presence, None
 
 
 def _refuse_incomparable(states: Sequence[PlannedState]) -> None:

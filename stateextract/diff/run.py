@@ -135,6 +135,7 @@ def _describe(state: DiffState, counts: Counts) -> dict[str, Any]:
         ],
         "key_groups_left_out": counts.left_out,
         "problems": counts.why,
+        "remarks": counts.remarks,
         "bent_values": counts.bent,
     }
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-BOTH, NEW, GONE = "both", "new", "gone"
+BOTH, NEW, GONE, UNSURE = "both", "new", "gone", "unsure"
 NOT_COMPARED = "not compared"
 
 
@@ -20,6 +20,7 @@ class Counts:
     :param fields: by the path of a field, in how many of the changed rows it differs.
     :param left_out: key groups whose rows could not all be decoded and were therefore not compared, -1 for a state without
         key groups; :param why: reasons, each once.
+    :param remarks: what else should be known of the rows, each once.
     :param bent: by what was done to them, how many values of both snapshots are not exactly what Flink had.
     """
 
@@ -31,6 +32,7 @@ class Counts:
     fields: dict[str, int] = field(default_factory=dict)
     left_out: list[int] = field(default_factory=list)
     why: list[str] = field(default_factory=list)
+    remarks: list[str] = field(default_factory=list)
     bent: dict[str, int] = field(default_factory=dict)
 
     @property
@@ -51,7 +53,8 @@ class Counts:
             for key, count in more.items():
                 mine[key] = mine.get(key, 0) + count
         self.left_out = sorted({*self.left_out, *other.left_out})
-        self.why += [text for text in other.why if text not in self.why][: 20 - len(self.why)]
+        for texts, others in ((self.why, other.why), (self.remarks, other.remarks)):
+            texts += [text for text in others if text not in texts][: 20 - len(texts)]
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
@@ -63,4 +66,4 @@ class Counts:
         return cls(**data)
 
 
-__all__ = ["BOTH", "GONE", "NEW", "NOT_COMPARED", "Counts"]
+__all__ = ["BOTH", "GONE", "NEW", "NOT_COMPARED", "UNSURE", "Counts"]

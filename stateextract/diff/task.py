@@ -110,8 +110,14 @@ class DiffRunner:
                 # A timer's time is compared in milliseconds, whether or not there is a date for it.
                 if count and name in _BENT and state.kind != "TIMER":
                     bent[name] = bent.get(name, 0) + count
-        if bent:
-            yield Changes(state, Counts(bent=bent))
+        remarks = [
+            f"the copies that the subtasks {', '.join(map(str, subtasks[:10]))}{', …' if subtasks[10:] else ''} of the "
+            f"{which} snapshot have are not that of the first subtask, which was compared"
+            for which, tally in zip(("earlier", "later"), tallies, strict=True)
+            if state.kind == "BROADCAST" and (subtasks := tally.of(state.name).differing)
+        ]
+        if bent or remarks:
+            yield Changes(state, Counts(bent=bent, remarks=remarks))
 
     def _lost(self, unit: Unit, states: dict[str, DiffState], tallies: tuple[Tally, Tally]) -> Iterator[Changes]:
         """States of which something could not be decoded: key group by key group, without those concerned."""

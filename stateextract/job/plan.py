@@ -83,6 +83,7 @@ class Plan:
     :param operators: for the tasks; ``states`` refers to them by index.
     :param files: by the numbers that parts have.
     :param describe: what describing serializers needs, for the tasks too.
+    :param missing: operators and states that a ``partial`` plan was asked for by name, and that the snapshot does not have.
     """
 
     found: FoundSnapshot
@@ -94,14 +95,19 @@ class Plan:
     splits: Sequence[Sequence[Part]]
     describe: DescribeContext
     coordinators: Sequence[PlannedCoordinator] = ()
+    missing: Sequence[tuple[str, str]] = ()
 
 
 def make_plan(
-    options: JobOptions, store: Store | None = None, only: Callable[[SnapshotMetadata], OperatorState] | None = None
+    options: JobOptions,
+    store: Store | None = None,
+    only: Callable[[SnapshotMetadata], OperatorState] | None = None,
+    partial: bool = False,
 ) -> Plan:
     """Plan a job.
 
     :param only: picks the one operator whose files are looked at; the plan then knows of no other.
+    :param partial: the choice may match nothing here.
     :raises StateExtractError: where the snapshot cannot be read, or not what was asked for by name.
     :raises UsageError: where the choice matches nothing.
     """
@@ -118,7 +124,8 @@ def make_plan(
     heads = HeadReader(looked_at, data, locator, store, options.codec, options.verify_checksums)
     files = heads.read(options.head_threads)
     inventory = take_inventory(looked_at, files)
-    wanted = _choose(inventory, options)
+    missing: list[tuple[str, str]] | None = [] if partial else None
+    wanted = _choose(inventory, options, missing)
     masters = master_entries(metadata)
     if options.operator or options.state:
         for entry in masters:
@@ -136,7 +143,7 @@ def make_plan(
         locator.relocations, _notes(found, metadata, inventory, wanted),
     )  # fmt: skip
     coordinators = list(_coordinators(inventory))
-    return Plan(found, metadata, coverage, operators, states, files, splits, describe, coordinators)
+    return Plan(found, metadata, coverage, operators, states, files, splits, describe, coordinators, missing or ())
 
 
 def _notes(
@@ -158,17 +165,25 @@ def _notes(
 # -- what is wanted
 
 
-def _choose(inventory: Sequence[OperatorInventory], options: JobOptions) -> list[tuple[OperatorInventory, NamedState]]:
-    """The named states to read; entries of all that is not chosen are marked so."""
-    chosen = _chosen_operators(inventory, options.operator)
+def _choose(
+    inventory: Sequence[OperatorInventory], options: JobOptions, missing: list[tuple[str, str]] | None = None
+) -> list[tuple[OperatorInventory, NamedState]]:
+    """The named states to read; entries of all that is not chosen are marked so.
+
+    :param missing: takes what was asked for and is not there, as ``operator`` or ``state`` and its name; ``None``: that is an
+        error, and so is a choice of nothing that can be read.
+    """
+    chosen = _chosen_operators(inventory, options.operator, missing)
     names = {e.state for i in chosen for e in i.entries if e.state is not None}
     names |= {TIMERS for i in chosen for e in i.entries if e.kind == "TIMER"}
     names |= {COORDINATOR_STATE for i in chosen for e in i.entries if e.kind == COORDINATOR}
     for name in options.state:
-        if name not in names:
+        if name not in names and missing is not None:
+            missing.append(("state", name))
+        elif name not in names:
             raise UsageError(
                 f"no state is called {name!r}{' in the chosen operators' if options.operator else ''}",
-                advice=_there_is(name, sorted(names), "states"),
+                advice=there_is(name, sorted(names), "states"),
             )
     wanted = []
     for i in inventory:
@@ -178,7 +193,8 @@ def _choose(inventory: Sequence[OperatorInventory], options: JobOptions) -> list
         if i in chosen:
             _refuse_problems(i, options)
         wanted += [(i, s) for s in i.named if s.entry is not None and s.entry.status == DECODED]
-    if not wanted and not any(e.kind == COORDINATOR and e.status == DECODED for i in inventory for e in i.entries):
+    coordinators = any(e.kind == COORDINATOR and e.status == DECODED for i in inventory for e in i.entries)
+    if not wanted and not coordinators and missing is None:
         raise UnsupportedError("nothing that was chosen can be read by this version", advice=_what_is(inventory))
     _refuse_unread_operators(chosen, wanted, options)
     return wanted
@@ -190,7 +206,9 @@ def _asked_for(entry: Entry, options: JobOptions) -> bool:
     return not options.state or entry.state in options.state or (entry.kind == "TIMER" and TIMERS in options.state)
 
 
-def _chosen_operators(inventory: Sequence[OperatorInventory], asked: Sequence[str]) -> list[OperatorInventory]:
+def _chosen_operators(
+    inventory: Sequence[OperatorInventory], asked: Sequence[str], missing: list[tuple[str, str]] | None
+) -> list[OperatorInventory]:
     if not asked:
         return list(inventory)
     chosen = []
@@ -199,16 +217,17 @@ def _chosen_operators(inventory: Sequence[OperatorInventory], asked: Sequence[st
         if not matching:
             # Before Flink 2.0 only the hash of a uid was stored.
             matching = [i for i in inventory if i.operator.id == operator_id(name)]
-        if not matching:
+        if not matching and missing is not None:
+            missing.append(("operator", name))
+        elif not matching:
             known = sorted({operator_label(i.operator) for i in inventory})
-            raise UsageError(
-                f"no operator has the uid, name or id {name!r}", advice=_there_is(name, known, "operators")
-            )
+            raise UsageError(f"no operator has the uid, name or id {name!r}", advice=there_is(name, known, "operators"))
         chosen += [i for i in matching if i not in chosen]
     return chosen
 
 
-def _there_is(name: str, known: Sequence[str], what: str) -> str:
+def there_is(name: str, known: Sequence[str], what: str) -> str:
+    """Advice for whoever asked for a name that nothing has."""
     near = difflib.get_close_matches(name, known, n=3)
     if near:
         return f"the nearest are {', '.join(map(repr, near))}"

@@ -23,13 +23,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from stateextract import errors
 from stateextract.columnar import native
 from stateextract.errors import EnvironmentProblem, StateExtractError
 from stateextract.job.options import JobOptions, parse_arguments
 from stateextract.job.run import Execute, Outcome, Tasks, run_job
+from stateextract.job.screen import Screen
 from stateextract.job.task import compile_once
 from stateextract.spark import carrier
 from stateextract.spark.archive import zipped
@@ -46,7 +45,7 @@ def main(arguments: Sequence[str], defaults: Path | None = None) -> int:
 
     :param defaults: Spark settings for a Spark that this process has to start.
     """
-    screen, complaints = Console(width=None if sys.stdout.isatty() else 160), Console(stderr=True, soft_wrap=True)
+    screen, complaints = Screen(width=None if sys.stdout.isatty() else 160), Screen(stderr=True, soft_wrap=True)
     try:
         options = parse_arguments(arguments)
         outcome = extract(options, defaults)

@@ -5,10 +5,14 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import pytest
+
+from stateextract.errors import FormatError
 from stateextract.job.options import JobOptions
 from stateextract.job.tables import SCHEMAS, SnapshotTables
 from stateextract.metadata.uid import operator_id
 from tests.cli.test_cli import CUSTOM, KINDS, ROOT, Out, expected_of, out
+from tests.job.snapshots import numbered, write_snapshot
 
 __all__ = ["out"]  # a fixture
 
@@ -112,3 +116,20 @@ def test_types(out: Out) -> None:
         "BitmapSerializer$BitmapSerializerSnapshot",
         "Tuple0SerializerSnapshot",
     ]
+
+
+HOSTILE = "[red]x[/red] \x1b[31m\n\u202e\ud800"
+
+
+@pytest.mark.parametrize("command", ["states", "inspect", "schema"])
+def test_names_are_shown_and_never_obeyed(out: Out, tmp_path: Path, command: str) -> None:
+    write_snapshot(tmp_path / "s", {"op": {HOSTILE.rstrip("\ud800"): numbered(4)}})
+    code, shown, _ = out(command, str(tmp_path / "s"))
+    assert code == 0
+    assert "[red]x[/red] \\x1b[31m" in " ".join(shown.split())
+    assert not {"\x1b", "\u202e"} & set(shown)
+
+
+def test_what_errors_say_is_never_obeyed() -> None:
+    error = FormatError(f"a state called {HOSTILE}", file="a\x9bb")
+    assert str(error) == "a state called [red]x[/red] \\x1b[31m\n\\u202e\\ud800; in file a\\x9bb."

@@ -14,8 +14,12 @@ from stateextract.diff.plan import DiffOptions, make_diff_plan
 from stateextract.diff.summary import Counts
 from stateextract.errors import FormatError, UnsupportedError, UsageError
 from stateextract.job.options import JobOptions
+from stateextract.metadata.model import InlineHandle, OperatorState, OperatorStateHandle, SubtaskState
+from stateextract.metadata.uid import operator_id
 from tests.diff.pairs import found
 from tests.job.snapshots import TUPLE, UNKNOWN, numbered, write_snapshot
+from tests.state.keyed_writer import LONG, write, write_operators
+from tests.state.operator_writer import Lists, i64
 
 ROWS = numbered(64)
 
@@ -45,10 +49,88 @@ def test_what_is_chosen_need_be_in_one_snapshot_only(tmp_path: Path) -> None:
     assert [s.presence for s in found(other, one, state=("old",)).states.values()] == ["new"]
     result = found(one, other, operator=("more",))
     assert [(s.uid, s.presence) for s in result.states.values()] == [("more", "new")]
-    with pytest.raises(UsageError, match="no state is called 'none'"):
-        found(one, other, state=("none",))
-    with pytest.raises(UsageError, match="no operator has the uid, name or id 'none'"):
-        found(one, other, operator=("none",))
+    # Each name may be in another snapshot.
+    result = found(one, write_snapshot(tmp_path / "c", {"else": {"young": ROWS}}), state=("old", "young"))
+    assert [(s.uid, s.name, s.presence) for s in result.states.values()] == [
+        ("op", "old", "gone"),
+        ("else", "young", "new"),
+    ]
+    with pytest.raises(UsageError, match=r"no state of either snapshot is called 'none'.*'kept', 'old'"):
+        found(one, other, state=("none", "old"))
+    with pytest.raises(
+        UsageError, match=r"no operator of either snapshot has the uid, name or id 'none'.*'more', 'op'"
+    ):
+        found(one, other, operator=("none", "op"))
+
+
+def _of_another_version(folder: Path, file: str, version: int) -> None:
+    """A head of a version that is not read (3), or that there is not."""
+    data = (folder / file).read_bytes()
+    (folder / file).write_bytes(version.to_bytes(4, "big") + data[4:])
+
+
+@pytest.mark.parametrize("file", ["op-0", "op-1"])
+def test_what_one_side_cannot_read_is_not_gone(tmp_path: Path, file: str) -> None:
+    one = write_snapshot(tmp_path / "a", {"op": {"s": ROWS}, "fine": {"s": ROWS}})
+    other = write_snapshot(tmp_path / "b", {"op": {"s": ROWS}, "fine": {"s": ROWS}})
+    _of_another_version(other, file, 3)
+    for before, after in ((one, other), (other, one)):
+        result = found(before, after)
+        unread, fine = sorted(result.states.values(), key=lambda s: s.operator_id != "op" and s.uid != "op")
+        assert (unread.presence, unread.how, unread.output) == ("both", None, None)
+        assert unread.why is not None
+        assert unread.why.startswith("another file of the operator: ")
+        assert (result.counts[unread.operator_id, "keyed", "s"], result.rows) == (Counts(), {})
+        assert result.counts[fine.operator_id, "keyed", "s"] == Counts(before=64, after=64)
+
+
+def test_a_state_may_be_in_what_cannot_be_read(tmp_path: Path) -> None:
+    one = write_snapshot(tmp_path / "a", {"op": {"s": ROWS}})
+    other = write_snapshot(tmp_path / "b", {"op": {"s": ROWS}, "fine": {"s": ROWS}})
+    for file in ("op-0", "op-1"):
+        _of_another_version(other, file, 3)
+    (state, _) = sorted(found(one, other).states.values(), key=lambda s: s.uid != "op")
+    assert (state.presence, state.how) == ("unsure", None)
+    assert state.why is not None
+    assert state.why.startswith("it may be in what cannot be read of the later snapshot: ")
+
+
+def test_an_operator_that_was_not_asked_for_is_in_nobodys_way(tmp_path: Path) -> None:
+    one = write_snapshot(tmp_path / "a", {"other": {"s": ROWS}})
+    other = write_snapshot(tmp_path / "b", {"fresh": {"s": ROWS}})
+    for version in (3, 77):
+        _of_another_version(one, "other-0", version)
+        result = found(one, other, operator=("fresh",))
+        assert [(s.uid, s.presence) for s in result.states.values()] == [("fresh", "new")]
+        assert result.plan.unread == []
+
+
+@pytest.mark.parametrize("choice", [{}, {"operator": ("op",)}, {"state": ("s",)}])
+def test_a_snapshot_without_state(tmp_path: Path, choice: dict[str, tuple[str]]) -> None:
+    one = write_operators(tmp_path / "a", [OperatorState(operator_id("op"), "op", "An operator", 2, 8)])
+    other = write_snapshot(tmp_path / "b", {"op": {"s": ROWS}})
+    assert [s.presence for s in found(one, other, **choice).states.values()] == ["new"]
+    result = found(other, one, **choice)
+    assert [(s.presence, result.counts[key].removed) for key, s in result.states.items()] == [("gone", 64)]
+
+
+def test_broadcast_copies_that_differ_are_said(tmp_path: Path) -> None:
+    def rules(folder: Path, *copies: dict[int, int]) -> Path:
+        subtasks = []
+        for number, copy in enumerate(copies):
+            entries = [(i64(key), i64(value)) for key, value in copy.items()]
+            data, partitions = Lists({}, {("rules", LONG, LONG): entries}).write()
+            handle = OperatorStateHandle(4, tuple(partitions), InlineHandle("op", data))
+            subtasks.append(SubtaskState(number, managed_operator=handle))
+        return write(folder, subtasks)
+
+    one, other = rules(tmp_path / "a", {1: 1}, {1: 1}), rules(tmp_path / "b", {1: 1}, {1: 99, 2: 2})
+    text = (
+        "the copies that the subtasks 1 of the {} snapshot have are not that of the first subtask, which was compared"
+    )
+    result = found(one, other)
+    assert result.counts[result.named("rules")] == Counts(before=1, after=1, remarks=[text.format("later")])
+    assert found(other, one).counts[result.named("rules")].remarks == [text.format("earlier")]
 
 
 def test_other_parallelism_and_other_key_groups(tmp_path: Path) -> None:

@@ -140,7 +140,7 @@ def test_the_summary_as_json(pair: tuple[Path, Path], capsys: pytest.CaptureFixt
         "operator": "op", "operator_id": state["operator_id"], "state": "s", "scope": "keyed", "kind": "VALUE",
         "presence": "both", "outcome": "compared", "why": None, "rows_before": 64, "rows_after": 64, "added": 1, "removed": 1,
         "changed": 1, "unchanged": 62, "changed_fields": {"value": 1}, "schema_changes": [], "key_groups_left_out": [],
-        "problems": [], "bent_values": {},
+        "problems": [], "remarks": [], "bent_values": {},
     }  # fmt: skip
     assert same["unchanged"] == 64
     assert _json(capsys, one, other, "--exit-code")[0] == 4
