@@ -104,7 +104,10 @@ def fixed_values(array: pa.Array) -> list[npt.NDArray[Any]]:
 
 
 class Sizer:
-    """How many bytes values of a type take; the type is looked at once, as asking takes longer than adding up."""
+    """How many bytes values of a type take; the type is looked at once, as asking takes longer than adding up.
+
+    Below a null there must be nulls, zeros and empty values only, as decoders leave it.
+    """
 
     def __init__(self, type_: pa.DataType) -> None:
         self._bytes, self._lists, self._map = is_bytes(type_), is_nested_list(type_), pa.types.is_map(type_)

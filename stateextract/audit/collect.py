@@ -1,8 +1,8 @@
 """Figures of all states of a plan: splits are read as the extract job reads them, and what they give is put together.
 
-A split is read by whoever is told: this process, processes of this machine (:func:`collect`), or Spark's tasks
-(``stateextract/spark/statistics.py``), which all call :class:`SplitReader`. What travels to them and back is bytes: a
-:class:`Work`, the record of a split (``job/split.py``), and :class:`Collected`.
+A split is read by this process or by processes of this machine (:func:`collect`), or by whoever is given as ``Execute``, which
+all call :class:`SplitReader`. What travels to them and back is bytes: a :class:`Work`, the record of a split
+(``job/split.py``), and :class:`Collected`.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ from stateextract.audit.figures import StateFigures, Wanted
 from stateextract.audit.times import TimeFigures
 from stateextract.errors import UsageError
 from stateextract.files.filesystem import Store
-from stateextract.job.coverage import EMPTY, Entry
+from stateextract.job.coverage import EMPTY, NOT_SELECTED, Entry
 from stateextract.job.options import JobOptions
 from stateextract.job.plan import Plan, PlannedState, make_plan
 from stateextract.job.split import Context
@@ -88,9 +88,12 @@ def statistics(
     as_of = question.as_of_ms if question.as_of_ms is not None else taken
     now = int(time.time() * 1000)
     notes = list(plan.coverage.notes)
+    for entry in plan.coverage.entries:
+        if entry.operator_id is None and entry.status not in (EMPTY, NOT_SELECTED):
+            notes.append(f"beside the operators there is {entry.kind.lower()} state {entry.state}: {entry.reason}")
     if as_of is None:
         notes.append("it is not known when the snapshot was taken: ages are counted to when the statistics were made")
-    wanted = _wanted(plan, question, now if as_of is None else as_of)
+    wanted = _wanted(plan, question, now if as_of is None else as_of, notes)
     context = Context("", "", "", plan.found.metadata_uri, options, plan.operators, describe=plan.describe)
     on_split = on_plan(plan) if on_plan else lambda number: None
     collected, reader = collect(Work(context.to_bytes(), wanted), plan.splits, workers, execute, on_split)
@@ -117,17 +120,22 @@ def _taken(plan: Plan, store: Store) -> int | None:
     return None if info is None or info.mtime is None else int(info.mtime * 1000)
 
 
-def _wanted(plan: Plan, question: Question, as_of_ms: int) -> dict[Key, tuple[Wanted, bool]]:
+def _wanted(plan: Plan, question: Question, as_of_ms: int, notes: list[str]) -> dict[Key, tuple[Wanted, bool]]:
     """What is wanted of each state, and whether it has a time to live."""
     used: set[str] = set()
     wanted = {}
     for state in plan.states:
         entry = state.entry
         names = [f"{o}/{state.name}" for o in (entry.uid, entry.operator_name, entry.operator_id) if o]
-        given = next((name for name in (*names, state.name, "") if name in question.ttls), None)
-        used |= {given} if given is not None else set()
-        ttl = None if given is None else question.ttls[given]
-        wanted[state.operator, state.name] = Wanted(as_of_ms, ttl, question.top), _has_ttl(plan, state)
+        given = [name for name in (*names, state.name, "") if name in question.ttls]
+        used |= {*given}
+        ttl = question.ttls[given[0]] if given else None
+        has_ttl = _has_ttl(plan, state)
+        if given and given[0] and not has_ttl:
+            notes.append(
+                f"{entry.label}: a time to live is given for {state.name}, which Flink keeps without times of last access"
+            )
+        wanted[state.operator, state.name] = Wanted(as_of_ms, ttl, question.top), has_ttl
     for name in question.ttls:
         if name and name not in used:
             raise UsageError(

@@ -1,0 +1,41 @@
+"""What the document says beside figures: what was asked in vain, and what belongs to no operator."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from stateextract.audit.document import Statistics
+from stateextract.audit.statistics import Question, statistics
+from stateextract.errors import UsageError
+from stateextract.job.options import JobOptions
+from stateextract.metadata.model import MasterState
+from stateextract.metadata.parser import parse_metadata
+from tests.job.snapshots import numbered, write_snapshot
+from tests.metadata import writer
+
+
+def stated(folder: Path, **question: object) -> Statistics:
+    options = Question(as_of_ms=0, **question)  # type: ignore[arg-type]
+    return statistics(JobOptions(snapshot=str(folder)), options, workers=1)
+
+
+def test_a_time_to_live_for_a_state_without_one_is_noted(tmp_path: Path) -> None:
+    folder = write_snapshot(tmp_path / "s", {"op": {"v": numbered(8), "w": numbered(8)}})
+    note = "op: a time to live is given for v, which Flink keeps without times of last access"
+    assert stated(folder, ttls={"v": 5}).notes == [note]
+    # The nearest name counts, and the others are no mistake. What is given for all states is meant for those that have one.
+    assert stated(folder, ttls={"v": 1, "op/v": 2, "": 3}).notes == [note]
+    assert stated(folder, ttls={"": 3}).notes == []
+    with pytest.raises(UsageError, match="a time to live is given for 'x', and no state"):
+        stated(folder, ttls={"x": 5})
+
+
+def test_state_that_belongs_to_no_operator_is_noted(tmp_path: Path) -> None:
+    folder = write_snapshot(tmp_path / "s", {"op": {"v": numbered(8)}})
+    found = parse_metadata((folder / "_metadata").read_bytes())
+    more = replace(found, master_states=(MasterState(1, "hook", b"12345"),))
+    (folder / "_metadata").write_bytes(writer.metadata(more))
+    assert stated(folder).notes[-1:] == ["beside the operators there is master state hook: not yet supported"]
