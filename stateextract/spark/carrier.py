@@ -1,7 +1,8 @@
 """The function that runs in Spark's Python workers.
 
 Spark sends it by value, so it is the one piece of the project that needs no import on the worker; it makes the rest
-importable there and hands over to ``job/task.py``. It is given numbers of splits and gives reports back.
+importable there and hands over to ``job/task.py``, or for statistics to ``audit/collect.py``. It is given numbers of splits
+and gives reports back.
 
 Where the driver's files are the worker's (``local`` masters), the worker imports them in place. Elsewhere Spark delivered
 a zip, which is unpacked once per user and version of the code: Numba keeps compiled code beside the files it came from,
@@ -12,7 +13,7 @@ Imports nothing of the project at its top, and must not: the worker may not have
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 ERROR_MARK = "[stateextract-error] "
@@ -48,6 +49,35 @@ def make_carrier(
             raise RuntimeError(marked(error)) from None
 
     return carry
+
+
+def make_statistician(
+    work: bytes, splits: Sequence[bytes], folder: str | None, archive: str | None
+) -> Callable[[Iterator[Any]], Iterator[Any]]:
+    """The function for ``mapInArrow`` that gives the figures of splits (``audit/collect.py``).
+
+    :param work: what all splits share; :param splits: their records.
+    """
+
+    def count(batches: Iterator[Any]) -> Iterator[Any]:
+        import pyarrow
+
+        try:
+            make_importable(folder, archive)
+            from stateextract.audit.collect import read_split
+            from stateextract.errors import StateExtractError
+        except ImportError as error:
+            raise RuntimeError(f"{marked_import_error(error)}") from None
+        try:
+            for batch in batches:
+                for split in batch.column(0).to_pylist():
+                    found = read_split(work, splits[split])
+                    columns = [pyarrow.array([split], pyarrow.int64()), pyarrow.array([found], pyarrow.binary())]
+                    yield pyarrow.RecordBatch.from_arrays(columns, names=["split", "report"])
+        except StateExtractError as error:
+            raise RuntimeError(marked(error)) from None
+
+    return count
 
 
 def marked(error: Any) -> str:

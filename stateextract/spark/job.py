@@ -19,7 +19,7 @@ import shutil
 import sys
 import tempfile
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -96,17 +96,25 @@ def spark_executor(spark: Any, ship_code: str = "auto", on_tasks: OnTasks | None
         if folder is not None:
             _compiled()
         function = carrier.make_carrier(tasks.output, tasks.plan_path, tasks.context_bytes, folder, archive)
-        _send_by_value()
-        try:
-            frame = spark.range(0, tasks.count, 1, numPartitions=tasks.count).mapInArrow(function, SCHEMA)
-            with watched(spark, tasks, on_tasks):
-                return [bytes(row["report"]) for row in frame.collect()]
-        except StateExtractError:
-            raise
-        except Exception as error:
-            raise job_error(error) from error
+        with watched(spark, tasks, on_tasks):
+            return mapped(spark, tasks.count, function)
 
     return execute
+
+
+def mapped(spark: Any, count: int, function: Callable[[Iterator[Any]], Iterator[Any]]) -> list[bytes]:
+    """What a function of ``carrier.py`` gives for each of so many splits, a task each.
+
+    :raises StateExtractError: what a task raised, or what is wrong with the workers.
+    """
+    _send_by_value()
+    try:
+        frame = spark.range(0, count, 1, numPartitions=count).mapInArrow(function, SCHEMA)
+        return [bytes(row["report"]) for row in frame.collect()]
+    except StateExtractError:
+        raise
+    except Exception as error:
+        raise job_error(error) from error
 
 
 def _compiled() -> tuple[str, ...]:

@@ -1,0 +1,40 @@
+"""Statistics on Spark are those of this process."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stateextract.audit.history import SCHEMA, table_of
+from stateextract.audit.statistics import Question, statistics
+from stateextract.errors import FormatError
+from stateextract.job.options import JobOptions
+from stateextract.spark.statistics import spark_statistics, statistics_frame
+from tests.job.snapshots import numbered, write_snapshot
+
+pytestmark = pytest.mark.spark
+
+
+def test_figures_and_table(spark: Any, tmp_path: Path) -> None:
+    folder = write_snapshot(tmp_path / "snap", {"op": {"a": numbered(2000), "b": numbered(20)}}, parallelism=4)
+    options, question = JobOptions(snapshot=str(folder), split_bytes=300 * 1000), Question(as_of_ms=0)
+    found = spark_statistics(spark, options, question)
+    assert found == statistics(options, question, workers=1)
+    assert [(state.state, state.rows) for _, state in found.states] == [("a", 2000), ("b", 20)]
+    frame = statistics_frame(spark, found)
+    assert frame.columns == SCHEMA.names
+    assert [row.asDict() for row in frame.select("state_name", "row_count", "decoded_bytes").collect()] == (
+        table_of([found]).select(["state_name", "row_count", "decoded_bytes"]).to_pylist()
+    )
+
+
+def test_damage_is_placed(spark: Any, tmp_path: Path) -> None:
+    folder = write_snapshot(tmp_path / "snap", {"op": {"a": numbered(64)}}, parallelism=1)
+    data = (folder / "op-0").read_bytes()
+    size = 4 + 2 + 4 + 8 * 17  # of the last key group: its number, the state's, a count, rows
+    (folder / "op-0").write_bytes(data[:-size] + (99).to_bytes(4, "big") + data[4 - size :])
+    with pytest.raises(FormatError) as caught:
+        spark_statistics(spark, JobOptions(snapshot=str(folder)))
+    assert (caught.value.operator, caught.value.file) == ("op", str(folder / "op-0"))
