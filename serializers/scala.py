@@ -54,8 +54,8 @@ def _try(snapshot: SerializerSnapshot) -> Layout:
 
 @register(_named("TraversableSerializerSnapshot"), payload=composite(1, outer_class))
 def _traversable(snapshot: SerializerSnapshot) -> Layout:
-    # The code that makes the builder: implicitly[….CanBuildFrom[Set[String], String, Set[String]]].
-    collection = _COLLECTION.search(snapshot.details["class"])
+    # The code that makes the builder: implicitly[….CanBuildFrom[Set[String], String, Set[String]]]. Old snapshots have none.
+    collection = _COLLECTION.search(snapshot.details.get("class", ""))
     unordered = collection is not None and collection[1].endswith(("Set", "Map"))
     return List(Nullable(describe(snapshot.nested[0]), null_if=False), unordered=unordered)
 

@@ -16,7 +16,7 @@ import re
 import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Decimal, InvalidOperation
 from typing import Any, Final
 
 import pyarrow as pa
@@ -158,7 +158,7 @@ def _micros(reader: Reader) -> int:
     millis, nanos = reader.i64("milliseconds"), reader.i32("nanoseconds")
     if not 0 <= nanos < 1_000_000 or nanos % 1000:
         raise ValueError("no microseconds")
-    return millis * 1000 + nanos // 1000
+    return _in_64_bits(millis * 1000 + nanos // 1000)
 
 
 def _instant(reader: Reader) -> int | None:
@@ -167,7 +167,13 @@ def _instant(reader: Reader) -> int | None:
         return None
     if not 0 <= nanos < 1_000_000_000 or nanos % 1000:
         raise ValueError("no microseconds")
-    return seconds * 1_000_000 + nanos // 1000
+    return _in_64_bits(seconds * 1_000_000 + nanos // 1000)
+
+
+def _in_64_bits(number: int) -> int:
+    if not -(1 << 63) <= number < 1 << 63:
+        raise ValueError("a time beyond 64 bits")
+    return number
 
 
 def _pickle(reader: Reader) -> dict[str, Any]:
@@ -179,7 +185,10 @@ def _decimal(reader: Reader) -> Decimal:
     text = _bytes(reader).decode("ascii")
     if "_" in text or text != text.strip():  # which Python takes and never writes
         raise ValueError("no decimal")
-    return Decimal(text)  # Arrow refuses what does not fit its type
+    try:
+        return Decimal(text)  # Arrow refuses what does not fit its type
+    except InvalidOperation:
+        raise ValueError("no decimal") from None
 
 
 def _row(names: Sequence[str], inner: Sequence[Element]) -> Callable[[Reader], dict[str, Any]]:

@@ -27,7 +27,7 @@ from serializers.connectors import FORMS, decode_payload
 from serializers.coordinators import COORDINATOR, decode_coordinator
 from serializers.logical_types import row_fields
 from stateextract.columnar.decoder import make_decoder
-from stateextract.columnar.elements import PICKLED, elements_of
+from stateextract.columnar.elements import Element, elements_of, parse_element
 from stateextract.columnar.interpreter import interpret
 from stateextract.columnar.layout import Layout
 from stateextract.columnar.policy import Policy
@@ -243,15 +243,30 @@ def pickles() -> list[tuple[bytes, Reading]]:
     def alone(data: bytes, random_: random.Random) -> Any:
         return pickle_json(data)
 
-    def listed(data: bytes, random_: random.Random) -> Any:
-        try:
-            return elements_of(PICKLED)(pa.array([data], pa.binary()), pa.list_(PICKLED))
-        except ValueError:
-            raise StateExtractError("no elements") from None
+    def listed(text: str) -> Reading:
+        element = parse_element(text)
+        assert isinstance(element, Element)
+
+        def read(data: bytes, random_: random.Random) -> Any:
+            try:
+                return elements_of(element)(pa.array([data], pa.binary()), pa.list_(element.type))
+            except (ValueError, pa.ArrowException):
+                raise StateExtractError("no elements") from None
+
+        return read
 
     dumped = [pickle.dumps(value, protocol) for value in values for protocol in (2, 4, 5)]
+    nested = [
+        ("row<int32, string>", bytes.fromhex("0000000007000000016190000000071000000009")),
+        ("list<map<string, date>>", bytes.fromhex("0000000201000000010000000161000000000100")),
+        ("tuple<array<float64>, decimal(5,2), instant>", bytes(3) + b"\1" + bytes(11) + b"\4" + b"1.50" + bytes(12)),
+    ]
     behind = [b"".join(len(d).to_bytes(4, "big") + d for d in dumped[n : n + 3]) for n in range(0, len(dumped), 3)]
-    return [*((data, alone) for data in dumped), *((data, listed) for data in behind)]
+    return [
+        *((data, alone) for data in dumped),
+        *((data, listed("pickle")) for data in behind),
+        *((data, listed(type_)) for type_, data in nested),
+    ]
 
 
 FAMILIES: dict[str, Callable[[], list[tuple[bytes, Reading]]]] = {

@@ -149,7 +149,7 @@ def test_a_source_that_spark_found_by_itself_stays() -> None:
     pytest.importorskip("pyspark")
     session = Session("[DATA_SOURCE_ALREADY_EXISTS] Data source 'flink-state' already exists.")
     register(session)
-    assert session.dataSource.asked == ["flink-state", "flink-state-metadata"]
+    assert session.dataSource.asked == ["flink-state", "flink-state-metadata", "flink-state-diff"]
     with pytest.raises(RuntimeError, match="something else"):
         register(Session("something else"))
 
