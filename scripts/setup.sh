@@ -39,6 +39,7 @@ make_environment() {
 # find_browser [--with-browser]: a Chromium for the report's tests, which are skipped without; with the option one is
 # installed: Debian's by root, else the one that Playwright fetches into the user's cache.
 find_browser() {
+    without="No Chromium could be installed: the report's tests in a browser are skipped"
     for candidate in chromium-headless-shell chromium chromium-browser google-chrome; do
         [ -z "${STATEEXTRACT_BROWSER:-}" ] || break
         STATEEXTRACT_BROWSER=$(command -v "$candidate" || true)
@@ -46,11 +47,14 @@ find_browser() {
     if [ -z "$STATEEXTRACT_BROWSER" ] && [ "${1:-}" = --with-browser ]; then
         if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
             echo "Installing Debian's chromium-headless-shell"
-            apt-get update -qq
-            DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium-headless-shell >/dev/null
-            STATEEXTRACT_BROWSER=$(command -v chromium-headless-shell)
+            (
+                export DEBIAN_FRONTEND=noninteractive
+                apt-get update -qq -o Acquire::http::Timeout=30
+                apt-get install -y -qq --no-install-recommends chromium-headless-shell >/dev/null
+            ) || echo "$without"
+            STATEEXTRACT_BROWSER=$(command -v chromium-headless-shell || true)
         else
-            "$python" -m playwright install --only-shell chromium
+            "$python" -m playwright install --only-shell chromium || echo "$without"
         fi
     fi
     if [ -n "$STATEEXTRACT_BROWSER" ]; then export STATEEXTRACT_BROWSER; else unset STATEEXTRACT_BROWSER; fi
