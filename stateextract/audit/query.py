@@ -46,6 +46,9 @@ def query_state(options: JobOptions, operator_id: str, state: str, kind: str, sq
     with duckdb.connect(":memory:", config={"enable_external_access": "false"}) as connection:
         connection.register("state", reader)
         try:
+            # What is no query gives no rows either, and the rule would hold.
+            if [s.type for s in connection.extract_statements(sql)] != [duckdb.StatementType.SELECT]:
+                raise UsageError("the sql of a rule is no query", expected="one SELECT", state=state)
             rows = _rows(connection.sql(sql).limit(MOST).to_arrow_table())
         except duckdb.Error as error:
             raise UsageError(f"the query of a rule fails: {error}", state=state) from error

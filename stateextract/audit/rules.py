@@ -13,14 +13,14 @@ itself; patterns are those of a shell. Parses and compares; SQL is carried out b
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
 
 from stateextract.audit.document import Operator, State, Statistics
 from stateextract.errors import UsageError
-from stateextract.job.coverage import DECODED, NOT_SELECTED
+from stateextract.job.coverage import DECODED, NOT_SELECTED, PARTLY, RAW, SKIPPED, UNSUPPORTED
 from stateextract.job.options import parse_size, show_size
 from stateextract.state.columns import OPERATOR_KINDS
 
@@ -98,9 +98,13 @@ class Rule:
         if state.status == NOT_SELECTED:
             return False
         names = [name for name in (operator.uid, operator.name, operator.operator_id) if name]
-        if self.operator is not None and not any(fnmatchcase(name, self.operator) for name in names):
+        return self.matches(names, state.state)
+
+    def matches(self, operator_names: Sequence[str], state: str | None) -> bool:
+        """Whether an operator of these names and a state are what the patterns say."""
+        if self.operator is not None and not any(fnmatchcase(name, self.operator) for name in operator_names):
             return False
-        return self.state is None or (state.state is not None and fnmatchcase(state.state, self.state))
+        return self.state is None or (state is not None and fnmatchcase(state, self.state))
 
 
 @dataclass(frozen=True)
@@ -211,6 +215,9 @@ def _judge(rule: Rule, document: Statistics, query: Query, schemas: Schemas) -> 
         return Verdict(rule.name, 0, [nothing])
     violations = []
     for operator, state in about:
+        unknown = _unknown(rule, state)
+        if unknown is not None:
+            violations.append(Violation(operator.label, state.state, f"it cannot be judged: {unknown}"))
         for name, limit in rule.limits.items():
             value = LIMITS[name].of(state)
             if value is not None and value > limit:
@@ -226,16 +233,31 @@ def _judge(rule: Rule, document: Statistics, query: Query, schemas: Schemas) -> 
                 violations.append(Violation(operator.label, state.state, what, rows=rows))
     if rule.owned:
         owners = {operator.operator_id: operator for operator, _ in about}
+        if any(o.unowned is None for o in owners.values()):
+            raise UsageError(
+                f"the rule {rule.name!r} asks whose state it is, and nobody said which operators the job has",
+                advice="name a file of uids in [audit], or give a --plan",
+            )
         violations += [
             Violation(o.label, None, "no operator of the job owns its state") for o in owners.values() if o.unowned
         ]
     if rule.schema is not None:
-        violations += _schema_violations(about, schemas(rule.schema))
+        violations += _schema_violations(rule, about, schemas(rule.schema))
     return Verdict(rule.name, len(about), violations)
 
 
-def _schema_violations(about: list[tuple[Operator, State]], committed: Any) -> list[Violation]:
-    """Where columns differ from those of the committed document."""
+def _unknown(rule: Rule, state: State) -> str | None:
+    """Why a rule cannot be held against a state, whose figures would be those of what was read only."""
+    asks = rule.sql is not None or rule.schema is not None or any(name != "max-file-bytes" for name in rule.limits)
+    if asks and state.state is not None and state.status in (PARTLY, RAW, SKIPPED, UNSUPPORTED):
+        return f"it is {state.status}{': ' + state.reason if state.reason else ''}"
+    if "max-expired-share" in rule.limits and state.ttl is not None and state.ttl.ttl_ms is None:
+        return "no time to live is given for it"
+    return None
+
+
+def _schema_violations(rule: Rule, about: list[tuple[Operator, State]], committed: Any) -> list[Violation]:
+    """Where columns differ from those of the committed document, and which of its states are gone."""
     documents = committed if isinstance(committed, list) else [committed]
     try:
         known = {
@@ -246,6 +268,11 @@ def _schema_violations(about: list[tuple[Operator, State]], committed: Any) -> l
             "a file of schemas is none", advice="write it by stateextract schema PATH --output json"
         ) from error
     violations = []
+    there = {(operator.operator_id, state.state) for operator, state in about}
+    for d in documents:
+        names = [name for name in (d.get("operator"), d["operator_id"]) if name]
+        if (d["operator_id"], d["state"]) not in there and rule.matches(names, d["state"]):
+            violations.append(Violation(str(names[0]), d["state"], "the snapshot does not have this state"))
     for operator, state in about:
         if state.state is None or not state.schema:
             continue

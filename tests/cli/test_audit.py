@@ -11,15 +11,17 @@ import pytest
 from stateextract.audit.rules import parse_rules
 from stateextract.cli import run
 from stateextract.errors import UsageError
+from tests.job.snapshots import UNKNOWN, numbered, write_snapshot
 
 ROOT = Path(__file__).resolve().parents[2]
 ORDERS = str(ROOT / "examples" / "orders-checkpoint")
 
 
-def audit(capsys: pytest.CaptureFixture[str], folder: Path, text: str) -> tuple[int, Any]:
+def audit(capsys: pytest.CaptureFixture[str], folder: Path, text: str, snapshot: str = ORDERS) -> tuple[int, Any]:
     (folder / "rules.toml").write_text(text)
-    code = run(["audit", ORDERS, "--rules", str(folder / "rules.toml"), "--output", "json"])
-    return code, json.loads(capsys.readouterr().out)
+    code = run(["audit", snapshot, "--rules", str(folder / "rules.toml"), "--output", "json"])
+    out = capsys.readouterr()
+    return code, json.loads(out.out) if out.out else out.err
 
 
 @pytest.mark.parametrize(
@@ -62,6 +64,35 @@ def test_committed_schemas(capsys: pytest.CaptureFixture[str], tmp_path: Path) -
     code, document = audit(capsys, tmp_path, rule)
     (violation,) = document["rules"][0]["violations"]
     assert (code, violation["state"], violation["what"]) == (5, "voucher", "column value was int64, and is string")
+
+
+def test_what_is_not_known_does_not_hold(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """A state that cannot be decoded has no rows that one could count: that they are few is not said."""
+    folder = write_snapshot(tmp_path / "s", {"op": {"a": numbered(8), "b": numbered(8)}}, values={"b": UNKNOWN})
+    for rule in ("max-rows = 100", "sql = 'SELECT 1 FROM state WHERE false'"):
+        code, document = audit(capsys, tmp_path, f"[[rules]]\n{rule}\n", str(folder))
+        (violation,) = document["rules"][0]["violations"]
+        assert (code, violation["state"]) == (5, "b")
+        assert violation["what"].startswith("it cannot be judged: it is skipped: ")
+    code, document = audit(capsys, tmp_path, '[[rules]]\nstate = "voucher"\nmax-expired-share = 0.1\n')
+    (violation,) = document["rules"][0]["violations"]
+    assert (code, violation["what"]) == (5, "it cannot be judged: no time to live is given for it")
+    assert "nobody said which operators the job has" in audit(capsys, tmp_path, "[[rules]]\nowned = true\n")[1]
+    for sql in ("CREATE TABLE t (a INT)", "SELECT 1 WHERE false; SELECT 2", ""):
+        said = audit(capsys, tmp_path, f"[[rules]]\ndecoded = true\nstate = 'voucher'\nsql = '{sql}'\n")
+        assert (said[0], "the sql of a rule is no query" in said[1]) == (2, True)
+
+
+def test_a_committed_state_that_is_gone(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert run(["schema", ORDERS, "--output", "json"]) == 0
+    schemas = json.loads(capsys.readouterr().out)
+    more = {**next(s for s in schemas if s["state"] == "voucher"), "state": "vouchers"}
+    (tmp_path / "schemas.json").write_text(json.dumps([*schemas, more]))
+    code, document = audit(capsys, tmp_path, '[[rules]]\nschema = "schemas.json"\n')
+    (violation,) = document["rules"][0]["violations"]
+    assert (code, violation["operator"], violation["state"]) == (5, "orders-by-customer", "vouchers")
+    assert violation["what"] == "the snapshot does not have this state"
+    assert audit(capsys, tmp_path, '[[rules]]\nstate = "last-*"\nschema = "schemas.json"\n')[0] == 0
 
 
 def test_owned_and_nothing(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
