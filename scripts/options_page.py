@@ -38,6 +38,11 @@ def _lines() -> Iterator[str]:
             if field.metadata["section"] == section:
                 yield f"| {_name(field)} | {_default(field)} | {_meaning(field)} |"
         yield ""
+    yield "### [audit], [[rules]]"
+    yield ""
+    yield "No options: rules that `stateextract audit` holds states against ([audit.md](audit.md#rules))."
+    yield "All else leaves them alone."
+    yield ""
     yield "## The Spark data sources"
     yield ""
     yield "Those of [flink-state](spark-sql.md#options-of-flink-state) and of"

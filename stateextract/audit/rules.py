@@ -1,5 +1,7 @@
 """Rules: what must hold of a snapshot's states, in a TOML file, held against the statistics document and the rows.
 
+The file is one of their own, or the job file.
+
     [[rules]]
     name = "orders stay small"
     operator = "orders-*"
@@ -13,7 +15,7 @@ itself; patterns are those of a shell. Parses and compares; SQL is carried out b
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
@@ -21,7 +23,7 @@ from typing import Any
 from stateextract.audit.document import Operator, State, Statistics
 from stateextract.errors import UsageError
 from stateextract.job.coverage import DECODED, NOT_SELECTED, PARTLY, RAW, SKIPPED, UNSUPPORTED
-from stateextract.job.options import parse_size, show_size
+from stateextract.job.options import AUDIT, parse_size, show_size
 from stateextract.state.columns import OPERATOR_KINDS
 
 Figure = int | float | None
@@ -151,18 +153,24 @@ Schemas = Callable[[str], Any]
 """Gives the document of a file with schemas."""
 
 
-def parse_rules(text: str, name: str = "the rules file") -> RuleFile:
+def parse_rules(text: str, name: str = "the rules file", *, job_file: bool = False) -> RuleFile:
     """The rules of a file.
 
+    :param job_file: whether it is a job file, whose other tables ``job/options.py`` reads.
     :raises UsageError: for what cannot be right.
     """
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise UsageError(f"{name} is not TOML: {error}") from error
+    unknown = [table for table in document if table not in AUDIT]
+    if unknown and not job_file:
+        raise UsageError(f"{name}: {unknown[0]!r} is unknown", expected="[audit] and [[rules]]")
     tables, settings = document.get("rules"), document.get("audit", {})
     if not isinstance(tables, list) or not tables or not all(isinstance(table, dict) for table in tables):
         raise UsageError(f"{name} has no rules", expected="[[rules]] tables")
+    if not isinstance(settings, dict):
+        raise UsageError(f"{name}: 'audit' is {settings!r}", expected="an [audit] table")
     for setting in settings:
         if setting not in _SETTINGS:
             raise UsageError(f"{name}: [audit] {setting!r} is unknown", expected="one of " + ", ".join(_SETTINGS))
@@ -242,7 +250,8 @@ def _judge(rule: Rule, document: Statistics, query: Query, schemas: Schemas) -> 
             Violation(o.label, None, "no operator of the job owns its state") for o in owners.values() if o.unowned
         ]
     if rule.schema is not None:
-        violations += _schema_violations(rule, about, schemas(rule.schema))
+        there = {(operator.operator_id, state.state) for operator, state in document.states}
+        violations += _schema_violations(rule, about, there, schemas(rule.schema))
     return Verdict(rule.name, len(about), violations)
 
 
@@ -256,8 +265,13 @@ def _unknown(rule: Rule, state: State) -> str | None:
     return None
 
 
-def _schema_violations(rule: Rule, about: list[tuple[Operator, State]], committed: Any) -> list[Violation]:
-    """Where columns differ from those of the committed document, and which of its states are gone."""
+def _schema_violations(
+    rule: Rule, about: list[tuple[Operator, State]], there: Container[tuple[str | None, str | None]], committed: Any
+) -> list[Violation]:
+    """Where columns differ from those of the committed document, and which of its states are gone.
+
+    :param there: the snapshot's states, those that were not selected too.
+    """
     documents = committed if isinstance(committed, list) else [committed]
     try:
         known = {
@@ -268,7 +282,6 @@ def _schema_violations(rule: Rule, about: list[tuple[Operator, State]], committe
             "a file of schemas is none", advice="write it by stateextract schema PATH --output json"
         ) from error
     violations = []
-    there = {(operator.operator_id, state.state) for operator, state in about}
     for d in documents:
         names = [name for name in (d.get("operator"), d["operator_id"]) if name]
         if (d["operator_id"], d["state"]) not in there and rule.matches(names, d["state"]):

@@ -25,7 +25,7 @@ BROKEN = 5
 
 @click.command()
 @snapshot_options(*(name for name in ROWS if name not in ("operator", "state")))
-@click.option("--rules", metavar="FILE", required=True, help="The rules, a TOML file.")
+@click.option("--rules", metavar="FILE", help="The rules, a TOML file. Default: those of the job file (--config).")
 @click.option(
     "--workers",
     metavar="N",
@@ -34,17 +34,16 @@ BROKEN = 5
 )
 @click.option("-o", "--to", metavar="FILE", help="Write the JSON document there too.")
 @output_options
-def audit(path: str, rules: str, workers: int | None, to: str | None, output: str, **options: Any) -> int:
+def audit(path: str, rules: str | None, workers: int | None, to: str | None, output: str, **options: Any) -> int:
     """Hold the states of the snapshot at PATH against rules.
 
-    Every row is read once, and once more for each rule with SQL. The exit code is 0 if all rules hold, and 5 if one does
-    not.
+    The rules stand in the file of --rules, else in the job file. Every row is read once, and once more for each rule with
+    SQL. The exit code is 0 if all rules hold, and 5 if one does not.
     """
-    from stateextract.audit.rules import judge, parse_rules, verdicts_as_dict
+    from stateextract.audit.rules import judge, verdicts_as_dict
 
     job = read_options(path, options)
-    file = parse_rules(text_of(rules, "--rules"), rules)
-    folder = Path(rules).parent
+    file, folder = _rules(rules, options["config"])
     document = measured(job, _question(file, folder), workers)
     verdicts = judge(file.rules, document, _Query(job), lambda name: _schemas(folder / name))
     made = json.dumps(verdicts_as_dict(document, verdicts), indent=1, ensure_ascii=False)
@@ -55,6 +54,19 @@ def audit(path: str, rules: str, workers: int | None, to: str | None, output: st
     else:
         _show(document, verdicts)
     return 0 if all(verdict.holds for verdict in verdicts) else BROKEN
+
+
+def _rules(rules: str | None, config: str | None) -> tuple[RuleFile, Path]:
+    """The rules, and the folder that files are looked for in which they name."""
+    from stateextract.audit.rules import parse_rules
+
+    if rules is not None:
+        return parse_rules(text_of(rules, "--rules"), rules), Path(rules).parent
+    if config is None:
+        raise UsageError(
+            "there are no rules", advice="give --rules FILE, or --config FILE with a job file that has [[rules]]"
+        )
+    return parse_rules(text_of(config, "--config"), config, job_file=True), Path(config).parent
 
 
 class _Query:

@@ -34,6 +34,9 @@ _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*")
 FILE_ONLY = ("tables", "mapping")
 """Kinds of options that stand only in the job file."""
 
+AUDIT: Mapping[str, type] = {"audit": dict, "rules": list}
+"""Tables of the job file that are no options: ``[[rules]]`` that states are held against, and what ``[audit]`` asks for them.
+``audit/rules.py`` reads them; here only their kind of table is looked at."""
 
 
 def _option(
@@ -195,7 +198,7 @@ def make_options(given: Mapping[str, Any], config: str | None = None) -> JobOpti
 
 
 def parse_file(text: str, name: str = "the job file") -> dict[str, Any]:
-    """Values of the fields that a TOML job file sets."""
+    """Values of the fields that a TOML job file sets; its rules (:data:`AUDIT`) are not among them."""
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -205,12 +208,17 @@ def parse_file(text: str, name: str = "the job file") -> dict[str, Any]:
         by_section.setdefault(f.metadata["section"], {})[f.metadata["name"] or outside(f.name)] = f
     values: dict[str, Any] = {}
     for section, content in document.items():
+        if section in AUDIT:
+            if not isinstance(content, AUDIT[section]):
+                raise UsageError(f"{name}: {section!r} is {content!r}",
+                                 expected="[[rules]] tables" if section == "rules" else "an [audit] table")
+            continue
         if section not in by_section:
             homes = [s for s, names in by_section.items() if section in names]
             if homes:
                 raise UsageError(f"{name}: option {section!r} stands outside its section",
                                  advice=f"move it to [{homes[0]}]")
-            _refuse_unknown(section, list(by_section), f"{name}: section ")
+            _refuse_unknown(section, [*by_section, *AUDIT], f"{name}: section ")
         if not isinstance(content, dict):
             raise UsageError(f"{name}: {section!r} is a section, not a value",
                              advice=f"write [{section}] above its options")

@@ -103,6 +103,48 @@ def test_owned_and_nothing(capsys: pytest.CaptureFixture[str], tmp_path: Path) -
     assert (code, document["rules"][0]["states"]) == (5, 0)
 
 
+def _job(folder: Path, text: str) -> str:
+    (folder / "job.toml").write_text(text)
+    return str(folder / "job.toml")
+
+
+def test_rules_in_the_job_file(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """They are about what the job file selects; --rules wins over them; files are looked for beside them."""
+    (tmp_path / "uids").write_text("orders-by-customer\n")
+    wish = '[types]\n"orders-by-customer/voucher/value" = "string"\n'
+    rules = '[audit]\nuids = "uids"\n[[rules]]\nname = "few"\nmax-rows = 49\n[[rules]]\nowned = true\n'
+    job = _job(tmp_path, '[input]\nstate = ["window-contents", "voucher"]\n' + wish + rules)
+    assert run(["audit", ORDERS, "--config", job, "--output", "json"]) == 5
+    few, owned = json.loads(capsys.readouterr().out)["rules"]
+    assert (few["name"], few["states"], few["holds"]) == ("few", 2, True), "no timers, of which there are 50"
+    assert [v["operator"] for v in owned["violations"]] == ["sales-per-hour"]
+
+    (tmp_path / "rules.toml").write_text("[[rules]]\nmax-rows = 35\n")
+    assert run(["audit", ORDERS, "--config", job, "--rules", str(tmp_path / "rules.toml"), "--output", "json"]) == 5
+    (only,) = json.loads(capsys.readouterr().out)["rules"]
+    assert [(v["state"], v["value"]) for v in only["violations"]] == [("window-contents", 36)]
+
+    assert run(["states", ORDERS, "--config", job]) == 0, "other commands leave them alone"
+    capsys.readouterr()
+
+
+def test_no_rules(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert run(["audit", ORDERS]) == 2
+    assert "there are no rules" in capsys.readouterr().err
+    assert run(["audit", ORDERS, "--config", _job(tmp_path, "[input]\n")]) == 2
+    assert "job.toml has no rules" in capsys.readouterr().err
+    assert run(["audit", ORDERS, "--config", _job(tmp_path, "[[rules]]\nmax-rows = 1\n[inptu]\n")]) == 2
+    assert "section 'inptu' is unknown" in capsys.readouterr().err
+
+
+def test_a_committed_state_that_is_not_selected_is_not_gone(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    assert run(["schema", ORDERS, "--output", "json"]) == 0
+    (tmp_path / "schemas.json").write_text(capsys.readouterr().out)
+    job = _job(tmp_path, '[input]\nstate = ["voucher"]\n[[rules]]\nschema = "schemas.json"\n')
+    assert run(["audit", ORDERS, "--config", job]) == 0
+    assert "1 of 1 rules hold" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
@@ -113,6 +155,8 @@ def test_owned_and_nothing(capsys: pytest.CaptureFixture[str], tmp_path: Path) -
         ("[[rules]]\nmax-rows = -1", "is no number"),
         ("[[rules]]\ndecoded = 1", "decoded is 1"),
         ("[audit]\nx = 1\n[[rules]]\nmax-rows = 1", "'x' is unknown"),
+        ("[adit]\n[[rules]]\nmax-rows = 1", "'adit' is unknown"),
+        ("audit = 1\n[[rules]]\nmax-rows = 1", "'audit' is 1"),
     ],
 )
 def test_what_cannot_be_right(text: str, message: str) -> None:

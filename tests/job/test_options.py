@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from stateextract.audit.rules import Rule, parse_rules
 from stateextract.errors import UsageError
 from stateextract.job.options import JobOptions, fields, from_lines, parse_arguments, parse_file, parse_size, show_size
 
@@ -75,6 +76,10 @@ def test_snapshot_and_output_are_needed(given: list[str]) -> None:
         ("[job]\nhead-threads = '3'\n", ["a whole number"]),
         ("[job]\nsplit-bytes = -1\n", ["at least 1"]),
         ("[job\n", ["is not TOML"]),
+        ("[adit]\n", ["section 'adit' is unknown", "nearest is audit"]),
+        ("[[rule]]\n", ["section 'rule' is unknown", "nearest is rules"]),
+        ("[rules]\n", ["'rules' is {}", "[[rules]] tables"]),
+        ("[[audit]]\n", ["'audit' is [{}]", "an [audit] table"]),
     ],
 )
 def test_mistakes_in_the_job_file(text: str, words: list[str]) -> None:
@@ -87,7 +92,7 @@ def test_mistakes_in_the_job_file(text: str, words: list[str]) -> None:
 def test_the_documented_job_file_holds_every_option_with_its_real_default() -> None:
     lines = CONF.read_text(encoding="utf-8").splitlines()
     assert not tomllib.loads("\n".join(lines)).get("input"), "nothing is set as it comes"
-    active = [re.sub(r"^# ([a-z-]+ = )", r"\1", line) for line in lines]
+    active = [re.sub(r"^# ([a-z-]+ = |\[)", r"\1", line) for line in lines]
     text = "\n".join(active)
     values = parse_file(text)
     assert list(values) == [f.name for f in fields()]
@@ -95,6 +100,8 @@ def test_the_documented_job_file_holds_every_option_with_its_real_default() -> N
     prose = " ".join(line.lstrip("# ") for line in lines)
     for f in fields():
         assert f.metadata["doc"].replace("; repeat for several", "") in prose, f.name
+    (rule,) = parse_rules(text, job_file=True).rules
+    assert rule == Rule("orders stay small", "orders-*", limits={"max-rows": 1_000_000, "max-value-bytes": 64_000})
 
 
 def test_options_survive_the_manifest() -> None:
