@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import json
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache
 
@@ -82,22 +82,28 @@ class Collected:
 
 
 class SplitReader:
-    """Reads splits of one snapshot in this process."""
+    """Reads splits of one snapshot in this process.
+
+    :ivar states: as those of the work.
+    """
 
     def __init__(self, work: Work) -> None:
         context = self._context = Context.from_bytes(work.context)
-        self._work = work
+        self.states = work.states
         options = replace(read_options(context.options, context.describe), engine=work.engine)
         self._reader = PartReader(context.metadata_uri, options, context.options.path_pairs())
         load_plugins(context.options.plugins)
 
-    def add(self, parts: Iterable[Part], collected: Collected) -> None:
+    def add(self, parts: Iterable[Part], collected: Collected, only: Collection[str] | None = None) -> None:
         """Read a split.
 
+        :param only: the names of the states to read; ``None``: all that the work is about.
         :raises StateExtractError: with file, operator and state.
         """
         for part in parts:
             targets = self._context.operators[part.operator]
+            if only is not None:
+                targets = replace(targets, states={name: targets.states[name] for name in only})
             tally = Tally()
             for piece in self._reader.pieces(part, targets, tally):
                 if not piece.raw:
@@ -116,7 +122,7 @@ class SplitReader:
 
     def empty(self, key: Key) -> StateFigures:
         """Figures of a state without rows."""
-        wanted, ttl = self._work.states[key]
+        wanted, ttl = self.states[key]
         return StateFigures(self._context.operators[key[0]].states[key[1]].schema, wanted, ttl)
 
     def load(self, data: bytes) -> Collected:

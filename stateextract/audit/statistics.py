@@ -26,7 +26,7 @@ from stateextract.audit.document import (
     Totals,
     Ttl,
 )
-from stateextract.audit.figures import StateFigures, Wanted
+from stateextract.audit.figures import Wanted
 from stateextract.audit.times import TimeFigures
 from stateextract.errors import UsageError
 from stateextract.files.filesystem import Store
@@ -60,6 +60,22 @@ class Question:
     uids: Sequence[str] | None = None
 
 
+@dataclass(frozen=True)
+class StatisticsPlan:
+    """What is to be read, and what of the document is known before.
+
+    :param empty: the document without operators.
+    :param wanted: what is wanted of each state, and whether it has a time to live.
+    :param owned: the ids of the operators that the job still has; ``None``: nobody said it.
+    """
+
+    plan: Plan
+    empty: Statistics
+    wanted: Mapping[Key, tuple[Wanted, bool]]
+    owned: frozenset[str] | None
+    work: Work
+
+
 def statistics(
     options: JobOptions,
     question: Question | None = None,
@@ -78,6 +94,29 @@ def statistics(
     :raises StateExtractError: where the snapshot cannot be read.
     :raises UsageError: where the choice, or a time to live, matches nothing.
     """
+    planned = plan_statistics(options, question, store)
+    plan = planned.plan
+    on_split = on_plan(plan) if on_plan else lambda number: None
+    collected, reader = collect(planned.work, plan.splits, workers, execute, on_split)
+    for state in plan.states:
+        settle(state.entry, (state.operator, state.name), collected)
+
+    def state_of(entry: Entry, operator: OperatorState, key: Key | None) -> State:
+        return unread(entry) if key is None else measured(entry, operator, key, collected, reader)
+
+    operators = operators_of(planned, state_of)
+    states = [state for operator in operators for state in operator.states]
+    totals = Totals(
+        len(operators), len(states), sum(s.rows for s in states), sum(s.file_bytes for s in states),
+        sum(s.decoded_bytes for s in states),
+    )  # fmt: skip
+    return replace(planned.empty, totals=totals, operators=operators)
+
+
+def plan_statistics(
+    options: JobOptions, question: Question | None = None, store: Store | None = None
+) -> StatisticsPlan:
+    """Plan statistics; the parameters are those of :func:`statistics`, and so are the errors."""
     question, store = question or Question(), store or Store()
     lenient = "raw" if options.on_undecodable == "raw" else "skip"
     options = replace(
@@ -95,24 +134,16 @@ def statistics(
         notes.append("it is not known when the snapshot was taken: ages are counted to when the statistics were made")
     wanted = _wanted(plan, question, now if as_of is None else as_of, notes)
     context = Context("", "", "", plan.found.metadata_uri, options, plan.operators, describe=plan.describe)
-    on_split = on_plan(plan) if on_plan else lambda number: None
-    collected, reader = collect(Work(context.to_bytes(), wanted), plan.splits, workers, execute, on_split)
-    _settle(plan, collected)
-    owned = _owned(plan, question.uids, options.plan, store)
-    operators = _operators(plan, collected, reader, wanted, owned)
     found, metadata = plan.found, plan.metadata
     kind = metadata.properties.kind if metadata.properties else None
-    states = [state for operator in operators for state in operator.states]
-    return Statistics(
+    empty = Statistics(
         VERSION,
         Snapshot(found.metadata_uri, metadata.checkpoint_id, metadata.version, kind, taken),
         now if as_of is None else as_of,
-        Totals(
-            len(operators), len(states), sum(s.rows for s in states), sum(s.file_bytes for s in states),
-            sum(s.decoded_bytes for s in states),
-        ),
-        operators, notes,
+        Totals(0, 0, 0, 0, 0), [], notes,
     )  # fmt: skip
+    owned = _owned(plan, question.uids, options.plan, store)
+    return StatisticsPlan(plan, empty, wanted, owned, Work(context.to_bytes(), wanted))
 
 
 def _taken(plan: Plan, store: Store) -> int | None:
@@ -162,12 +193,12 @@ def _has_ttl(plan: Plan, state: PlannedState) -> bool:
     )
 
 
-def _settle(plan: Plan, collected: Collected) -> None:
-    for state in plan.states:
-        read = collected.tallies.get((state.operator, state.name))
-        if read is not None:
-            state.entry.read.add(read)
-        state.entry.settle()
+def settle(entry: Entry, key: Key, collected: Collected) -> None:
+    """Fill in what was read of a state."""
+    read = collected.tallies.get(key)
+    if read is not None:
+        entry.read.add(read)
+    entry.settle()
 
 
 def _owned(plan: Plan, uids: Sequence[str] | None, compiled: str, store: Store) -> frozenset[str] | None:
@@ -200,30 +231,25 @@ def read_uids(text: str) -> list[str]:
     return [line for line in lines if line and not line.startswith("#")]
 
 
-def _operators(
-    plan: Plan,
-    collected: Collected,
-    reader: SplitReader,
-    wanted: Mapping[Key, tuple[Wanted, bool]],
-    owned: frozenset[str] | None,
+def operators_of(
+    planned: StatisticsPlan, state_of: Callable[[Entry, OperatorState, Key | None], State | None]
 ) -> list[Operator]:
+    """The operators of the document.
+
+    :param state_of: gives the state of an entry; the key is ``None`` where it is not read.
+    """
+    plan, owned = planned.plan, planned.owned
     by_id = {operator.id: operator for operator in plan.metadata.operators}
     entries: dict[str, list[Entry]] = {}
     for entry in plan.coverage.entries:
         if entry.operator_id is not None:
             entries.setdefault(entry.operator_id, []).append(entry)
-    planned = {id(state.entry): (state.operator, state.name) for state in plan.states}
+    keys = {id(state.entry): (state.operator, state.name) for state in plan.states}
     made = []
     for id_, of_operator in entries.items():
         operator = by_id[id_]
-        states = []
-        for entry in of_operator:
-            key = planned.get(id(entry))
-            if key is not None:
-                figures = collected.figures.get(key) or reader.empty(key)
-                states.append(_state(entry, operator, figures, wanted[key][0]))
-            elif entry.status != EMPTY:
-                states.append(_unread(entry))
+        filled = (entry for entry in of_operator if id(entry) in keys or entry.status != EMPTY)
+        states = [s for s in (state_of(entry, operator, keys.get(id(entry))) for entry in filled) if s is not None]
         handle_bytes = sum(use.handle.size for use in operator.handles())
         made.append(
             Operator(
@@ -236,13 +262,18 @@ def _operators(
     return made
 
 
-def _unread(entry: Entry) -> State:
+def unread(entry: Entry) -> State:
+    """The state of an entry that is not read."""
     return State(
         entry.state, entry.kind, entry.form, entry.role, entry.status, entry.reason, [], [], 0, entry.size or 0, 0
     )  # fmt: skip
 
 
-def _state(entry: Entry, operator: OperatorState, figures: StateFigures, wanted: Wanted) -> State:
+def measured(
+    entry: Entry, operator: Operator | OperatorState, key: Key, collected: Collected, reader: SplitReader
+) -> State:
+    """The state of an entry that was read and settled."""
+    figures, (wanted, _) = collected.figures.get(key) or reader.empty(key), reader.states[key]
     groups = [KeyGroup(k, *figures.key_groups[k]) for k in sorted(figures.key_groups)]
     subtasks = [Subtask(k, *figures.subtasks[k]) for k in sorted(figures.subtasks)]
     keyed = "key_group" in figures.schema.names
@@ -285,4 +316,6 @@ def _skew(parts: Sequence[tuple[int, int]], count: int) -> Skew | None:
     return Skew(*measures)
 
 
-__all__ = ["Question", "read_uids", "statistics"]
+__all__ = [
+    "Question", "StatisticsPlan", "measured", "operators_of", "plan_statistics", "read_uids", "settle", "statistics", "unread",
+]  # fmt: skip

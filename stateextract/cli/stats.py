@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from stateextract.cli.durations import milliseconds, moment
+from stateextract.audit.durations import moment, times_to_live
 from stateextract.cli.options import output_options
 from stateextract.cli.progress import Meter
 from stateextract.cli.reading import read_options, snapshot_options
@@ -88,10 +88,7 @@ def question(as_of: str | None, ttls: Iterable[str], top: int, uids: str | None)
     """
     from stateextract.audit.statistics import Question, read_uids
 
-    by_name: dict[str, int] = {}
-    for text in ttls:
-        name, _, duration = text.rpartition("=")
-        by_name[name] = milliseconds(duration, "--ttl")
+    by_name = times_to_live(ttls, "--ttl")
     listed = None if uids is None else read_uids(text_of(uids, "--uids"))
     return Question(None if as_of is None else moment(as_of, "--as-of"), by_name, top, listed)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from stateextract.audit.document import Big, Column, Distinct, Skew, State, Statistics
-from stateextract.cli.durations import text_duration
+from stateextract.audit.durations import text_duration
 from stateextract.cli.screen import console, escape, table
 from stateextract.cli.sizes import text_size
 from stateextract.columnar.json_values import iso_timestamp

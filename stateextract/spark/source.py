@@ -162,6 +162,9 @@ class FlinkStateMetadataSource(DataSource):  # type: ignore[misc]
 
     def reader(self, schema: Any) -> DataSourceReader:
         """A reader of some or all columns."""
+        plan = ask(self.code, "source_tables.planned", dict(self.options), schema)
+        if plan is not None:
+            return FlinkStateStatisticsReader(self.code, plan)
         return FlinkStateMetadataReader(self.code, dict(self.options), schema)
 
 
@@ -176,6 +179,12 @@ class FlinkStateMetadataReader(DataSourceReader):  # type: ignore[misc]
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """The table, as Arrow batches."""
         return batches(self.code, "source_tables.read", self.options, self.schema)
+
+
+class FlinkStateStatisticsReader(SplitReader):
+    """Reads states for their figures."""
+
+    module = "source_statistics"
 
 
 class FlinkStateDiffSource(DataSource):  # type: ignore[misc]

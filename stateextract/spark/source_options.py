@@ -12,7 +12,7 @@ import difflib
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from stateextract.errors import StateExtractError, UsageError
@@ -126,12 +126,31 @@ STATE_OPTIONS: tuple[Option, ...] = (
 )  # fmt: skip
 """What ``flink-state`` can be told."""
 
-TABLES = ("operators", "states", "files", "key_groups", "serializers")
+STATISTICS = "statistics"
+TABLES = ("operators", "states", "files", "key_groups", "serializers", STATISTICS)
+
+STATISTICS_OPTIONS: tuple[Option, ...] = (
+    *_WHICH,
+    _own("stateName", "text", "", "The state; all if it is left out."),
+    _own("asOf", "text", "",
+        "The time that ages are counted to, in ISO 8601 or milliseconds since 1970. Without it when the snapshot was taken."),
+    _own("ttl", "list", (),
+        "Times to live, as 30d or 12h, parted by commas: how many would be expired. Of all states, or of one as "
+        "STATE=DURATION or OPERATOR/STATE=DURATION."),
+    _of_job("strings"),
+    _of_job("timestamps", doc="Digits below the microsecond: floor, or refuse the value.", choices=("floor", "refuse")),
+    _of_job("out_of_range", doc="Times that the column type cannot hold: fail, or null."),
+    _of_job("maps"),
+    _of_job("codec"),
+    _of_job("verify_checksums"),
+)  # fmt: skip
+"""Options of the table ``statistics`` only."""
 
 METADATA_OPTIONS: tuple[Option, ...] = (
     *_WHERE,
     _own("table", "choice", "operators", "Which table.", TABLES),
     *_MEANING,
+    *(replace(option, doc=f"Of the table {STATISTICS}. {option.doc}") for option in STATISTICS_OPTIONS),
 )
 """What ``flink-state-metadata`` can be told."""
 
@@ -327,6 +346,6 @@ def _shown(option: Option) -> str:
 
 
 __all__ = [
-    "DIFF", "DIFF_OPTIONS", "METADATA", "METADATA_OPTIONS", "STATE", "STATE_OPTIONS", "TABLES", "Option", "in_spark_words",
-    "job_options", "markdown", "parse_options",
+    "DIFF", "DIFF_OPTIONS", "METADATA", "METADATA_OPTIONS", "STATE", "STATE_OPTIONS", "STATISTICS",
+    "STATISTICS_OPTIONS", "TABLES", "Option", "in_spark_words", "job_options", "markdown", "parse_options",
 ]  # fmt: skip

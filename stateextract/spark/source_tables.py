@@ -1,4 +1,7 @@
-"""The source ``flink-state-metadata``: the tables of ``job/tables.py`` with Spark's options and schemas."""
+"""The source ``flink-state-metadata``: the tables of ``job/tables.py`` with Spark's options and schemas.
+
+The table ``statistics`` is that of ``source_statistics.py``.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,17 @@ from typing import Any
 import pyarrow as pa
 
 from stateextract.columnar.schema import conform
-from stateextract.errors import StateExtractError
+from stateextract.errors import StateExtractError, UsageError
 from stateextract.job.tables import SCHEMAS, SnapshotTables
-from stateextract.spark.source_options import METADATA, METADATA_OPTIONS, in_spark_words, job_options, parse_options
+from stateextract.spark.source_options import (
+    METADATA,
+    METADATA_OPTIONS,
+    STATISTICS,
+    STATISTICS_OPTIONS,
+    in_spark_words,
+    job_options,
+    parse_options,
+)
 from stateextract.spark.source_types import arrow_schema, check_given, spark_schema
 
 _BATCH = 10_000
@@ -18,7 +29,34 @@ _BATCH = 10_000
 
 def table_schema(options: Mapping[str, str]) -> Any:
     """The ``StructType`` of the table that the options ask for."""
-    return spark_schema(SCHEMAS[parse_options(options, METADATA_OPTIONS, METADATA)["table"]])
+    table = _values(options)["table"]
+    if table == STATISTICS:
+        from stateextract.spark.source_statistics import statistics_schema  # imports all that decodes
+
+        return statistics_schema()
+    return spark_schema(SCHEMAS[table])
+
+
+def _values(options: Mapping[str, str]) -> dict[str, Any]:
+    """The options' values.
+
+    :raises UsageError: for one that is unknown, wrong, or not the table's.
+    """
+    values = parse_options(options, METADATA_OPTIONS, METADATA)
+    for option in STATISTICS_OPTIONS:
+        if values["table"] != STATISTICS and values[option.name] != option.default:
+            raise UsageError(f"{METADATA}: the option {option.name} is for the table {STATISTICS}")
+    return values
+
+
+def planned(options: Mapping[str, str], schema: Any) -> bytes | None:
+    """The plan of ``source_statistics.py``, if that is the table that is asked for."""
+    values = _values(options)
+    if values["table"] != STATISTICS:
+        return None
+    from stateextract.spark import source_statistics
+
+    return source_statistics.planned(values, schema)
 
 
 def read(options: Mapping[str, str], schema: Any) -> Iterator[pa.RecordBatch]:
@@ -27,7 +65,7 @@ def read(options: Mapping[str, str], schema: Any) -> Iterator[pa.RecordBatch]:
     :param schema: the columns of it that are wanted, as Spark's ``StructType``.
     :raises StateExtractError: where the snapshot cannot be read.
     """
-    values = parse_options(options, METADATA_OPTIONS, METADATA)
+    values = _values(options)
     given, have = arrow_schema(schema), SCHEMAS[values["table"]]
     check_given(given, have)
     try:
@@ -44,4 +82,4 @@ def read(options: Mapping[str, str], schema: Any) -> Iterator[pa.RecordBatch]:
         raise in_spark_words(error) from None
 
 
-__all__ = ["read", "table_schema"]
+__all__ = ["planned", "read", "table_schema"]

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from stateextract.audit.document import Statistics
+from stateextract.audit.durations import milliseconds, moment, text_duration
 from stateextract.audit.statistics import Question, read_uids, statistics
 from stateextract.cli import run
-from stateextract.cli.durations import milliseconds, moment, text_duration
 from stateextract.errors import UsageError
 from stateextract.job.options import JobOptions
 from tests.golden.expected import DATA, load

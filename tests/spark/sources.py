@@ -11,7 +11,7 @@ from pyspark.sql.datasource import CaseInsensitiveDict, DataSource, DataSourceRe
 from pyspark.sql.types import StructType
 from pyspark.sql.worker.plan_data_source_read import records_to_arrow_batches
 
-from stateextract.spark.source import FlinkStateMetadataSource, FlinkStateSource
+from stateextract.spark.source import FlinkStateMetadataSource, FlinkStateSource, SplitReader
 from stateextract.spark.source_types import arrow_schema
 
 
@@ -38,7 +38,7 @@ class Loaded:
         reader = self.source.reader(self.schema)
         if filters:
             assert list(reader.pushFilters(list(filters))) == list(filters)
-        return again(reader), again(reader.partitions() if isinstance(self.source, FlinkStateSource) else [None])
+        return again(reader), again(reader.partitions() if isinstance(reader, SplitReader) else [None])
 
     def batches(self, filters: Sequence[Any] = ()) -> Iterator[pa.RecordBatch]:
         """What tasks give, after Spark's check of it."""

@@ -64,7 +64,7 @@ def test_columns_are_called_as_in_flink() -> None:
         "operator_max_parallelism", "operator_subtask_state_count", "operator_coordinator_state_size_in_bytes",
         "operator_total_size_in_bytes",
     ]  # fmt: skip
-    assert set(SCHEMAS) == set(TABLES)
+    assert {*SCHEMAS, "statistics"} == set(TABLES)
     assert all(schema.names[:4] == names[:4] for schema in SCHEMAS.values())
 
 
@@ -185,7 +185,5 @@ def test_some_columns() -> None:
         Loaded(source, StructType([StructField("operator_uidhash", StringType())])).table()
     with pytest.raises(UsageError, match=r"the option table is 'operator'; expected one of operators, .* nearest is"):
         load_metadata(ORDERS, "operator")
-    with pytest.raises(
-        UsageError, match=r"flink-state-metadata has no option 'statename'\. The source flink-state has it"
-    ):
-        load_metadata(ORDERS, "states", stateName="x")
+    with pytest.raises(UsageError, match=r"flink-state-metadata has no option 'wide'\. The source flink-state has it"):
+        load_metadata(ORDERS, "states", wide="true")

@@ -1,8 +1,9 @@
-"""Times and durations as people write them on a command line. Imports the standard library and errors only."""
+"""Times and durations as people write them in options. Imports the standard library and errors only."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import UTC, datetime
 
 from stateextract.errors import UsageError
@@ -39,6 +40,18 @@ def moment(text: str, option: str) -> int:
     return round(time.timestamp() * 1000)
 
 
+def times_to_live(texts: Iterable[str], option: str) -> dict[str, int]:
+    """Milliseconds by what they are for (:class:`stateextract.audit.statistics.Question`), of ``[[OPERATOR/]STATE=]DURATION``.
+
+    :raises UsageError: for anything else.
+    """
+    by_name = {}
+    for text in texts:
+        name, _, duration = text.rpartition("=")
+        by_name[name] = milliseconds(duration, option)
+    return by_name
+
+
 def text_duration(ms: int) -> str:
     """``3 d``: with the largest unit of which there is one, floored."""
     for unit in ("d", "h", "min", "s"):
@@ -47,4 +60,4 @@ def text_duration(ms: int) -> str:
     return f"{ms} ms"
 
 
-__all__ = ["milliseconds", "moment", "text_duration"]
+__all__ = ["milliseconds", "moment", "text_duration", "times_to_live"]

@@ -1,0 +1,112 @@
+"""Statistics in tasks of which each knows all of some states, so that nobody has to put together what they found.
+
+Spark's data sources in Python give rows and cannot gather them again, so one task has to see all splits of a state. A state of
+a database or of operator state has its own bytes, and a task of its own; in other files the states of an operator lie between
+each other, and are read by one task. Either reads one split after the other, with the memory of one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from stateextract.audit.collect import SMALL, Collected, Key, SplitReader, Work
+from stateextract.audit.document import Operator, State, Statistics
+from stateextract.audit.statistics import Question, measured, operators_of, plan_statistics, settle, unread
+from stateextract.files.filesystem import Store
+from stateextract.job.coverage import Entry
+from stateextract.job.options import JobOptions
+from stateextract.job.split import Part
+from stateextract.metadata.model import OperatorState
+from stateextract.state.body import BodyKind
+
+
+@dataclass(frozen=True)
+class StatesTask:
+    """What one task reads: states of one operator.
+
+    :param operator: without states.
+    :param entries: of the coverage report, by state.
+    """
+
+    operator: Operator
+    entries: Mapping[Key, Entry]
+    parts: Sequence[Part]
+
+    def measure(self, reader: SplitReader, empty: Statistics) -> Statistics:
+        """The document of these states; it has no sums.
+
+        :param reader: of the plan's work; :param empty: the plan's document.
+        :raises StateExtractError: with file, operator and state.
+        """
+        collected = Collected()
+        names = {name for _, name in self.entries}
+        for part in self.parts:
+            reader.add([part], collected, names)
+        states = []
+        for key, entry in self.entries.items():
+            settle(entry, key, collected)
+            states.append(measured(entry, self.operator, key, collected, reader))
+        return replace(empty, operators=[replace(self.operator, states=states)])
+
+
+@dataclass(frozen=True)
+class StatesPlan:
+    """The tasks.
+
+    :param unread: the document of what is not read.
+    :param empty: the document without operators.
+    """
+
+    work: Work
+    empty: Statistics
+    unread: Statistics
+    tasks: Sequence[StatesTask]
+
+
+def plan_by_state(options: JobOptions, question: Question | None = None, store: Store | None = None) -> StatesPlan:
+    """Plan statistics in tasks; parameters and errors are those of :func:`stateextract.audit.statistics.statistics`."""
+    planned = plan_statistics(options, question, store)
+    entries: dict[Key, Entry] = {}
+    of: dict[Key, str] = {}
+
+    def state_of(entry: Entry, operator: OperatorState, key: Key | None) -> State | None:
+        if key is None:
+            return unread(entry)
+        entries[key], of[key] = entry, operator.id
+        return None
+
+    operators = operators_of(planned, state_of)
+    parts = [part for split in planned.plan.splits for part in split]
+    bare = {operator.operator_id: replace(operator, states=[]) for operator in operators}
+    tasks = [
+        StatesTask(bare[of[keys[0]]], {key: entries[key] for key in keys}, mine)
+        for keys, mine in _shares(parts, list(entries))
+    ]
+    small = sum(sum(part.content.sizes) for part in parts) <= SMALL
+    work = replace(planned.work, engine="interpreter") if small else planned.work
+    return StatesPlan(work, planned.empty, replace(planned.empty, operators=operators), tasks)
+
+
+def _shares(parts: Sequence[Part], keys: Sequence[Key]) -> Iterator[tuple[list[Key], list[Part]]]:
+    """States that are read together, and the parts of files that have them."""
+    for operator in dict.fromkeys(number for number, _ in keys):
+        own = [key for key in keys if key[0] == operator]
+        mine = [part for part in parts if part.operator == operator]
+        if not all(map(_apart, mine)):
+            yield own, mine
+            continue
+        for key in own:
+            contents = [replace(part, content=part.content.only([key[1]])) for part in mine]
+            yield [key], [part for part in contents if part.content.sizes]
+
+
+def _apart(part: Part) -> bool:
+    """Whether a state is read without passing over others."""
+    content = part.content
+    if content.form is BodyKind.SST_FILES:
+        return content.changes is None
+    return content.form is BodyKind.OPERATOR and not content.whole
+
+
+__all__ = ["StatesPlan", "StatesTask", "plan_by_state"]

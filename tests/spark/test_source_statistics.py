@@ -1,0 +1,117 @@
+"""The table ``statistics`` of ``flink-state-metadata`` has the rows of a history, and Spark's tasks read for them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql.types import LongType, StringType, StructField, StructType
+
+from stateextract.audit.durations import times_to_live
+from stateextract.audit.history import SCHEMA, table_of
+from stateextract.audit.statistics import Question, statistics
+from stateextract.errors import FormatError, UsageError
+from stateextract.job.options import JobOptions
+from stateextract.spark.source import FlinkStateMetadataSource
+from tests.golden.expected import DATA, load
+from tests.job.snapshots import UNKNOWN, numbered, write_snapshot
+from tests.spark.sources import Loaded, make
+
+ORDERS = str(Path(__file__).resolve().parents[2] / "examples" / "orders-checkpoint")
+AS_OF = 1_700_000_000_000
+CASES = {
+    "f120-kinds-checkpoint": 3,
+    "f117-avro-canonical": 2,
+    "f120-changes-checkpoint-rocksdb-incremental": 17,
+    "f120-changes-checkpoint-rocksdb-changelog-materialized": 6,
+}
+"""Over kinds of snapshots, with how many tasks there are: one for an operator's keyed state, or for each state of a database;
+one for each operator state."""
+
+
+def table(path: str, given: StructType | None = None, **options: Any) -> tuple[list[dict[str, Any]], int]:
+    """The rows, in the order of a document, and how many tasks read for them."""
+    source = make(FlinkStateMetadataSource, {"path": path, "table": "statistics", **options})
+    loaded = Loaded(source, given)
+    return rows_of(loaded.table()), len(loaded.planned()[1])
+
+
+def rows_of(found: pa.Table) -> list[dict[str, Any]]:
+    return sorted(found.to_pylist(), key=str)
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_every_kind_of_snapshot(case: str) -> None:
+    path = str(DATA / case / load(DATA / case)["snapshot"])
+    found, tasks = table(path, asOf=AS_OF, ttl="90d", outOfRange="null")
+    job = JobOptions(snapshot=path, out_of_range="null")
+    document = statistics(job, Question(AS_OF, times_to_live(["90d"], "")), workers=1)
+    assert found == rows_of(table_of([document]))
+    assert tasks == CASES[case]
+
+
+def test_what_is_asked() -> None:
+    found, tasks = table(ORDERS, operatorUid="orders-by-customer", stateName="voucher", asOf="2026-11-28T13:43:25.030Z",
+                         ttl="voucher=12h")  # fmt: skip
+    assert tasks == 2, "one that reads, and one for what is not selected"
+    by_name = {row["state_name"]: row for row in found}
+    assert {row["status"] for name, row in by_name.items() if name != "voucher"} == {"not selected"}
+    voucher = by_name["voucher"]
+    assert (voucher["row_count"], voucher["expired"], voucher["largest_value_bytes"]) == (5, 3, 15)
+    given = StructType([StructField("state_name", StringType()), StructField("row_count", LongType())])
+    few, _ = table(ORDERS, given, operatorUid="sales-per-hour", stateName="window-contents")
+    assert {"state_name": "window-contents", "row_count": 36} in few
+
+
+def test_what_is_not_decoded_has_its_row(tmp_path: Path) -> None:
+    folder = write_snapshot(tmp_path / "s", {"op": {"a": numbered(9), "b": numbered(5)}}, values={"b": UNKNOWN})
+    found = {row["state_name"]: row for row in table(str(folder))[0]}
+    expected = table_of([statistics(JobOptions(snapshot=str(folder)), workers=1)])
+    assert list(found.values()) == rows_of(expected)
+    assert [(found[name]["status"], found[name]["row_count"]) for name in "ab"] == [("decoded", 9), ("skipped", 0)]
+
+
+def test_damage_is_placed(tmp_path: Path) -> None:
+    folder = write_snapshot(tmp_path / "snap", {"op": {"a": numbered(64)}}, parallelism=1)
+    data = (folder / "op-0").read_bytes()
+    size = 4 + 2 + 4 + 8 * 17  # of the last key group: its number, the state's, a count, rows
+    (folder / "op-0").write_bytes(data[:-size] + (99).to_bytes(4, "big") + data[4 - size :])
+    with pytest.raises(FormatError) as caught:
+        table(str(folder))
+    assert (caught.value.operator, caught.value.file) == ("op", str(folder / "op-0"))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"table": "states", "ttl": "1d"}, "the option ttl is for the table statistics"),
+        ({"ttl": "1 day"}, "the option ttl '1 day' is no duration"),
+        ({"asOf": "soon"}, "the option asOf 'soon' is no time"),
+        ({"ttl": "x=1d"}, "a time to live is given for 'x'"),
+        ({"operatorUid": "a", "operatorName": "b"}, "the operator is said in more than one way"),
+        ({"operatorUid": "order"}, "no operator has the uid, name or id 'order'"),
+    ],
+)
+def test_mistakes(options: dict[str, str], message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        table(ORDERS, **options)
+
+
+@pytest.mark.spark
+def test_in_sql(spark: Any) -> None:
+    from stateextract.spark import register
+
+    register(spark)
+    spark.sql(
+        f"CREATE OR REPLACE TEMPORARY VIEW figures USING `flink-state-metadata` OPTIONS (path '{ORDERS}', "
+        "table 'statistics', asOf '2023-11-29T00:00:00Z')"
+    )
+    assert spark.table("figures").columns == SCHEMA.names
+    found = spark.sql("SELECT state_name, row_count, past FROM figures WHERE past > 0 ORDER BY state_name").collect()
+    assert [tuple(row) for row in found] == [
+        ("_timer_state/event_user-timers", 50, 17),
+        ("_timer_state/event_window-timers", 36, 36),
+        ("window-contents", 36, 36),
+    ]
