@@ -26,7 +26,7 @@ from stateextract.files.compression import CODECS
 from stateextract.files.filesystem import Store
 from stateextract.files.locate import FoundSnapshot, Locator, find_snapshot
 from stateextract.job.classpath import describe_context, with_names
-from stateextract.job.heads import HeadReader, OnHeads, operator_label
+from stateextract.job.heads import HeadReader, OnHeads, operator_label, unheard
 from stateextract.job.inventory import OperatorInventory, take_inventory
 from stateextract.job.wishes import JobWishes
 from stateextract.metadata.called import operators_called
@@ -67,7 +67,7 @@ def open_snapshot(
     names: str = "",
     types: Mapping[str, str] | None = None,
     head_threads: int = 32,
-    on_heads: OnHeads = lambda done, count: None,
+    on_heads: OnHeads = unheard,
 ) -> Snapshot:
     """Open a checkpoint or savepoint.
 
@@ -152,7 +152,7 @@ class Source:
     options: ReadOptions
     wishes: JobWishes = field(repr=False)
     head_threads: int
-    on_heads: OnHeads = field(default=lambda done, count: None, repr=False)
+    on_heads: OnHeads = field(default=unheard, repr=False)
     changelog_files: Files = field(default_factory=Files, repr=False)
 
     def inventory(self, operators: Sequence[OperatorState]) -> dict[str, OperatorInventory]:

@@ -5,7 +5,7 @@ The table is called ``state`` and has the columns of an extract. DuckDB is an op
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -14,6 +14,7 @@ import pyarrow as pa
 from stateextract.columnar.json_values import json_value
 from stateextract.errors import EnvironmentProblem, UsageError
 from stateextract.files.filesystem import Store
+from stateextract.job.heads import OnHeads, unheard
 from stateextract.job.options import JobOptions
 from stateextract.job.plan import Plan, make_plan
 from stateextract.job.reader import PartReader
@@ -24,10 +25,20 @@ MOST = 5
 """How many rows of an answer are given."""
 
 
-def query_state(options: JobOptions, operator_id: str, state: str, kind: str, sql: str) -> list[dict[str, Any]]:
+def query_state(
+    options: JobOptions,
+    operator_id: str,
+    state: str,
+    kind: str,
+    sql: str,
+    on_heads: OnHeads = unheard,
+    on_parts: Callable[[list[int]], Callable[[int], None]] = lambda sizes: lambda number: None,
+) -> list[dict[str, Any]]:
     """Some of the rows that a query gives.
 
     :param kind: of the state, as in the statistics document.
+    :param on_heads: as of :func:`stateextract.job.plan.make_plan`.
+    :param on_parts: is told the sizes of the parts that are read, and gives what is told of each, by its number, that was.
     :returns: at most :data:`MOST` rows, as JSON.
     :raises EnvironmentProblem: where DuckDB is not installed.
     :raises UsageError: where the query cannot be right.
@@ -39,10 +50,10 @@ def query_state(options: JobOptions, operator_id: str, state: str, kind: str, sq
             "rules with sql need the package duckdb", advice="pip install 'stateextract[sql]'"
         ) from error
     options = replace(options, operator=(operator_id,), state=(state,))
-    plan = make_plan(options)
+    plan = make_plan(options, on_heads=on_heads)
     planned = next(p for p in plan.states if p.name == state and p.entry.kind == kind)
     schema = planned.target.schema
-    reader = pa.RecordBatchReader.from_batches(schema, _batches(plan, options, planned.operator, state))
+    reader = pa.RecordBatchReader.from_batches(schema, _batches(plan, options, planned.operator, state, on_parts))
     with duckdb.connect(":memory:", config={"enable_external_access": "false"}) as connection:
         connection.register("state", reader)
         try:
@@ -59,16 +70,19 @@ def _rows(table: pa.Table) -> list[dict[str, Any]]:
     return [{name: json_value(table[name][i]) for name in table.column_names} for i in range(table.num_rows)]
 
 
-def _batches(plan: Plan, options: JobOptions, operator: int, state: str) -> Iterator[pa.RecordBatch]:
+def _batches(
+    plan: Plan, options: JobOptions, operator: int, state: str, on_parts: Callable[[list[int]], Callable[[int], None]]
+) -> Iterator[pa.RecordBatch]:
     targets = plan.operators[operator]
     reader = PartReader(
         plan.found.metadata_uri, read_options(options, plan.describe), options.path_pairs(), Store()
     )  # fmt: skip
     only = replace(targets, states={state: targets.states[state]})
-    for split in plan.splits:
-        for part in split:
-            if part.operator == operator:
-                yield from (piece.batch for piece in reader.pieces(part, only, Tally()) if not piece.raw)
+    parts = [part for split in plan.splits for part in split if part.operator == operator]
+    on_part = on_parts([sum(part.content.sizes) for part in parts])
+    for number, part in enumerate(parts):
+        yield from (piece.batch for piece in reader.pieces(part, only, Tally()) if not piece.raw)
+        on_part(number)
 
 
 __all__ = ["MOST", "query_state"]

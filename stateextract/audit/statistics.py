@@ -31,6 +31,7 @@ from stateextract.audit.times import TimeFigures
 from stateextract.errors import UsageError
 from stateextract.files.filesystem import Store
 from stateextract.job.coverage import EMPTY, NOT_SELECTED, Entry
+from stateextract.job.heads import OnHeads, unheard
 from stateextract.job.options import JobOptions
 from stateextract.job.plan import Plan, PlannedState, make_plan
 from stateextract.job.split import Context
@@ -83,6 +84,7 @@ def statistics(
     execute: Execute | None = None,
     store: Store | None = None,
     on_plan: Callable[[Plan], Callable[[int], None]] | None = None,
+    on_heads: OnHeads = unheard,
 ) -> Statistics:
     """The figures of the states that the options choose.
 
@@ -91,10 +93,11 @@ def statistics(
     :param workers: how many processes; ``None``: one for each core, if there is much to read.
     :param execute: who reads the splits instead of them.
     :param on_plan: is told what is read, and gives what is told of each split that is done.
+    :param on_heads: as of :func:`stateextract.job.plan.make_plan`.
     :raises StateExtractError: where the snapshot cannot be read.
     :raises UsageError: where the choice, or a time to live, matches nothing.
     """
-    planned = plan_statistics(options, question, store)
+    planned = plan_statistics(options, question, store, on_heads)
     plan = planned.plan
     on_split = on_plan(plan) if on_plan else lambda number: None
     collected, reader = collect(planned.work, plan.splits, workers, execute, on_split)
@@ -114,7 +117,7 @@ def statistics(
 
 
 def plan_statistics(
-    options: JobOptions, question: Question | None = None, store: Store | None = None
+    options: JobOptions, question: Question | None = None, store: Store | None = None, on_heads: OnHeads = unheard
 ) -> StatisticsPlan:
     """Plan statistics; the parameters are those of :func:`statistics`, and so are the errors."""
     question, store = question or Question(), store or Store()
@@ -122,7 +125,7 @@ def plan_statistics(
     options = replace(
         options, flatten=False, key_group_column=True, subtask_column=True, all_copies=False, on_undecodable=lenient
     )
-    plan = make_plan(options, store)
+    plan = make_plan(options, store, on_heads=on_heads)
     taken = _taken(plan, store)
     as_of = question.as_of_ms if question.as_of_ms is not None else taken
     now = int(time.time() * 1000)

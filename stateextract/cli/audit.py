@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -77,8 +78,15 @@ class _Query:
 
     def __call__(self, operator: Operator, state: State, sql: str) -> list[Any]:
         from stateextract.audit.query import query_state
+        from stateextract.cli.progress import Meter
 
-        return query_state(self._job, operator.operator_id, str(state.state), state.kind, sql)
+        def on_parts(sizes: list[int]) -> Callable[[int], None]:
+            meter.expect(sum(sizes))
+            return lambda number: meter.add(sizes[number])
+
+        with Meter("query") as meter:
+            name, kind = str(state.state), state.kind
+            return query_state(self._job, operator.operator_id, name, kind, sql, meter.heads, on_parts)
 
 
 def _question(file: RuleFile, folder: Path) -> Any:

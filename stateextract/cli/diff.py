@@ -82,7 +82,7 @@ def diff(
 
     with Meter("diff") as meter:
         options = DiffOptions(last_access, common_fields, later.memory_bytes)
-        result = run_diff(earlier, later, options, processes(workers, on_report), out)
+        result = run_diff(earlier, later, options, processes(workers, on_report), out, meter.heads)
     code = DIFFERENT if tell and result.differs else 0 if result.complete else INCOMPLETE
     if output == "json":
         click.echo(json.dumps({**result.document(), "output": out, "exit_code": code}, indent=1))

@@ -109,7 +109,7 @@ def _on_this_machine(options: JobOptions, workers: int | None) -> Outcome:
 
     run = processes(workers, on_report)
     with Meter("extract") as meter:
-        return run_job(options, execute)
+        return run_job(options, execute, on_heads=meter.heads)
 
 
 def _on_spark(options: JobOptions, conf: dict[str, str]) -> Outcome:
@@ -124,7 +124,8 @@ def _on_spark(options: JobOptions, conf: dict[str, str]) -> Outcome:
         meter.add(sum(tasks.sizes) * done // tasks.count - meter.done, tasks=done - meter.tasks_done)
 
     with Meter("extract") as meter:
-        return extract_on_spark(options, job_files()[1], settings={**_SPARK, **conf}, on_tasks=on_tasks)
+        settings = {**_SPARK, **conf}
+        return extract_on_spark(options, job_files()[1], None, settings, on_tasks, meter.heads)
 
 
 def describe(outcome: Outcome, options: JobOptions) -> dict[str, Any]:

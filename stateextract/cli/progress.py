@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 DELAY = 2.0
 """Seconds before a bar appears."""
-
+READING_HEADS = "reading heads"
 
 _screen = threading.Lock()
 
@@ -40,6 +40,7 @@ class Meter:
     ) -> None:
         self.title, self.size, self.tasks, self.unit = title, size, tasks, unit
         self.done = self.rows = self.tasks_done = 0
+        self._heads: tuple[int, int] | None = None
         self._console = console
         self._lock = threading.Lock()
         self._bar: Any = None
@@ -79,6 +80,16 @@ class Meter:
             self.tasks_done += tasks
             self._show()
 
+    def heads(self, done: int, count: int) -> None:
+        """The heads of files are read before anything else: so many were, of so many. Until all are, the bar is about them."""
+        with self._lock:
+            self._heads = (done, count) if done < count else None
+            if self._bar is not None and done == count:
+                # What is left of another kind of work says nothing about what comes.
+                self._bar.remove_task(self._line)
+                self._line = self._bar.add_task(self.title, total=None, counts="")
+            self._show()
+
     def _appear(self) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -91,7 +102,7 @@ class Meter:
                 TextColumn("{task.description}"), BarColumn(), TextColumn("{task.fields[counts]}"),
                 TimeRemainingColumn(), console=self._console or Console(stderr=True), transient=True,
             )  # fmt: skip
-            self._line = self._bar.add_task(self.title, total=self.size or None, counts="")
+            self._line = self._bar.add_task(self.title, total=None, counts="")
             self._bar.start()
             self._show()
 
@@ -100,6 +111,11 @@ class Meter:
             return
         from stateextract.cli.sizes import text_size
 
+        if self._heads is not None:
+            done, count = self._heads
+            counts = f"{done} of {count} files"
+            self._bar.update(self._line, description=READING_HEADS, total=count, completed=done, counts=counts)
+            return
         done = min(self.done, self.size)
         parts = [f"{self.tasks_done} of {self.tasks} {self.unit}"] if self.tasks else []
         if self.size:
@@ -108,7 +124,8 @@ class Meter:
             parts.append(f"{self.rows:,} rows")
         total = self.size or self.tasks or None
         done = done if self.size else self.tasks_done
-        self._bar.update(self._line, total=total, completed=done, counts=" · ".join(parts))
+        counts = " · ".join(parts)
+        self._bar.update(self._line, description=self.title, total=total, completed=done, counts=counts)
 
 
 class HeadsBar:
@@ -123,7 +140,7 @@ class HeadsBar:
 
     def __call__(self, done: int, count: int) -> None:
         if done == 0 and count:
-            self._meter = Meter("reading heads", tasks=count, unit="files", console=self._console, delay=self._delay)
+            self._meter = Meter(READING_HEADS, tasks=count, unit="files", console=self._console, delay=self._delay)
             self._meter.__enter__()
         if self._meter is None:
             return

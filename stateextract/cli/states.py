@@ -19,9 +19,10 @@ def states(path: str, output: str, **options: Any) -> None:
 
     What has no name (coordinators, in-flight data) is listed too, with why it is not read.
     """
+    from stateextract.cli.progress import HeadsBar
     from stateextract.job.tables import SnapshotTables
 
-    rows = list(SnapshotTables(read_options(path, options)).states())
+    rows = list(SnapshotTables(read_options(path, options), on_heads=HeadsBar()).states())
     if output == "json":
         click.echo(json.dumps(rows, indent=1))
         return

@@ -133,7 +133,7 @@ def measured(options: JobOptions, asked: Question, workers: int | None = None) -
         return lambda number: meter.add(sizes[number], tasks=1)
 
     with Meter("stats") as meter:
-        return statistics(options, asked, workers, on_plan=on_plan)
+        return statistics(options, asked, workers, on_plan=on_plan, on_heads=meter.heads)
 
 
 __all__ = ["ROWS", "measured", "question", "question_options", "stats", "text_of", "written"]

@@ -23,7 +23,7 @@ from stateextract.diff.summary import BOTH, GONE, NEW, UNSURE
 from stateextract.errors import StateExtractError, UnsupportedError, UsageError
 from stateextract.files.filesystem import Store
 from stateextract.job.coverage import UNSUPPORTED, Coverage
-from stateextract.job.heads import Scope
+from stateextract.job.heads import OnHeads, Scope, unheard
 from stateextract.job.names import operator_folders, state_folders
 from stateextract.job.options import JobOptions
 from stateextract.job.plan import Plan, PlannedState, make_plan, there_is
@@ -159,17 +159,19 @@ def make_diff_plan(
     after: JobOptions,
     options: DiffOptions = DiffOptions(),
     stores: tuple[Store, Store] | None = None,
+    on_heads: OnHeads = unheard,
 ) -> DiffPlan:
     """Plan a comparison.
 
     :param before: reads the earlier snapshot; :param after: the later one. Both choose the same operators and states.
+    :param on_heads: is told how many of the heads were read, of the earlier snapshot's files and then of the later one's.
     :raises StateExtractError: where a snapshot cannot be read, or not what was asked for by name.
     :raises UsageError: where the choice matches nothing in either.
     """
     for job in (before, after):
         _refuse(job)
     jobs = [replace(job, subtask_column=False, key_group_column=True, all_copies=False) for job in (before, after)]
-    plans = _plans(jobs, stores or (Store(), Store()))
+    plans = _plans(jobs, stores or (Store(), Store()), on_heads)
     one, other = (SideStates(plan, job, options.last_access) for plan, job in zip(plans, jobs, strict=True))
     keys = list(dict.fromkeys((operator, scope) for operator, scope, _ in [*one.states, *other.states]))
     states = [replace(state, number=i) for i, state in enumerate(_matched(one, other, keys, options.common_fields))]
@@ -204,9 +206,11 @@ def _refuse(job: JobOptions) -> None:
         raise UsageError("types of columns cannot be chosen for a comparison", advice="leave [types] out")
 
 
-def _plans(jobs: Sequence[JobOptions], stores: tuple[Store, Store]) -> tuple[Plan, Plan]:
+def _plans(jobs: Sequence[JobOptions], stores: tuple[Store, Store], on_heads: OnHeads) -> tuple[Plan, Plan]:
     """The plans of both sides. What is named need be in one of them only."""
-    one, other = (make_plan(job, store, partial=True) for job, store in zip(jobs, stores, strict=True))
+    one, other = (
+        make_plan(job, store, partial=True, on_heads=on_heads) for job, store in zip(jobs, stores, strict=True)
+    )
     entries = [*one.coverage.entries, *other.coverage.entries]
     for kind, name in sorted(set(one.missing) & set(other.missing)):
         if kind == "operator":

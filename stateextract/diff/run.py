@@ -24,6 +24,7 @@ from stateextract.diff.summary import NOT_COMPARED, Counts
 from stateextract.diff.task import DiffRunner
 from stateextract.errors import UsageError
 from stateextract.job.commit import Commit, new_job_id
+from stateextract.job.heads import OnHeads, unheard
 from stateextract.job.local import in_processes, usable_cores
 from stateextract.job.manifest import DataFile, Dataset, Job, Manifest, describe_schema
 from stateextract.job.options import JobOptions
@@ -141,15 +142,21 @@ def _describe(state: DiffState, counts: Counts) -> dict[str, Any]:
 
 
 def run_diff(
-    before: JobOptions, after: JobOptions, options: DiffOptions, execute: Execute, output: str | None = None
+    before: JobOptions,
+    after: JobOptions,
+    options: DiffOptions,
+    execute: Execute,
+    output: str | None = None,
+    on_heads: OnHeads = unheard,
 ) -> DiffResult:
     """Compare two snapshots.
 
     :param before: reads the earlier one; :param after: the later one, and says how Parquet is written.
     :param output: folder for datasets of changes; ``None``: changes are only counted.
+    :param on_heads: as of :func:`stateextract.diff.plan.make_diff_plan`.
     :raises StateExtractError: then nothing was published.
     """
-    plan = make_diff_plan(before, after, options)
+    plan = make_diff_plan(before, after, options, on_heads=on_heads)
     splits = packed(plan.units, after.split_bytes)
     if output is None:
         context = replace(plan.context, rows=False)

@@ -46,6 +46,12 @@ from stateextract.state.raw_timers import is_timers, timers_head
 
 Scope = Literal["keyed", "operator"]
 OnHeads = Callable[[int, int], None]
+"""Is told, at the beginning and after each, how many handles were looked at and how many there are."""
+
+
+def unheard(done: int, count: int) -> None:
+    """Nobody wants to know how far it is."""
+
 
 _LARGEST_HEAD = 64 << 20
 _PROBES = 2  # key groups whose numbers are looked at in a file that is not local; tasks check all of them
@@ -149,12 +155,12 @@ class HeadReader:
         self._changelog_files = Files()
         self._bounds: dict[StreamHandle, set[int]] = {}
 
-    def read(self, threads: int, on_heads: OnHeads = lambda done, count: None) -> list[StateFile]:
+    def read(self, threads: int, on_heads: OnHeads = unheard) -> list[StateFile]:
         """All files, in the order of operators and subtasks.
 
         What is wrong with a file stands in its ``problem``: it matters only if the operator is wanted.
 
-        :param on_heads: is told, at the beginning and after each, how many handles were looked at and how many there are.
+        :param on_heads: is told how far it is.
         """
         work = list(self._work())
         self._find_inline(item.handle for item in work)
@@ -478,4 +484,4 @@ def _usual_form(work: _Work) -> BodyKind:
     return BodyKind.CHANGELOG
 
 
-__all__ = ["HeadReader", "OnHeads", "Scope", "StateFile", "operator_label"]
+__all__ = ["HeadReader", "OnHeads", "Scope", "StateFile", "operator_label", "unheard"]

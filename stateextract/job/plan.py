@@ -24,7 +24,7 @@ from stateextract.files.filesystem import Store
 from stateextract.files.locate import FoundSnapshot, Locator, find_snapshot
 from stateextract.job.classpath import describe_context, entries_of, with_names
 from stateextract.job.coverage import DECODED, EMPTY, NOT_SELECTED, UNSUPPORTED, Coverage, Entry
-from stateextract.job.heads import HeadReader, Scope, StateFile, operator_label
+from stateextract.job.heads import HeadReader, OnHeads, Scope, StateFile, operator_label, unheard
 from stateextract.job.inventory import COORDINATOR, NamedState, OperatorInventory, master_entries, take_inventory
 from stateextract.job.names import RAW_SUFFIX, operator_folders, state_folders
 from stateextract.job.options import JobOptions
@@ -103,11 +103,13 @@ def make_plan(
     store: Store | None = None,
     only: Callable[[SnapshotMetadata], OperatorState] | None = None,
     partial: bool = False,
+    on_heads: OnHeads = unheard,
 ) -> Plan:
     """Plan a job.
 
     :param only: picks the one operator whose files are looked at; the plan then knows of no other.
     :param partial: the choice may match nothing here.
+    :param on_heads: is told how many of the files' heads were read.
     :raises StateExtractError: where the snapshot cannot be read, or not what was asked for by name.
     :raises UsageError: where the choice matches nothing.
     """
@@ -122,7 +124,7 @@ def make_plan(
     locator = Locator(found, store, options.path_pairs())
     looked_at = metadata if only is None else replace(metadata, operators=(only(metadata),))
     heads = HeadReader(looked_at, data, locator, store, options.codec, options.verify_checksums)
-    files = heads.read(options.head_threads)
+    files = heads.read(options.head_threads, on_heads)
     inventory = take_inventory(looked_at, files)
     missing: list[tuple[str, str]] | None = [] if partial else None
     wanted = _choose(inventory, options, missing)

@@ -21,6 +21,7 @@ from stateextract.errors import OutputError
 from stateextract.files.filesystem import Store
 from stateextract.job.commit import Commit, new_job_id
 from stateextract.job.coverage import Coverage
+from stateextract.job.heads import OnHeads, unheard
 from stateextract.job.manifest import (
     DataFile,
     Dataset,
@@ -83,12 +84,13 @@ class Outcome:
         )  # fmt: skip
 
 
-def run_job(options: JobOptions, execute: Execute, store: Store | None = None) -> Outcome:
+def run_job(options: JobOptions, execute: Execute, store: Store | None = None, on_heads: OnHeads = unheard) -> Outcome:
     """Run a job.
 
+    :param on_heads: as of :func:`stateextract.job.plan.make_plan`.
     :raises StateExtractError: then nothing was published.
     """
-    plan = make_plan(options, store)
+    plan = make_plan(options, store, on_heads=on_heads)
     output = open_output(options.output)
     renames = {"auto": output.renames, "rename": True, "direct": False}[options.publish]
     commit = Commit(output, new_job_id(), options.mode, renames)

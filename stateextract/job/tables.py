@@ -21,7 +21,7 @@ from stateextract.files.filesystem import Store
 from stateextract.files.locate import Locator, find_snapshot
 from stateextract.job.classpath import describe_context, entries_of, with_names
 from stateextract.job.coverage import UNSUPPORTED, Entry
-from stateextract.job.heads import HeadReader, StateFile, operator_label
+from stateextract.job.heads import HeadReader, OnHeads, StateFile, operator_label, unheard
 from stateextract.job.inventory import NamedState, OperatorInventory, master_entries, take_inventory
 from stateextract.job.options import JobOptions
 from stateextract.metadata.called import operators_called
@@ -78,11 +78,15 @@ class SnapshotTables:
 
     :param job: which snapshot, where its files are, and what describing serializers needs.
     :param worded: what the problems that a table tells of are worded with, where options have other names.
+    :param on_heads: is told how many of the files' heads were read.
     :raises StateExtractError: where there is no snapshot, or none that can be read.
     """
 
     def __init__(
-        self, job: JobOptions, worded: Callable[[StateExtractError], StateExtractError] = lambda error: error
+        self,
+        job: JobOptions,
+        worded: Callable[[StateExtractError], StateExtractError] = lambda error: error,
+        on_heads: OnHeads = unheard,
     ) -> None:
         load_plugins(job.plugins)
         store = Store()
@@ -92,13 +96,14 @@ class SnapshotTables:
             self.metadata = parse_metadata(self._data)
         except StateExtractError as error:
             raise error.at(file=self.found.metadata_uri) from None
-        self._job, self._store, self._worded = job, store, worded
+        self._job, self._store, self._worded, self._on_heads = job, store, worded, on_heads
         self._locator = Locator(self.found, store, job.path_pairs())
 
     # -- what the tables are made of
 
     def _inventory(self) -> tuple[list[OperatorInventory], list[StateFile]]:
-        files = HeadReader(self.metadata, self._data, self._locator, self._store).read(self._job.head_threads)
+        reader = HeadReader(self.metadata, self._data, self._locator, self._store)
+        files = reader.read(self._job.head_threads, self._on_heads)
         return take_inventory(self.metadata, files), files
 
     def _context(self) -> DescribeContext:

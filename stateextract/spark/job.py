@@ -26,6 +26,7 @@ from typing import Any
 from stateextract import errors
 from stateextract.columnar import native
 from stateextract.errors import EnvironmentProblem, StateExtractError
+from stateextract.job.heads import OnHeads, unheard
 from stateextract.job.options import JobOptions, parse_arguments
 from stateextract.job.run import Execute, Outcome, Tasks, run_job
 from stateextract.job.screen import Screen
@@ -62,6 +63,7 @@ def extract(
     session: Any = None,
     settings: Mapping[str, str] | None = None,
     on_tasks: OnTasks | None = None,
+    on_heads: OnHeads = unheard,
 ) -> Outcome:
     """Run a job with Spark.
 
@@ -69,6 +71,7 @@ def extract(
     :param settings: further settings, which win over the file's.
     :param session: a Spark session to use, which is left open; otherwise one is found or started.
     :param on_tasks: is told how many tasks are done, where Spark says it.
+    :param on_heads: as of :func:`stateextract.job.plan.make_plan`.
     :raises StateExtractError: then nothing was published.
     """
     opened: list[Any] = []
@@ -80,7 +83,7 @@ def extract(
         return spark_executor(spark, options.ship_code, on_tasks)(tasks)
 
     try:
-        return run_job(options, execute)
+        return run_job(options, execute, on_heads=on_heads)
     finally:
         for spark in opened:
             spark.stop()

@@ -60,7 +60,9 @@ def planned(values: Mapping[str, Any], schema: Any) -> bytes:
     check_given(given, arrow_schema(statistics_schema()))
     operators = tuple(values[name] for name in ("operatorUid", "operatorName", "operatorId") if values[name])
     if len(operators) > 1:
-        raise UsageError(f"{METADATA}: the operator is said in more than one way", advice="leave all but one of them out")
+        raise UsageError(
+            f"{METADATA}: the operator is said in more than one way", advice="leave all but one of them out"
+        )
     states = (values["stateName"],) if values["stateName"] else ()
     where = f"{METADATA}: the option"
     as_of = moment(values["asOf"], f"{where} asOf") if values["asOf"] else None
