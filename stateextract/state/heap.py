@@ -18,7 +18,7 @@ what is done with batches. Flink's classes: ``HeapSnapshotStrategy``, ``HeapRest
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -29,6 +29,9 @@ from stateextract.files.window import DecompressedSource, RangeSource, ReadAt, W
 
 LARGE = 32 << 20
 """Bytes of one entry from which on it is not read as a whole, where that can be helped."""
+
+_STATE_HEAD = 6  # the id of a state and its count
+_SMALL = 64  # bytes per state that a key group without entries has at most, compressed streams with their headers
 
 
 @dataclass(frozen=True)
@@ -109,6 +112,8 @@ class HeapWalker:
         self.codec = codec
         self.verify = verify
         self.on_lost = on_lost
+        # A key group without entries has the same bytes behind its id as the last one, and is not looked into again.
+        self.empty: bytes | None = None
 
     def walk(self, groups: Sequence[KeyGroupRange]) -> Iterator[None]:
         """Read key groups; those that lie side by side in one go. Yields now and then, so that batches can be taken.
@@ -120,10 +125,25 @@ class HeapWalker:
             for group in run:
                 window.limit = group.end
                 window.skip(group.start - window.offset())
+                if self.empty is not None and self._is_empty(window, group, self.empty):
+                    continue
                 try:
                     yield from self._group(window, group)
                 except StateExtractError as error:
                     raise error.at(key_group=group.key_group) from None
+
+    def _is_empty(self, window: Window, group: KeyGroupRange, empty: bytes) -> bool:
+        """Pass over a key group if its bytes are those of one that was read and has no entries."""
+        size = group.end - group.start
+        if size != 4 + len(empty) or not window.need(size):
+            return False
+        found = window.block.array[window.pos : window.pos + size].tobytes()
+        if found != group.key_group.to_bytes(4, "big", signed=True) + empty:
+            return False
+        window.pos += size
+        for target in self.targets:
+            target.finished(group.key_group, 0, _STATE_HEAD)
+        return True
 
     def _group(self, window: Window, group: KeyGroupRange) -> Iterator[None]:
         start = window.offset()
@@ -133,22 +153,35 @@ class HeapWalker:
         found = int.from_bytes(head, "big", signed=True)
         if found != group.key_group:
             raise FormatError(f"found key group {found}", expected=f"key group {group.key_group}", offset=start)
+        size = group.end - window.offset()
+        content = None
+        if size <= _SMALL * len(self.targets) and window.need(size):
+            content = window.block.array[window.pos : window.pos + size].tobytes()
         if self.codec is None:
-            yield from self._states(window, group, None)
+            entries = yield from self._states(window, group, None)
         else:
             source = DecompressedSource(window, self.codec.start(self.verify))
             try:
-                yield from self._states(Window(source), group, source)
+                entries = yield from self._states(Window(source), group, source)
             except StateExtractError as error:
                 raise source.placed(error) from None
             if window.need(1):
                 raise FormatError("bytes follow the last state of the key group", offset=window.offset())
+        if not entries:
+            self.empty = content
 
-    def _states(self, window: Window, group: KeyGroupRange, compressed: DecompressedSource | None) -> Iterator[None]:
+    def _states(
+        self, window: Window, group: KeyGroupRange, compressed: DecompressedSource | None
+    ) -> Generator[None, None, int]:
+        """Read the states of a key group.
+
+        :returns: how many entries the file counts in them, as far as it could be read.
+        """
+        total = 0
         missing = set(range(len(self.targets)))
         while missing:
             start = window.offset()
-            head = window.take(6)
+            head = window.take(_STATE_HEAD)
             if head is None:
                 raise TruncatedError(f"the key group ends before {len(missing)} of its states", offset=window.offset())
             state_id = int.from_bytes(head[:2], "big")
@@ -162,24 +195,29 @@ class HeapWalker:
                     state=self._name(state_id)
                 )
             target = self.targets[state_id]
+            if not count:
+                target.finished(group.key_group, 0, _STATE_HEAD)
+                continue
+            total += count
             done = 0
             try:
                 if target.decoder is not None:
                     for entries in decode_entries(window, target, target.decoder, group.key_group, count):
                         done += entries
                         yield
-                elif count:
+                else:
                     assert target.why is not None
                     raise target.why
             except StateExtractError as error:
                 self._lost(window, group, state_id, missing, count - done, error, compressed)
                 if compressed is None:
-                    return
+                    return total
                 continue
             target.finished(group.key_group, count, window.offset() - start)
             yield
         if window.need(1):
             raise FormatError("bytes follow the last state of the key group", offset=window.offset())
+        return total
 
     def _name(self, state_id: int) -> str:
         return str(getattr(self.targets[state_id], "name", state_id))

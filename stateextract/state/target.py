@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -73,7 +74,6 @@ class Target:
         self.job = job
         self.whole_row = row
         self.row = narrowed_row(row, job.options)
-        self.schema = state_schema(self.row, job.options)
         self.name = row.name
         self.keep = row.name in job.wanted
         self.options = job.options
@@ -84,6 +84,11 @@ class Target:
         self.why: UndecodableError | None = None
         if part is not None:
             self.why = UndecodableError(f"values of {part.class_name} cannot be decoded: {part.reason}")
+
+    @cached_property
+    def schema(self) -> pa.Schema:
+        """The columns of a user's rows."""
+        return state_schema(self.row, self.options)
 
     # -- what the walkers call
 
@@ -165,13 +170,18 @@ class HeapTarget(Target):
         super().__init__(job, row)
         self.runs = Runs()
         self.under: EntriesUnder | None = None
-        self.decoder: Decoder | None = None
-        if self.why is None:
-            self.decoder = make_decoder(
-                self.row.layout, job.options.policy, None, job.options.engine, job.options.batch_rows, job.budget,
-                keep=self.keep,
-            )  # fmt: skip
+        if self.keep and self.decoder is not None:
             self.tally.engine = self.decoder.engine
+
+    @cached_property
+    def decoder(self) -> Decoder | None:
+        """Made when it is asked for: a file may have many states that are only passed over, and without entries."""
+        if self.why is not None:
+            return None
+        options = self.options
+        return make_decoder(
+            self.row.layout, options.policy, None, options.engine, options.batch_rows, self.job.budget, keep=self.keep
+        )
 
     def decoded(self, key_group: int, rows: int, entries: int) -> None:
         super().decoded(key_group, rows, entries)
@@ -180,7 +190,7 @@ class HeapTarget(Target):
 
     def put_under(self, changes: Changes) -> None:
         """Entries that were changed since the body was written must not come out of it."""
-        if self.decoder is not None and self.keep:
+        if self.keep and self.decoder is not None:
             self.under = changes.over_entries(self.name, self.decoder)
             self.decoder = self.under or self.decoder
 

@@ -179,6 +179,32 @@ def test_another_key_group(tmp_path: Path, engine: str) -> None:
     assert error.message == "found key group 9"
 
 
+@pytest.mark.parametrize("compressed", [False, True])
+def test_key_groups_without_entries(tmp_path: Path, engine: str, compressed: bool) -> None:
+    """Those that are like one before are passed over; what is damaged in them is found all the same."""
+    states = {"numbers": {6: [(6, 60)]}, "others": {}}
+    path = write_snapshot(
+        tmp_path / "chk-7", {OPERATOR: states}, parallelism=1, max_parallelism=8, compressed=compressed
+    )
+    state = state_of(path, engine=engine)
+    assert pairs(state) == {(6, 60)}
+    tally = state.coverage.tally
+    assert (tally.key_groups, tally.entries, tally.bytes) == (8, 1, 8 * 6 + 17)
+    file = path / f"{OPERATOR}-0"
+    data = file.read_bytes()
+    nothing = data[data.rindex(struct.pack(">i", 7)) + 4 :]
+    start, end = (data.index(struct.pack(">i", group) + nothing) for group in (4, 5))
+    for at in range(start, end):
+        if data[at] == 0xFF and at > start + 4:
+            continue  # between streams chunks of other types may stand, which are passed over
+        file.write_bytes(data[:at] + bytes([data[at] ^ 0x40]) + data[at + 1 :])
+        with pytest.raises(StateExtractError) as caught:
+            state_of(path, engine=engine).to_table()
+        assert caught.value.key_group == 4, at
+    file.write_bytes(data)
+    assert pairs(state_of(path, engine=engine)) == {(6, 60)}
+
+
 def test_another_state_id(tmp_path: Path, engine: str) -> None:
     path, file = made(tmp_path)
     data, at = file.read_bytes(), first_group(file)
