@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,17 +17,31 @@ os.environ.setdefault("SPARK_SUBMIT_OPTS", QUICK_JAVA)
 os.environ.setdefault("SPARK_LAUNCHER_OPTS", QUICK_JAVA)
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
+# How long a test takes by its marks, against one that has none.
+_WEIGHTS = {"slow": 100, "spark": 10, "": 1}
+
 # CI repeats what it did before; everybody else looks for something new.
 settings.register_profile("ci", derandomize=True)
 if "CI" in os.environ:
     settings.load_profile("ci")
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Of several processes (``-n 2 --dist loadgroup``) one has the Spark session, and each file is run by one of them."""
+@pytest.hookimpl(tryfirst=True)  # before pytest-xdist looks at the marks
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Of several processes (``-n 2 --dist loadgroup``) one has the Spark session, and each file is run by one of them.
+
+    With ``--no-loadscope-reorder`` those that take long come first, so that no process waits for another in the end.
+    """
+    groups, weights = [], Counter[str]()
     for item in items:
         group = "spark" if "spark" in getattr(item, "fixturenames", ()) else item.nodeid.split("::")[0]
         item.add_marker(pytest.mark.xdist_group(group))
+        groups.append(group)
+        marks = {mark.name for mark in item.iter_markers()}
+        weights[group] += max(weight for name, weight in _WEIGHTS.items() if name in marks or not name)
+    if config.getoption("loadgroup", False):
+        order = sorted(range(len(items)), key=lambda at: -weights[groups[at]])
+        items[:] = [items[at] for at in order]
 
 
 @pytest.fixture(scope="session")
