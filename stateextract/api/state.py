@@ -17,6 +17,7 @@ import pyarrow as pa
 
 from stateextract.api.access import FileAccess
 from stateextract.api.counts import counts_in_files
+from stateextract.columnar import engines
 from stateextract.columnar.schema import conform, merge_schemas
 from stateextract.columnar.wishes import Wish, grant, parse_wish, wished_schema
 from stateextract.errors import StateExtractError, UndecodableError, UnsupportedError, UsageError
@@ -40,11 +41,6 @@ from stateextract.state.rows import RowLayout, row_layout
 
 if TYPE_CHECKING:
     from stateextract.api.snapshot import Operator
-
-SMALL = 1 << 20
-"""Bytes of state that the interpreter reads sooner than the kernel is compiled."""
-TINY = 1 << 16
-"""Bytes of state that the interpreter reads sooner than the kernel is loaded."""
 
 _KINDS = {"SPLIT_DISTRIBUTE": "list", "UNION": "union", "BROADCAST": "broadcast"}
 _ONE_ROW = ("value", "list", "map", "reducing", "aggregating")
@@ -335,7 +331,7 @@ class State:
         for file, content in work:
             try:
                 with self._access.opened(file, self._read) as read_at:
-                    for part in _portions(content, SMALL - read if limit is not None else sys.maxsize):
+                    for part in _portions(content, engines.SMALL - read if limit is not None else sys.maxsize):
                         read += sum(part.sizes)
                         chosen = suited(options, read if limit is not None else whole)
                         before = counted.engine
@@ -402,15 +398,8 @@ def _portions(content: Content, small: int) -> Iterator[Content]:
 
 
 def suited(options: ReadOptions, size: int) -> ReadOptions:
-    """The options for reading that many bytes: compiling the kernel, or loading it, takes longer than interpreting a few."""
-    if options.engine != "auto" or size > SMALL:
-        return options
-    if size > TINY or "stateextract.columnar.kernel" in sys.modules:
-        from stateextract.columnar import kernel
-
-        if kernel.run.is_kept:
-            return options
-    return replace(options, engine="interpreter")
+    """The options for reading that many bytes, where they do not say what decodes."""
+    return replace(options, engine=engines.engine_for(size)) if options.engine == "auto" else options
 
 
-__all__ = ["SMALL", "Coverage", "Scope", "State", "kind_of", "suited"]
+__all__ = ["Coverage", "Scope", "State", "kind_of", "suited"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from stateextract.audit.collect import SMALL, Collected, Key, SplitReader, Work
+from stateextract.audit.collect import Collected, Key, SplitReader, Work
 from stateextract.audit.document import Operator, State, Statistics
 from stateextract.audit.statistics import Question, measured, operators_of, plan_statistics, settle, unread
 from stateextract.files.filesystem import Store
@@ -83,9 +83,7 @@ def plan_by_state(options: JobOptions, question: Question | None = None, store: 
         StatesTask(bare[of[keys[0]]], {key: entries[key] for key in keys}, mine)
         for keys, mine in _shares(parts, list(entries))
     ]
-    small = sum(sum(part.content.sizes) for part in parts) <= SMALL
-    work = replace(planned.work, engine="interpreter") if small else planned.work
-    return StatesPlan(work, planned.empty, replace(planned.empty, operators=operators), tasks)
+    return StatesPlan(planned.work, planned.empty, replace(planned.empty, operators=operators), tasks)
 
 
 def _shares(parts: Sequence[Part], keys: Sequence[Key]) -> Iterator[tuple[list[Key], list[Part]]]:

@@ -16,6 +16,7 @@ from functools import lru_cache
 
 from serializers import load_plugins
 from stateextract.audit.figures import StateFigures, Wanted
+from stateextract.columnar.engines import engine_for
 from stateextract.job.local import in_processes, usable_cores
 from stateextract.job.reader import PartReader
 from stateextract.job.split import Context, Part, decode_split, encode_split, read_options
@@ -24,8 +25,6 @@ from stateextract.state.engine import StateTally, Tally
 Key = tuple[int, str]
 """A state: the number of its operator in the plan, and its name."""
 
-SMALL = 1 << 20
-"""Bytes of state that the interpreter reads sooner than the kernel is loaded."""
 ALONE = 64 << 20
 """Bytes of state that this process reads sooner than others are started."""
 
@@ -39,20 +38,19 @@ class Work:
 
     context: bytes
     states: dict[Key, tuple[Wanted, bool]]
-    engine: str = "auto"
 
     def to_bytes(self) -> bytes:
         """For the way to a task."""
         states = [[*key, asdict(wanted), ttl] for key, (wanted, ttl) in self.states.items()]
-        head = json.dumps([self.engine, states]).encode()
+        head = json.dumps(states).encode()
         return len(head).to_bytes(8, "big") + head + self.context
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Work:
         """The inverse of :meth:`to_bytes`."""
         end = 8 + int.from_bytes(data[:8], "big")
-        engine, states = json.loads(data[8:end])
-        return cls(data[end:], {(o, name): (Wanted(**wanted), ttl) for o, name, wanted, ttl in states}, engine)
+        states = json.loads(data[8:end])
+        return cls(data[end:], {(o, name): (Wanted(**wanted), ttl) for o, name, wanted, ttl in states})
 
 
 @dataclass
@@ -90,7 +88,7 @@ class SplitReader:
     def __init__(self, work: Work) -> None:
         context = self._context = Context.from_bytes(work.context)
         self.states = work.states
-        options = replace(read_options(context.options, context.describe), engine=work.engine)
+        options = replace(read_options(context.options, context.describe), engine=engine_for(context.size))
         self._reader = PartReader(context.metadata_uri, options, context.options.path_pairs())
         load_plugins(context.options.plugins)
 
@@ -155,8 +153,9 @@ def prepare() -> None:
         compiled.prepare()
 
 
-Execute = Callable[[bytes, Sequence[bytes]], Iterable[bytes]]
-"""Calls :func:`read_split` with the work and each split, wherever, and gives what it gives, in any order."""
+Execute = Callable[[bytes, Sequence[bytes], int], Iterable[bytes]]
+"""Calls :func:`read_split` with the work and each split, wherever, and gives what it gives, in any order. The last argument is
+how many bytes of state there are to read."""
 
 OnSplit = Callable[[int], None]
 """Is told that a split is done, by its number or, where that is not known, in any order."""
@@ -179,7 +178,7 @@ def collect(
     size = sum(sum(part.content.sizes) for split in splits for part in split)
     count = workers or (1 if size <= ALONE else min(usable_cores(), len(splits)))
     if execute is None and count <= 1:
-        reader = SplitReader(replace(work, engine="interpreter") if size <= SMALL else work)
+        reader = SplitReader(work)
         collected = Collected()
         for number, split in enumerate(splits):
             reader.add(split, collected)
@@ -195,9 +194,9 @@ def collect(
     done = itertools.count()
     if execute is None:
         prepare()
-        in_processes(read_split, [(data, record) for record in records], count, take)
+        in_processes(read_split, [(data, record) for record in records], count, take, size)
     else:
-        for answer in execute(data, records):
+        for answer in execute(data, records, size):
             take(answer)
     return collected, reader
 

@@ -136,7 +136,9 @@ def plan_statistics(
     if as_of is None:
         notes.append("it is not known when the snapshot was taken: ages are counted to when the statistics were made")
     wanted = _wanted(plan, question, now if as_of is None else as_of, notes)
-    context = Context("", "", "", plan.found.metadata_uri, options, plan.operators, describe=plan.describe)
+    context = Context(
+        "", "", "", plan.found.metadata_uri, options, plan.operators, describe=plan.describe, size=sum(plan.sizes)
+    )
     found, metadata = plan.found, plan.metadata
     kind = metadata.properties.kind if metadata.properties else None
     empty = Statistics(

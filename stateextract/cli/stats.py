@@ -127,7 +127,7 @@ def measured(options: JobOptions, asked: Question, workers: int | None = None) -
     without_pandas()
 
     def on_plan(plan: Plan) -> Callable[[int], None]:
-        sizes = [sum(sum(part.content.sizes) for part in split) for split in plan.splits]
+        sizes = plan.sizes
         meter.expect(sum(sizes), len(sizes))
         # Which split is done is not known where several are read at once; they are of about one size.
         return lambda number: meter.add(sizes[number], tasks=1)

@@ -35,7 +35,6 @@ UNIT_BYTES = 16 << 20
 
 _THE_OTHER = {NEW: "earlier", GONE: "later"}
 _LIST = "\0operator"  # no state's name ends like that
-_SMALL = 1 << 20  # bytes of state below which compiling would take longer than interpreting
 
 
 @dataclass(frozen=True)
@@ -123,13 +122,17 @@ class Unit:
 
 @dataclass(frozen=True)
 class DiffContext:
-    """What all tasks share."""
+    """What all tasks share.
+
+    :param rows: whether changes are wanted, and not only counted.
+    :param size: bytes of state of both snapshots.
+    """
 
     sides: tuple[Side, Side]
     states: Sequence[DiffState]
     options: DiffOptions
     rows: bool = True
-    engine: str = "auto"
+    size: int = 0
 
     def of_operator(self, number: int) -> dict[str, DiffState]:
         """The states of an operator that are compared."""
@@ -179,8 +182,7 @@ def make_diff_plan(
         Side(one.plan.found.metadata_uri, one.exact, one.plan.describe, one.targets(keys)),
         Side(other.plan.found.metadata_uri, other.exact, other.plan.describe, other.targets(keys)),
     )
-    size = sum(sum(part.content.sizes) for plan in plans for split in plan.splits for part in split)
-    context = DiffContext(sides, states, options, engine="interpreter" if size <= _SMALL else "auto")
+    context = DiffContext(sides, states, options, size=sum(sum(plan.sizes) for plan in plans))
     units = [
         unit
         for number, (operator, scope) in enumerate(keys)

@@ -301,7 +301,7 @@ def processes(workers: int | None = None, on_report: OnReport = _unheard) -> Exe
         compile_once()
         shared = pickle.dumps(replace(tasks, splits=()))
         arguments = [(shared, task, units) for task, units in enumerate(tasks.splits)]
-        return in_processes(_in_worker, arguments, workers, lambda report: on_report(tasks, report))
+        return in_processes(_in_worker, arguments, workers, lambda report: on_report(tasks, report), tasks.size)
 
     return execute
 

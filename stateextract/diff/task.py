@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from serializers import load_plugins
+from stateextract.columnar.engines import engine_for
 from stateextract.columnar.policy import Policy
 from stateextract.columnar.text import as_text
 from stateextract.diff.compare import compare
@@ -52,11 +53,10 @@ class DiffRunner:
         self._context = context
         self._policy = Policy(strings=context.sides[1].options.strings)  # type: ignore[arg-type]
         self._readers = []
+        engine = engine_for(context.size)
         for side, store in zip(context.sides, stores or (Store(), Store()), strict=True):
             load_plugins(side.options.plugins)
-            options = replace(
-                read_options(side.options, side.describe), engine=context.engine, batch_bytes=_BATCH_BYTES
-            )
+            options = replace(read_options(side.options, side.describe), engine=engine, batch_bytes=_BATCH_BYTES)
             self._readers.append(PartReader(side.metadata_uri, options, side.options.path_pairs(), store))
 
     def run(self, unit: Unit) -> Iterator[Changes]:

@@ -38,6 +38,7 @@ class Entry:
     :param form: how its bytes are kept: heap, full snapshot, SST files, changelog, operator state, ...
     :param size: bytes of state where the snapshot itself says so.
     :param role: what Flink's own operators keep in a state of that name.
+    :param slow: some of its values can be decoded by the interpreter only.
     """
 
     operator_id: str | None
@@ -53,6 +54,7 @@ class Entry:
     folder: str | None = None
     raw_folder: str | None = None
     role: str | None = None
+    slow: bool = False
     read: StateTally = field(default_factory=StateTally)
 
     @property
@@ -67,8 +69,10 @@ class Entry:
         if self.kind == "BROADCAST" and self.read.differing:
             differing = ", ".join(map(str, self.read.differing[:10]))
             more = f" and {len(self.read.differing) - 10} more" if len(self.read.differing) > 10 else ""
-            self.read.problem(f"the broadcast state of the subtasks {differing}{more} is not that of the first subtask; "
-                              "--all-copies gives every subtask's")
+            self.read.problem(
+                f"the broadcast state of the subtasks {differing}{more} is not that of the first subtask; "
+                "--all-copies gives every subtask's"
+            )
         if self.read.raw_rows:
             self.status = PARTLY if self.read.rows else RAW
         elif self.read.lost_key_groups or self.read.lost_entries:
@@ -132,7 +136,7 @@ class Coverage:
             more = f" and {len(self.relocations) - 1} more" if len(self.relocations) > 1 else ""
             lines.append(f"Found elsewhere than the snapshot says: {stored} at {found}{more}.")
         for entry in self.entries:
-            for sentence in _remarks(entry.read):
+            for sentence in _remarks(entry):
                 lines.append(f"{entry.label} / {entry.state}: {sentence}.")
         return lines
 
@@ -151,8 +155,9 @@ def _cells(entry: Entry, operator: str) -> list[str]:
     ]
 
 
-def _remarks(read: StateTally) -> list[str]:
+def _remarks(entry: Entry) -> list[str]:
     """Sentences about values that are not exactly what Flink had, or were read in an unusual way."""
+    read = entry.read
     counted: Sequence[tuple[int, str]] = (
         (read.counts.lone_surrogates, "lone surrogates replaced by U+FFFD"),
         (read.counts.malformed_utf8, "sequences that are no UTF-8 replaced by U+FFFD"),
@@ -165,7 +170,7 @@ def _remarks(read: StateTally) -> list[str]:
         (read.raw_rows, "rows kept as raw bytes"),
     )
     remarks = [f"{number:,} {what}" for number, what in counted if number]
-    if "interpreter" in read.engine:
+    if entry.slow and "interpreter" in read.engine:
         remarks.append("read by the interpreter, the slow way")
     return [*remarks, *read.problems]
 

@@ -44,7 +44,7 @@ def processes(workers: int | None = None, on_report: OnReport = lambda tasks, re
 
     def execute(tasks: Tasks) -> Iterable[bytes]:
         arguments = [(tasks, split) for split in range(tasks.count)]
-        return in_processes(_run, arguments, workers, lambda report: on_report(tasks, report))
+        return in_processes(_run, arguments, workers, lambda report: on_report(tasks, report), sum(tasks.sizes))
 
     return execute
 
@@ -54,12 +54,14 @@ def in_processes(
     arguments: Sequence[tuple[Any, ...]],
     workers: int | None,
     on_result: Callable[[R], None],
+    size: int,
 ) -> list[R]:
     """Call a function for each of some arguments in processes of this machine.
 
     :param function: of a module, so that another process finds it.
     :param workers: how many processes at once; ``None``: one for each core.
     :param on_result: is told of each result as it comes.
+    :param size: bytes of state that all of them read.
     :returns: the results in the order in which they came.
     :raises EnvironmentProblem: where a process ended by itself.
     """
@@ -67,7 +69,7 @@ def in_processes(
         return []
     count = min(workers or usable_cores(), len(arguments))
     if count > 1:
-        compile_once()
+        compile_once(size)
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(count, context, initializer=_prepare)
     try:

@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from serializers import DescribeContext, load_plugins
 from serializers.sql_type import NameRule
+from stateextract.columnar.decoder import needs_interpreter
 from stateextract.columnar.schema import merge_schemas
 from stateextract.errors import StateExtractError, UndecodableError, UnsupportedError, UsageError
 from stateextract.files.filesystem import Store
@@ -35,7 +36,7 @@ from stateextract.metadata.parser import parse_metadata
 from stateextract.metadata.uid import operator_id
 from stateextract.state.engine import ReadOptions, certainly_undecodable, raw_schema, state_schema
 from stateextract.state.operator import BROADCAST
-from stateextract.state.rows import row_layout
+from stateextract.state.rows import RowLayout, row_layout
 from stateextract.version import VERSION
 
 TIMERS = "timers"
@@ -96,6 +97,11 @@ class Plan:
     describe: DescribeContext
     coordinators: Sequence[PlannedCoordinator] = ()
     missing: Sequence[tuple[str, str]] = ()
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """Bytes of state that each split reads."""
+        return tuple(sum(sum(part.content.sizes) for part in split) for split in self.splits)
 
 
 def make_plan(
@@ -312,6 +318,7 @@ def _targets(
             chosen.append(i.operator)
         number = numbers[key]
         by_operator[number][state.name] = target
+        state.entry.slow = schemas.slow(state, i.operator)
         planned.append(PlannedState(number, state.name, state.entry, target, untyped is None, dataset))
     operators = [
         OperatorTargets(operator_label(operator), states, operator.id)
@@ -371,13 +378,20 @@ class _Schemas:
 
     def raw(self, state: NamedState, operator: OperatorState) -> pa.Schema:
         """The merged schema of what is kept as bytes."""
-        context = self._options.context.of_operator(operator.id)
-        heads = [file.head for file in {file.head_key: file for file in state.files}.values() if file.head is not None]
-        rows = [row_layout(head, meta, context) for head in heads for meta in head.states if meta.name == state.name]
         try:
-            return merge_schemas([raw_schema(row, self._options) for row in rows])
+            return merge_schemas([raw_schema(row, self._options) for row in self._rows(state, operator)])
         except StateExtractError as error:
             raise error.at(operator=operator_label(operator), state=state.name) from None
+
+    def slow(self, state: NamedState, operator: OperatorState) -> bool:
+        """Whether some of its values can be decoded by the interpreter only."""
+        return any(needs_interpreter(row.layout) for row in self._rows(state, operator))
+
+    def _rows(self, state: NamedState, operator: OperatorState) -> list[RowLayout]:
+        """Its layouts, equal heads once."""
+        context = self._options.context.of_operator(operator.id)
+        heads = [file.head for file in {file.head_key: file for file in state.files}.values() if file.head is not None]
+        return [row_layout(head, meta, context) for head in heads for meta in head.states if meta.name == state.name]
 
     def _one(self, file: StateFile, name: str, context: DescribeContext) -> tuple[pa.Schema, UndecodableError | None]:
         key = (file.head_key, file.scope, name, context.rules)

@@ -98,12 +98,11 @@ def run_job(options: JobOptions, execute: Execute, store: Store | None = None, o
     try:
         context = Context(
             commit.job, options.output, commit.task_folder, plan.found.metadata_uri, options, plan.operators,
-            describe=plan.describe,
+            describe=plan.describe, size=sum(plan.sizes),
         )  # fmt: skip
         content, context_bytes = plan_file(context, plan.splits)
         commit.write_plan(content)
-        sizes = tuple(sum(sum(part.content.sizes) for part in split) for split in plan.splits)
-        tasks = Tasks(options.output, commit.plan_file, context_bytes, len(plan.splits), sizes)
+        tasks = Tasks(options.output, commit.plan_file, context_bytes, len(plan.splits), plan.sizes)
         reports = _one_per_split(execute(tasks), len(plan.splits))
         manifest = _manifest(plan, commit, options, reports)
         coverage = plan.coverage

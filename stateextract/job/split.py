@@ -66,6 +66,7 @@ class Context:
     :param folder: path on the output's file system that files are written below.
     :param describe: what describing serializers needs.
     :param lengths: sizes of the splits' records in the plan file, which follow the context.
+    :param size: bytes of state that all splits read.
     """
 
     job: str
@@ -76,6 +77,7 @@ class Context:
     operators: Sequence[OperatorTargets]
     lengths: Sequence[int] = ()
     describe: DescribeContext = DescribeContext()
+    size: int = 0
 
     def to_bytes(self) -> bytes:
         """For the plan file."""
@@ -93,7 +95,7 @@ class Context:
         document = {
             "job": self.job, "output": self.output, "folder": self.folder, "metadata_uri": self.metadata_uri,
             "options": self.options.lines(), "operators": operators, "lengths": list(self.lengths),
-            "describe": encode_context(self.describe),
+            "describe": encode_context(self.describe), "size": self.size,
         }  # fmt: skip
         return zlib.compress(json.dumps(document).encode(), 6)
 
@@ -191,9 +193,7 @@ def decode_split(data: bytes) -> list[Part]:
 def _content_row(content: Content) -> list[Any]:
     ranges = content.ranges
     row: list[Any] = [content.form.name, content.size, content.head_end, content.max_parallelism, content.whole]
-    if not ranges or any(
-        a.end != b.start or a.key_group + 1 != b.key_group for a, b in itertools.pairwise(ranges)
-    ):
+    if not ranges or any(a.end != b.start or a.key_group + 1 != b.key_group for a, b in itertools.pairwise(ranges)):
         row.append([[n for r in ranges for n in (r.key_group, r.start, r.end)], False])
     else:
         row.append([[ranges[0].key_group, ranges[0].start, *(r.end - r.start for r in ranges)], True])

@@ -13,10 +13,11 @@ import json
 import uuid
 import zlib
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 
 from serializers import load_plugins
+from stateextract.columnar.engines import engine_for
 from stateextract.job.output import Output, open_output
 from stateextract.job.reader import PartReader
 from stateextract.job.split import Context, OperatorTargets, Part, decode_split, read_options, writer_options
@@ -79,9 +80,11 @@ class TaskRunner:
             positions.append(positions[-1] + length)
         self._positions = positions
         options = self._context.options
-        self._reader = PartReader(
-            self._context.metadata_uri, read_options(options, self._context.describe), options.path_pairs()
-        )
+        # Beside the start of a process, and of Spark, loading the kernel is nothing; and what the report says of the engine
+        # does not hang on what the process did before.
+        engine = engine_for(self._context.size, least=-1)
+        reading = replace(read_options(options, self._context.describe), engine=engine)
+        self._reader = PartReader(self._context.metadata_uri, reading, options.path_pairs())
         load_plugins(options.plugins)
 
     def run(self, split: int) -> SplitReport:
@@ -112,11 +115,12 @@ def runner_for(output: str, plan_path: str, context_bytes: int) -> TaskRunner:
     return TaskRunner(output, plan_path, context_bytes)
 
 
-def compile_once() -> tuple[str, ...]:
+def compile_once(size: int | None = None) -> tuple[str, ...]:
     """Compile the kernels if their machine code is not kept: workers on this machine then find it.
 
     Without it as many workers as there are cores would compile the same at the same time.
 
+    :param size: bytes of state that are to be read, for which compiling may not be worth it; ``None``: not known.
     :returns: the names of the kernels.
     """
     from stateextract.columnar import kernel
@@ -125,8 +129,9 @@ def compile_once() -> tuple[str, ...]:
 
     blocks = (block_kernel.index, block_kernel.plan, hash_kernel.verify, hash_kernel.xxh3)
     kernels = (kernel.run, merge_kernel.merge, *blocks)
-    for compiled in kernels:
-        compiled.prepare()
+    if size is None or engine_for(size) == "auto":
+        for compiled in kernels:
+            compiled.prepare()
     return tuple(compiled.name for compiled in kernels)
 
 

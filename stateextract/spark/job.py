@@ -95,9 +95,10 @@ def spark_executor(spark: Any, ship_code: str = "auto", on_tasks: OnTasks | None
     def execute(tasks: Tasks) -> Iterable[bytes]:
         if tasks.count == 0:
             return []
-        folder, archive = code_for_workers(spark, ship_code)
+        size = sum(tasks.sizes)
+        folder, archive = code_for_workers(spark, ship_code, size)
         if folder is not None:
-            _compiled()
+            compiled(size)
         function = carrier.make_carrier(tasks.output, tasks.plan_path, tasks.context_bytes, folder, archive)
         with watched(spark, tasks, on_tasks):
             return mapped(spark, tasks.count, function)
@@ -120,9 +121,10 @@ def mapped(spark: Any, count: int, function: Callable[[Iterator[Any]], Iterator[
         raise job_error(error) from error
 
 
-def _compiled() -> tuple[str, ...]:
+def compiled(size: int | None) -> tuple[str, ...]:
+    """See :func:`stateextract.job.task.compile_once`; says so where it takes long."""
     with _said_if_it_takes_long("Compiling the kernel: half a minute, once on this machine."):
-        return compile_once()
+        return compile_once(size)
 
 
 @contextlib.contextmanager
@@ -174,14 +176,18 @@ def _send_by_value() -> None:
     cloudpickle.register_pickle_by_value(carrier)
 
 
-def code_for_workers(spark: Any, ship_code: str) -> tuple[str | None, str | None]:
-    """Folder of the packages where workers see it, or the name of the zip that Spark brings them."""
+def code_for_workers(spark: Any, ship_code: str, size: int | None = None) -> tuple[str | None, str | None]:
+    """Folder of the packages where workers see it, or the name of the zip that Spark brings them.
+
+    :param size: bytes of state that they will read; ``None``: not known. The zip has the kernels' machine code, where it is
+        kept or so much is worth compiling.
+    """
     root = Path(errors.__file__).resolve().parents[1]
     if ship_code == "never":
         return None, None
     if ship_code == "auto" and is_local(spark) and (root / "stateextract").is_dir():
         return str(root), None
-    data = zipped(root, native.delivery(_compiled()))
+    data = zipped(root, native.delivery(compiled(size)))
     name = f"stateextract-{hashlib.sha256(data).hexdigest()[:16]}.zip"
     path = Path(tempfile.mkdtemp(prefix="stateextract-")) / name
     # Classic Spark's executors fetch the file from this process whenever they start, so it stays as long as that does.

@@ -19,7 +19,6 @@ from typing import Any
 import pyarrow as pa
 
 from serializers import DescribeContext, SerializerSnapshot
-from stateextract.api.state import SMALL
 from stateextract.columnar.policy import Policy
 from stateextract.errors import StateExtractError, UndecodableError, UsageError
 from stateextract.files.filesystem import Store
@@ -55,7 +54,7 @@ class SourcePlan:
     :param filters: rows that do not pass need not be handed over.
     :param keys: rows of others are left out; ``None``: none is.
     :param pushes: whether Spark's filters leave out anything.
-    :param engine: what decodes.
+    :param size: of a task's plan: bytes of state that all splits read.
     :param wide: of a wide read, how the states' columns make its own.
     """
 
@@ -73,7 +72,7 @@ class SourcePlan:
     keys: Sequence[pa.Scalar] | None = None
     pushes: bool = False
     wide: WideColumns | None = None
-    engine: str = "auto"
+    size: int = 0
 
     def to_bytes(self) -> bytes:
         """For Spark, which carries it from one process of its own to the next."""
@@ -82,8 +81,7 @@ class SourcePlan:
     def for_tasks(self) -> bytes:
         """What all tasks share."""
         size = sum(sum(part.content.sizes) for split in self.splits for part in split)
-        engine = "interpreter" if size <= SMALL else "auto"
-        return replace(self, splits=(), serializers={}, engine=engine).to_bytes()
+        return replace(self, splits=(), serializers={}, size=size).to_bytes()
 
     def pruned(self, wanted: Callable[[SerializerSnapshot | None], frozenset[int] | None]) -> SourcePlan:
         """The plan of some key groups only.

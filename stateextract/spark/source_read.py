@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from serializers import load_plugins
+from stateextract.columnar.engines import engine_for
 from stateextract.columnar.schema import conform
 from stateextract.errors import StateExtractError
 from stateextract.job.reader import PartReader
@@ -93,7 +94,7 @@ class _Reading:
         self.targets = self._targets()
         options = read_options(plan.job, plan.describe)
         columns = {name: target.schema for name, target in self.targets.states.items()}
-        options = replace(options, columns=columns, engine=plan.engine)
+        options = replace(options, columns=columns, engine=engine_for(plan.size))
         self.reader = PartReader(plan.metadata_uri, options, plan.job.path_pairs())
 
     def _targets(self) -> OperatorTargets:

@@ -14,7 +14,7 @@ from stateextract.audit.history import table_of
 from stateextract.audit.statistics import Question, statistics
 from stateextract.job.options import JobOptions
 from stateextract.spark import carrier
-from stateextract.spark.job import code_for_workers, mapped
+from stateextract.spark.job import code_for_workers, compiled, mapped
 
 
 def spark_statistics(spark: Any, options: JobOptions, question: Question | None = None) -> Statistics:
@@ -34,11 +34,12 @@ def statistics_frame(spark: Any, documents: Statistics | Sequence[Statistics]) -
 
 
 def _reader(spark: Any, ship_code: str) -> Execute:
-    def execute(work: bytes, splits: Sequence[bytes]) -> Iterable[bytes]:
+    def execute(work: bytes, splits: Sequence[bytes], size: int) -> Iterable[bytes]:
         if not splits:
             return []
-        folder, archive = code_for_workers(spark, ship_code)
+        folder, archive = code_for_workers(spark, ship_code, size)
         if folder is not None:
+            compiled(size)
             prepare()
         return mapped(spark, len(splits), carrier.make_statistician(work, splits, folder, archive))
 

@@ -261,11 +261,11 @@ def test_little_is_interpreted_and_much_compiled(tmp_path: Path) -> None:
     path = made(tmp_path)
     script = f"""
 import sys, stateextract
-from stateextract.api import state
+from stateextract.columnar import engines
 s = stateextract.open_snapshot({str(path)!r}).operator("first").state("a")
 assert s.to_table().num_rows == 80 and s.coverage.tally.engine == "interpreter"
 assert "numba" not in sys.modules
-state.SMALL = 800
+engines.SMALL = 800
 assert s.to_table(3).num_rows == 3 and s.coverage.tally.engine == "interpreter"
 assert "numba" not in sys.modules
 assert s.to_table(70).num_rows == 70 and s.coverage.tally.engine == "kernel and interpreter"

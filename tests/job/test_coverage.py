@@ -58,7 +58,9 @@ def test_the_table_shows_rows_outcomes_and_remarks() -> None:
     text = io.StringIO()
     read = StateTally(rows=1234, bytes=99, counts=Counts(2, 1, malformed_utf8=3), engine="interpreter")
     _coverage(
-        _entry("[red]counts", "decoded", read=read), _entry("b", "unsupported", reason="not yet supported", size=7)
+        _entry("[red]counts", "decoded", read=read, slow=True),
+        _entry("b", "unsupported", reason="not yet supported", size=7),
+        _entry("little", "decoded", read=StateTally(rows=1, engine="interpreter")),
     ).show(Console(file=text, width=200))
     shown = text.getvalue()
     for words in (
@@ -69,3 +71,4 @@ def test_the_table_shows_rows_outcomes_and_remarks() -> None:
         "Found elsewhere than the snapshot says: /old/a at /new/a.",
     ):  # fmt: skip
         assert words in shown
+    assert "little: " not in shown, "that little is interpreted costs no time"
