@@ -10,6 +10,7 @@ import click
 from stateextract.cli.options import output_options
 from stateextract.cli.quick import without_pandas
 from stateextract.cli.reading import MEANING, metered, opened, snapshot_options, state_options, the_operator, the_state
+from stateextract.printable import printable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -46,21 +47,14 @@ def get(
     if output == "json":
         click.echo(json.dumps(describe(state, table, groups), indent=1))
         return
-    from stateextract.cli.rows import print_rows
-    from stateextract.cli.screen import console
-
-    out = console()
     if table.num_rows:
-        print_rows(table, out)
-    elif groups is None:
-        out.print(f"No row of {state.name!r} has this key.", markup=False, soft_wrap=True)
+        from stateextract.cli.rows import print_rows
+        from stateextract.cli.screen import console
+
+        print_rows(table, console())
     else:
-        where = " or ".join(map(str, sorted(groups)))
-        out.print(
-            f"No row of {state.name!r} has this key, which could only be in key group {where}.",
-            markup=False,
-            soft_wrap=True,
-        )
+        where = "" if groups is None else f", which could only be in key group {' or '.join(map(str, sorted(groups)))}"
+        click.echo(printable(f"No row of {state.name!r} has this key{where}."))
     if groups is None and state.scope == "keyed":
         click.echo("Note: the hash of such keys is not known, so all key groups were read.", err=True)
 

@@ -73,10 +73,12 @@ class Decoder(Protocol):
 
     engine: str
     """``kernel`` or ``interpreter``."""
-    layout: Layout
-    """The layout, after the policy was applied to it."""
     counts: Counts
     """Values that were bent so far."""
+
+    @property
+    def layout(self) -> Layout:
+        """The layout, after the policy was applied to it."""
 
     @property
     def rows(self) -> int:

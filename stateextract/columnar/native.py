@@ -32,6 +32,7 @@ SHIPPED = "kernels"
 SOURCES = (
     "audit/kernel.py",
     "columnar/compile.py",
+    "columnar/find_kernel.py",
     "columnar/kernel.py",
     "columnar/native.py",
     "columnar/operations.py",

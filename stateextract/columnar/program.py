@@ -77,7 +77,7 @@ class Compiler:
         self.deepest = 0
         self.most_masks = 0
         self.undecodable: list[Undecodable] = []
-        self.last_skip = -1
+        self.last_skip = self.last_jump = self.last_label = -1
 
     def compile(self, layout: Layout, wanted: Collection[str] | None) -> Program:
         root = self.allocate(layout, 0, nullable=False, wanted=wanted)
@@ -195,6 +195,8 @@ class Compiler:
                 self.code[-1] += size
                 return
             self.last_skip = len(self.code)
+        elif op is Op.JUMP:
+            self.last_jump = len(self.code)
         self.code.append(int(op))
         for operand in operands:
             self.operand(operand)
@@ -206,6 +208,12 @@ class Compiler:
         self.code.append(operand)
 
     def here(self, label: Label) -> None:
+        end = len(self.code)
+        if end - 2 == self.last_jump and label.uses[-1:] == [end - 1] and self.last_label < end:
+            del self.code[-2:]  # a jump to what follows, which nothing else comes to either
+            label.uses.pop()
+            self.last_jump = -1
+        self.last_label = len(self.code)
         label.position = len(self.code)
         self.last_skip = -1  # a jump may land here: what follows must not melt into what precedes
         for use in label.uses:
@@ -458,10 +466,12 @@ class Compiler:
         done = Label()
         if node is not None and not node.children:
             self.op(Op.PRESENT, node.index)
-        self.op(Op.JUMP, done)
-        self.here(null)
         if node is not None:
+            self.op(Op.JUMP, done)
+            self.here(null)
             self.fill(node.same_level())
+        else:
+            self.here(null)
         self.here(done)
 
     def emit_undecodable(self, layout: Undecodable, _: ColumnNode | None) -> None:

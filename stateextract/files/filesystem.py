@@ -22,7 +22,6 @@ from typing import Any, NamedTuple, Protocol
 from urllib.parse import urlencode
 
 import pyarrow as pa
-from pyarrow import fs as arrow_fs
 
 from stateextract.errors import MissingFileError, TruncatedError, UnreadableFileError
 
@@ -168,7 +167,7 @@ class Store:
                     raise
             filesystem, path = self._resolve(address)
             found = filesystem.get_file_info(path)
-            if found.type == arrow_fs.FileType.NotFound:
+            if found.type == _arrow_fs().FileType.NotFound:
                 return None
             return _arrow_entry(found, name_of(uri), str(address))
 
@@ -200,7 +199,7 @@ class Store:
 
     def _list_arrow(self, address: Address) -> Iterator[Entry]:
         filesystem, path = self._resolve(address)
-        for found in filesystem.get_file_info(arrow_fs.FileSelector(path)):
+        for found in filesystem.get_file_info(_arrow_fs().FileSelector(path)):
             yield _arrow_entry(found, found.base_name, join(str(address), found.base_name))
 
     def _resolve(self, address: Address) -> tuple[Any, str]:
@@ -217,7 +216,7 @@ class Store:
         options = self.options.get(address.scheme, {})
         root = f"{address.scheme}://{address.authority}/" + ("?" + urlencode(options) if options else "")
         try:
-            filesystem, base = arrow_fs.FileSystem.from_uri(root)
+            filesystem, base = _arrow_fs().FileSystem.from_uri(root)
             return filesystem, base
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
             return self._connect_fsspec(address, options, error)
@@ -240,6 +239,7 @@ class Store:
                 file=str(address),
             ) from None
         base = filesystem._strip_protocol(f"{address.scheme}://{address.authority}/")
+        arrow_fs = _arrow_fs()
         return arrow_fs.PyFileSystem(arrow_fs.FSSpecHandler(filesystem)), base
 
 
@@ -322,7 +322,13 @@ def _local_entry(path: str, status: os.stat_result) -> Entry:
 
 def _arrow_entry(found: Any, name: str, uri: str) -> Entry:
     mtime = None if found.mtime is None else found.mtime.timestamp()
-    return Entry(name, uri, found.type == arrow_fs.FileType.Directory, mtime, found.size)
+    return Entry(name, uri, found.type == _arrow_fs().FileType.Directory, mtime, found.size)
+
+
+def _arrow_fs() -> Any:
+    import pyarrow.fs  # brings libraries of all its stores along, and local files need none of them
+
+    return pyarrow.fs
 
 
 class _OurErrors(contextlib.AbstractContextManager[None]):

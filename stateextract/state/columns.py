@@ -49,6 +49,7 @@ class ReadOptions:
     :param columns: by state, the columns to give and what of their structs; ``None``, or a state that is not there: all.
     :param codec: of compressed files.
     :param engine: ``auto``, ``kernel`` or ``interpreter``.
+    :param key: only rows with this value in the column ``key`` are wanted; others may come, or be left out.
     :param context: what describing needs beside the serializers' snapshots.
     """
 
@@ -65,6 +66,7 @@ class ReadOptions:
     batch_rows: int = BATCH_ROWS
     batch_bytes: int = BATCH_BYTES
     engine: str = "auto"
+    key: pa.Scalar | None = None
     context: DescribeContext = DescribeContext()
 
 

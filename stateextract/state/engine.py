@@ -20,6 +20,7 @@ from serializers import is_fixed_length
 from stateextract.columnar.layout import List, Map
 from stateextract.columnar.pair_decoder import PairDecoder, make_pair_decoder
 from stateextract.columnar.pairs import KEY_GROUP, PairLayout
+from stateextract.columnar.searching import SearchingPairDecoder
 from stateextract.errors import StateExtractError, UndecodableError, UnsupportedError
 from stateextract.files.compression import find_codec
 from stateextract.files.window import ReadAt, Source, Window
@@ -77,6 +78,7 @@ def read_key_groups(
     """
     ready: deque[Piece] = deque()
     codec = find_codec(options.codec) if head.compressed else None
+    options = _unless_changed(options, changes)
     job = Job(wanted, options, tally, subtask, ready)
     if changes is not None:
         changes.attach(ready)
@@ -134,6 +136,7 @@ def read_pair_stream(
     :yields: batches, in the order of the pairs.
     """
     ready: deque[Piece] = deque()
+    options = _unless_changed(options, changes)
     if changes is not None:
         changes.attach(ready)
     job = Job({row.name}, options, tally, subtask, ready)
@@ -151,6 +154,11 @@ def read_entry_pairs(
     """
     job = Job({row.name}, options, tally, subtask, deque())
     yield from _read_all(source, _PairTarget(job, row, 2, by_key=True, entry_lengths=lengths))
+
+
+def _unless_changed(options: ReadOptions, changes: Changes | None) -> ReadOptions:
+    """Under changes every entry has to be looked at: one may be part of a row that another key's bytes do not tell."""
+    return options if changes is None else replace(options, key=None)
 
 
 def _read_all(source: Source, target: _PairTarget) -> Iterator[Piece]:
@@ -215,6 +223,9 @@ class _PairTarget(Target):
                 layout, options.policy, options.engine, options.batch_rows, self.job.budget, flat=self.flat
             )
             self.tally.engine = self.made.engine
+            if self.finder is not None and self.made.engine == "kernel":
+                passing = make_pair_decoder(PairLayout("skip", (), layout.prefix, False), options.policy)
+                self.made = SearchingPairDecoder(self.made, passing, self.finder)
             if self.changes is not None and self.keep:
                 self.made = self.changes.over_pairs(self.name, self.layout, self.made)
         return self.made

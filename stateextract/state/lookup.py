@@ -1,4 +1,4 @@
-"""Looking up keys: the key groups that can hold them, by each file's serializer, and the rows that have them.
+"""Looking up keys: the key groups that can hold them, by each file's serializer, their bytes, and the rows that have them.
 
 May import ``key_groups``, columns and pyarrow; knows no files.
 """
@@ -12,9 +12,17 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from serializers import SerializerSnapshot
-from stateextract.columnar.policy import Policy
+from stateextract.columnar.needle import Finder, needle
+from stateextract.columnar.policy import Policy, apply_policy
 from stateextract.columnar.row_numbers import row_numbers
+from stateextract.files.window import ReadAt
 from stateextract.state.key_groups import key_groups
+from stateextract.state.rows import RowLayout
+
+FEW = 1 << 15
+"""Rows that are compared sooner than what compares many at once is loaded."""
+
+_LOOK = 1 << 20  # bytes that are looked through together: they stay in the processor's cache
 
 WantedGroups = Callable[[SerializerSnapshot | None], frozenset[int] | None]
 """The key groups of a file that are wanted, by the serializer of its keys; ``None``: any."""
@@ -58,6 +66,8 @@ def has_key(column: pa.Array, keys: Sequence[pa.Scalar]) -> npt.NDArray[np.bool_
     :param column: the keys of the rows; or their namespaces, which are compared alike.
     """
     if len(keys) == 1 and keys[0].is_valid and _compares(column.type):
+        if len(column) <= FEW and not pa.types.is_temporal(column.type):
+            return np.array([value == keys[0].as_py() for value in column.to_pylist()], np.bool_)
         import pyarrow.compute as pc  # takes longer to load than most lookups
 
         equal: npt.NDArray[np.bool_] = pc.equal(column, keys[0]).fill_null(False).to_numpy(zero_copy_only=False)
@@ -68,6 +78,36 @@ def has_key(column: pa.Array, keys: Sequence[pa.Scalar]) -> npt.NDArray[np.bool_
     asked = pa.table({"key": pa.array(values, column.type)})
     numbers, _ = row_numbers([asked, pa.table({"key": column})])
     return np.isin(numbers[1], numbers[0])
+
+
+def key_needle(row: RowLayout, key: pa.Scalar, policy: Policy) -> bytes | None:
+    """Bytes that every entry with a key contains.
+
+    :param key: what the column shows.
+    :returns: ``None`` where none are known, as of states without keys.
+    """
+    layout = next((f.layout for f in row.layout.fields if f.name == "key"), None)
+    if layout is None or layout.arrow_type is None:
+        return None
+    layout = apply_policy(layout, policy)
+    if layout.arrow_type != key.type or not is_one_key(key):
+        return None
+    return needle(layout, key.as_py())
+
+
+def is_found(read_at: ReadAt, start: int, stop: int, finder: Finder) -> bool:
+    """Whether what a finder looks for stands between two offsets of a file."""
+    tail = b""
+    while start < stop:
+        data = read_at(start, min(_LOOK, stop - start))
+        if not data:
+            return True  # the file ends early, which whoever reads it is to say
+        for part in (tail + data[: finder.size - 1], data):
+            if finder.find(np.frombuffer(part, np.uint8).ctypes.data, len(part)) >= 0:
+                return True
+        tail = data[-(finder.size - 1) :] if finder.size > 1 else b""
+        start += len(data)
+    return False
 
 
 def is_one_key(value: pa.Scalar) -> bool:
@@ -92,4 +132,4 @@ def _compares(type_: pa.DataType) -> bool:
     return any(is_(type_) for is_ in is_one)
 
 
-__all__ = ["WantedGroups", "groups_by_serializer", "has_key", "is_one_key"]
+__all__ = ["WantedGroups", "groups_by_serializer", "has_key", "is_found", "is_one_key", "key_needle"]

@@ -18,13 +18,16 @@ import pyarrow as pa
 
 from stateextract.columnar.decoder import Decoder, make_decoder
 from stateextract.columnar.layout import Struct
+from stateextract.columnar.needle import Finder
 from stateextract.columnar.policy import Counts
+from stateextract.columnar.searching import SearchingDecoder
 from stateextract.errors import StateExtractError, UndecodableError
 from stateextract.files.window import Window
 from stateextract.state.changes import Changes, EntriesUnder
 from stateextract.state.columns import ReadOptions, build_batch, certainly_undecodable, raw_schema, state_schema
 from stateextract.state.heap import Lost
 from stateextract.state.large_entry import LargeEntry, element_layout
+from stateextract.state.lookup import key_needle
 from stateextract.state.narrow import narrowed_row
 from stateextract.state.rows import RowLayout
 from stateextract.state.tally import StateTally, Tally
@@ -89,6 +92,13 @@ class Target:
     def schema(self) -> pa.Schema:
         """The columns of a user's rows."""
         return state_schema(self.row, self.options)
+
+    @cached_property
+    def finder(self) -> Finder | None:
+        """Looks for bytes that all wanted entries contain; ``None``: none are known."""
+        key = self.options.key
+        found = key_needle(self.row, key, self.options.policy) if key is not None and self.keep else None
+        return None if found is None else Finder(found)
 
     # -- what the walkers call
 
@@ -179,9 +189,12 @@ class HeapTarget(Target):
         if self.why is not None:
             return None
         options = self.options
-        return make_decoder(
+        made = make_decoder(
             self.row.layout, options.policy, None, options.engine, options.batch_rows, self.job.budget, keep=self.keep
         )
+        if self.finder is None or made.engine != "kernel":
+            return made
+        return SearchingDecoder(made, make_decoder(self.row.layout, options.policy, keep=False), self.finder)
 
     def decoded(self, key_group: int, rows: int, entries: int) -> None:
         super().decoded(key_group, rows, entries)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import struct
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,9 @@ import pytest
 import stateextract
 from benchmarks import flink_writer as flink
 from stateextract.api import State
+from stateextract.api import state as state_module
+from stateextract.columnar import searching
+from stateextract.columnar.needle import Finder
 from stateextract.errors import FormatError, StateExtractError, UsageError
 from stateextract.state.lookup import has_key, is_one_key
 from tests.golden.expected import DATA, load
@@ -60,6 +64,53 @@ def test_counts_and_keys_are_those_of_all_rows(case: str) -> None:
             assert groups is None or set(wanted["key_group"].to_pylist()) <= groups
             looked_up += 1
     assert looked_up >= 4
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_searching_leaves_no_row_out(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel, which passes over entries without the bytes of a key, finds what reading everything finds."""
+    monkeypatch.setattr(state_module, "suited", lambda options, size: replace(options, engine="kernel"))
+    monkeypatch.setattr(searching, "STRIDE", 2)
+    monkeypatch.setattr(searching, "_TRIALS", 1 << 30)
+    sought: list[bytes] = []
+    made = Finder.__init__
+    monkeypatch.setattr(Finder, "__init__", lambda self, needle: (sought.append(needle), made(self, needle))[1])
+    for state, table in states(case):
+        if "key" not in table.column_names:
+            continue
+        keys = [value.as_py() for value in table["key"]]
+        different = list({repr(key): key for key in keys}.values())
+        for key in different[:: max(len(different) // 2, 1)]:
+            if key is None or "\ufffd" in repr(key) or "nan" in repr(key):
+                continue
+            wanted = table.filter(pa.array([other == key for other in keys]))
+            assert same(state.get(key)) == same(wanted), (state, key)
+    assert sought
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_keys_that_are_not_there(compressed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neither is one whose bytes stand in a value, or across two entries, and what is behind them is still read."""
+    monkeypatch.setattr(state_module, "suited", lambda options, size: replace(options, engine="kernel"))
+    rows = {0: [(key, key + 1) for key in range(0, 1000, 2)]}
+    write_snapshot(tmp_path / "s", {"op": {"a": rows}}, parallelism=1, max_parallelism=1, compressed=compressed)
+    state = stateextract.open_snapshot(str(tmp_path / "s")).operator("op").state("a")
+    monkeypatch.setattr(searching, "STRIDE", 100)
+    assert state.get(501).num_rows == 0  # a value
+    assert state.get(2**40).num_rows == 0
+    assert state.get(1 << 24).num_rows == 0
+    assert state.get(998).to_pylist() == [{"key": 998, "value": 999, "key_group": 0, "subtask": 0}]
+
+
+def test_a_key_group_without_the_bytes_of_a_key_is_not_decoded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = {0: [(key, key) for key in range(200_000)]}
+    write_snapshot(tmp_path / "s", {"op": {"a": rows}}, parallelism=1, max_parallelism=1)
+    state = stateextract.open_snapshot(str(tmp_path / "s")).operator("op").state("a")
+    heard: list[int] = []
+    state.on_progress = lambda size, rows: heard.append(size)
+    monkeypatch.setattr(state_module, "suited", lambda options, size: replace(options, engine="kernel"))
+    assert state.get(-7).num_rows == 0
+    assert heard == []
 
 
 def test_a_key_of_a_window(tmp_path: Path) -> None:

@@ -1,0 +1,117 @@
+"""Needles are in the bytes of every value that has them, and looking for bytes finds what ``bytes.find`` finds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from stateextract.columnar.binary import BinaryRow
+from stateextract.columnar.layout import (
+    Bytes,
+    Field,
+    Layout,
+    MaskedStruct,
+    Nullable,
+    Number,
+    Skip,
+    Struct,
+    Subclasses,
+    Text,
+    struct,
+)
+from stateextract.columnar.needle import Finder, needle
+from stateextract.files.block import Block
+from tests.columnar.strategies import encode, expected, fields, layouts, values
+from tests.columnar.test_pairs import pure
+
+_SETTINGS = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+LONG, INT = Number(pa.int64()), Number(pa.int32())
+
+
+@pytest.mark.parametrize(
+    ("layout", "value", "found"),
+    [
+        (LONG, -2, b"\xff" * 7 + b"\xfe"),
+        (Number(pa.int64(), flip_sign=True), 5, b"\x80\0\0\0\0\0\0\x05"),
+        (Number(pa.int32(), little=True), 258, b"\x02\x01\0\0"),
+        (Number(pa.uint32()), 0xFFFFFFFE, b"\xff\xff\xff\xfe"),
+        (Number(pa.int16()), 7, None),
+        (Number(pa.float64()), 1.0, None),
+        (Text("flink"), "abc", b"\x04abc"),
+        (Text("value"), "abcd", b"\x04abcd"),
+        (Text("utf"), "a\0b", b"\0\4a\xc0\x80b"),
+        (Text("utf8"), "é", b"\0\0\0\2\xc3\xa9"),
+        (Text("flink"), "ab", None),
+        (Text("flink"), "é😀", b"\x04\xe9\x01\xbd\xb0\x03\x80\xbc\x03"),
+        (Text("flink"), "x" * 200, b"\xc9\x01" + b"x" * 200),
+        (Text("flink"), "ab\ufffdcd", None),
+        (Text("flink"), None, None),
+        (Bytes(), b"\1\2", b"\0\0\0\2\1\2"),
+        (Bytes(4), b"abcd", b"abcd"),
+        (Nullable(INT), 9, b"\0\0\0\0\x09"),
+        (Nullable(INT), None, None),
+        (Nullable(INT, null_if=False), 9, b"\0\0\0\x09"),
+        (struct(a=INT, b=Text("value")), {"a": 1, "b": "xy"}, b"\0\0\0\1\2xy"),
+        (struct(a=Skip(expect=b"\7"), b=INT), {"b": 1}, b"\7\0\0\0\1"),
+        (struct(a=INT, b=Skip(1), c=Text("value")), {"a": 1, "c": "vwxyz"}, b"\5vwxyz"),
+        (struct(a=Number(pa.float64()), b=INT), {"a": 1.0, "b": 1}, b"\0\0\0\1"),
+        (MaskedStruct((Field("a", INT), Field("b", Skip(1)), Field("c", LONG))), {"a": 1, "c": 2}, b"\0" * 7 + b"\2"),
+        (
+            Subclasses("C", (Field("a", Nullable(INT)), Field("b", Nullable(INT)))),
+            {"a": 1, "b": 2},
+            b"\0\0\0\0\1\0\0\0\0\2",
+        ),
+        (
+            BinaryRow((Field("a", Number(pa.int64(), little=True)), Field("b", Text("utf8")))),
+            {"a": 1, "b": "a long name"},
+            b"a long name",
+        ),
+        (BinaryRow((Field("b", Text("utf8")),)), {"b": "name"}, b"name"),
+    ],
+)
+def test_what_is_certain_of_a_value(layout: Layout, value: Any, found: bytes | None) -> None:
+    assert needle(layout, value) == found
+
+
+@st.composite
+def shown(draw: st.DrawFn) -> tuple[Layout, Any]:
+    layout = draw(st.one_of(layouts().filter(pure), fields(2, 1).map(Struct).filter(pure)))
+    return layout, draw(values(layout))
+
+
+@_SETTINGS
+@given(shown())
+def test_a_needle_is_in_the_bytes(case: tuple[Layout, Any]) -> None:
+    layout, value = case
+    if layout.wire_type is None:
+        return
+    column = pa.array([expected(layout, value)], layout.wire_type)[0].as_py()
+    found = needle(layout, column)
+    assert found is None or found in encode(layout, value)
+
+
+@_SETTINGS
+@given(st.data())
+def test_finding_is_as_in_python(data: st.DataObject) -> None:
+    letters = st.sampled_from([0, 1, 2, 0xFF])
+    hay = bytes(data.draw(st.lists(letters, max_size=600)))
+    sought = bytes(data.draw(st.lists(letters, min_size=1, max_size=9)))
+    block = Block.of(hay)
+    assert Finder(sought).find(block.address, len(hay)) == hay.find(sought)
+
+
+@pytest.mark.parametrize("at", [0, 1, 100, 127, 128, 129, 250, 400 - 9])
+def test_nothing_beyond_the_end_is_found(at: int) -> None:
+    sought = b"needle\0\0x"
+    hay = bytearray(400)
+    hay[at : at + 9] = sought
+    block = Block.of(hay)
+    finder = Finder(sought)
+    assert finder.find(block.address, len(hay)) == at
+    assert finder.find(block.address, at + 9) == at
+    assert finder.find(block.address, at + 8) == -1
+    assert finder.find(block.address + at + 1, len(hay) - at - 1) == -1
