@@ -15,6 +15,7 @@ from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from stateextract.errors import UsageError
+from stateextract.version import VERSION
 
 FORMAT = 1
 
@@ -247,6 +248,8 @@ class Snapshot:
     :param path: of its ``_metadata``.
     :param kind: as the snapshot says, ``None`` where it does not.
     :param taken_ms: when ``_metadata`` was written last, as the file system says; a copy may have lost it.
+    :param metadata_sha256: of the bytes of ``_metadata``, in hex, by which a copy is known to be the same snapshot; ``None`` in
+        documents that do not say it.
     """
 
     path: str
@@ -254,6 +257,7 @@ class Snapshot:
     metadata_version: int
     kind: str | None
     taken_ms: int | None
+    metadata_sha256: str | None = None
 
 
 @dataclass(frozen=True)
@@ -305,11 +309,7 @@ class Statistics:
         """
         if not isinstance(document, dict) or "format" not in document or "operators" not in document:
             raise UsageError("this is no statistics document", advice="give a file that stateextract stats wrote")
-        if document["format"] != FORMAT:
-            raise UsageError(
-                f"the statistics document has format {document['format']!r}", expected=f"format {FORMAT}",
-                advice="write it anew with this version",
-            )  # fmt: skip
+        check_format(document)
         made = _made(cls, document, "")
         assert isinstance(made, cls)
         return made
@@ -325,6 +325,24 @@ class Statistics:
         except (ValueError, RecursionError) as error:
             raise UsageError(f"this is no statistics document: {error}") from error
         return cls.from_dict(document)
+
+
+def check_format(document: dict[str, Any]) -> None:
+    """Whether a document has the format of this version.
+
+    :raises UsageError: where it has another.
+    """
+    given, by = document.get("format"), document.get("tool_version")
+    if type(given) is int and given > FORMAT:
+        raise UsageError(
+            f"the statistics document has format {given}, of a newer stateextract ({str(by)[:50]})",
+            expected=f"format {FORMAT}", advice=f"read it with that version; this is {VERSION}",
+        )  # fmt: skip
+    if type(given) is not int or given != FORMAT:
+        raise UsageError(
+            f"the statistics document has format {str(given)[:50]!r}", expected=f"format {FORMAT}",
+            advice="write it anew with this version",
+        )  # fmt: skip
 
 
 @cache
@@ -366,5 +384,5 @@ def _wrong(where: str, value: Any, expected: str) -> UsageError:
 
 __all__ = [
     "FORMAT", "Big", "Bin", "Column", "Distinct", "KeyGroup", "Lengths", "Operator", "Quantile", "SchemaField", "Skew",
-    "Skews", "Snapshot", "State", "Statistics", "Subtask", "Times", "Totals", "Ttl",
+    "Skews", "Snapshot", "State", "Statistics", "Subtask", "Times", "Totals", "Ttl", "check_format",
 ]  # fmt: skip

@@ -1,111 +1,122 @@
-"""History: the figures of several snapshots side by side, one row per snapshot, operator and state, in a Parquet file.
+"""The rows of a history: one for each snapshot, operator and state, with what statistics know of it as columns.
 
-Comes of statistics documents; the document itself stands in no row. May import the document only.
+Comes of statistics documents and may import the document only. How rows become files is in ``history_files.py``, what grew
+from snapshot to snapshot in ``growth.py``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any
+import hashlib
+import json
+from collections.abc import Iterable
+from typing import Any, Protocol, TypeVar
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from stateextract.audit.document import Operator, State, Statistics
-from stateextract.errors import OutputError, UsageError
+from stateextract.audit.document import Column, Operator, Skew, Snapshot, State, Statistics
 
-_I64, _F64, _TEXT = pa.int64(), pa.float64(), pa.string()
-_TIME = pa.timestamp("ms", "UTC")
-SCHEMA = pa.schema(
+READ = ("decoded", "partly")
+"""Statuses of states whose figures say something."""
+
+_I32, _I64, _F64, _TEXT, _BOOL = pa.int32(), pa.int64(), pa.float64(), pa.string(), pa.bool_()
+COLUMN = pa.struct(
     [
-        ("snapshot_path", _TEXT), ("checkpoint_id", _I64), ("taken", _TIME), ("operator_uid_hash", _TEXT),
-        ("operator_label", _TEXT), ("state_name", _TEXT), ("state_kind", _TEXT), ("status", _TEXT), ("row_count", _I64),
-        ("distinct_keys", _I64), ("file_bytes", _I64), ("decoded_bytes", _I64), ("key_group_skew", _F64),
-        ("largest_key_bytes", _I64), ("largest_value_bytes", _I64), ("expired", _I64), ("past", _I64),
+        ("name", _TEXT), ("type", _TEXT), ("row_count", _I64), ("null_count", _I64), ("null_share", _F64),
+        ("nan_count", _I64), ("min", _TEXT), ("max", _TEXT), ("distinct_count", _I64), ("distinct_exact", _BOOL),
+        ("quantiles", pa.list_(pa.struct([("q", _F64), ("value", _TEXT)]))),
+        ("min_length", _I64), ("mean_length", _F64), ("max_length", _I64),
     ]
 )  # fmt: skip
-"""The columns of the dataset."""
+"""The figures of one column of a state. Values are text: strings as they are, others as in JSON."""
+
+SCHEMA = pa.schema(
+    [
+        ("snapshot_path", _TEXT), ("checkpoint_id", _I64), ("taken", pa.timestamp("ms", "UTC")), ("as_of_ms", _I64),
+        ("operator_uid_hash", _TEXT), ("operator_uid", _TEXT), ("operator_label", _TEXT), ("parallelism", _I32),
+        ("max_parallelism", _I32), ("state_name", _TEXT), ("state_kind", _TEXT), ("status", _TEXT), ("reason", _TEXT),
+        ("row_count", _I64), ("distinct_keys", _I64), ("distinct_keys_exact", _BOOL), ("file_bytes", _I64),
+        ("decoded_bytes", _I64), ("key_group_skew", _F64), ("key_group_top_percent_share", _F64), ("subtask_skew", _F64),
+        ("subtask_top_percent_share", _F64), ("largest_key_bytes", _I64), ("largest_value_bytes", _I64),
+        ("last_accesses", _I64), ("first_access_ms", _I64), ("last_access_ms", _I64), ("ttl_ms", _I64), ("expired", _I64),
+        ("times_of", _TEXT), ("first_time_ms", _I64), ("last_time_ms", _I64), ("past", _I64),
+        ("columns", pa.list_(COLUMN)),
+    ]
+)  # fmt: skip
+"""The columns of the dataset. What is not known of a state, as the rows of one that was not read, is null."""
 
 
-@dataclass(frozen=True)
-class Growth:
-    """A state between two snapshots; 0 rows and bytes where it was not there."""
+class OfSnapshot(Protocol):
+    """Something that is of one snapshot."""
 
-    operator: str
-    state: str
-    kind: str
-    rows: tuple[int, int]
-    decoded_bytes: tuple[int, int]
+    @property
+    def snapshot(self) -> Snapshot: ...
+
+
+S = TypeVar("S", bound=OfSnapshot)
+
+
+def in_order(found: Iterable[S]) -> list[S]:
+    """From the oldest to the newest: by time where all have one, else by checkpoint."""
+    ones = list(found)
+    if all(one.snapshot.taken_ms is not None for one in ones):
+        return sorted(ones, key=lambda one: (one.snapshot.taken_ms or 0, one.snapshot.checkpoint_id))
+    return sorted(ones, key=lambda one: one.snapshot.checkpoint_id)
+
+
+def identity(snapshot: Snapshot) -> str:
+    """What is the same for every copy of a snapshot: the SHA-256 of its ``_metadata``, else of its path, in hex."""
+    return snapshot.metadata_sha256 or hashlib.sha256(snapshot.path.encode("utf-8", "replace")).hexdigest()
 
 
 def table_of(documents: Iterable[Statistics]) -> pa.Table:
-    """The rows of documents, in the order of checkpoints."""
-    ordered = sorted(documents, key=lambda d: (d.snapshot.taken_ms or 0, d.snapshot.checkpoint_id))
-    rows = [_row(document, operator, state) for document in ordered for operator, state in document.states]
+    """The rows of documents, from the oldest snapshot to the newest; those of one in the order of the document."""
+    rows = [_row(document, operator, state) for document in in_order(documents) for operator, state in document.states]
     return pa.Table.from_pylist(rows, SCHEMA)
 
 
 def _row(document: Statistics, operator: Operator, state: State) -> dict[str, Any]:
-    skew = state.skew.key_groups if state.skew is not None else None
+    snapshot, keys, ttl, times = document.snapshot, state.distinct_keys, state.ttl, state.times
+    is_read = state.status in READ
     values = (
-        document.snapshot.path, document.snapshot.checkpoint_id, document.snapshot.taken_ms, operator.operator_id,
-        operator.label, state.state, state.kind, state.status, state.rows,
-        state.distinct_keys.count if state.distinct_keys is not None else None, state.file_bytes, state.decoded_bytes,
-        skew.max_over_mean if skew is not None else None,
+        _text(snapshot.path), snapshot.checkpoint_id, snapshot.taken_ms, document.as_of_ms,
+        _text(operator.operator_id), _text(operator.uid), _text(operator.label), operator.parallelism,
+        operator.max_parallelism, _text(state.state), _text(state.kind), _text(state.status), _text(state.reason),
+        state.rows if is_read else None, keys.count if keys else None, keys.exact if keys else None,
+        # Of what is not read the snapshot may not say the size; the document has 0 then.
+        state.file_bytes if is_read or state.file_bytes else None, state.decoded_bytes if is_read else None,
+        *_skew(state.skew.key_groups if state.skew else None), *_skew(state.skew.subtasks if state.skew else None),
         state.biggest_keys[0].bytes if state.biggest_keys else None,
         state.biggest_values[0].bytes if state.biggest_values else None,
-        state.ttl.expired if state.ttl is not None else None, state.times.past if state.times is not None else None,
+        *((ttl.rows_with_time, ttl.min_ms, ttl.max_ms, ttl.ttl_ms, ttl.expired) if ttl else [None] * 5),
+        *((_text(times.of), times.min_ms, times.max_ms, times.past) if times else [None] * 4),
+        [_column(column) for column in state.columns] if is_read else None,
     )  # fmt: skip
     return dict(zip(SCHEMA.names, values, strict=True))
 
 
-def write_history(documents: Iterable[Statistics], path: str) -> pa.Table:
-    """Write the rows of documents as a Parquet file.
-
-    :raises OutputError: where that is impossible.
-    """
-    table = table_of(documents)
-    try:
-        pq.write_table(table, path)
-    except OSError as error:
-        raise OutputError(f"it cannot be written: {error}", file=path) from error
-    return table
+def _skew(skew: Skew | None) -> tuple[float | None, float | None]:
+    return (None, None) if skew is None else (skew.max_over_mean, skew.top_percent_share)
 
 
-def read_history(path: str) -> pa.Table:
-    """What :func:`write_history` wrote.
-
-    :raises UsageError: where it is something else.
-    """
-    try:
-        table = pq.read_table(path)
-    except (OSError, pa.ArrowInvalid) as error:
-        raise UsageError(f"{path} is no history: {error}") from error
-    if table.schema.names != SCHEMA.names:
-        raise UsageError(f"{path} is no history", advice="write it by stateextract history")
-    return table
+def _column(column: Column) -> dict[str, Any]:
+    lengths = column.lengths
+    values = (
+        _text(column.name), _text(column.type), column.rows, column.nulls, column.null_share, column.nans,
+        _value(column.min), _value(column.max),
+        *((column.distinct.count, column.distinct.exact) if column.distinct else (None, None)),
+        [{"q": quantile.q, "value": _value(quantile.value)} for quantile in column.quantiles],
+        *((lengths.min, lengths.mean, lengths.max) if lengths else (None, None, None)),
+    )  # fmt: skip
+    return dict(zip((field.name for field in COLUMN), values, strict=True))
 
 
-def growth(table: pa.Table) -> Sequence[Growth]:
-    """How states changed from the first snapshot to the last."""
-    rows = table.to_pylist()
-    if not rows:
-        return []
-    first, last = rows[0]["snapshot_path"], rows[-1]["snapshot_path"]
-    found: dict[tuple[str, str, str], list[tuple[int, int]]] = {}
-    labels = {}
-    for row in rows:
-        if row["snapshot_path"] in (first, last) and row["state_name"] is not None:
-            key = row["operator_uid_hash"], row["state_name"], row["state_kind"]
-            labels[key] = row["operator_label"]
-            sides = found.setdefault(key, [(0, 0), (0, 0)])
-            for side, path in enumerate((first, last)):
-                if row["snapshot_path"] == path:
-                    sides[side] = row["row_count"], row["decoded_bytes"]
-    return [
-        Growth(labels[key], key[1], key[2], (a[0], b[0]), (a[1], b[1])) for key, (a, b) in found.items()
-    ]  # fmt: skip
+def _value(value: Any) -> str | None:
+    return value if value is None else _text(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
 
 
-__all__ = ["SCHEMA", "Growth", "growth", "read_history", "table_of", "write_history"]
+def _text(text: str | None) -> str | None:
+    """What Parquet's UTF-8 can hold: a lone surrogate becomes a question mark."""
+    return None if text is None else text.encode("utf-8", "replace").decode()
+
+
+__all__ = ["COLUMN", "READ", "SCHEMA", "identity", "in_order", "table_of"]

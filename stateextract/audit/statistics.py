@@ -143,7 +143,7 @@ def plan_statistics(
     kind = metadata.properties.kind if metadata.properties else None
     empty = Statistics(
         VERSION,
-        Snapshot(found.metadata_uri, metadata.checkpoint_id, metadata.version, kind, taken),
+        Snapshot(found.metadata_uri, metadata.checkpoint_id, metadata.version, kind, taken, plan.metadata_sha256),
         now if as_of is None else as_of,
         Totals(0, 0, 0, 0, 0), [], notes,
     )  # fmt: skip

@@ -1,58 +1,150 @@
-"""``stateextract history``: the figures of several snapshots side by side, and how states grew."""
+"""``stateextract history``: the figures of several snapshots as one dataset, and how states grew."""
 
 from __future__ import annotations
 
+import hashlib
 import json
-from dataclasses import asdict, replace
-from pathlib import Path
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from stateextract.cli.options import output_options
-from stateextract.cli.reading import config_option, job_options, read_options
-from stateextract.cli.stats import ROWS, measured, question
+from stateextract.cli.reading import WHERE, config_option, job_options, read_options
+from stateextract.cli.stats import ROWS, measured, question, question_options
+
+if TYPE_CHECKING:
+    from stateextract.audit.growth import Change, Series
+    from stateextract.audit.history_files import Recorded
+    from stateextract.files.filesystem import Store
 
 
 @click.command()
 @click.argument("paths", nargs=-1, required=True)
 @config_option
-@job_options(("path_map", "codec", "plugins", "kryo", "classpath", "protobuf", *ROWS))
-@click.option("-o", "--to", metavar="FILE", required=True, help="The Parquet file that is written.")
+@job_options((*WHERE, *ROWS))
+@question_options
+@click.option(
+    "-o", "--to", metavar="DIR", required=True,
+    help="The folder of the dataset: a Parquet file for each snapshot is added, or replaced.",
+)  # fmt: skip
+@click.option("--skip-existing", is_flag=True, help="Do not read snapshots again that the dataset has already.")
 @output_options
-def history(paths: tuple[str, ...], to: str, output: str, **options: Any) -> None:
-    """Write a row for each snapshot, operator and state of the snapshots at PATHS, and show what grew.
+def history(
+    paths: tuple[str, ...], as_of: str | None, ttls: tuple[str, ...], top: int, uids: str | None, workers: int | None,
+    to: str, skip_existing: bool, output: str, **options: Any,
+) -> None:  # fmt: skip
+    """Add the figures of the snapshots at PATHS to a Parquet dataset, and show how states grew over all that it has.
 
-    A local folder with several snapshots in it stands for all of them.
+    A folder with several snapshots in it stands for all of them. Every row of them is read once, as stats does; of
+    snapshots that are in the dataset nothing is read.
     """
-    from stateextract.audit.history import growth, write_history
+    from stateextract.audit.history import identity
+    from stateextract.audit.history_files import read_history, write_snapshot
+    from stateextract.errors import UsageError
+    from stateextract.files.filesystem import Store
 
-    job = read_options(paths[0], options)
-    snapshots = [snapshot for path in paths for snapshot in _snapshots(path)]
-    documents = [measured(replace(job, snapshot=path), question(None, (), 10, None)) for path in snapshots]
-    table = write_history(documents, to)
-    grown = growth(table)
+    asked, job = question(as_of, ttls, top, uids), read_options(paths[0], options)
+    # Before anything is read, since that takes long: a folder with something else in it is an error.
+    known = {identity(one.snapshot) for one in read_history(to)}
+    store, added = Store(), 0
+    for path in (snapshot for given in paths for snapshot in _snapshots(given, store)):
+        if skip_existing and _identity(path, store) in known:
+            continue
+        try:
+            document = measured(replace(job, snapshot=path), asked, workers)
+        except UsageError as error:
+            raise error.at(file=path) from None
+        write_snapshot(to, document)
+        added += 1
+    recorded = read_history(to)
     if output == "json":
-        click.echo(json.dumps([asdict(state) for state in grown], indent=1))
-        return
-    from stateextract.cli.screen import console
+        from stateextract.audit.growth import growth_as_dict
+
+        document_of = growth_as_dict([(one.snapshot, one.totals) for one in recorded], _series(recorded))
+        click.echo(json.dumps(document_of, indent=1, ensure_ascii=False))
+    else:
+        _show(recorded, added, to)
+
+
+def _snapshots(path: str, store: Store) -> list[str]:
+    """The snapshots of a folder with several; else the path."""
+    from stateextract.files.filesystem import join
+    from stateextract.files.locate import METADATA
+
+    entry = store.info(path)
+    if entry is None or not entry.is_dir:
+        return [path]
+    entries = store.list(path)
+    if any(one.name == METADATA for one in entries):
+        return [path]
+    inside = [(one.uri, store.info(join(one.uri, METADATA))) for one in entries if one.is_dir]
+    # An empty one is being written.
+    found = [uri for uri, metadata in inside if metadata is not None and metadata.size]
+    return found if len(found) > 1 else [path]
+
+
+def _identity(path: str, store: Store) -> str:
+    from stateextract.files.locate import find_snapshot
+
+    return hashlib.sha256(store.read(find_snapshot(path, store).metadata_uri)).hexdigest()
+
+
+def _series(recorded: Sequence[Recorded]) -> list[Series]:
+    from stateextract.audit.growth import series_of
+
+    return series_of([one.rows for one in recorded])
+
+
+# ---- for people
+
+_COLUMNS = ["operator", "state", "rows first", "last", "change", "decoded first", "last", "change", ""]
+
+
+def _show(recorded: Sequence[Recorded], added: int, to: str) -> None:
+    from stateextract.audit.growth import Change, by_growth
+    from stateextract.cli.screen import console, escape
     from stateextract.cli.screen import table as text_table
+    from stateextract.cli.sizes import many
+
+    out = console()
+    cells = [
+        [one.operator, one.state or f"({one.kind.lower()})",
+         *_cells(one.change("rows"), _number), *_cells(one.change("decoded_bytes"), _size),
+         "gone" if one.gone else "new" if one.new else ""]
+        for one in by_growth(_series(recorded))
+    ]  # fmt: skip
+    if recorded:
+        first, last = recorded[0].totals, recorded[-1].totals
+        sums = [(first.rows, last.rows, _number), (first.decoded_bytes, last.decoded_bytes, _size)]
+        cells.append(["all", "", *(cell for a, b, text in sums for cell in _cells(Change(a, b, b - a), text)), ""])
+        out.print(text_table(_COLUMNS, cells, _COLUMNS[2:8]))
+        out.print()
+        ends = " to ".join(
+            dict.fromkeys(f"checkpoint {one.snapshot.checkpoint_id}" for one in (recorded[0], recorded[-1]))
+        )
+        has = f"{to} has {many(len(recorded), 'snapshot')}, {ends}; {added or 'none'} of them written now."
+        out.print(escape(has), soft_wrap=True)
+
+
+def _cells(change: Change, text: Any) -> list[str]:
+    return [
+        "" if change.first is None else text(change.first),
+        "" if change.last is None else text(change.last),
+        "" if change.change is None else text(change.change, True),
+    ]
+
+
+def _number(value: int, signed: bool = False) -> str:
+    return f"{value:+,}" if signed and value else f"{value:,}"
+
+
+def _size(value: int, signed: bool = False) -> str:
     from stateextract.cli.sizes import text_size
 
-    columns = ["operator", "state", "rows first", "rows last", "decoded first", "decoded last"]
-    cells = [
-        [g.operator, g.state, *(f"{n:,}" for n in g.rows), *(text_size(n) for n in g.decoded_bytes)] for g in grown
-    ]
-    out = console()
-    out.print(text_table(columns, cells, columns[2:]))
-    out.print(f"\nWrote {table.num_rows:,} rows of {len(documents):,} snapshots to {to}.", soft_wrap=True, markup=False)
-
-
-def _snapshots(path: str) -> list[str]:
-    """The snapshots of a local folder with several; else the path."""
-    folder = Path(path)
-    found = [str(metadata.parent) for metadata in sorted(folder.glob("*/_metadata"))] if folder.is_dir() else []
-    return found if len(found) > 1 else [path]
+    sign = "-" if value < 0 else "+" if value and signed else ""
+    return f"{sign}{text_size(abs(value))}"
 
 
 __all__ = ["history"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,14 +15,16 @@ from stateextract.errors import UsageError
 
 if TYPE_CHECKING:
     from stateextract.audit.document import Statistics
+    from stateextract.audit.history_files import Recorded
 
 
 @click.command()
 @snapshot_options(*ROWS, required=False)
 @question_options
 @click.option(
-    "--from", "documents", metavar="FILE", multiple=True,
-    help="A statistics document that stateextract stats wrote, or a folder of such; repeat for several.",
+    "--from", "documents", metavar="FILE|DIR", multiple=True,
+    help="What stateextract history or stats wrote: a dataset, one of its files, a JSON document, a folder of such; repeat for "
+    "several.",
 )  # fmt: skip
 @click.option("--title", metavar="TEXT", help="What stands at the top. Default: which snapshot it is.")
 @click.option("-o", "--to", metavar="FILE", required=True, help="The page to write, as report.html.")
@@ -32,41 +35,46 @@ def report(
 ) -> None:  # fmt: skip
     """Write sizes, skew, columns, ages and coverage of the snapshot at PATH as one HTML page that needs nothing else.
 
-    Every row is read once, as stats does; of documents made by stats (--from) nothing is read again. Of several snapshots
-    the newest is shown, and how states grew.
+    Every row is read once, as stats does; of snapshots whose statistics history or stats wrote (--from) nothing is read
+    again. Of several snapshots the newest is shown, and how states grew.
     """
     from stateextract.cli.sizes import many
-    from stateextract.report.model import in_order
+    from stateextract.report.model import snapshots_of
     from stateextract.report.page import report_page
 
-    shown = [document for name in documents for document in _documents(name)]
+    shown: list[Statistics | Recorded] = [one for name in documents for one in _documents(name)]
     if path is not None:
         shown.append(measured(read_options(path, options), question(as_of, ttls, top, uids), workers))
     if not shown:
         raise UsageError("there is nothing to report", advice="say the PATH of a snapshot, or --from FILE")
     written(Path(to), report_page(shown, title))
-    totals = in_order(shown)[-1].totals
-    growth = f", and their growth over {len(shown)} snapshots" if len(shown) > 1 else ""
+    snapshots = snapshots_of(shown)
+    totals = snapshots[-1].totals
+    growth = f", and their growth over {len(snapshots)} snapshots" if len(snapshots) > 1 else ""
     click.echo(f"Wrote {to}: {many(totals.states, 'state')} of {many(totals.operators, 'operator')}{growth}.")
 
 
-def _documents(name: str) -> list[Statistics]:
-    """Those in a file, or in the JSON files of a folder.
+def _documents(name: str) -> Iterator[Statistics | Recorded]:
+    """Those in a file, or in the files of a folder; of a history only what it takes to tell how states grew.
 
     :raises UsageError: where there is none.
     """
     from stateextract.audit.document import Statistics
+    from stateextract.audit.history_files import read_history
 
-    files = sorted(Path(name).glob("*.json")) if Path(name).is_dir() else [Path(name)]
-    if not files:
-        raise UsageError(f"--from {name} holds no file that ends in .json")
-    made = []
+    path = Path(name)
+    files = [path]
+    if path.is_dir() or path.suffix == ".parquet" or "://" in name:
+        recorded = read_history(name)
+        yield from recorded
+        files = sorted(path.glob("*.json"))
+        if not recorded and not files:
+            raise UsageError(f"--from {name} holds no file that ends in .json or .parquet")
     for file in files:
         try:
-            made.append(Statistics.from_json(text_of(str(file), "--from")))
+            yield Statistics.from_json(text_of(str(file), "--from"))
         except UsageError as error:
             raise error.at(file=str(file)) from error
-    return made
 
 
 __all__ = ["report"]

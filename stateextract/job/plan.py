@@ -11,6 +11,7 @@ May import metadata, files, state, columnar; must not know of Spark or of how fi
 from __future__ import annotations
 
 import difflib
+import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -85,6 +86,7 @@ class Plan:
     :param files: by the numbers that parts have.
     :param describe: what describing serializers needs, for the tasks too.
     :param missing: operators and states that a ``partial`` plan was asked for by name, and that the snapshot does not have.
+    :param metadata_sha256: of the bytes of ``_metadata``, in hex.
     """
 
     found: FoundSnapshot
@@ -97,6 +99,7 @@ class Plan:
     describe: DescribeContext
     coordinators: Sequence[PlannedCoordinator] = ()
     missing: Sequence[tuple[str, str]] = ()
+    metadata_sha256: str | None = None
 
     @property
     def sizes(self) -> tuple[int, ...]:
@@ -151,7 +154,8 @@ def make_plan(
         locator.relocations, _notes(found, metadata, inventory, wanted),
     )  # fmt: skip
     coordinators = list(_coordinators(inventory))
-    return Plan(found, metadata, coverage, operators, states, files, splits, describe, coordinators, missing or ())
+    return Plan(found, metadata, coverage, operators, states, files, splits, describe, coordinators, missing or (),
+                hashlib.sha256(data).hexdigest())  # fmt: skip
 
 
 def _notes(

@@ -10,6 +10,9 @@ from dataclasses import asdict
 from typing import Any
 
 from stateextract.audit.document import Big, Bin, Column, Operator, Quantile, Skew, State, Statistics
+from stateextract.audit.growth import MEASURES, series_of
+from stateextract.audit.history import identity, in_order
+from stateextract.audit.history_files import Recorded, recorded
 from stateextract.errors import UsageError
 from stateextract.report.findings import findings
 from stateextract.report.spread import spread
@@ -21,16 +24,17 @@ NAME = 1000
 """Characters of names, types and reasons that are shown."""
 
 
-def page_model(documents: Sequence[Statistics]) -> dict[str, Any]:
+def page_model(documents: Sequence[Statistics | Recorded]) -> dict[str, Any]:
     """The page's data, plain values for JSON.
 
-    :param documents: statistics of one or more snapshots; the newest is shown in full.
+    :param documents: statistics of one or more snapshots; the newest is shown in full, and of a snapshot that is given more
+        than once the last.
     :raises UsageError: without any.
     """
     if not documents:
         raise UsageError("there are no statistics to report")
-    ordered = in_order(documents)
-    newest = ordered[-1]
+    ordered = snapshots_of(documents)
+    newest = ordered[-1].document()
     states = list(newest.states)
     position = {id(operator): index for index, operator in enumerate(newest.operators)}
     return {
@@ -53,11 +57,10 @@ def page_model(documents: Sequence[Statistics]) -> dict[str, Any]:
     }
 
 
-def in_order(documents: Sequence[Statistics]) -> list[Statistics]:
-    """From the oldest to the newest: by time where all have one, else by checkpoint."""
-    if all(d.snapshot.taken_ms is not None for d in documents):
-        return sorted(documents, key=lambda d: (d.snapshot.taken_ms or 0, d.snapshot.checkpoint_id))
-    return sorted(documents, key=lambda d: d.snapshot.checkpoint_id)
+def snapshots_of(documents: Sequence[Statistics | Recorded]) -> list[Recorded]:
+    """The snapshots, from the oldest to the newest."""
+    ones = [recorded(one) if isinstance(one, Statistics) else one for one in documents]
+    return in_order({identity(one.snapshot): one for one in ones}.values())
 
 
 # ---- one snapshot
@@ -133,40 +136,36 @@ def _name(text: str | None) -> str | None:
 
 # ---- several
 
-MEASURES = ("file_bytes", "decoded_bytes", "rows")
 
-
-def _history(ordered: Sequence[Statistics]) -> dict[str, Any]:
-    """Every state of every snapshot, ``None`` where a snapshot lacks it; states that are gone have no ``index``."""
-    newest = {
-        _identity(operator, state): index for index, (operator, state) in reversed([*enumerate(ordered[-1].states)])
-    }
-    series: dict[tuple[str, str | None, str], dict[str, Any]] = {}
-    for place, document in enumerate(ordered):
-        for operator, state in document.states:
-            identity = _identity(operator, state)
-            one = series.setdefault(identity, {m: [None] * len(ordered) for m in MEASURES})
-            one |= {"operator": _name(operator.label), "state": _name(state.state), "kind": _name(state.kind)}
-            one["index"] = newest.get(identity)
-            for measure in MEASURES:
-                # Parts of an operator without a name may be several of one kind.
-                one[measure][place] = (one[measure][place] or 0) + getattr(state, measure)
+def _history(ordered: Sequence[Recorded]) -> dict[str, Any]:
+    """Every state of every snapshot, ``None`` where it is not there or not known; states that are gone have no ``index``."""
+    rows = ordered[-1].rows.select(["operator_uid_hash", "state_name", "state_kind"]).to_pylist()
+    index = {tuple(row.values()): number for number, row in reversed([*enumerate(rows)])}
     return {
         "snapshots": [
             {
-                "checkpoint_id": d.snapshot.checkpoint_id,
-                "taken_ms": d.snapshot.taken_ms,
-                "path": _name(d.snapshot.path),
-                **{measure: getattr(d.totals, measure) for measure in MEASURES},
+                "checkpoint_id": one.snapshot.checkpoint_id,
+                "taken_ms": one.snapshot.taken_ms,
+                "path": _name(one.snapshot.path),
+                "states": one.totals.states,
+                **{measure: getattr(one.totals, measure) for measure in MEASURES},
             }
-            for d in ordered
+            for one in ordered
         ],
-        "states": list(series.values()),
+        "states": [
+            {
+                "operator": _name(one.operator),
+                "state": _name(one.state),
+                "kind": _name(one.kind),
+                "index": index.get((one.operator_id, one.state, one.kind)),
+                "new": one.new,
+                "gone": one.gone,
+                "change": {measure: one.change(measure).change for measure in MEASURES},
+                **one.values,
+            }
+            for one in series_of([one.rows for one in ordered])
+        ],
     }
 
 
-def _identity(operator: Operator, state: State) -> tuple[str, str | None, str]:
-    return operator.operator_id, state.state, state.kind
-
-
-__all__ = ["MEASURES", "in_order", "page_model"]
+__all__ = ["page_model", "snapshots_of"]

@@ -16,6 +16,7 @@ from importlib.resources import files
 from typing import Any
 
 from stateextract.audit.document import Statistics
+from stateextract.audit.history_files import Recorded
 from stateextract.errors import UsageError
 from stateextract.report.model import page_model
 from stateextract.report.texts import visible
@@ -35,7 +36,7 @@ SCRIPTS = (
 _ESCAPES = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
 
 
-def report_page(documents: Sequence[Statistics], title: str | None = None) -> str:
+def report_page(documents: Sequence[Statistics | Recorded], title: str | None = None) -> str:
     """The page of the newest of these statistics, and of how they came about.
 
     :param title: what stands at its top; by default which snapshot it is.

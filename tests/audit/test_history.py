@@ -1,45 +1,159 @@
-"""Several snapshots side by side: a row per state, and what grew."""
+"""The rows of a history, and what grew from snapshot to snapshot."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
+from datetime import UTC, datetime
+from typing import Any
 
-import pytest
-
-from stateextract.audit.document import Snapshot, Statistics, Totals
-from stateextract.audit.history import Growth, growth, read_history, write_history
-from stateextract.errors import OutputError, UsageError
+from stateextract.audit.document import Distinct, Snapshot, Statistics, Totals, Ttl
+from stateextract.audit.growth import COLUMNS, Change, Series, by_growth, growth_as_dict, series_of
+from stateextract.audit.history import SCHEMA, identity, in_order, table_of
 from tests.audit.test_document import DOCUMENT, NAMELESS, STATE
 
 
-def at(number: int, rows: int | None) -> Statistics:
+def at(number: int, rows: int | None, **more: Any) -> Statistics:
+    """``totals`` with so many rows and ten times the bytes, if any, and another state."""
     states = [] if rows is None else [replace(STATE, rows=rows, decoded_bytes=10 * rows), NAMELESS]
     other = replace(STATE, state="other", rows=number, decoded_bytes=number)
-    operator = replace(DOCUMENT.operators[0], states=[*states, other])
-    return Statistics(
-        "0", Snapshot(f"/chk-{number}", number, 6, None, 1000 * number), 0, Totals(1, 1, 0, 0, 0), [operator]
+    operator = replace(DOCUMENT.operators[0], states=[*states, other], **more)
+    snapshot = Snapshot(f"/chk-{number}/_metadata", number, 6, None, 1000 * number)
+    return Statistics("0", snapshot, 1000 * number, Totals(1, len(operator.states), 0, 0, 0), [operator])
+
+
+def growth(*documents: Statistics) -> list[Series]:
+    return series_of([table_of([document]).select(list(COLUMNS)) for document in in_order(documents)])
+
+
+def test_a_row_has_all_that_is_known_of_a_state() -> None:
+    (row, nameless) = table_of([DOCUMENT]).to_pylist()
+    assert row.pop("columns") == [
+        {
+            "name": "value.amount", "type": "double", "row_count": 10, "null_count": 4, "null_share": 0.4, "nan_count": 1,
+            "min": "-0.5", "max": "Infinity", "distinct_count": 3, "distinct_exact": False,
+            "quantiles": [{"q": 0.5, "value": "1.25"}], "min_length": 0, "mean_length": 1.5, "max_length": 7,
+        }
+    ]  # fmt: skip
+    assert row == {
+        "snapshot_path": "/s/_metadata", "checkpoint_id": 7, "taken": datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC),
+        "as_of_ms": 1_700_000_000_000, "operator_uid_hash": "ab", "operator_uid": "totals", "operator_label": "totals",
+        "parallelism": 2, "max_parallelism": 128, "state_name": "totals", "state_kind": "VALUE", "status": "decoded",
+        "reason": None, "row_count": 10, "distinct_keys": 10, "distinct_keys_exact": True, "file_bytes": 100,
+        "decoded_bytes": 90, "key_group_skew": 2.5, "key_group_top_percent_share": 0.25, "subtask_skew": None,
+        "subtask_top_percent_share": None, "largest_key_bytes": 8, "largest_value_bytes": 9, "last_accesses": 10,
+        "first_access_ms": 1, "last_access_ms": 2, "ttl_ms": 1000, "expired": 4, "times_of": "timer", "first_time_ms": None,
+        "last_time_ms": None, "past": 0,
+    }  # fmt: skip
+    # Nobody read it, so of its rows nothing is known, and of its bytes what the snapshot says.
+    known = {name: value for name, value in nameless.items() if value is not None}
+    assert {name: known[name] for name in [*known][8:]} == {
+        "max_parallelism": 128, "state_kind": "CHANNEL", "status": "unsupported", "reason": "not yet", "file_bytes": 5,
+    }  # fmt: skip
+
+
+def test_values_that_parquet_cannot_hold() -> None:
+    column = replace(STATE.columns[0], min="\ud800", max={"a": ["ä", "\udfff"]})
+    state = replace(STATE, state="\ud800 alone", columns=[column], distinct_keys=Distinct(2**63 - 1, False, 0.03),
+                    ttl=Ttl(1, -(2**63), 2**63 - 1, []))  # fmt: skip
+    document = replace(DOCUMENT, operators=[replace(DOCUMENT.operators[0], states=[state])])
+    (row,) = table_of([document]).to_pylist()
+    assert (row["state_name"], row["columns"][0]["min"], row["columns"][0]["max"]) == (
+        "? alone",
+        "?",
+        '{"a": ["ä", "?"]}',
     )
+    assert (row["distinct_keys"], row["first_access_ms"], row["last_access_ms"]) == (2**63 - 1, -(2**63), 2**63 - 1)
+    assert (row["ttl_ms"], row["expired"]) == (None, None)
 
 
-def test_rows_and_growth(tmp_path: Path) -> None:
-    file = str(tmp_path / "history.parquet")
-    table = write_history([at(3, 40), at(1, None), at(2, 7)], file)
-    assert read_history(file) == table
+def test_snapshots_are_in_order() -> None:
+    table = table_of([at(3, 40), at(1, None), at(2, 7)])
+    assert table.schema == SCHEMA
     assert table["checkpoint_id"].to_pylist() == [1, 2, 2, 2, 3, 3, 3]
-    row = table.to_pylist()[4]
-    assert (row["state_name"], row["row_count"], row["decoded_bytes"], row["distinct_keys"]) == ("totals", 40, 400, 10)
-    assert (row["key_group_skew"], row["largest_key_bytes"], row["largest_value_bytes"]) == (2.5, 8, 9)
-    assert (row["expired"], row["past"]) == (4, 0)
-    assert growth(table) == [
-        Growth("totals", "other", "VALUE", (1, 3), (1, 3)),
-        Growth("totals", "totals", "VALUE", (0, 40), (0, 400)),
-    ]
-    assert growth(table.slice(0, 0)) == []
+    assert table["row_count"].to_pylist() == [1, 7, None, 2, 40, None, 3]
+    # As soon as one does not know when it was taken, the numbers count.
+    late = replace(at(1, 1), snapshot=Snapshot("/chk-1", 1, 6, None, 99_000))
+    lost = replace(at(2, 1), snapshot=Snapshot("/chk-2", 2, 6, None, None))
+    assert [one.snapshot.checkpoint_id for one in in_order([late, at(3, 1)])] == [3, 1]
+    assert [one.snapshot.checkpoint_id for one in in_order([late, at(3, 1), lost])] == [1, 2, 3]
 
 
-def test_what_is_none(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="is no history"):
-        read_history(str(tmp_path / "nothing"))
-    with pytest.raises(OutputError, match="cannot be written"):
-        write_history([at(1, 1)], str(tmp_path / "no" / "where"))
+def test_which_snapshot_it_is() -> None:
+    one = Snapshot("/a/_metadata", 1, 6, None, 0, "c0ffee")
+    assert identity(one) == identity(replace(one, path="/b/_metadata", taken_ms=None)) == "c0ffee"
+    unknown = replace(one, metadata_sha256=None)
+    assert identity(unknown) != identity(replace(unknown, path="/b/_metadata"))
+    assert len(identity(unknown)) == 64
+
+
+def test_growth() -> None:
+    other, totals, nameless = growth(at(3, 40), at(1, None), at(2, 7))
+    assert (other.state, other.there, other.values["rows"]) == ("other", [True, True, True], [1, 2, 3])
+    assert (other.new, other.gone, other.change("rows"), other.change("file_bytes")) == (
+        False, False, Change(1, 3, 2), Change(100, 100, 0),
+    )  # fmt: skip
+    assert (totals.there, totals.values["decoded_bytes"]) == ([False, True, True], [None, 70, 400])
+    assert (totals.new, totals.gone, totals.change("decoded_bytes")) == (True, False, Change(None, 400, 400))
+    assert (nameless.state, nameless.kind, nameless.values["file_bytes"]) == (None, "CHANNEL", [None, 5, 5])
+    # It is new and was not read, so that its rows are not known.
+    assert (nameless.new, nameless.change("rows"), nameless.change("file_bytes")) == (
+        True, Change(None, None, None), Change(None, 5, 5),
+    )  # fmt: skip
+    assert [one.state for one in by_growth([nameless, other, totals])] == ["totals", "other", None]
+    assert growth() == []
+
+
+def test_what_is_gone_and_what_came_and_went() -> None:
+    totals, _, other = growth(at(1, 40), at(2, None))
+    assert (totals.gone, totals.change("rows")) == (True, Change(40, None, -40))
+    assert [one.state for one in by_growth([totals, other])] == ["other", "totals"]
+    (_, totals, _) = growth(at(1, None), at(2, 7), at(3, None))
+    assert (totals.new, totals.gone, totals.change("rows")) == (True, True, Change(None, None, 0))
+
+
+def test_an_operator_is_the_same_whatever_it_is_called() -> None:
+    (totals, _, _) = growth(at(1, 1), at(2, 2, uid="sums", name="sums v2", label="sums", parallelism=8))
+    assert (totals.operator_id, totals.operator, totals.values["rows"]) == ("ab", "sums", [1, 2])
+    found = growth(at(1, 1), at(2, 2, operator_id="cd"))
+    assert [(one.operator_id, one.state, one.values["rows"]) for one in found if one.state == "totals"] == [
+        ("ab", "totals", [1, None]), ("cd", "totals", [None, 2]),
+    ]  # fmt: skip
+    # Keyed and operator state of one name differ in kind.
+    document = at(1, 1)
+    both = [STATE, replace(STATE, kind="BROADCAST", rows=3)]
+    document = replace(document, operators=[replace(document.operators[0], states=both)])
+    assert [(one.kind, one.values["rows"]) for one in growth(document)] == [("VALUE", [10]), ("BROADCAST", [3])]
+
+
+def test_what_nobody_asked_for_has_no_growth() -> None:
+    document = at(2, 7)
+    left_out = replace(STATE, state="left out", status="not selected", rows=0, decoded_bytes=0, file_bytes=0)
+    totals = replace(STATE, status="not selected", rows=0, decoded_bytes=0, file_bytes=0)
+    asked = replace(document, operators=[replace(document.operators[0], states=[totals, left_out])])
+    found = {one.state: one for one in growth(at(1, 5), asked)}
+    assert set(found) == {"totals", "other", None}
+    assert (found["totals"].there, found["totals"].change("rows")) == ([True, True], Change(5, None, None))
+
+
+def test_nameless_parts_of_one_kind_are_one() -> None:
+    document = at(1, None)
+    parts = [replace(NAMELESS, file_bytes=size) for size in (5, 7)]
+    document = replace(document, operators=[replace(document.operators[0], states=parts)])
+    assert [(one.kind, one.values["file_bytes"]) for one in growth(document)] == [("CHANNEL", [12])]
+
+
+def test_as_a_document() -> None:
+    documents = [at(1, 4), at(2, 7)]
+    found = growth_as_dict([(d.snapshot, d.totals) for d in documents], growth(*documents))
+    assert found["snapshots"][1] == {
+        "checkpoint_id": 2, "taken_ms": 2000, "path": "/chk-2/_metadata", "states": 3, "rows": 0, "file_bytes": 0,
+        "decoded_bytes": 0,
+    }  # fmt: skip
+    assert found["totals"]["states"] == {"first": 3, "last": 3, "change": 0}
+    assert found["states"][0] == {
+        "operator_id": "ab", "operator": "totals", "state": "totals", "kind": "VALUE", "new": False, "gone": False,
+        "rows": {"first": 4, "last": 7, "change": 3}, "file_bytes": {"first": 100, "last": 100, "change": 0},
+        "decoded_bytes": {"first": 40, "last": 70, "change": 30},
+    }  # fmt: skip
+    assert [one["state"] for one in found["states"]] == ["totals", "other", None]
+    assert growth_as_dict([], []) == {"snapshots": [], "totals": {}, "states": []}

@@ -15,7 +15,7 @@ import os
 import re
 import shlex
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -52,10 +52,12 @@ class Examples:
 
     :param names: what python blocks see.
     :param others: what to do with blocks of other languages; gives what is shown. ``console`` blocks hold what they show.
+    :param places: folders of a page, and those that are meant by them.
     """
 
     names: dict[str, Any]
     others: Mapping[str, Callable[[str], str]] = field(default_factory=dict)
+    places: Mapping[str, str] = field(default_factory=dict)
     compared: int = 0
 
     def run(self, page: Path) -> None:
@@ -72,10 +74,10 @@ class Examples:
                     self.compared += 1
                 elif block.language == "console" and "console" in self.others:
                     command = block.text.partition("\n")[0]
-                    shown = f"{command}\n{self.others['console'](command.removeprefix('$ '))}"
+                    shown = f"{command}\n{self._shown(self.others['console'](self._meant(command.removeprefix('$ '))))}"
                     self.compared += 1
                 else:
-                    shown = self._one(block)
+                    shown = self._shown(self._one(replace(block, text=self._meant(block.text))))
                     continue
             except Exception as error:
                 raise AssertionError(f"{page.name}, line {block.line}: {type(error).__name__}: {error}") from error
@@ -87,6 +89,16 @@ class Examples:
             content = content[:start] + text + content[end:]
         if changes:
             page.write_text(content, encoding="utf-8")
+
+    def _meant(self, text: str) -> str:
+        for there, here in self.places.items():
+            text = text.replace(there, here)
+        return text
+
+    def _shown(self, text: str) -> str:
+        for there, here in self.places.items():
+            text = text.replace(here, there)
+        return text
 
     def _one(self, block: Block) -> str:
         if block.language == "python":

@@ -304,17 +304,43 @@ def test_history(opened: Any) -> None:
         "2 decoded, 3 not or in part", "+170 % since checkpoint 40", "+665 % since checkpoint 40", "−0.9 % since checkpoint 40",
     ]  # fmt: skip
     assert report.drawn() == 2
-    report.tab.get_by_text("Growth of all 6 states").click()
+    card = report.tab.locator("[aria-labelledby=history-title]")
+    assert card.locator("p").first.inner_text() == (
+        "3 snapshots, from checkpoint 40, 2025-11-26 14:00:00 to checkpoint 42, 2025-11-28 14:00:00; 2 new states, 1 gone."
+    )
+    report.tab.get_by_text("Growth of all 5 states").click()
     assert report.rows("#growth-table") == [
-        ["legacy", "shopping", "–", "200.0 kB", "+200.0 kB", "new"],
+        ["legacy new", "shopping", "–", "200.0 kB", "+200.0 kB", "new"],
         ["carts", "shopping", "40.0 kB", "123.5 kB", "+83.5 kB", "+209 %"],
-        ["half", "sink: bills", "–", "50 B", "+50 B", "new"],
+        ["half new", "sink: bills", "–", "50 B", "+50 B", "new"],
         ["_timer_state/event_user-timers", "shopping", "1.5 kB", "1.5 kB", "0 B", "0 %"],
-        ["(COORDINATOR)", "sink: bills", "–", "0 B", "0 B", "0 %"],
         ["shopping · gone gone", "shopping", "1.0 kB", "–", "−1.0 kB", "−100 %"],
     ]
-    report.tab.locator("[aria-labelledby=history-title]").get_by_text("rows", exact=True).click()
-    assert report.rows("#growth-table")[0] == ["carts", "shopping", "300 rows", "900 rows", "+600", "+200 %"]
+    report.tab.get_by_text("Totals of all 3 snapshots").click()
+    assert report.rows("#totals-table") == [
+        ["checkpoint 40, 2025-11-26 14:00:00", "3", "42.5 kB", "100.9 kB", "350"],
+        ["checkpoint 41, 2025-11-27 14:00:00", "2", "81.5 kB", "100.0 kB", "640"],
+        ["checkpoint 42, 2025-11-28 14:00:00", "5", "325.0 kB", "100.0 kB", "945"],
+    ]
+    card.get_by_text("rows", exact=True).first.click()
+    assert report.rows("#growth-table") == [
+        ["carts", "shopping", "300 rows", "900 rows", "+600", "+200 %"],
+        ["half new", "sink: bills", "–", "5 rows", "+5", "new"],
+        ["_timer_state/event_user-timers", "shopping", "40 rows", "40 rows", "0", "0 %"],
+        ["shopping · gone gone", "shopping", "10 rows", "–", "−10", "−100 %"],
+        ["legacy new", "shopping", "–", "–", "–", "–"],
+    ]  # fmt: skip
+    labels, pictures = [], set()
+    for order in ("largest", "growing most", "all together"):
+        card.get_by_text(order, exact=True).click()
+        labels.append(card.locator(".chart").get_attribute("aria-label"))
+        pictures.add(card.locator("canvas").evaluate("c => c.toDataURL()"))
+    assert len(pictures) == 3
+    assert labels == [
+        "Lines of the rows of the 5 states that are largest; the table below has all.",
+        "Lines of the rows of the 5 states that are growing most; the table below has all.",
+        "Line of the rows of all states together; the table of totals has the figures.",
+    ]
     report.tab.locator("#growth-table a", has_text="carts").click()
     report.tab.get_by_text("As a table").first.click()
     assert [row[1:] for row in report.rows('[aria-label="History of this state"]')] == [

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from stateextract.audit.history_files import read_history, write_snapshot
+from stateextract.report.model import page_model
 from tests.cli.test_cli import Out, out
 from tests.cli.test_tables import ORDERS
 from tests.report.documents import grown, shop
@@ -58,17 +61,53 @@ def test_documents(out: Out, tmp_path: Path) -> None:
     assert data(page)["totals"] == shop().as_dict()["totals"]
 
 
+def test_a_history(out: Out, tmp_path: Path) -> None:
+    page, folder = tmp_path / "report.html", tmp_path / "history"
+    files = {d.snapshot.checkpoint_id: write_snapshot(str(folder), d) for d in grown()}
+    said = f"Wrote {page}: 5 states of 2 operators, and their growth over 3 snapshots.\n"
+    assert out("report", "--from", str(folder), "-o", str(page)) == (0, said, "")
+    of_documents = json.loads(json.dumps(page_model(grown())))
+    assert data(page) == {**of_documents, "title": "Checkpoint 42"}
+    # One of its files, and beside it a document of a snapshot that the history lacks.
+    (tmp_path / "41.json").write_text(grown()[0].to_json())
+    out("report", "--from", str(folder / files[40]), "--from", str(tmp_path / "41.json"), "-o", str(page))
+    assert [s["checkpoint_id"] for s in data(page)["history"]["snapshots"]] == [40, 41]
+    assert data(page)["snapshot"]["checkpoint_id"] == 41
+    # The snapshot itself is there twice, and counts once.
+    (folder / "42.json").write_text(shop().to_json())
+    assert out("report", "--from", str(folder), "-o", str(page))[1] == said
+
+
+def test_only_the_newest_document_of_a_history_is_read(tmp_path: Path) -> None:
+    for document in grown():
+        write_snapshot(str(tmp_path), document)
+    read: list[int] = []
+    recorded = [
+        replace(one, document=lambda one=one: read.append(one.snapshot.checkpoint_id) or one.document())
+        for one in read_history(str(tmp_path))
+    ]
+    assert page_model(recorded) == page_model(grown())
+    assert read == [42]
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         ([], "there is nothing to report. Say the PATH of a snapshot, or --from FILE."),
         (["--from", "{}/none.json"], "--from {}/none.json cannot be read: No such file or directory"),
-        (["--from", "{}"], "--from {} holds no file that ends in .json"),
+        (["--from", "{}/empty"], "--from {}/empty holds no file that ends in .json or .parquet"),
+        (["--from", "{}/x.parquet"], "this is no file of a history, or a damaged one"),
+        (["--from", "{}/none.parquet"], "holds no file that ends in .json or .parquet"),
+        (["--from", "{}/bad"], "{}/bad/b.parquet"),
         (["--from", "{}/a.txt"], "this is no statistics document"),
     ],
 )
 def test_what_cannot_be_reported(out: Out, tmp_path: Path, arguments: list[str], said: str) -> None:
     (tmp_path / "a.txt").write_text("[1]")
+    (tmp_path / "x.parquet").write_text("PAR1")
+    (tmp_path / "bad").mkdir()
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "bad" / "b.parquet").write_text("PAR1")
     page = tmp_path / "report.html"
     code, text, error = out("report", *(a.format(tmp_path) for a in arguments), "-o", str(page))
     assert (code, text) == (2, "")

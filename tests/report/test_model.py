@@ -10,7 +10,7 @@ import pytest
 from stateextract.audit.document import KeyGroup, Skew, Skews
 from stateextract.errors import UsageError
 from stateextract.report.findings import findings
-from stateextract.report.model import in_order, page_model
+from stateextract.report.model import page_model, snapshots_of
 from stateextract.report.spread import BINS, HEAVIEST, spread
 from tests.report.documents import CARTS, DAY, NOW, grown, operator, shop, statistics
 
@@ -97,17 +97,26 @@ def test_history() -> None:
     ]  # fmt: skip
     series = {one["state"]: one for one in history["states"]}
     assert series["carts"] == {
-        "operator": "shopping", "state": "carts", "kind": "MAP", "index": 0, "rows": [300, 600, 900],
-        "file_bytes": [40_000, 80_000, 123_456], "decoded_bytes": [98_765] * 3,
+        "operator": "shopping", "state": "carts", "kind": "MAP", "index": 0, "new": False, "gone": False,
+        "rows": [300, 600, 900], "file_bytes": [40_000, 80_000, 123_456], "decoded_bytes": [98_765] * 3,
+        "change": {"rows": 600, "file_bytes": 83_456, "decoded_bytes": 0},
     }  # fmt: skip
     assert (series["gone"]["rows"], series["gone"]["index"]) == ([10, None, None], None)
     assert (series["half"]["rows"], series["half"]["index"]) == ([None, None, 5], 3)
+    assert (series["gone"]["new"], series["gone"]["gone"], series["gone"]["change"]["rows"]) == (False, True, -10)
+    assert (series["half"]["new"], series["half"]["gone"], series["half"]["change"]["rows"]) == (True, False, 5)
+    # It was not read, so that of its rows nothing is known; what nobody asked for has no history.
+    assert (series["legacy"]["rows"], series["legacy"]["change"]["rows"]) == ([None, None, None], None)
+    assert (series["legacy"]["file_bytes"][-1], series["legacy"]["change"]["file_bytes"]) == (200_000, 200_000)
+    assert set(series) == {"carts", "gone", "half", "legacy", "_timer_state/event_user-timers"}
+    # A snapshot counts once.
+    assert page_model([*grown(), shop()])["history"] == history
     assert page_model([shop()])["history"] is None
 
 
 def test_without_times_checkpoints_say_which_is_newer() -> None:
     documents = [statistics([], checkpoint, None if checkpoint == 8 else NOW - checkpoint) for checkpoint in (9, 7, 8)]
-    assert [d.snapshot.checkpoint_id for d in in_order(documents)] == [7, 8, 9]
-    assert [d.snapshot.checkpoint_id for d in in_order(documents[:2])] == [9, 7]
+    assert [one.snapshot.checkpoint_id for one in snapshots_of(documents)] == [7, 8, 9]
+    assert [d.snapshot.checkpoint_id for d in snapshots_of(documents[:2])] == [9, 7]
     with pytest.raises(UsageError, match="no statistics"):
         page_model([])

@@ -5,18 +5,18 @@ const growth = (() => {
 
   const label = (one) => `${one.operator} · ${one.state === null ? `(${one.kind})` : one.state}`;
   const known = (values) => values.filter((value) => value !== null);
-  const first = (values) => values[0] ?? 0;
-  const last = (values) => values.at(-1) ?? 0;
-  const changeOf = (values) => last(values) - first(values);
   const sizeOf = (measure, value) => (value === null ? "–" : sizes.text(measure, value));
   const names = (history) => history.snapshots.map((one) =>
     `checkpoint ${one.checkpoint_id}${one.taken_ms === null ? "" : `, ${format.time(one.taken_ms)}`}`);
   const times = (history) => history.snapshots.map((one) => one.taken_ms);
   const axisText = (measure) => (measure === "rows" ? format.count : format.bytes);
 
+  // What is not known is last.
+  const falling = (of) => (a, b) => (of(b) ?? -Infinity) - (of(a) ?? -Infinity) || 0;
   const ORDERS = {
-    largest: ["largest", (measure) => (a, b) => last(b[measure]) - last(a[measure])],
-    growing: ["growing most", (measure) => (a, b) => changeOf(b[measure]) - changeOf(a[measure])],
+    largest: ["largest", (measure) => falling((one) => one[measure].at(-1))],
+    growing: ["growing most", (measure) => falling((one) => one.change[measure])],
+    total: ["all together", null],
   };
 
   function section(model) {
@@ -26,15 +26,23 @@ const growth = (() => {
     let order = "largest";
     const place = h("div", {});
     const growthTable = tables.behind(`Growth of all ${format.many(history.states.length, "state")}`, growthOf);
+    const totalTable = tables.behind(`Totals of all ${format.many(history.snapshots.length, "snapshot")}`, totals);
+
+    function chart() {
+      const [title, sorting] = ORDERS[order];
+      const options = { text: axisText(measure), size: "tall" };
+      if (!sorting) {
+        return charts.lines(`Line of the ${sizes.MEASURES[measure]} of all states together; the table of totals has the figures.`,
+          names(history), times(history), [{ name: "all states", values: history.snapshots.map((one) => one[measure]) }], options);
+      }
+      const chosen = [...history.states].sort(sorting(measure)).slice(0, LINES);
+      return charts.lines(`Lines of the ${sizes.MEASURES[measure]} of the ${chosen.length} states that are ${title}; the table below has all.`,
+        names(history), times(history), chosen.map((one) => ({ name: label(one), values: one[measure] })), options);
+    }
 
     function show() {
       charts.drop(place);
-      const chosen = [...history.states].sort(ORDERS[order][1](measure)).slice(0, LINES);
-      place.replaceChildren(charts.lines(
-        `Lines of the ${sizes.MEASURES[measure]} of the ${chosen.length} states that are ${ORDERS[order][0]}; the table below has all.`,
-        names(history), times(history), chosen.map((one) => ({ name: label(one), values: one[measure] })),
-        { text: axisText(measure), size: "tall" },
-      ));
+      place.replaceChildren(chart());
       if (place.isConnected) charts.draw(place);
       growthTable.again();
     }
@@ -43,27 +51,50 @@ const growth = (() => {
       return tables.sortable({
         id: "growth-table", caption: `Growth of every state, ${sizes.MEASURES[measure]}`, rows: history.states, sort: 4, down: true,
         columns: [
-          { title: "state", value: (one) => one.state ?? "", cell: (one) => one.index === undefined || one.index === null
-            ? [name(label(one)), h("small", { class: "quiet" }, " gone")] : h("a", { href: `#state=${one.index}` }, name(one.state ?? `(${one.kind})`)) },
+          { title: "state", value: (one) => one.state ?? "", cell: (one) => [one.index === null
+            ? name(label(one)) : h("a", { href: `#state=${one.index}` }, name(one.state ?? `(${one.kind})`)), mark(one)] },
           { title: "operator", value: (one) => one.operator, cell: (one) => name(one.operator), minor: true },
           { title: "first", value: (one) => one[measure][0], cell: (one) => sizeOf(measure, one[measure][0]), number: true, minor: true },
           { title: "newest", value: (one) => one[measure].at(-1), cell: (one) => sizeOf(measure, one[measure].at(-1)), number: true },
-          { title: "change", value: (one) => changeOf(one[measure]), cell: (one) => signed(measure, changeOf(one[measure])), number: true },
-          { title: "in percent", value: (one) => one[measure][0] ? changeOf(one[measure]) / one[measure][0] : null,
-            cell: (one) => format.change(first(one[measure]), last(one[measure])), number: true },
+          { title: "change", value: (one) => one.change[measure], cell: (one) => signed(measure, one.change[measure]), number: true },
+          { title: "in percent", value: (one) => one[measure][0] && one.change[measure] !== null ? one.change[measure] / one[measure][0] : null,
+            cell: (one) => percent(one, measure), number: true },
         ],
       }).element;
     }
+
+    function totals() {
+      const rows = history.snapshots.map((one, i) => [names(history)[i], format.count(one.states), format.bytes(one.file_bytes),
+        format.bytes(one.decoded_bytes), format.count(one.rows)]);
+      return tables.simple("Totals of all snapshots", ["snapshot", "#states", "#in files", "#decoded", "#rows"], rows, { id: "totals-table" });
+    }
+
     show();
     return h("section", { class: "card", "aria-labelledby": "history-title" },
       h("div", { class: "head" }, h("h2", { id: "history-title" }, "History"),
         choice("Measure", sizes.MEASURES, (chosen) => { measure = chosen; show(); }),
         choice("Which states", Object.fromEntries(Object.entries(ORDERS).map(([key, [title]]) => [key, title])), (chosen) => { order = chosen; show(); })),
-      h("p", { class: "quiet" }, `${format.many(history.snapshots.length, "snapshot")}, from ${names(history)[0]} to ${names(history).at(-1)}.`),
-      place, growthTable);
+      h("p", { class: "quiet" }, `${format.many(history.snapshots.length, "snapshot")}, from ${names(history)[0]} to ${names(history).at(-1)}${comings(history)}.`),
+      place, growthTable, totalTable);
+  }
+
+  // A state that came and went in between is gone.
+  const mark = (one) => (one.gone || one.new ? h("small", { class: "quiet" }, one.gone ? " gone" : " new") : null);
+
+  function comings(history) {
+    const gone = history.states.filter((one) => one.gone).length;
+    const fresh = history.states.filter((one) => one.new && !one.gone).length;
+    return `; ${fresh ? format.many(fresh, "new state") : "no new state"}, ${gone ? `${format.count(gone)} gone` : "none gone"}`;
+  }
+
+  function percent(one, measure) {
+    if (one.change[measure] === null) return "–";
+    const [from, to] = [one[measure][0] ?? 0, one[measure].at(-1) ?? 0];
+    return from === 0 && to > 0 && !one.new ? "–" : format.change(from, to);
   }
 
   function signed(measure, value) {
+    if (value === null) return "–";
     const size = measure === "rows" ? format.count(Math.abs(value)) : format.bytes(Math.abs(value));
     return `${value > 0 ? "+" : value < 0 ? "−" : ""}${size}`;
   }
@@ -71,7 +102,7 @@ const growth = (() => {
   // Of one state, on its own page.
   function ofState(model, index) {
     const one = model.history && model.history.states.find((entry) => entry.index === index);
-    if (!one || known(one.rows).length < 2) return null;
+    if (!one || known(one.file_bytes).length < 2) return null;
     let measure = "file_bytes";
     const place = h("div", {});
     function show() {
