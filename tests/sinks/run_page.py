@@ -1,6 +1,7 @@
 """Runs the examples of a page in this process: ``python -m tests.sinks.run_page PAGE SERVER_PROGRAMS PORT``.
 
-In the session that they leave it runs the README's MERGE too, into tables of Iceberg and of Delta.
+In the session that they leave it runs the README's MERGE too, into tables of Iceberg and of Delta, and the page's MERGE of only
+what changed into a table of Delta.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ def main(page: Path, server: Server) -> None:
     try:
         examples.run(page)
         merge_as_the_readme(examples.names["spark"])
+        merge_changes_into_delta(examples.names["spark"], page)
     finally:
         if "spark" in examples.names:
             examples.names["spark"].stop()
@@ -37,6 +39,19 @@ def merge_as_the_readme(spark: Any) -> None:
         spark.sql(merge.replace("lake.shop.vouchers", table))
         rows = sorted(tuple(row) for row in spark.table(table).collect())
         assert rows == [("elif", "WELCOME-179"), ("nobody", "KEPT")], (table, rows)
+
+
+def merge_changes_into_delta(spark: Any, page: Path) -> None:
+    """What the page does with the table ``lake.shop.sums``, whose views are there, with one of Delta."""
+    mine = [block.text for block in blocks(page) if block.language == "sql" and "lake.shop.sums" in block.text]
+    create, fill, merge, compare = (text.replace("lake.shop.sums", "sums").replace("iceberg", "delta") for text in mine)
+    assert create.rstrip().endswith("USING delta")
+    assert merge.startswith("MERGE INTO sums ")
+    spark.sql(create)
+    spark.sql(fill)
+    assert tuple(spark.sql(compare).first()) == (17, 14), "16 rows, of which 2 are gone and 11 changed, and one is new"
+    spark.sql(merge)
+    assert tuple(spark.sql(compare).first()) == (15, 0)
 
 
 if __name__ == "__main__":
