@@ -86,6 +86,7 @@ _NFIXED1, _NFIXED2, _NFIXED4, _NFIXED8 = int(Op.NFIXED1), int(Op.NFIXED2), int(O
 _TEXT, _NTEXT, _TEXT_VALUE, _UTF, _CHAR = int(Op.TEXT), int(Op.NTEXT), int(Op.TEXT_VALUE), int(Op.UTF), int(Op.CHAR)
 _BYTES, _BYTES_N, _BIG_INTEGER = int(Op.BYTES), int(Op.BYTES_N), int(Op.BIG_INTEGER)
 _SKIP, _EXPECT, _SKIP_TEXT, _SKIP_UTF = int(Op.SKIP), int(Op.EXPECT), int(Op.SKIP_TEXT), int(Op.SKIP_UTF)
+_NSKIP = int(Op.NSKIP)
 _SKIP_BYTES, _SKIP_BIG, _NULL, _PRESENT = int(Op.SKIP_BYTES), int(Op.SKIP_BIG), int(Op.NULL), int(Op.PRESENT)
 _NULLABLE, _JUMP, _FILL, _LIST, _NEXT = int(Op.NULLABLE), int(Op.JUMP), int(Op.FILL), int(Op.LIST), int(Op.NEXT)
 _MASK, _MASK_BIT, _MASK_END = int(Op.MASK), int(Op.MASK_BIT), int(Op.MASK_END)
@@ -760,6 +761,14 @@ def _run(
                     put(out, NEEDED, pos + n)
                     break
                 pos += n
+            elif op == _NSKIP:
+                n = at(code, pc + 1)
+                pc += 2
+                if end - pos <= n and (pos >= end or load_u8(src + pos) == 0):
+                    status = NEED_INPUT
+                    put(out, NEEDED, pos + 1 if pos >= end else pos + 1 + n)
+                    break
+                pos += 1 + n if load_u8(src + pos) == 0 else 1
             elif op == _END:
                 break
             elif op == _JUMP:
@@ -908,6 +917,9 @@ def _run(
                 while n - k >= 8 and load_i64_le(src + pos) & HIGH_BITS == 0:
                     pos += 8
                     k += 8
+                if 0 < n - k < 8 and load_i64_le(src + pos) & HIGH_BITS & ((1 << (8 * (n - k))) - 1) == 0:
+                    pos += n - k
+                    k = n
                 while k < n:
                     size = 1
                     while True:

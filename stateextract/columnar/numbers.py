@@ -16,11 +16,16 @@ from stateextract.columnar.layout import Logical
 from stateextract.columnar.numerals import MAX_DIGIT_BYTES, big_decimal_text, big_integer_text
 from stateextract.columnar.wire_columns import Context, Ints, Mask, bitmap, fitting, integers, require
 
+FEW = 256
+"""Values that are converted one by one, since loading what converts columns takes longer."""
+
 
 def labels(array: pa.Array, valid: Mask, node: Logical, ctx: Context) -> pa.Array:
     index = integers(array, valid)
     known = (index >= 0) & (index < len(node.labels))
     require(known, valid, lambda i: f"the index {index[i]} among {len(node.labels)} names")
+    if len(index) <= FEW:
+        return pa.array([node.labels[i] if there else None for i, there in zip(index, valid, strict=True)], node.type)
     names = pa.array(node.labels, node.type)
     return names.take(pa.array(index, mask=~valid)) if len(names) else pa.nulls(len(index), node.type)
 
@@ -41,6 +46,11 @@ def big_integer(array: pa.Array, valid: Mask, node: Logical, ctx: Context) -> pa
 def big_decimal(array: pa.Array, valid: Mask, node: Logical, ctx: Context) -> pa.Array:
     """Numbers of up to 8 bytes with a scale from 0 to 38 go through Arrow's decimals, scale by scale: same text."""
     numbers, scales, valid = _big_numbers(array, valid, node, ctx, scaled=True)
+    if len(scales) <= FEW:
+        every = zip(range(len(scales)), scales.tolist(), valid, strict=True)
+        return pa.array(
+            [big_decimal_text(numbers.value(i), scale) if there else None for i, scale, there in every], pa.string()
+        )
     fast = (numbers.lengths <= 8) & (scales >= 0) & (scales <= 38) & valid
     rest = np.flatnonzero(~fast)
     rows, parts = [], []

@@ -50,6 +50,7 @@ class Op(IntEnum):
     SKIP_UTF = 20  #
     SKIP_BYTES = 21  #
     SKIP_BIG = 22  #    scaled
+    NSKIP = 56  #       n              a flag byte (not 0: null, and nothing follows), then n bytes
     NULL = 23  #        c, n
     PRESENT = 24  #     c              true, no bytes
     NULLABLE = 25  #    null_if, padding, t

@@ -305,10 +305,14 @@ class Compiler:
             self.emit(layout, None if node is None else node.children.get(name))
 
     def emit_nullable(self, layout: Nullable, node: ColumnNode | None) -> None:
+        inner = layout.inner
+        while isinstance(inner, Logical):
+            inner = inner.inner
+        if node is None and layout.null_if and layout.padding == 0 and isinstance(inner, Number | Bool):
+            self.emit_zeros(layout.width - 1)
+            self.op(Op.NSKIP, inner.least)
+            return
         if node is not None and layout.null_if and layout.padding == 0:
-            inner = layout.inner
-            while isinstance(inner, Logical):
-                inner = inner.inner
             if isinstance(inner, Bool) or (
                 isinstance(inner, Number) and not inner.flip_sign and (not inner.little or inner.least == 1)
             ):

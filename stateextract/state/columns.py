@@ -225,7 +225,8 @@ def build_batch(
         ``value``.
     """
     columns = _fields_of(array)
-    key_group = pa.array(groups)
+    # As ``pa.array(groups)``, without loading NumPy's masked arrays for short commands.
+    key_group = pa.Array.from_buffers(pa.int32(), len(groups), [None, pa.py_buffer(groups)])
     if row.kind == "MAP" and not options.keep_empty_maps and not options.flatten:
         columns, key_group = _without_empty_maps(columns, key_group, tally)
     if "timestamp" in columns and row.kind == "TIMER":
@@ -247,7 +248,7 @@ def build_batch(
     if options.key_group_column:
         columns["key_group"] = key_group
     if options.subtask_column:
-        columns["subtask"] = pa.array(np.full(len(key_group), subtask, np.int32))
+        columns["subtask"] = pa.repeat(pa.scalar(subtask, pa.int32()), len(key_group))
     return pa.RecordBatch.from_arrays([columns[f.name] for f in schema], schema=schema)
 
 
@@ -261,7 +262,7 @@ def build_operator_batch(
     columns = _fields_of(array)
     schema = state_schema(row, options)
     columns["index"] = pa.array(index)
-    columns["subtask"] = pa.array(np.full(len(array), subtask, np.int32))
+    columns["subtask"] = pa.repeat(pa.scalar(subtask, pa.int32()), len(array))
     return pa.RecordBatch.from_arrays([columns[f.name] for f in schema], schema=schema)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from stateextract.columnar import numbers
 from stateextract.columnar.layout import (
     BigInteger,
     Layout,
@@ -38,7 +39,7 @@ BIG_DECIMAL = Logical(BigInteger(scaled=True), "big_decimal", pa.string())
 
 
 def run(layout: Layout, wire: list[Any], policy: Policy | None = None, counts: Counts | None = None) -> pa.Array:
-    """Convert a column, once as it is and once as a slice of a longer one: the results must be equal."""
+    """Convert a column: as it is, as a slice of a longer one, and value by value. The results must be equal."""
     policy, total = policy or Policy(), counts if counts is not None else Counts()
     layout = apply_policy(layout, policy)
     array = pa.array(wire, type=layout.wire_type)
@@ -52,14 +53,19 @@ def run(layout: Layout, wire: list[Any], policy: Policy | None = None, counts: C
         again = apply_logical(padded.slice(before, len(wire)), layout, policy, Counts())
         again.validate(full=True)
         assert again.equals(result)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(numbers, "FEW", len(wire))
+        singly = apply_logical(array, layout, policy, Counts())
+        singly.validate(full=True)
+        assert singly.equals(result)
     return result
 
 
 def ticks(array: pa.Array) -> list[int | None]:
     """Timestamps and dates as their bare numbers."""
     width = pa.int32() if array.type == pa.date32() else pa.int64()
-    numbers: list[int | None] = array.cast(width).to_pylist()
-    return numbers
+    found: list[int | None] = array.cast(width).to_pylist()
+    return found
 
 
 def refused(layout: Layout, wire: Any, policy: Policy | None = None) -> str:
