@@ -18,7 +18,7 @@ import time
 from pathlib import Path
 
 if __package__ in (None, ""):
-    sys.path[0] = str(Path(__file__).resolve().parent.parent)  # not this folder, whose statistics.py is another
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from stateextract.audit.document import (
     Big,

@@ -7,13 +7,14 @@ values were cut into batches. May import pyarrow and numpy.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-Numbers = npt.NDArray[np.int64]
+from stateextract.audit.rows import Numbers, address, compiled
 
 LENGTH = 4
 """Bytes that count for the length of a string, list or map."""
@@ -67,9 +68,13 @@ def raw_values(array: pa.Array) -> npt.NDArray[Any]:
     return np.frombuffer(buffer, dtype)[array.offset : array.offset + len(array)]
 
 
-def address(array: npt.NDArray[Any]) -> int:
-    """Where an array's data lies. The caller keeps it alive."""
-    return int(array.__array_interface__["data"][0])
+def valid_at(array: pa.Array, positions: Numbers) -> npt.NDArray[np.bool_] | None:
+    """Which of the values at these positions are not null; ``None``: all values of the array are not."""
+    if not array.null_count:
+        return None
+    bits = positions + array.offset
+    found: npt.NDArray[np.uint8] = np.frombuffer(array.buffers()[0], np.uint8)[bits >> 3] >> (bits & 7).astype(np.uint8)
+    return (found & 1).astype(np.bool_)
 
 
 def canonical(values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
@@ -165,23 +170,58 @@ class Sizer:
     def _child(self, array: pa.Array, i: int) -> pa.Array:
         return (array.items if i else array.keys) if self._map else array.values
 
-    def each(self, array: pa.Array) -> tuple[npt.NDArray[Any], int]:
-        """How many bytes each value takes beside a number that all take."""
+    def each(self, array: pa.Array) -> Numbers:
+        """How many bytes each value takes."""
+        n = len(array)
+        kernel = compiled(8 * n)
+        if kernel is None:
+            return np.diff(self.before(array, np.arange(n + 1)))
+        sizes = np.full(n, self.least, np.int64)
+        self._add_each(kernel, array, sizes)
+        return sizes
+
+    @property
+    def least(self) -> int:
+        """What a value takes whose strings and lists are empty."""
         if self.width is not None:
-            return np.zeros(len(array), np.int32), self.width
+            return self.width
+        return LENGTH if self._bytes or self._lists else self._fixed + sum(part.least for _, part in self._varying)
+
+    def _add_each(self, kernel: ModuleType, array: pa.Array, sizes: Numbers) -> None:
+        """Add what each value takes beyond the least."""
+        n = len(sizes)
         if self._bytes:
-            return np.diff(offsets_of(array)), LENGTH
-        if not self._lists:
-            (i, part), *more = self._varying
-            sizes, fixed = part.each(array.field(i))
-            fixed += self._fixed
-            for i, part in more:
-                others, also = part.each(array.field(i))
-                sizes, fixed = sizes.astype(np.int64) + others, fixed + also
-            return sizes, fixed
-        if not self._varying:
-            return np.diff(offsets_of(array)).astype(np.int64) * self._fixed, LENGTH
-        return np.diff(self.before(array, np.arange(len(array) + 1))) - LENGTH, LENGTH
+            offsets = offsets_of(array)
+            kernel.spans(address(offsets), 0, n, 1, address(sizes))
+        elif not self._lists:
+            for i, part in self._varying:
+                part._add_each(kernel, array.field(i), sizes)
+        else:
+            offsets, each, inner = offsets_of(array), 0, []
+            for i, part in enumerate(self.inner):
+                flat = part._flat(self._child(array, i))
+                if flat is None:
+                    sizes += np.diff(part.before(self._child(array, i), offsets.astype(np.int64)))
+                else:
+                    each += flat[0]
+                    inner += flat[1]
+            kernel.spans(address(offsets), address(inner[0]) if inner else 0, n, each, address(sizes))
+            for more in inner[1:]:
+                kernel.spans(address(offsets), address(more), n, 0, address(sizes))
+
+    def _flat(self, array: pa.Array) -> tuple[int, list[npt.NDArray[np.int32]]] | None:
+        """What a value takes at least, and the offsets of the strings in it; ``None`` where there is a list in it."""
+        if self._lists:
+            return None
+        if self._bytes:
+            return LENGTH, [offsets_of(array)]
+        inner = []
+        for i, part in self._varying:
+            flat = part._flat(array.field(i))
+            if flat is None:
+                return None
+            inner += flat[1]
+        return self.least, inner
 
 
 def _width(type_: pa.DataType) -> int:
@@ -202,6 +242,6 @@ _DTYPES: dict[int, Any] = {
 
 
 __all__ = [
-    "LENGTH", "Numbers", "Sizer", "address", "canonical", "fixed_values", "is_bytes", "is_nested_list",
-    "is_number", "list_parts", "offsets_of", "raw_values", "stored_type", "struct_fields",
+    "LENGTH", "Sizer", "canonical", "fixed_values", "is_bytes", "is_nested_list",
+    "is_number", "list_parts", "offsets_of", "raw_values", "stored_type", "struct_fields", "valid_at",
 ]  # fmt: skip

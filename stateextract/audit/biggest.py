@@ -12,6 +12,7 @@ import pyarrow as pa
 from stateextract.audit.arrays import Sizer
 from stateextract.audit.document import Big
 from stateextract.audit.hashes import Hashes
+from stateextract.audit.rows import Numbers, rows_below, rows_of_size
 
 _LONGEST = 256
 _MOST = 32
@@ -46,29 +47,22 @@ class Biggest:
         """
         if not self.top or not len(array):
             return
-        least = last = -1
-        if len(self._ranked) == self.top:
-            least, last = -self._ranked[-1].minus_bytes, self._ranked[-1].hash
-            if most is not None and most < least:
-                return
+        full = len(self._ranked) == self.top
+        least, last = (-self._ranked[-1].minus_bytes, self._ranked[-1].hash) if full else (-1, 0)
+        if most is not None and most < least:
+            return
         if most == least and last < _RARE:
             # Only rows of the same size and a smaller hash come in question, which few have.
-            chosen = np.flatnonzero(hashes < np.uint64(last))
+            chosen = rows_below(hashes, np.uint64(last))
             sizes = sizer.before(array, chosen + 1) - sizer.before(array, chosen)
-            chosen, sizes = chosen[sizes == least], sizes[sizes == least]
         else:
-            varying, fixed = sizer.each(array)
-            if varying.max() + fixed < least:
-                return
-            chosen = np.flatnonzero(varying >= least - fixed)
-            sizes = varying[chosen].astype(np.int64) + fixed
-            if least >= 0:
-                kept = (sizes > least) | (hashes[chosen] < np.uint64(last))
-                chosen, sizes = chosen[kept], sizes[kept]
-        if len(chosen) > self.top:
-            first = np.lexsort((hashes[chosen], -sizes))[: self.top]
-            chosen, sizes = chosen[first], sizes[first]
-        found = zip(chosen.tolist(), sizes.tolist(), strict=True)
+            every = sizer.each(array)
+            chosen = rows_of_size(every, least)
+            sizes = every[chosen]
+        kept = np.flatnonzero((sizes > least) | (sizes == least) & (hashes[chosen] < np.uint64(last)))
+        if len(kept) > self.top:
+            kept = kept[_largest(sizes[kept], hashes[chosen[kept]], self.top)]
+        found = zip(chosen[kept].tolist(), sizes[kept].tolist(), strict=True)
         self._take(_Ranked(-size, int(hashes[i]), describe(i, size)) for i, size in found)
 
     def merge(self, other: Biggest) -> None:
@@ -93,6 +87,14 @@ class Biggest:
         made = cls(top)
         made._ranked = [_Ranked(minus, hash_, Big(*big)) for minus, hash_, *big in rows]
         return made
+
+
+def _largest(sizes: Numbers, hashes: Hashes, top: int) -> Numbers:
+    """Which are the largest; of equal size those with the smallest hashes."""
+    last = np.partition(sizes, -top)[-top]
+    larger, same = np.flatnonzero(sizes > last), np.flatnonzero(sizes == last)
+    missing = top - len(larger)
+    return np.concatenate([larger, same[np.argpartition(hashes[same], missing - 1)[:missing]]])
 
 
 def cut(value: Any) -> Any:

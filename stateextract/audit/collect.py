@@ -149,7 +149,7 @@ def prepare() -> None:
     """Compile the kernels of statistics if their machine code is not kept: processes of this machine then find it."""
     from stateextract.audit import kernel
 
-    for compiled in (kernel.numbers, kernel.texts, kernel.insert, kernel.runs):
+    for compiled in kernel.KERNELS:
         compiled.prepare()
 
 

@@ -17,7 +17,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stateextract.audit.arrays import (
-    address,
     canonical,
     fixed_values,
     is_bytes,
@@ -26,10 +25,12 @@ from stateextract.audit.arrays import (
     offsets_of,
     raw_values,
     struct_fields,
+    valid_at,
 )
-from stateextract.audit.distinct import Smallest, compiled
+from stateextract.audit.distinct import Smallest
 from stateextract.audit.document import Column, Lengths, Quantile
 from stateextract.audit.hashes import NULL_HASH, Hashes, hashes_of, mixed
+from stateextract.audit.rows import compiled
 from stateextract.columnar.json_values import json_value
 
 _U64 = pa.uint64().id
@@ -75,7 +76,6 @@ class ColumnFigures:
         self._struct = pa.types.is_struct(type_)
         self._list, self.is_text, self._number = is_nested_list(type_), is_bytes(type_), is_number(type_)
         self._floating = pa.types.is_floating(type_)
-        self._width = type_.bit_width // 8 if self._number else 0
         self.rows = self.nulls = self.nans = 0
         self.least: Any = None
         self.most: Any = None
@@ -88,23 +88,30 @@ class ColumnFigures:
 
     # -- adding
 
-    def add(self, array: pa.Array, wants_hashes: bool = False) -> Hashes | None:
+    def add(self, array: pa.Array, hashes: Hashes | None = None) -> None:
         """Add values.
 
-        :returns: their hashes, as ``hashes_of`` makes them, if they are wanted.
+        :param hashes: where their hashes go, as ``hashes_of`` makes them; ``None``: nowhere. Structs have none.
         """
         n, nulls = len(array), array.null_count
         self.rows += n
         self.nulls += nulls
         if self._struct:
-            return None
+            return
         if nulls == n:
             self.longest_added = 0
-            return np.full(n, NULL_HASH, np.uint64) if wants_hashes else None
-        if self._number:
-            return self._add_numbers(array, wants_hashes)
-        if self.is_text:
-            return self._add_bytes(array, wants_hashes)
+            if hashes is not None:
+                hashes[:] = NULL_HASH
+        elif self._number:
+            self._add_numbers(array, hashes)
+        elif self.is_text:
+            self._add_bytes(array, hashes)
+        else:
+            self._add_others(array)
+            if hashes is not None:
+                hashes[:] = hashes_of(array)
+
+    def _add_others(self, array: pa.Array) -> None:
         if self._list:
             self._add_lists(array)
         elif pa.types.is_boolean(self.place.type):
@@ -114,54 +121,51 @@ class ColumnFigures:
             found = pc.min_max(valid)
             self._extremes(found["min"].as_py(), found["max"].as_py())
             self.different.add_hashes(hashes_of(valid))
-        return hashes_of(array) if wants_hashes else None
 
     def _add_booleans(self, array: pa.Array) -> None:
         true = array.true_count
         there = [number for number, count in enumerate((array.false_count, true)) if count]
+        known = self.least, self.most
         self._extremes(there[0], there[-1])
-        self.different.add_hashes(mixed(np.array(there, np.int64)))
+        if known != (self.least, self.most):
+            self.different.add_hashes(mixed(np.array(there, np.int64)))
 
-    def _add_numbers(self, array: pa.Array, wants_hashes: bool) -> Hashes | None:
-        n = len(array)
-        kernel = compiled(8 * n)
+    def _add_numbers(self, array: pa.Array, hashes: Hashes | None) -> None:
+        kernel = compiled(8 * len(array))
         if kernel is None:
-            return self._add_few_numbers(array)
-        bitmap, data = array.buffers()
-        valid = (bitmap.address, array.offset) if array.null_count else (0, 0)
-        if self._width == 8:
-            where = data.address + 8 * array.offset
-        else:
-            wide = fixed_values(array)[0]
-            where = address(wide)
-        hashes, least, most, nans = self.different.add_numbers(kernel, where, n, self._floating, valid, wants_hashes)
+            self._add_few_numbers(array, hashes)
+            return
+        values = raw_values(array)
+        if values.dtype not in (np.int64, np.float64, np.int32):
+            values = fixed_values(array)[0]
+        valid = (array.buffers()[0].address, array.offset) if array.null_count else (0, 0)
+        least, most, nans = self.different.add_numbers(kernel, values, valid, hashes)
         self._take_numbers(array, least, most, nans)
-        return hashes
 
-    def _add_few_numbers(self, array: pa.Array) -> Hashes:
-        values, hashes = fixed_values(array)[0], hashes_of(array)
+    def _add_few_numbers(self, array: pa.Array, hashes: Hashes | None) -> None:
+        values, every = fixed_values(array)[0], hashes_of(array)
         there = array.is_valid().to_numpy(zero_copy_only=False)
-        self.different.add_hashes(hashes[there])
+        self.different.add_hashes(every[there])
+        if hashes is not None:
+            hashes[:] = every
         values = values[there]
         numbers = canonical(values[~np.isnan(values)]) if self._floating else values
         least, most = (numbers.min().item(), numbers.max().item()) if len(numbers) else (None, None)
         self._take_numbers(array, least, most, len(values) - len(numbers))
-        return hashes
 
     def _take_numbers(self, array: pa.Array, least: Any, most: Any, nans: int) -> None:
         self.nans += nans
         if least is not None:
             self._extremes(*(_unsigned(array) if self.place.type.id == _U64 else (least, most)))
 
-    def _add_bytes(self, array: pa.Array, wants_hashes: bool) -> Hashes | None:
-        hashes, shortest, longest, least, most = self.different.add_bytes(array, wants_hashes)
+    def _add_bytes(self, array: pa.Array, hashes: Hashes | None) -> None:
+        shortest, longest, least, most = self.different.add_bytes(array, hashes)
         offsets = offsets_of(array)
         self._lengths(shortest, longest, int(offsets[-1] - offsets[0]))
         self.longest_added = longest
         data = memoryview(array.buffers()[2] or b"")
         small, large = (bytes(data[int(offsets[i]) : int(offsets[i + 1])]) for i in (least, most))
         self._extremes(small, large)
-        return hashes
 
     def _add_lists(self, array: pa.Array) -> None:
         lengths = np.diff(offsets_of(array))
@@ -204,7 +208,7 @@ class ColumnFigures:
             values = offsets[chosen + 1] - offsets[chosen]
         else:
             values = raw_values(array)[chosen]
-        return values, array.is_valid().to_numpy(zero_copy_only=False)[chosen] if array.null_count else None
+        return values, valid_at(array, chosen)
 
     # -- the outcome
 

@@ -8,7 +8,6 @@ Apache DataSketches are a refinement, whose Python binding takes one value at a 
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -17,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from stateextract.audit.arrays import address
 from stateextract.audit.document import Distinct
 from stateextract.audit.hashes import Hashes, hashes_of
+from stateextract.audit.rows import address, compiled
 
 K = 4096
 """How many hashes are kept: 32 kB for a column with that many different values."""
@@ -28,20 +27,8 @@ ERROR = 2 / (K - 2) ** 0.5
 
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _SLOTS = 4 * K
+_FULL = 2 * K
 _LARGEST = 0x7FFFFFFFFFFFFFFF
-_WORTH_COMPILED = 1 << 17
-
-
-def compiled(size: int) -> ModuleType | None:
-    """The kernel, where it is worth it or state is decoded by a kernel anyway.
-
-    :param size: bytes that are to be looked at.
-    """
-    if size < _WORTH_COMPILED and "stateextract.columnar.kernel" not in sys.modules:
-        return None
-    from stateextract.audit import kernel
-
-    return kernel
 
 
 class Smallest:
@@ -62,14 +49,17 @@ class Smallest:
     def settle(self) -> None:
         """Let go of what only adding needs, some hundred kilobytes."""
         if self._table is not None:
-            table = self._table.view(np.uint64)
-            self._keep(table[table != 0])
+            self._keep(self._in_table(self._table))
             self._table = None
 
     def _keep(self, hashes: Hashes) -> None:
-        if len(hashes) > K:
-            hashes = np.partition(hashes, K - 1)[:K]
-        self._kept = np.sort(hashes)
+        self._kept = np.sort(_least(hashes))
+
+    @staticmethod
+    def _in_table(table: npt.NDArray[np.int64]) -> Hashes:
+        slots = table[:_SLOTS].view(np.uint64)
+        found: Hashes = slots[slots != 0]
+        return found
 
     @property
     def _threshold(self) -> np.uint64:
@@ -88,72 +78,79 @@ class Smallest:
         self._keep(np.union1d(kept, hashes))
 
     def add_numbers(
-        self, kernel: ModuleType, where: int, n: int, floating: bool, valid: tuple[int, int], wants_hashes: bool
-    ) -> tuple[Hashes | None, Any, Any, int]:
+        self, kernel: ModuleType, values: npt.NDArray[Any], valid: tuple[int, int], out: Hashes | None
+    ) -> tuple[Any, Any, int]:
         """Add numbers with the kernel.
 
-        :param where: the address of ``n`` int64, or float64 if ``floating``.
-        :param valid: address and first bit of the bitmap of those that are not null; address 0: none is null.
-        :returns: their hashes, if they are wanted; the smallest and the largest (``None``: all are NaN or null), and how
-            many are NaN.
+        :param values: int64, int32 or float64.
+        :param valid: address and first bit of the bitmap of those that are not null, of which there is one; address 0: none
+            is null.
+        :param out: where their hashes go; ``None``: nowhere.
+        :returns: the smallest and the largest (``None``: all are NaN), and how many are NaN.
         """
         found = np.array([0, 0, _LARGEST, -_LARGEST - 1, 0], np.int64)
-        out = np.empty(n, np.uint64) if wants_hashes else None
-        to, extremes = 0 if out is None else address(out), address(found)
-        run, (bitmap, bit) = kernel.numbers, valid
-        self._fill(
-            kernel, lambda start, *t: run(where, int(floating), bitmap, bit, start, n, to, *t, extremes), n
-        )  # fmt: skip
+        n, extremes, floating = len(values), address(found), values.dtype.kind == "f"
+        given = address(values), int(values.itemsize == 4), int(floating), *valid
+        to = 0 if out is None else address(out)
+        self._fill(kernel, lambda start, *where: kernel.numbers(*given, start, n, to, *where, extremes), n)
         _, _, least, most, nans = found.tolist()
         if least > most:
-            return out, None, None, nans
-        return (out, _double(least), _double(most), nans) if floating else (out, least, most, nans)
+            return None, None, nans
+        return (_double(least), _double(most), nans) if floating else (least, most, nans)
 
-    def add_bytes(self, array: pa.Array, wants_hashes: bool = False) -> tuple[Hashes | None, int, int, int, int]:
+    def add_bytes(self, array: pa.Array, out: Hashes | None) -> tuple[int, int, int, int]:
         """Add strings or binary values, of which one at least is not null, with the kernel or without.
 
-        :returns: their hashes; the shortest and the longest length; which is the smallest, and which the largest.
+        :param out: where their hashes go; ``None``: nowhere.
+        :returns: the shortest and the longest length; which is the smallest, and which the largest.
         """
         n, offset = len(array), array.offset
         valid, offsets, data = array.buffers()
         kernel = compiled(8 * n + (data.size if data is not None else 0))
         if kernel is None:
-            return self._add_few(array)
+            return self._add_few(array, out)
         found = np.array([_LARGEST, -1, -1, -1, 0], np.int64)
-        out = np.empty(n, np.uint64) if wants_hashes else None
         where_valid = valid.address if valid is not None and array.null_count else 0
         begin, size = (data.address, data.size) if data is not None else (0, 0)
         arguments = offsets.address + 4 * offset, begin, begin + size, where_valid, offset
         to, extremes = 0 if out is None else address(out), address(found)
         self._fill(kernel, lambda start, *where: kernel.texts(*arguments, start, n, to, *where, extremes), n)
         shortest, longest, least, most, _ = found.tolist()
-        return out, shortest, longest, least, most
+        return shortest, longest, least, most
 
-    def _add_few(self, array: pa.Array) -> tuple[Hashes, int, int, int, int]:
+    def _add_few(self, array: pa.Array, out: Hashes | None) -> tuple[int, int, int, int]:
         hashes = hashes_of(array)
+        if out is not None:
+            out[:] = hashes
         valid = array.is_valid().to_numpy(zero_copy_only=False)
         self.add_hashes(hashes[valid])
         values = [value.encode() if isinstance(value, str) else value for value in array.to_pylist()]
         order = sorted(np.flatnonzero(valid).tolist(), key=lambda i: values[i])
         lengths = [len(values[i]) for i in order]
-        return hashes, min(lengths), max(lengths), order[0], order[-1]
+        return min(lengths), max(lengths), order[0], order[-1]
 
     def _fill(self, kernel: ModuleType, step: Callable[..., int], n: int) -> None:
         """Call the kernel until it has seen everything, making room in between."""
-        seen = 0
+        if self._table is None:
+            self._table = np.zeros(_SLOTS + kernel.BEHIND, np.int64)
+            self._put_back(kernel, self._table, self._kept)
+        table, seen = self._table, 0
         while True:
-            if self._table is None:
-                self._table = np.zeros(_SLOTS, np.int64)
-                where, kept = address(self._table), self._kept
-                self._state[:] = -1, 0, _SLOTS
-                kernel.insert(address(kept), 0, len(kept), where, _SLOTS - 1, self._state_at)
-                self._state[0] = int(np.array([self._threshold], np.uint64).view(np.int64)[0])
-                self._state[2] = 2 * K
-            seen = step(seen, address(self._table), _SLOTS - 1, self._state_at)
-            if self._state[1] >= 2 * K:
-                self.settle()
+            seen = step(seen, address(table), _SLOTS - 1, self._state_at)
+            if self._state[1] >= _FULL:
+                kept = _least(self._in_table(table))
+                table[:_SLOTS] = 0
+                self._put_back(kernel, table, kept)
             if seen >= n:
                 return
+
+    def _put_back(self, kernel: ModuleType, table: npt.NDArray[np.int64], kept: Hashes) -> None:
+        """Put hashes into the empty table."""
+        self._state[:] = -1, 0, _SLOTS
+        kernel.insert(address(kept), 0, len(kept), address(table), _SLOTS - 1, self._state_at)
+        threshold = kept.max() if len(kept) == K else _ALL
+        self._state[0] = threshold.view(np.int64)
+        self._state[2] = _FULL
 
     def merge(self, other: Smallest) -> None:
         """Take in what another part of the values gave."""
@@ -169,10 +166,14 @@ class Smallest:
         return Distinct(round((K - 1) * 2**64 / int(hashes[-1])), False, ERROR)
 
 
+def _least(hashes: Hashes) -> Hashes:
+    return np.partition(hashes, K - 1)[:K] if len(hashes) > K else hashes
+
+
 def _double(ordered: int) -> float:
     """The number that has this place in the order of all."""
     bits = ordered if ordered >= 0 else ordered ^ _LARGEST
     return float(np.array([bits], np.int64).view(np.float64)[0])
 
 
-__all__ = ["ERROR", "K", "Smallest", "compiled"]
+__all__ = ["ERROR", "K", "Smallest"]

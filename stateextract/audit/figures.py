@@ -14,12 +14,13 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from stateextract.audit.arrays import Numbers, Sizer, address, list_parts, raw_values
+from stateextract.audit.arrays import Sizer, list_parts, raw_values
 from stateextract.audit.biggest import Biggest, cut
 from stateextract.audit.columns import ColumnFigures, parts, places
-from stateextract.audit.distinct import Smallest, compiled
+from stateextract.audit.distinct import Smallest
 from stateextract.audit.document import Big, Column, Distinct
 from stateextract.audit.hashes import Hashes, combined, hashes_of, mixed
+from stateextract.audit.rows import Numbers, bounds_of
 from stateextract.audit.sample import Sample, quantiles_of
 from stateextract.audit.times import TimeFigures
 from stateextract.columnar.json_values import json_value
@@ -66,6 +67,7 @@ class StateFigures:
         # A key has one row where nothing else tells rows apart.
         self.one_row_per_key = self._keyed and not names & {"namespace", "timestamp_ms"}
         self._keys = Smallest()
+        self._rooms: list[Hashes] = []
         self._sampled = [c.sampled for c in self.columns]
         self._sample = Sample([type_ for type_ in self._sampled if type_ is not None])
         self.biggest = {
@@ -96,19 +98,25 @@ class StateFigures:
         for name, array in arrays.items():
             tells = name in ("key", "namespace", "timestamp_ms") and self._keyed
             nested = name in self._nested
+            if tells:
+                identity.append(hashes_of(array) if nested else self._room_for(len(identity), n))
             for part in parts(array):
                 leaves.append(part)
-                hashes = next(figures).add(part, tells and not nested)
-                if tells and hashes is not None and not nested:
-                    identity.append(hashes)
-            if tells and nested:
-                identity.append(hashes_of(array))
+                next(figures).add(part, identity[-1] if tells and not nested else None)
         if self._keyed and not self.one_row_per_key:
             self._keys.add_hashes(identity[0])
         hashes = combined(identity) if self._keyed else self._element_hashes(batch, subtask)
         self._add_sample(hashes, leaves)
         self._add_biggest(batch, arrays, hashes, subtask)
         self._add_times(batch)
+
+    def _room_for(self, number: int, n: int) -> Hashes:
+        """Room for hashes of rows. It is the same for every batch: what was just used is near the processor."""
+        while len(self._rooms) <= number:
+            self._rooms.append(np.empty(0, np.uint64))
+        if len(self._rooms[number]) < n:
+            self._rooms[number] = np.empty(n, np.uint64)
+        return self._rooms[number][:n]
 
     def _element_hashes(self, batch: pa.RecordBatch, subtask: int) -> Hashes:
         """Elements of operator state are told apart by where they are."""
@@ -121,18 +129,17 @@ class StateFigures:
         """Count rows and bytes where they are."""
         n = batch.num_rows
         keyed = "key_group" in self._names
-        groups = raw_values(batch.column("key_group")) if keyed else np.empty(0, np.int32)
-        bounds = np.concatenate([[0], _changes(groups) if keyed else [], [n]]).astype(np.int64)
+        groups = raw_values(batch.column("key_group")) if keyed else np.zeros(n, np.int32)
+        bounds = bounds_of(groups) if keyed else np.array([0, n])
         before = np.zeros(len(bounds), np.int64)
         for name, array in arrays.items():
             before += self._sizers[name].before(array, bounds)
-        sizes = before[1:] - before[:-1]
-        total = int(sizes.sum())
-        self.decoded_bytes += total
-        _count(self.subtasks, subtask, n, total)
-        if len(groups):
-            for start, rows, size in zip(bounds[:-1], np.diff(bounds), sizes, strict=True):
-                _count(self.key_groups, int(groups[start]), int(rows), int(size))
+        _count(self.subtasks, subtask, n, int(before[-1] - before[0]))
+        self.decoded_bytes += int(before[-1] - before[0])
+        if keyed:
+            counts = groups[bounds[:-1]].tolist(), np.diff(bounds).tolist(), np.diff(before).tolist()
+            for group, rows, size in zip(*counts, strict=True):
+                _count(self.key_groups, group, rows, size)
 
     def _add_sample(self, hashes: Hashes, leaves: list[pa.Array]) -> None:
         chosen = self._sample.chosen(hashes)
@@ -186,6 +193,7 @@ class StateFigures:
         """Let go of what only adding needs."""
         for smallest in (self._keys, *(c.different for c in self.columns)):
             smallest.settle()
+        self._rooms.clear()
 
     # -- the outcome
 
@@ -236,17 +244,6 @@ class StateFigures:
         for figures, values in zip((self.ttl, self.times), data["times"], strict=True):
             if figures is not None:
                 figures.load(values)
-
-
-def _changes(groups: npt.NDArray[np.int32]) -> Numbers:
-    """Where a key group differs from the one before it."""
-    kernel = compiled(groups.nbytes)
-    if kernel is not None:
-        bounds = np.empty(1024, np.int64)
-        count = kernel.runs(address(groups), len(groups), address(bounds), len(bounds))
-        if count >= 0:
-            return bounds[:count]
-    return np.flatnonzero(groups[1:] != groups[:-1]) + 1
 
 
 def _count(counts: dict[int, list[int]], number: int, rows: int, size: int) -> None:

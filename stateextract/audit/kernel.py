@@ -1,4 +1,7 @@
-"""The compiled part of statistics: hashes of values, the smallest of them kept in a table, extremes of byte strings.
+"""The compiled part of statistics: hashes of values, the smallest of them kept in a table, extremes, rows of large values.
+
+Values are looked at by the block. What is done with every value is a loop without branches, of which LLVM makes vector
+instructions; what few values need (a small hash, a new extreme) is done behind it, for the blocks that have such.
 
 Under the rules of all kernels here (``columnar/compile.py``): arrays are addresses, the caller has checked their lengths.
 ``hashes.py`` says the same in numpy, and a test holds the two together. Imports Numba; knows no Arrow.
@@ -8,15 +11,33 @@ from __future__ import annotations
 
 import numpy as np
 
-from stateextract.columnar.compile import at, compile_kernel, load_i32_le, load_i64, load_u8, put
+from stateextract.columnar.compile import (
+    at,
+    compile_kernel,
+    item_32,
+    item_64,
+    load_i32_le,
+    load_i64,
+    load_u8,
+    lowest_bit,
+    put,
+    set_item_64,
+)
 
 MIX_1, MIX_2 = np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53)
 STEP, SEED = np.uint64(0x9FB21C651E98DF25), np.uint64(0x9E3779B97F4A7C15)
 NULL_HASH = np.uint64(0x6A09E667F3BCC909)
 _33, _32, _1, _0 = np.uint64(33), np.uint64(32), np.uint64(1), np.uint64(0)
-_ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
+_ALL, _SIGN = np.uint64(0xFFFFFFFFFFFFFFFF), np.uint64(0x8000000000000000)
+_LARGEST = 0x7FFFFFFFFFFFFFFF
 
-# Slots of `state`: no hash above THRESHOLD is wanted; the table has COUNT hashes and is full with ROOM.
+BLOCK = 64
+"""Values that are looked at at once: one for each bit of a number."""
+BEHIND = 3 * BLOCK
+"""Room behind the slots of a table, where a block is worked on."""
+
+# Slots of `state`: no hash above THRESHOLD is wanted; the table has COUNT hashes and is full with ROOM, which leaves slots for
+# another block.
 THRESHOLD, COUNT, ROOM = 0, 1, 2
 # Slots of `found`: extremes of lengths; of numbers the extremes, of byte strings which they are (-1: none); how many NaN.
 SHORTEST, LONGEST, LEAST, MOST, NANS = 0, 1, 2, 3, 4
@@ -64,9 +85,11 @@ def _word(where: int, n: int, limit: int) -> np.uint64:
 
 
 def _compare(a: int, a_len: int, b: int, b_len: int) -> int:
-    """Order of two byte strings: negative, 0 or positive."""
+    """Order of two byte strings whose first words (``_word``) are the same: negative, 0 or positive."""
     n = min(a_len, b_len)
-    i = 0
+    if n <= 8:
+        return a_len - b_len  # one begins with the other
+    i = 8
     while i + 8 <= n:
         x = np.uint64(load_i64(a + i))
         y = np.uint64(load_i64(b + i))
@@ -88,128 +111,244 @@ word_at = compile_kernel(_word)
 compare = compile_kernel(_compare)
 
 
+def _take(hashes: int, chosen: np.uint64, table: int, mask: int, state: int) -> int:
+    """Put hashes into the table, if they are new.
+
+    :param chosen: a bit for each of the block's hashes: whether it is put there.
+    :returns: whether the table is full now.
+    """
+    count = at(state, COUNT)
+    while chosen != 0:
+        count += keep(np.uint64(at(hashes, lowest_bit(chosen))), table, mask)
+        chosen &= chosen - _1
+    put(state, COUNT, count)
+    return 1 if count >= at(state, ROOM) else 0
+
+
+take = compile_kernel(_take)
+
+
+def _there(valid: int, bit: int, n: int) -> np.uint64:
+    """A bit for each of a block's ``n`` values: whether it is not null.
+
+    :param valid: a bitmap, of which ``bit`` is the first one's; 0: none is null.
+    """
+    if valid == 0:
+        return _ALL >> np.uint64(BLOCK - n)
+    first = valid + (bit >> 3)
+    bits = np.uint64(load_u8(first)) >> np.uint64(bit & 7)
+    for i in range(1, ((bit & 7) + n + 7) >> 3):
+        bits |= np.uint64(load_u8(first + i)) << np.uint64(8 * i - (bit & 7))
+    return bits & (_ALL >> np.uint64(BLOCK - n))
+
+
+there_of = compile_kernel(_there)
+
+
 def _numbers(
-    values: int, floating: int, valid: int, bit: int, start: int, n: int, hashes: int, table: int, mask: int, state: int,
-    found: int,
+    values: int, narrow: int, floating: int, valid: int, bit: int, start: int, n: int, hashes: int, table: int, mask: int,
+    state: int, found: int,
 ) -> int:  # fmt: skip
     """Hash the numbers from ``start`` on, keep the small hashes, and find the extremes.
 
-    :param values: int64, or float64 if ``floating``, whose extremes are found as integers in their order.
-    :param valid: the bitmap of values that are not null, of which ``bit`` is the first one's; 0: there is none.
+    :param values: int64, int32 if ``narrow``, or float64 if ``floating``, whose extremes are found as integers in their order.
+    :param valid: the bitmap of values that are not null, of which there is one, and ``bit`` the first one's; 0: none is null.
     :param hashes: where the hash of each goes; 0: nowhere.
     :returns: how many were seen; fewer than ``n`` where the table is full.
     """
-    threshold = np.uint64(at(state, THRESHOLD))
-    count = at(state, COUNT)
-    room = at(state, ROOM)
+    # Compared with the sign turned over, as vector instructions know no unsigned order.
+    threshold = np.int64(np.uint64(at(state, THRESHOLD)) ^ _SIGN)
+    room = table + 8 * (mask + 1)
+    taken = room + 8 * BLOCK
     least = at(found, LEAST)
     most = at(found, MOST)
     nans = at(found, NANS)
-    i = start
-    while i < n:
-        if valid != 0 and (load_u8(valid + ((bit + i) >> 3)) >> ((bit + i) & 7)) & 1 == 0:
-            if hashes != 0:
-                put(hashes, i, np.int64(NULL_HASH))
+    # In place of nulls stands a value that is there: it is no other extreme and no other different value.
+    instead = 0
+    if valid != 0:
+        i = 0
+        while there_of(valid, bit + i, 1) == 0:
             i += 1
-            continue
-        x = at(values, i)
+        instead = load_i32_le(values + 4 * i) if narrow != 0 else at(values, i)
+    i = start
+    full = 0
+    while i < n and full == 0:
+        size = min(BLOCK, n - i)
+        block = values + 8 * i
+        if narrow != 0:
+            narrow_block = values + 4 * i
+            for j in range(size):
+                set_item_64(taken, j, item_32(narrow_block, j))
+            block = taken
+        there = _ALL
+        if valid != 0:
+            there = there_of(valid, bit + i, size)
+            for j in range(size):
+                x = item_64(block, j)
+                set_item_64(taken, j, x if (there >> np.uint64(j)) & _1 != 0 else instead)
+            block = taken
+        out = hashes + 8 * i if hashes != 0 else room
+        chosen = _0
         if floating == 0:
-            least = min(least, x)
-            most = max(most, x)
-        elif x & MAGNITUDE > INFINITE:
-            x = NAN
-            nans += 1
+            for j in range(size):
+                x = item_64(block, j)
+                least = min(least, x)
+                most = max(most, x)
+                h = mix(np.uint64(x))
+                set_item_64(out, j, np.int64(h))
+                chosen |= (_1 if np.int64(h ^ _SIGN) <= threshold else _0) << np.uint64(j)
         else:
-            x = 0 if x & MAGNITUDE == 0 else x
-            ordered = x ^ ((x >> 63) & MAGNITUDE)
-            least = min(least, ordered)
-            most = max(most, ordered)
-        h = mix(np.uint64(x))
-        if hashes != 0:
-            put(hashes, i, np.int64(h))
-        i += 1
-        if h <= threshold:
-            count += keep(h, table, mask)
-            if count >= room:
-                break
-    put(state, COUNT, count)
+            for j in range(size):
+                x = item_64(block, j)
+                magnitude = x & MAGNITUDE
+                number = magnitude <= INFINITE
+                x = (x if magnitude != 0 else 0) if number else NAN
+                ordered = x ^ ((x >> 63) & MAGNITUDE)
+                least = min(least, ordered if number else _LARGEST)
+                most = max(most, ordered if number else -_LARGEST)
+                nans += 0 if number or (there >> np.uint64(j)) & _1 == 0 else 1
+                h = mix(np.uint64(x))
+                set_item_64(out, j, np.int64(h))
+                chosen |= (_1 if np.int64(h ^ _SIGN) <= threshold else _0) << np.uint64(j)
+        if chosen != 0:
+            full = take(out, chosen, table, mask, state)
+        if hashes != 0 and valid != 0:
+            for j in range(size):
+                h = np.uint64(item_64(out, j))
+                set_item_64(out, j, np.int64(h if (there >> np.uint64(j)) & _1 != 0 else NULL_HASH))
+        i += size
     put(found, LEAST, least)
     put(found, MOST, most)
     put(found, NANS, nans)
     return i
 
 
+def _tail(h: np.uint64, where: int, size: int) -> np.uint64:
+    """The rest of the hash of a byte string, from its first word on."""
+    if size > 8:
+        k = 8
+        while k < size - 8:
+            h = (h ^ np.uint64(load_i64(where + k))) * STEP
+            h ^= h >> _32
+            k += 8
+        h = (h ^ np.uint64(load_i64(where + size - 8))) * STEP
+        h ^= h >> _32
+    h *= MIX_2
+    h ^= h >> _33
+    return h if h != 0 else _1
+
+
+tail = compile_kernel(_tail)
+
+
 def _texts(
     offsets: int, data: int, limit: int, valid: int, bit: int, start: int, n: int, hashes: int, table: int, mask: int,
     state: int, found: int,
 ) -> int:  # fmt: skip
-    """The same of byte strings, with the extremes of their lengths.
+    """Hash byte strings, keep the small hashes, find the extremes and those of the lengths.
 
     :param offsets: int32, from the first value's on.
     :param limit: where the buffer of the data ends.
+    :param valid: the bitmap of values that are not null, of which ``bit`` is the first one's; 0: none is null.
+    :param hashes: where the hash of each goes; 0: nowhere.
+    :returns: how many were seen; fewer than ``n`` where the table is full.
     """
-    threshold = np.uint64(at(state, THRESHOLD))
-    count = at(state, COUNT)
-    room = at(state, ROOM)
+    threshold = np.int64(np.uint64(at(state, THRESHOLD)) ^ _SIGN)
+    room = table + 8 * (mask + 1)
+    heads = room + 8 * BLOCK
+    words = heads + 8 * BLOCK
     shortest = at(found, SHORTEST)
     longest = at(found, LONGEST)
     least = at(found, LEAST)
     most = at(found, MOST)
-    least_word = most_word = _0
+    # Words are compared as thresholds are.
+    least_word = _LARGEST
+    most_word = -_LARGEST - 1
     if least >= 0:
         begin = load_i32_le(offsets + 4 * least)
-        least_word = word_at(data + begin, load_i32_le(offsets + 4 * least + 4) - begin, limit)
+        word = word_at(data + begin, load_i32_le(offsets + 4 * least + 4) - begin, limit)
+        least_word = int(np.int64(word ^ _SIGN))
         begin = load_i32_le(offsets + 4 * most)
-        most_word = word_at(data + begin, load_i32_le(offsets + 4 * most + 4) - begin, limit)
+        word = word_at(data + begin, load_i32_le(offsets + 4 * most + 4) - begin, limit)
+        most_word = int(np.int64(word ^ _SIGN))
     i = start
-    end = load_i32_le(offsets + 4 * i)
-    while i < n:
-        begin = end
-        end = load_i32_le(offsets + 4 * i + 4)
-        if valid != 0 and (load_u8(valid + ((bit + i) >> 3)) >> ((bit + i) & 7)) & 1 == 0:
-            if hashes != 0:
-                put(hashes, i, np.int64(NULL_HASH))
-            i += 1
-            continue
-        size = end - begin
-        where = data + begin
-        shortest = min(shortest, size)
-        longest = max(longest, size)
-        word = word_at(where, size, limit)
-        h = ((SEED ^ (np.uint64(size) * MIX_1)) ^ word) * STEP
-        h ^= h >> _32
-        if size > 8:
-            k = 8
-            while k < size - 8:
-                h = (h ^ np.uint64(load_i64(where + k))) * STEP
-                h ^= h >> _32
-                k += 8
-            h = (h ^ np.uint64(load_i64(where + size - 8))) * STEP
-            h ^= h >> _32
-        h *= MIX_2
-        h ^= h >> _33
-        h = h if h != 0 else _1
-        # Whether it is an extreme mostly follows from its first eight bytes.
-        if word <= least_word or least < 0:
+    full = 0
+    while i < n and full == 0:
+        size = min(BLOCK, n - i)
+        begins = offsets + 4 * i
+        ends = begins + 4
+        there = there_of(valid, bit + i, size)
+        out = hashes + 8 * i if hashes != 0 else room
+        for j in range(size):
+            length = item_32(ends, j) - item_32(begins, j)
+            shortest = min(shortest, length if (there >> np.uint64(j)) & _1 != 0 else _LARGEST)
+            longest = max(longest, length if (there >> np.uint64(j)) & _1 != 0 else 0)
+            set_item_64(heads, j, np.int64(SEED ^ (np.uint64(length) * MIX_1)))
+        if data + load_i32_le(begins + 4 * size) + 8 <= limit:
+            for j in range(size):
+                begin = load_i32_le(begins + 4 * j)
+                length = load_i32_le(ends + 4 * j) - begin
+                # Twice, as nothing can be shifted by 64.
+                shift = np.uint64(4 * max(8 - length, 0))
+                word = np.uint64(load_i64(data + begin)) & ((_ALL << shift) << shift)
+                put(words, j, np.int64(word ^ _SIGN))
+                h = (np.uint64(at(heads, j)) ^ word) * STEP
+                put(out, j, np.int64(tail(h ^ (h >> _32), data + begin, length)))
+        else:
+            for j in range(size):
+                begin = load_i32_le(begins + 4 * j)
+                length = load_i32_le(ends + 4 * j) - begin
+                word = word_at(data + begin, length, limit)
+                put(words, j, np.int64(word ^ _SIGN))
+                h = (np.uint64(at(heads, j)) ^ word) * STEP
+                put(out, j, np.int64(tail(h ^ (h >> _32), data + begin, length)))
+        chosen = small = large = _0
+        for j in range(size):
+            one = np.uint64(j)
+            chosen |= (_1 if np.int64(np.uint64(item_64(out, j)) ^ _SIGN) <= threshold else _0) << one
+            small |= (_1 if item_64(words, j) <= least_word else _0) << one
+            large |= (_1 if item_64(words, j) >= most_word else _0) << one
+        # Whether a value is an extreme mostly follows from its first eight bytes.
+        small &= there
+        while small != 0:
+            j = lowest_bit(small)
+            small &= small - _1
+            begin = load_i32_le(begins + 4 * j)
+            word_here = at(words, j)
             other = load_i32_le(offsets + 4 * max(least, 0))
-            other_size = load_i32_le(offsets + 4 * max(least, 0) + 4) - other
-            if least < 0 or word < least_word or compare(where, size, data + other, other_size) < 0:
-                least = i
-                least_word = word
-        if word >= most_word or most < 0:
+            other_length = load_i32_le(offsets + 4 * max(least, 0) + 4) - other
+            length = load_i32_le(ends + 4 * j) - begin
+            if (
+                word_here < least_word
+                or least < 0
+                or (word_here == least_word and compare(data + begin, length, data + other, other_length) < 0)
+            ):
+                least = i + j
+                least_word = word_here
+        large &= there
+        while large != 0:
+            j = lowest_bit(large)
+            large &= large - _1
+            begin = load_i32_le(begins + 4 * j)
+            word_here = at(words, j)
             other = load_i32_le(offsets + 4 * max(most, 0))
-            other_size = load_i32_le(offsets + 4 * max(most, 0) + 4) - other
-            if most < 0 or word > most_word or compare(where, size, data + other, other_size) > 0:
-                most = i
-                most_word = word
-        if hashes != 0:
-            put(hashes, i, np.int64(h))
-        i += 1
-        if h <= threshold:
-            count += keep(h, table, mask)
-            if count >= room:
-                break
-    put(state, COUNT, count)
+            other_length = load_i32_le(offsets + 4 * max(most, 0) + 4) - other
+            length = load_i32_le(ends + 4 * j) - begin
+            if (
+                word_here > most_word
+                or most < 0
+                or (word_here == most_word and compare(data + begin, length, data + other, other_length) > 0)
+            ):
+                most = i + j
+                most_word = word_here
+        chosen &= there
+        if chosen != 0:
+            full = take(out, chosen, table, mask, state)
+        if hashes != 0 and valid != 0:
+            for j in range(size):
+                h = np.uint64(item_64(out, j))
+                set_item_64(out, j, np.int64(h if (there >> np.uint64(j)) & _1 != 0 else NULL_HASH))
+        i += size
     put(found, SHORTEST, shortest)
     put(found, LONGEST, longest)
     put(found, LEAST, least)
@@ -218,42 +357,125 @@ def _texts(
 
 
 def _insert(hashes: int, start: int, n: int, table: int, mask: int, state: int) -> int:
-    """Keep the small ones of ``n`` hashes."""
-    threshold = np.uint64(at(state, THRESHOLD))
-    count = at(state, COUNT)
-    room = at(state, ROOM)
+    """Keep the small ones of the hashes from ``start`` on.
+
+    :returns: how many were seen; fewer than ``n`` where the table is full.
+    """
+    threshold = np.int64(np.uint64(at(state, THRESHOLD)) ^ _SIGN)
     i = start
-    while i < n:
-        h = np.uint64(at(hashes, i))
-        i += 1
-        if h <= threshold:
-            count += keep(h, table, mask)
-            if count >= room:
-                break
-    put(state, COUNT, count)
+    full = 0
+    while i < n and full == 0:
+        size = min(BLOCK, n - i)
+        block = hashes + 8 * i
+        chosen = _0
+        for j in range(size):
+            h = np.uint64(item_64(block, j))
+            chosen |= (_1 if np.int64(h ^ _SIGN) <= threshold else _0) << np.uint64(j)
+        if chosen != 0:
+            full = take(block, chosen, table, mask, state)
+        i += size
     return i
 
 
 def _runs(groups: int, n: int, bounds: int, room: int) -> int:
-    """Where a value differs from the one before it.
+    """Where runs of the same value begin.
 
     :param groups: ``n`` int32; :param bounds: where the positions go, of which there are at most ``room``.
     :returns: how many there are; -1: there is no room for them.
     """
-    count = 0
-    before = load_i32_le(groups)
-    for i in range(1, n):
-        group = load_i32_le(groups + 4 * i)
-        if group != before:
-            if count == room:
+    put(bounds, 0, 0)
+    count = 1
+    i = 1
+    while i < n:
+        size = min(BLOCK, n - i)
+        block = groups + 4 * i
+        before = block - 4
+        differ = 0
+        for j in range(size):
+            differ |= item_32(block, j) ^ item_32(before, j)
+        if differ != 0:
+            if count + size > room:
                 return -1
-            put(bounds, count, i)
-            count += 1
-            before = group
+            for j in range(size):
+                put(bounds, count, i + j)
+                count += 1 if item_32(block, j) != item_32(before, j) else 0
+        i += size
     return count
+
+
+def _below(hashes: int, n: int, threshold: int, rows: int, room: int) -> int:
+    """Which hashes are smaller than a threshold.
+
+    :param rows: where their numbers go, of which there are at most ``room``.
+    :returns: how many there are; -1: there is no room for them.
+    """
+    bound = np.int64(np.uint64(threshold) ^ _SIGN)
+    count = 0
+    i = 0
+    while i < n:
+        size = min(BLOCK, n - i)
+        block = hashes + 8 * i
+        lowest = _LARGEST
+        for j in range(size):
+            lowest = min(lowest, int(np.int64(np.uint64(item_64(block, j)) ^ _SIGN)))
+        if lowest < bound:
+            if count + size > room:
+                return -1
+            for j in range(size):
+                put(rows, count, i + j)
+                count += 1 if np.int64(np.uint64(item_64(block, j)) ^ _SIGN) < bound else 0
+        i += size
+    return count
+
+
+def _larger(sizes: int, n: int, least: int, rows: int, room: int) -> int:
+    """Which of ``n`` int64 are ``least`` or larger; else as ``_below``."""
+    count = 0
+    i = 0
+    while i < n:
+        size = min(BLOCK, n - i)
+        block = sizes + 8 * i
+        largest = -_LARGEST
+        for j in range(size):
+            largest = max(largest, item_64(block, j))
+        if largest >= least:
+            if count + size > room:
+                return -1
+            for j in range(size):
+                put(rows, count, i + j)
+                count += 1 if item_64(block, j) >= least else 0
+        i += size
+    return count
+
+
+def _spans(offsets: int, inner: int, n: int, each: int, sizes: int) -> int:
+    """Add to ``n`` sizes how many bytes lie between an offset and the next one.
+
+    :param offsets: int32, one more than there are sizes.
+    :param inner: int32 that the offsets point at, where they are those of elements; 0: they are those of bytes.
+    :param each: bytes that an element takes beside; 1 where offsets are those of bytes.
+    """
+    if inner == 0:
+        ends = offsets + 4
+        for i in range(n):
+            set_item_64(sizes, i, item_64(sizes, i) + (item_32(ends, i) - item_32(offsets, i)) * each)
+        return 0
+    end = load_i32_le(offsets)
+    end_byte = load_i32_le(inner + 4 * end)
+    for i in range(n):
+        begin, begin_byte = end, end_byte
+        end = load_i32_le(offsets + 4 * i + 4)
+        end_byte = load_i32_le(inner + 4 * end)
+        put(sizes, i, at(sizes, i) + (end - begin) * each + (end_byte - begin_byte))
+    return 0
 
 
 runs = compile_kernel(_runs)
 numbers = compile_kernel(_numbers)
 texts = compile_kernel(_texts)
 insert = compile_kernel(_insert)
+below = compile_kernel(_below)
+larger = compile_kernel(_larger)
+spans = compile_kernel(_spans)
+KERNELS = numbers, texts, insert, runs, below, larger, spans
+"""All that Python calls."""

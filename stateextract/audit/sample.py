@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from stateextract.audit.arrays import raw_values
 from stateextract.audit.document import Quantile
 from stateextract.audit.hashes import Hashes
+from stateextract.audit.rows import rows_below
 from stateextract.columnar.json_values import json_value
 
 ROWS = 4096
@@ -46,7 +47,7 @@ class Sample:
 
     def chosen(self, hashes: Hashes) -> npt.NDArray[np.int64] | None:
         """Which of these rows are to be added; ``None``: none."""
-        chosen = np.flatnonzero(hashes < self.threshold) if self.threshold != _ALL else np.arange(len(hashes))
+        chosen = rows_below(hashes, self.threshold) if self.threshold != _ALL else np.arange(len(hashes))
         if len(chosen) > ROWS:
             chosen = chosen[np.argpartition(hashes[chosen], ROWS - 1)[:ROWS]]
         return chosen if len(chosen) else None

@@ -212,6 +212,59 @@ def _element(builder: Any, array: Any, index: Any) -> Any:
     return builder.inttoptr(address, number.as_pointer())
 
 
+def _item(bits: int) -> Any:
+    @intrinsic
+    def item(typingctx: Any, array: Any, index: Any) -> Any:
+        """An element of an array of signed integers given by its address.
+
+        As ``at``, but LLVM sees that addresses follow one another: it makes vector instructions of loops over them.
+        """
+        from llvmlite import ir
+        from numba import types
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            value = builder.load(_pointed(builder, bits, args), align=1)
+            return value if bits == 64 else builder.sext(value, ir.IntType(64))
+
+        return types.int64(types.int64, types.int64), codegen
+
+    return item
+
+
+def _pointed(builder: Any, bits: int, args: Any) -> Any:
+    from llvmlite import ir
+
+    return builder.gep(builder.inttoptr(args[0], ir.IntType(bits).as_pointer()), [args[1]])
+
+
+item_32 = _item(32)
+item_64 = _item(64)
+
+
+@intrinsic
+def set_item_64(typingctx: Any, array: Any, index: Any, value: Any) -> Any:
+    """Set an element that ``item_64`` gives."""
+    from numba import types
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        builder.store(args[2], _pointed(builder, 64, args), align=1)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.int64), codegen
+
+
+@intrinsic
+def lowest_bit(typingctx: Any, bits: Any) -> Any:
+    """Which is the lowest bit of a number that is set; 64 of 0."""
+    from llvmlite import ir
+    from numba import types
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.int64(types.uint64), codegen
+
+
 @intrinsic
 def at_row(typingctx: Any, array: Any, row: Any, index: Any) -> Any:
     """An element of a row of eight in an int64 array given by its address."""

@@ -1,6 +1,6 @@
 """What statistics cost beside decoding, on one core, in one run.
 
-    python benchmarks/statistics.py [--megabytes 200] [--shape pojo]...
+    python benchmarks/stats.py [--megabytes 200] [--shape pojo]...
 
 For each shape a heap state file of that size is generated and read into memory; then, in turn and several times over, its
 key groups are decoded into Arrow batches, and decoded with statistics made of every batch. The ratio of the best times is
@@ -83,7 +83,7 @@ def main() -> None:
     pa.set_io_thread_count(1)
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-    for name in options.shape or ("long-long", "pojo", "map", "list"):
+    for name in options.shape or SHAPES:
         with tempfile.TemporaryDirectory() as folder:
             measure(name, options.megabytes, Path(folder), options.times)
 
