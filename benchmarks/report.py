@@ -3,7 +3,8 @@
     python benchmarks/report.py [--operators N] [--states N] [--snapshots N] [--output FILE]
 
 Makes statistics (up to 32768 key groups, 8 columns to a state), writes their report and opens it in a headless Chromium, which
-is that at STATEEXTRACT_BROWSER, one on the PATH or Playwright's own. Goals: 4 MB, 2 seconds.
+is that at STATEEXTRACT_BROWSER, one on the PATH or Playwright's own. Goals: 4 MB, 2 seconds. Several snapshots are those of a
+history, which is written first, and of which the report is made.
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ from stateextract.audit.document import (
     Totals,
     Ttl,
 )
+from stateextract.audit.history_files import Recorded, read_history, write_snapshot
 from stateextract.report.page import report_page
 
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
@@ -256,6 +258,24 @@ def opening_seconds(page: Path, times: int = 5) -> tuple[float, float]:
     return sorted(seconds)[times // 2], sorted(busy)[times // 2]
 
 
+def made_history(options: argparse.Namespace, folder: str) -> list[Recorded]:
+    """Writes a history and reads it."""
+    seconds, sizes = [], []
+    for age in range(options.snapshots):
+        document = made_statistics(options.operators, options.states, age)
+        start = time.perf_counter()
+        name = write_snapshot(folder, document)
+        seconds.append(time.perf_counter() - start)
+        sizes.append(Path(folder, name).stat().st_size)
+    start = time.perf_counter()
+    found = read_history(folder)
+    print(
+        f"history: {max(sizes) / 1e6:.2f} MB a snapshot at most, written in {sorted(seconds)[len(seconds) // 2]:.2f} s each, "
+        f"all read in {time.perf_counter() - start:.2f} s"
+    )
+    return found
+
+
 def main() -> None:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
@@ -264,11 +284,13 @@ def main() -> None:
     parser.add_argument("--snapshots", type=int, default=1)
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
-    documents = [made_statistics(options.operators, options.states, age) for age in range(options.snapshots)]
-    start = time.perf_counter()
-    text = report_page(documents)
-    made = time.perf_counter() - start
     with tempfile.TemporaryDirectory() as temporary:
+        documents: list[Statistics | Recorded] = [made_statistics(options.operators, options.states)]
+        if options.snapshots > 1:
+            documents = [*made_history(options, f"{temporary}/history")]
+        start = time.perf_counter()
+        text = report_page(documents)
+        made = time.perf_counter() - start
         page = options.output or Path(temporary) / "report.html"
         page.write_text(text, encoding="utf-8")
         seconds, busy = opening_seconds(page)

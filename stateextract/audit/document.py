@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, fields, is_dataclass
-from functools import cache
-from types import NoneType, UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
+from stateextract.audit.from_json import made_of
 from stateextract.errors import UsageError
 from stateextract.version import VERSION
 
@@ -310,9 +309,7 @@ class Statistics:
         if not isinstance(document, dict) or "format" not in document or "operators" not in document:
             raise UsageError("this is no statistics document", advice="give a file that stateextract stats wrote")
         check_format(document)
-        made = _made(cls, document, "")
-        assert isinstance(made, cls)
-        return made
+        return made_of(cls, document, "the statistics document")
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Statistics:
@@ -343,43 +340,6 @@ def check_format(document: dict[str, Any]) -> None:
             f"the statistics document has format {str(given)[:50]!r}", expected=f"format {FORMAT}",
             advice="write it anew with this version",
         )  # fmt: skip
-
-
-@cache
-def _hints(kind: type) -> dict[str, Any]:
-    return get_type_hints(kind)
-
-
-def _made(kind: Any, value: Any, where: str) -> Any:
-    """The value that JSON of a field of that type stands for."""
-    if kind is Any:
-        return value
-    if get_origin(kind) in (Union, UnionType):
-        if value is None and NoneType in get_args(kind):
-            return None
-        kind = next(part for part in get_args(kind) if part is not NoneType)
-    if get_origin(kind) is list:
-        if not isinstance(value, list):
-            raise _wrong(where, value, "a list")
-        return [_made(get_args(kind)[0], item, f"{where}[{i}]") for i, item in enumerate(value)]
-    if is_dataclass(kind):
-        if not isinstance(value, dict):
-            raise _wrong(where, value, "an object")
-        hints = _hints(kind)  # type: ignore[arg-type]
-        known = {f.name: value[f.name] for f in fields(kind) if f.name in value}
-        try:
-            return kind(**{n: _made(hints[n], v, f"{where}.{n}".lstrip(".")) for n, v in known.items()})  # type: ignore[operator]
-        except TypeError as error:
-            raise UsageError(f"the statistics document lacks something at {where or 'its top'}: {error}") from error
-    if kind is float and isinstance(value, int) and not isinstance(value, bool):
-        return float(value)
-    if not isinstance(value, kind) or (kind is int and isinstance(value, bool)):
-        raise _wrong(where, value, f"a value of type {kind.__name__}")
-    return value
-
-
-def _wrong(where: str, value: Any, expected: str) -> UsageError:
-    return UsageError(f"{where} of the statistics document is {str(value)[:100]!r}", expected=expected)
 
 
 __all__ = [

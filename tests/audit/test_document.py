@@ -81,6 +81,12 @@ def _change(path: list[Any], value: Any) -> str:
         (_change(["operators"], 3), "operators of the statistics document is '3'"),
         (_change(["operators", 0, "rows"], "x"), r"operators\[0\].rows of the statistics document is 'x'"),
         (_change(["operators", 0, "rows"], True), r"operators\[0\].rows of the statistics document is 'True'"),
+        (_change(["operators", 0, "states", 1], 1), r"operators\[0\].states\[1\] of .* is '1'; expected an object"),
+        (
+            _change(["operators", 0, "states", 0, "columns", 0, "null_share"], 10**400),
+            r"columns\[0\].null_share of .* float",
+        ),
+        (_change(["operators", 0, "states", 0, "times"], {}), r"lacks something at operators\[0\].states\[0\].times: "),
         (_change(["totals"], {}), "lacks something at totals"),
         (_change(["snapshot"], None), "snapshot of the statistics document is 'None'"),
     ],

@@ -314,7 +314,7 @@ def test_history(opened: Any) -> None:
         ["carts", "shopping", "40.0 kB", "123.5 kB", "+83.5 kB", "+209 %"],
         ["half new", "sink: bills", "–", "50 B", "+50 B", "new"],
         ["_timer_state/event_user-timers", "shopping", "1.5 kB", "1.5 kB", "0 B", "0 %"],
-        ["shopping · gone gone", "shopping", "1.0 kB", "–", "−1.0 kB", "−100 %"],
+        ["gone gone", "shopping", "1.0 kB", "–", "−1.0 kB", "−100 %"],
     ]
     report.tab.get_by_text("Totals of all 3 snapshots").click()
     assert report.rows("#totals-table") == [
@@ -327,7 +327,7 @@ def test_history(opened: Any) -> None:
         ["carts", "shopping", "300 rows", "900 rows", "+600", "+200 %"],
         ["half new", "sink: bills", "–", "5 rows", "+5", "new"],
         ["_timer_state/event_user-timers", "shopping", "40 rows", "40 rows", "0", "0 %"],
-        ["shopping · gone gone", "shopping", "10 rows", "–", "−10", "−100 %"],
+        ["gone gone", "shopping", "10 rows", "–", "−10", "−100 %"],
         ["legacy new", "shopping", "–", "–", "–", "–"],
     ]  # fmt: skip
     labels, pictures = [], set()

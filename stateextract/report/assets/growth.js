@@ -51,13 +51,12 @@ const growth = (() => {
       return tables.sortable({
         id: "growth-table", caption: `Growth of every state, ${sizes.MEASURES[measure]}`, rows: history.states, sort: 4, down: true,
         columns: [
-          { title: "state", value: (one) => one.state ?? "", cell: (one) => [one.index === null
-            ? name(label(one)) : h("a", { href: `#state=${one.index}` }, name(one.state ?? `(${one.kind})`)), mark(one)] },
-          { title: "operator", value: (one) => one.operator, cell: (one) => name(one.operator), minor: true },
+          { title: "state", value: (one) => one.state ?? "", cell: (one) => [linked(one), mark(one), h("small", { class: "under" }, name(one.operator))], class: "named" },
+          { title: "operator", value: (one) => one.operator, cell: (one) => name(one.operator), minor: true, class: "named" },
           { title: "first", value: (one) => one[measure][0], cell: (one) => sizeOf(measure, one[measure][0]), number: true, minor: true },
           { title: "newest", value: (one) => one[measure].at(-1), cell: (one) => sizeOf(measure, one[measure].at(-1)), number: true },
           { title: "change", value: (one) => one.change[measure], cell: (one) => signed(measure, one.change[measure]), number: true },
-          { title: "in percent", value: (one) => one[measure][0] && one.change[measure] !== null ? one.change[measure] / one[measure][0] : null,
+          { title: "in percent", minor: true, value: (one) => one[measure][0] && one.change[measure] !== null ? one.change[measure] / one[measure][0] : null,
             cell: (one) => percent(one, measure), number: true },
         ],
       }).element;
@@ -77,6 +76,8 @@ const growth = (() => {
       h("p", { class: "quiet" }, `${format.many(history.snapshots.length, "snapshot")}, from ${names(history)[0]} to ${names(history).at(-1)}${comings(history)}.`),
       place, growthTable, totalTable);
   }
+
+  const linked = (one) => (one.index === null ? dom.stateName(one) : h("a", { href: `#state=${one.index}` }, dom.stateName(one)));
 
   // A state that came and went in between is gone.
   const mark = (one) => (one.gone || one.new ? h("small", { class: "quiet" }, one.gone ? " gone" : " new") : null);
