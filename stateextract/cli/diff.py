@@ -110,6 +110,7 @@ def _show(result: DiffResult, out: str | None) -> None:
     screen.print(table(names, rows, names[3:8]))
     lines = [line for state in result.plan.states for line in _lines(state, result.counts[state.number])]
     lines += [f"{operator} / {what}: not compared: {why}." for operator, what, why in result.plan.unread]
+    lines += [f"{pair.operator}: not compared: coordinator state; {pair.outcome}." for pair in result.plan.coordinators]
     for line in lines:
         screen.print(line, markup=False, soft_wrap=True)
     if not result.differs:
@@ -141,6 +142,11 @@ def _lines(state: DiffState, counts: Counts) -> Iterator[str]:
         groups = [group for group in counts.left_out if group >= 0]
         what = f"{len(groups)} key groups ({_some(groups)})" if groups else "all of it"
         yield f"{where}not compared in {what}: {reasons}."
+    for path, entries in counts.entries.items():
+        found = {"added": entries.added, "removed": entries.removed, "changed": entries.changed}
+        parts = [f"{count:,} {change}" for change, count in found.items() if count]
+        if parts:
+            yield f"{where}{path}: entries of maps that differ: {', '.join(parts)}."
     for remark in counts.remarks:
         yield f"{where}{remark}."
     for name, count in counts.bent.items():

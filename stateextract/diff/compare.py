@@ -13,11 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from stateextract.diff.arrays import Bits
+from stateextract.diff.arrays import Bits, Numbers
 from stateextract.diff.equality import differences
+from stateextract.diff.maps import changed_entries
 from stateextract.diff.pairing import Pairs, pair_rows
 from stateextract.diff.shapes import LAST_ACCESS, Shape
-from stateextract.diff.summary import Counts
+from stateextract.diff.summary import Counts, Entries
 from stateextract.errors import ValueRefusedError
 
 CHANGE, BEFORE, AFTER, FIELDS, KEY_GROUP = "change", "before", "after", "changed_fields", "key_group"
@@ -105,10 +106,14 @@ def compare(
     if how.unique and pairs.repeated != (None, None):
         raise _not_unique(how, before, after, pairs)
     found: list[tuple[str, Bits]] = []
+
+    def on_map(path: str, a: pa.Array, b: pa.Array, rows_a: Numbers, rows_b: Numbers, shape: Shape) -> None:
+        counts.entries.setdefault(path, Entries()).add(changed_entries(a, b, rows_a, rows_b, shape))
+
     if not set(how.values) <= set(how.identity):
         for name in how.values:
             column = before.column(name), after.column(name)
-            found += differences(*column, pairs.before, pairs.after, how.shape.of(name), name)
+            found += differences(*column, pairs.before, pairs.after, how.shape.of(name), name, on_map)
     differ = np.zeros(len(pairs.before), np.bool_)
     for path, bits_ in found:
         differ |= bits_

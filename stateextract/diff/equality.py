@@ -7,7 +7,8 @@ sets have the same entries, in whatever order.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -28,6 +29,9 @@ from stateextract.diff.exact import exact_value
 from stateextract.diff.hashing import hashes
 from stateextract.diff.shapes import ELEMENT, PLAIN, Shape
 
+OnMap: TypeAlias = Callable[[str, pa.Array, pa.Array, Numbers, Numbers, Shape], None]
+"""Is told of maps that differ: their path, both columns and the places in them, and their shape."""
+
 
 def equal(a: pa.Array, b: pa.Array, rows_a: Numbers, rows_b: Numbers, shape: Shape = PLAIN) -> Bits:
     """Whether the values at each pair of places are equal.
@@ -46,7 +50,7 @@ def equal(a: pa.Array, b: pa.Array, rows_a: Numbers, rows_b: Numbers, shape: Sha
 
 
 def differences(
-    a: pa.Array, b: pa.Array, rows_a: Numbers, rows_b: Numbers, shape: Shape, path: str
+    a: pa.Array, b: pa.Array, rows_a: Numbers, rows_b: Numbers, shape: Shape, path: str, on_map: OnMap
 ) -> list[tuple[str, Bits]]:
     """By the path of a field, the pairs of rows in which it differs; structs are looked into, lists and maps are not.
 
@@ -56,13 +60,16 @@ def differences(
         return []
     type_ = a.type
     if not pa.types.is_struct(type_):
-        return [(path, ~equal(a, b, rows_a, rows_b, shape))]
+        differ = ~equal(a, b, rows_a, rows_b, shape)
+        if pa.types.is_map(type_) and differ.any():
+            on_map(path, a, b, rows_a[differ], rows_b[differ], shape)
+        return [(path, differ)]
     one, both = _nulls(a, b, rows_a, rows_b)
     found = [] if one is None or not one.any() else [(path, one)]
     where = None if both is None else np.flatnonzero(both)
     for i, f in enumerate(type_):
         places = (rows_a, rows_b) if where is None else (rows_a[where], rows_b[where])
-        for name, differ in differences(a.field(i), b.field(i), *places, shape.of(f.name), f"{path}.{f.name}"):
+        for name, differ in differences(a.field(i), b.field(i), *places, shape.of(f.name), f"{path}.{f.name}", on_map):
             if where is not None:
                 whole = np.zeros(len(rows_a), np.bool_)
                 whole[where] = differ
@@ -112,7 +119,7 @@ def _lists(a: pa.Array, b: pa.Array, rows_a: Numbers, rows_b: Numbers, shape: Sh
     result: Bits = lengths == offsets_b[rows_b + 1] - offsets_b[rows_b]
     some = np.flatnonzero(result & (lengths > 0))
     starts_a, starts_b, lengths = offsets_a[rows_a[some]], offsets_b[rows_b[some]], lengths[some]
-    places_a, places_b = _places(starts_a, lengths), _places(starts_b, lengths)
+    places_a, places_b = places_of_runs(starts_a, lengths), places_of_runs(starts_b, lengths)
     within = shape.of(ELEMENT)
     result[some] = _all(equal(elements_a, elements_b, places_a, places_b, within), lengths)
     if not (shape.unordered or pa.types.is_map(a.type)):
@@ -129,7 +136,7 @@ def _bags(a: pa.Array, b: pa.Array, starts_a: Numbers, starts_b: Numbers, length
     rows = np.repeat(np.arange(len(lengths)), lengths)
     sides = []
     for elements, starts in ((a, starts_a), (b, starts_b)):
-        part = elements.take(pa.array(_places(starts, lengths)))
+        part = elements.take(pa.array(places_of_runs(starts, lengths)))
         found = hashes(part, shape)
         order = np.lexsort((found, rows))
         sides.append((part, found[order], order))
@@ -149,7 +156,7 @@ def _bag(elements: pa.Array, begin: int, end: int, shape: Shape) -> Sequence[str
     return sorted(repr(exact_value(elements, i, shape)) for i in range(begin, end))
 
 
-def _places(starts: Numbers, lengths: Numbers) -> Numbers:
+def places_of_runs(starts: Numbers, lengths: Numbers) -> Numbers:
     """The places of all elements of runs, one run after the other."""
     ends = np.cumsum(lengths)
     total = int(ends[-1]) if len(ends) else 0
@@ -166,4 +173,4 @@ def _all(bits: Bits, lengths: Numbers) -> Bits:
     return result
 
 
-__all__ = ["differences", "equal"]
+__all__ = ["OnMap", "differences", "equal", "places_of_runs"]

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from serializers import DescribeContext
 from stateextract.diff.compare import Comparison, comparison
+from stateextract.diff.coordinators import CoordinatorPair, coordinator_pairs
 from stateextract.diff.schemas import RETYPED, SchemaChange, schema_changes, united_schema
 from stateextract.diff.shapes import hidden_at, united
 from stateextract.diff.sides import SideStates
@@ -144,12 +145,14 @@ class DiffPlan:
     """What is to be compared.
 
     :param unread: states, and things of operators without a name, that this version cannot read: label, what, and why.
+    :param coordinators: of which only the bytes are compared.
     """
 
     context: DiffContext
     units: Sequence[Unit]
     coverages: tuple[Coverage, Coverage]
     unread: Sequence[tuple[str, str, str]] = field(default_factory=list)
+    coordinators: Sequence[CoordinatorPair] = field(default_factory=list)
 
     @property
     def states(self) -> Sequence[DiffState]:
@@ -195,7 +198,7 @@ def make_diff_plan(
         )
     ]
     coverages = plans[0].coverage, plans[1].coverage
-    return DiffPlan(context, units, coverages, list(_unread(coverages)))
+    return DiffPlan(context, units, coverages, list(_unread(coverages)), list(coordinator_pairs(*plans)))
 
 
 def _refuse(job: JobOptions) -> None:

@@ -11,7 +11,7 @@ import json
 import pickle
 import uuid
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import Any
@@ -93,9 +93,11 @@ class DiffResult:
 
     @property
     def complete(self) -> bool:
-        """Whether everything could be compared."""
+        """Whether everything could be compared; coordinator state only is where its bytes are the same."""
         states = all(state.how is not None for state in self.plan.states)
-        return states and not any(counts.left_out for counts in self.counts) and not self.plan.unread
+        coordinators = all(pair.equal for pair in self.plan.coordinators)
+        left_out = any(counts.left_out for counts in self.counts)
+        return states and coordinators and not left_out and not self.plan.unread
 
     def document(self) -> dict[str, Any]:
         """For JSON."""
@@ -109,6 +111,7 @@ class DiffResult:
             "not_compared": [
                 {"operator": operator, "what": what, "why": why} for operator, what, why in self.plan.unread
             ],
+            "coordinators": [pair.as_dict() for pair in self.plan.coordinators],
         }
 
 
@@ -130,6 +133,7 @@ def _describe(state: DiffState, counts: Counts) -> dict[str, Any]:
         "changed": counts.changed,
         "unchanged": counts.unchanged,
         "changed_fields": dict(sorted(counts.fields.items())),
+        "changed_entries": {path: asdict(entries) for path, entries in sorted(counts.entries.items())},
         "schema_changes": [
             {"path": change.path, "change": change.change, "before": change.before, "after": change.after}
             for change in state.schema_changes

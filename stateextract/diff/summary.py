@@ -13,11 +13,27 @@ NOT_COMPARED = "not compared"
 
 
 @dataclass
+class Entries:
+    """Entries of maps that differ."""
+
+    added: int = 0
+    removed: int = 0
+    changed: int = 0
+
+    def add(self, other: Entries) -> None:
+        """Take in others."""
+        self.added += other.added
+        self.removed += other.removed
+        self.changed += other.changed
+
+
+@dataclass
 class Counts:
     """Rows of one state.
 
     :param before: rows of the earlier snapshot; :param after: of the later one.
     :param fields: by the path of a field, in how many of the changed rows it differs.
+    :param entries: by the path of a map among them, how its entries differ.
     :param left_out: key groups whose rows could not all be decoded and were therefore not compared, -1 for a state without
         key groups; :param why: reasons, each once.
     :param remarks: what else should be known of the rows, each once.
@@ -30,6 +46,7 @@ class Counts:
     removed: int = 0
     changed: int = 0
     fields: dict[str, int] = field(default_factory=dict)
+    entries: dict[str, Entries] = field(default_factory=dict)
     left_out: list[int] = field(default_factory=list)
     why: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
@@ -52,6 +69,8 @@ class Counts:
         for mine, more in ((self.fields, other.fields), (self.bent, other.bent)):
             for key, count in more.items():
                 mine[key] = mine.get(key, 0) + count
+        for path, entries in other.entries.items():
+            self.entries.setdefault(path, Entries()).add(entries)
         self.left_out = sorted({*self.left_out, *other.left_out})
         for texts, others in ((self.why, other.why), (self.remarks, other.remarks)):
             texts += [text for text in others if text not in texts][: 20 - len(texts)]
@@ -63,7 +82,8 @@ class Counts:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Counts:
         """The inverse of :meth:`as_dict`."""
-        return cls(**data)
+        entries = {path: Entries(**counts) for path, counts in data["entries"].items()}
+        return cls(**{**data, "entries": entries})
 
 
-__all__ = ["BOTH", "GONE", "NEW", "NOT_COMPARED", "UNSURE", "Counts"]
+__all__ = ["BOTH", "GONE", "NEW", "NOT_COMPARED", "UNSURE", "Counts", "Entries"]

@@ -7,6 +7,7 @@ state, and of different numbers of key groups, there is one task.
 from __future__ import annotations
 
 import pickle
+import warnings
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -124,6 +125,9 @@ def read(data: bytes, split: bytes) -> Iterator[pa.RecordBatch]:
     try:
         for unit in units:
             for changes in runner.run(unit):
+                for remark in changes.counts.remarks:
+                    # No row can say it. Python shows it once, where the task writes its errors.
+                    warnings.warn(f"{changes.state.label} / {changes.state.name}: {remark}", stacklevel=2)
                 if changes.rows is not None:
                     yield conform(changes.rows, plan.given)
     except StateExtractError as error:

@@ -12,7 +12,10 @@ from stateextract.diff.plan import DiffOptions, DiffPlan, DiffState, make_diff_p
 from stateextract.diff.summary import Counts
 from stateextract.diff.task import DiffRunner
 from stateextract.job.options import JobOptions
+from stateextract.metadata.model import InlineHandle, OperatorStateHandle, SubtaskState
 from tests.golden.expected import DATA, load
+from tests.state.keyed_writer import LONG, write
+from tests.state.operator_writer import Lists, i64
 
 Key = tuple[str, str, str]
 """Operator id, scope and name of a state."""
@@ -50,6 +53,17 @@ def _key(state: DiffState) -> Key:
 
 def golden(case: str) -> str:
     return str(DATA / case / load(DATA / case)["snapshot"])
+
+
+def copies_of_rules(folder: Path, *copies: dict[int, int]) -> Path:
+    """A snapshot with a broadcast state ``rules``, of which each subtask has a copy of its own."""
+    subtasks = []
+    for number, copy in enumerate(copies):
+        entries = [(i64(key), i64(value)) for key, value in copy.items()]
+        data, partitions = Lists({}, {("rules", LONG, LONG): entries}).write()
+        handle = OperatorStateHandle(4, tuple(partitions), InlineHandle("op", data))
+        subtasks.append(SubtaskState(number, managed_operator=handle))
+    return write(folder, subtasks)
 
 
 def found(before: str | Path, after: str | Path, options: DiffOptions = DiffOptions(), **job: Any) -> Found:  # noqa: B008

@@ -6,6 +6,7 @@ import math
 import struct
 import tempfile
 from collections import Counter
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +107,23 @@ def expected_changes(before: dict[Any, Any], after: dict[Any, Any]) -> dict[Any,
     return found
 
 
+def expected_entries(before: dict[Any, Any], after: dict[Any, Any]) -> dict[str, dict[str, int]]:
+    """Of the maps that differ the entries that do."""
+    type_ = VALUE.field("map").type
+    found: Counter[str] = Counter()
+    for key in before.keys() & after.keys():
+        if before[key] is None or after[key] is None:
+            continue
+        maps = before[key]["map"], after[key]["map"]
+        if plain(maps[0], type_) == plain(maps[1], type_):
+            continue
+        was, is_ = ({k: plain(v, type_.item_type) for k, v in m or ()} for m in maps)
+        found["added"] += len(is_.keys() - was.keys())
+        found["removed"] += len(was.keys() - is_.keys())
+        found["changed"] += sum(was[k] != is_[k] for k in was.keys() & is_.keys())
+    return {"value.map": dict(found)} if found else {}
+
+
 def check(
     before: dict[Any, Any], after: dict[Any, Any], parts: list[tuple[pa.RecordBatch, pa.RecordBatch]], bits: int
 ) -> None:
@@ -127,6 +145,7 @@ def check(
     assert (counts.before, counts.after) == (len(before), len(after))
     assert (counts.added, counts.removed, counts.changed) == (kinds["added"], kinds["removed"], kinds["changed"])
     assert counts.fields == Counter(path for _, fields in expected.values() for path in fields)
+    assert {path: asdict(entries) for path, entries in counts.entries.items()} == expected_entries(before, after)
     assert counts.unchanged == len(before.keys() & after.keys()) - kinds["changed"]
 
 

@@ -14,12 +14,11 @@ from stateextract.diff.plan import DiffOptions, make_diff_plan
 from stateextract.diff.summary import Counts
 from stateextract.errors import FormatError, UnsupportedError, UsageError
 from stateextract.job.options import JobOptions
-from stateextract.metadata.model import InlineHandle, OperatorState, OperatorStateHandle, SubtaskState
+from stateextract.metadata.model import OperatorState
 from stateextract.metadata.uid import operator_id
-from tests.diff.pairs import found
+from tests.diff.pairs import copies_of_rules, found
 from tests.job.snapshots import TUPLE, UNKNOWN, numbered, write_snapshot
-from tests.state.keyed_writer import LONG, write, write_operators
-from tests.state.operator_writer import Lists, i64
+from tests.state.keyed_writer import write_operators
 
 ROWS = numbered(64)
 
@@ -115,16 +114,7 @@ def test_a_snapshot_without_state(tmp_path: Path, choice: dict[str, tuple[str]])
 
 
 def test_broadcast_copies_that_differ_are_said(tmp_path: Path) -> None:
-    def rules(folder: Path, *copies: dict[int, int]) -> Path:
-        subtasks = []
-        for number, copy in enumerate(copies):
-            entries = [(i64(key), i64(value)) for key, value in copy.items()]
-            data, partitions = Lists({}, {("rules", LONG, LONG): entries}).write()
-            handle = OperatorStateHandle(4, tuple(partitions), InlineHandle("op", data))
-            subtasks.append(SubtaskState(number, managed_operator=handle))
-        return write(folder, subtasks)
-
-    one, other = rules(tmp_path / "a", {1: 1}, {1: 1}), rules(tmp_path / "b", {1: 1}, {1: 99, 2: 2})
+    one, other = copies_of_rules(tmp_path / "a", {1: 1}, {1: 1}), copies_of_rules(tmp_path / "b", {1: 1}, {1: 99, 2: 2})
     text = (
         "the copies that the subtasks 1 of the {} snapshot have are not that of the first subtask, which was compared"
     )

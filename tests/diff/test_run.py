@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,11 @@ from stateextract.diff.plan import DiffOptions
 from stateextract.diff.run import DiffResult, here, processes, run_diff
 from stateextract.errors import FormatError, OutputError, UsageError
 from stateextract.job.options import JobOptions
+from stateextract.metadata.model import InlineHandle
+from stateextract.metadata.parser import parse_metadata
 from tests.diff.pairs import found, golden
 from tests.job.snapshots import UNKNOWN, numbered, write_snapshot
+from tests.metadata import writer as metadata_writer
 
 ROWS = numbered(64)
 LATER = {**ROWS, 3: [(3, -1), (11, 110), *ROWS[3][2:]], 4: ROWS[4][1:], 5: [*ROWS[5], (69, 690)]}
@@ -139,9 +143,10 @@ def test_the_summary_as_json(pair: tuple[Path, Path], capsys: pytest.CaptureFixt
     assert state == {
         "operator": "op", "operator_id": state["operator_id"], "state": "s", "scope": "keyed", "kind": "VALUE",
         "presence": "both", "outcome": "compared", "why": None, "rows_before": 64, "rows_after": 64, "added": 1, "removed": 1,
-        "changed": 1, "unchanged": 62, "changed_fields": {"value": 1}, "schema_changes": [], "key_groups_left_out": [],
-        "problems": [], "remarks": [], "bent_values": {},
+        "changed": 1, "unchanged": 62, "changed_fields": {"value": 1}, "changed_entries": {}, "schema_changes": [],
+        "key_groups_left_out": [], "problems": [], "remarks": [], "bent_values": {},
     }  # fmt: skip
+    assert document["coordinators"] == []
     assert same["unchanged"] == 64
     assert _json(capsys, one, other, "--exit-code")[0] == 4
     assert _json(capsys, one, other, "--exit-code", "--state", "same")[0] == 0
@@ -174,6 +179,51 @@ def test_what_could_not_be_compared_is_said(tmp_path: Path, capsys: pytest.Captu
     ]
     assert run([*arguments, "--exit-code"]) == 3
     assert run(["diff", str(one), str(other), "--on-undecodable", "raw"]) == 2
+
+
+def test_entries_of_maps_that_differ(capsys: pytest.CaptureFixture[str]) -> None:
+    """Those of rows that are there in both; flattened, those of the others are counted too."""
+    pair = [golden("f23-changes-checkpoint"), golden("f23-changes-checkpoint-changelog-rescaled")]
+    code, document = _json(capsys, *pair, "--operator", "changing", "--state", "texts", "--state", "ttl-map")
+    assert code == 0
+    entries = {state["state"]: state["changed_entries"]["value"] for state in document["states"]}
+    assert entries == {
+        "texts": {"added": 14, "removed": 0, "changed": 6},
+        "ttl-map": {"added": 19, "removed": 4, "changed": 0},
+    }
+    assert run(["diff", *pair, "--operator", "changing", "--state", "texts"]) == 0
+    assert "changing / texts: value: entries of maps that differ: 14 added, 6 changed." in capsys.readouterr().out
+
+
+def _coordinated(folder: Path, data: bytes | None) -> str:
+    """A snapshot whose operator has coordinator state."""
+    place = write_snapshot(folder, {"op": {"s": ROWS}}) / "_metadata"
+    snapshot = parse_metadata(place.read_bytes())
+    coordinator = None if data is None else InlineHandle("c", data)
+    operators = tuple(replace(operator, coordinator=coordinator) for operator in snapshot.operators)
+    place.write_bytes(metadata_writer.metadata(replace(snapshot, operators=operators)))
+    return str(folder)
+
+
+def test_of_coordinators_the_bytes_are_compared(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    one, same, other, none = (
+        _coordinated(tmp_path / name, data)
+        for name, data in (("one", b"abc"), ("same", b"abc"), ("other", b"abcd"), ("none", None))
+    )
+    for pair, code, said, last, sizes in (
+        ((one, same), 0, "its 3 bytes are the same", "No difference.", (3, 3)),
+        ((one, other), 3, "its bytes are not the same (3 and 4)", "No difference in what could be compared.", (3, 4)),
+        ((one, none), 3, "only the earlier snapshot has it", "No difference in what could be compared.", (3, None)),
+        ((none, one), 3, "only the later snapshot has it", "No difference in what could be compared.", (None, 3)),
+    ):
+        assert run(["diff", *pair]) == code
+        assert capsys.readouterr().out.splitlines()[-2:] == [f"op: not compared: coordinator state; {said}.", last]
+        found, document = _json(capsys, *pair)
+        (coordinator,) = document["coordinators"]
+        assert (found, document["complete"], document["differs"]) == (code, code == 0, False)
+        assert (coordinator["bytes_before"], coordinator["bytes_after"], coordinator["equal"]) == (*sizes, code == 0)
+    assert run(["diff", one, other, "--state", "s"]) == 0
+    assert "coordinator" not in capsys.readouterr().out
 
 
 def test_evolved_fields_in_text(capsys: pytest.CaptureFixture[str]) -> None:

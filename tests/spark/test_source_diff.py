@@ -12,7 +12,7 @@ import pytest
 from stateextract.errors import UnsupportedError, UsageError
 from stateextract.spark import register, source_diff
 from stateextract.spark.source_types import arrow_schema
-from tests.diff.pairs import Found, found, golden
+from tests.diff.pairs import Found, copies_of_rules, found, golden
 from tests.job.snapshots import TUPLE, numbered, write_snapshot
 
 BEFORE = golden("f23-changes-checkpoint")
@@ -69,6 +69,15 @@ def test_tasks_are_runs_of_key_groups(tmp_path: Path) -> None:
     )
     assert sorted(row["key"] for row in only) == [8 * i + 3 for i in range(8)]
     assert {(row["change"], *row) for row in only} == {("removed", "key", "change")}
+
+
+def test_a_remark_is_a_warning(tmp_path: Path) -> None:
+    one, other = copies_of_rules(tmp_path / "a", {1: 1}, {1: 1}), copies_of_rules(tmp_path / "b", {1: 1}, {1: 99, 2: 2})
+    with pytest.warns(
+        UserWarning, match="op / rules: the copies that the subtasks 1 of the later snapshot have are not"
+    ):
+        rows, _ = in_process({"before": str(one), "after": str(other)})
+    assert rows == []
 
 
 def test_what_it_refuses(tmp_path: Path) -> None:
