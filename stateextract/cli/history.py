@@ -38,26 +38,31 @@ def history(
     """Add the figures of the snapshots at PATHS to a Parquet dataset, and show how states grew over all that it has.
 
     A folder with several snapshots in it stands for all of them. Every row of them is read once, as stats does; of
-    snapshots that are in the dataset nothing is read.
+    snapshots that are in the dataset nothing is read. One that cannot be read does not keep the others from being added.
     """
     from stateextract.audit.history import identity
     from stateextract.audit.history_files import read_history, write_snapshot
-    from stateextract.errors import UsageError
+    from stateextract.errors import StateExtractError
     from stateextract.files.filesystem import Store
 
     asked, job = question(as_of, ttls, top, uids), read_options(paths[0], options)
     # Before anything is read, since that takes long: a folder with something else in it is an error.
     known = {identity(one.snapshot) for one in read_history(to)}
     store, added = Store(), 0
+    failed: list[StateExtractError] = []
     for path in (snapshot for given in paths for snapshot in _snapshots(given, store)):
-        if skip_existing and _identity(path, store) in known:
-            continue
         try:
+            if skip_existing and _identity(path, store) in known:
+                continue
             document = measured(replace(job, snapshot=path), asked, workers)
-        except UsageError as error:
-            raise error.at(file=path) from None
+        except StateExtractError as error:
+            # Such as a checkpoint that Flink has deleted meanwhile: the others are there all the same.
+            failed.append(error.at(file=path))
+            continue
         write_snapshot(to, document)
         added += 1
+    if failed and not added:
+        raise failed[0]
     recorded = read_history(to)
     if output == "json":
         from stateextract.audit.growth import growth_as_dict
@@ -66,6 +71,10 @@ def history(
         click.echo(json.dumps(document_of, indent=1, ensure_ascii=False))
     else:
         _show(recorded, added, to)
+    for other in failed[1:]:
+        click.echo(f"Error: {other}", err=True)
+    if failed:
+        raise failed[0]
 
 
 def _snapshots(path: str, store: Store) -> list[str]:

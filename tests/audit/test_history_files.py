@@ -101,6 +101,14 @@ def test_nothing_is_left_of_what_could_not_be_written(tmp_path: Path, monkeypatc
         write_snapshot(str(tmp_path / names(tmp_path)[0]), at(2, 1))
 
 
+def test_a_store_that_does_not_rename() -> None:
+    folder = "memory://history/of a job"
+    for document in (at(2, 7), at(1, 1), at(2, 8)):
+        name = write_snapshot(folder, document)
+    assert [one.document() for one in read_history(folder)] == [at(1, 1), at(2, 8)]
+    assert [one.snapshot.checkpoint_id for one in read_history(f"{folder}/{name}")] == [2]
+
+
 def test_what_is_passed_over(tmp_path: Path) -> None:
     written = write_snapshot(str(tmp_path), at(1, 1))
     for name in ("_unfinished.parquet", ".hidden.parquet", "notes.txt", "chk-1.json"):

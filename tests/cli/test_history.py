@@ -123,6 +123,17 @@ def test_a_folder_of_snapshots(out: Out, job: list[str], tmp_path: Path) -> None
     assert (state.rows, len(state.biggest_values)) == (14, 1)
 
 
+def test_one_that_cannot_be_read_does_not_stop_the_others(out: Out, job: list[str], tmp_path: Path) -> None:
+    (Path(job[0]) / "_metadata").write_bytes(b"nothing")
+    folder = tmp_path / "history"
+    code, text, error = out("history", job[0], str(tmp_path / "none"), job[1], "-o", str(folder), "--state", "text")
+    assert code == 1
+    assert text.splitlines()[-1] == f"{folder} has 1 snapshot, checkpoint 6; 1 of them written now."
+    assert [line.split(":")[0] for line in error.splitlines()] == ["Error", "Error"]
+    assert "none does not exist" in error
+    assert f"{job[0]}/_metadata" in error
+
+
 def test_mistakes(out: Out, job: list[str], tmp_path: Path) -> None:
     folder = tmp_path / "history"
     code, _, error = out("history", job[0], "-o", str(folder), "--ttl", "nothing=1d")

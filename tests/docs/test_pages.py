@@ -14,7 +14,7 @@ from tests.docs.pages import ROOT, Examples, blocks, stateextract
 PAGES = {
     "README.md": 3,
     "docs/cli.md": 22,
-    "docs/statistics.md": 7,
+    "docs/statistics.md": 8,
     "docs/tutorial.md": 6,
     "docs/audit.md": 4,
     "docs/diff.md": 2,

@@ -147,3 +147,22 @@ def test_what_is_not_there(bucket: Bucket, snapshot: tuple[Path, Written]) -> No
     with pytest.raises(MissingFileError) as caught:
         stateextract.open_snapshot("s3://flink/torn/chk-1").operator("counters").state("long-long").to_table()
     assert caught.value.file == f"s3://flink/torn/chk-1/{name.rpartition('/')[2]}"
+
+
+def test_a_history(server: Bucket, snapshot: tuple[Path, Written], tmp_path: Path) -> None:
+    from stateextract.audit.history_files import read_history
+    from stateextract.cli import run
+
+    page = tmp_path / "report.html"
+    asked = ["history", "s3://flink/job", "-o", "s3a://flink/history", "--state", "long-long", "--output", "json"]
+    assert run(asked) == 0
+    server.requests.clear()
+    assert run([*asked, "--skip-existing"]) == 0
+    assert not [
+        path for _, path, _ in server.requests if path.startswith("/flink/job/chk-1/") and "_metadata" not in path
+    ]
+    (one,) = read_history("s3://flink/history")
+    assert one.snapshot.path == "s3://flink/job/chk-1/_metadata"
+    assert [s.rows for _, s in one.document().states if s.state == "long-long"] == [ENTRIES]
+    assert run(["report", "--from", "s3://flink/history", "-o", str(page)]) == 0
+    assert "s3://flink/job/chk-1/_metadata" in page.read_text()
