@@ -11,10 +11,13 @@ know where a snapshot stands in a file.
 from __future__ import annotations
 
 import importlib
+import os
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from importlib.metadata import entry_points
+from functools import lru_cache
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from serializers.context import DescribeContext
@@ -148,6 +151,22 @@ def is_fixed_length(snapshot: SerializerSnapshot) -> bool:
     return known.fixed_length if isinstance(known.fixed_length, bool) else known.fixed_length(snapshot)
 
 
+@lru_cache(maxsize=1)
+def _installed(folders: tuple[object, ...]) -> tuple[EntryPoint, ...]:
+    """The entry points of plug-ins. Looking through all packages takes milliseconds, which every read of a state would pay.
+
+    :param folders: those on ``sys.path`` with when they changed last, as they do when a package is installed.
+    """
+    return tuple(sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda p: p.name))
+
+
+def _changed(folder: str) -> tuple[str, int]:
+    try:
+        return folder, os.stat(folder or ".").st_mtime_ns
+    except OSError:
+        return folder, 0
+
+
 def load_plugins(modules: Sequence[str] = ()) -> tuple[str, ...]:
     """Import the plug-ins: every entry point of the group ``stateextract.serializers``, then the modules named.
 
@@ -157,7 +176,7 @@ def load_plugins(modules: Sequence[str] = ()) -> tuple[str, ...]:
     :returns: the names of what was loaded.
     """
     loaded = []
-    for point in sorted(entry_points(group=ENTRY_POINT_GROUP), key=lambda p: p.name):
+    for point in _installed(tuple(map(_changed, sys.path))):
         try:
             plugin = point.load()
             if callable(plugin):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import re
 import struct
@@ -172,7 +173,30 @@ def test_plugin_named_as_a_module(registry: dict[str, object], tmp_path: Path, m
 
 def test_plugin_as_an_entry_point(registry: dict[str, object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     point = EntryPoint("acme", example(tmp_path, monkeypatch), registry_module.ENTRY_POINT_GROUP)
-    monkeypatch.setattr(registry_module, "entry_points", lambda group: [point] if group == point.group else [])
+    assert load_plugins() == ()
+    with monkeypatch.context() as patch:
+        patch.setattr(registry_module, "entry_points", lambda group: [point] if group == point.group else [])
+        assert load_plugins() == (), "all packages are looked through once"
+        patch.syspath_prepend(tmp_path / "more")
+        assert load_plugins() == ("acme_serializers",)
+        check_example()
+    assert load_plugins() == ()
+
+
+def test_a_plugin_that_is_installed_later(
+    registry: dict[str, object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Into a folder where other packages were found before."""
+    site = tmp_path / "site"
+    site.mkdir()
+    os.utime(site, (0, 0))
+    monkeypatch.syspath_prepend(site)
+    assert load_plugins() == ()
+    example(tmp_path, monkeypatch)
+    information = site / "acme-1.0.dist-info"
+    information.mkdir()
+    (information / "METADATA").write_text("Metadata-Version: 2.1\nName: acme\nVersion: 1.0\n")
+    (information / "entry_points.txt").write_text(f"[{registry_module.ENTRY_POINT_GROUP}]\nacme = acme_serializers\n")
     assert load_plugins() == ("acme_serializers",)
     check_example()
 
