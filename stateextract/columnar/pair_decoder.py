@@ -87,6 +87,7 @@ class KernelPairDecoder:
         from stateextract.columnar import kernel
 
         self.kernel = kernel
+        self.layout, self.policy, self.flat = layout, policy, flat
         entry = layout.flat_entry if flat else layout.entry
         program = compile_pairs(layout, flat)
         self.inner = KernelDecoder(entry, policy, None, batch_rows, batch_bytes, program=program)
@@ -151,10 +152,20 @@ class KernelPairDecoder:
                 inner._make_room(int(out[kernel.ARGUMENT]), int(out[kernel.NEEDED]), pos)
                 inner.arena = None
             else:
-                error = self._error(status)
+                error = self._in_words(self._error(status), data, pos, end)
                 if isinstance(error, UndecodableError):
                     return Progress(Stop.UNDECODABLE, pairs, pos, rows=rows, error=error)
                 raise error
+
+    def _in_words(self, error: StateExtractError, data: Block, pos: int, end: int) -> StateExtractError:
+        """The interpreter's error for the same pair, as for entries."""
+        slow = InterpreterPairDecoder(self.layout, self.policy, self.flat, 1, BATCH_BYTES)
+        slow.begin(int(self.inner.out[self.kernel.GROUP]))
+        try:
+            other: StateExtractError | None = slow.decode(data, pos, end, 1).error
+        except StateExtractError as raised:
+            other = raised
+        return other if other is not None and type(other) is type(error) else error
 
     def _error(self, status: int) -> StateExtractError:
         kernel, out = self.kernel, self.inner.out

@@ -20,6 +20,8 @@ from stateextract.columnar.layout import (
     Nullable,
     Number,
     Skip,
+    Subclass,
+    Subclasses,
     Text,
     Undecodable,
     struct,
@@ -418,6 +420,19 @@ def test_an_undecodable_value_costs_its_row_only(engine: str) -> None:
     progress = decoder.decode(Block.of(data), len(good) + len(bad), len(data), 1)
     assert progress.stop is Stop.DONE
     assert decoder.flush(last=True).to_pylist() == [{"key": 5, "value": {"a": None}}] * 2
+
+
+@pytest.mark.parametrize("engine", _ENGINES)
+def test_an_unknown_subclass_is_named(engine: str) -> None:
+    value = Subclasses("org.Base", (Field("a", Nullable(Number(pa.int8()))),), (Subclass("org.Known", 0, ()),))
+    fields = (Field("key", Number(pa.int8())), Field("namespace", Skip(1)), Field("value", value))
+    decoder = make_pair_decoder(PairLayout("value", fields, 1, False), Policy(), engine)
+    data = framed(b"\x01\x05\x00", b"\x04\x00\x09org.Other")
+    progress = decoder.decode(Block.of(data), 0, len(data), 1)
+    assert (progress.stop, progress.entries, progress.pos) == (Stop.UNDECODABLE, 0, 0)
+    assert progress.error is not None
+    assert "the subclass org.Other" in progress.error.message
+    assert progress.error.offset == 12
 
 
 @pytest.mark.parametrize("engine", _ENGINES)
