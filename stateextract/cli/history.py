@@ -40,14 +40,14 @@ def history(
     A folder with several snapshots in it stands for all of them. Every row of them is read once, as stats does; of
     snapshots that are in the dataset nothing is read. One that cannot be read does not keep the others from being added.
     """
-    from stateextract.audit.history import identity
+    from stateextract.audit.history import identity, in_order
     from stateextract.audit.history_files import read_history, write_snapshot
     from stateextract.errors import StateExtractError
     from stateextract.files.filesystem import Store
 
     asked, job = question(as_of, ttls, top, uids), read_options(paths[0], options)
     # Before anything is read, since that takes long: a folder with something else in it is an error.
-    known = {identity(one.snapshot) for one in read_history(to)}
+    known = {identity(one.snapshot): one for one in read_history(to)}
     store, added = Store(), 0
     failed: list[StateExtractError] = []
     for path in (snapshot for given in paths for snapshot in _snapshots(given, store)):
@@ -59,11 +59,13 @@ def history(
             # Such as a checkpoint that Flink has deleted meanwhile: the others are there all the same.
             failed.append(error.at(file=path))
             continue
-        write_snapshot(to, document)
+        name = write_snapshot(to, document)
+        # As it is in the dataset, so that the document, which may be large, need not be kept.
+        (known[identity(document.snapshot)],) = read_history(f"{to.rstrip('/')}/{name}")
         added += 1
     if failed and not added:
         raise failed[0]
-    recorded = read_history(to)
+    recorded = in_order(known.values())
     if output == "json":
         from stateextract.audit.growth import growth_as_dict
 
