@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import Any, Protocol, TypeVar
 
 import pyarrow as pa
@@ -61,6 +62,17 @@ def in_order(found: Iterable[S]) -> list[S]:
     if all(one.snapshot.taken_ms is not None for one in ones):
         return sorted(ones, key=lambda one: (one.snapshot.taken_ms or 0, one.snapshot.checkpoint_id))
     return sorted(ones, key=lambda one: one.snapshot.checkpoint_id)
+
+
+def order_note(ordered: Iterable[OfSnapshot]) -> str | None:
+    """What is to be said where the order of times is not that of the numbers."""
+    for one, following in pairwise(one.snapshot for one in ordered):
+        if following.checkpoint_id < one.checkpoint_id:
+            return (
+                f"by their times checkpoint {one.checkpoint_id} was taken before checkpoint {following.checkpoint_id}: "
+                "the job began anew in between, or a copy has lost its time"
+            )
+    return None
 
 
 def identity(snapshot: Snapshot) -> str:
@@ -119,4 +131,4 @@ def _text(text: str | None) -> str | None:
     return None if text is None else text.encode("utf-8", "replace").decode()
 
 
-__all__ = ["COLUMN", "READ", "SCHEMA", "identity", "in_order", "table_of"]
+__all__ = ["COLUMN", "READ", "SCHEMA", "identity", "in_order", "order_note", "table_of"]

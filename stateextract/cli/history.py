@@ -115,6 +115,7 @@ _COLUMNS = ["operator", "state", "rows first", "last", "change", "decoded first"
 
 def _show(recorded: Sequence[Recorded], added: int, to: str) -> None:
     from stateextract.audit.growth import Change, by_growth
+    from stateextract.audit.history import order_note
     from stateextract.cli.screen import console, escape
     from stateextract.cli.screen import table as text_table
     from stateextract.cli.sizes import many
@@ -137,6 +138,9 @@ def _show(recorded: Sequence[Recorded], added: int, to: str) -> None:
         )
         has = f"{to} has {many(len(recorded), 'snapshot')}, {ends}; {added or 'none'} of them written now."
         out.print(escape(has), soft_wrap=True)
+        note = order_note(recorded)
+        if note:
+            out.print(f"Note: {note}.", soft_wrap=True)
 
 
 def _cells(change: Change, text: Any) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Any
 
 from stateextract.audit.document import Big, Bin, Column, Operator, Quantile, Skew, State, Statistics
 from stateextract.audit.growth import MEASURES, series_of
-from stateextract.audit.history import identity, in_order
+from stateextract.audit.history import identity, in_order, order_note
 from stateextract.audit.history_files import Recorded, recorded
 from stateextract.errors import UsageError
 from stateextract.report.findings import findings
@@ -142,6 +142,7 @@ def _history(ordered: Sequence[Recorded]) -> dict[str, Any]:
     rows = ordered[-1].rows.select(["operator_uid_hash", "state_name", "state_kind"]).to_pylist()
     index = {tuple(row.values()): number for number, row in reversed([*enumerate(rows)])}
     return {
+        "note": order_note(ordered),
         "snapshots": [
             {
                 "checkpoint_id": one.snapshot.checkpoint_id,

@@ -8,7 +8,7 @@ from typing import Any
 
 from stateextract.audit.document import Distinct, Snapshot, Statistics, Totals, Ttl
 from stateextract.audit.growth import COLUMNS, Change, Series, by_growth, growth_as_dict, series_of
-from stateextract.audit.history import SCHEMA, identity, in_order, table_of
+from stateextract.audit.history import SCHEMA, identity, in_order, order_note, table_of
 from tests.audit.test_document import DOCUMENT, NAMELESS, STATE
 
 
@@ -76,6 +76,14 @@ def test_snapshots_are_in_order() -> None:
     lost = replace(at(2, 1), snapshot=Snapshot("/chk-2", 2, 6, None, None))
     assert [one.snapshot.checkpoint_id for one in in_order([late, at(3, 1)])] == [3, 1]
     assert [one.snapshot.checkpoint_id for one in in_order([late, at(3, 1), lost])] == [1, 2, 3]
+
+
+def test_times_that_contradict_the_numbers() -> None:
+    early = replace(at(3, 1), snapshot=Snapshot("/chk-3", 3, 6, None, 500))
+    assert order_note(in_order([at(1, 1), at(2, 1), at(2, 7)])) is None
+    assert order_note(in_order([at(1, 1), at(2, 1), early])) == (
+        "by their times checkpoint 3 was taken before checkpoint 1: the job began anew in between, or a copy has lost its time"
+    )
 
 
 def test_which_snapshot_it_is() -> None:

@@ -308,6 +308,7 @@ def test_history(opened: Any) -> None:
     assert card.locator("p").first.inner_text() == (
         "3 snapshots, from checkpoint 40, 2025-11-26 14:00:00 to checkpoint 42, 2025-11-28 14:00:00; 2 new states, 1 gone."
     )
+    assert card.get_by_text("Note:").count() == 0
     report.tab.get_by_text("Growth of all 5 states").click()
     assert report.rows("#growth-table") == [
         ["legacy new", "shopping", "–", "200.0 kB", "+200.0 kB", "new"],
@@ -346,6 +347,16 @@ def test_history(opened: Any) -> None:
     assert [row[1:] for row in report.rows('[aria-label="History of this state"]')] == [
         ["40,000", "98,765", "300"], ["80,000", "98,765", "600"], ["123,456", "98,765", "900"],
     ]  # fmt: skip
+
+
+def test_history_in_an_order_that_may_be_wrong(opened: Any) -> None:
+    documents = grown()
+    lost = replace(documents[1], snapshot=replace(documents[1].snapshot, taken_ms=0))
+    report = opened(documents[0], lost)
+    assert report.texts("[aria-labelledby=history-title] > p")[1] == (
+        "Note: by their times checkpoint 42 was taken before checkpoint 41: "
+        "the job began anew in between, or a copy has lost its time."
+    )
 
 
 def test_hostile_texts_are_shown_and_do_nothing(opened: Any) -> None:

@@ -74,6 +74,7 @@ const growth = (() => {
         choice("Measure", sizes.MEASURES, (chosen) => { measure = chosen; show(); }),
         choice("Which states", Object.fromEntries(Object.entries(ORDERS).map(([key, [title]]) => [key, title])), (chosen) => { order = chosen; show(); })),
       h("p", { class: "quiet" }, `${format.many(history.snapshots.length, "snapshot")}, from ${names(history)[0]} to ${names(history).at(-1)}${comings(history)}.`),
+      history.note ? h("p", { class: "quiet" }, `Note: ${history.note}.`) : null,
       place, growthTable, totalTable);
   }
 
