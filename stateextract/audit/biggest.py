@@ -12,7 +12,7 @@ import pyarrow as pa
 from stateextract.audit.arrays import Sizer
 from stateextract.audit.document import Big
 from stateextract.audit.hashes import Hashes
-from stateextract.audit.rows import Numbers, rows_below, rows_of_size
+from stateextract.audit.rows import Few, Numbers, rows_below, rows_of_size
 
 _LONGEST = 256
 _MOST = 32
@@ -40,9 +40,12 @@ class Biggest:
         self.top = top
         self._ranked: list[_Ranked] = []
 
-    def add(self, array: pa.Array, sizer: Sizer, hashes: Hashes, most: int | None, describe: Describe) -> None:
+    def add(
+        self, array: pa.Array, sizer: Sizer, hashes: Hashes, few: Few | None, most: int | None, describe: Describe
+    ) -> None:
         """Add rows.
 
+        :param few: rows with a small hash that were found before.
         :param most: no value takes more bytes; ``None``: it is not known.
         """
         if not self.top or not len(array):
@@ -53,13 +56,17 @@ class Biggest:
             return
         if most == least and last < _RARE:
             # Only rows of the same size and a smaller hash come in question, which few have.
-            chosen = rows_below(hashes, np.uint64(last))
+            chosen = rows_below(hashes, np.uint64(last), few)
+            if not len(chosen):
+                return
             sizes = sizer.before(array, chosen + 1) - sizer.before(array, chosen)
         else:
             every = sizer.each(array)
             chosen = rows_of_size(every, least)
             sizes = every[chosen]
         kept = np.flatnonzero((sizes > least) | (sizes == least) & (hashes[chosen] < np.uint64(last)))
+        if not len(kept):
+            return
         if len(kept) > self.top:
             kept = kept[_largest(sizes[kept], hashes[chosen[kept]], self.top)]
         found = zip(chosen[kept].tolist(), sizes[kept].tolist(), strict=True)

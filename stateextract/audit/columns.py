@@ -9,6 +9,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -24,16 +25,36 @@ from stateextract.audit.arrays import (
     is_number,
     offsets_of,
     raw_values,
+    stored_type,
     struct_fields,
     valid_at,
 )
 from stateextract.audit.distinct import Smallest
 from stateextract.audit.document import Column, Lengths, Quantile
 from stateextract.audit.hashes import NULL_HASH, Hashes, hashes_of, mixed
-from stateextract.audit.rows import compiled
+from stateextract.audit.layout import (
+    FLOATING,
+    KIND,
+    LEAST,
+    NANS,
+    NARROW,
+    NOTHING,
+    ROW,
+    SHORTEST,
+    TABLE,
+    TEXT,
+    WIDE,
+)
+from stateextract.audit.rows import Numbers, address, compiled
 from stateextract.columnar.json_values import json_value
 
 _U64 = pa.uint64().id
+_LARGEST = 0x7FFFFFFFFFFFFFFF
+_NO_TEXT = _LARGEST, 0, -1, -1, 0, _LARGEST, -_LARGEST - 1
+_NO_NUMBER = 0, 0, _LARGEST, -_LARGEST - 1, 0, 0, 0
+CONVERTED = -1
+"""The kind of numbers that the kernel is given as others."""
+_KINDS = {"int64": WIDE, "int32": NARROW, "float64": FLOATING}
 Valid = npt.NDArray[np.bool_] | None
 LONGEST_TEXT = 256
 """Characters (bytes) of an extreme that are shown; what is longer is cut."""
@@ -68,23 +89,30 @@ def parts(array: pa.Array) -> Iterator[pa.Array]:
 
 
 class ColumnFigures:
-    """What is known of a column so far."""
+    """What is known of a column so far.
 
-    def __init__(self, place: Place) -> None:
+    :param row: its description for the kernel; ``None``: one of its own.
+    """
+
+    def __init__(self, place: Place, row: Numbers | None = None) -> None:
         self.place = place
         type_ = place.type
         self._struct = pa.types.is_struct(type_)
         self._list, self.is_text, self._number = is_nested_list(type_), is_bytes(type_), is_number(type_)
         self._floating = pa.types.is_floating(type_)
+        self._kind = _KINDS.get(np.dtype(stored_type(type_)).name, CONVERTED) if self._number else TEXT
         self.rows = self.nulls = self.nans = 0
         self.least: Any = None
         self.most: Any = None
         self.shortest: int | None = None
         self.longest = self.length_sum = 0
-        self.different = Smallest()
+        self.row: Numbers = np.zeros(ROW, np.int64) if row is None else row
+        self.row[SHORTEST:] = _NO_TEXT if self.is_text else _NO_NUMBER
+        self.different = Smallest(row=self.row)
         self.sampled = self._sampled()
         self.longest_added = 0
         """The length of the longest string that was added last."""
+        self._converted: npt.NDArray[Any] | None = None
 
     # -- adding
 
@@ -93,23 +121,80 @@ class ColumnFigures:
 
         :param hashes: where their hashes go, as ``hashes_of`` makes them; ``None``: nowhere. Structs have none.
         """
+        add_all([self], [array], [hashes], compiled(array.nbytes))
+
+    def describe(self, array: pa.Array, hashes: Hashes | None, kernel: ModuleType | None) -> None:
+        """Tell the kernel what to add, or add what it is not for.
+
+        :param hashes: as of :meth:`add`.
+        :param kernel: ``None``: nothing is for it.
+        """
         n, nulls = len(array), array.null_count
         self.rows += n
         self.nulls += nulls
+        self.row[KIND] = NOTHING
+        self.longest_added = 0
         if self._struct:
             return
         if nulls == n:
-            self.longest_added = 0
             if hashes is not None:
                 hashes[:] = NULL_HASH
-        elif self._number:
-            self._add_numbers(array, hashes)
-        elif self.is_text:
-            self._add_bytes(array, hashes)
+        elif kernel is not None and (self._number or self.is_text):
+            self._describe(array, hashes, kernel)
         else:
-            self._add_others(array)
+            if self._number:
+                self._add_few_numbers(array)
+            elif self.is_text:
+                self._add_few_bytes(array)
+            else:
+                self._add_others(array)
             if hashes is not None:
                 hashes[:] = hashes_of(array)
+
+    def _describe(self, array: pa.Array, hashes: Hashes | None, kernel: ModuleType) -> None:
+        self.different.prepare(kernel)
+        valid, values, *data = array.buffers()
+        there = (valid.address, array.offset) if array.null_count else (0, 0)
+        to = 0 if hashes is None else address(hashes)
+        if self.is_text:
+            begin, size = (data[0].address, data[0].size) if data[0] is not None else (0, 0)
+            self.row[:TABLE] = TEXT, values.address + 4 * array.offset, begin, begin + size, *there, to, 0
+            self.row[SHORTEST:NANS] = _LARGEST, 0, -1, -1
+        elif self._kind == CONVERTED:
+            self._converted = fixed_values(array)[0]
+            kind = FLOATING if self._floating else WIDE
+            self.row[:TABLE] = kind, address(self._converted), 0, 0, *there, to, 0
+        else:
+            width = 4 if self._kind == NARROW else 8
+            self.row[:TABLE] = self._kind, values.address + width * array.offset, 0, 0, *there, to, 0
+
+    def take(self, array: pa.Array) -> None:
+        """Take what the kernel found in a batch, of byte strings; of numbers it is taken when it is asked for."""
+        if self.place.type.id == _U64 and array.null_count < len(array):
+            found = pc.min_max(array)
+            self._extremes(found["min"].as_py(), found["max"].as_py())
+        if self.is_text and self.row[KIND] == TEXT:
+            shortest, longest, least, most = self.row[SHORTEST:NANS].tolist()
+            offsets = offsets_of(array)
+            self._lengths(shortest, longest, int(offsets[-1] - offsets[0]))
+            self.longest_added = longest
+            data = array.buffers()[2]
+            for i in (least, most):
+                if i >= 0:
+                    begin, end = int(offsets[i]), int(offsets[i + 1])
+                    value = bytes(data[begin:end]) if end > begin else b""
+                    self._extremes(value, value)
+
+    def settle(self) -> None:
+        """Take what the kernel found in numbers, and let go of what only adding needs."""
+        if self._number:
+            least, most, nans = self.row[LEAST : NANS + 1].tolist()
+            self.row[SHORTEST:] = _NO_NUMBER
+            self.nans += nans
+            if least <= most and self.place.type.id != _U64:
+                self._extremes(*((_double(least), _double(most)) if self._floating else (least, most)))
+        self._converted = None
+        self.different.settle()
 
     def _add_others(self, array: pa.Array) -> None:
         if self._list:
@@ -130,42 +215,23 @@ class ColumnFigures:
         if known != (self.least, self.most):
             self.different.add_hashes(mixed(np.array(there, np.int64)))
 
-    def _add_numbers(self, array: pa.Array, hashes: Hashes | None) -> None:
-        kernel = compiled(8 * len(array))
-        if kernel is None:
-            self._add_few_numbers(array, hashes)
-            return
-        values = raw_values(array)
-        if values.dtype not in (np.int64, np.float64, np.int32):
-            values = fixed_values(array)[0]
-        valid = (array.buffers()[0].address, array.offset) if array.null_count else (0, 0)
-        least, most, nans = self.different.add_numbers(kernel, values, valid, hashes)
-        self._take_numbers(array, least, most, nans)
-
-    def _add_few_numbers(self, array: pa.Array, hashes: Hashes | None) -> None:
-        values, every = fixed_values(array)[0], hashes_of(array)
-        there = array.is_valid().to_numpy(zero_copy_only=False)
-        self.different.add_hashes(every[there])
-        if hashes is not None:
-            hashes[:] = every
-        values = values[there]
+    def _add_few_numbers(self, array: pa.Array) -> None:
+        there = array.drop_null()
+        self.different.add_hashes(hashes_of(there))
+        values = fixed_values(there)[0]
         numbers = canonical(values[~np.isnan(values)]) if self._floating else values
-        least, most = (numbers.min().item(), numbers.max().item()) if len(numbers) else (None, None)
-        self._take_numbers(array, least, most, len(values) - len(numbers))
+        self.nans += len(values) - len(numbers)
+        if len(numbers) and self.place.type.id != _U64:
+            self._extremes(numbers.min().item(), numbers.max().item())
 
-    def _take_numbers(self, array: pa.Array, least: Any, most: Any, nans: int) -> None:
-        self.nans += nans
-        if least is not None:
-            self._extremes(*(_unsigned(array) if self.place.type.id == _U64 else (least, most)))
-
-    def _add_bytes(self, array: pa.Array, hashes: Hashes | None) -> None:
-        shortest, longest, least, most = self.different.add_bytes(array, hashes)
-        offsets = offsets_of(array)
-        self._lengths(shortest, longest, int(offsets[-1] - offsets[0]))
-        self.longest_added = longest
-        data = memoryview(array.buffers()[2] or b"")
-        small, large = (bytes(data[int(offsets[i]) : int(offsets[i + 1])]) for i in (least, most))
-        self._extremes(small, large)
+    def _add_few_bytes(self, array: pa.Array) -> None:
+        there = array.drop_null()
+        self.different.add_hashes(hashes_of(there))
+        values = [value.encode() if isinstance(value, str) else value for value in there.to_pylist()]
+        lengths = [len(value) for value in values]
+        self.longest_added = max(lengths)
+        self._lengths(min(lengths), max(lengths), sum(lengths))
+        self._extremes(min(values), max(values))
 
     def _add_lists(self, array: pa.Array) -> None:
         lengths = np.diff(offsets_of(array))
@@ -184,6 +250,8 @@ class ColumnFigures:
 
     def merge(self, other: ColumnFigures) -> None:
         """Take in the figures of other rows."""
+        self.settle()
+        other.settle()
         self.rows += other.rows
         self.nulls += other.nulls
         self.nans += other.nans
@@ -217,6 +285,7 @@ class ColumnFigures:
 
         :param quantiles: of what was sampled.
         """
+        self.settle()
         type_ = self.place.type
         measured = self.is_text or self._list
         lengths = None
@@ -251,26 +320,50 @@ class ColumnFigures:
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
+        self.settle()
         return {
             "counts": [self.rows, self.nulls, self.nans, self.shortest, self.longest, self.length_sum],
             "extremes": [_packed(self.least), _packed(self.most)],
             "hashes": base64.b64encode(self.different.hashes.tobytes()).decode(),
         }
 
-    @classmethod
-    def from_dict(cls, place: Place, data: dict[str, Any]) -> ColumnFigures:
-        """The inverse of :meth:`as_dict`."""
-        made = cls(place)
-        made.rows, made.nulls, made.nans, made.shortest, made.longest, made.length_sum = data["counts"]
-        made.least, made.most = (_unpacked(place.type, value) for value in data["extremes"])
-        made.different = Smallest(np.frombuffer(base64.b64decode(data["hashes"]), np.uint64))
-        return made
+    def load(self, data: dict[str, Any]) -> None:
+        """The inverse of :meth:`as_dict`, into figures that are empty."""
+        self.rows, self.nulls, self.nans, self.shortest, self.longest, self.length_sum = data["counts"]
+        self.least, self.most = (_unpacked(self.place.type, value) for value in data["extremes"])
+        self.different.replace(np.frombuffer(base64.b64decode(data["hashes"]), np.uint64))
 
 
-def _unsigned(array: pa.Array) -> tuple[int, int]:
-    """The extremes of numbers that int64 has no room for."""
-    found = pc.min_max(array)
-    return found["min"].as_py(), found["max"].as_py()
+def add_all(
+    figures: Sequence[ColumnFigures],
+    arrays: Sequence[pa.Array],
+    hashes: Sequence[Hashes | None],
+    kernel: ModuleType | None,
+    batch: int = 0,
+) -> None:
+    """Add the columns of one batch, each to its figures.
+
+    :param figures: their descriptions for the kernel lie one behind the other.
+    :param hashes: where the hashes of each go; ``None``: nowhere.
+    :param kernel: ``None``: numpy does it.
+    :param batch: where the description of the batch is, which the kernel looks at as well.
+    """
+    for column, array, to in zip(figures, arrays, hashes, strict=True):
+        column.describe(array, to, kernel)
+    if kernel is not None:
+        first, n = address(figures[0].row), len(arrays[0])
+        while kernel.columns(first, len(figures), n, batch):
+            for column in figures:
+                if column.row[KIND] != NOTHING:
+                    column.different.make_room(kernel)
+    for column, array in zip(figures, arrays, strict=True):
+        column.take(array)
+
+
+def _double(ordered: int) -> float:
+    """The number that has this place in the order of all."""
+    bits = ordered if ordered >= 0 else ordered ^ _LARGEST
+    return float(np.array([bits], np.int64).view(np.float64)[0])
 
 
 def _storage(type_: pa.DataType) -> pa.DataType:
@@ -293,4 +386,4 @@ def _unpacked(type_: pa.DataType, value: Any) -> Any:
     return value
 
 
-__all__ = ["LONGEST_TEXT", "ColumnFigures", "Place", "parts", "places"]
+__all__ = ["LONGEST_TEXT", "ColumnFigures", "Place", "add_all", "parts", "places"]

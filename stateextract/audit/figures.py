@@ -16,11 +16,12 @@ import pyarrow as pa
 
 from stateextract.audit.arrays import Sizer, list_parts, raw_values
 from stateextract.audit.biggest import Biggest, cut
-from stateextract.audit.columns import ColumnFigures, parts, places
+from stateextract.audit.columns import ColumnFigures, add_all, parts, places
 from stateextract.audit.distinct import Smallest
 from stateextract.audit.document import Big, Column, Distinct
 from stateextract.audit.hashes import Hashes, combined, hashes_of, mixed
-from stateextract.audit.rows import Numbers, bounds_of
+from stateextract.audit.layout import ROW
+from stateextract.audit.rows import Batch, Few, Numbers, bounds_of, compiled
 from stateextract.audit.sample import Sample, quantiles_of
 from stateextract.audit.times import TimeFigures
 from stateextract.columnar.json_values import json_value
@@ -28,6 +29,8 @@ from stateextract.columnar.json_values import json_value
 MEASURED = ("key", "namespace", "value", "last_access", "timestamp_ms")
 """The columns that have figures, and whose bytes count; the others are made of these, or say where a row was."""
 
+_IDENTITY = ("key", "namespace", "timestamp_ms")
+"""Those that tell the rows of keyed state apart."""
 _PER_MS = {"ms": 1, "us": 10**3, "ns": 10**6}
 
 
@@ -60,7 +63,9 @@ class StateFigures:
         self._names = names
         self._sizers = {field.name: Sizer(field.type) for field in self._measured}
         self._nested = {field.name for field in self._measured if pa.types.is_struct(field.type)}
-        self.columns = [ColumnFigures(place) for field in self._measured for place in places(field)]
+        found = [place for field in self._measured for place in places(field)]
+        rows = np.zeros((len(found), ROW), np.int64)
+        self.columns = [ColumnFigures(place, row) for place, row in zip(found, rows, strict=True)]
         self.key_groups: dict[int, list[int]] = {}
         self.subtasks: dict[int, list[int]] = {}
         self._keyed = "key" in names
@@ -68,6 +73,10 @@ class StateFigures:
         self.one_row_per_key = self._keyed and not names & {"namespace", "timestamp_ms"}
         self._keys = Smallest()
         self._rooms: list[Hashes] = []
+        self._batch: Batch | None = None
+        widths = {name: sizer.width for name, sizer in self._sizers.items()}
+        self._fixed = sum(width for width in widths.values() if width is not None)
+        self._varying = [name for name, width in widths.items() if width is None]
         self._sampled = [c.sampled for c in self.columns]
         self._sample = Sample([type_ for type_ in self._sampled if type_ is not None])
         self.biggest = {
@@ -91,24 +100,49 @@ class StateFigures:
             return
         self.rows += n
         arrays = {field.name: batch.column(field.name) for field in self._measured}
-        self._place(batch, arrays, subtask)
         leaves: list[pa.Array] = []
+        rooms: list[Hashes | None] = []
         identity: list[Hashes] = []
-        figures = iter(self.columns)
         for name, array in arrays.items():
-            tells = name in ("key", "namespace", "timestamp_ms") and self._keyed
-            nested = name in self._nested
+            tells, nested = self._keyed and name in _IDENTITY, name in self._nested
             if tells:
                 identity.append(hashes_of(array) if nested else self._room_for(len(identity), n))
-            for part in parts(array):
+            for part in parts(array) if nested else (array,):
                 leaves.append(part)
-                next(figures).add(part, identity[-1] if tells and not nested else None)
+                rooms.append(identity[-1] if tells and not nested else None)
+        bounds, few = self._add_leaves(batch, leaves, rooms, identity)
+        self._place(batch, arrays, subtask, bounds)
         if self._keyed and not self.one_row_per_key:
             self._keys.add_hashes(identity[0])
         hashes = combined(identity) if self._keyed else self._element_hashes(batch, subtask)
-        self._add_sample(hashes, leaves)
-        self._add_biggest(batch, arrays, hashes, subtask)
+        self._add_sample(hashes, few, leaves)
+        self._add_biggest(batch, arrays, hashes, few, subtask)
         self._add_times(batch)
+
+    def _add_leaves(
+        self, batch: pa.RecordBatch, leaves: list[pa.Array], rooms: list[Hashes | None], identity: list[Hashes]
+    ) -> tuple[Numbers, Few | None]:
+        """Add columns and fields of structs.
+
+        :param rooms: where the hashes of each go; :param identity: those that tell rows apart.
+        :returns: where key groups begin, and the last one ends; the rows with a hash that a sample may have, if they are known.
+        """
+        n = batch.num_rows
+        groups = batch.column("key_group") if "key_group" in self._names else None
+        kernel = compiled(8 * n * len(leaves)) if leaves else None
+        bounds = few = None
+        if kernel is not None:
+            if self._batch is None:
+                self._batch = Batch()
+            sifted = len(identity) == 1 and any(room is not None for room in rooms) and self._sample.rows_are_few
+            self._batch.describe(groups, identity[0] if sifted else None, self._sample.threshold)
+            add_all(self.columns, leaves, rooms, kernel, self._batch.at)
+            bounds, few = self._batch.bounds(n), self._batch.few
+        else:
+            add_all(self.columns, leaves, rooms, None)
+        if bounds is None:
+            bounds = np.array([0, n]) if groups is None else bounds_of(raw_values(groups))
+        return bounds, few
 
     def _room_for(self, number: int, n: int) -> Hashes:
         """Room for hashes of rows. It is the same for every batch: what was just used is near the processor."""
@@ -125,24 +159,22 @@ class StateFigures:
         index = mixed(raw_values(batch.column("index")))
         return combined([index, mixed(np.full(len(index), subtask, np.int64))])
 
-    def _place(self, batch: pa.RecordBatch, arrays: dict[str, pa.Array], subtask: int) -> None:
+    def _place(self, batch: pa.RecordBatch, arrays: dict[str, pa.Array], subtask: int, bounds: Numbers) -> None:
         """Count rows and bytes where they are."""
         n = batch.num_rows
-        keyed = "key_group" in self._names
-        groups = raw_values(batch.column("key_group")) if keyed else np.zeros(n, np.int32)
-        bounds = bounds_of(groups) if keyed else np.array([0, n])
-        before = np.zeros(len(bounds), np.int64)
-        for name, array in arrays.items():
-            before += self._sizers[name].before(array, bounds)
-        _count(self.subtasks, subtask, n, int(before[-1] - before[0]))
-        self.decoded_bytes += int(before[-1] - before[0])
-        if keyed:
-            counts = groups[bounds[:-1]].tolist(), np.diff(bounds).tolist(), np.diff(before).tolist()
-            for group, rows, size in zip(*counts, strict=True):
+        before = bounds * self._fixed
+        for name in self._varying:
+            before += self._sizers[name].before(arrays[name], bounds)
+        total = int(before[-1] - before[0])
+        _count(self.subtasks, subtask, n, total)
+        self.decoded_bytes += total
+        if "key_group" in self._names:
+            groups = raw_values(batch.column("key_group"))[bounds[:-1]].tolist()
+            for group, rows, size in zip(groups, np.diff(bounds).tolist(), np.diff(before).tolist(), strict=True):
                 _count(self.key_groups, group, rows, size)
 
-    def _add_sample(self, hashes: Hashes, leaves: list[pa.Array]) -> None:
-        chosen = self._sample.chosen(hashes)
+    def _add_sample(self, hashes: Hashes, few: Few | None, leaves: list[pa.Array]) -> None:
+        chosen = self._sample.chosen(hashes, few)
         if chosen is not None:
             kept = [
                 figures.sample(leaf, chosen)
@@ -151,7 +183,9 @@ class StateFigures:
             ]
             self._sample.add(hashes[chosen], kept)
 
-    def _add_biggest(self, batch: pa.RecordBatch, arrays: dict[str, pa.Array], hashes: Hashes, subtask: int) -> None:
+    def _add_biggest(
+        self, batch: pa.RecordBatch, arrays: dict[str, pa.Array], hashes: Hashes, few: Few | None, subtask: int
+    ) -> None:
         def describe(row: int, size: int) -> Big:
             key, namespace = (
                 cut(json_value(arrays[name][row])) if name in arrays else None for name in ("key", "namespace")
@@ -163,7 +197,7 @@ class StateFigures:
             if biggest.top:
                 sizer = self._sizers[name]
                 longest = (c.longest_added for c in self.columns if c.is_text and c.place.path[0] == name)
-                biggest.add(arrays[name], sizer, hashes, sizer.most(longest), describe)
+                biggest.add(arrays[name], sizer, hashes, few, sizer.most(longest), describe)
 
     def _add_times(self, batch: pa.RecordBatch) -> None:
         if self.ttl is not None:
@@ -191,9 +225,11 @@ class StateFigures:
 
     def settle(self) -> None:
         """Let go of what only adding needs."""
-        for smallest in (self._keys, *(c.different for c in self.columns)):
-            smallest.settle()
+        self._keys.settle()
+        for column in self.columns:
+            column.settle()
         self._rooms.clear()
+        self._batch = None
 
     # -- the outcome
 
@@ -209,6 +245,7 @@ class StateFigures:
         kept = iter(self._sample.columns())
         made = []
         for figures, type_ in zip(self.columns, self._sampled, strict=True):
+            figures.settle()
             values = figures.rows - figures.nulls - figures.nans
             quantiles, error = quantiles_of(next(kept), values) if type_ is not None else ([], 0.0)
             made.append(figures.column(quantiles, error))
@@ -234,9 +271,8 @@ class StateFigures:
         self.rows, self.decoded_bytes = data["counts"]
         self.key_groups = {k: v for k, *v in data["key_groups"]}
         self.subtasks = {k: v for k, *v in data["subtasks"]}
-        self.columns = [
-            ColumnFigures.from_dict(column.place, d) for column, d in zip(self.columns, data["columns"], strict=True)
-        ]
+        for column, values in zip(self.columns, data["columns"], strict=True):
+            column.load(values)
         self._keys = Smallest(np.frombuffer(base64.b64decode(data["keys"]), np.uint64))
         types = [type_ for type_ in self._sampled if type_ is not None]
         self._sample = Sample.from_bytes(types, base64.b64decode(data["sample"]))

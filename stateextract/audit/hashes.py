@@ -5,8 +5,8 @@ Plain numpy, for little data and for types that are rare; ``kernel.py`` does the
 
 - a number: its 64 bits mixed by Murmur3's last steps (``mixed``); floating point numbers as float64, all NaN alike, the
   two zeros alike;
-- bytes: the length, the first eight (big-endian, filled up with zeros), eight at a time up to the last eight, the last
-  eight, each multiplied in;
+- bytes: the length, the first eight (big-endian, filled up with zeros), the next eight (the last, if there are fewer), eight
+  at a time up to the last eight, the last eight, each multiplied in;
 - a null: a number of its own; structs, lists, maps: the hashes inside of them, mixed in order.
 
 May import pyarrow and numpy.
@@ -68,14 +68,14 @@ def bytes_hashes(offsets: npt.NDArray[Any], data: bytes | memoryview) -> Hashes:
     padded = np.frombuffer(bytes(data) + bytes(16), np.uint8)
     words = np.ndarray((len(padded) - 7,), ">u8", padded, 0, (1,))
     shift = (4 * (8 - np.minimum(lengths, 8))).astype(np.uint64)
-    h = _step(_SEED ^ (lengths.astype(np.uint64) * _MIX_1), words[starts] & (_ALL << shift << shift))
-    at = np.flatnonzero(lengths > 8)
-    done = 8
-    while len(at):
-        last = lengths[at] - done <= 8
-        h[at] = _step(h[at], words[starts[at] + np.where(last, lengths[at] - 8, done)])
-        at = at[~last]
+    own, more = _ALL << shift << shift, np.maximum(lengths - 8, 0)
+    h = _step(_SEED ^ (lengths.astype(np.uint64) * _MIX_1), words[starts] & own)
+    h = _step(h, words[starts + np.minimum(more, 8)] & own)
+    done = 16
+    while len(at := np.flatnonzero(more > done)):
+        h[at] = _step(h[at], words[starts[at] + done])
         done += 8
+    h = _step(h, words[starts + more] & own)
     h *= _MIX_2
     h ^= h >> _33
     h[h == 0] = 1

@@ -11,6 +11,40 @@ from __future__ import annotations
 
 import numpy as np
 
+from stateextract.audit.layout import (
+    BELOW,
+    BIT,
+    BOUNDS,
+    COUNT,
+    DATA,
+    FLOATING,
+    FOUND,
+    GROUPS,
+    HASHES,
+    KIND,
+    LEAST,
+    LEAST_WORD,
+    LIMIT,
+    LONGEST,
+    MASK,
+    MOST,
+    MOST_WORD,
+    NANS,
+    NARROW,
+    NOTHING,
+    ROOM,
+    ROW,
+    ROWS,
+    ROWS_HASHES,
+    RUNS,
+    SEEN,
+    SHORTEST,
+    TABLE,
+    TEXT,
+    THRESHOLD,
+    VALID,
+    VALUES,
+)
 from stateextract.columnar.compile import (
     at,
     compile_kernel,
@@ -33,14 +67,9 @@ _LARGEST = 0x7FFFFFFFFFFFFFFF
 
 BLOCK = 64
 """Values that are looked at at once: one for each bit of a number."""
-BEHIND = 3 * BLOCK
+BEHIND = 2 * BLOCK
 """Room behind the slots of a table, where a block is worked on."""
 
-# Slots of `state`: no hash above THRESHOLD is wanted; the table has COUNT hashes and is full with ROOM, which leaves slots for
-# another block.
-THRESHOLD, COUNT, ROOM = 0, 1, 2
-# Slots of `found`: extremes of lengths; of numbers the extremes, of byte strings which they are (-1: none); how many NaN.
-SHORTEST, LONGEST, LEAST, MOST, NANS = 0, 1, 2, 3, 4
 # Floating point numbers as integers: all but the sign, infinity, the one NaN.
 MAGNITUDE, INFINITE, NAN = 0x7FFFFFFFFFFFFFFF, 0x7FF0000000000000, 0x7FF8000000000000
 
@@ -69,15 +98,8 @@ def _keep(h: np.uint64, table: int, mask: int) -> int:
         slot = (slot + 1) & mask
 
 
-def _word(where: int, n: int, limit: int) -> np.uint64:
-    """The first eight of ``n`` bytes, big-endian and filled up with zeros, so that words compare as their bytes do.
-
-    :param limit: no byte from there on may be read.
-    """
-    if where + 8 <= limit:
-        # Twice, as nothing can be shifted by 64.
-        shift = np.uint64(4 * (8 - min(n, 8)))
-        return np.uint64(load_i64(where)) & ((_ALL << shift) << shift)
+def _word(where: int, n: int) -> np.uint64:
+    """The first eight of ``n`` bytes, big-endian and filled up with zeros, so that words compare as their bytes do."""
     word = _0
     for i in range(min(n, 8)):
         word |= np.uint64(load_u8(where + i)) << np.uint64(56 - 8 * i)
@@ -111,18 +133,27 @@ word_at = compile_kernel(_word)
 compare = compile_kernel(_compare)
 
 
-def _take(hashes: int, chosen: np.uint64, table: int, mask: int, state: int) -> int:
-    """Put hashes into the table, if they are new.
+def _take(hashes: int, n: int, chosen: np.uint64, row: int) -> int:
+    """Put hashes of a block of ``n`` into a column's table, if they are new.
 
-    :param chosen: a bit for each of the block's hashes: whether it is put there.
-    :returns: whether the table is full now.
+    :param chosen: a bit for each of them: whether it is put there.
+    :returns: whether the table is full now, which leaves slots for another block.
     """
-    count = at(state, COUNT)
+    table = at(row, TABLE)
+    mask = at(row, MASK)
+    count = at(row, COUNT)
+    if at(row, THRESHOLD) == -1:
+        # All are chosen then, though few may be new. Most of the others are where they are first looked for.
+        new = _0
+        for i in range(n):
+            h = at(hashes, i)
+            new |= (_1 if at(table, h & mask) != h else _0) << np.uint64(i)
+        chosen &= new
     while chosen != 0:
         count += keep(np.uint64(at(hashes, lowest_bit(chosen))), table, mask)
         chosen &= chosen - _1
-    put(state, COUNT, count)
-    return 1 if count >= at(state, ROOM) else 0
+    put(row, COUNT, count)
+    return 1 if 2 * count > mask else 0
 
 
 take = compile_kernel(_take)
@@ -145,37 +176,37 @@ def _there(valid: int, bit: int, n: int) -> np.uint64:
 there_of = compile_kernel(_there)
 
 
-def _numbers(
-    values: int, narrow: int, floating: int, valid: int, bit: int, start: int, n: int, hashes: int, table: int, mask: int,
-    state: int, found: int,
-) -> int:  # fmt: skip
-    """Hash the numbers from ``start`` on, keep the small hashes, and find the extremes.
+def _numbers(row: int, n: int) -> int:
+    """Hash the numbers that were not seen yet, keep the small hashes, and find the extremes (float64: by place in order).
 
-    :param values: int64, int32 if ``narrow``, or float64 if ``floating``, whose extremes are found as integers in their order.
-    :param valid: the bitmap of values that are not null, of which there is one, and ``bit`` the first one's; 0: none is null.
-    :param hashes: where the hash of each goes; 0: nowhere.
-    :returns: how many were seen; fewer than ``n`` where the table is full.
+    :returns: whether the table is full, before which all were seen or not.
     """
+    values = at(row, VALUES)
+    valid = at(row, VALID)
+    bit = at(row, BIT)
+    hashes = at(row, HASHES)
+    narrow = at(row, KIND) == NARROW
+    floating = at(row, KIND) == FLOATING
     # Compared with the sign turned over, as vector instructions know no unsigned order.
-    threshold = np.int64(np.uint64(at(state, THRESHOLD)) ^ _SIGN)
-    room = table + 8 * (mask + 1)
+    threshold = np.int64(np.uint64(at(row, THRESHOLD)) ^ _SIGN)
+    room = at(row, TABLE) + 8 * (at(row, MASK) + 1)
     taken = room + 8 * BLOCK
-    least = at(found, LEAST)
-    most = at(found, MOST)
-    nans = at(found, NANS)
+    least = at(row, LEAST)
+    most = at(row, MOST)
+    nans = at(row, NANS)
     # In place of nulls stands a value that is there: it is no other extreme and no other different value.
     instead = 0
     if valid != 0:
         i = 0
         while there_of(valid, bit + i, 1) == 0:
             i += 1
-        instead = load_i32_le(values + 4 * i) if narrow != 0 else at(values, i)
-    i = start
-    full = 0
-    while i < n and full == 0:
+        instead = load_i32_le(values + 4 * i) if narrow else at(values, i)
+    i = at(row, SEEN)
+    done = 0
+    while i < n and done == 0:
         size = min(BLOCK, n - i)
         block = values + 8 * i
-        if narrow != 0:
+        if narrow:
             narrow_block = values + 4 * i
             for j in range(size):
                 set_item_64(taken, j, item_32(narrow_block, j))
@@ -189,7 +220,7 @@ def _numbers(
             block = taken
         out = hashes + 8 * i if hashes != 0 else room
         chosen = _0
-        if floating == 0:
+        if not floating:
             for j in range(size):
                 x = item_64(block, j)
                 least = min(least, x)
@@ -211,97 +242,111 @@ def _numbers(
                 set_item_64(out, j, np.int64(h))
                 chosen |= (_1 if np.int64(h ^ _SIGN) <= threshold else _0) << np.uint64(j)
         if chosen != 0:
-            full = take(out, chosen, table, mask, state)
+            done = take(out, size, chosen, row)
         if hashes != 0 and valid != 0:
             for j in range(size):
                 h = np.uint64(item_64(out, j))
                 set_item_64(out, j, np.int64(h if (there >> np.uint64(j)) & _1 != 0 else NULL_HASH))
         i += size
-    put(found, LEAST, least)
-    put(found, MOST, most)
-    put(found, NANS, nans)
-    return i
+    put(row, LEAST, least)
+    put(row, MOST, most)
+    put(row, NANS, nans)
+    put(row, SEEN, i)
+    return done
 
 
-def _tail(h: np.uint64, where: int, size: int) -> np.uint64:
-    """The rest of the hash of a byte string, from its first word on."""
-    if size > 8:
-        k = 8
-        while k < size - 8:
-            h = (h ^ np.uint64(load_i64(where + k))) * STEP
-            h ^= h >> _32
-            k += 8
-        h = (h ^ np.uint64(load_i64(where + size - 8))) * STEP
+def _hashed(word: np.uint64, middle: np.uint64, last: np.uint64, where: int, size: int) -> np.uint64:
+    """The hash of a byte string. Never 0.
+
+    :param word: its first eight bytes; :param middle: the next, as far as there are; :param last: the last.
+    """
+    h = ((SEED ^ (np.uint64(size) * MIX_1)) ^ word) * STEP
+    h ^= h >> _32
+    h = (h ^ middle) * STEP
+    h ^= h >> _32
+    k = 16
+    while k < size - 8:
+        h = (h ^ np.uint64(load_i64(where + k))) * STEP
         h ^= h >> _32
+        k += 8
+    h = (h ^ last) * STEP
+    h ^= h >> _32
     h *= MIX_2
     h ^= h >> _33
     return h if h != 0 else _1
 
 
-tail = compile_kernel(_tail)
+hashed = compile_kernel(_hashed)
 
 
-def _texts(
-    offsets: int, data: int, limit: int, valid: int, bit: int, start: int, n: int, hashes: int, table: int, mask: int,
-    state: int, found: int,
-) -> int:  # fmt: skip
-    """Hash byte strings, keep the small hashes, find the extremes and those of the lengths.
+def _texts(row: int, n: int) -> int:
+    """Hash the byte strings that were not seen yet, keep the small hashes, find those that may be extremes and their lengths.
 
-    :param offsets: int32, from the first value's on.
-    :param limit: where the buffer of the data ends.
-    :param valid: the bitmap of values that are not null, of which ``bit`` is the first one's; 0: none is null.
-    :param hashes: where the hash of each goes; 0: nowhere.
-    :returns: how many were seen; fewer than ``n`` where the table is full.
+    :returns: whether the table is full, before which all were seen or not.
     """
-    threshold = np.int64(np.uint64(at(state, THRESHOLD)) ^ _SIGN)
-    room = table + 8 * (mask + 1)
-    heads = room + 8 * BLOCK
-    words = heads + 8 * BLOCK
-    shortest = at(found, SHORTEST)
-    longest = at(found, LONGEST)
-    least = at(found, LEAST)
-    most = at(found, MOST)
-    # Words are compared as thresholds are.
-    least_word = _LARGEST
-    most_word = -_LARGEST - 1
-    if least >= 0:
-        begin = load_i32_le(offsets + 4 * least)
-        word = word_at(data + begin, load_i32_le(offsets + 4 * least + 4) - begin, limit)
-        least_word = int(np.int64(word ^ _SIGN))
-        begin = load_i32_le(offsets + 4 * most)
-        word = word_at(data + begin, load_i32_le(offsets + 4 * most + 4) - begin, limit)
-        most_word = int(np.int64(word ^ _SIGN))
-    i = start
-    full = 0
-    while i < n and full == 0:
+    offsets = at(row, VALUES)
+    data = at(row, DATA)
+    limit = at(row, LIMIT)
+    valid = at(row, VALID)
+    bit = at(row, BIT)
+    hashes = at(row, HASHES)
+    threshold = np.int64(np.uint64(at(row, THRESHOLD)) ^ _SIGN)
+    room = at(row, TABLE) + 8 * (at(row, MASK) + 1)
+    words = room + 8 * BLOCK
+    shortest = at(row, SHORTEST)
+    longest = at(row, LONGEST)
+    least = at(row, LEAST)
+    most = at(row, MOST)
+    least_word = at(row, LEAST_WORD)
+    most_word = at(row, MOST_WORD)
+    i = at(row, SEEN)
+    done = 0
+    while i < n and done == 0:
         size = min(BLOCK, n - i)
         begins = offsets + 4 * i
         ends = begins + 4
         there = there_of(valid, bit + i, size)
         out = hashes + 8 * i if hashes != 0 else room
+        short = _LARGEST
         for j in range(size):
             length = item_32(ends, j) - item_32(begins, j)
+            short = min(short, length)
             shortest = min(shortest, length if (there >> np.uint64(j)) & _1 != 0 else _LARGEST)
             longest = max(longest, length if (there >> np.uint64(j)) & _1 != 0 else 0)
-            set_item_64(heads, j, np.int64(SEED ^ (np.uint64(length) * MIX_1)))
-        if data + load_i32_le(begins + 4 * size) + 8 <= limit:
+        end = load_i32_le(begins)
+        if short >= 8:
             for j in range(size):
-                begin = load_i32_le(begins + 4 * j)
-                length = load_i32_le(ends + 4 * j) - begin
+                where = data + end
+                end = load_i32_le(ends + 4 * j)
+                length = data + end - where
+                word = np.uint64(load_i64(where))
+                middle = np.uint64(load_i64(where + min(length - 8, 8)))
+                put(words, j, np.int64(word ^ _SIGN))
+                put(out, j, np.int64(hashed(word, middle, np.uint64(load_i64(where + length - 8)), where, length)))
+        elif data + load_i32_le(begins + 4 * size) + 8 <= limit:
+            # What is shorter than eight bytes is read with what lies behind it, which is cut off.
+            for j in range(size):
+                where = data + end
+                end = load_i32_le(ends + 4 * j)
+                length = data + end - where
                 # Twice, as nothing can be shifted by 64.
                 shift = np.uint64(4 * max(8 - length, 0))
-                word = np.uint64(load_i64(data + begin)) & ((_ALL << shift) << shift)
+                own = (_ALL << shift) << shift
+                more = max(length - 8, 0)
+                word = np.uint64(load_i64(where)) & own
+                middle = np.uint64(load_i64(where + min(more, 8))) & own
                 put(words, j, np.int64(word ^ _SIGN))
-                h = (np.uint64(at(heads, j)) ^ word) * STEP
-                put(out, j, np.int64(tail(h ^ (h >> _32), data + begin, length)))
+                put(out, j, np.int64(hashed(word, middle, np.uint64(load_i64(where + more)) & own, where, length)))
         else:
             for j in range(size):
-                begin = load_i32_le(begins + 4 * j)
-                length = load_i32_le(ends + 4 * j) - begin
-                word = word_at(data + begin, length, limit)
+                where = data + end
+                end = load_i32_le(ends + 4 * j)
+                length = data + end - where
+                more = max(length - 8, 0)
+                word = word_at(where, length)
+                middle = word_at(where + min(more, 8), min(length, 8))
                 put(words, j, np.int64(word ^ _SIGN))
-                h = (np.uint64(at(heads, j)) ^ word) * STEP
-                put(out, j, np.int64(tail(h ^ (h >> _32), data + begin, length)))
+                put(out, j, np.int64(hashed(word, middle, word_at(where + more, min(length, 8)), where, length)))
         chosen = small = large = _0
         for j in range(size):
             one = np.uint64(j)
@@ -343,28 +388,31 @@ def _texts(
                 most_word = word_here
         chosen &= there
         if chosen != 0:
-            full = take(out, chosen, table, mask, state)
+            done = take(out, size, chosen, row)
         if hashes != 0 and valid != 0:
             for j in range(size):
                 h = np.uint64(item_64(out, j))
                 set_item_64(out, j, np.int64(h if (there >> np.uint64(j)) & _1 != 0 else NULL_HASH))
         i += size
-    put(found, SHORTEST, shortest)
-    put(found, LONGEST, longest)
-    put(found, LEAST, least)
-    put(found, MOST, most)
-    return i
+    put(row, SHORTEST, shortest)
+    put(row, LONGEST, longest)
+    put(row, LEAST, least)
+    put(row, MOST, most)
+    put(row, LEAST_WORD, least_word)
+    put(row, MOST_WORD, most_word)
+    put(row, SEEN, i)
+    return done
 
 
-def _insert(hashes: int, start: int, n: int, table: int, mask: int, state: int) -> int:
-    """Keep the small ones of the hashes from ``start`` on.
+def _insert(hashes: int, row: int, n: int) -> int:
+    """Keep the small ones of ``n`` hashes, from the first on that was not seen yet.
 
-    :returns: how many were seen; fewer than ``n`` where the table is full.
+    :returns: whether the table is full.
     """
-    threshold = np.int64(np.uint64(at(state, THRESHOLD)) ^ _SIGN)
-    i = start
-    full = 0
-    while i < n and full == 0:
+    threshold = np.int64(np.uint64(at(row, THRESHOLD)) ^ _SIGN)
+    i = at(row, SEEN)
+    done = 0
+    while i < n and done == 0:
         size = min(BLOCK, n - i)
         block = hashes + 8 * i
         chosen = _0
@@ -372,9 +420,10 @@ def _insert(hashes: int, start: int, n: int, table: int, mask: int, state: int) 
             h = np.uint64(item_64(block, j))
             chosen |= (_1 if np.int64(h ^ _SIGN) <= threshold else _0) << np.uint64(j)
         if chosen != 0:
-            full = take(block, chosen, table, mask, state)
+            done = take(block, size, chosen, row)
         i += size
-    return i
+    put(row, SEEN, i)
+    return done
 
 
 def _runs(groups: int, n: int, bounds: int, room: int) -> int:
@@ -470,12 +519,35 @@ def _spans(offsets: int, inner: int, n: int, each: int, sizes: int) -> int:
     return 0
 
 
-runs = compile_kernel(_runs)
+def _columns(rows: int, count: int, n: int, batch: int) -> int:
+    """Look at a batch of ``n`` rows.
+
+    :param rows: the descriptions of ``count`` columns, one behind the other.
+    :param batch: that of the batch; 0: only its columns count.
+    :returns: how many tables are full: room is to be made in them, then this is to be called again.
+    """
+    done = 0
+    for i in range(count):
+        row = rows + 8 * ROW * i
+        kind = at(row, KIND)
+        if kind == NOTHING:
+            continue
+        done += texts(row, n) if kind == TEXT else numbers(row, n)
+    if done == 0 and batch != 0:
+        if at(batch, GROUPS) != 0:
+            put(batch, RUNS, runs(at(batch, GROUPS), n, at(batch, BOUNDS), ROOM))
+        if at(batch, ROWS_HASHES) != 0:
+            put(batch, FOUND, below(at(batch, ROWS_HASHES), n, at(batch, BELOW), at(batch, ROWS), ROOM))
+    return done
+
+
 numbers = compile_kernel(_numbers)
 texts = compile_kernel(_texts)
+columns = compile_kernel(_columns)
 insert = compile_kernel(_insert)
+runs = compile_kernel(_runs)
 below = compile_kernel(_below)
 larger = compile_kernel(_larger)
 spans = compile_kernel(_spans)
-KERNELS = numbers, texts, insert, runs, below, larger, spans
+KERNELS = columns, insert, larger, spans
 """All that Python calls."""

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from stateextract.audit.arrays import raw_values
 from stateextract.audit.document import Quantile
 from stateextract.audit.hashes import Hashes
-from stateextract.audit.rows import rows_below
+from stateextract.audit.rows import Few, rows_below
 from stateextract.columnar.json_values import json_value
 
 ROWS = 4096
@@ -45,9 +45,17 @@ class Sample:
         self._rows = 0
         self.threshold = _ALL
 
-    def chosen(self, hashes: Hashes) -> npt.NDArray[np.int64] | None:
-        """Which of these rows are to be added; ``None``: none."""
-        chosen = rows_below(hashes, self.threshold) if self.threshold != _ALL else np.arange(len(hashes))
+    @property
+    def rows_are_few(self) -> bool:
+        """Whether only rows with a hash below the threshold are added."""
+        return bool(self.threshold != _ALL)
+
+    def chosen(self, hashes: Hashes, few: Few | None = None) -> npt.NDArray[np.int64] | None:
+        """Which of these rows are to be added; ``None``: none.
+
+        :param few: rows that were found before.
+        """
+        chosen = rows_below(hashes, self.threshold, few) if self.rows_are_few else np.arange(len(hashes))
         if len(chosen) > ROWS:
             chosen = chosen[np.argpartition(hashes[chosen], ROWS - 1)[:ROWS]]
         return chosen if len(chosen) else None

@@ -31,6 +31,7 @@ SHIPPED = "kernels"
 """The folder of delivered machine code in the package."""
 SOURCES = (
     "audit/kernel.py",
+    "audit/layout.py",
     "columnar/compile.py",
     "columnar/find_kernel.py",
     "columnar/kernel.py",

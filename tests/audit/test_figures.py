@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stateextract.audit import distinct, rows, sample
+from stateextract.audit.columns import ColumnFigures, Place
 from stateextract.audit.document import Distinct, State
 from stateextract.audit.figures import StateFigures, Wanted
 from stateextract.audit.hashes import hashes_of
@@ -151,9 +152,12 @@ ALL = st.one_of(
 @settings(max_examples=100, deadline=None)
 @given(ALL, st.integers(0, 5))
 def test_the_kernel_and_numpy_agree(array: pa.Array, skipped: int) -> None:
-    from stateextract.audit.columns import ColumnFigures, Place
-
     array = array.slice(min(skipped, len(array)))
+    agree(array)
+
+
+def agree(array: pa.Array) -> None:
+    """Hold the kernel's figures of a column against numpy's."""
     place = Place(("value",), array.type)
     fast, slow = ColumnFigures(place), ColumnFigures(place)
     hashes, quick = np.zeros(len(array), np.uint64), np.zeros(len(array), np.uint64)
@@ -164,10 +168,48 @@ def test_the_kernel_and_numpy_agree(array: pa.Array, skipped: int) -> None:
     assert fast.as_dict() == slow.as_dict()
 
 
+@pytest.mark.parametrize("skipped", [0, 1, 63, 64, 65])
+def test_byte_strings_of_every_length(skipped: int) -> None:
+    """More of them than a block has; they begin alike, so that their first eight bytes do not tell them apart."""
+    chance = random.Random(skipped)
+    values = [
+        b"\x80prefix\xff"[:length] + bytes([i] * (length - 8)) for length in range(41) for i in (0, 127, 128, 255)
+    ]
+    chance.shuffle(values)
+    agree(pa.array(values, pa.binary()).slice(skipped))
+    long = [value for value in values if len(value) >= 8]
+    agree(pa.array(long, pa.binary()).slice(skipped))
+    with_nulls = [None if chance.random() < 0.3 else value for value in values]
+    agree(pa.array(with_nulls, pa.binary()).slice(skipped))
+    agree(pa.array([None] * 100 + values[:1], pa.binary()).slice(skipped))
+
+
+@pytest.mark.parametrize("skipped", [0, 1, 63, 64, 65])
+@pytest.mark.parametrize(
+    "type_", [pa.int8(), pa.int32(), pa.int64(), pa.uint64(), pa.float32(), pa.float64(), pa.date32()]
+)
+def test_numbers_of_more_than_a_block(type_: pa.DataType, skipped: int) -> None:
+    chance = random.Random(skipped)
+    if pa.types.is_floating(type_):
+        values = [chance.choice([math.nan, -0.0, 0.0, math.inf, -math.inf, 0.5, -3.25]) for _ in range(200)]
+    else:
+        least = 0 if type_ == pa.uint64() else -(1 << type_.bit_width - 1)
+        values = [chance.randrange(least, least + (1 << type_.bit_width)) for _ in range(200)]
+    agree(
+        pa.array(np.array(values, type_.to_pandas_dtype() if type_ != pa.date32() else np.int32))
+        .view(type_)
+        .slice(skipped)
+    )
+    mask = np.array([chance.random() < 0.3 for _ in values])
+    raw = np.array(values, type_.to_pandas_dtype() if type_ != pa.date32() else np.int32)
+    agree(pa.array(raw, mask=mask).view(type_).slice(skipped))
+    agree(pa.array(raw, mask=np.arange(200) != 150).view(type_).slice(skipped))
+
+
 @contextmanager
 def without_kernel() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        for module in ("distinct", "columns", "arrays", "rows"):
+        for module in ("distinct", "columns", "arrays", "figures", "rows"):
             patch.setattr(f"stateextract.audit.{module}.compiled", lambda size: None)
         yield
 
@@ -189,11 +231,11 @@ def _kernel() -> None:
 
 
 def test_hashes_are_what_they_were() -> None:
-    """Documents of two versions are put together only if hashes stay."""
+    """What processes send to each other is put together by them, and estimates stay the same."""
     assert hashes_of(pa.array([0, 1, -1])).tolist() == [1, 12994781566227106604, 7256831767414464289]
     texts = pa.array(["", "a", "abcdefgh", "abcdefghi", "abcdefghijklmnopqrstuvwxyz"])
     expected = [
-        11569093603646093310, 11371680534476266454, 13817266638244887122, 8261257952486541394, 15146170912121111509,
+        8945059440620005536, 6836440383033087212, 3708013356086625565, 12592642642006228274, 15146170912121111509,
     ]  # fmt: skip
     assert hashes_of(texts).tolist() == expected
 
