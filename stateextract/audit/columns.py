@@ -99,6 +99,8 @@ class ColumnFigures:
         type_ = place.type
         self._struct = pa.types.is_struct(type_)
         self._list, self.is_text, self._number = is_nested_list(type_), is_bytes(type_), is_number(type_)
+        self._unsigned = type_.id == _U64
+        """Numbers that int64 has no room for, whose extremes Arrow finds."""
         self._floating = pa.types.is_floating(type_)
         self._kind = _KINDS.get(np.dtype(stored_type(type_)).name, CONVERTED) if self._number else TEXT
         self.rows = self.nulls = self.nans = 0
@@ -170,10 +172,10 @@ class ColumnFigures:
 
     def take(self, array: pa.Array) -> None:
         """Take what the kernel found in a batch, of byte strings; of numbers it is taken when it is asked for."""
-        if self.place.type.id == _U64 and array.null_count < len(array):
+        if self._unsigned and array.null_count < len(array):
             found = pc.min_max(array)
             self._extremes(found["min"].as_py(), found["max"].as_py())
-        if self.is_text and self.row[KIND] == TEXT:
+        elif self.is_text and self.row[KIND] == TEXT:
             shortest, longest, least, most = self.row[SHORTEST:NANS].tolist()
             offsets = offsets_of(array)
             self._lengths(shortest, longest, int(offsets[-1] - offsets[0]))
@@ -191,7 +193,7 @@ class ColumnFigures:
             least, most, nans = self.row[LEAST : NANS + 1].tolist()
             self.row[SHORTEST:] = _NO_NUMBER
             self.nans += nans
-            if least <= most and self.place.type.id != _U64:
+            if least <= most and not self._unsigned:
                 self._extremes(*((_double(least), _double(most)) if self._floating else (least, most)))
         self._converted = None
         self.different.settle()
@@ -221,7 +223,7 @@ class ColumnFigures:
         values = fixed_values(there)[0]
         numbers = canonical(values[~np.isnan(values)]) if self._floating else values
         self.nans += len(values) - len(numbers)
-        if len(numbers) and self.place.type.id != _U64:
+        if len(numbers) and not self._unsigned:
             self._extremes(numbers.min().item(), numbers.max().item())
 
     def _add_few_bytes(self, array: pa.Array) -> None:

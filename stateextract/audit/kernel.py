@@ -67,7 +67,7 @@ _LARGEST = 0x7FFFFFFFFFFFFFFF
 
 BLOCK = 64
 """Values that are looked at at once: one for each bit of a number."""
-BEHIND = 2 * BLOCK
+BEHIND = 4 * BLOCK
 """Room behind the slots of a table, where a block is worked on."""
 
 # Floating point numbers as integers: all but the sign, infinity, the one NaN.
@@ -255,30 +255,6 @@ def _numbers(row: int, n: int) -> int:
     return done
 
 
-def _hashed(word: np.uint64, middle: np.uint64, last: np.uint64, where: int, size: int) -> np.uint64:
-    """The hash of a byte string. Never 0.
-
-    :param word: its first eight bytes; :param middle: the next, as far as there are; :param last: the last.
-    """
-    h = ((SEED ^ (np.uint64(size) * MIX_1)) ^ word) * STEP
-    h ^= h >> _32
-    h = (h ^ middle) * STEP
-    h ^= h >> _32
-    k = 16
-    while k < size - 8:
-        h = (h ^ np.uint64(load_i64(where + k))) * STEP
-        h ^= h >> _32
-        k += 8
-    h = (h ^ last) * STEP
-    h ^= h >> _32
-    h *= MIX_2
-    h ^= h >> _33
-    return h if h != 0 else _1
-
-
-hashed = compile_kernel(_hashed)
-
-
 def _texts(row: int, n: int) -> int:
     """Hash the byte strings that were not seen yet, keep the small hashes, find those that may be extremes and their lengths.
 
@@ -293,6 +269,8 @@ def _texts(row: int, n: int) -> int:
     threshold = np.int64(np.uint64(at(row, THRESHOLD)) ^ _SIGN)
     room = at(row, TABLE) + 8 * (at(row, MASK) + 1)
     words = room + 8 * BLOCK
+    middles = words + 8 * BLOCK
+    lasts = middles + 8 * BLOCK
     shortest = at(row, SHORTEST)
     longest = at(row, LONGEST)
     least = at(row, LEAST)
@@ -308,9 +286,11 @@ def _texts(row: int, n: int) -> int:
         there = there_of(valid, bit + i, size)
         out = hashes + 8 * i if hashes != 0 else room
         short = _LARGEST
+        long = 0
         for j in range(size):
             length = item_32(ends, j) - item_32(begins, j)
             short = min(short, length)
+            long = max(long, length)
             shortest = min(shortest, length if (there >> np.uint64(j)) & _1 != 0 else _LARGEST)
             longest = max(longest, length if (there >> np.uint64(j)) & _1 != 0 else 0)
         end = load_i32_le(begins)
@@ -318,35 +298,56 @@ def _texts(row: int, n: int) -> int:
             for j in range(size):
                 where = data + end
                 end = load_i32_le(ends + 4 * j)
-                length = data + end - where
-                word = np.uint64(load_i64(where))
-                middle = np.uint64(load_i64(where + min(length - 8, 8)))
-                put(words, j, np.int64(word ^ _SIGN))
-                put(out, j, np.int64(hashed(word, middle, np.uint64(load_i64(where + length - 8)), where, length)))
+                more = data + end - where - 8
+                put(words, j, load_i64(where))
+                put(middles, j, load_i64(where + min(more, 8)))
+                put(lasts, j, load_i64(where + more))
         elif data + load_i32_le(begins + 4 * size) + 8 <= limit:
             # What is shorter than eight bytes is read with what lies behind it, which is cut off.
             for j in range(size):
                 where = data + end
                 end = load_i32_le(ends + 4 * j)
-                length = data + end - where
+                more = data + end - where - 8
                 # Twice, as nothing can be shifted by 64.
-                shift = np.uint64(4 * max(8 - length, 0))
+                shift = np.uint64(4 * max(-more, 0))
                 own = (_ALL << shift) << shift
-                more = max(length - 8, 0)
-                word = np.uint64(load_i64(where)) & own
-                middle = np.uint64(load_i64(where + min(more, 8))) & own
-                put(words, j, np.int64(word ^ _SIGN))
-                put(out, j, np.int64(hashed(word, middle, np.uint64(load_i64(where + more)) & own, where, length)))
+                more = max(more, 0)
+                put(words, j, np.int64(np.uint64(load_i64(where)) & own))
+                put(middles, j, np.int64(np.uint64(load_i64(where + min(more, 8))) & own))
+                put(lasts, j, np.int64(np.uint64(load_i64(where + more)) & own))
         else:
             for j in range(size):
                 where = data + end
                 end = load_i32_le(ends + 4 * j)
                 length = data + end - where
                 more = max(length - 8, 0)
-                word = word_at(where, length)
-                middle = word_at(where + min(more, 8), min(length, 8))
-                put(words, j, np.int64(word ^ _SIGN))
-                put(out, j, np.int64(hashed(word, middle, word_at(where + more, min(length, 8)), where, length)))
+                put(words, j, np.int64(word_at(where, length)))
+                put(middles, j, np.int64(word_at(where + min(more, 8), min(length, 8))))
+                put(lasts, j, np.int64(word_at(where + more, min(length, 8))))
+        for j in range(size):
+            length = item_32(ends, j) - item_32(begins, j)
+            h = ((SEED ^ (np.uint64(length) * MIX_1)) ^ np.uint64(item_64(words, j))) * STEP
+            h ^= h >> _32
+            h = (h ^ np.uint64(item_64(middles, j))) * STEP
+            set_item_64(middles, j, np.int64(h ^ (h >> _32)))
+        if long > 24:
+            for j in range(size):
+                k = data + load_i32_le(begins + 4 * j) + 16
+                stop = data + load_i32_le(ends + 4 * j) - 8
+                if k < stop:
+                    h = np.uint64(at(middles, j))
+                    while k < stop:
+                        h = (h ^ np.uint64(load_i64(k))) * STEP
+                        h ^= h >> _32
+                        k += 8
+                    put(middles, j, np.int64(h))
+        for j in range(size):
+            h = (np.uint64(item_64(middles, j)) ^ np.uint64(item_64(lasts, j))) * STEP
+            h ^= h >> _32
+            h *= MIX_2
+            h ^= h >> _33
+            set_item_64(out, j, np.int64(h if h != 0 else _1))
+            set_item_64(words, j, np.int64(np.uint64(item_64(words, j)) ^ _SIGN))
         chosen = small = large = _0
         for j in range(size):
             one = np.uint64(j)
