@@ -114,7 +114,8 @@ def _show(result: DiffResult, out: str | None) -> None:
     for line in lines:
         screen.print(line, markup=False, soft_wrap=True)
     if not result.differs:
-        screen.print("No difference." if result.complete else "No difference in what could be compared.")
+        everything = result.complete and all(pair.equal for pair in result.plan.coordinators)
+        screen.print("No difference." if everything else "No difference in what could be compared.")
     if result.manifest is not None:
         mine = [d for d in result.manifest.datasets if d.job == result.manifest.job]
         total = sum(dataset.rows for dataset in mine)

@@ -210,18 +210,18 @@ def test_of_coordinators_the_bytes_are_compared(tmp_path: Path, capsys: pytest.C
         _coordinated(tmp_path / name, data)
         for name, data in (("one", b"abc"), ("same", b"abc"), ("other", b"abcd"), ("none", None))
     )
-    for pair, code, said, last, sizes in (
-        ((one, same), 0, "its 3 bytes are the same", "No difference.", (3, 3)),
-        ((one, other), 3, "its bytes are not the same (3 and 4)", "No difference in what could be compared.", (3, 4)),
-        ((one, none), 3, "only the earlier snapshot has it", "No difference in what could be compared.", (3, None)),
-        ((none, one), 3, "only the later snapshot has it", "No difference in what could be compared.", (None, 3)),
+    for pair, equal, said, last, sizes in (
+        ((one, same), True, "its 3 bytes are the same", "No difference.", (3, 3)),
+        ((one, other), False, "its bytes are not the same (3 and 4)", "No difference in what could be compared.", (3, 4)),
+        ((one, none), False, "only the earlier snapshot has it", "No difference in what could be compared.", (3, None)),
+        ((none, one), False, "only the later snapshot has it", "No difference in what could be compared.", (None, 3)),
     ):
-        assert run(["diff", *pair]) == code
+        assert run(["diff", *pair]) == 0
         assert capsys.readouterr().out.splitlines()[-2:] == [f"op: not compared: coordinator state; {said}.", last]
         found, document = _json(capsys, *pair)
         (coordinator,) = document["coordinators"]
-        assert (found, document["complete"], document["differs"]) == (code, code == 0, False)
-        assert (coordinator["bytes_before"], coordinator["bytes_after"], coordinator["equal"]) == (*sizes, code == 0)
+        assert (found, document["complete"], document["differs"]) == (0, True, False)
+        assert (coordinator["bytes_before"], coordinator["bytes_after"], coordinator["equal"]) == (*sizes, equal)
     assert run(["diff", one, other, "--state", "s"]) == 0
     assert "coordinator" not in capsys.readouterr().out
 
