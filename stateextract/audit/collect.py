@@ -25,6 +25,8 @@ from stateextract.state.engine import StateTally, Tally
 Key = tuple[int, str]
 """A state: the number of its operator in the plan, and its name."""
 
+BATCH_ROWS = 1 << 18
+"""Rows of a batch at most. It is more than other readers take, as much of what a batch costs does not depend on its rows."""
 ALONE = 64 << 20
 """Bytes of state that this process reads sooner than others are started."""
 
@@ -88,7 +90,9 @@ class SplitReader:
     def __init__(self, work: Work) -> None:
         context = self._context = Context.from_bytes(work.context)
         self.states = work.states
-        options = replace(read_options(context.options, context.describe), engine=engine_for(context.size))
+        options = replace(
+            read_options(context.options, context.describe), engine=engine_for(context.size), batch_rows=BATCH_ROWS
+        )
         self._reader = PartReader(context.metadata_uri, options, context.options.path_pairs())
         load_plugins(context.options.plugins)
 
