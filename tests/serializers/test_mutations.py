@@ -11,6 +11,7 @@ from tests.serializers.mutations import FAMILIES
 COUNT = how_many(300)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_mutations(family: str) -> None:
     outcomes = outcomes_of("tests.serializers.mutations", family, SEED, COUNT, count=COUNT)

@@ -368,6 +368,7 @@ RUNS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("case", "engine_"), RUNS)
 def test_mutations(case: str, engine_: str) -> None:
     """A thousand each."""

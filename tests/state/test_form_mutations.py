@@ -9,6 +9,7 @@ from tests.mutation_runs import SEED, how_many, outcomes_of
 from tests.state.form_mutations import SUBJECTS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("form", SUBJECTS)
 def test_mutations(form: str) -> None:
     count = how_many(60 if form.startswith("SST") else 150)

@@ -57,6 +57,7 @@ def check(state: State) -> int:
     return 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("case", "flatten"), BY_INTERPRETER)
 def test_columns_of_the_golden_snapshots(case: str, flatten: bool) -> None:
     snapshot = opened(case, engine="interpreter", flatten=flatten, **LENIENT)
