@@ -104,7 +104,7 @@ def fixed_values(array: pa.Array) -> list[npt.NDArray[Any]]:
         return [values.view(np.int64) if width == 8 else values.astype(np.int64)]
     words = np.zeros((len(array), -(-width // 8)), np.int64)
     data = np.frombuffer(array.buffers()[1], np.uint8)[array.offset * width : (array.offset + len(array)) * width]
-    words.view(np.uint8).reshape(len(array), -1)[:, :width] = data.reshape(len(array), width)
+    words.view(np.uint8).reshape(len(array), words.shape[1] * 8)[:, :width] = data.reshape(len(array), width)
     return [np.ascontiguousarray(words[:, i]) for i in range(words.shape[1])]
 
 

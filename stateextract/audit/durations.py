@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from stateextract.errors import UsageError
 
 _UNITS = {"ms": 1, "s": 1000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
+_LONGEST = 10_000 * 366 * _UNITS["d"]
+_FIRST, _LAST = -62_135_596_800_000, 253_402_300_799_999  # the milliseconds that ISO 8601 has a year for
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|min|h|d)")
 
 
@@ -20,7 +22,10 @@ def milliseconds(text: str, option: str) -> int:
     match = _DURATION.fullmatch(text.strip())
     if match is None:
         raise UsageError(f"{option} {text!r} is no duration", expected="a number with ms, s, min, h or d, as in 30d")
-    return round(float(match[1]) * _UNITS[match[2]])
+    length = float(match[1]) * _UNITS[match[2]]
+    if length > _LONGEST:
+        raise UsageError(f"{option} {text!r} is too long", expected="at most 10,000 years")
+    return round(length)
 
 
 def moment(text: str, option: str) -> int:
@@ -29,6 +34,8 @@ def moment(text: str, option: str) -> int:
     :raises UsageError: for anything else.
     """
     if re.fullmatch(r"-?\d{9,}", text):
+        if len(text) > 20 or not _FIRST <= int(text) <= _LAST:
+            raise UsageError(f"{option} {text!r} is no time", expected="milliseconds of the years 1 to 9999")
         return int(text)
     try:
         time = datetime.fromisoformat(text)

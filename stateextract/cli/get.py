@@ -56,7 +56,7 @@ def get(
         where = "" if groups is None else f", which could only be in key group {' or '.join(map(str, sorted(groups)))}"
         click.echo(printable(f"No row of {state.name!r} has this key{where}."))
     if groups is None and state.scope == "keyed":
-        click.echo("Note: the hash of such keys is not known, so all key groups were read.", err=True)
+        click.echo("Note: the hash of such keys is not known, so all key groups were looked through.", err=True)
 
 
 def describe(state: State, table: pa.Table, groups: frozenset[int] | None) -> dict[str, Any]:

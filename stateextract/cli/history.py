@@ -38,19 +38,27 @@ def history(
     """Add the figures of the snapshots at PATHS to a Parquet dataset, and show how states grew over all that it has.
 
     A folder with several snapshots in it stands for all of them. Every row of them is read once, as stats does; of
-    snapshots that are in the dataset nothing is read. One that cannot be read does not keep the others from being added.
+    snapshots that are in the dataset already nothing is. One that cannot be read does not keep the others from being added.
     """
     from stateextract.audit.history import identity, in_order
     from stateextract.audit.history_files import read_history, write_snapshot
-    from stateextract.errors import StateExtractError
+    from stateextract.errors import StateExtractError, UsageError
     from stateextract.files.filesystem import Store
 
     asked, job = question(as_of, ttls, top, uids), read_options(paths[0], options)
     # Before anything is read, since that takes long: a folder with something else in it is an error.
+    if to.endswith(".parquet"):
+        raise UsageError(f"--to {to} is a file", expected="the folder of the dataset")
     known = {identity(one.snapshot): one for one in read_history(to)}
     store, added = Store(), 0
     failed: list[StateExtractError] = []
-    for path in (snapshot for given in paths for snapshot in _snapshots(given, store)):
+    snapshots: list[str] = []
+    for given in paths:
+        try:
+            snapshots += _snapshots(given, store)
+        except StateExtractError as error:
+            failed.append(error.at(file=given))
+    for path in snapshots:
         try:
             if skip_existing and _identity(path, store) in known:
                 continue
@@ -63,15 +71,14 @@ def history(
         # As it is in the dataset, so that the document, which may be large, need not be kept.
         (known[identity(document.snapshot)],) = read_history(f"{to.rstrip('/')}/{name}")
         added += 1
-    if failed and not added:
-        raise failed[0]
     recorded = in_order(known.values())
-    if output == "json":
+    is_told = bool(recorded) or not failed
+    if is_told and output == "json":
         from stateextract.audit.growth import growth_as_dict
 
         document_of = growth_as_dict([(one.snapshot, one.totals) for one in recorded], _series(recorded))
         click.echo(json.dumps(document_of, indent=1, ensure_ascii=False))
-    else:
+    elif is_told:
         _show(recorded, added, to)
     for other in failed[1:]:
         click.echo(f"Error: {other}", err=True)

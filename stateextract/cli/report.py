@@ -64,7 +64,7 @@ def _documents(name: str) -> Iterator[Statistics | Recorded]:
 
     path = Path(name)
     files = [path]
-    if path.is_dir() or path.suffix == ".parquet" or "://" in name:
+    if path.is_dir() or path.suffix == ".parquet" or ("://" in name and not name.endswith(".json")):
         recorded = read_history(name)
         yield from recorded
         files = sorted(path.glob("*.json"))

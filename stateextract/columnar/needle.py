@@ -28,8 +28,8 @@ from stateextract.columnar.layout import (
 )
 from stateextract.files.reader import encode_modified_utf8
 
-LEAST = 4
-"""Bytes of the shortest needle: shorter ones are found nearly everywhere."""
+LEAST, MOST = 4, 64
+"""Bytes of the shortest needle, as shorter ones are found nearly everywhere, and of the longest."""
 
 _UNKNOWN = None
 
@@ -39,7 +39,7 @@ def needle(layout: Layout, value: Any) -> bytes | None:
 
     :param layout: of the value, after the policy was applied.
     :param value: what the column shows of it, as pyarrow gives it to Python; its type is the layout's.
-    :returns: at least ``LEAST`` bytes; ``None`` where nothing is certain.
+    :returns: ``LEAST`` to ``MOST`` bytes; ``None`` where nothing is certain.
     """
     runs = [b""]
     for piece in _pieces(layout, value):
@@ -47,7 +47,7 @@ def needle(layout: Layout, value: Any) -> bytes | None:
             runs.append(b"")
         else:
             runs[-1] += piece
-    longest = max(runs, key=len)
+    longest = max(runs, key=len)[-MOST:]
     return longest if len(longest) >= LEAST else None
 
 
@@ -167,4 +167,4 @@ class Finder:
         return place
 
 
-__all__ = ["LEAST", "Finder", "needle"]
+__all__ = ["LEAST", "MOST", "Finder", "needle"]

@@ -90,7 +90,7 @@ def key_needle(row: RowLayout, key: pa.Scalar, policy: Policy) -> bytes | None:
     if layout is None or layout.arrow_type is None:
         return None
     layout = apply_policy(layout, policy)
-    if layout.arrow_type != key.type or not is_one_key(key):
+    if layout.arrow_type != key.type:
         return None
     return needle(layout, key.as_py())
 
@@ -102,11 +102,11 @@ def is_found(read_at: ReadAt, start: int, stop: int, finder: Finder) -> bool:
         data = read_at(start, min(_LOOK, stop - start))
         if not data:
             return True  # the file ends early, which whoever reads it is to say
-        for part in (tail + data[: finder.size - 1], data):
-            if finder.find(np.frombuffer(part, np.uint8).ctypes.data, len(part)) >= 0:
-                return True
-        tail = data[-(finder.size - 1) :] if finder.size > 1 else b""
-        start += len(data)
+        data = tail + data
+        if finder.find(np.frombuffer(data, np.uint8).ctypes.data, len(data)) >= 0:
+            return True
+        start += len(data) - len(tail)
+        tail = data[max(len(data) - finder.size + 1, 0) :]
     return False
 
 

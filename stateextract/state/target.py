@@ -222,7 +222,7 @@ class HeapTarget(Target):
             yield
 
     def flush(self, last: bool) -> None:
-        if self.decoder is None or not self.keep or not self.runs.runs:
+        if not self.keep or not self.runs.runs or self.decoder is None:
             return
         try:
             array = self.decoder.flush()

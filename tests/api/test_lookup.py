@@ -16,9 +16,14 @@ from benchmarks import flink_writer as flink
 from stateextract.api import State
 from stateextract.api import state as state_module
 from stateextract.columnar import searching
+from stateextract.columnar.layout import Text
 from stateextract.columnar.needle import Finder
-from stateextract.errors import FormatError, StateExtractError, UsageError
+from stateextract.errors import FormatError, MissingFileError, StateExtractError, UsageError
+from stateextract.state import engine, lookup, target
+from stateextract.state.body import BodyKind
+from stateextract.state.columns import ReadOptions
 from stateextract.state.lookup import has_key, is_one_key
+from tests.columnar.reference import encode
 from tests.golden.expected import DATA, load
 from tests.job.snapshots import UNKNOWN, numbered, write_snapshot
 
@@ -102,6 +107,74 @@ def test_keys_that_are_not_there(compressed: bool, tmp_path: Path, monkeypatch: 
     assert state.get(998).to_pylist() == [{"key": 998, "value": 999, "key_group": 0, "subtask": 0}]
 
 
+@pytest.mark.parametrize("size", [63, 64, 65, 1000, 1_300_000, 3_000_000])
+def test_a_long_key_across_what_is_looked_through_together(size: int, tmp_path: Path) -> None:
+    """Behind so many bytes that part of the key lies in one stretch and part in the next."""
+    key = "k" * size + "!"
+    entries = [b"\0" + encode(Text(), k) + struct.pack(">q", v) for k, v in (("first" * 180_000, 1), (key, 2))]
+    rows: dict[int, Any] = {0: entries}
+    write_snapshot(tmp_path / "s", {"op": {"a": rows}}, parallelism=1, max_parallelism=1, key=flink.STRING)
+    state = stateextract.open_snapshot(str(tmp_path / "s")).operator("op").state("a")
+    assert state.get(key).column("value").to_pylist() == [2]
+    assert state.get(key[1:]).num_rows == 0
+
+
+@pytest.mark.parametrize("size", [1, 4, 7])
+@pytest.mark.parametrize("step", [1, 3, 7, 8])
+def test_bytes_across_stretches_are_found(size: int, step: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lookup, "_LOOK", step)
+    sought = b"abcdefg"[:size]
+    for at in range(30 - size):
+        data = bytes(at) + sought + bytes(30 - size - at)
+        for start in range(at + 2):
+            for stop in range(at + size - 1, 31):
+                found = lookup.is_found(lambda o, n, d=data: d[o : o + n], start, stop, Finder(sought))  # type: ignore[misc]
+                assert found == (sought in data[start:stop])
+
+
+def test_of_a_file_that_ends_early_nothing_is_said() -> None:
+    assert lookup.is_found(lambda offset, length: b"", 0, 10, Finder(b"abcd"))
+
+
+def test_changes_are_looked_at_one_by_one() -> None:
+    """A key may stand in the log alone, and what was materialized is not left out for that."""
+    options = ReadOptions(key=pa.scalar(1))
+    assert engine._unless_changed(options, None) is options
+    assert engine._unless_changed(options, object()).key is None  # type: ignore[arg-type]
+    folder = DATA / "f120-changes-checkpoint-changelog-materialized"
+    snapshot = stateextract.open_snapshot(str(folder / load(folder)["snapshot"]))
+    changed = [
+        (state, file)
+        for state in snapshot.states
+        for file in state._named_state.files
+        if file.content is not None and file.content.changes is not None and file.content.form is BodyKind.HEAP
+    ]
+    assert changed
+    for state, file in changed:
+        assert file.content is not None
+        key = pa.scalar("no key of any row", state.schema.field("key").type)
+        assert state._holding(file, file.content, key) is file.content
+
+
+def test_only_states_with_entries_that_are_met_have_a_decoder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[bool] = []
+    make = target.make_decoder
+    monkeypatch.setattr(target, "make_decoder", lambda *a, **more: (made.append(more["keep"]), make(*a, **more))[1])
+    states: dict[str, Any] = {f"s{i}": {0: []} for i in range(5)} | {"a": {0: [(1, 1)]}, "b": {0: [(2, 2)]}}
+    write_snapshot(tmp_path / "s", {"op": states}, parallelism=1, max_parallelism=1)
+    state = stateextract.open_snapshot(str(tmp_path / "s")).operator("op").state("a")
+    assert state.to_table().num_rows == 1
+    assert sorted(made) == [False, True]
+
+
+def test_rows_that_are_found_do_not_keep_the_others(tmp_path: Path) -> None:
+    rows = {0: [(key, key) for key in range(100_000)]}
+    write_snapshot(tmp_path / "s", {"op": {"a": rows}}, parallelism=1, max_parallelism=1)
+    found = stateextract.open_snapshot(str(tmp_path / "s")).operator("op").state("a").get(70_000)
+    assert found.num_rows == 1
+    assert found.get_total_buffer_size() < 200
+
+
 def test_a_key_group_without_the_bytes_of_a_key_is_not_decoded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rows = {0: [(key, key) for key in range(200_000)]}
     write_snapshot(tmp_path / "s", {"op": {"a": rows}}, parallelism=1, max_parallelism=1)
@@ -110,7 +183,10 @@ def test_a_key_group_without_the_bytes_of_a_key_is_not_decoded(tmp_path: Path, m
     state.on_progress = lambda size, rows: heard.append(size)
     monkeypatch.setattr(state_module, "suited", lambda options, size: replace(options, engine="kernel"))
     assert state.get(-7).num_rows == 0
-    assert heard == []
+    assert heard == [state.bytes_of()]
+    (tmp_path / "s" / "op-0").unlink()
+    with pytest.raises(MissingFileError, match=r"in file .*op-0, operator op, state a"):
+        state.get(-7)
 
 
 def test_a_key_of_a_window(tmp_path: Path) -> None:

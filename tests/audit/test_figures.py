@@ -342,3 +342,16 @@ def test_check_state_can_fail() -> None:
         check_state(state, table, NOW, None, 8)
     with pytest.raises(AssertionError):
         check_state(replace(state, rows=3), table, NOW, None, 8)
+
+
+def test_lists_without_a_decimal() -> None:
+    """In a batch whose lists are all empty there is not one value of their type."""
+    schema = pa.schema([("key", pa.list_(pa.decimal128(20, 2))), ("value", pa.int64()), ("key_group", pa.int32())])
+    figures = StateFigures(schema, WANTED)
+    for keys in ([[], []], [[Decimal("1.50")], []]):
+        rows_ = [{"key": key, "value": 1, "key_group": 0} for key in keys]
+        figures.add(pa.RecordBatch.from_pylist(rows_, schema=schema), 0)
+    assert figures.rows == 4
+    key = next(column for column in figures.document_columns() if column.name == "key")
+    assert key.lengths is not None
+    assert (key.rows, key.lengths.min, key.lengths.max) == (4, 0, 1)

@@ -136,12 +136,15 @@ def test_a_copy_that_lost_its_time(out: Out, job: list[str], tmp_path: Path) -> 
 def test_one_that_cannot_be_read_does_not_stop_the_others(out: Out, job: list[str], tmp_path: Path) -> None:
     (Path(job[0]) / "_metadata").write_bytes(b"nothing")
     folder = tmp_path / "history"
-    code, text, error = out("history", job[0], str(tmp_path / "none"), job[1], "-o", str(folder), "--state", "text")
-    assert code == 1
-    assert text.splitlines()[-1] == f"{folder} has 1 snapshot, checkpoint 6; 1 of them written now."
-    assert [line.split(":")[0] for line in error.splitlines()] == ["Error", "Error"]
-    assert "none does not exist" in error
-    assert f"{job[0]}/_metadata" in error
+    paths = ("foo://there/x", job[0], str(tmp_path / "none"), job[1])
+    for number in ("1", "none"):
+        code, text, error = out("history", *paths, "-o", str(folder), "--state", "text", "--skip-existing")
+        assert code == 1
+        assert text.splitlines()[-1] == f"{folder} has 1 snapshot, checkpoint 6; {number} of them written now."
+        assert [line.split(":")[0] for line in error.splitlines()] == ["Error"] * 3
+        assert "no filesystem for foo://" in error
+        assert "none does not exist" in error
+        assert f"{job[0]}/_metadata" in error
 
 
 def test_mistakes(out: Out, job: list[str], tmp_path: Path) -> None:
@@ -149,6 +152,8 @@ def test_mistakes(out: Out, job: list[str], tmp_path: Path) -> None:
     code, _, error = out("history", job[0], "-o", str(folder), "--ttl", "nothing=1d")
     assert (code, job[0] in error) == (2, True)
     assert "a time to live is given for 'nothing'" in error
+    code, _, error = out("history", job[0], "-o", f"{folder}/checkpoint-3.parquet")
+    assert (code, "is a file; expected the folder of the dataset" in error) == (2, True)
     folder.mkdir()
     (folder / "other.parquet").write_text("nothing")
     code, _, error = out("history", str(tmp_path / "none"), "-o", str(folder))

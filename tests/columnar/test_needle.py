@@ -47,7 +47,7 @@ LONG, INT = Number(pa.int64()), Number(pa.int32())
         (Text("utf8"), "é", b"\0\0\0\2\xc3\xa9"),
         (Text("flink"), "ab", None),
         (Text("flink"), "é😀", b"\x04\xe9\x01\xbd\xb0\x03\x80\xbc\x03"),
-        (Text("flink"), "x" * 200, b"\xc9\x01" + b"x" * 200),
+        (Text("flink"), "x" * 200, b"x" * 64),
         (Text("flink"), "ab\ufffdcd", None),
         (Text("flink"), None, None),
         (Bytes(), b"\1\2", b"\0\0\0\2\1\2"),

@@ -63,7 +63,8 @@ def _file(head: bytes, states: States, key_groups: range, compressed: bool) -> t
         data += struct.pack(">i", key_group)
         for number, by_group in enumerate(states.values()):
             rows = by_group.get(key_group, ())
-            body = struct.pack(">Hi", number, len(rows)) + b"".join(struct.pack(">bqq", 0, *row) for row in rows)
+            entries = (row if isinstance(row, bytes) else struct.pack(">bqq", 0, *row) for row in rows)
+            body = struct.pack(">Hi", number, len(rows)) + b"".join(entries)
             data += flink.compress_snappy_framed(body) if compressed else body
     return bytes(data), offsets
 
