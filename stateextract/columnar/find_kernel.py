@@ -27,6 +27,7 @@ def find(address: int, size: int, needle: int, length: int, a: int, b: int, c: i
     x = np.uint64(load_u8(needle + a)) * _LOW
     y = np.uint64(load_u8(needle + b)) * _LOW
     z = np.uint64(load_u8(needle + c)) * _LOW
+    start = load_i64_le(needle) if length >= 8 else 0
     i = 0
     while i < places:
         block = min(places - i, BLOCK)
@@ -45,6 +46,8 @@ def find(address: int, size: int, needle: int, length: int, a: int, b: int, c: i
                 i += BLOCK
                 continue
         for place in range(i, i + block):
+            if length >= 8 and load_i64_le(address + place) != start:
+                continue
             n = 0
             while n < length and load_u8(address + place + n) == load_u8(needle + n):
                 n += 1

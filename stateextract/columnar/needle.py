@@ -149,9 +149,9 @@ class Finder:
 
         self._find = find
         self._needle = np.frombuffer(needle, np.uint8)
-        # Zeros are everywhere, and big-endian numbers and most names differ at their ends.
-        rare = ([i for i, byte in enumerate(needle) if byte] or [len(needle) - 1])[-3:]
-        self._arguments = (self._needle.ctypes.data, len(needle), rare[0], rare[len(rare) // 2], rare[-1])
+        # Zeros are everywhere, and so are runs of one byte, as at the beginning of small negative numbers.
+        telling = [i for i, byte in enumerate(needle) if byte] or [0, len(needle) - 1]
+        self._arguments = (self._needle.ctypes.data, len(needle), telling[0], telling[len(telling) // 2], telling[-1])
 
     @property
     def size(self) -> int:

@@ -6,6 +6,8 @@ that it hands entries to, of entries or of pairs. May import decoders; knows nei
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pyarrow as pa
 
 from stateextract.columnar.decoder import Decoder, Progress, Stop
@@ -16,8 +18,8 @@ from stateextract.columnar.policy import Counts
 from stateextract.errors import FormatError, StateExtractError
 from stateextract.files.block import Block
 
-STRIDE = 1 << 14
-"""Entries that are passed over, or decoded, together."""
+STRIDE, FINE = 1 << 14, 1 << 8
+"""Entries that are passed over together, and those that are decoded together near the needle."""
 _TRIALS = 16
 """Strides after which searching ends, if more than half of them were decoded."""
 
@@ -36,6 +38,8 @@ class _Searching:
         self.finder = finder
         self.engine = inner.engine
         self.strides = self.hits = 0
+        # The last row of a map may go on, and is not given out before it is certain that it does not.
+        self.gives = not getattr(inner, "merges", False)
 
     @property
     def rows(self) -> int:
@@ -47,7 +51,10 @@ class _Searching:
         return self.strides < _TRIALS or 2 * self.hits <= self.strides
 
     def decode(self, data: Block, pos: int, end: int, limit: int) -> Progress:
-        """As the inner decoder does; ``entries`` also counts those that were passed over, ``rows`` does not."""
+        """As the inner decoder does; ``entries`` also counts those that were passed over, ``rows`` does not.
+
+        Stops as if the batch were full behind rows that may be wanted, so that whoever looks for them need not wait.
+        """
         entries = rows = 0
         while self.is_worth_it:
             try:
@@ -57,23 +64,45 @@ class _Searching:
                     return Progress(Stop.DONE, entries, pos, rows=rows)
                 break  # the inner decoder comes across the same, and keeps the entries before it
             self.strides += 1
-            stop = passed.stop
             if passed.entries and self.finder.find(data.address + pos, passed.pos - pos) >= 0:
                 self.hits += 1
-                decoded = self.inner.decode(data, pos, passed.pos, passed.entries)
-                entries += decoded.entries
-                rows += decoded.rows
-                if decoded.stop in (Stop.FULL, Stop.UNDECODABLE):
-                    return Progress(decoded.stop, entries, decoded.pos, 0, rows, decoded.error)
-                if decoded.entries != passed.entries or decoded.pos != passed.pos:
-                    raise FormatError("entries end elsewhere when they are passed over", offset=decoded.pos)
+                near = self._near(data, pos, passed)
+                entries += near.entries
+                rows += near.rows
+                if near.stop is not Stop.DONE:
+                    return replace(near, entries=entries, rows=rows)
             else:
                 entries += passed.entries
             pos = passed.pos
-            if stop is not Stop.DONE or entries == limit:
-                return Progress(stop, entries, pos, passed.needed, rows, passed.error)
+            if passed.stop is not Stop.DONE or entries == limit:
+                return replace(passed, entries=entries, rows=rows)
         more = self.inner.decode(data, pos, end, limit - entries)
-        return Progress(more.stop, entries + more.entries, more.pos, more.needed, rows + more.rows, more.error)
+        return replace(more, entries=entries + more.entries, rows=rows + more.rows)
+
+    def _near(self, data: Block, pos: int, stride: Progress) -> Progress:
+        """Decode what of a stride is near the needle.
+
+        :param stride: its end, and how many entries it has, all of which are whole.
+        :returns: ``DONE`` where all of it was read and nothing has to be given out.
+        """
+        entries = rows = 0
+        while entries < stride.entries:
+            passed = self.passing.decode(data, pos, stride.pos, min(stride.entries - entries, FINE))
+            if self.finder.find(data.address + pos, passed.pos - pos) < 0:
+                entries += passed.entries
+                pos = passed.pos
+                continue
+            decoded = self.inner.decode(data, pos, passed.pos, passed.entries)
+            entries += decoded.entries
+            rows += decoded.rows
+            pos = decoded.pos
+            if decoded.stop in (Stop.FULL, Stop.UNDECODABLE):
+                return replace(decoded, entries=entries, rows=rows)
+            if decoded.entries != passed.entries or pos != passed.pos:
+                raise FormatError("entries end elsewhere when they are passed over", offset=pos)
+            if self.gives and (entries < stride.entries or stride.stop is not Stop.LAST):
+                return Progress(Stop.FULL, entries, pos, rows=rows)
+        return Progress(Stop.DONE, entries, pos, rows=rows)
 
 
 class SearchingDecoder(_Searching):
@@ -118,4 +147,4 @@ class SearchingPairDecoder(_Searching):
         return self.inner.flush(last)
 
 
-__all__ = ["STRIDE", "SearchingDecoder", "SearchingPairDecoder"]
+__all__ = ["FINE", "STRIDE", "SearchingDecoder", "SearchingPairDecoder"]

@@ -72,10 +72,12 @@ def test_counts_and_keys_are_those_of_all_rows(case: str) -> None:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_searching_leaves_no_row_out(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("stride", [2, 7])
+def test_searching_leaves_no_row_out(case: str, stride: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The kernel, which passes over entries without the bytes of a key, finds what reading everything finds."""
     monkeypatch.setattr(state_module, "suited", lambda options, size: replace(options, engine="kernel"))
-    monkeypatch.setattr(searching, "STRIDE", 2)
+    monkeypatch.setattr(searching, "STRIDE", stride)
+    monkeypatch.setattr(searching, "FINE", 2)
     monkeypatch.setattr(searching, "_TRIALS", 1 << 30)
     sought: list[bytes] = []
     made = Finder.__init__
@@ -187,6 +189,22 @@ def test_a_key_group_without_the_bytes_of_a_key_is_not_decoded(tmp_path: Path, m
     (tmp_path / "s" / "op-0").unlink()
     with pytest.raises(MissingFileError, match=r"in file .*op-0, operator op, state a"):
         state.get(-7)
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_what_is_behind_the_row_of_a_key_is_not_read(
+    compressed: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(state_module, "suited", lambda options, size: replace(options, engine="kernel"))
+    rows = {0: [(key, key) for key in range(1 << 20)]}
+    write_snapshot(tmp_path / "s", {"op": {"a": rows}}, parallelism=1, max_parallelism=1, compressed=compressed)
+    state = stateextract.open_snapshot(str(tmp_path / "s")).operator("op").state("a")
+    heard: list[int] = []
+    state.on_progress = lambda size, rows: heard.append(size)
+    for key, share in ((1000, 0.5), ((1 << 20) - 1, 1.1)):
+        heard.clear()
+        assert state.get(key).column("value").to_pylist() == [key]
+        assert sum(heard) <= share * state.bytes_of()
 
 
 def test_a_key_of_a_window(tmp_path: Path) -> None:
