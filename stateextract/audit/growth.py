@@ -6,7 +6,7 @@ labels, uids, parallelism and the state backend may change. May import the rows 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -107,21 +107,32 @@ def by_growth(series: Sequence[Series]) -> list[Series]:
     return sorted(series, key=rank)
 
 
+def total_change(measure: str, totals: Sequence[Totals], series: Sequence[Series]) -> Change:
+    """How all states together grew. It is not known where one of them was read in only one of the two snapshots.
+
+    :param totals: of the snapshots, from the oldest to the newest, at least one; :param series: of their states.
+    """
+    first, last = getattr(totals[0], measure), getattr(totals[-1], measure)
+    changes = [one.change(measure) for one in series] if measure in MEASURES else []
+    known = all(c.change is not None or (c.first is None and c.last is None) for c in changes)
+    return Change(first, last, last - first if known else None)
+
+
 def growth_as_dict(snapshots: Sequence[tuple[Snapshot, Totals]], series: Sequence[Series]) -> dict[str, Any]:
     """Growth as a document for scripts.
 
     :param snapshots: from the oldest to the newest; :param series: of their states.
     """
-    totals: Mapping[str, list[int]] = {m: [getattr(t, m) for _, t in snapshots] for m in ("states", *MEASURES)}
+    measures, totals = ("states", *MEASURES), [total for _, total in snapshots]
     return {
         "snapshots": [
             {
                 "checkpoint_id": snapshot.checkpoint_id, "taken_ms": snapshot.taken_ms, "path": snapshot.path,
-                **{measure: values[place] for measure, values in totals.items()},
+                **{measure: getattr(total, measure) for measure in measures},
             }
-            for place, (snapshot, _) in enumerate(snapshots)
+            for snapshot, total in snapshots
         ],
-        "totals": {m: vars(Change(v[0], v[-1], v[-1] - v[0])) for m, v in totals.items() if v},
+        "totals": {m: vars(total_change(m, totals, series)) for m in measures if totals},
         "states": [
             {
                 "operator_id": one.operator_id, "operator": one.operator, "state": one.state, "kind": one.kind,
@@ -132,4 +143,4 @@ def growth_as_dict(snapshots: Sequence[tuple[Snapshot, Totals]], series: Sequenc
     }  # fmt: skip
 
 
-__all__ = ["COLUMNS", "MEASURES", "Change", "Series", "by_growth", "growth_as_dict", "series_of"]
+__all__ = ["COLUMNS", "MEASURES", "Change", "Series", "by_growth", "growth_as_dict", "series_of", "total_change"]

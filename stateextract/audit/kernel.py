@@ -173,7 +173,18 @@ def _there(valid: int, bit: int, n: int) -> np.uint64:
     return bits & (_ALL >> np.uint64(BLOCK - n))
 
 
+def _mark_nulls(hashes: int, n: int, there: np.uint64) -> None:
+    """Give the nulls of a block of ``n`` their hash.
+
+    :param there: by ``_there``.
+    """
+    for j in range(n):
+        h = np.uint64(item_64(hashes, j))
+        set_item_64(hashes, j, np.int64(h if (there >> np.uint64(j)) & _1 != 0 else NULL_HASH))
+
+
 there_of = compile_kernel(_there)
+mark_nulls = compile_kernel(_mark_nulls)
 
 
 def _numbers(row: int, n: int) -> int:
@@ -244,9 +255,7 @@ def _numbers(row: int, n: int) -> int:
         if chosen != 0:
             done = take(out, size, chosen, row)
         if hashes != 0 and valid != 0:
-            for j in range(size):
-                h = np.uint64(item_64(out, j))
-                set_item_64(out, j, np.int64(h if (there >> np.uint64(j)) & _1 != 0 else NULL_HASH))
+            mark_nulls(out, size, there)
         i += size
     put(row, LEAST, least)
     put(row, MOST, most)
@@ -391,9 +400,7 @@ def _texts(row: int, n: int) -> int:
         if chosen != 0:
             done = take(out, size, chosen, row)
         if hashes != 0 and valid != 0:
-            for j in range(size):
-                h = np.uint64(item_64(out, j))
-                set_item_64(out, j, np.int64(h if (there >> np.uint64(j)) & _1 != 0 else NULL_HASH))
+            mark_nulls(out, size, there)
         i += size
     put(row, SHORTEST, shortest)
     put(row, LONGEST, longest)

@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Sequence
 from typing import TypeAlias
 
-import pyarrow as pa
-
+from stateextract.columnar.around import AroundDecoder, AroundPairDecoder
 from stateextract.columnar.cuts import Cuts, Cutter
 from stateextract.columnar.decoder import Decoder, Progress, Stop
 from stateextract.columnar.interpreter import interpret
@@ -27,7 +26,7 @@ MetMap: TypeAlias = Callable[[bytes, list[tuple[bytes, bytes]]], None]
 """Takes the id of a changed map and its materialized entries: user keys, and values with their flags."""
 
 
-class OverlaidDecoder:
+class OverlaidDecoder(AroundDecoder):
     """Decodes the entries of a heap body that were not changed.
 
     :param changed: ids of the changed rows; :param met: is told of those that come up.
@@ -37,31 +36,11 @@ class OverlaidDecoder:
     def __init__(
         self, inner: Decoder, cutter: Cutter, changed: Container[bytes], met: Met, key: Sequence[Layout]
     ) -> None:
-        self.inner = inner
-        self.engine = inner.engine
-        self.layout = inner.layout
+        super().__init__(inner)
         self.cutter = cutter
         self.changed = changed
         self.met = met
         self.key = key
-
-    @property
-    def counts(self) -> Counts:
-        return self.inner.counts
-
-    @counts.setter
-    def counts(self, counts: Counts) -> None:
-        self.inner.counts = counts
-
-    @property
-    def rows(self) -> int:
-        return self.inner.rows
-
-    def flush(self) -> pa.Array:
-        return self.inner.flush()
-
-    def flush_wire(self) -> pa.Array:
-        return self.inner.flush_wire()
 
     def decode(self, data: Block, pos: int, end: int, limit: int) -> Progress:
         entries = rows = 0
@@ -114,7 +93,7 @@ class OverlaidDecoder:
         return bytes(data.view[start:pos]) in self.changed
 
 
-class OverlaidPairDecoder:
+class OverlaidPairDecoder(AroundPairDecoder):
     """Decodes the pairs that were not changed.
 
     :param changed: ids of the changed rows; :param met: is told of those that come up.
@@ -132,8 +111,7 @@ class OverlaidPairDecoder:
         wants: Callable[[bytes], bool] = bool,
         skip: int = 0,
     ) -> None:
-        self.inner = inner
-        self.engine = inner.engine
+        super().__init__(inner)
         self.cutter = cutter
         self.changed = changed
         self.met = met
@@ -142,17 +120,6 @@ class OverlaidPairDecoder:
         self.skip = skip
         self.map_id: bytes | None = None
         self.entries: list[tuple[bytes, bytes]] = []
-
-    @property
-    def counts(self) -> Counts:
-        return self.inner.counts
-
-    @property
-    def rows(self) -> int:
-        return self.inner.rows
-
-    def flush(self, last: bool) -> pa.Array:
-        return self.inner.flush(last)
 
     def begin(self, key_group: int) -> None:
         self.finish()

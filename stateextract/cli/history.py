@@ -121,23 +121,26 @@ _COLUMNS = ["operator", "state", "rows first", "last", "change", "decoded first"
 
 
 def _show(recorded: Sequence[Recorded], added: int, to: str) -> None:
-    from stateextract.audit.growth import Change, by_growth
+    from stateextract.audit.growth import by_growth, total_change
     from stateextract.audit.history import order_note
     from stateextract.cli.screen import console, escape
     from stateextract.cli.screen import table as text_table
     from stateextract.cli.sizes import many
 
     out = console()
+    series = _series(recorded)
     cells = [
         [one.operator, one.state or f"({one.kind.lower()})",
          *_cells(one.change("rows"), _number), *_cells(one.change("decoded_bytes"), _size),
          "gone" if one.gone else "new" if one.new else ""]
-        for one in by_growth(_series(recorded))
+        for one in by_growth(series)
     ]  # fmt: skip
     if recorded:
-        first, last = recorded[0].totals, recorded[-1].totals
-        sums = [(first.rows, last.rows, _number), (first.decoded_bytes, last.decoded_bytes, _size)]
-        cells.append(["all", "", *(cell for a, b, text in sums for cell in _cells(Change(a, b, b - a), text)), ""])
+        sums = [
+            _cells(total_change(measure, [one.totals for one in recorded], series), text)
+            for measure, text in (("rows", _number), ("decoded_bytes", _size))
+        ]
+        cells.append(["all", "", *(cell for of_measure in sums for cell in of_measure), ""])
         out.print(text_table(_COLUMNS, cells, _COLUMNS[2:8]))
         out.print()
         ends = " to ".join(

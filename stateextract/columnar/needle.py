@@ -7,8 +7,7 @@ consists of them. Bytes that stand side by side for certain make one needle; of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 import numpy as np
 import pyarrow as pa
@@ -16,7 +15,6 @@ import pyarrow as pa
 from stateextract.columnar.binary import BinaryRow
 from stateextract.columnar.layout import (
     Bytes,
-    Field,
     Layout,
     MaskedStruct,
     Nullable,
@@ -34,11 +32,11 @@ LEAST, MOST = 4, 64
 _UNKNOWN = None
 
 
-def needle(layout: Layout, value: Any) -> bytes | None:
+def needle(layout: Layout, value: pa.Scalar) -> bytes | None:
     """The longest bytes that are certainly in every entry of which this is a part.
 
     :param layout: of the value, after the policy was applied.
-    :param value: what the column shows of it, as pyarrow gives it to Python; its type is the layout's.
+    :param value: what the column shows of it; of the layout's type.
     :returns: ``LEAST`` to ``MOST`` bytes; ``None`` where nothing is certain.
     """
     runs = [b""]
@@ -51,65 +49,63 @@ def needle(layout: Layout, value: Any) -> bytes | None:
     return longest if len(longest) >= LEAST else None
 
 
-def _pieces(layout: Layout, value: Any) -> Iterator[bytes | None]:
-    """The bytes of a value in order; ``_UNKNOWN`` for any number of bytes that are not certain."""
+def _pieces(layout: Layout, value: pa.Scalar | None) -> Iterator[bytes | None]:
+    """The bytes of a value in order; ``_UNKNOWN`` for any number of bytes that are not certain.
+
+    :param value: ``None``: what has no column.
+    """
+    if isinstance(layout, Skip):
+        yield layout.expect
+        return
+    if value is None or not value.is_valid:
+        yield _UNKNOWN
+        return
+    is_struct = isinstance(value, pa.StructScalar)
     match layout:
-        case Skip(expect=bytes()):
-            yield layout.expect
-        case Nullable() if value is not None and layout.null_if:
-            yield b"\0" * layout.width
+        case Nullable():
+            yield b"\0" * layout.width if layout.null_if else _UNKNOWN
             yield from _pieces(layout.inner, value)
-        case Nullable() if value is not None:
-            yield _UNKNOWN
-            yield from _pieces(layout.inner, value)
-        case Struct() if isinstance(value, Mapping):
+        case Struct() if is_struct:
             for field in layout.fields:
                 yield from _pieces(field.layout, value.get(field.name))
-        case MaskedStruct() if isinstance(value, Mapping):
+        case MaskedStruct() if is_struct:
             yield _UNKNOWN
             for field in layout.fields:
                 # What shows nothing may be there or not.
                 shown = value.get(field.name)
                 yield from (_UNKNOWN,) if shown is None else _pieces(field.layout, shown)
-        case Subclasses() if isinstance(value, Mapping) and not layout.subclasses:
+        case Subclasses() if is_struct and not layout.subclasses:
             yield _UNKNOWN
             for field in layout.fields:
                 yield from _pieces(field.layout, value.get(field.name))
-        case BinaryRow() if isinstance(value, Mapping):
-            yield _UNKNOWN
+        case BinaryRow() if is_struct:
             for field in layout.fields:
-                yield _slot(field, value.get(field.name))
                 yield _UNKNOWN
+                shown = value.get(field.name)
+                yield _UNKNOWN if shown is None or not shown.is_valid else _leaf(field.layout, shown, in_slot=True)
+            yield _UNKNOWN
         case _:
             yield _leaf(layout, value)
 
 
-def _leaf(layout: Layout, value: Any) -> bytes | None:
+def _leaf(layout: Layout, value: pa.Scalar, in_slot: bool = False) -> bytes | None:
+    """A value that is there.
+
+    :param in_slot: in a binary row, where the length of bytes and strings stands elsewhere.
+    """
     match layout:
-        case Number():
-            return _number(layout, value)
-        case Text() if isinstance(value, str) and "\ufffd" not in value:
-            return _text(layout.coding, value)
-        case Bytes() if isinstance(value, bytes):
-            return (len(value).to_bytes(4, "big") if layout.size is None else b"") + value
+        case Number() if pa.types.is_integer(value.type):
+            return _number(layout, value.as_py())
+        case Text() if pa.types.is_string(value.type):
+            text = value.as_py()
+            return _UNKNOWN if "\ufffd" in text else text.encode() if in_slot else _text(layout.coding, text)
+        case Bytes() if pa.types.is_binary(value.type):
+            data: bytes = value.as_py()
+            return data if in_slot or layout.size is not None else len(data).to_bytes(4, "big") + data
     return _UNKNOWN
 
 
-def _slot(field: Field, value: Any) -> bytes | None:
-    """A field of a binary row: its length stands elsewhere."""
-    match field.layout:
-        case Number():
-            return _number(field.layout, value)
-        case Text() if isinstance(value, str) and "\ufffd" not in value:
-            return value.encode()
-        case Bytes() if isinstance(value, bytes):
-            return value
-    return _UNKNOWN
-
-
-def _number(layout: Number, value: Any) -> bytes | None:
-    if not isinstance(value, int) or not pa.types.is_integer(layout.type):
-        return _UNKNOWN
+def _number(layout: Number, value: int) -> bytes:
     width = layout.least
     unsigned = value % (1 << 8 * width) ^ (layout.flip_sign << 8 * width - 1)
     return unsigned.to_bytes(width, "little" if layout.little else "big")

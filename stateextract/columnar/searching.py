@@ -7,43 +7,38 @@ that it hands entries to, of entries or of pairs. May import decoders; knows nei
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TypeAlias
 
-import pyarrow as pa
-
+from stateextract.columnar.around import AroundDecoder, AroundPairDecoder
 from stateextract.columnar.decoder import Decoder, Progress, Stop
-from stateextract.columnar.layout import Layout
 from stateextract.columnar.needle import Finder
 from stateextract.columnar.pair_decoder import PairDecoder
-from stateextract.columnar.policy import Counts
 from stateextract.errors import FormatError, StateExtractError
 from stateextract.files.block import Block
 
 STRIDE, FINE = 1 << 14, 1 << 8
 """Entries that are passed over together, and those that are decoded together near the needle."""
+AnyDecoder: TypeAlias = Decoder | PairDecoder
+
 _TRIALS = 16
 """Strides after which searching ends, if more than half of them were decoded."""
 
 
-class _Searching:
+class _Search:
     """What both kinds have in common.
 
     :param inner: decodes what may be wanted.
     :param passing: passes over entries of the same bytes.
     :param finder: looks for bytes that all wanted entries contain.
+    :param gives: rows are given out behind each find.
     """
 
-    def __init__(self, inner: Decoder | PairDecoder, passing: Decoder | PairDecoder, finder: Finder) -> None:
+    def __init__(self, inner: AnyDecoder, passing: AnyDecoder, finder: Finder, gives: bool) -> None:
         self.inner = inner
         self.passing = passing
         self.finder = finder
-        self.engine = inner.engine
+        self.gives = gives
         self.strides = self.hits = 0
-        # The last row of a map may go on, and is not given out before it is certain that it does not.
-        self.gives = not getattr(inner, "merges", False)
-
-    @property
-    def rows(self) -> int:
-        return self.inner.rows
 
     @property
     def is_worth_it(self) -> bool:
@@ -105,46 +100,28 @@ class _Searching:
         return Progress(Stop.DONE, entries, pos, rows=rows)
 
 
-class SearchingDecoder(_Searching):
+class SearchingDecoder(AroundDecoder):
     """Searches entries."""
 
-    inner: Decoder
-
-    @property
-    def counts(self) -> Counts:
-        return self.inner.counts
-
-    @counts.setter
-    def counts(self, counts: Counts) -> None:
-        self.inner.counts = counts
-
-    @property
-    def layout(self) -> Layout:
-        return self.inner.layout
-
-    def flush(self) -> pa.Array:
-        return self.inner.flush()
-
-    def flush_wire(self) -> pa.Array:
-        return self.inner.flush_wire()
+    def __init__(self, inner: Decoder, passing: Decoder, finder: Finder) -> None:
+        super().__init__(inner)
+        self.decode = _Search(inner, passing, finder, gives=True).decode
 
 
-class SearchingPairDecoder(_Searching):
-    """Searches pairs. Of a map only rows are whole that have the needle in each of their pairs, as that of a key is."""
+class SearchingPairDecoder(AroundPairDecoder):
+    """Searches pairs. Of a map only rows are whole that have the needle in each of their pairs, as that of a key is.
 
-    inner: PairDecoder
-    passing: PairDecoder
+    :param merges: rows are maps, the last of which may go on, and is not given out before it is certain that it does not.
+    """
 
-    @property
-    def counts(self) -> Counts:
-        return self.inner.counts
+    def __init__(self, inner: PairDecoder, passing: PairDecoder, finder: Finder, merges: bool) -> None:
+        super().__init__(inner)
+        self.passing = passing
+        self.decode = _Search(inner, passing, finder, gives=not merges).decode
 
     def begin(self, key_group: int) -> None:
         self.inner.begin(key_group)
         self.passing.begin(key_group)
-
-    def flush(self, last: bool) -> pa.Array:
-        return self.inner.flush(last)
 
 
 __all__ = ["FINE", "STRIDE", "SearchingDecoder", "SearchingPairDecoder"]

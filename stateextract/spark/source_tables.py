@@ -43,8 +43,9 @@ def _values(options: Mapping[str, str]) -> dict[str, Any]:
     :raises UsageError: for one that is unknown, wrong, or not the table's.
     """
     values = parse_options(options, METADATA_OPTIONS, METADATA)
+    given = {name.lower() for name in options}
     for option in STATISTICS_OPTIONS:
-        if values["table"] != STATISTICS and values[option.name] != option.default:
+        if values["table"] != STATISTICS and option.name.lower() in given:
             raise UsageError(f"{METADATA}: the option {option.name} is for the table {STATISTICS}")
     return values
 

@@ -157,7 +157,7 @@ def read_entry_pairs(
 
 
 def _unless_changed(options: ReadOptions, changes: Changes | None) -> ReadOptions:
-    """Under changes every entry has to be looked at: one may be part of a row that another key's bytes do not tell."""
+    """Under changes nothing is passed over: what becomes of an entry, the log says."""
     return options if changes is None else replace(options, key=None)
 
 
@@ -225,7 +225,8 @@ class _PairTarget(Target):
             self.tally.engine = self.made.engine
             if self.finder is not None and self.made.engine == "kernel":
                 passing = make_pair_decoder(PairLayout("skip", (), layout.prefix, False), options.policy)
-                self.made = SearchingPairDecoder(self.made, passing, self.finder)
+                merges = layout.shape == "map" and not self.flat
+                self.made = SearchingPairDecoder(self.made, passing, self.finder, merges)
             if self.changes is not None and self.keep:
                 self.made = self.changes.over_pairs(self.name, self.layout, self.made)
         return self.made

@@ -92,7 +92,7 @@ def key_needle(row: RowLayout, key: pa.Scalar, policy: Policy) -> bytes | None:
     layout = apply_policy(layout, policy)
     if layout.arrow_type != key.type:
         return None
-    return needle(layout, key.as_py())
+    return needle(layout, key)
 
 
 def is_found(read_at: ReadAt, start: int, stop: int, finder: Finder) -> bool:

@@ -92,7 +92,20 @@ def test_searching_leaves_no_row_out(case: str, stride: int, monkeypatch: pytest
                 continue
             wanted = table.filter(pa.array([other == key for other in keys]))
             assert same(state.get(key)) == same(wanted), (state, key)
+        absent = {pa.string(): "no key of any row", pa.int64(): 0x7BCDEF0123456789}.get(table.schema.field("key").type)
+        assert absent is None or state.get(absent).num_rows == 0
     assert sought
+
+
+def test_keys_of_many_fields_times_in_nanoseconds_among_them() -> None:
+    folder = DATA / "f120-sql-checkpoint"
+    snapshot = stateextract.open_snapshot(str(folder / load(folder)["snapshot"]), timestamps="nanoseconds")
+    (state,) = (s for s in snapshot.states if s.name == "accState" and "timestamp[ns" in str(s.schema.field("key").type))
+    keys = state.to_table()["key"].combine_chunks()
+    needles = {lookup.key_needle(state._rows[0], key, state._options.policy) for key in keys} - {None}
+    assert needles
+    data = b"".join(Path(file).read_bytes() for file in state.files)
+    assert all(needle in data for needle in needles if needle is not None)
 
 
 @pytest.mark.parametrize("compressed", [False, True])

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from stateextract.audit.document import Distinct, Snapshot, Statistics, Totals, Ttl
-from stateextract.audit.growth import COLUMNS, Change, Series, by_growth, growth_as_dict, series_of
+from stateextract.audit.growth import COLUMNS, Change, Series, by_growth, growth_as_dict, series_of, total_change
 from stateextract.audit.history import SCHEMA, identity, in_order, order_note, table_of
 from tests.audit.test_document import DOCUMENT, NAMELESS, STATE
 
@@ -164,4 +164,11 @@ def test_as_a_document() -> None:
         "decoded_bytes": {"first": 40, "last": 70, "change": 30},
     }  # fmt: skip
     assert [one["state"] for one in found["states"]] == ["totals", "other", None]
+    (series, *_) = growth(*documents)
+    totals = [replace(document.totals, rows=rows) for document, rows in zip(documents, (4, 7), strict=True)]
+    assert total_change("rows", totals, [series]) == Change(4, 7, 3)
+    unread = replace(series, values={**series.values, "rows": [4, None]})
+    assert total_change("rows", totals, [unread]) == Change(4, 7, None)
+    never = replace(series, values={**series.values, "rows": [None, None]})
+    assert total_change("rows", totals, [never]) == Change(4, 7, 3)
     assert growth_as_dict([], []) == {"snapshots": [], "totals": {}, "states": []}

@@ -14,6 +14,7 @@ from stateextract.columnar.layout import (
     Bytes,
     Field,
     Layout,
+    Logical,
     MaskedStruct,
     Nullable,
     Number,
@@ -74,7 +75,16 @@ LONG, INT = Number(pa.int64()), Number(pa.int32())
     ],
 )
 def test_what_is_certain_of_a_value(layout: Layout, value: Any, found: bytes | None) -> None:
-    assert needle(layout, value) == found
+    assert needle(layout, pa.scalar(value, layout.arrow_type)) == found
+
+
+def test_times_that_python_has_not_are_no_reason_to_fail() -> None:
+    time = Logical(LONG, "epoch_ms", pa.timestamp("ns", "UTC"))
+    layout = struct(at=time, name=Text("value"))
+    assert needle(time, pa.scalar(1, time.type)) is None
+    assert needle(layout, pa.scalar({"at": pa.scalar(1, time.type), "name": "abc"}, layout.arrow_type)) == b"\3abc"
+    year_30_000 = pa.scalar(10**18, pa.timestamp("us"))
+    assert needle(Logical(LONG, "epoch_us", year_30_000.type), year_30_000) is None
 
 
 @st.composite
@@ -89,8 +99,7 @@ def test_a_needle_is_in_the_bytes(case: tuple[Layout, Any]) -> None:
     layout, value = case
     if layout.wire_type is None:
         return
-    column = pa.array([expected(layout, value)], layout.wire_type)[0].as_py()
-    found = needle(layout, column)
+    found = needle(layout, pa.array([expected(layout, value)], layout.wire_type)[0])
     assert found is None or found in encode(layout, value)
 
 

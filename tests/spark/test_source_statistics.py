@@ -87,6 +87,7 @@ def test_damage_is_placed(tmp_path: Path) -> None:
     ("options", "message"),
     [
         ({"table": "states", "ttl": "1d"}, "the option ttl is for the table statistics"),
+        ({"table": "states", "strings": "replace"}, "the option strings is for the table statistics"),
         ({"ttl": "1 day"}, "the option ttl '1 day' is no duration"),
         ({"asOf": "soon"}, "the option asOf 'soon' is no time"),
         ({"ttl": "x=1d"}, "a time to live is given for 'x'"),
