@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 
 from stateextract.changelog.log import Log
 from stateextract.errors import MissingFileError, StateExtractError
-from stateextract.files.filesystem import Store
+from stateextract.files.filesystem import OpenFile, Store
+from stateextract.files.piece import FilePiece
+from stateextract.files.window import ReadAt
 from stateextract.job.changelogs import open_log
 from stateextract.job.heads import StateFile
 from stateextract.rocksdb import RocksDB, RocksOptions, open_rocksdb
@@ -48,7 +50,7 @@ class FileAccess:
 
     def pieces(
         self,
-        read_at: Callable[[int, int], bytes],
+        read_at: ReadAt,
         file: StateFile,
         content: Content,
         wanted: Collection[str],
@@ -114,26 +116,27 @@ class HandleBytes:
     """``read_at`` in a handle's bytes, which may be a piece of a file or lie in memory."""
 
     def __init__(self, file: StateFile, place: bytes | Store, on_read: OnRead) -> None:
-        self._file = file
-        self._on_read = on_read
-        self._data = place if isinstance(place, bytes) else None
-        self._opened = None if isinstance(place, bytes) else place.open(file.uri)
+        self._opened: OpenFile | None = None
+        self._read_at: ReadAt
+        if isinstance(place, bytes):
+            data = memoryview(place)[file.start : file.start + file.size]
 
-    def __enter__(self) -> Callable[[int, int], bytes]:
+            def read_at(offset: int, length: int) -> bytes:
+                found = bytes(data[offset : offset + max(length, 0)])
+                on_read(len(found))
+                return found
+
+            self._read_at = read_at
+        else:
+            self._opened = place.open(file.uri)
+            self._read_at = FilePiece(self._opened, file.start, file.size, on_read)
+
+    def __enter__(self) -> ReadAt:
         return self._read_at
 
     def __exit__(self, *_: object) -> None:
         if self._opened is not None:
             self._opened.close()
-
-    def _read_at(self, offset: int, length: int) -> bytes:
-        length = max(0, min(length, self._file.size - offset))
-        self._on_read(length)
-        start = self._file.start + offset
-        if self._data is not None:
-            return self._data[start : start + length]
-        assert self._opened is not None
-        return self._opened.read_at(start, length)
 
 
 __all__ = ["FileAccess", "HandleBytes"]

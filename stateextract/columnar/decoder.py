@@ -156,6 +156,7 @@ class KernelDecoder:
         if program is None:
             program = compile_layout(layout, wanted) if keep else compile_skip(layout)
         self.program = program
+        self.skips = program.skips
         self.counts = Counts()
         self.batch_rows = batch_rows
         self.batch_bytes = batch_bytes
@@ -181,6 +182,12 @@ class KernelDecoder:
     def decode(self, data: Block, pos: int, end: int, limit: int) -> Progress:
         kernel = self.kernel
         total = 0
+        if self.skips:
+            total = max(min(limit, (end - pos) // self.skips), 0)
+            pos += total * self.skips
+            if total == limit:
+                return Progress(Stop.DONE, total, pos, rows=total)
+            return Progress(Stop.NEED_INPUT, total, pos, pos + self.skips, total)
         while True:
             if self.arena is None:
                 self.arena = self._new_arena(limit - total)
@@ -200,6 +207,12 @@ class KernelDecoder:
                 return Progress(Stop.FULL, total, pos, rows=total)
             self._make_room(int(out[kernel.ARGUMENT]), int(out[kernel.NEEDED]), pos)
             self.arena = None
+
+    def position_behind(self, data: Block, pos: int, end: int, entries: int) -> int:
+        """The position behind so many entries, of a decoder that passes over them; -1 where they cannot be read."""
+        self.arena = self.arena or self._new_arena(entries)
+        status = self._run(self.arena, data, pos, end, entries)
+        return int(self.out[self.kernel.CONSUMED]) if status == self.kernel.DONE else -1
 
     def _run(self, arena: Arena, data: Block, pos: int, end: int, limit: int) -> int:
         code, constants, *room = self.addresses

@@ -174,6 +174,11 @@ class Program:
     least: int
     undecodable: list[Undecodable]
 
+    @property
+    def skips(self) -> int:
+        """Bytes of an entry, where entries are only passed over and all have the same size; else 0."""
+        return self.least if self.code.tolist() == [Op.SKIP, self.least, Op.END] else 0
+
 
 class Label:
     """A position in the program that is not known yet."""

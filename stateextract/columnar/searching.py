@@ -13,15 +13,17 @@ from stateextract.columnar.around import AroundDecoder, AroundPairDecoder
 from stateextract.columnar.decoder import Decoder, Progress, Stop
 from stateextract.columnar.needle import Finder
 from stateextract.columnar.pair_decoder import PairDecoder
-from stateextract.errors import FormatError, StateExtractError
+from stateextract.errors import StateExtractError
 from stateextract.files.block import Block
 
-STRIDE, FINE = 1 << 14, 1 << 8
-"""Entries that are passed over together, and those that are decoded together near the needle."""
+FEW = 1 << 8
+"""Entries that are decoded together from a needle on."""
 AnyDecoder: TypeAlias = Decoder | PairDecoder
 
 _TRIALS = 16
-"""Strides after which searching ends, if more than half of them were decoded."""
+"""Needles after which searching ends, if they are not rare."""
+_RARE = 8
+"""Of a rare needle, this many times as many entries are passed over as are decoded."""
 
 
 class _Search:
@@ -38,66 +40,38 @@ class _Search:
         self.passing = passing
         self.finder = finder
         self.gives = gives
-        self.strides = self.hits = 0
+        self.found = self.decoded = self.passed = 0
 
     @property
     def is_worth_it(self) -> bool:
         """Whether what was looked for is rare enough so far."""
-        return self.strides < _TRIALS or 2 * self.hits <= self.strides
+        return self.found < _TRIALS or _RARE * self.decoded <= self.passed
 
     def decode(self, data: Block, pos: int, end: int, limit: int) -> Progress:
         """As the inner decoder does; ``entries`` also counts those that were passed over, ``rows`` does not.
 
-        Stops as if the batch were full behind rows that may be wanted, so that whoever looks for them need not wait.
+        Stops in front of the entry that a needle begins in, and as if the batch were full behind rows that may be wanted, so
+        that whoever looks for them need not wait.
         """
-        entries = rows = 0
-        while self.is_worth_it:
-            try:
-                passed = self.passing.decode(data, pos, end, min(limit - entries, STRIDE))
-            except StateExtractError:
-                if entries:
-                    return Progress(Stop.DONE, entries, pos, rows=rows)
-                break  # the inner decoder comes across the same, and keeps the entries before it
-            self.strides += 1
-            if passed.entries and self.finder.find(data.address + pos, passed.pos - pos) >= 0:
-                self.hits += 1
-                near = self._near(data, pos, passed)
-                entries += near.entries
-                rows += near.rows
-                if near.stop is not Stop.DONE:
-                    return replace(near, entries=entries, rows=rows)
-            else:
-                entries += passed.entries
-            pos = passed.pos
-            if passed.stop is not Stop.DONE or entries == limit:
-                return replace(passed, entries=entries, rows=rows)
-        more = self.inner.decode(data, pos, end, limit - entries)
-        return replace(more, entries=entries + more.entries, rows=rows + more.rows)
-
-    def _near(self, data: Block, pos: int, stride: Progress) -> Progress:
-        """Decode what of a stride is near the needle.
-
-        :param stride: its end, and how many entries it has, all of which are whole.
-        :returns: ``DONE`` where all of it was read and nothing has to be given out.
-        """
-        entries = rows = 0
-        while entries < stride.entries:
-            passed = self.passing.decode(data, pos, stride.pos, min(stride.entries - entries, FINE))
-            if self.finder.find(data.address + pos, passed.pos - pos) < 0:
-                entries += passed.entries
-                pos = passed.pos
-                continue
-            decoded = self.inner.decode(data, pos, passed.pos, passed.entries)
-            entries += decoded.entries
-            rows += decoded.rows
-            pos = decoded.pos
-            if decoded.stop in (Stop.FULL, Stop.UNDECODABLE):
-                return replace(decoded, entries=entries, rows=rows)
-            if decoded.entries != passed.entries or pos != passed.pos:
-                raise FormatError("entries end elsewhere when they are passed over", offset=pos)
-            if self.gives and (entries < stride.entries or stride.stop is not Stop.LAST):
-                return Progress(Stop.FULL, entries, pos, rows=rows)
-        return Progress(Stop.DONE, entries, pos, rows=rows)
+        if not self.is_worth_it:
+            return self.inner.decode(data, pos, end, limit)
+        place = self.finder.find(data.address + pos, end - pos)
+        try:
+            passed = self.passing.decode(data, pos, end if place < 0 else pos + place, limit)
+        except StateExtractError:
+            # The inner decoder comes across the same, and keeps the entries before it.
+            return self.inner.decode(data, pos, end, limit)
+        self.passed += passed.entries
+        if place < 0 or passed.stop is not Stop.NEED_INPUT:
+            return replace(passed, rows=0)
+        if passed.entries:
+            return Progress(Stop.DONE, passed.entries, passed.pos)
+        near = self.inner.decode(data, pos, end, min(limit, FEW))
+        self.found += 1
+        self.decoded += near.entries
+        if self.gives and near.entries and near.stop in (Stop.DONE, Stop.NEED_INPUT):
+            return replace(near, stop=Stop.FULL)
+        return near
 
 
 class SearchingDecoder(AroundDecoder):
@@ -124,4 +98,4 @@ class SearchingPairDecoder(AroundPairDecoder):
         self.passing.begin(key_group)
 
 
-__all__ = ["FINE", "STRIDE", "SearchingDecoder", "SearchingPairDecoder"]
+__all__ = ["FEW", "SearchingDecoder", "SearchingPairDecoder"]

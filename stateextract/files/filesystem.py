@@ -46,6 +46,9 @@ class OpenFile(Protocol):
     def read_at(self, offset: int, length: int) -> bytes:
         """The bytes from ``offset`` on: ``length`` of them, fewer only at the end of the file."""
 
+    def read_into(self, offset: int, room: memoryview) -> int:
+        """Fill ``room`` with the bytes from ``offset`` on, and say how many: fewer only at the end of the file."""
+
     def size(self) -> int: ...
 
     def close(self) -> None: ...
@@ -271,6 +274,13 @@ class _LocalFile:
                 done += len(data)
         return b"".join(parts)
 
+    def read_into(self, offset: int, room: memoryview) -> int:
+        done = 0
+        with _OurErrors(self._path):
+            while done < len(room) and (got := os.preadv(self._handle, [room[done:]], offset + done)):
+                done += got
+        return done
+
     def size(self) -> int:
         return self._size
 
@@ -302,6 +312,11 @@ class _ArrowFile:
             return b""
         with _OurErrors(self._uri):
             return bytes(self._file.read_at(length, offset))
+
+    def read_into(self, offset: int, room: memoryview) -> int:
+        data = self.read_at(offset, len(room))
+        room[: len(data)] = data
+        return len(data)
 
     def size(self) -> int:
         return self._size

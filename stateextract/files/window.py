@@ -18,9 +18,10 @@ import numpy as np
 from stateextract.errors import StateExtractError, TruncatedError
 from stateextract.files.block import SLACK, Block
 from stateextract.files.compression import StreamDecoder
+from stateextract.files.piece import FilePiece
 
 ReadAt = Callable[[int, int], bytes]
-"""``read_at(offset, length)``: bytes of a file; fewer only at its end."""
+"""``read_at(offset, length)``: bytes of a file; fewer only at its end. A :class:`FilePiece` can do without a copy of them."""
 
 WINDOW = 4 << 20
 """Bytes that a window holds at first."""
@@ -53,12 +54,14 @@ class RangeSource:
         n = min(len(room), self.stop - self.at, READ)
         if n <= 0:
             return 0
-        data = self.read_at(self.at, n)
-        if len(data) < n:
-            raise TruncatedError(
-                f"the file ends {n - len(data)} bytes before its data does", offset=self.at + len(data)
-            )
-        room[:n] = data
+        if isinstance(self.read_at, FilePiece):
+            got = self.read_at.into(self.at, room[:n])
+        else:
+            data = self.read_at(self.at, n)
+            got = len(data)
+            room[:got] = data
+        if got < n:
+            raise TruncatedError(f"the file ends {n - got} bytes before its data does", offset=self.at + got)
         self.at += n
         return n
 

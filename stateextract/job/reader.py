@@ -7,7 +7,7 @@ by the job's tasks and by Spark's data source; must not know of either, nor of P
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -17,8 +17,9 @@ from stateextract.changelog.log import Files, Log
 from stateextract.columnar.schema import conform
 from stateextract.columnar.wishes import grant, parse_wish
 from stateextract.errors import MissingFileError, StateExtractError
-from stateextract.files.filesystem import OpenFile, Store, parent
+from stateextract.files.filesystem import Store, parent
 from stateextract.files.locate import FoundSnapshot, Locator
+from stateextract.files.piece import FilePiece
 from stateextract.job.changelogs import open_log, part_with
 from stateextract.job.split import OperatorTargets, Part
 from stateextract.job.wishes import WishTexts
@@ -62,7 +63,7 @@ class PartReader:
         options = replace(self._options, context=self._options.context.of_operator(targets.id))
         try:
             with self._store.open(part.uri) as file:
-                read_at = _window(file, part)
+                read_at = FilePiece(file, part.start, part.content.size)
                 head = read_head(read_at, part.content, options)
                 wanted = {meta.name for meta in head.states} & set(targets.states)
                 for piece in read_content(
@@ -113,15 +114,6 @@ class PartReader:
             uri = self._metadata_uri
             error = Locator(FoundSnapshot(uri, parent(uri), None), self._store).explain(error)
         return error.at(file=part.uri, operator=targets.label)
-
-
-def _window(file: OpenFile, part: Part) -> Callable[[int, int], bytes]:
-    """``read_at`` in the handle's bytes, which may be a piece of the file."""
-
-    def read_at(offset: int, length: int) -> bytes:
-        return file.read_at(part.start + offset, max(0, min(length, part.content.size - offset)))
-
-    return read_at
 
 
 def _granted(batch: pa.RecordBatch, wishes: WishTexts, state: str) -> pa.RecordBatch:

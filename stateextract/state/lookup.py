@@ -6,6 +6,8 @@ May import ``key_groups``, columns and pyarrow; knows no files.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from threading import Event
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +17,8 @@ from serializers import SerializerSnapshot
 from stateextract.columnar.needle import Finder, needle
 from stateextract.columnar.policy import Policy, apply_policy
 from stateextract.columnar.row_numbers import row_numbers
-from stateextract.files.window import ReadAt
+from stateextract.errors import TruncatedError
+from stateextract.files.window import RangeSource, ReadAt, Window
 from stateextract.state.key_groups import key_groups
 from stateextract.state.rows import RowLayout
 
@@ -23,6 +26,9 @@ FEW = 1 << 15
 """Rows that are compared sooner than what compares many at once is loaded."""
 
 _LOOK = 1 << 20  # bytes that are looked through together: they stay in the processor's cache
+
+PARTS = 2
+"""Threads that look for a key."""
 
 WantedGroups = Callable[[SerializerSnapshot | None], frozenset[int] | None]
 """The key groups of a file that are wanted, by the serializer of its keys; ``None``: any."""
@@ -96,17 +102,34 @@ def key_needle(row: RowLayout, key: pa.Scalar, policy: Policy) -> bytes | None:
 
 
 def is_found(read_at: ReadAt, start: int, stop: int, finder: Finder) -> bool:
-    """Whether what a finder looks for stands between two offsets of a file."""
-    tail = b""
-    while start < stop:
-        data = read_at(start, min(_LOOK, stop - start))
-        if not data:
-            return True  # the file ends early, which whoever reads it is to say
-        data = tail + data
-        if finder.find(np.frombuffer(data, np.uint8).ctypes.data, len(data)) >= 0:
-            return True
-        start += len(data) - len(tail)
-        tail = data[max(len(data) - finder.size + 1, 0) :]
+    """Whether what a finder looks for stands between two offsets of a file. Two threads look, where that is much."""
+    if stop - start < PARTS * _LOOK:
+        return _looked(read_at, start, stop, finder, Event())
+    ended = Event()
+    step = -(-(stop - start) // PARTS)
+    with ThreadPoolExecutor(PARTS) as threads:
+        parts = [
+            threads.submit(_looked, read_at, at, min(at + step + finder.size - 1, stop), finder, ended)
+            for at in range(start, stop, step)
+        ]
+        found = [part.result() for part in parts]
+    return any(found)
+
+
+def _looked(read_at: ReadAt, start: int, stop: int, finder: Finder, ended: Event) -> bool:
+    """The same in one thread.
+
+    :param ended: that it was found, which others that look need not wait for.
+    """
+    window = Window(RangeSource(read_at, start, stop), start, _LOOK)
+    try:
+        while not ended.is_set() and window.need(finder.size):
+            if finder.find(window.block.address + window.pos, window.end - window.pos) >= 0:
+                ended.set()
+                return True
+            window.pos = window.end - finder.size + 1
+    except TruncatedError:
+        return True  # which whoever reads it is to say
     return False
 
 

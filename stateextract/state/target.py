@@ -19,6 +19,7 @@ import pyarrow as pa
 from stateextract.columnar.decoder import Decoder, make_decoder
 from stateextract.columnar.layout import Struct
 from stateextract.columnar.needle import Finder
+from stateextract.columnar.passing import PassingDecoder
 from stateextract.columnar.policy import Counts
 from stateextract.columnar.searching import SearchingDecoder
 from stateextract.errors import StateExtractError, UndecodableError
@@ -194,7 +195,7 @@ class HeapTarget(Target):
         )
         if self.finder is None or made.engine != "kernel":
             return made
-        return SearchingDecoder(made, make_decoder(self.row.layout, options.policy, keep=False), self.finder)
+        return SearchingDecoder(made, PassingDecoder(self.row.layout, options.policy), self.finder)
 
     def decoded(self, key_group: int, rows: int, entries: int) -> None:
         super().decoded(key_group, rows, entries)

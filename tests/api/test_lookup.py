@@ -15,7 +15,7 @@ import stateextract
 from benchmarks import flink_writer as flink
 from stateextract.api import State
 from stateextract.api import state as state_module
-from stateextract.columnar import searching
+from stateextract.columnar import passing, searching
 from stateextract.columnar.layout import Text
 from stateextract.columnar.needle import Finder
 from stateextract.errors import FormatError, MissingFileError, StateExtractError, UsageError
@@ -72,12 +72,12 @@ def test_counts_and_keys_are_those_of_all_rows(case: str) -> None:
 
 
 @pytest.mark.parametrize("case", CASES)
-@pytest.mark.parametrize("stride", [2, 7])
-def test_searching_leaves_no_row_out(case: str, stride: int, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("few", [1, 3])
+def test_searching_leaves_no_row_out(case: str, few: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The kernel, which passes over entries without the bytes of a key, finds what reading everything finds."""
     monkeypatch.setattr(state_module, "suited", lambda options, size: replace(options, engine="kernel"))
-    monkeypatch.setattr(searching, "STRIDE", stride)
-    monkeypatch.setattr(searching, "FINE", 2)
+    monkeypatch.setattr(searching, "FEW", few)
+    monkeypatch.setattr(passing, "LEAST", 40)
     monkeypatch.setattr(searching, "_TRIALS", 1 << 30)
     sought: list[bytes] = []
     made = Finder.__init__
@@ -100,7 +100,9 @@ def test_searching_leaves_no_row_out(case: str, stride: int, monkeypatch: pytest
 def test_keys_of_many_fields_times_in_nanoseconds_among_them() -> None:
     folder = DATA / "f120-sql-checkpoint"
     snapshot = stateextract.open_snapshot(str(folder / load(folder)["snapshot"]), timestamps="nanoseconds")
-    (state,) = (s for s in snapshot.states if s.name == "accState" and "timestamp[ns" in str(s.schema.field("key").type))
+    (state,) = (
+        s for s in snapshot.states if s.name == "accState" and "timestamp[ns" in str(s.schema.field("key").type)
+    )
     keys = state.to_table()["key"].combine_chunks()
     needles = {lookup.key_needle(state._rows[0], key, state._options.policy) for key in keys} - {None}
     assert needles
@@ -115,7 +117,7 @@ def test_keys_that_are_not_there(compressed: bool, tmp_path: Path, monkeypatch: 
     rows = {0: [(key, key + 1) for key in range(0, 1000, 2)]}
     write_snapshot(tmp_path / "s", {"op": {"a": rows}}, parallelism=1, max_parallelism=1, compressed=compressed)
     state = stateextract.open_snapshot(str(tmp_path / "s")).operator("op").state("a")
-    monkeypatch.setattr(searching, "STRIDE", 100)
+    monkeypatch.setattr(searching, "FEW", 10)
     assert state.get(501).num_rows == 0  # a value
     assert state.get(2**40).num_rows == 0
     assert state.get(1 << 24).num_rows == 0
@@ -141,8 +143,8 @@ def test_bytes_across_stretches_are_found(size: int, step: int, monkeypatch: pyt
     sought = b"abcdefg"[:size]
     for at in range(30 - size):
         data = bytes(at) + sought + bytes(30 - size - at)
-        for start in range(at + 2):
-            for stop in range(at + size - 1, 31):
+        for start in {0, at // 2, at, at + 1}:
+            for stop in {at + size - 1, at + size, min(at + size + 3, 30), 30}:
                 found = lookup.is_found(lambda o, n, d=data: d[o : o + n], start, stop, Finder(sought))  # type: ignore[misc]
                 assert found == (sought in data[start:stop])
 

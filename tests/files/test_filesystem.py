@@ -105,6 +105,10 @@ def test_reads_are_exact(place: tuple[Store, str]) -> None:
         assert file.size() == 10
         assert (file.read_at(8, 100), file.read_at(10, 1), file.read_at(99, 1)) == (b"89", b"", b"")
         assert file.read_at(2, 2) == b"23"
+        room = memoryview(bytearray(b"----"))
+        assert (file.read_into(2, room), bytes(room)) == (4, b"2345")
+        assert (file.read_into(8, room), bytes(room)) == (2, b"8945")
+        assert (file.read_into(99, room), file.read_into(0, room[:0]), bytes(room)) == (0, 0, b"8945")
 
 
 def test_listing_and_info(place: tuple[Store, str]) -> None:

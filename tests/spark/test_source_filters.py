@@ -48,6 +48,11 @@ class Recording:
         self.reads.append((Path(self.uri).name, offset, offset + len(data)))
         return data
 
+    def read_into(self, offset: int, room: memoryview) -> int:
+        n = self.file.read_into(offset, room)
+        self.reads.append((Path(self.uri).name, offset, offset + n))
+        return n
+
     def __enter__(self) -> Recording:
         return self
 

@@ -1,0 +1,36 @@
+"""A piece of an open file, such as a handle's bytes in a file of several handles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from stateextract.files.filesystem import OpenFile
+
+
+class FilePiece:
+    """``read_at`` in ``size`` bytes of a file from ``start`` on.
+
+    :param on_read: is told how many bytes are asked for.
+    """
+
+    def __init__(self, file: OpenFile, start: int, size: int, on_read: Callable[[int], None] | None = None) -> None:
+        self._file = file
+        self._start = start
+        self._size = size
+        self._on_read = on_read
+
+    def __call__(self, offset: int, length: int) -> bytes:
+        return self._file.read_at(self._start + offset, self._asked(offset, length))
+
+    def into(self, offset: int, room: memoryview) -> int:
+        """Fill ``room`` with the bytes from ``offset`` on, and say how many: fewer only at the end of the piece."""
+        return self._file.read_into(self._start + offset, room[: self._asked(offset, len(room))])
+
+    def _asked(self, offset: int, length: int) -> int:
+        length = max(0, min(length, self._size - offset))
+        if self._on_read is not None:
+            self._on_read(length)
+        return length
+
+
+__all__ = ["FilePiece"]
