@@ -9,21 +9,19 @@ from collections.abc import Callable, Collection, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
-from stateextract.changelog.log import Log
 from stateextract.errors import MissingFileError, StateExtractError
 from stateextract.files.filesystem import OpenFile, Store
 from stateextract.files.piece import FilePiece
 from stateextract.files.window import ReadAt
-from stateextract.job.changelogs import open_log
 from stateextract.job.heads import StateFile
-from stateextract.rocksdb import RocksDB, RocksOptions, open_rocksdb
-from stateextract.rocksdb.access import StateFile as DatabaseFile
-from stateextract.rocksdb.access import opener
 from stateextract.state.content import Content, read_content
 from stateextract.state.engine import Piece, ReadOptions, Tally
 
 if TYPE_CHECKING:
     from stateextract.api.snapshot import Source
+    from stateextract.changelog.log import Log
+    from stateextract.rocksdb import RocksDB, RocksOptions
+    from stateextract.rocksdb.access import StateFile as DatabaseFile
 
 
 OnRead = Callable[[int], None]
@@ -71,12 +69,16 @@ class FileAccess:
         )  # fmt: skip
 
     def _database(self, file: StateFile, on_read: OnRead, options: RocksOptions) -> RocksDB:
+        from stateextract.rocksdb import open_rocksdb, opener  # takes long to load, and most snapshots have no database
+
         source = self._source
         assert file.handle is not None
         open_handle = opener(source.locator, source.store, source.found.metadata_uri)
         return open_rocksdb(file.handle, lambda handle: _Heard(open_handle(handle), on_read), options)
 
     def _log(self, file: StateFile, options: ReadOptions) -> Log:
+        from stateextract.job.changelogs import open_log
+
         source = self._source
         assert file.changelog is not None
         return open_log(

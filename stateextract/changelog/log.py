@@ -16,13 +16,16 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Container, Generator, Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from stateextract.changelog.records import METADATA_GROUP, Change, read_change_set, read_metadata
 from stateextract.errors import FormatError, StateExtractError
 from stateextract.files.compression import find_codec
 from stateextract.files.window import DecompressedSource, RangeSource, ReadAt, Window
 from stateextract.metadata.model import ChangelogBytesHandle, ChangelogFilesHandle, ChangelogHandle, StreamHandle
-from stateextract.rocksdb.access import OpenHandle, StateFile
+
+if TYPE_CHECKING:
+    from stateextract.rocksdb.access import OpenHandle, StateFile
 
 KEPT_FILE, KEPT = 32 << 20, 64 << 20
 """Most bytes of a decompressed file that is kept, and of all of them."""

@@ -17,13 +17,12 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from stateextract.changelog.log import Files
 from stateextract.errors import FormatError, MissingFileError, StateExtractError, UnsupportedError
 from stateextract.files.filesystem import Store
 from stateextract.files.locate import Locator
-from stateextract.job.changelogs import Changelog, find_keys, materialized_parts, open_log
 from stateextract.metadata.model import (
     ChangelogHandle,
     IncrementalHandle,
@@ -35,7 +34,6 @@ from stateextract.metadata.model import (
     SnapshotMetadata,
     StreamHandle,
 )
-from stateextract.rocksdb import RocksOptions, local_files, open_rocksdb, opener
 from stateextract.state.body import KEY_GROUPS_V2, BodyKind, body_kind
 from stateextract.state.content import NO_DATA, Content, Head
 from stateextract.state.database import shares
@@ -43,6 +41,9 @@ from stateextract.state.head import KeyedHead, OperatorHead, parse_head, parse_o
 from stateextract.state.heap import key_group_ranges
 from stateextract.state.operator import HEAD_START, operator_head_end, partitions
 from stateextract.state.raw_timers import is_timers, timers_head
+
+if TYPE_CHECKING:
+    from stateextract.job.changelogs import Changelog
 
 Scope = Literal["keyed", "operator"]
 OnHeads = Callable[[int, int], None]
@@ -171,8 +172,8 @@ class HeadReader:
             for found in pool.map(self._look, work):
                 looked_at.append(found)
                 on_heads(len(looked_at), len(work))
-        self._find_keys([one for one in looked_at if isinstance(one, Changelog)])
-        files = [f for one in looked_at for f in (self._finished(one) if isinstance(one, Changelog) else one)]
+        self._find_keys([one for one in looked_at if not isinstance(one, list)])
+        files = [f for one in looked_at for f in (one if isinstance(one, list) else self._finished(one))]
         return timers_once(files)
 
     def _work(self) -> Iterator[_Work]:
@@ -316,6 +317,8 @@ class HeadReader:
 
         A MANIFEST that is damaged or missing is the tasks' matter: a database that is read needs it, others do not.
         """
+        from stateextract.rocksdb import RocksOptions, local_files, open_rocksdb, opener  # takes long to load
+
         try:
             local_files(handle)
         except StateExtractError as error:
@@ -332,6 +335,8 @@ class HeadReader:
     # -- changelogs
 
     def _changelog(self, operator: int, subtask: int, handle: ChangelogHandle) -> Changelog | list[StateFile]:
+        from stateextract.job.changelogs import Changelog, materialized_parts, open_log
+
         parts = []
         for part in materialized_parts(handle):
             for file in self._files(_Work(operator, subtask, part)):
@@ -346,6 +351,10 @@ class HeadReader:
         return changelog
 
     def _find_keys(self, changelogs: Sequence[Changelog]) -> None:
+        if not changelogs:
+            return
+        from stateextract.job.changelogs import find_keys
+
         for number in dict.fromkeys(changelog.operator for changelog in changelogs):
             mine = [changelog for changelog in changelogs if changelog.operator == number]
             operator = self._snapshot.operators[number]

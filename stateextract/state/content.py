@@ -12,11 +12,8 @@ import bisect
 import itertools
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from stateextract.changelog.declared import merged_head, parse_changes_head
-from stateextract.changelog.log import Log
-from stateextract.changelog.replay import Materialized, Replay
 from stateextract.errors import FormatError, StateExtractError, UnsupportedError
 from stateextract.files.window import ReadAt
 from stateextract.state.body import BodyKind
@@ -33,7 +30,11 @@ from stateextract.state.target import Piece
 
 Head: TypeAlias = KeyedHead | OperatorHead
 
-OpenLog: TypeAlias = Callable[[ReadOptions], Log]
+if TYPE_CHECKING:
+    from stateextract.changelog.log import Log
+    from stateextract.changelog.replay import Materialized
+
+OpenLog: TypeAlias = "Callable[[ReadOptions], Log]"
 """Opens the log of the subtask at hand."""
 
 NO_DATA = {BodyKind.HEAP: None, BodyKind.UNDECIDED: None, BodyKind.FULL_SNAPSHOT: 0, BodyKind.RAW: -1}
@@ -121,6 +122,8 @@ def _runs(part: Partition, most: int) -> Iterator[Partition]:
 def read_head(read_at: ReadAt, content: Content, options: ReadOptions) -> Head:
     """The head of a file; of a changelog with the states that changed."""
     if content.changes is not None:
+        from stateextract.changelog.declared import merged_head, parse_changes_head  # most snapshots have none
+
         base = None if content.form is BodyKind.CHANGELOG else _base_head(read_at, content)
         return merged_head(base, parse_changes_head(content.changes))
     if content.form is BodyKind.RAW:
@@ -159,6 +162,8 @@ def read_content(
         )
         return
     if content.changes is not None and open_log is not None:
+        from stateextract.changelog.replay import Replay
+
         base = _materialized(read_at, content, options, tally, subtask, open_database)
         log = open_log(options)
         most = content.max_parallelism
@@ -177,6 +182,8 @@ def _materialized(
     open_database: OpenDatabase | None,
 ) -> Materialized | None:
     """What was materialized before the changes of a changelog, if anything was."""
+    from stateextract.changelog.replay import Materialized
+
     form = content.form
     if form is BodyKind.CHANGELOG:
         return None

@@ -7,9 +7,9 @@ key groups. The head is that of the ``meta`` file beside the database. May impor
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import TYPE_CHECKING, TypeAlias
 
 from stateextract.columnar.decoder import needs_interpreter
-from stateextract.rocksdb import RocksDB, RocksOptions
 from stateextract.state.changes import Changes
 from stateextract.state.columns import ReadOptions
 from stateextract.state.engine import prefix_bytes, read_pair_stream
@@ -19,7 +19,10 @@ from stateextract.state.rows import row_layout
 from stateextract.state.tally import Tally
 from stateextract.state.target import Piece
 
-OpenDatabase = Callable[[RocksOptions], RocksDB]
+if TYPE_CHECKING:
+    from stateextract.rocksdb import RocksDB, RocksOptions
+
+OpenDatabase: TypeAlias = "Callable[[RocksOptions], RocksDB]"
 """Opens the database of the subtask at hand."""
 
 
@@ -47,6 +50,8 @@ def read_database(
     :raises StateExtractError: with state and offset; of damage in an SST file also with the file.
     """
     engine = "interpreter" if options.engine == "interpreter" else "auto"
+    from stateextract.rocksdb import RocksOptions
+
     database = open_database(RocksOptions(options.verify_checksums, engine))
     first, last = ranges[0].key_group, ranges[-1].key_group
     for meta in head.states:
