@@ -3,9 +3,9 @@
     python benchmarks/get.py [--megabytes 5 50 490] [--shape pojo long-long] [--directory DIR]
 
 Makes a snapshot of two key groups of each size, and looks for a key that is not there, whose bytes are looked for in all of its
-key group, and for the middle and the last key of a key group, in front of which all entries are passed over. Prints the median of
-some runs: seconds by the clock, and of processor time. The byte code, the kernel's machine code and the files lie in memory by then: the
-first run of each is not counted.
+key group, and for the middle and the last key of a key group, in front of which all entries are passed over. Prints the median
+of some runs: seconds by the clock, and of processor time. The byte code, the kernel's machine code and the files lie in memory
+by then: the first run of each is not counted.
 """
 
 from __future__ import annotations
