@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -65,6 +66,22 @@ class Report:
             "place => new Promise(done => { addEventListener('hashchange', done, {once: true}); location.hash = place; })",
             place,
         )
+
+    @contextmanager
+    def told(self, event: str, target: str = "window") -> Iterator[None]:
+        """Around what the page is told of in a later task, by an event, and not at once."""
+        self.tab.evaluate(
+            f"""() => {{ window.told = new Promise(done => {{
+                {target}.addEventListener("{event}", () => done(true), {{once: true}});
+                setTimeout(() => done(false), 30000);
+            }}); }}"""
+        )
+        yield
+        assert self.tab.evaluate("window.told"), "the page's own listener has run before that one"
+
+    def moving(self) -> AbstractContextManager[None]:
+        """Around what leads to another place: a browser changes the address before the page is told."""
+        return self.told("hashchange")
 
     def text(self, selector: str) -> str:
         return " ".join(self.tab.locator(selector).inner_text().split())
@@ -138,7 +155,8 @@ def test_the_overview(opened: Any) -> None:
 def test_what_stands_out_leads_to_it(opened: Any) -> None:
     report = opened(shop())
     assert report.texts(".findings > li b")[:2] == ["Not read", "Owned by no operator of the plan"]
-    report.tab.locator(".findings a", has_text="legacy").click()
+    with report.moving():
+        report.tab.locator(".findings a", has_text="legacy").click()
     assert report.text("h1:visible") == "legacy ✕ unsupported"
     assert report.text(".callout.bad") == "a serializer that nobody knows: com.shop.OldSerializer"
     assert report.tiles("state") == {
@@ -284,17 +302,24 @@ def test_sorting(opened: Any) -> None:
 def test_the_treemap_leads_to_states_and_operators(opened: Any) -> None:
     report = opened(shop())
     chart = report.tab.locator(".chart.tall")
-    chart.click(position={"x": 60, "y": 10})
+
+    def hit(y: int) -> None:
+        with report.moving():
+            chart.click(position={"x": 60, "y": y})
+
+    hit(10)
     assert report.tab.evaluate("location.hash") == "#operator=0"
     assert report.tab.evaluate("document.activeElement.id") == "operator-0"
-    chart.click(position={"x": 60, "y": 60})
+    hit(60)
     assert report.text("h1:visible") == "legacy ✕ unsupported"
-    report.tab.go_back()
+    with report.moving():
+        report.tab.go_back()
     report.tab.locator(".overview").wait_for()
     report.tab.locator("[aria-labelledby=sizes-title]").get_by_text("rows", exact=True).click()
-    chart.click(position={"x": 60, "y": 60})
+    hit(60)
     assert report.text("h1:visible") == "carts ✓ decoded"
-    report.tab.get_by_text("next").click()
+    with report.moving():
+        report.tab.get_by_text("next").click()
     assert report.text("h1:visible").startswith("_timer_state/event_user-timers")
 
 
@@ -342,7 +367,8 @@ def test_history(opened: Any) -> None:
         "Lines of the rows of the 5 states that are growing most; the table below has all.",
         "Line of the rows of all states together; the table of totals has the figures.",
     ]
-    report.tab.locator("#growth-table a", has_text="carts").click()
+    with report.moving():
+        report.tab.locator("#growth-table a", has_text="carts").click()
     report.tab.get_by_text("As a table").first.click()
     assert [row[1:] for row in report.rows('[aria-label="History of this state"]')] == [
         ["40,000", "98,765", "300"], ["80,000", "98,765", "600"], ["123,456", "98,765", "900"],
@@ -404,7 +430,8 @@ def test_colors_follow_the_system_and_paper_is_light(opened: Any) -> None:
     paper = (report.tab.evaluate(ground), canvas.evaluate(pixels))
     report.tab.evaluate("dispatchEvent(new Event('afterprint'))")
     assert (report.tab.evaluate(ground), canvas.evaluate(pixels)) == dark
-    report.tab.emulate_media(color_scheme="light")
+    with report.told("change", "matchMedia('(prefers-color-scheme: dark)')"):
+        report.tab.emulate_media(color_scheme="light")
     light = (report.tab.evaluate(ground), canvas.evaluate(pixels))
     assert light == paper
     assert light[0] != dark[0]
