@@ -7,13 +7,20 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import settings
 
-# Processes that tests start are short: their Java compiles no further than it must, and their Python finds byte code.
-QUICK_JAVA = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+ROOT = Path(__file__).resolve().parents[1]
+
+# Processes that tests start are short: their Java compiles no further than it must and takes Spark's own classes, most of the
+# time of a start, without verifying them again; and their Python finds byte code.
+QUICK_JAVA = (
+    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote "
+    "-XX:+IgnoreUnrecognizedVMOptions"
+)
 os.environ.setdefault("SPARK_SUBMIT_OPTS", QUICK_JAVA)
 os.environ.setdefault("SPARK_LAUNCHER_OPTS", QUICK_JAVA)
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -60,6 +67,8 @@ def spark() -> Iterator[Any]:
 
     check_java()
     os.environ["PYSPARK_PYTHON"] = sys.executable
+    # Spark's processes find the project as they would where it is installed: its folder stands for site-packages.
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     builder = pyspark.sql.SparkSession.builder.master("local[2,4]").appName("stateextract tests")
     for name, value in {
         "spark.ui.enabled": "false",
