@@ -67,8 +67,6 @@ def spark() -> Iterator[Any]:
 
     check_java()
     os.environ["PYSPARK_PYTHON"] = sys.executable
-    # Spark's processes find the project as they would where it is installed: its folder stands for site-packages.
-    os.environ["PYTHONPATH"] = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
     builder = pyspark.sql.SparkSession.builder.master("local[2,4]").appName("stateextract tests")
     for name, value in {
         "spark.ui.enabled": "false",
@@ -78,6 +76,9 @@ def spark() -> Iterator[Any]:
         "spark.log.level": "OFF",
     }.items():
         builder = builder.config(name, value)
-    session = builder.getOrCreate()
+    with pytest.MonkeyPatch.context() as environment:
+        # Spark's processes find the project as where it is installed: its folder stands for site-packages.
+        environment.setenv("PYTHONPATH", str(ROOT), prepend=os.pathsep)
+        session = builder.getOrCreate()
     yield session
     session.stop()
