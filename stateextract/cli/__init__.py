@@ -80,9 +80,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and exit."""
     # What imports make stays to the end: looking through it again and again takes a third of a short command's time.
     gc.set_threshold(200_000, 20, 100)
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by whoever started this
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
     code = run(arguments)
     if _OWN_END.isdisjoint(sys.modules):
-        with contextlib.suppress(OSError):  # a reader that went away, which Python's own end tells
+        with contextlib.suppress(OSError):  # what cannot be written, which Python's own end tells
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(code)
@@ -99,7 +102,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         code = cli.main(args=arguments, prog_name="stateextract", standalone_mode=False, obj=settings)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
-    except BrokenPipeError:
+    except (BrokenPipeError, SystemExit):  # click makes this of that, and of nothing else
         # What is still in the buffer must not fail again when Python ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
@@ -119,6 +122,11 @@ def run(arguments: Sequence[str] | None = None) -> int:
             _trace()
         click.echo(f"Error: {error}", err=True)
         return error.exit_code
+    except OSError as error:
+        if settings.debug:
+            _trace()
+        click.echo(f"Error: the system refuses to go on: {error}", err=True)
+        return 1
     except Exception as error:
         if settings.debug:
             _trace()

@@ -5,7 +5,10 @@ Imported by commands when they have something to show.
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Iterable, Sequence
+from typing import NoReturn
 
 from rich.markup import escape
 from rich.table import Table
@@ -15,11 +18,18 @@ from stateextract.job.screen import Screen
 _PIPE_WIDTH = 160
 
 
+class _Output(Screen):
+    """Standard output. That nobody reads it is for the command line to say; rich would end the process on its own."""
+
+    def on_broken_pipe(self) -> NoReturn:
+        raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))
+
+
 def console() -> Screen:
     """Standard output; wide where it is not a terminal."""
-    out = Screen(highlight=False, emoji=False)
+    out = _Output(highlight=False, emoji=False)
     if not out.is_terminal:
-        out = Screen(highlight=False, emoji=False, width=_PIPE_WIDTH)
+        out = _Output(highlight=False, emoji=False, width=_PIPE_WIDTH)
     return out
 
 

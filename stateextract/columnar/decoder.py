@@ -156,7 +156,7 @@ class KernelDecoder:
         if program is None:
             program = compile_layout(layout, wanted) if keep else compile_skip(layout)
         self.program = program
-        self.skips = program.skips
+        self.skips = 0 if keep else program.skips
         self.counts = Counts()
         self.batch_rows = batch_rows
         self.batch_bytes = batch_bytes

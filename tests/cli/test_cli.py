@@ -300,11 +300,28 @@ def test_the_program_without_arguments_shows_its_help(out: Out) -> None:
     assert "Error" not in err.splitlines()[0]
 
 
-def test_output_that_nobody_reads() -> None:
-    """``stateextract inspect … | head -1`` must end without a word."""
-    command = f"{sys.executable} -m stateextract.cli inspect {KINDS} --output json | head -c 1; echo ${{PIPESTATUS[0]}}"
-    done = subprocess.run(
+def in_shell(command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
         ["bash", "-c", command], cwd=ROOT, env=os.environ, capture_output=True, text=True, timeout=60, check=False
     )
-    assert done.stderr == ""
-    assert done.stdout in ("{141\n", "{0\n")  # 0 where all fitted into the pipe
+
+
+@pytest.mark.parametrize("what", [f"inspect {KINDS} --output json", f"states {KINDS}"])
+def test_output_that_nobody_reads(what: str) -> None:
+    """``stateextract inspect … | head -1`` must end without a word."""
+    command = f"{sys.executable} -m stateextract.cli {what}"
+    done = in_shell(f"({command}; echo $? >&2) | exec 0<&-")
+    assert (done.stdout, done.stderr) == ("", "141\n")
+
+
+def test_output_that_cannot_be_written() -> None:
+    command = f"{sys.executable} -m stateextract.cli states {KINDS}"
+    done = in_shell(f"{command} > /dev/full")
+    assert done.returncode == 1
+    assert done.stderr == "Error: the system refuses to go on: [Errno 28] No space left on device\n"
+    done = in_shell(f"{command} >&-")
+    assert (done.returncode, done.stderr) == (0, "")
+    done = in_shell(f"{command}/nowhere 2>&-")
+    assert (done.returncode, done.stdout) == (1, "")
+    done = in_shell(f"{command} 2>&-")
+    assert (done.returncode, done.stdout) == (0, in_shell(command).stdout)

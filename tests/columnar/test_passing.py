@@ -99,3 +99,9 @@ def test_entries_of_one_size_are_not_looked_at(limit: int, cut: int, monkeypatch
     assert (got.entries, got.pos, got.rows) == (entries, 17 * entries, entries)
     assert got.stop.name == ("DONE" if entries == limit else "NEED_INPUT")
     assert got.needed == (0 if entries == limit else 17 * entries + 17)
+
+
+def test_entries_that_are_kept_have_rows_even_without_a_column() -> None:
+    decoder = make_decoder(Skip(4), Policy(), engine="kernel")
+    assert decoder.decode(Block.of(bytes(12)), 0, 12, 3).rows == 3
+    assert (decoder.rows, len(decoder.flush_wire())) == (3, 3)
