@@ -53,7 +53,8 @@ def job_options(names: Iterable[str]) -> Callable[[F], F]:
                     settings |= {"metavar": metavar(f), "multiple": kind == "list"}
                     if f.metadata["choices"]:
                         settings["type"] = click.Choice(f.metadata["choices"])
-                    command = click.option(f"--{name}", f.name, **settings)(command)
+                    short = ["-o"] if name == "output" else []
+                    command = click.option(*short, f"--{name}", f.name, **settings)(command)
         return command
 
     return decorate

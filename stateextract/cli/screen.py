@@ -15,7 +15,7 @@ from rich.table import Table
 
 from stateextract.job.screen import Screen
 
-_PIPE_WIDTH = 160
+_PIPE_WIDTH = 100_000  # what is cut into lines of its own cannot be looked for by grep, or copied
 
 
 class _Output(Screen):
@@ -26,7 +26,7 @@ class _Output(Screen):
 
 
 def console() -> Screen:
-    """Standard output; wide where it is not a terminal."""
+    """Standard output; where it is not a terminal a row stays one line however long."""
     out = _Output(highlight=False, emoji=False)
     if not out.is_terminal:
         out = _Output(highlight=False, emoji=False, width=_PIPE_WIDTH)

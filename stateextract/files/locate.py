@@ -162,7 +162,8 @@ def _below(uri: str, entries: Sequence[Entry], store: Store) -> FoundSnapshot:
             + _some([found.directory_uri for found in jobs], 20),
             advice="give the one you mean",
         )
-    looked = f"{len(folders)} folders" if len(folders) <= _FOLDERS_LOOKED_INTO else f"{_FOLDERS_LOOKED_INTO} folders"
+    number = min(len(folders), _FOLDERS_LOOKED_INTO)
+    looked = "folder" if number == 1 else f"{number} folders"
     raise SnapshotNotFoundError(
         f"no snapshot at {uri}: no {METADATA} in it, no chk-N with one, and none in the {looked} below; "
         f"it holds {_some([entry.name for entry in entries])}",
