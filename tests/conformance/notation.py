@@ -23,6 +23,7 @@ import struct
 from collections.abc import Iterable, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
+from operator import itemgetter
 from typing import Any
 
 import pyarrow as pa
@@ -59,18 +60,18 @@ def loose(value: Any) -> str:
 
 def same_rows(expected: Iterable[Any], actual: Iterable[Any]) -> str | None:
     """Compare rows as bags. ``None`` if they are the same, else what differs first."""
-    left, right = sorted(expected, key=loose), sorted(actual, key=loose)
+    left, right = (sorted(((loose(row), row) for row in rows), key=itemgetter(0)) for rows in (expected, actual))
     if len(left) != len(right):
         return f"{len(left)} rows were expected, {len(right)} came"
     at = 0
     while at < len(left):
         upto = at
-        while upto < len(left) and loose(left[upto]) == loose(left[at]):
+        while upto < len(left) and left[upto][0] == left[at][0]:
             upto += 1
-        rest = list(right[at:upto])
-        for row in left[at:upto]:
+        rest = [row for _, row in right[at:upto]]
+        for _, row in left[at:upto]:
             if row not in rest:
-                return f"expected {row!r}, nearest is {right[at]!r}"
+                return f"expected {row!r}, nearest is {right[at][1]!r}"
             rest.remove(row)
         at = upto
     return None
