@@ -13,9 +13,10 @@ import multiprocessing
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from stateextract.errors import EnvironmentProblem, UsageError
@@ -73,7 +74,8 @@ def in_processes(
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(count, context, initializer=_prepare)
     try:
-        running = [pool.submit(function, *given) for given in arguments]
+        with _interrupt_later():
+            running = [pool.submit(function, *given) for given in arguments]
         results = []
         for future in as_completed(running):
             results.append(future.result())
@@ -89,6 +91,19 @@ def in_processes(
         pool.shutdown(wait=True, cancel_futures=True)
 
 
+@contextmanager
+def _interrupt_later() -> Iterator[None]:
+    """Processes that begin here hear that the user interrupts when they have started, and not amid an import.
+
+    What a thread blocks, the processes that it begins do too.
+    """
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
 def _run(tasks: Tasks, split: int) -> bytes:
     """In a worker: one split."""
     return runner_for(tasks.output, tasks.plan_path, tasks.context_bytes).run(split).to_bytes()
@@ -97,6 +112,7 @@ def _run(tasks: Tasks, split: int) -> bytes:
 def _prepare() -> None:
     """In a worker: end without a word when the user interrupts, and when the process that started it is gone."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     starter = multiprocessing.parent_process()
     assert starter is not None
 

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,7 +21,7 @@ from stateextract.job.options import JobOptions, parse_arguments
 from stateextract.job.run import Tasks
 from stateextract.spark.job import extract as extract_on_spark
 from stateextract.spark.progress import watched
-from tests.cli.test_cli import CUSTOM, Out, out
+from tests.cli.test_cli import CUSTOM, ROOT, Out, out
 from tests.cli.test_tables import ORDERS
 from tests.job.snapshots import numbered, write_snapshot
 
@@ -127,3 +132,31 @@ def test_options_are_those_of_the_job(monkeypatch: pytest.MonkeyPatch, out: Out,
     assert seen == [parse_arguments(arguments)]
     assert seen[0].state == ("a",)
     assert {"operator", "state", "output", "classpath", "publish"} <= set(_OPTIONS)
+
+
+def workers_of(process: int) -> list[int]:
+    """The processes that one began to read splits."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            parent = int((folder / "stat").read_text().rpartition(")")[2].split()[1])
+            if parent == process and b"spawn_main" in (folder / "cmdline").read_bytes():
+                found.append(int(folder.name))
+    return found
+
+
+@pytest.mark.parametrize("seconds", [0.05, 0.1, 0.2])
+def test_whoever_interrupts_is_told_so_and_no_more(seconds: float, tmp_path: Path) -> None:
+    """Also where the processes are still importing; nothing is left."""
+    command = [sys.executable, "-m", "stateextract.cli", "extract", ORDERS, "--engine", "local", "--workers", "2"]
+    with subprocess.Popen(
+        [*command, "--output", str(tmp_path / "out")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        cwd=ROOT, start_new_session=True,
+    ) as running:  # fmt: skip
+        while running.poll() is None and not workers_of(running.pid):
+            time.sleep(0.01)
+        time.sleep(seconds)
+        os.killpg(running.pid, signal.SIGINT)
+        out, err = running.communicate(timeout=60)
+    assert (running.returncode, out, err.strip()) == (130, "", "Interrupted.")
+    assert not (tmp_path / "out").exists()
