@@ -106,14 +106,28 @@ def make_importable(folder: str | None, archive: str | None) -> None:
     import sys
 
     if folder is not None and os.path.isdir(folder):
-        if folder not in sys.path:
-            sys.path.insert(0, folder)
+        find_first(folder)
     elif archive is not None:
         delivered = next((p for p in sys.path if os.path.basename(p) == archive), None)
         if delivered is not None:
             unpacked = unpack(delivered, archive)
-            if unpacked is not None and unpacked not in sys.path:
-                sys.path.insert(0, unpacked)
+            if unpacked is not None:
+                find_first(unpacked)
+
+
+def find_first(folder: str) -> None:
+    """Put a folder onto the path where the project is not found in it, because it is not there or another one is before it."""
+    import importlib.util
+    import os
+    import sys
+
+    try:
+        found = importlib.util.find_spec("stateextract")
+    except (ImportError, ValueError):
+        found = None
+    origin = None if found is None else found.origin
+    if (origin is None or os.path.dirname(os.path.dirname(origin)) != folder) and sys.path[:1] != [folder]:
+        sys.path.insert(0, folder)
 
 
 def unpack(delivered: str, archive: str) -> str | None:

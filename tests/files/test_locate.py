@@ -90,7 +90,7 @@ def test_nothing_found_says_what_was_looked_at(tmp_path: Path) -> None:
         find_snapshot(f"{tmp_path}/{JOB}", Store())
     with pytest.raises(SnapshotNotFoundError, match=r"chk-1 is not a complete checkpoint.*it holds state"):
         find_snapshot(f"{tmp_path}/{JOB}/chk-1", Store())
-    with pytest.raises(SnapshotNotFoundError, match=f"none in the 1 folders below; it holds {JOB}, readme"):
+    with pytest.raises(SnapshotNotFoundError, match=f"none in the folder below; it holds {JOB}, readme"):
         find_snapshot(str(tmp_path), Store())
 
 

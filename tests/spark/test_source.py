@@ -248,3 +248,18 @@ def test_on_executors_of_their_own_the_code_is_sent(tmp_path: Path) -> None:
     code = session_of("local-cluster[1,1,1024]") + REGISTER + "register(spark, ship_code='always')\n" + COUNT
     done = run(code, tmp_path)
     assert "rows 2 5" in done.stdout, done.stderr[-3000:]
+
+
+@pytest.mark.parametrize("also_behind", [False, True])
+def test_another_project_of_the_name_before_ours_is_not_taken(also_behind: bool, tmp_path: Path) -> None:
+    (tmp_path / "stateextract").mkdir()
+    (tmp_path / "stateextract" / "__init__.py").write_text("raise ModuleNotFoundError(name='stateextract')\n")
+    code = f"import sys; carrier = {str(ROOT / 'stateextract' / 'spark' / 'carrier.py')!r}; root = {str(ROOT)!r}\n"
+    code += f"sys.path.insert(0, {str(tmp_path)!r})\n" + "sys.path.append(root)\n" * also_behind
+    code += "made = {}; exec(open(carrier).read(), made)\n"
+    code += "for _ in range(2): made['make_importable'](root, None)\n"
+    code += "import stateextract; print(stateextract.__file__, sys.path.count(root), sys.path[1])"
+    done = subprocess.run(
+        [sys.executable, "-S", "-E", "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
+    assert done.stdout.split() == [str(ROOT / "stateextract" / "__init__.py"), str(1 + also_behind), str(tmp_path)]
