@@ -12,8 +12,6 @@ size that any process reached is printed. What is found is compared with what wa
 from __future__ import annotations
 
 import argparse
-import multiprocessing
-import os
 import subprocess
 import sys
 import tempfile
@@ -27,6 +25,7 @@ if __package__ in (None, ""):
 
 from benchmarks.generate import SINGLE_KEY_GROUP, PlannedOperator, PlannedState, entry_size, write_snapshot
 from benchmarks.shapes import SHAPES
+from stateextract.cores import usable_cores
 from stateextract.diff import Counts, DiffOptions, DiffPlan, make_diff_plan
 from stateextract.diff.task import DiffRunner
 from stateextract.job.options import JobOptions
@@ -145,7 +144,7 @@ def measure(pair: tuple[Path, Path], rows: int, times: int) -> None:
         f"compare/decode {both[1] / both[0]:.2f} (goal 4)",
         flush=True,
     )
-    workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else multiprocessing.cpu_count()
+    workers = usable_cores()
     with tempfile.TemporaryDirectory() as out:
         seconds, peak = command(pair, Path(out) / "changes", workers)
     print(

@@ -17,7 +17,8 @@ from functools import lru_cache
 from serializers import load_plugins
 from stateextract.audit.figures import StateFigures, Wanted
 from stateextract.columnar.engines import engine_for
-from stateextract.job.local import in_processes, usable_cores
+from stateextract.cores import usable_cores
+from stateextract.job.local import in_processes
 from stateextract.job.reader import PartReader
 from stateextract.job.split import Context, Part, decode_split, encode_split, read_options
 from stateextract.state.engine import StateTally, Tally

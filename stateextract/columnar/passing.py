@@ -6,7 +6,6 @@ middle. The first one has to arrive there exactly, which proves the guess; other
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from itertools import pairwise, takewhile
@@ -15,6 +14,7 @@ from stateextract.columnar.around import AroundDecoder
 from stateextract.columnar.decoder import KernelDecoder, Progress, Stop, make_decoder
 from stateextract.columnar.layout import Layout
 from stateextract.columnar.policy import Policy
+from stateextract.cores import usable_cores
 from stateextract.errors import StateExtractError
 from stateextract.files.block import Block
 
@@ -38,7 +38,7 @@ class PassingDecoder(AroundDecoder):
         self.here, self.there = (_passing(layout, policy) for _ in range(2))
         super().__init__(self.here)
         self.misses = 0
-        self.thread = ThreadPoolExecutor(1) if _processors() > 1 else None
+        self.thread = ThreadPoolExecutor(1) if usable_cores() > 1 else None
 
     def decode(self, data: Block, pos: int, end: int, limit: int) -> Progress:
         """As the decoder of the layout does."""
@@ -101,10 +101,6 @@ def _common(*texts: bytes) -> bytes:
 
 def _together(first: Progress, behind: Progress) -> Progress:
     return replace(behind, entries=first.entries + behind.entries, rows=first.rows + behind.rows)
-
-
-def _processors() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _result(passed: Future[Progress]) -> Progress | None:

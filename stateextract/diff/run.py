@@ -18,6 +18,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from stateextract.cores import usable_cores
 from stateextract.diff.pairing import compile_once
 from stateextract.diff.plan import DiffContext, DiffOptions, DiffPlan, DiffState, Unit, make_diff_plan
 from stateextract.diff.summary import NOT_COMPARED, Counts
@@ -25,7 +26,7 @@ from stateextract.diff.task import DiffRunner
 from stateextract.errors import UsageError
 from stateextract.job.commit import Commit, new_job_id
 from stateextract.job.heads import OnHeads, unheard
-from stateextract.job.local import in_processes, usable_cores
+from stateextract.job.local import in_processes
 from stateextract.job.manifest import DataFile, Dataset, Job, Manifest, describe_schema
 from stateextract.job.options import JobOptions
 from stateextract.job.output import open_output

@@ -19,6 +19,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
+from stateextract.cores import usable_cores
 from stateextract.errors import EnvironmentProblem, UsageError
 from stateextract.job.run import Execute, Tasks
 from stateextract.job.task import compile_once, runner_for
@@ -27,11 +28,6 @@ R = TypeVar("R")
 
 OnReport = Callable[[Tasks, bytes], None]
 """Is told of each report as it comes."""
-
-
-def usable_cores() -> int:
-    """How many processes can run at once here."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def processes(workers: int | None = None, on_report: OnReport = lambda tasks, report: None) -> Execute:
@@ -123,4 +119,4 @@ def _prepare() -> None:
     threading.Thread(target=follow, daemon=True).start()
 
 
-__all__ = ["OnReport", "in_processes", "processes", "usable_cores"]
+__all__ = ["OnReport", "in_processes", "processes"]

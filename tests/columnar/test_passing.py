@@ -24,7 +24,7 @@ _SETTINGS = settings(max_examples=150, deadline=None, suppress_health_check=[Hea
 @pytest.fixture(autouse=True)
 def two_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(passing, "LEAST", 2)
-    monkeypatch.setattr(passing, "_processors", lambda: 2)
+    monkeypatch.setattr(passing, "usable_cores", lambda: 2)
 
 
 def outcome(decoder: Any, data: bytes, pos: int, end: int, limit: int) -> Progress | tuple[str, int | None]:
