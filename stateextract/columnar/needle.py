@@ -8,6 +8,8 @@ consists of them. Bytes that stand side by side for certain make one needle; of 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -24,10 +26,14 @@ from stateextract.columnar.layout import (
     Subclasses,
     Text,
 )
+from stateextract.cores import usable_cores
 from stateextract.files.reader import encode_modified_utf8
 
 LEAST, MOST = 4, 64
 """Bytes of the shortest needle, as shorter ones are found nearly everywhere, and of the longest."""
+
+MUCH = 2 << 20
+"""Bytes that two threads are worth it for."""
 
 _UNKNOWN = None
 
@@ -135,7 +141,7 @@ def _varint(number: int) -> bytes:
 
 
 class Finder:
-    """Looks for a needle.
+    """Looks for a needle, with two threads where there is much to look through.
 
     :param needle: at least one byte.
     """
@@ -159,8 +165,23 @@ class Finder:
 
         The caller keeps the bytes alive.
         """
+        if size < MUCH or self._thread is None:
+            return self._place(address, size)
+        half = size // 2
+        second = self._thread.submit(self._place, address + half, size - half)
+        try:
+            first = self._place(address, half + self.size - 1)
+        finally:
+            behind = second.result()  # the bytes are the caller's only so long
+        return first if first >= 0 or behind < 0 else half + behind
+
+    def _place(self, address: int, size: int) -> int:
         place: int = self._find(address, size, *self._arguments)
         return place
 
+    @cached_property
+    def _thread(self) -> ThreadPoolExecutor | None:
+        return ThreadPoolExecutor(1) if usable_cores() > 1 else None
 
-__all__ = ["LEAST", "MOST", "Finder", "needle"]
+
+__all__ = ["LEAST", "MOST", "MUCH", "Finder", "needle"]

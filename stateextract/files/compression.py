@@ -27,7 +27,10 @@ A caller that slides a window over a file::
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Sequence
+from concurrent import futures
+from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple, Protocol
 
 import cramjam
 import google_crc32c
@@ -45,6 +48,7 @@ _IDENTIFIER = b"sNaPpY"
 _COMPRESSED, _PLAIN, _FIRST_SKIPPABLE, _STREAM = 0x00, 0x01, 0x80, 0xFF
 # Snappy's own bound for a block (MaxCompressedLength): no compressor makes a longer one out of 65536 bytes.
 _LONGEST_BLOCK = 32 + BLOCK + BLOCK // 6
+_FEW = 4  # chunks that a thread of its own is not worth it for
 _LZ4_STEP = 1 << 20
 _LZ4_CHECKSUMS = ("headerChecksum_invalid", "blockChecksum_invalid", "contentChecksum_invalid")
 
@@ -85,12 +89,13 @@ class Codec(Protocol):
     identity: bool
     """The bytes are the data: a caller may use them in place."""
 
-    def start(self, verify: bool = True, headless: bool = False) -> StreamDecoder:
+    def start(self, verify: bool = True, headless: bool = False, threads: int = 1) -> StreamDecoder:
         """A decoder for one run of bytes.
 
         :param verify: check the checksums, where the library leaves a choice.
         :param headless: the bytes need not begin with a stream identifier: the offsets of compressed operator state
             point at bare chunks.
+        :param threads: that may decode at once, where the format has parts that stand alone.
         """
 
 
@@ -117,27 +122,48 @@ class _NoneCodec:
     name = "none"
     identity = True
 
-    def start(self, verify: bool = True, headless: bool = False) -> StreamDecoder:
+    def start(self, verify: bool = True, headless: bool = False, threads: int = 1) -> StreamDecoder:
         return _NoneDecoder()
+
+
+class _Chunk(NamedTuple):
+    """A chunk of data: its header begins at ``pos`` and its body, the checksum and what follows it, ends at ``stop``."""
+
+    kind: int
+    pos: int
+    stop: int
+    out_pos: int
+    out_stop: int
 
 
 class _SnappyDecoder:
     largest_input = _HEADER + _CRC + _LONGEST_BLOCK
     largest_output = BLOCK
 
-    def __init__(self, verify: bool, headless: bool) -> None:
+    def __init__(self, verify: bool, headless: bool, threads: int) -> None:
         self.stream_starts: list[int] = []
         self._verify = verify
         self._in_stream = headless
         # Bytes of a skippable chunk still to pass over: it may be 16 MiB long, so it is not waited for.
         self._skip = 0
+        self._others = ThreadPoolExecutor(threads - 1) if threads > 1 else None
+        self._threads = threads
 
     def decode(
         self, data: memoryview, pos: int, end: int, out: memoryview, out_pos: int, base: int = 0
     ) -> tuple[int, int]:
+        chunks: list[_Chunk] = []
+        try:
+            return self._read_headers(data, pos, end, len(out), out_pos, base, chunks)
+        finally:
+            # What is wrong in a chunk is said sooner than what is wrong in a header behind it.
+            self._decode_chunks(data, out, base, chunks)
+
+    def _read_headers(
+        self, data: memoryview, pos: int, end: int, room: int, out_pos: int, base: int, chunks: list[_Chunk]
+    ) -> tuple[int, int]:
+        """Find the chunks of data that are there completely and whose data fits into the room."""
         self.stream_starts = []
-        room = len(out)
-        plain = np.frombuffer(out, dtype=np.uint8)
         while True:
             if self._skip:
                 step = min(self._skip, end - pos)
@@ -187,10 +213,31 @@ class _SnappyDecoder:
             size = stop - block if kind == _PLAIN else _plain_size(data, block, stop, base)
             if size > room - out_pos:
                 return pos, out_pos
-            out_stop = out_pos + size
+            chunks.append(_Chunk(kind, pos, stop, out_pos, out_pos + size))
+            pos, out_pos = stop, out_pos + size
+
+    def _decode_chunks(self, data: memoryview, out: memoryview, base: int, chunks: Sequence[_Chunk]) -> None:
+        if self._others is None or len(chunks) < _FEW * self._threads:
+            self._decode_run(data, out, base, chunks)
+            return
+        step = -(-len(chunks) // self._threads)
+        runs = [chunks[begin : begin + step] for begin in range(0, len(chunks), step)]
+        others = [self._others.submit(self._decode_run, data, out, base, run) for run in runs[1:]]
+        try:
+            self._decode_run(data, out, base, runs[0])
+        finally:
+            futures.wait(others)  # they must not write into a room that is used again
+        for other in others:
+            other.result()
+
+    def _decode_run(self, data: memoryview, out: memoryview, base: int, chunks: Sequence[_Chunk]) -> None:
+        plain = np.frombuffer(out, dtype=np.uint8)
+        for kind, pos, stop, out_pos, out_stop in chunks:
+            body = pos + _HEADER
+            block = body + _CRC
             if kind == _PLAIN:
                 out[out_pos:out_stop] = data[block:stop]
-            elif size:
+            elif out_pos < out_stop:
                 _decompress_block(data[block:stop], out[out_pos:out_stop], base + block)
             elif stop - block != 1:
                 raise FormatError("bytes follow an empty Snappy block", offset=base + block)
@@ -204,7 +251,6 @@ class _SnappyDecoder:
                         advice="the file is damaged; verification can be switched off to read it all the same",
                         offset=base + pos,
                     )
-            pos, out_pos = stop, out_stop
 
     def finish(self, pos: int, end: int, base: int = 0) -> None:
         if pos < end or self._skip:
@@ -247,8 +293,8 @@ class _SnappyCodec:
     name = "snappy"
     identity = False
 
-    def start(self, verify: bool = True, headless: bool = False) -> StreamDecoder:
-        return _SnappyDecoder(verify, headless)
+    def start(self, verify: bool = True, headless: bool = False, threads: int = 1) -> StreamDecoder:
+        return _SnappyDecoder(verify, headless, threads)
 
 
 class _Lz4Decoder:
@@ -299,7 +345,7 @@ class _Lz4Codec:
     name = "lz4"
     identity = False
 
-    def start(self, verify: bool = True, headless: bool = False) -> StreamDecoder:
+    def start(self, verify: bool = True, headless: bool = False, threads: int = 1) -> StreamDecoder:
         return _Lz4Decoder()
 
 

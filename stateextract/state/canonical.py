@@ -22,7 +22,7 @@ from typing import Protocol
 from stateextract.columnar.decoder import Stop
 from stateextract.columnar.pair_decoder import PairDecoder
 from stateextract.errors import FormatError, StateExtractError, TruncatedError, UndecodableError
-from stateextract.files.compression import Codec
+from stateextract.files.compression import StreamDecoder
 from stateextract.files.window import DecompressedSource, RangeSource, ReadAt, Window
 from stateextract.state.heap import KeyGroupRange, adjacent
 
@@ -54,7 +54,7 @@ class CanonicalWalker:
     """Walks the key groups of a canonical body.
 
     :param targets: one per state of the head, by id.
-    :param codec: how key groups are compressed; ``None``: not at all.
+    :param start_decoder: makes what decompresses a key group; ``None``: they are not compressed.
     :param on_pair: called for a pair whose value cannot be decoded, with its bytes; it raises to stop.
     """
 
@@ -62,14 +62,12 @@ class CanonicalWalker:
         self,
         read_at: ReadAt,
         targets: Sequence[PairTarget],
-        codec: Codec | None,
-        verify: bool,
+        start_decoder: Callable[[], StreamDecoder] | None,
         on_pair: Callable[[int, int, UndecodableError, bytes], None],
     ) -> None:
         self.read_at = read_at
         self.targets = targets
-        self.codec = codec
-        self.verify = verify
+        self.start_decoder = start_decoder
         self.on_pair = on_pair
 
     def walk(self, groups: Sequence[KeyGroupRange]) -> Iterator[None]:
@@ -88,10 +86,10 @@ class CanonicalWalker:
                     raise error.at(key_group=group.key_group) from None
 
     def _group(self, window: Window, key_group: int) -> Iterator[None]:
-        if self.codec is None:
+        if self.start_decoder is None:
             yield from self._states(window, key_group)
             return
-        source = DecompressedSource(window, self.codec.start(self.verify))
+        source = DecompressedSource(window, self.start_decoder())
         try:
             yield from self._states(Window(source), key_group)
         except StateExtractError as error:

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -21,6 +22,7 @@ from stateextract.columnar.layout import List, Map
 from stateextract.columnar.pair_decoder import PairDecoder, make_pair_decoder
 from stateextract.columnar.pairs import KEY_GROUP, PairLayout
 from stateextract.columnar.searching import SearchingPairDecoder
+from stateextract.cores import usable_cores
 from stateextract.errors import StateExtractError, UndecodableError, UnsupportedError
 from stateextract.files.compression import find_codec
 from stateextract.files.window import ReadAt, Source, Window
@@ -46,6 +48,10 @@ __all__ = [
     "KeyGroupRange", "Piece", "ReadOptions", "StateTally", "Tally", "certainly_undecodable", "prefix_bytes", "raw_schema",
     "read_entry_pairs", "read_key_groups", "read_pair_stream", "state_schema",
 ]  # fmt: skip
+
+
+LOOKUP_THREADS = 2
+"""Threads that decompress for a lookup."""
 
 
 def prefix_bytes(max_parallelism: int) -> int:
@@ -77,8 +83,12 @@ def read_key_groups(
     :raises StateExtractError: with state, key group and offset. Batches given out before are sound but incomplete.
     """
     ready: deque[Piece] = deque()
-    codec = find_codec(options.codec) if head.compressed else None
     options = _unless_changed(options, changes)
+    start_decoder = None
+    if head.compressed:
+        # What passes over most entries waits for their bytes more than for anything else.
+        threads = 1 if options.key is None else min(LOOKUP_THREADS, usable_cores())
+        start_decoder = partial(find_codec(options.codec).start, options.verify_checksums, threads=threads)
     job = Job(wanted, options, tally, subtask, ready)
     if changes is not None:
         changes.attach(ready)
@@ -90,7 +100,7 @@ def read_key_groups(
             for state in heap:
                 state.put_under(changes)
         steps = HeapWalker(
-            read_at, heap, codec, options.verify_checksums,
+            read_at, heap, start_decoder,
             lambda lost, unread: on_lost(heap, options, lost, unread, changes),
         ).walk(key_groups)  # fmt: skip
     elif body is BodyKind.FULL_SNAPSHOT:
@@ -100,7 +110,7 @@ def read_key_groups(
         ]
         targets = pairs
         steps = CanonicalWalker(
-            read_at, pairs, codec, options.verify_checksums,
+            read_at, pairs, start_decoder,
             lambda state_id, group, error, data: pairs[state_id].undecodable(group, error, data),
         ).walk(key_groups)  # fmt: skip
     elif body is BodyKind.RAW:

@@ -24,7 +24,7 @@ from typing import Protocol
 
 from stateextract.columnar.decoder import Decoder, Stop
 from stateextract.errors import FormatError, StateExtractError, TruncatedError
-from stateextract.files.compression import Codec
+from stateextract.files.compression import StreamDecoder
 from stateextract.files.window import DecompressedSource, RangeSource, ReadAt, Window
 
 LARGE = 32 << 20
@@ -94,7 +94,7 @@ class HeapWalker:
     """Walks key groups.
 
     :param targets: one per state of the head, by id.
-    :param codec: how key groups are compressed; ``None``: not at all.
+    :param start_decoder: makes what decompresses a key group; ``None``: they are not compressed.
     :param on_lost: called for states that cannot be decoded, with what is lost and the unread bytes (given as a function
         that yields them piece by piece); it raises to stop, or returns to go on with what can be found again.
     """
@@ -103,14 +103,12 @@ class HeapWalker:
         self,
         read_at: ReadAt,
         targets: Sequence[Target],
-        codec: Codec | None,
-        verify: bool,
+        start_decoder: Callable[[], StreamDecoder] | None,
         on_lost: Callable[[Lost, Callable[[], Iterator[bytes]]], None],
     ) -> None:
         self.read_at = read_at
         self.targets = targets
-        self.codec = codec
-        self.verify = verify
+        self.start_decoder = start_decoder
         self.on_lost = on_lost
         # A key group without entries has the same bytes behind its id as the last one, and is not looked into again.
         self.empty: bytes | None = None
@@ -157,10 +155,10 @@ class HeapWalker:
         content = None
         if size <= _SMALL * len(self.targets) and window.need(size):
             content = window.block.array[window.pos : window.pos + size].tobytes()
-        if self.codec is None:
+        if self.start_decoder is None:
             entries = yield from self._states(window, group, None)
         else:
-            source = DecompressedSource(window, self.codec.start(self.verify))
+            source = DecompressedSource(window, self.start_decoder())
             try:
                 entries = yield from self._states(Window(source), group, source)
             except StateExtractError as error:

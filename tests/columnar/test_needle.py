@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest import mock
 
 import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import stateextract.columnar.needle as needles
 from stateextract.columnar.binary import BinaryRow
 from stateextract.columnar.layout import (
     Bytes,
@@ -111,6 +113,16 @@ def test_finding_is_as_in_python(data: st.DataObject) -> None:
     sought = bytes(data.draw(st.lists(letters, min_size=1, max_size=9)))
     block = Block.of(hay)
     assert Finder(sought).find(block.address, len(hay)) == hay.find(sought)
+
+
+@_SETTINGS
+@given(st.data())
+def test_two_threads_find_the_same(data: st.DataObject) -> None:
+    hay = bytes(data.draw(st.lists(st.sampled_from([0, 1, 2]), min_size=30, max_size=90)))
+    sought = bytes(data.draw(st.lists(st.sampled_from([0, 1, 2]), min_size=1, max_size=5)))
+    block = Block.of(hay)
+    with mock.patch.multiple(needles, MUCH=30, usable_cores=lambda: 2):
+        assert Finder(sought).find(block.address, len(hay)) == hay.find(sought)
 
 
 @pytest.mark.parametrize("at", [0, 1, 100, 127, 128, 129, 250, 400 - 9])
