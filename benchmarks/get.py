@@ -1,6 +1,6 @@
 """How long ``stateextract get`` takes, in a new process each time.
 
-    python benchmarks/get.py [--megabytes 5 50 490] [--shape pojo long-long] [--directory DIR]
+    python benchmarks/get.py [--megabytes 5 50 490] [--shape pojo long-long] [--form heap] [--directory DIR]
 
 Makes a snapshot of two key groups of each size, and looks for a key that is not there, whose bytes are looked for in all of its
 key group, and for the middle and the last key of a key group, in front of which all entries are passed over. Prints the median
@@ -18,15 +18,20 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from itertools import product
 from pathlib import Path
 
 if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks.generate import plan_operators, write_snapshot
+from benchmarks.generate import entry_size, plan_operators, write_snapshot
+from benchmarks.pairs import Pairs, write_canonical, write_rocksdb
 from benchmarks.shapes import SHAPES
 from stateextract.api import open_snapshot
 
+FORMS = ["heap", "heap-snappy", "canonical", "rocksdb"]
+LENGTHS = 9
+"""Bytes of a pair that an entry does not have: two lengths and a key group."""
 ABSENT = {True: "-1", False: "nobody"}
 """Keys that no row has, by whether keys are longs."""
 # Some containers forbid Python to keep byte code; an installed package has its own.
@@ -41,6 +46,22 @@ def timed(command: Sequence[str]) -> tuple[float, float]:
     seconds = time.perf_counter() - start
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return seconds, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def write(path: Path, form: str, shape: str, megabytes: float) -> None:
+    """A snapshot of two key groups of that size.
+
+    :param form: one of ``FORMS``.
+    """
+    if form.startswith("heap"):
+        plans = plan_operators([shape], gigabytes=megabytes * 2e-3, max_parallelism=2)
+        write_snapshot(path, plans, compression="snappy" if form == "heap-snappy" else "none")
+        return
+    pairs = Pairs(SHAPES[shape], int(megabytes * 2e6 / (entry_size(SHAPES[shape]) + LENGTHS)), key_groups=2)
+    if form == "canonical":
+        write_canonical(path, pairs)
+    else:
+        write_rocksdb(path, pairs)
 
 
 def present_keys(path: Path) -> dict[str, str]:
@@ -58,23 +79,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--megabytes", type=float, nargs="+", default=[5, 50, 490], help="of a key group")
     parser.add_argument("--shape", nargs="+", choices=sorted(SHAPES), default=["pojo", "long-long"])
-    parser.add_argument("--compression", choices=["none", "snappy"], default="none")
+    parser.add_argument("--form", nargs="+", choices=FORMS, default=["heap"])
     parser.add_argument("--runs", type=int, default=5)
     parser.add_argument("--directory", type=Path, help="keeps the snapshots, or takes those in it")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
-        for shape in options.shape:
-            for megabytes in options.megabytes:
-                path = (options.directory or Path(temporary)) / f"{shape}-{megabytes:g}-{options.compression}"
-                if not path.exists():
-                    plans = plan_operators([shape], gigabytes=megabytes * 2e-3, max_parallelism=2)
-                    write_snapshot(path, plans, compression=options.compression)
-                keys = {"absent": ABSENT[SHAPES[shape].long_key], **present_keys(path)}
-                for which, key in keys.items():
-                    command = [sys.executable, "-m", "stateextract.cli", "get", str(path), f"--key={key}"]
-                    runs = [timed(command) for _ in range(options.runs + 1)][1:]
-                    clock, processor = (sorted(column)[len(column) // 2] for column in zip(*runs, strict=True))
-                    print(f"{shape} {megabytes:g} MB, {which} key: {clock:.2f} s, {processor:.2f} s of processor time")
+        for form, shape, megabytes in product(options.form, options.shape, options.megabytes):
+            path = (options.directory or Path(temporary)) / f"{shape}-{megabytes:g}-{form}"
+            if not path.exists():
+                write(path, form, shape, megabytes)
+            keys = {"absent": ABSENT[SHAPES[shape].long_key], **present_keys(path)}
+            for which, key in keys.items():
+                command = [sys.executable, "-m", "stateextract.cli", "get", str(path), f"--key={key}"]
+                runs = [timed(command) for _ in range(options.runs + 1)][1:]
+                clock, processor = (sorted(column)[len(column) // 2] for column in zip(*runs, strict=True))
+                print(f"{form}, {shape} {megabytes:g} MB, {which} key: {clock:.2f} s, {processor:.2f} s of processor time")
 
 
 if __name__ == "__main__":

@@ -100,21 +100,22 @@ def _fill(kind, shape, out, rows, k, group, long_key, key_salt, value_salt, text
 
 @dataclass(frozen=True)
 class Pairs:
-    """The first ``entries`` rows of a shape, in 128 key groups."""
+    """The first ``entries`` rows of a shape, in at most 128 key groups."""
 
     shape: Shape
     entries: int
     seed: int = 1
+    key_groups: int = GROUPS
 
     def groups(self) -> Iterator[tuple[int, Iterator[tuple[Octets, Any]]]]:
         """Each key group with its pairs: framed bytes in pieces of some megabytes, and where each pair begins."""
         shape, key_salt = self.shape, np.uint64(salts(self.seed, self.shape)[0])
-        counts = np.zeros(GROUPS, np.int64)
-        kernels.count_groups(shape.long_key, key_salt, self.entries, GROUPS, counts)
+        counts = np.zeros(self.key_groups, np.int64)
+        kernels.count_groups(shape.long_key, key_salt, self.entries, self.key_groups, counts)
         ends = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
         rows = np.empty(self.entries, np.uint32)
-        kernels.collect(shape.long_key, key_salt, self.entries, GROUPS, 0, ends[:-1].copy(), rows)
-        for group in range(GROUPS):
+        kernels.collect(shape.long_key, key_salt, self.entries, self.key_groups, 0, ends[:-1].copy(), rows)
+        for group in range(self.key_groups):
             yield group, self._pieces(group, rows[ends[group] : ends[group + 1]])
 
     def _pieces(self, group: int, rows: Any) -> Iterator[tuple[Octets, Any]]:
@@ -158,8 +159,8 @@ def write_canonical(folder: Path, pairs: Pairs) -> Path:
                 file.write(waiting[:last] + bytes([waiting[last] | 0x80]) + waiting[last + 1 :] + END)
                 size += len(END)
             offsets.append(offset if waiting is not None else 0)
-    handle = struct.pack(">bii", 7, 0, GROUPS) + np.asarray(offsets, ">i8").tobytes()
-    (folder / "_metadata").write_bytes(_metadata(handle + b"\x06" + flink.utf("state") + struct.pack(">q", size)))
+    handle = struct.pack(">bii", 7, 0, pairs.key_groups) + np.asarray(offsets, ">i8").tobytes()
+    (folder / "_metadata").write_bytes(_metadata(handle + b"\x06" + flink.utf("state") + struct.pack(">q", size), pairs))
     return folder
 
 
@@ -169,8 +170,8 @@ def write_rocksdb(folder: Path, pairs: Pairs, compression: str = "snappy") -> In
     folder.mkdir(parents=True)
     handle = write_sorted(folder, STATE, _sorted(pairs), compression)
     meta = InlineHandle("meta", head(pairs.shape))
-    handle = IncrementalHandle(11, 1, "benchmark", 0, GROUPS, meta, handle.shared, handle.private)
-    (folder / "_metadata").write_bytes(_metadata(_incremental(handle)))
+    handle = IncrementalHandle(11, 1, "benchmark", 0, pairs.key_groups, meta, handle.shared, handle.private)
+    (folder / "_metadata").write_bytes(_metadata(_incremental(handle), pairs))
     return handle
 
 
@@ -209,14 +210,14 @@ def _incremental(handle: IncrementalHandle) -> bytes:
     def listed(files: Any) -> bytes:
         return struct.pack(">i", len(files)) + b"".join(flink.utf(name) + stream(one) for name, one in files)
 
-    numbers = struct.pack(">bq", 11, 1) + flink.utf("benchmark") + struct.pack(">iiq", 0, GROUPS, -1)
+    numbers = struct.pack(">bq", 11, 1) + flink.utf("benchmark") + struct.pack(">iiq", 0, len(handle.key_groups), -1)
     return numbers + stream(handle.meta) + listed(handle.shared) + listed(handle.private) + flink.utf("id")
 
 
-def _metadata(keyed: bytes) -> bytes:
+def _metadata(keyed: bytes, pairs: Pairs) -> bytes:
     """``_metadata`` of version 6 with one subtask that has this keyed handle."""
     operator = flink.utf(OPERATOR) + flink.utf(OPERATOR) + flink.operator_id(OPERATOR)
-    operator += struct.pack(">iibi", 1, GROUPS, 0, 1) + struct.pack(">iii", 0, 0, 0) + keyed + b"\x00" + bytes(8)
+    operator += struct.pack(">iibi", 1, pairs.key_groups, 0, 1) + struct.pack(">iii", 0, 0, 0) + keyed + b"\x00" + bytes(8)
     start = struct.pack(">iiqii", flink.METADATA_MAGIC, flink.METADATA_VERSION, 1, 0, 1)
     return start + operator + b"\xac\xed\x00\x05\x70"
 

@@ -7,6 +7,7 @@ consists of them. Bytes that stand side by side for certain make one needle; of 
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
@@ -53,6 +54,14 @@ def needle(layout: Layout, value: pa.Scalar) -> bytes | None:
             runs[-1] += piece
     longest = max(runs, key=len)[-MOST:]
     return longest if len(longest) >= LEAST else None
+
+
+def beginning(layout: Layout, value: pa.Scalar) -> bytes:
+    """The bytes that a value begins with for certain; none where that is not known.
+
+    :param layout: and ``value``: as of :func:`needle`.
+    """
+    return b"".join(itertools.takewhile(lambda piece: piece is not _UNKNOWN, _pieces(layout, value)))  # type: ignore[arg-type]
 
 
 def _pieces(layout: Layout, value: pa.Scalar | None) -> Iterator[bytes | None]:
@@ -184,4 +193,4 @@ class Finder:
         return ThreadPoolExecutor(1) if usable_cores() > 1 else None
 
 
-__all__ = ["LEAST", "MOST", "MUCH", "Finder", "needle"]
+__all__ = ["LEAST", "MOST", "MUCH", "Finder", "beginning", "needle"]

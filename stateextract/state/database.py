@@ -15,7 +15,8 @@ from stateextract.state.columns import ReadOptions
 from stateextract.state.engine import prefix_bytes, read_pair_stream
 from stateextract.state.head import KeyedHead
 from stateextract.state.heap import KeyGroupRange
-from stateextract.state.rows import row_layout
+from stateextract.state.lookup import key_beginning
+from stateextract.state.rows import RowLayout, row_layout
 from stateextract.state.tally import Tally
 from stateextract.state.target import Piece
 
@@ -63,8 +64,24 @@ def read_database(
         if meta.name not in database.column_families:
             counted.engine = counted.engine or ("interpreter" if needs_interpreter(row.layout) else engine)
             continue
-        source = database.pairs(meta.name, first, last, prefix_bytes(max_parallelism))
+        prefix = prefix_bytes(max_parallelism)
+        lower, upper = (None, None) if changes is not None else _bounds(row, options, first, last, prefix)
+        source = database.pairs(meta.name, first, last, prefix, lower=lower, upper=upper)
         try:
             yield from read_pair_stream(source, row, head, options, tally, subtask, max_parallelism, changes)
         finally:
             source.close()
+
+
+def _bounds(
+    row: RowLayout, options: ReadOptions, first: int, last: int, prefix: int
+) -> tuple[bytes | None, bytes | None]:
+    """Between which stored keys all rows with the key that is looked for lie, the upper one exclusive; ``None``: any.
+
+    What is stored begins with the key group and the key, so few blocks have them. Elements of queues begin with their time.
+    """
+    if options.key is None or first != last or row.kind in ("TIMER", "PRIORITY_QUEUE"):
+        return None, None
+    lower = first.to_bytes(prefix, "big") + key_beginning(row, options.key, options.policy)
+    following = int.from_bytes(lower, "big") + 1
+    return lower, following.to_bytes(len(lower), "big") if following < 1 << 8 * len(lower) else None

@@ -14,12 +14,15 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from serializers import SerializerSnapshot
-from stateextract.columnar.needle import Finder, needle
+from serializers.sql import ROW_DATA_SNAPSHOT
+from stateextract.columnar.layout import Layout
+from stateextract.columnar.needle import Finder, beginning, needle
 from stateextract.columnar.policy import Policy, apply_policy
 from stateextract.columnar.row_numbers import row_numbers
 from stateextract.errors import TruncatedError
 from stateextract.files.window import RangeSource, ReadAt, Window
 from stateextract.state.key_groups import key_groups
+from stateextract.state.row_hash import binary_rows
 from stateextract.state.rows import RowLayout
 
 FEW = 1 << 15
@@ -92,13 +95,30 @@ def key_needle(row: RowLayout, key: pa.Scalar, policy: Policy) -> bytes | None:
     :param key: what the column shows.
     :returns: ``None`` where none are known, as of states without keys.
     """
+    layout = _key_layout(row, key, policy)
+    return None if layout is None else needle(layout, key)
+
+
+def key_beginning(row: RowLayout, key: pa.Scalar, policy: Policy) -> bytes:
+    """Bytes that a key begins with where it is serialized; none where that is not certain.
+
+    :param key: what the column shows.
+    """
+    serializer = row.key_serializer
+    if serializer is not None and serializer.class_name == ROW_DATA_SNAPSHOT and key.is_valid:
+        rows = binary_rows(key, serializer, policy) or []
+        return len(rows[0]).to_bytes(4, "big") + rows[0] if len(rows) == 1 else b""
+    layout = _key_layout(row, key, policy)
+    return b"" if layout is None else beginning(layout, key)
+
+
+def _key_layout(row: RowLayout, key: pa.Scalar, policy: Policy) -> Layout | None:
+    """The layout of a state's keys; ``None``: it has none, or none of the key's type."""
     layout = next((f.layout for f in row.layout.fields if f.name == "key"), None)
     if layout is None or layout.arrow_type is None:
         return None
     layout = apply_policy(layout, policy)
-    if layout.arrow_type != key.type:
-        return None
-    return needle(layout, key)
+    return layout if layout.arrow_type == key.type else None
 
 
 def is_found(read_at: ReadAt, start: int, stop: int, finder: Finder) -> bool:
@@ -155,4 +175,4 @@ def _compares(type_: pa.DataType) -> bool:
     return any(is_(type_) for is_ in is_one)
 
 
-__all__ = ["WantedGroups", "groups_by_serializer", "has_key", "is_found", "is_one_key", "key_needle"]
+__all__ = ["WantedGroups", "groups_by_serializer", "has_key", "is_found", "is_one_key", "key_beginning", "key_needle"]

@@ -1,8 +1,8 @@
-"""The hash of SQL's keys: murmur3 over the bytes of a ``BinaryRowData``, written anew from the column's values.
+"""The bytes of SQL's keys, written anew from the column's values, and their hash: murmur3 over a ``BinaryRowData``.
 
 Planned SQL jobs make their keys with a ``BinaryRowWriter``, whose output is a function of the values: the kind (always
-``+I``) and the null bits, a slot for each field, then the sections in the order of the fields, each padded to 8 bytes. The
-hash is not defined here for fields whose bytes are not a function of their column's value: rows, arrays, maps, RAW, NaN,
+``+I``) and the null bits, a slot for each field, then the sections in the order of the fields, each padded to 8 bytes. They
+are not defined here for fields whose bytes are not a function of their column's value: rows, arrays, maps, RAW, NaN,
 text with replaced characters, times with lost digits.
 
 Flink's classes: ``org.apache.flink.table.data.writer.AbstractBinaryWriter``, ``…table.data.binary.BinaryRowData``,
@@ -65,9 +65,18 @@ def _rotated(value: int, bits: int) -> int:
 
 def binary_row_hashes(key: pa.Scalar, serializer: SerializerSnapshot, policy: Policy) -> frozenset[int] | None:
     """The hashes that a row may have; see ``java_hash.java_hashes``."""
+    rows = binary_rows(key, serializer, policy)
+    return None if rows is None else frozenset(map(row_bytes_hash, rows))
+
+
+def binary_rows(key: pa.Scalar, serializer: SerializerSnapshot, policy: Policy) -> list[bytes] | None:
+    """The bytes that a row may have, of which there are few; ``None``: they are not known.
+
+    :param serializer: a ``RowDataSerializer``'s snapshot.
+    """
     types = tuple(map(read_logical_type, serializer.details["types"]))
     if not pa.types.is_struct(key.type) or key.type.num_fields != len(types):
-        return frozenset((row_bytes_hash(binary_row([])),)) if not types else None
+        return None if types else [binary_row([])]
     choices: list[list[Slot | None]] = []
     for i, type_ in enumerate(types):
         slots = _slots(key[i], type_, policy)
@@ -76,7 +85,7 @@ def binary_row_hashes(key: pa.Scalar, serializer: SerializerSnapshot, policy: Po
         choices.append(slots)
     if math.prod(map(len, choices)) > _MOST:
         return None
-    return frozenset(row_bytes_hash(binary_row(list(slots))) for slots in product(*choices))
+    return [binary_row(list(slots)) for slots in product(*choices)]
 
 
 def binary_row(slots: list[Slot | None]) -> bytes:
@@ -176,4 +185,4 @@ def _ticks(value: pa.Scalar, divisor: int) -> int:
     return ticks // divisor if value.type.unit == "us" or divisor == 1 else ticks // 1000 // divisor
 
 
-__all__ = ["avalanche", "binary_row", "binary_row_hashes", "mixed", "row_bytes_hash"]
+__all__ = ["avalanche", "binary_row", "binary_row_hashes", "binary_rows", "mixed", "row_bytes_hash"]
