@@ -6,6 +6,7 @@ Opens files, databases and logs of changes, and gives errors their place. May im
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
+from concurrent.futures import Future
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -100,12 +101,16 @@ class _Heard:
 
     def __init__(self, file: DatabaseFile, on_read: OnRead) -> None:
         self._file, self._on_read = file, on_read
-        self.uri, self.start = file.uri, file.start
+        self.uri, self.start, self.late = file.uri, file.start, file.late
 
     def read_at(self, offset: int, length: int) -> bytes:
         data = self._file.read_at(offset, length)
         self._on_read(len(data))
         return data
+
+    def start_read(self, offset: int, length: int) -> Future[bytes]:
+        self._on_read(length)
+        return self._file.start_read(offset, length)
 
     def size(self) -> int:
         return self._file.size()

@@ -5,7 +5,7 @@ does not know the scheme. Flink's names for S3 (``s3a``, ``s3p``, ``s3n``) and i
 (``file:/data/x``) are understood. A URI's path is taken literally, never percent-decoded: that is how Flink writes it.
 
 Only what is asked for is read, and a read that comes back short is an error. The operating system's errors become
-``MissingFileError`` and ``UnreadableFileError`` with the file's URI. May import: errors. Knows nothing of Flink's
+``MissingFileError`` and ``UnreadableFileError`` with the file's URI. May import: errors, ``ahead``. Knows nothing of Flink's
 formats.
 """
 
@@ -18,12 +18,14 @@ import re
 import stat
 import threading
 from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, NamedTuple, Protocol
 from urllib.parse import urlencode
 
 import pyarrow as pa
 
 from stateextract.errors import MissingFileError, TruncatedError, UnreadableFileError
+from stateextract.files.ahead import AHEAD
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]+):(?=/)")
 _ALIASES = {"s3a": "s3", "s3p": "s3", "s3n": "s3"}
@@ -43,11 +45,17 @@ class Entry(NamedTuple):
 class OpenFile(Protocol):
     """A file open for reads at any position, from any thread."""
 
+    late: bool
+    """A read takes long to begin, so several should be under way at once."""
+
     def read_at(self, offset: int, length: int) -> bytes:
         """The bytes from ``offset`` on: ``length`` of them, fewer only at the end of the file."""
 
     def read_into(self, offset: int, room: memoryview) -> int:
         """Fill ``room`` with the bytes from ``offset`` on, and say how many: fewer only at the end of the file."""
+
+    def start_read(self, offset: int, length: int) -> Future[bytes]:
+        """As :meth:`read_at`, without waiting for it."""
 
     def size(self) -> int: ...
 
@@ -249,6 +257,8 @@ class Store:
 class _LocalFile:
     """A local file; ``pread`` has no shared position, so threads do not meet."""
 
+    late = False
+
     def __init__(self, path: str) -> None:
         self._path = path
         self._handle = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
@@ -281,6 +291,11 @@ class _LocalFile:
                 done += got
         return done
 
+    def start_read(self, offset: int, length: int) -> Future[bytes]:
+        read: Future[bytes] = Future()
+        read.set_result(self.read_at(offset, length))
+        return read
+
     def size(self) -> int:
         return self._size
 
@@ -301,10 +316,13 @@ class _LocalFile:
 
 
 class _ArrowFile:
+    late = True
+
     def __init__(self, file: Any, uri: str) -> None:
         self._file = file
         self._uri = uri
         self._size: int = file.size()
+        self._threads: ThreadPoolExecutor | None = None
 
     def read_at(self, offset: int, length: int) -> bytes:
         length = min(length, self._size - offset)
@@ -318,10 +336,17 @@ class _ArrowFile:
         room[: len(data)] = data
         return len(data)
 
+    def start_read(self, offset: int, length: int) -> Future[bytes]:
+        if self._threads is None:
+            self._threads = ThreadPoolExecutor(AHEAD, thread_name_prefix="read")
+        return self._threads.submit(self.read_at, offset, length)
+
     def size(self) -> int:
         return self._size
 
     def close(self) -> None:
+        if self._threads is not None:
+            self._threads.shutdown(cancel_futures=True)
         self._file.close()
 
     def __enter__(self) -> OpenFile:

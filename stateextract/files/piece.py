@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import Future
 
 from stateextract.files.filesystem import OpenFile
 
@@ -21,6 +22,15 @@ class FilePiece:
 
     def __call__(self, offset: int, length: int) -> bytes:
         return self._file.read_at(self._start + offset, self._asked(offset, length))
+
+    @property
+    def late(self) -> bool:
+        """The file's reads take long to begin."""
+        return self._file.late
+
+    def start_read(self, offset: int, length: int) -> Future[bytes]:
+        """As the call, without waiting for it."""
+        return self._file.start_read(self._start + offset, self._asked(offset, length))
 
     def into(self, offset: int, room: memoryview) -> int:
         """Fill ``room`` with the bytes from ``offset`` on, and say how many: fewer only at the end of the piece."""

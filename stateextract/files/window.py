@@ -16,6 +16,7 @@ from typing import Protocol
 import numpy as np
 
 from stateextract.errors import StateExtractError, TruncatedError
+from stateextract.files.ahead import ReadAhead
 from stateextract.files.block import SLACK, Block
 from stateextract.files.compression import StreamDecoder
 from stateextract.files.piece import FilePiece
@@ -49,12 +50,22 @@ class RangeSource:
         self.read_at = read_at
         self.at = start
         self.stop = stop
+        self._ahead: ReadAhead | None = None
+        self._piece = memoryview(b"")
+        if isinstance(read_at, FilePiece) and read_at.late and stop - start > READ:
+            starts = range(start, stop, READ)
+            self._ahead = ReadAhead(read_at.start_read, ((at, min(READ, stop - at)) for at in starts))
 
     def read_into(self, room: memoryview) -> int:
         n = min(len(room), self.stop - self.at, READ)
         if n <= 0:
             return 0
-        if isinstance(self.read_at, FilePiece):
+        if self._ahead is not None:
+            self._piece = self._piece or memoryview(self._ahead.next() or b"")
+            got = n = min(n, len(self._piece))
+            room[:n] = self._piece[:n]
+            self._piece = self._piece[n:]
+        elif isinstance(self.read_at, FilePiece):
             got = self.read_at.into(self.at, room[:n])
         else:
             data = self.read_at(self.at, n)

@@ -7,6 +7,7 @@ ones, and :func:`opener` makes the function for a located snapshot. Does I/O; kn
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from typing import Protocol
 
@@ -28,8 +29,15 @@ class StateFile(Protocol):
     @property
     def start(self) -> int: ...
 
+    @property
+    def late(self) -> bool:
+        """A read takes long to begin, so several should be under way at once."""
+
     def read_at(self, offset: int, length: int) -> bytes:
         """Bytes from ``offset`` on, fewer only at the end."""
+
+    def start_read(self, offset: int, length: int) -> Future[bytes]:
+        """As :meth:`read_at`, without waiting for it."""
 
     def size(self) -> int: ...
 
@@ -43,6 +51,7 @@ class Inline:
     """Bytes that are in memory."""
 
     start = 0
+    late = False
 
     def __init__(self, data: bytes, uri: str) -> None:
         self.data = data
@@ -50,6 +59,11 @@ class Inline:
 
     def read_at(self, offset: int, length: int) -> bytes:
         return self.data[offset : offset + length]
+
+    def start_read(self, offset: int, length: int) -> Future[bytes]:
+        read: Future[bytes] = Future()
+        read.set_result(self.read_at(offset, length))
+        return read
 
     def size(self) -> int:
         return len(self.data)
@@ -66,9 +80,13 @@ class Part:
         self.uri = uri
         self.start = start
         self.length = length
+        self.late = file.late
 
     def read_at(self, offset: int, length: int) -> bytes:
         return self.file.read_at(self.start + offset, max(min(length, self.length - offset), 0))
+
+    def start_read(self, offset: int, length: int) -> Future[bytes]:
+        return self.file.start_read(self.start + offset, max(min(length, self.length - offset), 0))
 
     def size(self) -> int:
         return self.length

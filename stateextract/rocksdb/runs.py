@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from stateextract.errors import FormatError
+from stateextract.files.ahead import AHEAD, ReadAhead
 from stateextract.rocksdb.access import errors_of
 from stateextract.rocksdb.blocks import TRAILER
 from stateextract.rocksdb.manifest import LiveFile
@@ -97,7 +98,10 @@ class Run:
         self._decoder = decoder
         self._lower = lower
         self._upper = upper
-        self._read = min(max(READ_AHEAD // max(share, 1), _LEAST_READ), _MOST_READ)
+        each = READ_AHEAD // max(share, 1)
+        self._read = min(max(each, _LEAST_READ), _MOST_READ)
+        self._reads = min(max(each // self._read, 1), AHEAD)
+        self._ahead: ReadAhead | None = None
         self._deletions = deletions
         self._table: Table | None = None
         self._parts: Iterator[tuple[Blocks, bool]] = iter(())
@@ -144,6 +148,9 @@ class Run:
                 self._whole = self._whole and whole
                 self._next = 0
                 self._check(table)
+                self._ahead = None
+                if table.file.late and self._reads > 1:
+                    self._ahead = ReadAhead(table.start_fetch, self._pieces(), self._reads)
 
     def close(self) -> None:
         """Close the file at hand; nothing can be read any more."""
@@ -188,13 +195,26 @@ class Run:
             )
         self._end = int(ends[-1])
 
-    def _fetch(self, table: Table) -> None:
-        blocks = self._blocks[self._next :]
+    def _together(self, begin: int) -> tuple[int, int, int]:
+        """The blocks from there on that are read together: where they begin in the file, their bytes, how many they are."""
+        blocks = self._blocks[begin:]
         start = int(blocks[0, 0])
         ends = blocks[:, 0] + blocks[:, 1] + TRAILER
         n = max(int(np.searchsorted(ends, start + self._read, side="right")), 1)
-        self._raw = table.fetch(start, int(ends[n - 1]) - start)
+        return start, int(ends[n - 1]) - start, n
+
+    def _pieces(self) -> Iterator[tuple[int, int]]:
+        """Offsets and lengths of all reads."""
+        at = 0
+        while at < len(self._blocks):
+            start, length, n = self._together(at)
+            yield start, length
+            at += n
+
+    def _fetch(self, table: Table) -> None:
+        start, length, n = self._together(self._next)
+        self._raw = table.fetch(start, length) if self._ahead is None else self._ahead.next() or b""
         self._raw_at = start
-        self._chunk = blocks[:n]
+        self._chunk = self._blocks[self._next : self._next + n]
         self._decoder.verify(table, self._raw, start, self._chunk)
         self._next += n

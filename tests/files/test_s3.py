@@ -16,6 +16,8 @@ import stateextract
 from benchmarks.generate import Written, plan_operators, write_snapshot
 from benchmarks.shapes import rows
 from stateextract.errors import MissingFileError, SnapshotNotFoundError
+from stateextract.files import window
+from stateextract.files.piece import FilePiece
 from stateextract.job.options import JobOptions
 from stateextract.job.run import run_here, run_job
 from stateextract.metadata.model import KeyGroupsHandle, RelativeHandle
@@ -120,6 +122,27 @@ def test_a_state_is_read_by_its_ranges(bucket: Bucket, snapshot: tuple[Path, Wri
     assert ranges["job/chk-1/_metadata"] == [(0, (folder / "_metadata").stat().st_size - 1)]
     for name, size, head in operators["counters"]:
         assert ranges[name] == [(0, head - 1), (head, size - 1)]
+
+
+def test_several_reads_are_under_way(
+    bucket: Bucket, snapshot: tuple[Path, Written], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each byte of the key groups is asked for once all the same."""
+    folder, _ = snapshot
+    step = 50_000
+    monkeypatch.setattr(window, "READ", step)
+    began: list[int] = []
+    start_read = FilePiece.start_read
+    monkeypatch.setattr(FilePiece, "start_read", lambda *a: (began.append(a[1]), start_read(*a))[1])
+    found = stateextract.open_snapshot("s3://flink/job/chk-1").operator("counters").state("long-long").to_table()
+    assert found.select(["key", "value"]).sort_by("key").equals(rows("long-long", 1, 0, ENTRIES).sort_by("key"))
+    ranges = bucket.ranges()
+    expected = []
+    for name, size, head in objects(folder)["counters"]:
+        pieces = [(at, min(at + step, size) - 1) for at in range(head, size, step)]
+        assert ranges[name] == [(0, head - 1), *pieces]
+        expected += [first for first, _ in pieces]
+    assert began == expected
 
 
 def test_a_job_reads_and_writes_a_bucket(bucket: Bucket, snapshot: tuple[Path, Written]) -> None:

@@ -40,6 +40,8 @@ def snapshot(tmp_path_factory: pytest.TempPathFactory) -> Path:
 class Recording:
     """An open file that notes what is read of it."""
 
+    late = False
+
     def __init__(self, file: OpenFile, uri: str, reads: list[tuple[str, int, int]]) -> None:
         self.file, self.uri, self.reads = file, uri, reads
 

@@ -1,0 +1,73 @@
+"""Databases in stores that answer late: reads under way at once give the pairs that reads one by one give."""
+
+from __future__ import annotations
+
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import pytest
+
+from stateextract.errors import ChecksumError
+from stateextract.metadata.model import InlineHandle, StreamHandle
+from stateextract.rocksdb import RocksOptions, open_rocksdb, runs, table
+from stateextract.rocksdb.access import Inline
+from tests.rocksdb import writer as w
+from tests.rocksdb.model import ENGINES, drain, expected
+from tests.rocksdb.test_formats import ENTRIES
+from tests.rocksdb.writer import Entry, Format, SstFile, database, with_file
+
+
+class Late(Inline):
+    """Bytes that come by a thread; ``asked`` counts the reads that were begun."""
+
+    late = True
+    asked = 0
+    threads = ThreadPoolExecutor(4)
+
+    def start_read(self, offset: int, length: int) -> Future[bytes]:
+        Late.asked += 1
+        return self.threads.submit(self.read_at, offset, length)
+
+
+def open_late(stream: StreamHandle) -> Late:
+    assert isinstance(stream, InlineHandle)
+    return Late(stream.data, "")
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Reads of some blocks each, and files that are not read as a whole."""
+    monkeypatch.setattr(table, "WHOLE", 0)
+    monkeypatch.setattr(table, "_TAIL", 60)
+    monkeypatch.setattr(runs, "_LEAST_READ", 200)
+    monkeypatch.setattr(runs, "_MOST_READ", 400)
+    monkeypatch.setattr(Late, "asked", 0)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("index_type", [w.BINARY, w.TWO_LEVEL])
+@pytest.mark.parametrize("share", [1, 2, 1 << 20])
+def test_the_same_pairs(engine: str, index_type: int, share: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(runs, "READ_AHEAD", 1600 // share)
+    newer = tuple(Entry(key, 1000 + i, w.PUT, b"new") for i, (key, _) in enumerate(expected(ENTRIES)[::5]))
+    form = Format(index_type=index_type)
+    handle = database([SstFile(1, ENTRIES, form=form), SstFile(0, newer, form=form)])
+    db = open_rocksdb(handle, open_late, RocksOptions(engine=engine))
+    source = db.pairs("state", 0, 127, 1)
+    assert drain(source) == expected(ENTRIES + newer)
+    assert (Late.asked > 10) == (share == 1)
+    assert drain(db.pairs("state", 3, 5, 1)) == [p for p in expected(ENTRIES + newer) if 3 <= p[0][0] <= 5]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_damage_is_said_with_its_place(engine: str) -> None:
+    handle = database([SstFile(1, ENTRIES)])
+    ((name, stream),) = [(n, s) for n, s in handle.shared if n.endswith(".sst")]
+    assert isinstance(stream, InlineHandle)
+    data = bytearray(stream.data)
+    data[700] ^= 1
+    db = open_rocksdb(with_file(handle, name, bytes(data)), open_late, RocksOptions(engine=engine))
+    with pytest.raises(ChecksumError) as caught:
+        drain(db.pairs("state", 0, 127, 1))
+    assert caught.value.file == name
+    assert caught.value.offset is not None
+    assert 500 < caught.value.offset <= 700
