@@ -5,15 +5,16 @@ Opens files, databases and logs of changes, and gives errors their place. May im
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from concurrent.futures import Future
 from functools import partial
 from typing import TYPE_CHECKING
 
 from stateextract.errors import MissingFileError, StateExtractError
-from stateextract.files.filesystem import OpenFile, Store
+from stateextract.files.early import Coming, in_order
+from stateextract.files.filesystem import OpenFile, Store, is_far
 from stateextract.files.piece import FilePiece
-from stateextract.files.window import ReadAt
+from stateextract.files.window import READ, ReadAt
 from stateextract.job.heads import StateFile
 from stateextract.state.content import Content, read_content
 from stateextract.state.engine import Piece, ReadOptions, Tally
@@ -47,6 +48,23 @@ class FileAccess:
             return HandleBytes(file, self._source.data, on_read)
         return HandleBytes(file, self._source.store, on_read)
 
+    def in_order(self, work: Iterable[tuple[StateFile, Content]]) -> Iterator[tuple[StateFile, Content]]:
+        """The work; files of what comes next are opened meanwhile. Each has to be read before the next is taken."""
+        source = self._source
+
+        def coming(item: tuple[StateFile, Content]) -> Iterator[Coming]:
+            file, content = item
+            if file.uri != source.found.metadata_uri:
+                yield Coming(file.uri, content.beginning(READ, file.start))
+            if file.handle is not None and file.changelog is None and is_far(source.found.metadata_uri):
+                from stateextract.rocksdb import Opener, first_files
+
+                open_file = Opener(source.locator, source.store, source.found.metadata_uri)
+                for first in first_files(file.handle):
+                    yield from open_file.coming(first)
+
+        return in_order(source.store, work, coming)
+
     def pieces(
         self,
         read_at: ReadAt,
@@ -70,12 +88,12 @@ class FileAccess:
         )  # fmt: skip
 
     def _database(self, file: StateFile, on_read: OnRead, options: RocksOptions) -> RocksDB:
-        from stateextract.rocksdb import open_rocksdb, opener  # takes long to load, and most snapshots have no database
+        from stateextract.rocksdb import Opener, open_rocksdb  # takes long to load, and most snapshots have no database
 
         source = self._source
         assert file.handle is not None
-        open_handle = opener(source.locator, source.store, source.found.metadata_uri)
-        return open_rocksdb(file.handle, lambda handle: _Heard(open_handle(handle), on_read), options)
+        open_handle = Opener(source.locator, source.store, source.found.metadata_uri)
+        return open_rocksdb(file.handle, lambda handle: _Heard(open_handle(handle), on_read), options, open_handle.expect)
 
     def _log(self, file: StateFile, options: ReadOptions) -> Log:
         from stateextract.job.changelogs import open_log

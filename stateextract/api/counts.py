@@ -9,11 +9,16 @@ Flink's classes: ``OperatorStateHandle.StateMetaInfo``, ``HeapSnapshotStrategy``
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from stateextract.api.access import FileAccess
 from stateextract.errors import StateExtractError
+from stateextract.files.piece import FilePiece
+from stateextract.files.window import ReadAt
 from stateextract.job.heads import StateFile
 from stateextract.job.inventory import NamedState
 from stateextract.state.body import BodyKind
+from stateextract.state.content import Content
 from stateextract.state.head import KeyedHead
 
 _HEAD = 10
@@ -25,13 +30,26 @@ def counts_in_files(access: FileAccess, state: NamedState) -> int | None:
 
     :raises StateExtractError: where a file cannot be read.
     """
+    if state.scope == "operator":
+        counts = [_elements(file, state) for file in state.files]
+        return None if None in counts else sum(count or 0 for count in counts)
+    if not all(_counts(file, state) for file in state.files):
+        return None
     total = 0
-    for file in state.files:
-        count = _elements(file, state) if state.scope == "operator" else _entries(access, file, state)
+    for file, content in access.in_order((file, file.content) for file in state.files if file.content is not None):
+        count = _entries(access, file, content, state)
         if count is None:
             return None
         total += count
     return total
+
+
+def _counts(file: StateFile, state: NamedState) -> bool:
+    """Whether a file may say how many entries it has."""
+    head, content = file.head, file.content
+    if not isinstance(head, KeyedHead) or content is None or head.compressed or content.changes is not None:
+        return False
+    return content.form is BodyKind.HEAP and state.kind != "MAP"
 
 
 def _elements(file: StateFile, state: NamedState) -> int | None:
@@ -40,27 +58,30 @@ def _elements(file: StateFile, state: NamedState) -> int | None:
     return sum(len(part.offsets) for part in file.content.partitions if part.name == state.name)
 
 
-def _entries(access: FileAccess, file: StateFile, state: NamedState) -> int | None:
-    head, content = file.head, file.content
-    if not isinstance(head, KeyedHead) or content is None or head.compressed or content.changes is not None:
-        return None
-    if content.form is not BodyKind.HEAP or state.kind == "MAP":
-        return None
+def _entries(access: FileAccess, file: StateFile, content: Content, state: NamedState) -> int | None:
+    assert isinstance(file.head, KeyedHead)
     total = 0
     try:
         with access.opened(file) as read_at:
-            for r in content.ranges:
-                start = read_at(r.start, _HEAD)
+            for r, start in zip(content.ranges, _starts(read_at, content), strict=True):
                 count = int.from_bytes(start[6:], "big", signed=True)
                 if int.from_bytes(start[:4], "big", signed=True) != r.key_group or len(start) < _HEAD or count < 0:
                     return None  # damage, which a walk tells of
                 state_id = int.from_bytes(start[4:6], "big")
-                if state_id >= len(head.states) or head.states[state_id].name != state.name:
+                if state_id >= len(file.head.states) or file.head.states[state_id].name != state.name:
                     return None
                 total += count
     except StateExtractError as error:
         raise access.placed(error, file) from None
     return total
+
+
+def _starts(read_at: ReadAt, content: Content) -> Iterator[bytes]:
+    """The first bytes of each key group."""
+    if isinstance(read_at, FilePiece) and read_at.late:
+        reads = [read_at.start_read(r.start, _HEAD) for r in content.ranges]
+        return (read.result() for read in reads)
+    return (read_at(r.start, _HEAD) for r in content.ranges)
 
 
 __all__ = ["counts_in_files"]

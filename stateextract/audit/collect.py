@@ -20,7 +20,7 @@ from stateextract.columnar.engines import engine_for
 from stateextract.cores import usable_cores
 from stateextract.job.local import in_processes
 from stateextract.job.reader import PartReader
-from stateextract.job.split import Context, Part, decode_split, encode_split, read_options
+from stateextract.job.split import Context, OperatorTargets, Part, decode_split, encode_split, read_options
 from stateextract.state.engine import StateTally, Tally
 
 Key = tuple[int, str]
@@ -103,8 +103,8 @@ class SplitReader:
         :param only: the names of the states to read; ``None``: all that the work is about.
         :raises StateExtractError: with file, operator and state.
         """
-        for part in parts:
-            targets = self._context.operators[part.operator]
+        for part in self._reader.in_order(parts, self._targets):
+            targets = self._targets(part)
             if only is not None:
                 targets = replace(targets, states={name: targets.states[name] for name in only})
             tally = Tally()
@@ -116,6 +116,9 @@ class SplitReader:
             for key, figures in collected.figures.items():
                 if key[0] == part.operator:
                     figures.settle()
+
+    def _targets(self, part: Part) -> OperatorTargets:
+        return self._context.operators[part.operator]
 
     def _figures(self, collected: Collected, key: Key) -> StateFigures:
         known = collected.figures.get(key)

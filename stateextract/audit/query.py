@@ -80,7 +80,7 @@ def _batches(
     only = replace(targets, states={state: targets.states[state]})
     parts = [part for split in plan.splits for part in split if part.operator == operator]
     on_part = on_parts([sum(part.content.sizes) for part in parts])
-    for number, part in enumerate(parts):
+    for number, part in enumerate(reader.in_order(parts, lambda _: only)):
         yield from (piece.batch for piece in reader.pieces(part, only, Tally()) if not piece.raw)
         on_part(number)
 

@@ -84,8 +84,9 @@ class DiffRunner:
     def _read(self, side: int, unit: Unit, states: Collection[str], tally: Tally, gathered: Gather) -> None:
         targets = self._context.sides[side].targets[unit.operator]
         targets = replace(targets, states={name: t for name, t in targets.states.items() if name in states})
-        for part in unit.parts[side]:
-            for piece in self._readers[side].pieces(part, targets, tally):
+        reader = self._readers[side]
+        for part in reader.in_order(unit.parts[side], lambda _: targets):
+            for piece in reader.pieces(part, targets, tally):
                 gathered.add(side, piece.state, piece.batch)
 
     def _state(self, state: DiffState, gathered: Gather, tallies: tuple[Tally, Tally]) -> Iterator[Changes]:

@@ -5,8 +5,8 @@ does not know the scheme. Flink's names for S3 (``s3a``, ``s3p``, ``s3n``) and i
 (``file:/data/x``) are understood. A URI's path is taken literally, never percent-decoded: that is how Flink writes it.
 
 Only what is asked for is read, and a read that comes back short is an error. The operating system's errors become
-``MissingFileError`` and ``UnreadableFileError`` with the file's URI. May import: errors, ``ahead``. Knows nothing of Flink's
-formats.
+``MissingFileError`` and ``UnreadableFileError`` with the file's URI. May import: errors, ``ahead``, ``early``. Knows nothing
+of Flink's formats.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ import os
 import re
 import stat
 import threading
-from collections.abc import Iterator, Mapping
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, NamedTuple, Protocol
 from urllib.parse import urlencode
@@ -26,6 +27,7 @@ import pyarrow as pa
 
 from stateextract.errors import MissingFileError, TruncatedError, UnreadableFileError
 from stateextract.files.ahead import AHEAD
+from stateextract.files.early import EARLY, EarlyFile, Expectation
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]+):(?=/)")
 _ALIASES = {"s3a": "s3", "s3p": "s3", "s3n": "s3"}
@@ -96,6 +98,11 @@ def split_uri(uri: str) -> Address:
     return Address(_ALIASES.get(scheme, scheme), authority, path)
 
 
+def is_far(uri: str) -> bool:
+    """Whether it is not on a local file system."""
+    return split_uri(uri).scheme != "file"
+
+
 def normalize(uri: str) -> str:
     """The one way in which this project writes a URI: an absolute path where it is local."""
     return str(split_uri(uri))
@@ -132,6 +139,8 @@ class Store:
         self.options = {scheme: dict(values) for scheme, values in (options or {}).items()}
         self._lock = threading.Lock()
         self._filesystems: dict[tuple[str, str], tuple[Any, str]] = {}
+        self._threads: ThreadPoolExecutor | None = None
+        self._expected: dict[str, deque[Expectation]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         return {"options": self.options}
@@ -159,11 +168,59 @@ class Store:
     def open(self, uri: str) -> OpenFile:
         """Open a file for ranged reads."""
         address = split_uri(uri)
-        with _OurErrors(str(address)):
-            if address.scheme == "file":
+        if address.scheme == "file":
+            with _OurErrors(str(address)):
                 return _LocalFile(address.path)
+        expected = self._taken(str(address))
+        return self._open_far(address) if expected is None else expected.file.result()
+
+    def expect(self, uri: str, ranges: Sequence[tuple[int, int]] = ()) -> Expectation | None:
+        """Say that a file will be opened soon, and what of it will be read first.
+
+        One that is not local is opened now, in the background, and those ranges are read; :meth:`open` gives it out then.
+
+        :param ranges: where each begins and ends.
+        :returns: what to forget if the file is not opened after all; ``None`` for a local file.
+        """
+        address = split_uri(uri)
+        if address.scheme == "file":
+            return None
+        with self._lock:
+            if self._threads is None:
+                self._threads = ThreadPoolExecutor(EARLY, thread_name_prefix="open")
+            expected = Expectation(str(address), self._threads.submit(self._open_early, address, ranges))
+            self._expected.setdefault(expected.uri, deque()).append(expected)
+        return expected
+
+    def forget(self, expected: Expectation) -> None:
+        """Close a file that was expected, unless it was opened: then it is closed by whoever did."""
+        if self._taken(expected.uri, expected) is not None:
+            expected.abandon()
+
+    def _taken(self, uri: str, expected: Expectation | None = None) -> Expectation | None:
+        """What is no longer expected: this one, or the first one of a file; ``None``: that is not expected."""
+        with self._lock:
+            waiting = self._expected.get(uri)
+            if waiting is None or (expected is not None and expected not in waiting):
+                return None
+            taken = expected or waiting[0]
+            waiting.remove(taken)
+            if not waiting:
+                del self._expected[uri]
+        return taken
+
+    def _open_far(self, address: Address) -> OpenFile:
+        with _OurErrors(str(address)):
             filesystem, path = self._resolve(address)
             return _ArrowFile(filesystem.open_input_file(path), str(address))
+
+    def _open_early(self, address: Address, ranges: Sequence[tuple[int, int]]) -> OpenFile:
+        file = self._open_far(address)
+        try:
+            return EarlyFile(file, [(start, file.read_at(start, end - start)) for start, end in ranges])
+        except BaseException:
+            file.close()
+            raise
 
     def info(self, uri: str) -> Entry | None:
         """What is there; None if nothing is."""

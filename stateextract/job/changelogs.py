@@ -30,7 +30,7 @@ from stateextract.errors import FormatError, StateExtractError, UnsupportedError
 from stateextract.files.filesystem import Store
 from stateextract.files.locate import Locator
 from stateextract.metadata.model import ChangelogHandle, IncrementalHandle, KeyedStateHandle, KeyGroupsHandle
-from stateextract.rocksdb.access import opener
+from stateextract.rocksdb.access import Opener
 from stateextract.state.body import BodyKind
 from stateextract.state.content import Content
 from stateextract.state.head import KeyedHead
@@ -56,7 +56,7 @@ def open_log(
     :param metadata: gives the content of ``_metadata``.
     """
     uri = locator.found.metadata_uri
-    open_file = opener(locator, store, uri, exact_size=False)
+    open_file = Opener(locator, store, uri, exact_size=False)
     return Log(handle, open_file, uri, metadata, codec, verify, files)
 
 

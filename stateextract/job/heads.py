@@ -317,14 +317,14 @@ class HeadReader:
 
         A MANIFEST that is damaged or missing is the tasks' matter: a database that is read needs it, others do not.
         """
-        from stateextract.rocksdb import RocksOptions, local_files, open_rocksdb, opener  # takes long to load
+        from stateextract.rocksdb import Opener, RocksOptions, local_files, open_rocksdb  # takes long to load
 
         try:
             local_files(handle)
         except StateExtractError as error:
             return error
         try:
-            open_file = opener(self._locator, self._store, self._locator.found.metadata_uri)
+            open_file = Opener(self._locator, self._store, self._locator.found.metadata_uri)
             open_rocksdb(handle, open_file, RocksOptions(self._verify))
         except UnsupportedError as error:
             return error

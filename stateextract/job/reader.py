@@ -7,7 +7,7 @@ by the job's tasks and by Spark's data source; must not know of either, nor of P
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 
@@ -17,16 +17,19 @@ from stateextract.changelog.log import Files, Log
 from stateextract.columnar.schema import conform
 from stateextract.columnar.wishes import grant, parse_wish
 from stateextract.errors import MissingFileError, StateExtractError
-from stateextract.files.filesystem import Store, parent
+from stateextract.files.early import Coming, in_order
+from stateextract.files.filesystem import Store, is_far, parent
 from stateextract.files.locate import FoundSnapshot, Locator
 from stateextract.files.piece import FilePiece
+from stateextract.files.window import READ
 from stateextract.job.changelogs import open_log, part_with
 from stateextract.job.split import OperatorTargets, Part
 from stateextract.job.wishes import WishTexts
 from stateextract.metadata.model import ChangelogHandle, IncrementalHandle, KeyedStateHandle, SnapshotMetadata
 from stateextract.metadata.parser import parse_metadata
-from stateextract.rocksdb import RocksDB, RocksOptions, open_rocksdb
-from stateextract.rocksdb.access import opener
+from stateextract.rocksdb import RocksDB, RocksOptions, first_files, open_rocksdb
+from stateextract.rocksdb.access import Opener
+from stateextract.state.body import BodyKind
 from stateextract.state.content import read_content, read_head
 from stateextract.state.engine import ReadOptions, Tally
 from stateextract.state.target import Piece
@@ -53,6 +56,23 @@ class PartReader:
         self._store = store or Store()
         self._snapshot: tuple[SnapshotMetadata, bytes, Locator] | None = None
         self._changelog_files = Files()
+
+    def in_order(self, parts: Iterable[Part], targets: Callable[[Part], OperatorTargets]) -> Iterator[Part]:
+        """The parts; files of those that come next are opened meanwhile. Each has to be read before the next is taken.
+
+        :param targets: what :meth:`pieces` will be given with a part.
+        """
+
+        def coming(part: Part) -> Iterator[Coming]:
+            yield Coming(part.uri, part.content.beginning(READ, part.start))
+            if part.content.form is BodyKind.SST_FILES and part.content.changes is None and is_far(part.uri):
+                handle, _, locator = self._handle(part, targets(part))
+                if isinstance(handle, IncrementalHandle):
+                    open_file = Opener(locator, self._store, self._metadata_uri)
+                    for first in first_files(handle):
+                        yield from open_file.coming(first)
+
+        return in_order(self._store, parts, coming)
 
     def pieces(self, part: Part, targets: OperatorTargets, tally: Tally) -> Iterator[Piece]:
         """The batches of the wanted states, those of one state in the order of the file.
@@ -85,7 +105,8 @@ class PartReader:
         handle, _, locator = self._handle(part, targets)
         handle = part_with(handle, part.content.key_groups[0])
         assert isinstance(handle, IncrementalHandle)
-        return open_rocksdb(handle, opener(locator, self._store, self._metadata_uri), options)
+        open_file = Opener(locator, self._store, self._metadata_uri)
+        return open_rocksdb(handle, open_file, options, open_file.expect)
 
     def _log(self, part: Part, targets: OperatorTargets, options: ReadOptions) -> Log:
         """The changes of a subtask since its state was materialized."""

@@ -95,11 +95,14 @@ class TaskRunner:
         stem = f"part-{split:05d}-{context.job}-{uuid.uuid4().hex[:8]}"
         writer = TaskWriter(self._output.fs, context.folder, stem, writer_options(context.options))
         try:
-            reports = [self._read(part, context.operators[part.operator], writer) for part in parts]
+            reports = [self._read(part, self._targets(part), writer) for part in self._reader.in_order(parts, self._targets)]
             return SplitReport(split, writer.finish(), reports)
         except BaseException:
             writer.abort()
             raise
+
+    def _targets(self, part: Part) -> OperatorTargets:
+        return self._context.operators[part.operator]
 
     def _read(self, part: Part, targets: OperatorTargets, writer: TaskWriter) -> PartReport:
         tally = Tally()

@@ -1,19 +1,20 @@
 """RocksDB's files, read without RocksDB: native checkpoints and savepoints of Flink's RocksDB and ForSt backends."""
 
-from stateextract.rocksdb.access import StateFile, opener
-from stateextract.rocksdb.lsm import PairSource, RocksDB, RocksOptions, SstState, local_files, open_rocksdb
+from stateextract.rocksdb.access import Opener, StateFile
+from stateextract.rocksdb.lsm import PairSource, RocksDB, RocksOptions, SstState, first_files, local_files, open_rocksdb
 from stateextract.rocksdb.splits import KeyGroupSplit, key_group_sizes, propose_splits
 
 __all__ = [
     "KeyGroupSplit",
+    "Opener",
     "PairSource",
     "RocksDB",
     "RocksOptions",
     "SstState",
     "StateFile",
+    "first_files",
     "key_group_sizes",
     "local_files",
     "open_rocksdb",
-    "opener",
     "propose_splits",
 ]

@@ -1,7 +1,7 @@
 """Where the reader's bytes come from: files of a database, inline bytes, windows of merged files.
 
 A :class:`StateFile` is what the caller opens for each stream handle; :class:`Inline` and :class:`Part` are two ready
-ones, and :func:`opener` makes the function for a located snapshot. Does I/O; knows nothing of RocksDB.
+ones, and :class:`Opener` is the function for a located snapshot. Does I/O; knows nothing of RocksDB.
 """
 
 from __future__ import annotations
@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
+from functools import partial
 from typing import Protocol
 
 from stateextract.errors import StateExtractError, TruncatedError
+from stateextract.files.early import Coming
 from stateextract.files.filesystem import OpenFile, Store
 from stateextract.files.locate import Locator
 from stateextract.metadata.model import StreamHandle
@@ -95,20 +97,52 @@ class Part:
         self.file.close()
 
 
-def opener(locator: Locator, store: Store, inside: str = "", *, exact_size: bool = True) -> OpenHandle:
+class Opener:
     """Opens stream handles of a located snapshot.
 
     :param inside: URI of the file that holds inline bytes: ``_metadata``.
     :param exact_size: False for changelog files, whose handles state another size than the file has.
     """
 
-    def open_file(handle: StreamHandle) -> StateFile:
-        location = locator.locate(handle, exact_size=exact_size)
-        if location.uri is None:
-            return Inline(location.inline or b"", inside)
-        return Part(store.open(location.uri), location.uri, location.start, location.size)
+    def __init__(self, locator: Locator, store: Store, inside: str = "", *, exact_size: bool = True) -> None:
+        self._locator = locator
+        self._store = store
+        self._inside = inside
+        self._exact_size = exact_size
 
-    return open_file
+    def __call__(self, handle: StreamHandle) -> StateFile:
+        location = self._locator.locate(handle, exact_size=self._exact_size)
+        if location.uri is None:
+            return Inline(location.inline or b"", self._inside)
+        return Part(self._store.open(location.uri), location.uri, location.start, location.size)
+
+    def coming(self, handle: StreamHandle, last: int | None = None) -> Iterator[Coming]:
+        """The file of a handle that will be opened, of which the last bytes are read first.
+
+        :param last: how many; ``None``: all.
+        """
+        try:
+            location = self._locator.locate(handle, exact_size=self._exact_size)
+        except StateExtractError:
+            return  # which is said when it is opened
+        if location.uri is not None:
+            end = location.start + location.size
+            yield Coming(location.uri, [(end - min(location.size if last is None else last, location.size), end)])
+
+    def expect(self, handle: StreamHandle, last: int) -> Callable[[], None] | None:
+        """Have the file of a handle opened in the background, and its last bytes read.
+
+        :returns: what forgets it, if it is not opened after all; ``None`` where nothing is done.
+        """
+        for file in self.coming(handle, last):
+            expected = self._store.expect(*file)
+            if expected is not None:
+                return partial(self._store.forget, expected)
+        return None
+
+
+ExpectHandle = Callable[[StreamHandle, int], "Callable[[], None] | None"]
+"""As :meth:`Opener.expect`."""
 
 
 @contextmanager

@@ -21,14 +21,15 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from stateextract.errors import FormatError, MissingFileError, UnsupportedError, UsageError
+from stateextract.files.early import EARLY
 from stateextract.metadata.model import IncrementalHandle, StreamHandle
 from stateextract.rocksdb import reference
-from stateextract.rocksdb.access import OpenHandle, errors_of, read_exactly
+from stateextract.rocksdb.access import ExpectHandle, OpenHandle, errors_of, read_exactly
 from stateextract.rocksdb.checksums import Checksum, checksum
 from stateextract.rocksdb.manifest import LiveFile, parse_current, parse_manifest
 from stateextract.rocksdb.pieces import cut
 from stateextract.rocksdb.runs import Run, runs_of
-from stateextract.rocksdb.table import RangeDeletion, Table
+from stateextract.rocksdb.table import RangeDeletion, Table, first_read
 
 LARGEST_MANIFEST = 1 << 30
 
@@ -89,10 +90,12 @@ class _Source:
 
     least = 1
 
-    def __init__(self, runs: list[list[LiveFile]], open_table: Any, decoder: Any, bounds: Any) -> None:
+    def __init__(self, runs: list[list[LiveFile]], tables: _Tables, decoder: Any, bounds: Any) -> None:
         lower, upper = bounds
+        self._tables = tables
+        tables.begin(runs)
         self._deletions: list[RangeDeletion] = []
-        self._runs = [Run(files, open_table, decoder(), lower, upper, len(runs), self._delete) for files in runs]
+        self._runs = [Run(files, tables.open, decoder(), lower, upper, len(runs), self._delete) for files in runs]
         self._rest = memoryview(b"")
         self._finished = False
 
@@ -106,6 +109,7 @@ class _Source:
     def close(self) -> None:
         """Close all files."""
         self._finished = True
+        self._tables.forget()
         for run in self._runs:
             run.close()
 
@@ -131,10 +135,10 @@ class _Source:
 
 
 class _CompiledSource(_Source):
-    def __init__(self, runs: list[list[LiveFile]], open_table: Any, bounds: Any) -> None:
+    def __init__(self, runs: list[list[LiveFile]], tables: _Tables, bounds: Any) -> None:
         from stateextract.rocksdb import compiled
 
-        super().__init__(runs, open_table, compiled.BatchDecoder, bounds)
+        super().__init__(runs, tables, compiled.BatchDecoder, bounds)
         self._merge = compiled.Merge(self._runs, *bounds)
 
     def _delete(self, deletions: tuple[RangeDeletion, ...]) -> None:
@@ -162,8 +166,8 @@ class _CompiledSource(_Source):
 
 
 class _PlainSource(_Source):
-    def __init__(self, runs: list[list[LiveFile]], open_table: Any, bounds: Any) -> None:
-        super().__init__(runs, open_table, reference.PlainDecoder, bounds)
+    def __init__(self, runs: list[list[LiveFile]], tables: _Tables, bounds: Any) -> None:
+        super().__init__(runs, tables, reference.PlainDecoder, bounds)
         self._counts = [0] * len(self._runs)
         self._frames: Iterator[bytes] = reference.frames(
             reference.merge(self._runs, self._counts, self._deletions, *bounds)
@@ -182,6 +186,44 @@ class _PlainSource(_Source):
         return sum(self._counts)
 
 
+class _Tables:
+    """Opens the files of a source; of a store that answers late those that come next before their turn."""
+
+    def __init__(self, database: RocksDB) -> None:
+        self._database = database
+        self._coming: list[LiveFile] = []
+        self._expected: dict[int, Callable[[], None]] = {}
+
+    def begin(self, runs: list[list[LiveFile]]) -> None:
+        """These files will be opened: the first one of each run, and the others in the order of their keys."""
+        others = sorted((live for run in runs for live in run[1:]), key=lambda live: live.smallest)
+        self._coming = [*(run[0] for run in runs), *others][::-1]
+
+    def open(self, live: LiveFile) -> Table:
+        """Open one of them."""
+        while self._coming and len(self._expected) < EARLY:
+            following = self._coming.pop()
+            forget = self._database.expect_table(following)
+            if forget is None:
+                self._coming = []  # they are at hand
+            else:
+                self._expected[following.number] = forget
+        try:
+            return self._database.open_table(live)
+        finally:
+            self._expected.pop(live.number, _nothing)()
+
+    def forget(self) -> None:
+        """No other file will be opened."""
+        self._coming = []
+        for forget in self._expected.values():
+            forget()
+        self._expected = {}
+
+
+def _nothing() -> None: ...
+
+
 class RocksDB:
     """The database of one subtask.
 
@@ -196,12 +238,14 @@ class RocksDB:
         families: dict[str, SstState],
         open_file: OpenHandle,
         options: RocksOptions,
+        expect: ExpectHandle | None = None,
     ) -> None:
         self.handle = handle
         self.column_families = families
         self.options = options
         self._files = files
         self._open_file = open_file
+        self._expect = expect
 
     @property
     def live_files(self) -> tuple[LiveFile, ...]:
@@ -232,6 +276,18 @@ class RocksDB:
         except BaseException:
             file.close()
             raise
+
+    def expect_table(self, live: LiveFile) -> Callable[[], None] | None:
+        """Have a file opened in the background that :meth:`open_table` will be asked for.
+
+        :returns: what forgets it; ``None`` where files are at hand.
+        """
+        if self._expect is None:
+            return None
+        try:
+            return self._expect(self._files[self.local_name(live)], first_read(live))
+        except MissingFileError:
+            return None  # which is said when it is opened
 
     def _checksum(self) -> Checksum:
         if not use_kernel(self.options.engine):
@@ -270,7 +326,7 @@ class RocksDB:
             files = [live for live in family.files if live.meets(*bounds)]
         runs = runs_of(files)
         source = _CompiledSource if use_kernel(self.options.engine) else _PlainSource
-        found: PairSource = source(runs, self.open_table, bounds)
+        found: PairSource = source(runs, _Tables(self), bounds)
         return found
 
     def family(self, name: str) -> SstState:
@@ -323,10 +379,21 @@ def local_files(handle: IncrementalHandle) -> dict[str, StreamHandle]:
     return files
 
 
-def open_rocksdb(handle: IncrementalHandle, open_file: OpenHandle, options: RocksOptions | None = None) -> RocksDB:
+def first_files(handle: IncrementalHandle) -> list[StreamHandle]:
+    """The files of a database that are read first: CURRENT, and the MANIFEST that it names."""
+    return [stream for name, stream in handle.private if name == "CURRENT" or name.startswith("MANIFEST-")]
+
+
+def open_rocksdb(
+    handle: IncrementalHandle,
+    open_file: OpenHandle,
+    options: RocksOptions | None = None,
+    expect: ExpectHandle | None = None,
+) -> RocksDB:
     """Open the database of an incremental handle: reads CURRENT and MANIFEST, no SST file.
 
-    :param open_file: opens a stream handle for ranged reads (``access.opener`` makes one).
+    :param open_file: opens a stream handle for ranged reads (as an ``access.Opener`` does).
+    :param expect: has one opened in the background.
     """
     options = options or RocksOptions()
     files = local_files(handle)
@@ -337,7 +404,7 @@ def open_rocksdb(handle: IncrementalHandle, open_file: OpenHandle, options: Rock
     # Flink never writes to the family that every database has.
     if not families["default"].files:
         del families["default"]
-    return RocksDB(handle, files, families, open_file, options)
+    return RocksDB(handle, files, families, open_file, options, expect)
 
 
 def _families(data: bytes, verify: bool) -> dict[str, SstState]:

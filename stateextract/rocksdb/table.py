@@ -212,6 +212,12 @@ def parse_properties(plain: bytes, offset: int) -> Properties:
     )
 
 
+def first_read(live: LiveFile) -> int:
+    """How many of a file's last bytes are read first."""
+    wanted = live.size if live.size <= WHOLE else min(live.size, live.tail or _TAIL, 4 << 20)
+    return max(wanted, min(live.size, _FOOTER))
+
+
 class Table:
     """An open SST file.
 
@@ -240,8 +246,7 @@ class Table:
                 offset=min(self.size, live.size),
             )
         # The end of the file in one read: footer, metaindex, properties and, if it fits, the index.
-        wanted = self.size if self.size <= WHOLE else min(self.size, live.tail or _TAIL, 4 << 20)
-        wanted = max(wanted, min(self.size, _FOOTER))
+        wanted = first_read(live)
         self._tail_at = self.size - wanted
         self._tail = read_exactly(file, self._tail_at, wanted)
         self.bytes_read += wanted

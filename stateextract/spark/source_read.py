@@ -75,7 +75,7 @@ def read(data: bytes, split: bytes) -> Iterator[pa.RecordBatch]:
     """
     reading = _reading(data)
     try:
-        for part in decode_split(split):
+        for part in reading.reader.in_order(decode_split(split), lambda _: reading.targets):
             yield from reading.batches(part)
     except StateExtractError as error:
         raise in_spark_words(error) from None

@@ -70,6 +70,25 @@ class Content:
             return [self.size - self.head_end]
         return [r.end - r.start + self.change_bytes for r in self.ranges] or [p.size for p in self.partitions]
 
+    def beginning(self, most: int, start: int = 0) -> list[tuple[int, int]]:
+        """Where reading begins: the head, or of small contents all that is read, as ranges of the file.
+
+        :param most: bytes that are little.
+        :param start: where the handle's bytes begin in the file.
+        """
+        head = [(0, self.head_end)] if self.head_end else []
+        units = [(p.offsets[0], p.end) for p in self.partitions if p.offsets]
+        if self.changes is None and self.form is not BodyKind.SST_FILES:
+            units += [(r.start, r.end) for r in self.ranges] + [(self.head_end, self.size)] * self.whole
+        joined: list[tuple[int, int]] = []
+        for begin, end in sorted(head + units):
+            if joined and begin <= joined[-1][1]:
+                begin, end = joined[-1][0], max(joined.pop()[1], end)
+            joined.append((begin, end))
+        if sum(end - begin for begin, end in joined) > most:
+            joined = head
+        return [(start + begin, start + end) for begin, end in joined]
+
     @property
     def key_groups(self) -> tuple[int, int]:
         """The first and the last one; ``(0, -1)`` where there is none."""

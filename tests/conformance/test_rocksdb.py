@@ -14,7 +14,7 @@ from stateextract.files.filesystem import Store
 from stateextract.files.locate import Locator, find_snapshot
 from stateextract.metadata.model import IncrementalHandle
 from stateextract.metadata.parser import parse_metadata
-from stateextract.rocksdb import RocksDB, RocksOptions, open_rocksdb, opener, propose_splits
+from stateextract.rocksdb import Opener, RocksDB, RocksOptions, open_rocksdb, propose_splits
 from stateextract.state.head import parse_head
 from tests.conformance.conftest import flink_cases, flink_files
 from tests.conformance.handles import keyed_files, snapshot_folders
@@ -51,7 +51,7 @@ def databases(folder: Path, engine: str) -> Iterator[Subtask]:
     for file in keyed_files(folder):
         if isinstance(file.handle, IncrementalHandle):
             db = open_rocksdb(
-                file.handle, opener(locator, store, str(folder / "_metadata")), RocksOptions(engine=engine)
+                file.handle, Opener(locator, store, str(folder / "_metadata")), RocksOptions(engine=engine)
             )
             yield Subtask(
                 file.operator, file.subtask, 1 if most[file.operator] <= 128 else 2, file.handle, file.data, db

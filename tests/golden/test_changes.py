@@ -37,7 +37,7 @@ from stateextract.metadata.model import (
 from stateextract.metadata.parser import parse_metadata
 from stateextract.metadata.uid import operator_id
 from stateextract.rocksdb import RocksDB, RocksOptions, open_rocksdb
-from stateextract.rocksdb.access import opener
+from stateextract.rocksdb.access import Opener
 from tests.conformance.notation import comparable, same_rows
 from tests.golden.expected import DATA, load
 from tests.golden.test_rows import actual_rows, check_list, expected_row
@@ -214,7 +214,7 @@ def keyed_handles(case: str) -> list[KeyedStateHandle]:
 def databases(case: str) -> Iterator[RocksDB]:
     store = Store()
     found = find_snapshot(str(folder_of(case)), store)
-    open_file = opener(Locator(found, store), store, found.metadata_uri)
+    open_file = Opener(Locator(found, store), store, found.metadata_uri)
     for handle in keyed_handles(case):
         assert isinstance(handle, IncrementalHandle)
         yield open_rocksdb(handle, open_file, RocksOptions(engine="interpreter"))

@@ -19,7 +19,7 @@ from stateextract.job.options import JobOptions
 from stateextract.job.run import run_here, run_job
 from stateextract.metadata.model import IncrementalHandle, InlineHandle, OperatorState, SubtaskState
 from stateextract.metadata.parser import parse_metadata
-from stateextract.rocksdb import open_rocksdb, opener
+from stateextract.rocksdb import Opener, open_rocksdb
 from stateextract.rocksdb.table import Table
 from tests.golden.test_rows import check
 from tests.rocksdb import writer
@@ -60,7 +60,7 @@ def test_what_it_consists_of() -> None:
     for operator in parse_metadata(store.read(found.metadata_uri)).operators:
         for subtask in operator.subtasks:
             if isinstance(subtask.managed_keyed, IncrementalHandle):
-                db = open_rocksdb(subtask.managed_keyed, opener(locator, store, found.metadata_uri))
+                db = open_rocksdb(subtask.managed_keyed, Opener(locator, store, found.metadata_uri))
                 for live in db.live_files:
                     table: Table = db.open_table(live)
                     kinds.add(table.properties.index_type)

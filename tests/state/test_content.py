@@ -1,0 +1,35 @@
+"""Where reading a file begins: what a store that answers late is asked for before the file's turn comes."""
+
+from __future__ import annotations
+
+import pytest
+
+from stateextract.state.body import BodyKind
+from stateextract.state.content import Content
+from stateextract.state.heap import KeyGroupRange
+from stateextract.state.operator import Partition
+
+RANGES = (KeyGroupRange(0, 10, 20), KeyGroupRange(1, 20, 50), KeyGroupRange(3, 60, 90))
+HEAP = Content(BodyKind.HEAP, 90, 10, ranges=RANGES)
+PARTS = tuple(Partition(name, "SPLIT_DISTRIBUTE", offsets, end) for name, offsets, end in (("a", (8, 12), 20), ("b", (), 20)))
+
+
+@pytest.mark.parametrize(
+    ("content", "most", "expected"),
+    [
+        (HEAP, 80, [(0, 50), (60, 90)]),
+        (HEAP, 79, [(0, 10)]),
+        (HEAP.cut(2, 3), 40, [(0, 10), (60, 90)]),
+        (HEAP.cut(0, 1), 20, [(0, 20)]),
+        (Content(BodyKind.RAW, 90, 0, ranges=RANGES[:2]), 40, [(10, 50)]),
+        (Content(BodyKind.RAW, 90, 0, ranges=RANGES[:2]), 39, []),
+        (Content(BodyKind.SST_FILES, 9, 9, ranges=RANGES), 100, [(0, 9)]),
+        (Content(BodyKind.HEAP, 90, 10, ranges=RANGES, changes=b""), 100, [(0, 10)]),
+        (Content(BodyKind.OPERATOR, 30, 6, partitions=PARTS), 100, [(0, 6), (8, 20)]),
+        (Content(BodyKind.OPERATOR, 30, 8, partitions=PARTS), 100, [(0, 20)]),
+        (Content(BodyKind.OPERATOR, 30, 6, partitions=PARTS, whole=True), 100, [(0, 30)]),
+    ],
+)
+def test_where_reading_begins(content: Content, most: int, expected: list[tuple[int, int]]) -> None:
+    assert content.beginning(most) == expected
+    assert content.beginning(most, 1000) == [(1000 + begin, 1000 + end) for begin, end in expected]
