@@ -1,10 +1,11 @@
 """What reading from an object store costs beside local files, for answers that come late.
 
     python -m benchmarks.object_store [--megabytes 200] [--late 50] [--rate 100] [--shape pojo] [--form heap]
+                                      [--files 1]
 
 A server of its own speaks as much of S3's protocol as reading takes. Each answer begins so many milliseconds late, and comes at
 so many megabytes a second, as those of a store do. All of the state is read, in this process: from local files, from the server
-as it is read, and from the server one read after the other.
+as it is read, and from the server one read after the other, of one file after the other.
 """
 
 from __future__ import annotations
@@ -21,9 +22,11 @@ from typing import Any
 from unittest import mock
 from urllib.parse import parse_qs, urlsplit
 
+from benchmarks.generate import plan_operators, write_snapshot
 from benchmarks.get import FORMS, write
 from benchmarks.shapes import SHAPES
 from stateextract.api import open_snapshot
+from stateextract.files import early
 from stateextract.files.ahead import AHEAD, ReadAhead
 
 STEP = 256 << 10
@@ -127,10 +130,15 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=100, help="megabytes a second of one answer")
     parser.add_argument("--shape", choices=sorted(SHAPES), default="pojo")
     parser.add_argument("--form", choices=FORMS, default="heap")
+    parser.add_argument("--files", type=int, default=1, help="heap files, if not one")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         local = Path(folder) / "chk-1"
-        write(local, options.form, options.shape, options.megabytes / 2)
+        if options.files == 1:
+            write(local, options.form, options.shape, options.megabytes / 2)
+        else:
+            plans = plan_operators([options.shape], gigabytes=options.megabytes / 1e3, files=options.files)
+            write_snapshot(local, plans)
         context = multiprocessing.get_context("spawn")
         ready, other = context.Pipe()
         arguments = (Path(folder), options.late / 1e3, options.rate * 1e6, other)
@@ -142,11 +150,14 @@ def main() -> None:
             near, rows = seconds(str(local))
             print(f"{options.form}, {options.shape} {options.megabytes:g} MB, {rows} rows: local files {near:.2f} s")
             original = ReadAhead.__init__
-            for most in (AHEAD, 1):
-                with mock.patch.object(ReadAhead, "__init__", lambda *given, m=most: original(*given[:3], m)):
+            for reads, files in ((AHEAD, early.EARLY), (1, 1)):
+                with (
+                    mock.patch.object(ReadAhead, "__init__", lambda *given, most=reads: original(*given[:3], most)),
+                    mock.patch.object(early, "EARLY", files),
+                ):
                     far, found = seconds("s3://flink/chk-1")
                 assert found == rows
-                print(f"  at most {most} reads at once: {far:.2f} s, {options.megabytes / far:.0f} MB/s")
+                print(f"  at most {reads} reads of {files} files at once: {far:.2f} s, {options.megabytes / far:.0f} MB/s")
         finally:
             server.kill()
 
