@@ -92,8 +92,9 @@ class Validation:
             files |= {id(file): file for file in state.files}
         tallies: dict[Scope, Tally] = {"keyed": Tally(), "operator": Tally()}
         options = replace(self._options, context=self._options.context.of_operator(operator.id))
-        for file in files.values():
-            for name, problem in self._walk(file, options, tallies[file.scope]):
+        work = ((file, file.content) for file in files.values() if file.content is not None)
+        for file, content in self._access.in_order(work):
+            for name, problem in self._walk(file, content, options, tallies[file.scope]):
                 findings[file.scope, name].problems.append(problem.at(operator=operator.label))
         for (scope, name), finding in findings.items():
             finding.settle(tallies[scope].of(name))
@@ -132,20 +133,22 @@ class Validation:
 
     # -- files
 
-    def _walk(self, file: StateFile, options: ReadOptions, tally: Tally) -> Iterator[tuple[str, StateExtractError]]:
+    def _walk(
+        self, file: StateFile, content: Content, options: ReadOptions, tally: Tally
+    ) -> Iterator[tuple[str, StateExtractError]]:
         """Decode a file; the damage of each state."""
-        if file.head is None or file.content is None:
+        if file.head is None:
             return
         names = list(dict.fromkeys(meta.name for meta in file.head.states))
-        sizes = file.content.sizes
+        sizes = content.sizes
         options = suited(options, sum(sizes))
         whole = Tally()
-        if sizes and self._decoded(file, file.content, names, options, whole) is None:
+        if sizes and self._decoded(file, content, names, options, whole) is None:
             tally.add(whole)
             return
         # A database is opened as a whole, state by state; elsewhere each key group can be walked by itself.
-        one = file.content.form is BodyKind.SST_FILES
-        parts = [file.content] if one else [file.content.cut(i, i + 1) for i in range(len(sizes))]
+        one = content.form is BodyKind.SST_FILES
+        parts = [content] if one else [content.cut(i, i + 1) for i in range(len(sizes))]
         for part in parts:
             yield from self._isolated(file, part, names, options, tally)
 
