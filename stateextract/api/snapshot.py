@@ -28,6 +28,7 @@ from stateextract.files.locate import FoundSnapshot, Locator, find_snapshot
 from stateextract.job.classpath import describe_context, with_names
 from stateextract.job.heads import HeadReader, OnHeads, operator_label, unheard
 from stateextract.job.inventory import OperatorInventory, take_inventory
+from stateextract.job.missing import MissingFiles, missing_files
 from stateextract.job.wishes import JobWishes
 from stateextract.metadata.called import operators_called
 from stateextract.metadata.model import CheckpointProperties, MasterState, OperatorState, SnapshotMetadata
@@ -218,6 +219,10 @@ class Snapshot:
     def relocations(self) -> list[tuple[str, str]]:
         """Files found elsewhere than the snapshot says: the stored path and where it was, as far as looked for yet."""
         return self._source.locator.relocations
+
+    def missing_files(self) -> MissingFiles:
+        """Which files cannot be found. All are looked for, also those that nothing has been read from."""
+        return missing_files(self._source.metadata.operators, self._source.locator)
 
     @property
     def states(self) -> list[State]:

@@ -65,6 +65,16 @@ class _Commands(click.Group):
         assert isinstance(command, click.Command)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in _COMMANDS and not ctx.resilient_parsing and not args[0].startswith("-"):
+            import difflib  # only for those who mistyped
+
+            near = difflib.get_close_matches(args[0], _COMMANDS, 1)
+            ctx.fail(f"No such command {args[0]!r}." + (f" Did you mean {near[0]!r}?" if near else ""))
+        return super().resolve_command(ctx, args)
+
 
 @click.group(
     cls=_Commands,

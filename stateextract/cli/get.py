@@ -20,7 +20,10 @@ if TYPE_CHECKING:
 
 @click.command()
 @state_options
-@click.option("--key", required=True, metavar="KEY", help="The key; of a composite one as JSON, of a time as ISO 8601.")
+@click.option(
+    "--key", "keys", required=True, multiple=True, metavar="KEY",
+    help="The key; of a composite one as JSON, of a time as ISO 8601.",
+)  # fmt: skip
 @click.option("--namespace", metavar="NAMESPACE", help="Only of this namespace, such as a window; written like a key.")
 @snapshot_options(*MEANING)
 @output_options
@@ -29,7 +32,7 @@ def get(
     operator: str | None,
     name: str | None,
     scope: Any,
-    key: str,
+    keys: tuple[str, ...],
     namespace: str | None,
     output: str,
     **options: Any,
@@ -39,6 +42,9 @@ def get(
     Only the key group that can hold the key is read. Keys whose hash only Java knows (enums, classes without a known
     hashCode) are looked for in all key groups, which is said. No row is no error.
     """
+    if len(keys) > 1:
+        raise click.UsageError("--key is given more than once: one key is looked up at a time.")
+    (key,) = keys
     without_pandas()
     state = the_state(the_operator(opened(path, options), operator), name, scope)
     groups = state.key_groups_of(key)

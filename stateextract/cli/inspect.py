@@ -46,6 +46,7 @@ def describe(snapshot: Snapshot) -> dict[str, Any]:
         "kind": properties.kind if properties else None,
         "format": properties.format if properties else None,
         "note": snapshot.note,
+        "missing_files": list(snapshot.missing_files().paths),
         "relocations": [{"stored": stored, "found": found} for stored, found in snapshot.relocations],
         "master_states": [{"name": s.name, "version": s.version, "size": len(s.data)} for s in snapshot.master_states],
         "operators": [_operator(operator) for operator in snapshot.operators],
@@ -70,6 +71,7 @@ def _operator(operator: Operator) -> dict[str, Any]:
         ],
         "states": [_state(state) for state in operator.states],
         "unnamed": [vars(unnamed) for unnamed in operator.unnamed],
+        "notes": operator.notes,
         "problems": [str(problem) for problem in operator.problems],
     }
 
@@ -127,6 +129,9 @@ def show(snapshot: Snapshot) -> None:
 
 def _notes(snapshot: Snapshot) -> list[str]:
     lines = [f"Note: {snapshot.note}."] if snapshot.note else []
+    missing = snapshot.missing_files().note
+    if missing:
+        lines.append(f"Note: {missing}.")
     moved = snapshot.relocations
     if moved:
         more = f" and {many(len(moved) - 1, 'more file')}" if len(moved) > 1 else ""
@@ -155,6 +160,8 @@ def _show_operator(operator: Operator, out: Any) -> None:
     for role, kind, stream, count, size in operator.handles:
         where = "" if stream == "-" else f" ({stream})"
         out.print(f"  {role.replace('_', ' ')}: {count} × {kind}{where}, {text_size(size)}", soft_wrap=True)
+    for note in operator.notes:
+        out.print(f"  Note: {escape(note)}.", soft_wrap=True)
     rows = [_cells(state) for state in operator.states]
     rows += [
         [f"({u.form})", u.kind, "", "", "", text_size(u.size), f"unsupported: {u.why}" if u.why else ""]
@@ -180,7 +187,7 @@ def _cells(state: State) -> list[str]:
 def _indented(content: Any) -> Any:
     from rich.padding import Padding
 
-    return Padding(content, (0, 0, 0, 2))
+    return Padding(content, (0, 0, 0, 2), expand=False)
 
 
 __all__ = ["describe", "inspect", "show"]

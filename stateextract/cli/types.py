@@ -37,7 +37,10 @@ def types(words: tuple[str, ...], output: str) -> None:
             rows.append([name, f"raw bytes: {c.reason}", ""])
         else:
             rows.append([name, c.column, "yes" if c.kernel else "no"])
-    console().print(table(["snapshot class", "column", "kernel"], rows))
+    if rows:
+        console().print(table(["snapshot class", "column", "kernel"], rows))
+    else:
+        click.echo(f"No serializer or type has {' or '.join(map(repr, words))} in it.")
 
 
 def _has(text: str, word: str) -> bool:

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 
+from stateextract.beside import Beside
 from stateextract.columnar.binary import BinaryRow
 from stateextract.columnar.layout import (
     Bytes,
@@ -27,7 +27,6 @@ from stateextract.columnar.layout import (
     Subclasses,
     Text,
 )
-from stateextract.cores import usable_cores
 from stateextract.files.reader import encode_modified_utf8
 
 LEAST, MOST = 4, 64
@@ -174,14 +173,13 @@ class Finder:
 
         The caller keeps the bytes alive.
         """
-        if size < MUCH or self._thread is None:
+        if size < MUCH or not self._beside.is_there:
             return self._place(address, size)
         half = size // 2
-        second = self._thread.submit(self._place, address + half, size - half)
-        try:
-            first = self._place(address, half + self.size - 1)
-        finally:
-            behind = second.result()  # the bytes are the caller's only so long
+        first, second = self._beside.run(
+            lambda: self._place(address, half + self.size - 1), lambda: self._place(address + half, size - half)
+        )
+        behind = second.result()
         return first if first >= 0 or behind < 0 else half + behind
 
     def _place(self, address: int, size: int) -> int:
@@ -189,8 +187,8 @@ class Finder:
         return place
 
     @cached_property
-    def _thread(self) -> ThreadPoolExecutor | None:
-        return ThreadPoolExecutor(1) if usable_cores() > 1 else None
+    def _beside(self) -> Beside:
+        return Beside()
 
 
 __all__ = ["LEAST", "MOST", "MUCH", "Finder", "beginning", "needle"]

@@ -6,15 +6,15 @@ middle. The first one has to arrive there exactly, which proves the guess; other
 
 from __future__ import annotations
 
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future
 from dataclasses import replace
 from itertools import pairwise, takewhile
 
+from stateextract.beside import Beside
 from stateextract.columnar.around import AroundDecoder
 from stateextract.columnar.decoder import KernelDecoder, Progress, Stop, make_decoder
 from stateextract.columnar.layout import Layout
 from stateextract.columnar.policy import Policy
-from stateextract.cores import usable_cores
 from stateextract.errors import StateExtractError
 from stateextract.files.block import Block
 
@@ -38,21 +38,20 @@ class PassingDecoder(AroundDecoder):
         self.here, self.there = (_passing(layout, policy) for _ in range(2))
         super().__init__(self.here)
         self.misses = 0
-        self.thread = ThreadPoolExecutor(1) if usable_cores() > 1 else None
+        self.beside = Beside()
 
     def decode(self, data: Block, pos: int, end: int, limit: int) -> Progress:
         """As the decoder of the layout does."""
-        if self.thread is None or self.here.skips or end - pos < LEAST or self.misses > _MISSES:
+        if not self.beside.is_there or self.here.skips or end - pos < LEAST or self.misses > _MISSES:
             return self.here.decode(data, pos, end, limit)
         border = self._guess(data, pos, end)
         if border < 0:
             self.misses += 1
             return self.here.decode(data, pos, end, limit)
-        second = self.thread.submit(self.there.decode, data, border, end, limit)
-        try:
-            first = self.here.decode(data, pos, border, limit)
-        finally:
-            behind = _result(second)  # it must not read on in a block that is used again
+        first, second = self.beside.run(
+            lambda: self.here.decode(data, pos, border, limit), lambda: self.there.decode(data, border, end, limit)
+        )
+        behind = _result(second)
         if first.stop is not Stop.NEED_INPUT:
             return first
         left = limit - first.entries

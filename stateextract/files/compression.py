@@ -2,7 +2,7 @@
 
 Reads: compressed bytes in windows of any size, because state is larger than memory. Stops: before a chunk that is not
 there completely or whose data does not fit into the output, never in the middle of one; says how far it came on both
-sides. Knows no state file, no key group, and does no I/O; may import the errors.
+sides. Knows no state file, no key group, and does no I/O; may import the errors and ``beside``.
 
 ``snappy`` is the framing that Flink writes (xerial's ``SnappyFramedOutputStream`` behind
 ``SnappyStreamCompressionDecorator``)::
@@ -28,8 +28,6 @@ A caller that slides a window over a file::
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent import futures
-from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple, Protocol
 
 import cramjam
@@ -37,6 +35,7 @@ import google_crc32c
 import lz4.frame
 import numpy as np
 
+from stateextract.beside import Beside
 from stateextract.errors import ChecksumError, FormatError, TruncatedError, UnsupportedError
 
 BLOCK = 65536
@@ -48,7 +47,7 @@ _IDENTIFIER = b"sNaPpY"
 _COMPRESSED, _PLAIN, _FIRST_SKIPPABLE, _STREAM = 0x00, 0x01, 0x80, 0xFF
 # Snappy's own bound for a block (MaxCompressedLength): no compressor makes a longer one out of 65536 bytes.
 _LONGEST_BLOCK = 32 + BLOCK + BLOCK // 6
-_FEW = 4  # chunks that a thread of its own is not worth it for
+_FEW = 8  # chunks that a second thread is not worth it for
 _LZ4_STEP = 1 << 20
 _LZ4_CHECKSUMS = ("headerChecksum_invalid", "blockChecksum_invalid", "contentChecksum_invalid")
 
@@ -89,13 +88,13 @@ class Codec(Protocol):
     identity: bool
     """The bytes are the data: a caller may use them in place."""
 
-    def start(self, verify: bool = True, headless: bool = False, threads: int = 1) -> StreamDecoder:
+    def start(self, verify: bool = True, headless: bool = False, two_threads: bool = False) -> StreamDecoder:
         """A decoder for one run of bytes.
 
         :param verify: check the checksums, where the library leaves a choice.
         :param headless: the bytes need not begin with a stream identifier: the offsets of compressed operator state
             point at bare chunks.
-        :param threads: that may decode at once, where the format has parts that stand alone.
+        :param two_threads: may decode at once, where the format has parts that stand alone.
         """
 
 
@@ -122,7 +121,7 @@ class _NoneCodec:
     name = "none"
     identity = True
 
-    def start(self, verify: bool = True, headless: bool = False, threads: int = 1) -> StreamDecoder:
+    def start(self, verify: bool = True, headless: bool = False, two_threads: bool = False) -> StreamDecoder:
         return _NoneDecoder()
 
 
@@ -140,14 +139,13 @@ class _SnappyDecoder:
     largest_input = _HEADER + _CRC + _LONGEST_BLOCK
     largest_output = BLOCK
 
-    def __init__(self, verify: bool, headless: bool, threads: int) -> None:
+    def __init__(self, verify: bool, headless: bool, two_threads: bool) -> None:
         self.stream_starts: list[int] = []
         self._verify = verify
         self._in_stream = headless
         # Bytes of a skippable chunk still to pass over: it may be 16 MiB long, so it is not waited for.
         self._skip = 0
-        self._others = ThreadPoolExecutor(threads - 1) if threads > 1 else None
-        self._threads = threads
+        self._beside = Beside() if two_threads else None
 
     def decode(
         self, data: memoryview, pos: int, end: int, out: memoryview, out_pos: int, base: int = 0
@@ -217,18 +215,15 @@ class _SnappyDecoder:
             pos, out_pos = stop, out_pos + size
 
     def _decode_chunks(self, data: memoryview, out: memoryview, base: int, chunks: Sequence[_Chunk]) -> None:
-        if self._others is None or len(chunks) < _FEW * self._threads:
+        if self._beside is None or len(chunks) < _FEW:
             self._decode_run(data, out, base, chunks)
             return
-        step = -(-len(chunks) // self._threads)
-        runs = [chunks[begin : begin + step] for begin in range(0, len(chunks), step)]
-        others = [self._others.submit(self._decode_run, data, out, base, run) for run in runs[1:]]
-        try:
-            self._decode_run(data, out, base, runs[0])
-        finally:
-            futures.wait(others)  # they must not write into a room that is used again
-        for other in others:
-            other.result()
+        half = len(chunks) // 2
+        _, second = self._beside.run(
+            lambda: self._decode_run(data, out, base, chunks[:half]),
+            lambda: self._decode_run(data, out, base, chunks[half:]),
+        )
+        second.result()
 
     def _decode_run(self, data: memoryview, out: memoryview, base: int, chunks: Sequence[_Chunk]) -> None:
         plain = np.frombuffer(out, dtype=np.uint8)
@@ -293,8 +288,8 @@ class _SnappyCodec:
     name = "snappy"
     identity = False
 
-    def start(self, verify: bool = True, headless: bool = False, threads: int = 1) -> StreamDecoder:
-        return _SnappyDecoder(verify, headless, threads)
+    def start(self, verify: bool = True, headless: bool = False, two_threads: bool = False) -> StreamDecoder:
+        return _SnappyDecoder(verify, headless, two_threads)
 
 
 class _Lz4Decoder:
@@ -345,7 +340,7 @@ class _Lz4Codec:
     name = "lz4"
     identity = False
 
-    def start(self, verify: bool = True, headless: bool = False, threads: int = 1) -> StreamDecoder:
+    def start(self, verify: bool = True, headless: bool = False, two_threads: bool = False) -> StreamDecoder:
         return _Lz4Decoder()
 
 

@@ -5,8 +5,8 @@ does not know the scheme. Flink's names for S3 (``s3a``, ``s3p``, ``s3n``) and i
 (``file:/data/x``) are understood. A URI's path is taken literally, never percent-decoded: that is how Flink writes it.
 
 Only what is asked for is read, and a read that comes back short is an error. The operating system's errors become
-``MissingFileError`` and ``UnreadableFileError`` with the file's URI. May import: errors, ``ahead``, ``early``. Knows nothing
-of Flink's formats.
+``MissingFileError`` and ``UnreadableFileError`` with the file's URI. May import: errors, ``ahead``, ``early``,
+``beside``. Knows nothing of Flink's formats.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from urllib.parse import urlencode
 
 import pyarrow as pa
 
+from stateextract.beside import done
 from stateextract.errors import MissingFileError, TruncatedError, UnreadableFileError
 from stateextract.files.ahead import AHEAD
 from stateextract.files.early import EARLY, EarlyFile, Expectation
@@ -180,7 +181,7 @@ class Store:
         One that is not local is opened now, in the background, and those ranges are read; :meth:`open` gives it out then.
 
         :param ranges: where each begins and ends.
-        :returns: what to forget if the file is not opened after all; ``None`` for a local file.
+        :returns: what to forget if the file is not opened after all; ``None`` for a file that is opened in its turn.
         """
         address = split_uri(uri)
         if address.scheme == "file":
@@ -188,7 +189,11 @@ class Store:
         with self._lock:
             if self._threads is None:
                 self._threads = ThreadPoolExecutor(EARLY, thread_name_prefix="open")
-            expected = Expectation(str(address), self._threads.submit(self._open_early, address, ranges))
+            try:
+                opening = self._threads.submit(self._open_early, address, ranges)
+            except RuntimeError:  # no more threads, or Python is about to end
+                return None
+            expected = Expectation(str(address), opening)
             self._expected.setdefault(expected.uri, deque()).append(expected)
         return expected
 
@@ -379,7 +384,8 @@ class _ArrowFile:
         self._file = file
         self._uri = uri
         self._size: int = file.size()
-        self._threads: ThreadPoolExecutor | None = None
+        # Threads are started when there is something to read.
+        self._threads = ThreadPoolExecutor(AHEAD, thread_name_prefix="read")
 
     def read_at(self, offset: int, length: int) -> bytes:
         length = min(length, self._size - offset)
@@ -394,17 +400,19 @@ class _ArrowFile:
         return len(data)
 
     def start_read(self, offset: int, length: int) -> Future[bytes]:
-        if self._threads is None:
-            self._threads = ThreadPoolExecutor(AHEAD, thread_name_prefix="read")
-        return self._threads.submit(self.read_at, offset, length)
+        try:
+            return self._threads.submit(self.read_at, offset, length)
+        except RuntimeError:  # no more threads, or Python is about to end
+            return done(lambda: self.read_at(offset, length))
 
     def size(self) -> int:
         return self._size
 
     def close(self) -> None:
-        if self._threads is not None:
+        try:
             self._threads.shutdown(cancel_futures=True)
-        self._file.close()
+        finally:
+            self._file.close()
 
     def __enter__(self) -> OpenFile:
         return self

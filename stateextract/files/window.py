@@ -64,7 +64,7 @@ class RangeSource:
             self._piece = self._piece or memoryview(self._ahead.next() or b"")
             got = n = min(n, len(self._piece))
             room[:n] = self._piece[:n]
-            self._piece = self._piece[n:]
+            self._piece = self._piece[n:] or memoryview(b"")  # of a piece at its end nothing is kept
         elif isinstance(self.read_at, FilePiece):
             got = self.read_at.into(self.at, room[:n])
         else:

@@ -114,7 +114,8 @@ class Coverage:
         from rich.markup import escape  # only where something is shown: rich takes its time to load
         from rich.table import Table
 
-        table = Table(title=f"Coverage of {escape(self.snapshot)}", title_justify="left", expand=False)
+        console.print(f"[italic]Coverage of {escape(self.snapshot)}[/italic]", soft_wrap=True)
+        table = Table()
         for name in ("operator", "state", "kind"):
             table.add_column(name, overflow="fold")
         for name in ("rows", "bytes"):

@@ -109,7 +109,8 @@ class JobOptions:
         "cannot read).",
         choices=("floor", "refuse", "nanoseconds"))
     out_of_range: str = _option("fail", "decoding", "choice",
-        "Times that the column type cannot hold: fail, or write null and count.", choices=("fail", "null"))
+        "Times that the column type cannot hold: fail, or write null and count. Timers always have null there, beside their "
+        "exact milliseconds.", choices=("fail", "null"))
     maps: str = _option("map", "decoding", "choice",
         "Maps as Arrow maps, or as lists of struct<key, value>.", choices=("map", "list"))
     plugins: tuple[str, ...] = _option((), "decoding", "list",

@@ -28,6 +28,7 @@ from stateextract.job.classpath import describe_context, entries_of, with_names
 from stateextract.job.coverage import DECODED, EMPTY, NOT_SELECTED, UNSUPPORTED, Coverage, Entry
 from stateextract.job.heads import HeadReader, OnHeads, Scope, StateFile, operator_label, unheard
 from stateextract.job.inventory import COORDINATOR, NamedState, OperatorInventory, master_entries, take_inventory
+from stateextract.job.missing import missing_files
 from stateextract.job.names import RAW_SUFFIX, operator_folders, state_folders
 from stateextract.job.options import JobOptions
 from stateextract.job.split import OperatorTargets, Part, StateTarget, pack, read_options
@@ -147,11 +148,12 @@ def make_plan(
     describe = with_names(describe, metadata, options.plan, options.names, store)
     operators, states, numbers = _targets(inventory, wanted, options, describe)
     splits = pack(_parts(files, operators, numbers, options), options.split_bytes)
+    notes = _notes(found, metadata, inventory, wanted, locator)
     coverage = Coverage(
         VERSION, found.metadata_uri, metadata.checkpoint_id, metadata.version,
         metadata.properties.kind if metadata.properties else None,
         [entry for i in inventory for entry in i.entries] + masters,
-        locator.relocations, _notes(found, metadata, inventory, wanted),
+        locator.relocations, notes,
     )  # fmt: skip
     coordinators = list(_coordinators(inventory))
     return Plan(found, metadata, coverage, operators, states, files, splits, describe, coordinators, missing or (),
@@ -163,6 +165,7 @@ def _notes(
     metadata: SnapshotMetadata,
     inventory: Sequence[OperatorInventory],
     wanted: Sequence[tuple[OperatorInventory, NamedState]],
+    locator: Locator,
 ) -> list[str]:
     notes = [found.note] if found.note else []
     notes.extend(metadata.notes)
@@ -170,7 +173,8 @@ def _notes(
         notes.append(f"version {metadata.version} of _metadata is read as specified, but no file of it was ever seen")
     for i in inventory:
         if any(i is other for other, _ in wanted):
-            notes.extend(f"{operator_label(i.operator)}: {note}" for note in i.notes)
+            missing = missing_files([i.operator], locator).note
+            notes.extend(f"{operator_label(i.operator)}: {note}" for note in (*i.notes, missing) if note is not None)
     return notes
 
 

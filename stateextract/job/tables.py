@@ -23,13 +23,10 @@ from stateextract.job.classpath import describe_context, entries_of, with_names
 from stateextract.job.coverage import UNSUPPORTED, Entry
 from stateextract.job.heads import HeadReader, OnHeads, StateFile, operator_label, unheard
 from stateextract.job.inventory import NamedState, OperatorInventory, master_entries, take_inventory
+from stateextract.job.missing import streams
 from stateextract.job.options import JobOptions
 from stateextract.metadata.called import operators_called
 from stateextract.metadata.model import (
-    ChangelogFilesHandle,
-    ChangelogHandle,
-    Handle,
-    IncrementalHandle,
     OperatorState,
     SegmentHandle,
     StreamHandle,
@@ -186,7 +183,7 @@ class SnapshotTables:
                 )
         for operator in operators:
             for use in operator.handles():
-                for name, stream, exact in _streams(use.handle):
+                for name, stream, exact in streams(use.handle):
                     groups: range | None = getattr(use.handle, "key_groups", None)
                     yield (
                         self._operator(operator)
@@ -267,20 +264,6 @@ def _schema_of(rows: list[RowLayout]) -> str | None:
         return sql_schema(merge_schemas([state_schema(row, ReadOptions()) for row in rows]))
     except StateExtractError:
         return None
-
-
-def _streams(handle: Handle) -> Iterator[tuple[str | None, StreamHandle, bool]]:
-    """The streams of a handle with the local names that RocksDB's have, and whether their size is that of the file."""
-    if isinstance(handle, IncrementalHandle):
-        yield from ((None, stream, True) for stream in handle.meta.streams())
-        for name, outer in (*handle.shared, *handle.private):
-            yield from ((name, stream, True) for stream in outer.streams())
-    elif isinstance(handle, ChangelogHandle):
-        for part in (*handle.materialized, *handle.increments):
-            yield from _streams(part)
-    else:
-        exact = not isinstance(handle, ChangelogFilesHandle)
-        yield from ((None, stream, exact) for stream in handle.streams())
 
 
 def _nested(

@@ -21,6 +21,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from stateextract.errors import EnvironmentProblem
+from stateextract.spark.environment import check_java
 
 _USAGE = """usage: stateextract-submit [SPARK-SUBMIT OPTION ... --] JOB OPTION ...
 
@@ -39,6 +40,7 @@ def main() -> int:
         print(_USAGE)
         return 0 if arguments else 2
     try:
+        check_java()
         command, environment = spark_submit(arguments, os.environ)
     except EnvironmentProblem as problem:
         print(f"stateextract-submit: {problem}", file=sys.stderr)

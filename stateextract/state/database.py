@@ -83,5 +83,5 @@ def _bounds(
     if options.key is None or first != last or row.kind in ("TIMER", "PRIORITY_QUEUE"):
         return None, None
     lower = first.to_bytes(prefix, "big") + key_beginning(row, options.key, options.policy)
-    following = int.from_bytes(lower, "big") + 1
-    return lower, following.to_bytes(len(lower), "big") if following < 1 << 8 * len(lower) else None
+    followed = lower.rstrip(b"\xff")
+    return lower, followed[:-1] + bytes([followed[-1] + 1]) if followed else None

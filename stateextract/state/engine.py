@@ -22,7 +22,6 @@ from stateextract.columnar.layout import List, Map
 from stateextract.columnar.pair_decoder import PairDecoder, make_pair_decoder
 from stateextract.columnar.pairs import KEY_GROUP, PairLayout
 from stateextract.columnar.searching import SearchingPairDecoder
-from stateextract.cores import usable_cores
 from stateextract.errors import StateExtractError, UndecodableError, UnsupportedError
 from stateextract.files.compression import find_codec
 from stateextract.files.window import ReadAt, Source, Window
@@ -48,10 +47,6 @@ __all__ = [
     "KeyGroupRange", "Piece", "ReadOptions", "StateTally", "Tally", "certainly_undecodable", "prefix_bytes", "raw_schema",
     "read_entry_pairs", "read_key_groups", "read_pair_stream", "state_schema",
 ]  # fmt: skip
-
-
-LOOKUP_THREADS = 2
-"""Threads that decompress for a lookup."""
 
 
 def prefix_bytes(max_parallelism: int) -> int:
@@ -87,8 +82,8 @@ def read_key_groups(
     start_decoder = None
     if head.compressed:
         # What passes over most entries waits for their bytes more than for anything else.
-        threads = 1 if options.key is None else min(LOOKUP_THREADS, usable_cores())
-        start_decoder = partial(find_codec(options.codec).start, options.verify_checksums, threads=threads)
+        two = options.key is not None
+        start_decoder = partial(find_codec(options.codec).start, options.verify_checksums, two_threads=two)
     job = Job(wanted, options, tally, subtask, ready)
     if changes is not None:
         changes.attach(ready)

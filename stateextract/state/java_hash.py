@@ -54,7 +54,8 @@ def java_hashes(key: pa.Scalar, serializer: SerializerSnapshot, policy: Policy |
     if hasher is None or serializer.is_unknown:
         return None
     if not key.is_valid:
-        return frozenset((0,))
+        # It may stand for a time that the column cannot hold.
+        return None if policy is not None and policy.out_of_range == "null" else frozenset((0,))
     return hasher(key, serializer, policy or Policy())
 
 

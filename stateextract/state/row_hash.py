@@ -27,7 +27,6 @@ from stateextract.state.java_values import REPLACEMENT, signed, time_nanos, unsc
 _SEED = 42
 _MOST = 64
 _INLINE = 7
-_MICROS = 6
 _FIXED = {
     "TINYINT": "<b7x", "SMALLINT": "<h6x", "INTEGER": "<i4x", "BIGINT": "<q", "FLOAT": "<f4x", "DOUBLE": "<d",
     "BOOLEAN": "<?7x", "INTERVAL_YEAR_MONTH": "<i4x", "INTERVAL_DAY_TIME": "<q",
@@ -113,6 +112,8 @@ def _slots(value: pa.Scalar, type_: LogicalType, policy: Policy) -> list[Slot | 
     root = type_.root
     if root == "DISTINCT_TYPE" and type_.children:
         return _slots(value, type_.children[0], policy)
+    if not value.is_valid and policy.out_of_range == "null" and root.startswith(_TIMES):
+        return None  # a time that the column cannot hold
     if root == "DECIMAL" and type_.precision > COMPACT_DIGITS:
         return [_wide_decimal(value, type_)]
     if root.startswith("TIMESTAMP") and type_.precision > COMPACT_PRECISION:
@@ -134,6 +135,7 @@ def _slots(value: pa.Scalar, type_: LogicalType, policy: Policy) -> list[Slot | 
     return _other(value, root, policy)
 
 
+_TIMES = ("TIMESTAMP", "TIME_", "DATE")
 _OTHERS = frozenset({"CHAR", "VARCHAR", "BINARY", "VARBINARY", "DATE", "TIME_WITHOUT_TIME_ZONE"})
 
 
@@ -173,8 +175,8 @@ def _wide_decimal(value: pa.Scalar, type_: LogicalType) -> Slot:
 def _wide_timestamp(value: pa.Scalar, type_: LogicalType, policy: Policy) -> list[Slot | None] | None:
     if not value.is_valid:
         return [(bytes(8), -1)]
-    if type_.precision > _MICROS and value.type.unit != "ns" and policy.timestamps == "floor":
-        return None
+    if value.type.unit != "ns" and policy.timestamps != "refuse":
+        return None  # there may be digits that the column has not, also below those that the type says
     ms, nanos = divmod(_ticks(value, 1) if value.type.unit == "ns" else _ticks(value, 1) * 1000, 10**6)
     return [(struct.pack("<q", ms), nanos)]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +13,8 @@ from typing import Any
 import pytest
 
 from stateextract.cli import run
+from stateextract.job.options import JobOptions
+from stateextract.job.plan import make_plan
 from stateextract.metadata.parser import parse_metadata
 from stateextract.metadata.uid import operator_id
 
@@ -109,6 +112,38 @@ def test_inspect_says_what_cannot_be_read_and_why(out: Out) -> None:
     assert "unsupported: values of golden.MoneySerializer$Snapshot cannot be decoded" in " ".join(text.split())
 
 
+def test_in_a_pipe_inspect_is_as_wide_as_what_it_shows(out: Out) -> None:
+    code, text, _ = out("inspect", KINDS)
+    assert code == 0
+    assert 80 < max(map(len, text.splitlines())) < 400
+
+
+def test_inspect_says_which_files_are_missing_or_elsewhere(out: Out, tmp_path: Path) -> None:
+    """Those of databases as well, of which it reads nothing but their heads."""
+    source = Path(snapshot("f23-changes-checkpoint-rocksdb-incremental"))
+    shutil.copytree(source.parent, tmp_path / "job")
+    path = str(tmp_path / "job" / source.name)
+    document = out.json("inspect", path)
+    assert document["missing_files"] == []
+    moved = [Path(r["found"]) for r in document["relocations"] if Path(r["found"]).parent.name == "shared"]
+    assert len(moved) > 3
+    code, text, _ = out("inspect", path)
+    assert code == 0
+    assert "cannot be found" not in text
+    for file in moved[:3]:
+        file.unlink()
+    missing = out.json("inspect", path)["missing_files"]
+    assert {name.rpartition("/")[2] for name in missing} == {file.name for file in moved[:3]}
+    code, text, _ = out("inspect", path)
+    assert code == 0
+    (note,) = [line for line in text.splitlines() if "cannot be found" in line]
+    assert note.startswith("Note: 3 of ")
+    assert note.endswith("(`stateextract files` lists them).")
+    plan = make_plan(JobOptions(snapshot=path, output=str(tmp_path / "out")))
+    (told,) = [note for note in plan.coverage.notes if "cannot be found" in note]
+    assert told.startswith("changing: 3 of ")
+
+
 def test_inspect_as_text(out: Out) -> None:
     code, text, err = out("inspect", KINDS)
     assert (code, err) == (0, "")
@@ -203,7 +238,9 @@ def test_uid_hash(out: Out) -> None:
     [
         (["head"], 2, "Missing argument 'PATH'"),
         (["inspect", "--nonsense", "x"], 2, "No such option"),
-        (["nonsense"], 2, "No such command 'nonsense'"),
+        (["nonsense"], 2, "No such command 'nonsense'. Try"),
+        (["inspct", "x"], 2, "No such command 'inspct'. Did you mean 'inspect'? Try"),
+        (["get", KINDS, "--key", "a", "--key", "b"], 2, "--key is given more than once"),
         (["inspect", "x", "--path-map", "a"], 2, "'a' is not of the form OLD=NEW"),
         (["head", KINDS, "-n", "-1"], 2, "-1 is not in the range"),
         (["inspect", "/no/such/place"], 1, "/no/such/place does not exist"),

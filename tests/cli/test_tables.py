@@ -103,6 +103,12 @@ def test_files_that_are_missing(out: Out, tmp_path: Path) -> None:
     assert gone.name in text
 
 
+def test_types_that_there_are_not(out: Out) -> None:
+    assert out("types", "nothing-of-the-kind") == (
+        0, "No serializer or type has 'nothing-of-the-kind' in it.\n", "",
+    )  # fmt: skip
+
+
 def test_types(out: Out) -> None:
     listed = {row["snapshot_class"]: row for row in out.json("types")}
     assert listed["org.apache.flink.api.common.typeutils.base.MapSerializerSnapshot"] == {

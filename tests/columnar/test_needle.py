@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import stateextract.columnar.needle as needles
+from stateextract import beside
 from stateextract.columnar.binary import BinaryRow
 from stateextract.columnar.layout import (
     Bytes,
@@ -121,7 +122,7 @@ def test_two_threads_find_the_same(data: st.DataObject) -> None:
     hay = bytes(data.draw(st.lists(st.sampled_from([0, 1, 2]), min_size=30, max_size=90)))
     sought = bytes(data.draw(st.lists(st.sampled_from([0, 1, 2]), min_size=1, max_size=5)))
     block = Block.of(hay)
-    with mock.patch.multiple(needles, MUCH=30, usable_cores=lambda: 2):
+    with mock.patch.object(needles, "MUCH", 30), mock.patch.object(beside, "usable_cores", return_value=2):
         assert Finder(sought).find(block.address, len(hay)) == hay.find(sought)
 
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from stateextract import beside
 from stateextract.columnar import passing
 from stateextract.columnar.decoder import Progress, make_decoder
 from stateextract.columnar.layout import Bytes, Field, Layout, Number, Skip, Struct, Text
@@ -24,7 +25,7 @@ _SETTINGS = settings(max_examples=150, deadline=None, suppress_health_check=[Hea
 @pytest.fixture(autouse=True)
 def two_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(passing, "LEAST", 2)
-    monkeypatch.setattr(passing, "usable_cores", lambda: 2)
+    monkeypatch.setattr(beside, "usable_cores", lambda: 2)
 
 
 def outcome(decoder: Any, data: bytes, pos: int, end: int, limit: int) -> Progress | tuple[str, int | None]:

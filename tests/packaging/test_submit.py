@@ -65,6 +65,13 @@ def test_without_a_spark(tmp_path: Path) -> None:
         spark_submit(["--snapshot", "s"], {"SPARK_HOME": str(tmp_path)})
 
 
+def test_without_java(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(sys, "argv", ["stateextract-submit", "--snapshot", "x", "--output", "y"])
+    monkeypatch.setenv("JAVA_HOME", "/nowhere")
+    assert main() == EnvironmentProblem("").exit_code
+    assert "Spark needs Java 17 or later and none was found at JAVA_HOME=/nowhere" in capsys.readouterr().err
+
+
 def test_usage(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setattr(sys, "argv", ["stateextract-submit", "--help"])
     assert main() == 0

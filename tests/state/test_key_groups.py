@@ -12,12 +12,16 @@ import pytest
 
 from serializers import SerializerSnapshot
 from serializers.scalars import BASE
+from serializers.sql import ROW_DATA_SNAPSHOT
+from serializers.sql_type import LogicalType
 from serializers.tuples import RUNTIME
 from stateextract.columnar.policy import Policy
 from stateextract.errors import UsageError
+from stateextract.state import row_hash
 from stateextract.state.java_hash import java_hashes
 from stateextract.state.java_values import civil_date
 from stateextract.state.key_groups import key_group_of_hash, key_groups, key_scalar
+from stateextract.state.row_hash import binary_rows
 from tests.golden.test_rows import CASES, opened
 
 UTC, LOCAL = pa.timestamp("us", "UTC"), pa.timestamp("us")
@@ -158,6 +162,29 @@ def test_what_a_column_has_lost_is_not_guessed() -> None:
     local = pa.scalar(-876544, LOCAL)
     assert java_hashes(local, simple("LocalDateTime")) is None
     assert java_hashes(local, simple("LocalDateTime"), Policy(timestamps="refuse")) == {1563280779}
+
+
+@pytest.mark.parametrize("precision", [0, 3, 4, 6, 9])
+@pytest.mark.parametrize("root", ["TIMESTAMP_WITHOUT_TIME_ZONE", "TIMESTAMP_WITH_LOCAL_TIME_ZONE"])
+def test_times_of_sql_whose_bytes_are_known(root: str, precision: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A null may stand for a time that the column cannot hold; a source may give more digits than the type has."""
+    unit = pa.timestamp("us")
+    key = pa.scalar({"a": 5_000, "b": 1}, pa.struct({"a": unit, "b": pa.int64()}))
+    null = pa.scalar({"a": None, "b": 1}, key.type)
+    types = LogicalType(root, "", precision=precision), LogicalType("BIGINT", "")
+    monkeypatch.setattr(row_hash, "read_logical_type", lambda stream: types[int(stream)])
+    row = SerializerSnapshot(ROW_DATA_SNAPSHOT, 3, details={"types": (b"0", b"1")})
+    assert (binary_rows(key, row, Policy()) is None) == (precision > 3)
+    assert binary_rows(key, row, Policy(timestamps="refuse")) is not None
+    assert len(binary_rows(null, row, Policy()) or ()) == 1
+    assert binary_rows(null, row, Policy(out_of_range="null")) is None
+    assert java_hashes(null, row, Policy(out_of_range="null")) is None
+
+
+def test_a_null_may_stand_for_a_time_that_the_column_cannot_hold() -> None:
+    null = pa.scalar(None, UTC)
+    assert java_hashes(null, simple("Instant")) == {0}
+    assert java_hashes(null, simple("Instant"), Policy(out_of_range="null")) is None
 
 
 def test_key_groups_of_hashes() -> None:
