@@ -5,14 +5,14 @@ Opens files, databases and logs of changes, and gives errors their place. May im
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from functools import partial
 from typing import TYPE_CHECKING
 
 from stateextract.errors import MissingFileError, StateExtractError
-from stateextract.files.early import Coming, in_order
-from stateextract.files.filesystem import OpenFile, Store, is_far
+from stateextract.files.early import Coming, EarlyFiles, in_order
+from stateextract.files.filesystem import OpenFile, is_far
 from stateextract.files.piece import FilePiece
 from stateextract.files.window import READ, ReadAt
 from stateextract.job.heads import StateFile
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 
 OnRead = Callable[[int], None]
+Ranges = Callable[[Content, int, int, bool], Sequence[tuple[int, int]]]
+"""Ranges of a file that are read early, as :meth:`Content.beginning` gives them."""
 
 
 def _unheard(size: int) -> None:
@@ -38,6 +40,7 @@ class FileAccess:
 
     def __init__(self, source: Source) -> None:
         self._source = source
+        self._files = EarlyFiles(source.store)
 
     def opened(self, file: StateFile, on_read: OnRead = _unheard) -> HandleBytes:
         """The bytes of a file's handle; a context manager that gives ``read_at``.
@@ -46,24 +49,28 @@ class FileAccess:
         """
         if file.uri == self._source.found.metadata_uri:
             return HandleBytes(file, self._source.data, on_read)
-        return HandleBytes(file, self._source.store, on_read)
+        return HandleBytes(file, self._files, on_read)
 
-    def in_order(self, work: Iterable[tuple[StateFile, Content]]) -> Iterator[tuple[StateFile, Content]]:
-        """The work; files of what comes next are opened meanwhile. Each has to be read before the next is taken."""
+    def in_order(
+        self, work: Iterable[tuple[StateFile, Content]], ranges: Ranges = Content.beginning
+    ) -> Iterator[tuple[StateFile, Content]]:
+        """The work; files of what comes next are opened meanwhile. Each has to be read before the next is taken.
+
+        :param ranges: what of a content is read early.
+        """
         source = self._source
 
         def coming(item: tuple[StateFile, Content]) -> Iterator[Coming]:
             file, content = item
-            if file.uri != source.found.metadata_uri:
-                yield Coming(file.uri, content.beginning(READ, file.start))
-            if file.handle is not None and file.changelog is None and is_far(source.found.metadata_uri):
+            if not is_far(file.uri) or file.uri == source.found.metadata_uri:
+                return
+            yield Coming(file.uri, ranges(content, READ, file.start, False))
+            if file.handle is not None and file.changelog is None:
                 from stateextract.rocksdb import Opener, first_files
 
-                open_file = Opener(source.locator, source.store, source.found.metadata_uri)
-                for first in first_files(file.handle):
-                    yield from open_file.coming(first)
+                yield from first_files(file.handle, Opener(source.locator, self._files))
 
-        return in_order(source.store, work, coming)
+        return in_order(self._files, work, coming)
 
     def pieces(
         self,
@@ -92,7 +99,7 @@ class FileAccess:
 
         source = self._source
         assert file.handle is not None
-        open_handle = Opener(source.locator, source.store, source.found.metadata_uri)
+        open_handle = Opener(source.locator, self._files, source.found.metadata_uri)
         return open_rocksdb(file.handle, lambda handle: _Heard(open_handle(handle), on_read), options, open_handle.expect)
 
     def _log(self, file: StateFile, options: ReadOptions) -> Log:
@@ -140,7 +147,7 @@ class _Heard:
 class HandleBytes:
     """``read_at`` in a handle's bytes, which may be a piece of a file or lie in memory."""
 
-    def __init__(self, file: StateFile, place: bytes | Store, on_read: OnRead) -> None:
+    def __init__(self, file: StateFile, place: bytes | EarlyFiles, on_read: OnRead) -> None:
         self._opened: OpenFile | None = None
         self._read_at: ReadAt
         if isinstance(place, bytes):
@@ -164,4 +171,9 @@ class HandleBytes:
             self._opened.close()
 
 
-__all__ = ["FileAccess", "HandleBytes"]
+def nothing_early(content: Content, most: int, start: int, head: bool) -> list[tuple[int, int]]:
+    """No ranges: of files that may not be read to their end."""
+    return []
+
+
+__all__ = ["FileAccess", "HandleBytes", "nothing_early"]

@@ -21,6 +21,8 @@ from stateextract.state.body import BodyKind
 from stateextract.state.content import Content
 from stateextract.state.head import KeyedHead
 
+_FEW = 2  # reads that are made one after the other
+_NEAR = 64 << 10  # bytes that cost no more than a read
 _HEAD = 10
 """Bytes in front of the first entry of a key group: its id, the id of the first state, the number of entries."""
 
@@ -36,7 +38,8 @@ def counts_in_files(access: FileAccess, state: NamedState) -> int | None:
     if not all(_counts(file, state) for file in state.files):
         return None
     total = 0
-    for file, content in access.in_order((file, file.content) for file in state.files if file.content is not None):
+    work = ((file, file.content) for file in state.files if file.content is not None)
+    for file, content in access.in_order(work, _early):
         count = _entries(access, file, content, state)
         if count is None:
             return None
@@ -74,6 +77,14 @@ def _entries(access: FileAccess, file: StateFile, content: Content, state: Named
     except StateExtractError as error:
         raise access.placed(error, file) from None
     return total
+
+
+def _early(content: Content, _: int, start: int, __: bool) -> list[tuple[int, int]]:
+    """What is read early: the first bytes of each key group, where these are few or near one another."""
+    starts = [start + r.start for r in content.ranges]
+    if len(starts) <= _FEW:
+        return [(at, at + _HEAD) for at in starts]
+    return [(starts[0], starts[-1] + _HEAD)] if starts[-1] - starts[0] <= _NEAR else []
 
 
 def _starts(read_at: ReadAt, content: Content) -> Iterator[bytes]:

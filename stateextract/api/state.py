@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from stateextract.api.access import FileAccess
+from stateextract.api.access import FileAccess, nothing_early
 from stateextract.api.counts import counts_in_files
 from stateextract.columnar import engines
 from stateextract.columnar.needle import Finder
@@ -337,7 +337,7 @@ class State:
         whole = sum(sum(content.sizes) for _, content in work)
         key = options.key if suited(options, whole).engine != "interpreter" else None
         silent: tuple[str, ...] = ()
-        for file, content in self._access.in_order(work):
+        for file, content in self._access.in_order(work, Content.beginning if limit is None else nothing_early):
             try:
                 kept = content if key is None else self._holding(file, content, key)
                 with self._access.opened(file, self._read) as read_at:

@@ -1,8 +1,8 @@
 """Files that are opened before their turn: each costs several answers of a store, and a snapshot may have thousands.
 
 :func:`in_order` goes through a list of what is read one after the other, and has the files of what comes next opened
-meanwhile, with the first bytes of each. Local files are opened when their turn comes. Knows of the file systems what they are
-asked for.
+meanwhile by :class:`EarlyFiles`, with the first bytes of each. Local files are opened when their turn comes. There are no
+locks: what ends an abandoned reader may run anywhere, also amid a call of this module.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar
 
-if TYPE_CHECKING:
-    from stateextract.files.filesystem import OpenFile, Store
+from stateextract.files.filesystem import OpenFile, Store, is_far, normalize
+from stateextract.files.threads import OPENING
 
 EARLY = 8
-"""Files that are opened before their turn at most."""
+"""Items whose files are opened before their turn at most."""
 
 T = TypeVar("T")
 
@@ -31,7 +31,79 @@ class Coming(NamedTuple):
     ranges: Sequence[tuple[int, int]] = ()
 
 
-def in_order(store: Store, items: Iterable[T], coming: Callable[[T], Iterable[Coming]]) -> Iterator[T]:
+class Expectation:
+    """A file that is being opened before its turn."""
+
+    def __init__(self, uri: str, file: Future[OpenFile]) -> None:
+        self.uri = uri
+        self.file = file
+
+    def abandon(self) -> None:
+        """Close it as soon as it is open."""
+        if not self.file.cancel():
+            self.file.add_done_callback(_close)
+
+
+class EarlyFiles:
+    """Opens files of a store; those that were expected are open by then."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self._expected: list[Expectation] = []
+
+    def open(self, uri: str) -> OpenFile:
+        """Open a file for ranged reads, as the store does."""
+        if not self._expected:
+            return self.store.open(uri)
+        name = normalize(uri)
+        expected = next((one for one in tuple(self._expected) if one.uri == name), None)
+        if expected is None or not self._take(expected):
+            return self.store.open(uri)
+        try:
+            return expected.file.result()
+        except Exception:
+            return self.store.open(uri)  # it may be there by now; what is wrong is said by whoever wants it
+        except BaseException:
+            expected.abandon()
+            raise
+
+    def expect(self, file: Coming) -> Expectation | None:
+        """Say that a file will be opened soon, and what of it will be read first. It is opened in the background.
+
+        :returns: what to forget if the file is not opened after all; ``None`` for one that is opened in its turn.
+        """
+        if not is_far(file.uri):
+            return None
+        opening = OPENING.begin(lambda: self._opened(file))
+        if opening is None:
+            return None
+        expected = Expectation(normalize(file.uri), opening)
+        self._expected.append(expected)
+        return expected
+
+    def forget(self, expected: Expectation) -> None:
+        """Close a file that was expected, unless it was opened: then it is closed by whoever did."""
+        if self._take(expected):
+            expected.abandon()
+
+    def _take(self, expected: Expectation) -> bool:
+        """Expect it no longer; whether it was."""
+        try:
+            self._expected.remove(expected)
+        except ValueError:
+            return False
+        return True
+
+    def _opened(self, file: Coming) -> OpenFile:
+        opened = self.store.open(file.uri)
+        try:
+            return EarlyFile(opened, [(start, opened.read_at(start, end - start)) for start, end in file.ranges])
+        except BaseException:
+            opened.close()
+            raise
+
+
+def in_order(files: EarlyFiles, items: Iterable[T], coming: Callable[[T], Iterable[Coming]]) -> Iterator[T]:
     """The items. Each one's files must be opened, if at all, before the next one is taken.
 
     At first those of one item are opened ahead, then of two, then of four …: whoever stops early has asked for little in vain.
@@ -48,31 +120,22 @@ def in_order(store: Store, items: Iterable[T], coming: Callable[[T], Iterable[Co
                     item = next(rest)
                 except StopIteration:
                     break
-                expected = [store.expect(*file) for file in coming(item)]
-                waiting.append((item, [one for one in expected if one is not None]))
+                expected: list[Expectation] = []
+                waiting.append((item, expected))
+                for file in coming(item):
+                    one = files.expect(file)
+                    if one is not None:
+                        expected.append(one)
             if not waiting:
                 return
             count = min(2 * count, EARLY)
             yield waiting[0][0]
             for one in waiting.popleft()[1]:
-                store.forget(one)
+                files.forget(one)
     finally:
         for _, left in waiting:
             for one in left:
-                store.forget(one)
-
-
-class Expectation:
-    """A file that is being opened before its turn."""
-
-    def __init__(self, uri: str, file: Future[OpenFile]) -> None:
-        self.uri = uri
-        self.file = file
-
-    def abandon(self) -> None:
-        """Close it as soon as it is open."""
-        if not self.file.cancel():
-            self.file.add_done_callback(_close)
+                files.forget(one)
 
 
 def _close(opened: Future[OpenFile]) -> None:
@@ -131,4 +194,4 @@ class EarlyFile:
         self.close()
 
 
-__all__ = ["EARLY", "Coming", "EarlyFile", "Expectation", "in_order"]
+__all__ = ["EARLY", "Coming", "EarlyFile", "EarlyFiles", "Expectation", "in_order"]

@@ -5,7 +5,7 @@ does not know the scheme. Flink's names for S3 (``s3a``, ``s3p``, ``s3n``) and i
 (``file:/data/x``) are understood. A URI's path is taken literally, never percent-decoded: that is how Flink writes it.
 
 Only what is asked for is read, and a read that comes back short is an error. The operating system's errors become
-``MissingFileError`` and ``UnreadableFileError`` with the file's URI. May import: errors, ``ahead``, ``early``,
+``MissingFileError`` and ``UnreadableFileError`` with the file's URI. May import: errors, ``threads``,
 ``beside``. Knows nothing of Flink's formats.
 """
 
@@ -17,9 +17,8 @@ import os
 import re
 import stat
 import threading
-from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, wait
 from typing import Any, NamedTuple, Protocol
 from urllib.parse import urlencode
 
@@ -27,8 +26,7 @@ import pyarrow as pa
 
 from stateextract.beside import done
 from stateextract.errors import MissingFileError, TruncatedError, UnreadableFileError
-from stateextract.files.ahead import AHEAD
-from stateextract.files.early import EARLY, EarlyFile, Expectation
+from stateextract.files.threads import READING
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]+):(?=/)")
 _ALIASES = {"s3a": "s3", "s3p": "s3", "s3n": "s3"}
@@ -140,8 +138,6 @@ class Store:
         self.options = {scheme: dict(values) for scheme, values in (options or {}).items()}
         self._lock = threading.Lock()
         self._filesystems: dict[tuple[str, str], tuple[Any, str]] = {}
-        self._threads: ThreadPoolExecutor | None = None
-        self._expected: dict[str, deque[Expectation]] = {}
 
     def __getstate__(self) -> dict[str, Any]:
         return {"options": self.options}
@@ -169,63 +165,11 @@ class Store:
     def open(self, uri: str) -> OpenFile:
         """Open a file for ranged reads."""
         address = split_uri(uri)
-        if address.scheme == "file":
-            with _OurErrors(str(address)):
-                return _LocalFile(address.path)
-        expected = self._taken(str(address))
-        return self._open_far(address) if expected is None else expected.file.result()
-
-    def expect(self, uri: str, ranges: Sequence[tuple[int, int]] = ()) -> Expectation | None:
-        """Say that a file will be opened soon, and what of it will be read first.
-
-        One that is not local is opened now, in the background, and those ranges are read; :meth:`open` gives it out then.
-
-        :param ranges: where each begins and ends.
-        :returns: what to forget if the file is not opened after all; ``None`` for a file that is opened in its turn.
-        """
-        address = split_uri(uri)
-        if address.scheme == "file":
-            return None
-        with self._lock:
-            if self._threads is None:
-                self._threads = ThreadPoolExecutor(EARLY, thread_name_prefix="open")
-            try:
-                opening = self._threads.submit(self._open_early, address, ranges)
-            except RuntimeError:  # no more threads, or Python is about to end
-                return None
-            expected = Expectation(str(address), opening)
-            self._expected.setdefault(expected.uri, deque()).append(expected)
-        return expected
-
-    def forget(self, expected: Expectation) -> None:
-        """Close a file that was expected, unless it was opened: then it is closed by whoever did."""
-        if self._taken(expected.uri, expected) is not None:
-            expected.abandon()
-
-    def _taken(self, uri: str, expected: Expectation | None = None) -> Expectation | None:
-        """What is no longer expected: this one, or the first one of a file; ``None``: that is not expected."""
-        with self._lock:
-            waiting = self._expected.get(uri)
-            if waiting is None or (expected is not None and expected not in waiting):
-                return None
-            taken = expected or waiting[0]
-            waiting.remove(taken)
-            if not waiting:
-                del self._expected[uri]
-        return taken
-
-    def _open_far(self, address: Address) -> OpenFile:
         with _OurErrors(str(address)):
+            if address.scheme == "file":
+                return _LocalFile(address.path)
             filesystem, path = self._resolve(address)
             return _ArrowFile(filesystem.open_input_file(path), str(address))
-
-    def _open_early(self, address: Address, ranges: Sequence[tuple[int, int]]) -> OpenFile:
-        file = self._open_far(address)
-        try:
-            return EarlyFile(file, [(start, file.read_at(start, end - start)) for start, end in ranges])
-        except BaseException:
-            file.close()
-            raise
 
     def info(self, uri: str) -> Entry | None:
         """What is there; None if nothing is."""
@@ -384,8 +328,8 @@ class _ArrowFile:
         self._file = file
         self._uri = uri
         self._size: int = file.size()
-        # Threads are started when there is something to read.
-        self._threads = ThreadPoolExecutor(AHEAD, thread_name_prefix="read")
+        self._reads: list[Future[bytes]] = []
+        self._process = os.getpid()
 
     def read_at(self, offset: int, length: int) -> bytes:
         length = min(length, self._size - offset)
@@ -400,17 +344,22 @@ class _ArrowFile:
         return len(data)
 
     def start_read(self, offset: int, length: int) -> Future[bytes]:
-        try:
-            return self._threads.submit(self.read_at, offset, length)
-        except RuntimeError:  # no more threads, or Python is about to end
+        self._reads = [read for read in self._reads if not read.done()]
+        read = READING.begin(lambda: self.read_at(offset, length))
+        if read is None:
             return done(lambda: self.read_at(offset, length))
+        self._reads.append(read)
+        return read
 
     def size(self) -> int:
         return self._size
 
     def close(self) -> None:
+        # Nothing is read behind it. In a forked process nobody reads what the other one began.
+        reads = self._reads if self._process == os.getpid() else []
+        self._reads = []
         try:
-            self._threads.shutdown(cancel_futures=True)
+            wait([read for read in reads if not read.cancel()])
         finally:
             self._file.close()
 

@@ -27,6 +27,7 @@ from stateextract.changelog.declared import (
 from stateextract.changelog.keys import find_key
 from stateextract.changelog.log import Files, Log
 from stateextract.errors import FormatError, StateExtractError, UnsupportedError
+from stateextract.files.early import EarlyFiles
 from stateextract.files.filesystem import Store
 from stateextract.files.locate import Locator
 from stateextract.metadata.model import ChangelogHandle, IncrementalHandle, KeyedStateHandle, KeyGroupsHandle
@@ -56,7 +57,7 @@ def open_log(
     :param metadata: gives the content of ``_metadata``.
     """
     uri = locator.found.metadata_uri
-    open_file = Opener(locator, store, uri, exact_size=False)
+    open_file = Opener(locator, EarlyFiles(store), uri, exact_size=False)
     return Log(handle, open_file, uri, metadata, codec, verify, files)
 
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Literal
 
 from stateextract.changelog.log import Files
 from stateextract.errors import FormatError, MissingFileError, StateExtractError, UnsupportedError
+from stateextract.files.early import EarlyFiles
 from stateextract.files.filesystem import Store
 from stateextract.files.locate import Locator
 from stateextract.metadata.model import (
@@ -324,7 +325,7 @@ class HeadReader:
         except StateExtractError as error:
             return error
         try:
-            open_file = Opener(self._locator, self._store, self._locator.found.metadata_uri)
+            open_file = Opener(self._locator, EarlyFiles(self._store), self._locator.found.metadata_uri)
             open_rocksdb(handle, open_file, RocksOptions(self._verify))
         except UnsupportedError as error:
             return error

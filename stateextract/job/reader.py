@@ -8,6 +8,7 @@ by the job's tasks and by Spark's data source; must not know of either, nor of P
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
@@ -17,7 +18,7 @@ from stateextract.changelog.log import Files, Log
 from stateextract.columnar.schema import conform
 from stateextract.columnar.wishes import grant, parse_wish
 from stateextract.errors import MissingFileError, StateExtractError
-from stateextract.files.early import Coming, in_order
+from stateextract.files.early import Coming, EarlyFiles, in_order
 from stateextract.files.filesystem import Store, is_far, parent
 from stateextract.files.locate import FoundSnapshot, Locator
 from stateextract.files.piece import FilePiece
@@ -54,6 +55,7 @@ class PartReader:
         self._options = options
         self._path_pairs = path_pairs
         self._store = store or Store()
+        self._files = EarlyFiles(self._store)
         self._snapshot: tuple[SnapshotMetadata, bytes, Locator] | None = None
         self._changelog_files = Files()
 
@@ -64,15 +66,16 @@ class PartReader:
         """
 
         def coming(part: Part) -> Iterator[Coming]:
+            if not is_far(part.uri) or part.uri == self._metadata_uri:
+                return
             yield Coming(part.uri, part.content.beginning(READ, part.start))
-            if part.content.form is BodyKind.SST_FILES and part.content.changes is None and is_far(part.uri):
-                handle, _, locator = self._handle(part, targets(part))
-                if isinstance(handle, IncrementalHandle):
-                    open_file = Opener(locator, self._store, self._metadata_uri)
-                    for first in first_files(handle):
-                        yield from open_file.coming(first)
+            if part.content.form is BodyKind.SST_FILES and part.content.changes is None:
+                with suppress(StateExtractError):  # which is said when the part is read
+                    handle, _, locator = self._handle(part, targets(part))
+                    if isinstance(handle, IncrementalHandle):
+                        yield from first_files(handle, Opener(locator, self._files))
 
-        return in_order(self._store, parts, coming)
+        return in_order(self._files, parts, coming)
 
     def pieces(self, part: Part, targets: OperatorTargets, tally: Tally) -> Iterator[Piece]:
         """The batches of the wanted states, those of one state in the order of the file.
@@ -82,7 +85,7 @@ class PartReader:
         """
         options = replace(self._options, context=self._options.context.of_operator(targets.id))
         try:
-            with self._store.open(part.uri) as file:
+            with self._files.open(part.uri) as file:
                 read_at = FilePiece(file, part.start, part.content.size)
                 head = read_head(read_at, part.content, options)
                 wanted = {meta.name for meta in head.states} & set(targets.states)
@@ -105,7 +108,7 @@ class PartReader:
         handle, _, locator = self._handle(part, targets)
         handle = part_with(handle, part.content.key_groups[0])
         assert isinstance(handle, IncrementalHandle)
-        open_file = Opener(locator, self._store, self._metadata_uri)
+        open_file = Opener(locator, self._files, self._metadata_uri)
         return open_rocksdb(handle, open_file, options, open_file.expect)
 
     def _log(self, part: Part, targets: OperatorTargets, options: ReadOptions) -> Log:

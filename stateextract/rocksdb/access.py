@@ -13,8 +13,8 @@ from functools import partial
 from typing import Protocol
 
 from stateextract.errors import StateExtractError, TruncatedError
-from stateextract.files.early import Coming
-from stateextract.files.filesystem import OpenFile, Store
+from stateextract.files.early import Coming, EarlyFiles
+from stateextract.files.filesystem import OpenFile
 from stateextract.files.locate import Locator
 from stateextract.metadata.model import StreamHandle
 
@@ -104,9 +104,9 @@ class Opener:
     :param exact_size: False for changelog files, whose handles state another size than the file has.
     """
 
-    def __init__(self, locator: Locator, store: Store, inside: str = "", *, exact_size: bool = True) -> None:
+    def __init__(self, locator: Locator, files: EarlyFiles, inside: str = "", *, exact_size: bool = True) -> None:
         self._locator = locator
-        self._store = store
+        self._files = files
         self._inside = inside
         self._exact_size = exact_size
 
@@ -114,31 +114,33 @@ class Opener:
         location = self._locator.locate(handle, exact_size=self._exact_size)
         if location.uri is None:
             return Inline(location.inline or b"", self._inside)
-        return Part(self._store.open(location.uri), location.uri, location.start, location.size)
+        return Part(self._files.open(location.uri), location.uri, location.start, location.size)
 
-    def coming(self, handle: StreamHandle, last: int | None = None) -> Iterator[Coming]:
-        """The file of a handle that will be opened, of which the last bytes are read first.
+    def coming(self, handle: StreamHandle, last: int) -> Coming | None:
+        """The file of a handle that will be opened, of which so many of the last bytes are read first.
 
-        :param last: how many; ``None``: all.
+        :returns: ``None`` for bytes inside of ``_metadata``, and for what is not there: that is said when it is opened.
         """
         try:
             location = self._locator.locate(handle, exact_size=self._exact_size)
         except StateExtractError:
-            return  # which is said when it is opened
-        if location.uri is not None:
-            end = location.start + location.size
-            yield Coming(location.uri, [(end - min(location.size if last is None else last, location.size), end)])
+            return None
+        end = location.start + location.size
+        return None if location.uri is None else Coming(location.uri, [(end - min(last, location.size), end)])
 
     def expect(self, handle: StreamHandle, last: int) -> Callable[[], None] | None:
         """Have the file of a handle opened in the background, and its last bytes read.
 
-        :returns: what forgets it, if it is not opened after all; ``None`` where nothing is done.
+        :returns: what forgets it, if it is not opened after all; ``None``: files are local, and opened in their turn.
         """
-        for file in self.coming(handle, last):
-            expected = self._store.expect(*file)
-            if expected is not None:
-                return partial(self._store.forget, expected)
-        return None
+        file = self.coming(handle, last)
+        if file is None:
+            return _nothing
+        expected = self._files.expect(file)
+        return None if expected is None else partial(self._files.forget, expected)
+
+
+def _nothing() -> None: ...
 
 
 ExpectHandle = Callable[[StreamHandle, int], "Callable[[], None] | None"]

@@ -16,15 +16,17 @@ import importlib.util
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
 from stateextract.errors import FormatError, MissingFileError, UnsupportedError, UsageError
-from stateextract.files.early import EARLY
+from stateextract.files.early import EARLY, Coming
+from stateextract.files.window import READ
 from stateextract.metadata.model import IncrementalHandle, StreamHandle
 from stateextract.rocksdb import reference
-from stateextract.rocksdb.access import ExpectHandle, OpenHandle, errors_of, read_exactly
+from stateextract.rocksdb.access import ExpectHandle, Opener, OpenHandle, errors_of, read_exactly
 from stateextract.rocksdb.checksums import Checksum, checksum
 from stateextract.rocksdb.manifest import LiveFile, parse_current, parse_manifest
 from stateextract.rocksdb.pieces import cut
@@ -191,23 +193,26 @@ class _Tables:
 
     def __init__(self, database: RocksDB) -> None:
         self._database = database
-        self._coming: list[LiveFile] = []
+        self._coming: dict[int, LiveFile] = {}
         self._expected: dict[int, Callable[[], None]] = {}
+        self._count = 1
 
     def begin(self, runs: list[list[LiveFile]]) -> None:
-        """These files will be opened: the first one of each run, and the others in the order of their keys."""
-        others = sorted((live for run in runs for live in run[1:]), key=lambda live: live.smallest)
-        self._coming = [*(run[0] for run in runs), *others][::-1]
+        """These files will be opened: the first one of each run, and each other one when the one before it ends."""
+        others = sorted((before.largest, live.number, live) for run in runs for before, live in pairwise(run))
+        self._coming = {live.number: live for live in (*(run[0] for run in runs), *(live for _, _, live in others))}
 
     def open(self, live: LiveFile) -> Table:
         """Open one of them."""
-        while self._coming and len(self._expected) < EARLY:
-            following = self._coming.pop()
-            forget = self._database.expect_table(following)
+        while self._coming and len(self._expected) < self._count:
+            number = next(iter(self._coming))
+            forget = self._database.expect_table(self._coming.pop(number))
             if forget is None:
-                self._coming = []  # they are at hand
+                self._coming = {}  # they are local
             else:
-                self._expected[following.number] = forget
+                self._expected[number] = forget
+        self._count = min(2 * self._count, EARLY)
+        self._coming.pop(live.number, None)
         try:
             return self._database.open_table(live)
         finally:
@@ -215,7 +220,7 @@ class _Tables:
 
     def forget(self) -> None:
         """No other file will be opened."""
-        self._coming = []
+        self._coming = {}
         for forget in self._expected.values():
             forget()
         self._expected = {}
@@ -280,14 +285,14 @@ class RocksDB:
     def expect_table(self, live: LiveFile) -> Callable[[], None] | None:
         """Have a file opened in the background that :meth:`open_table` will be asked for.
 
-        :returns: what forgets it; ``None`` where files are at hand.
+        :returns: what forgets it; ``None`` where files are opened in their turn.
         """
         if self._expect is None:
             return None
         try:
             return self._expect(self._files[self.local_name(live)], first_read(live))
         except MissingFileError:
-            return None  # which is said when it is opened
+            return _nothing  # which is said when it is opened
 
     def _checksum(self) -> Checksum:
         if not use_kernel(self.options.engine):
@@ -379,9 +384,13 @@ def local_files(handle: IncrementalHandle) -> dict[str, StreamHandle]:
     return files
 
 
-def first_files(handle: IncrementalHandle) -> list[StreamHandle]:
+def first_files(handle: IncrementalHandle, opener: Opener) -> Iterator[Coming]:
     """The files of a database that are read first: CURRENT, and the MANIFEST that it names."""
-    return [stream for name, stream in handle.private if name == "CURRENT" or name.startswith("MANIFEST-")]
+    for name, stream in handle.private:
+        if name == "CURRENT" or name.startswith("MANIFEST-"):
+            file = opener.coming(stream, stream.size)
+            if file is not None:
+                yield file if stream.size <= READ else Coming(file.uri)
 
 
 def open_rocksdb(

@@ -14,7 +14,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TypeAlias
 
-from stateextract.errors import FormatError, StateExtractError, UnsupportedError
+from stateextract.errors import FormatError, StateExtractError, TruncatedError, UnsupportedError
 from stateextract.files.window import ReadAt
 from stateextract.state.body import BodyKind
 from stateextract.state.changes import Changes
@@ -70,23 +70,24 @@ class Content:
             return [self.size - self.head_end]
         return [r.end - r.start + self.change_bytes for r in self.ranges] or [p.size for p in self.partitions]
 
-    def beginning(self, most: int, start: int = 0) -> list[tuple[int, int]]:
-        """Where reading begins: the head, or of small contents all that is read, as ranges of the file.
+    def beginning(self, most: int, start: int = 0, head: bool = True) -> list[tuple[int, int]]:
+        """Where reading begins: the head, or of small contents all that is read, as at most two ranges of the file.
 
         :param most: bytes that are little.
         :param start: where the handle's bytes begin in the file.
+        :param head: the head is read, too.
         """
-        head = [(0, self.head_end)] if self.head_end else []
+        first = [(0, self.head_end)] if self.head_end and (head or self.changes is not None) else []
         units = [(p.offsets[0], p.end) for p in self.partitions if p.offsets]
         if self.changes is None and self.form is not BodyKind.SST_FILES:
             units += [(r.start, r.end) for r in self.ranges] + [(self.head_end, self.size)] * self.whole
         joined: list[tuple[int, int]] = []
-        for begin, end in sorted(head + units):
+        for begin, end in sorted(first + units):
             if joined and begin <= joined[-1][1]:
                 begin, end = joined[-1][0], max(joined.pop()[1], end)
             joined.append((begin, end))
-        if sum(end - begin for begin, end in joined) > most:
-            joined = head
+        if len(joined) > 2 or sum(end - begin for begin, end in joined) > most:
+            joined = first
         return [(start + begin, start + end) for begin, end in joined]
 
     @property
@@ -147,12 +148,19 @@ def read_head(read_at: ReadAt, content: Content, options: ReadOptions) -> Head:
         return merged_head(base, parse_changes_head(content.changes))
     if content.form is BodyKind.RAW:
         return timers_head(read_at, content.ranges[0], options.context)
-    data = read_at(0, content.head_end)
+    data = _head_bytes(read_at, content)
     return (parse_operator_head if content.form is BodyKind.OPERATOR else parse_head)(data, 0, content.head_end)
 
 
 def _base_head(read_at: ReadAt, content: Content) -> KeyedHead:
-    return parse_head(read_at(0, content.head_end), 0, content.head_end)
+    return parse_head(_head_bytes(read_at, content), 0, content.head_end)
+
+
+def _head_bytes(read_at: ReadAt, content: Content) -> bytes:
+    data = read_at(0, content.head_end)
+    if len(data) < content.head_end:
+        raise TruncatedError("the file ends in its head", expected=f"{content.head_end} bytes", offset=len(data))
+    return data
 
 
 def read_content(

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from stateextract.files.early import EarlyFiles
 from stateextract.files.filesystem import Store
 from stateextract.files.locate import Locator, find_snapshot
 from stateextract.metadata.model import IncrementalHandle
@@ -51,7 +52,7 @@ def databases(folder: Path, engine: str) -> Iterator[Subtask]:
     for file in keyed_files(folder):
         if isinstance(file.handle, IncrementalHandle):
             db = open_rocksdb(
-                file.handle, Opener(locator, store, str(folder / "_metadata")), RocksOptions(engine=engine)
+                file.handle, Opener(locator, EarlyFiles(store), str(folder / "_metadata")), RocksOptions(engine=engine)
             )
             yield Subtask(
                 file.operator, file.subtask, 1 if most[file.operator] <= 128 else 2, file.handle, file.data, db

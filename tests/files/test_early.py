@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import gc
+import os
+import signal
 import threading
 from collections.abc import Iterator
+from concurrent.futures import wait
 from typing import Any
+from unittest import mock
 
 import pytest
 from pyarrow import fs
 
 from stateextract.errors import MissingFileError, UnreadableFileError
-from stateextract.files.early import EARLY, Coming, EarlyFile, in_order
+from stateextract.files.early import EARLY, Coming, EarlyFile, EarlyFiles, in_order
 from stateextract.files.filesystem import Store, _ArrowFile
 from stateextract.files.piece import FilePiece
+from stateextract.files.threads import OPENING
 from tests.files.test_ahead import DATA, Late
 
 
@@ -38,9 +44,9 @@ class Far(Store):
             return [note[1:] if len(note) > 2 else note[1] for note in self.notes if note[0] == kind]
 
     def settle(self) -> None:
-        """Wait for what is done in the background."""
-        if self._threads is not None:
-            self._threads.shutdown()
+        """Wait for what is done in the background: until all threads have nothing else to do."""
+        meeting = threading.Barrier(8, timeout=30)
+        wait([one for _ in range(8) if (one := OPENING.begin(meeting.wait)) is not None])
 
     def _resolve(self, address: Any) -> tuple[Any, str]:
         outer, name = self, address.path.lstrip("/")
@@ -75,19 +81,26 @@ NAMES = [f"f{i}" for i in range(20)]
 
 @pytest.fixture
 def far() -> Iterator[Far]:
+    """Of all that is opened nothing is left open."""
     store = Far({name: DATA[i:] for i, name in enumerate(NAMES)})
     yield store
     store.settle()
+    gc.collect()
     assert sorted(store.of("close")) == sorted(name for name in store.of("open") if name not in ("bad", "none"))
+
+
+@pytest.fixture
+def files(far: Far) -> EarlyFiles:
+    return EarlyFiles(far)
 
 
 def coming(name: str) -> list[Coming]:
     return [Coming(f"mem://b/{name}", [(0, 100), (200, 250)])]
 
 
-def test_all_files_in_order(far: Far) -> None:
-    for i, name in enumerate(in_order(far, NAMES, coming)):
-        with far.open(f"mem://b/{name}") as file:
+def test_all_files_in_order(far: Far, files: EarlyFiles) -> None:
+    for i, name in enumerate(in_order(files, NAMES, coming)):
+        with files.open(f"mem://b/{name}") as file:
             assert file.late
             assert file.size() == len(DATA) - i
             assert [file.read_at(0, 100), file.read_at(90, 10), file.read_at(200, 50)] == [
@@ -101,40 +114,40 @@ def test_all_files_in_order(far: Far) -> None:
             assert (file.read_into(95, room), bytes(room)) == (20, DATA[i + 95 : i + 115])
             assert file.start_read(248, 5).result() == DATA[i + 248 : i + 253]
     assert sorted(far.of("open")) == sorted(NAMES)
-    assert not far._expected
+    assert not files._expected
 
 
-def test_more_are_opened_the_longer_it_goes_on(far: Far) -> None:
+def test_more_are_opened_the_longer_it_goes_on(far: Far, files: EarlyFiles) -> None:
     counts = []
-    for name in in_order(far, NAMES, coming):
-        far.open(f"mem://b/{name}").close()
-        counts.append(sum(map(len, far._expected.values())))
+    for name in in_order(files, NAMES, coming):
+        files.open(f"mem://b/{name}").close()
+        counts.append(len(files._expected))
     # Those that are expected and not opened yet.
     assert counts[:5] == [0, 1, 3, EARLY - 1, EARLY - 1]
     assert counts[-1] == 0
 
 
 @pytest.mark.parametrize("stop", [1, 3, 7])
-def test_whoever_stops_leaves_no_file_open(far: Far, stop: int) -> None:
-    names = in_order(far, NAMES, coming)
+def test_whoever_stops_leaves_no_file_open(far: Far, files: EarlyFiles, stop: int) -> None:
+    names = in_order(files, NAMES, coming)
     for _ in range(stop):
-        far.open(f"mem://b/{next(names)}").close()
+        files.open(f"mem://b/{next(names)}").close()
     names.close()  # type: ignore[attr-defined]
-    assert not far._expected
+    assert not files._expected
     far.settle()
     assert len(far.of("open")) <= stop + EARLY
 
 
-def test_items_that_are_not_opened(far: Far) -> None:
-    assert list(in_order(far, NAMES, coming)) == NAMES
-    assert not far._expected
+def test_items_that_are_not_opened(far: Far, files: EarlyFiles) -> None:
+    assert list(in_order(files, NAMES, coming)) == NAMES
+    assert not files._expected
 
 
-def test_what_cannot_be_opened_is_an_error_when_its_turn_comes(far: Far) -> None:
+def test_what_cannot_be_opened_is_an_error_when_its_turn_comes(far: Far, files: EarlyFiles) -> None:
     found: list[Any] = []
-    for name in in_order(far, ["f1", "none", "f2", "bad", "f3"], coming):
+    for name in in_order(files, ["f1", "none", "f2", "bad", "f3"], coming):
         try:
-            with far.open(f"mem://b/{name}") as file:
+            with files.open(f"mem://b/{name}") as file:
                 found.append(file.read_at(0, 2))
         except (MissingFileError, UnreadableFileError) as error:
             found.append((type(error), error.file))
@@ -147,24 +160,24 @@ def test_what_cannot_be_opened_is_an_error_when_its_turn_comes(far: Far) -> None
     ]
 
 
-def test_a_file_that_is_shorter_than_what_was_expected(far: Far) -> None:
-    expected = far.expect("mem://b/f0", [(9_990, 10_050)])
+def test_a_file_that_is_shorter_than_what_was_expected(far: Far, files: EarlyFiles) -> None:
+    expected = files.expect(Coming("mem://b/f0", [(9_990, 10_050)]))
     assert expected is not None
-    with far.open("mem://b/f0") as file:
+    with files.open("mem://b/f0") as file:
         assert file.read_at(9_990, 60) == DATA[9_990:]
         assert file.read_at(9_995, 2) == DATA[9_995:9_997]
-    far.forget(expected)
+    files.forget(expected)
 
 
-def test_one_file_expected_twice(far: Far) -> None:
-    one, two = far.expect("mem://b/f0", [(0, 10)]), far.expect("mem://b/f0", [(10, 20)])
+def test_one_file_expected_twice(far: Far, files: EarlyFiles) -> None:
+    one, two = (files.expect(Coming("mem://b/f0", [(n, n + 10)])) for n in (0, 10))
     assert one is not None
     assert two is not None
-    far.forget(one)
-    with far.open("mem://b/f0") as file:
+    files.forget(one)
+    with files.open("mem://b/f0") as file:
         assert file.read_at(10, 10) == DATA[10:20]
-    far.forget(two)
-    with far.open("mem://b/f0") as file:
+    files.forget(two)
+    with files.open("mem://b/f0") as file:
         assert file.read_at(0, 20) == DATA[:20]
     far.settle()
     assert len(far.of("open")) == 3 or len(far.of("open")) == 2  # the first one may not have been begun
@@ -172,10 +185,89 @@ def test_one_file_expected_twice(far: Far) -> None:
 
 def test_local_files_are_opened_when_their_turn_comes(tmp_path: Any) -> None:
     (tmp_path / "f").write_bytes(DATA)
-    store = Store()
-    assert store.expect(str(tmp_path / "f"), [(0, 10)]) is None
-    assert list(in_order(store, [1, 2], lambda _: [Coming(str(tmp_path / "f"))])) == [1, 2]
-    assert store._threads is None
+    files = EarlyFiles(Store())
+    assert files.expect(Coming(str(tmp_path / "f"), [(0, 10)])) is None
+    assert list(in_order(files, [1, 2], lambda _: [Coming(str(tmp_path / "f"))])) == [1, 2]
+
+
+def test_a_file_that_is_there_again(far: Far, files: EarlyFiles) -> None:
+    """What went wrong when it was opened early may be over."""
+    expected = files.expect(Coming("mem://b/none"))
+    assert expected is not None
+    assert isinstance(expected.file.exception(), MissingFileError)
+    with far.memory.open_output_stream("b/none") as stream:
+        stream.write(b"here")
+    with files.open("mem://b/none") as file:
+        assert file.read_at(0, 4) == b"here"
+    far.notes.remove(("close", "none"))
+
+
+def test_an_interruption_while_a_file_is_opened(far: Far, files: EarlyFiles, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = files.expect(Coming("mem://b/f0"))
+    assert expected is not None
+    with monkeypatch.context() as patch:
+        patch.setattr(expected.file, "result", mock.Mock(side_effect=[KeyboardInterrupt, expected.file.result()]))
+        with pytest.raises(KeyboardInterrupt):
+            files.open("mem://b/f0")
+    far.settle()
+    assert far.of("close") == ["f0"]
+
+
+def test_an_item_whose_files_cannot_be_told(far: Far, files: EarlyFiles) -> None:
+    """What was expected for it and before it is closed."""
+
+    def some(name: str) -> Iterator[Coming]:
+        yield from coming(name)
+        if name == "f3":
+            raise ValueError(name)
+
+    seen = []
+    with pytest.raises(ValueError, match="f3"):
+        seen.extend(in_order(files, NAMES, some))
+    assert seen == ["f0", "f1"]
+    assert not files._expected
+
+
+def test_readers_that_the_collector_ends(far: Far, files: EarlyFiles) -> None:
+    """In whatever call it comes, also amid one that expects a file."""
+    thresholds = gc.get_threshold()
+    gc.set_threshold(1, 1, 1)
+    try:
+        for _ in range(60):
+            circle: list[Any] = [in_order(files, NAMES, coming)]
+            circle.append(circle)
+            next(circle[0])
+            next(circle[0])
+            del circle
+    finally:
+        gc.set_threshold(*thresholds)
+    gc.collect()
+    assert not files._expected
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
+def test_a_forked_process_has_threads_of_its_own(far: Far, files: EarlyFiles) -> None:
+    assert list(in_order(files, NAMES[:3], coming)) == NAMES[:3]
+    with files.open("mem://b/f1") as file:
+        file.start_read(0, 10).result()
+        child = os.fork()
+        if not child:
+            signal.alarm(20)
+            found = [file.start_read(0, 10).result() == DATA[1:11]]
+            for name in in_order(files, NAMES[:5], coming):
+                with files.open(f"mem://b/{name}") as other:
+                    found.append(other.size() > 0)
+            os._exit(0 if all(found) and len(found) == 6 else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_without_threads_files_are_opened_in_their_turn(
+    far: Far, files: EarlyFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(OPENING, "begin", lambda work: None)
+    for name in in_order(files, NAMES, coming):
+        with files.open(f"mem://b/{name}") as file:
+            assert file.read_at(0, 1) == DATA[NAMES.index(name) :][:1]
 
 
 def test_reading_ahead_of_an_early_file() -> None:

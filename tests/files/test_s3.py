@@ -122,9 +122,28 @@ def test_a_state_is_read_by_its_ranges(bucket: Bucket, snapshot: tuple[Path, Wri
     ranges = bucket.ranges()
     assert set(ranges) == {"job/chk-1/_metadata", *(name for name, _, _ in operators["counters"])}
     assert ranges["job/chk-1/_metadata"] == [(0, (folder / "_metadata").stat().st_size - 1)]
-    # What is small is read together with its head, in the background.
     for name, size, head in operators["counters"]:
-        assert ranges[name] == [(0, head - 1), (0, size - 1)]
+        assert ranges[name] == [(0, head - 1), (head, size - 1)]
+
+
+def test_counting_reads_no_more_than_counts(bucket: Bucket, snapshot: tuple[Path, Written]) -> None:
+    """The first bytes of each key group, which lie too far from one another to be read together."""
+    folder, _ = snapshot
+    state = stateextract.open_snapshot("s3://flink/job/chk-1").operator("customers").state("pojo")
+    bucket.requests.clear()
+    assert state.count() == ENTRIES
+    for name, _, _ in objects(folder)["customers"]:
+        assert sum(last - first + 1 for first, last in bucket.ranges()[name]) == 64 * 10
+
+
+def test_a_lookup_reads_its_key_group_alone(bucket: Bucket, snapshot: tuple[Path, Written]) -> None:
+    state = stateextract.open_snapshot("s3://flink/job/chk-1").operator("counters").state("long-long")
+    key = state.to_table()["key"][7].as_py()
+    bucket.requests.clear()
+    assert state.get(key).num_rows == 1
+    (ranges,) = bucket.ranges().values()
+    ((first, last),) = ranges
+    assert last - first < 10_000
 
 
 def test_several_reads_are_under_way(

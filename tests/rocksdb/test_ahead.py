@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
@@ -71,3 +72,64 @@ def test_damage_is_said_with_its_place(engine: str) -> None:
     assert caught.value.file == name
     assert caught.value.offset is not None
     assert 500 < caught.value.offset <= 700
+
+
+class Watched:
+    """Opens files in memory; notes which were expected, forgotten and opened."""
+
+    def __init__(self, inline: frozenset[str] = frozenset()) -> None:
+        self.inline = inline
+        self.expected: list[str] = []
+        self.forgotten: list[str] = []
+        self.opened: list[str] = []
+        self.early: list[str] = []
+
+    def open(self, stream: StreamHandle) -> Late:
+        assert isinstance(stream, InlineHandle)
+        if stream.name.startswith("s"):
+            self.opened.append(stream.name)
+            if stream.name in set(self.expected) - set(self.opened[:-1]):
+                self.early.append(stream.name)
+        return Late(stream.data, "")
+
+    def expect(self, stream: StreamHandle, last: int) -> Callable[[], None]:
+        assert isinstance(stream, InlineHandle)
+        name = stream.name
+        if name in self.inline:
+            return lambda: None
+        self.expected.append(name)
+        return lambda: self.forgotten.append(name)
+
+
+def levels(counts: dict[int, int]) -> list[SstFile]:
+    """So many files in each level, whose keys lie between those of other levels."""
+    files = []
+    for level, count in counts.items():
+        keys = [b"\x00%08d" % (n * 1000 // count * 10 + level) for n in range(count)]
+        files += [SstFile(level, (Entry(key, n + 1, w.PUT, b"v"),)) for n, key in enumerate(keys)]
+    return files
+
+
+@pytest.mark.parametrize("counts", [{1: 12, 2: 150}, {0: 20}, {1: 3}, {0: 2, 1: 40, 3: 7}])
+@pytest.mark.parametrize("inline", [0, 1])
+def test_files_are_opened_early_and_once(counts: dict[int, int], inline: int) -> None:
+    handle = database(levels(counts))
+    number = sum(counts.values())
+    watched = Watched(frozenset({"s13"} if inline else ()))
+    db = open_rocksdb(handle, watched.open, RocksOptions(engine="interpreter"), watched.expect)
+    source = db.pairs("state", 0, 127, 1)
+    assert len(drain(source)) == number
+    assert len(watched.opened) == len(set(watched.opened)) == number
+    assert len(watched.expected) == len(set(watched.expected)) == number - (inline and number > 3)
+    # The first file is expected and opened at once; none is expected when it has been opened.
+    assert watched.early == [name for name in watched.opened if name not in watched.inline]
+    assert sorted(watched.forgotten) == sorted(watched.expected)
+
+
+def test_whoever_stops_forgets_what_was_expected() -> None:
+    watched = Watched()
+    db = open_rocksdb(database(levels({0: 20})), watched.open, RocksOptions(engine="interpreter"), watched.expect)
+    source = db.pairs("state", 0, 127, 1)
+    assert source.read_into(memoryview(bytearray(10))) == 10
+    source.close()
+    assert sorted(watched.forgotten) == sorted(watched.expected)

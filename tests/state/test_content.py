@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from stateextract.state.body import BodyKind
@@ -18,6 +20,7 @@ PARTS = tuple(Partition(name, "SPLIT_DISTRIBUTE", offsets, end) for name, offset
     ("content", "most", "expected"),
     [
         (HEAP, 80, [(0, 50), (60, 90)]),
+        (replace(HEAP, ranges=(*RANGES, KeyGroupRange(5, 92, 95))), 100, [(0, 10)]),
         (HEAP, 79, [(0, 10)]),
         (HEAP.cut(2, 3), 40, [(0, 10), (60, 90)]),
         (HEAP.cut(0, 1), 20, [(0, 20)]),
@@ -32,4 +35,7 @@ PARTS = tuple(Partition(name, "SPLIT_DISTRIBUTE", offsets, end) for name, offset
 )
 def test_where_reading_begins(content: Content, most: int, expected: list[tuple[int, int]]) -> None:
     assert content.beginning(most) == expected
+    without = content.beginning(most, 0, head=False)
+    assert (0, content.head_end) not in without or content.changes is not None
+    assert content.changes is not None or all(begin >= content.head_end for begin, _ in without)
     assert content.beginning(most, 1000) == [(1000 + begin, 1000 + end) for begin, end in expected]
