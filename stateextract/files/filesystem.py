@@ -5,8 +5,8 @@ does not know the scheme. Flink's names for S3 (``s3a``, ``s3p``, ``s3n``) and i
 (``file:/data/x``) are understood. A URI's path is taken literally, never percent-decoded: that is how Flink writes it.
 
 Only what is asked for is read, and a read that comes back short is an error. The operating system's errors become
-``MissingFileError`` and ``UnreadableFileError`` with the file's URI. May import: errors, ``threads``,
-``beside``. Knows nothing of Flink's formats.
+``MissingFileError`` and ``UnreadableFileError`` with the file's URI. May import: errors, threads. Knows nothing of
+Flink's formats.
 """
 
 from __future__ import annotations
