@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 
 
 OnRead = Callable[[int], None]
-Ranges = Callable[[Content, int, int, bool], Sequence[tuple[int, int]]]
-"""Ranges of a file that are read early, as :meth:`Content.beginning` gives them."""
+Early = Callable[[Content], Sequence[tuple[int, int]]]
+"""Ranges of a handle's bytes that are read early."""
 
 
 def _unheard(size: int) -> None:
@@ -52,11 +52,11 @@ class FileAccess:
         return HandleBytes(file, self._files, on_read)
 
     def in_order(
-        self, work: Iterable[tuple[StateFile, Content]], ranges: Ranges = Content.beginning
+        self, work: Iterable[tuple[StateFile, Content]], early: Early | None = None
     ) -> Iterator[tuple[StateFile, Content]]:
         """The work; files of what comes next are opened meanwhile. Each has to be read before the next is taken.
 
-        :param ranges: what of a content is read early.
+        :param early: what of a content is read early; ``None``: where reading begins. Heads are known.
         """
         source = self._source
 
@@ -64,7 +64,8 @@ class FileAccess:
             file, content = item
             if not is_far(file.uri) or file.uri == source.found.metadata_uri:
                 return
-            yield Coming(file.uri, ranges(content, READ, file.start, False))
+            ranges = content.beginning(READ, head=False) if early is None else early(content)
+            yield Coming(file.uri, ranges).behind(file.start)
             if file.handle is not None and file.changelog is None:
                 from stateextract.rocksdb import Opener, first_files
 
@@ -171,7 +172,7 @@ class HandleBytes:
             self._opened.close()
 
 
-def nothing_early(content: Content, most: int, start: int, head: bool) -> list[tuple[int, int]]:
+def nothing_early(_: Content) -> list[tuple[int, int]]:
     """No ranges: of files that may not be read to their end."""
     return []
 

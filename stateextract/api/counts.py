@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from stateextract.api.access import FileAccess
-from stateextract.errors import StateExtractError
+from stateextract.errors import StateExtractError, TruncatedError
+from stateextract.files.ahead import AHEAD, ReadAhead
 from stateextract.files.piece import FilePiece
 from stateextract.files.window import ReadAt
 from stateextract.job.heads import StateFile
@@ -74,14 +75,16 @@ def _entries(access: FileAccess, file: StateFile, content: Content, state: Named
                 if state_id >= len(file.head.states) or file.head.states[state_id].name != state.name:
                     return None
                 total += count
+    except TruncatedError:
+        return None  # which a walk tells of, too
     except StateExtractError as error:
         raise access.placed(error, file) from None
     return total
 
 
-def _early(content: Content, _: int, start: int, __: bool) -> list[tuple[int, int]]:
+def _early(content: Content) -> list[tuple[int, int]]:
     """What is read early: the first bytes of each key group, where these are few or near one another."""
-    starts = [start + r.start for r in content.ranges]
+    starts = [r.start for r in content.ranges]
     if len(starts) <= _FEW:
         return [(at, at + _HEAD) for at in starts]
     return [(starts[0], starts[-1] + _HEAD)] if starts[-1] - starts[0] <= _NEAR else []
@@ -90,8 +93,8 @@ def _early(content: Content, _: int, start: int, __: bool) -> list[tuple[int, in
 def _starts(read_at: ReadAt, content: Content) -> Iterator[bytes]:
     """The first bytes of each key group."""
     if isinstance(read_at, FilePiece) and read_at.late:
-        reads = [read_at.start_read(r.start, _HEAD) for r in content.ranges]
-        return (read.result() for read in reads)
+        ahead = ReadAhead(read_at.start_read, ((r.start, _HEAD) for r in content.ranges), most=4 * AHEAD)
+        return iter(ahead.next, None)
     return (read_at(r.start, _HEAD) for r in content.ranges)
 
 

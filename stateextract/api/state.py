@@ -337,7 +337,7 @@ class State:
         whole = sum(sum(content.sizes) for _, content in work)
         key = options.key if suited(options, whole).engine != "interpreter" else None
         silent: tuple[str, ...] = ()
-        for file, content in self._access.in_order(work, Content.beginning if limit is None else nothing_early):
+        for file, content in self._access.in_order(work, None if limit is None else nothing_early):
             try:
                 kept = content if key is None else self._holding(file, content, key)
                 with self._access.opened(file, self._read) as read_at:

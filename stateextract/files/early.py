@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from typing import NamedTuple, TypeVar
 
+from stateextract.beside import done
 from stateextract.files.filesystem import OpenFile, Store, is_far, normalize
 from stateextract.files.threads import OPENING
 
@@ -29,6 +30,10 @@ class Coming(NamedTuple):
 
     uri: str
     ranges: Sequence[tuple[int, int]] = ()
+
+    def behind(self, start: int) -> Coming:
+        """The same with ranges that were counted from there on."""
+        return self._replace(ranges=[(start + begin, start + end) for begin, end in self.ranges])
 
 
 class Expectation:
@@ -176,9 +181,7 @@ class EarlyFile:
         here = self._here(offset, length)
         if here is None:
             return self._file.start_read(offset, length)
-        read: Future[bytes] = Future()
-        read.set_result(bytes(here))
-        return read
+        return done(lambda: bytes(here))
 
     def size(self) -> int:
         return self._file.size()

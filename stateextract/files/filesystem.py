@@ -298,9 +298,7 @@ class _LocalFile:
         return done
 
     def start_read(self, offset: int, length: int) -> Future[bytes]:
-        read: Future[bytes] = Future()
-        read.set_result(self.read_at(offset, length))
-        return read
+        return done(lambda: self.read_at(offset, length))
 
     def size(self) -> int:
         return self._size

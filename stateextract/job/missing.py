@@ -34,7 +34,8 @@ class MissingFiles:
         if not self.paths:
             return None
         such = f", such as {self.paths[0]}" if len(self.paths) > 1 else f": {self.paths[0]}"
-        return f"{len(self.paths)} of {self.count} files cannot be found{such} (`stateextract files` lists them)"
+        few = f"{len(self.paths)} of {self.count}"
+        return f"{few} files are missing, or not as large as they should be{such} (`stateextract files` lists them)"
 
 
 def missing_files(operators: Iterable[OperatorState], locator: Locator) -> MissingFiles:

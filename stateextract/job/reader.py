@@ -68,7 +68,7 @@ class PartReader:
         def coming(part: Part) -> Iterator[Coming]:
             if not is_far(part.uri) or part.uri == self._metadata_uri:
                 return
-            yield Coming(part.uri, part.content.beginning(READ, part.start))
+            yield Coming(part.uri, part.content.beginning(READ)).behind(part.start)
             if part.content.form is BodyKind.SST_FILES and part.content.changes is None:
                 with suppress(StateExtractError):  # which is said when the part is read
                     handle, _, locator = self._handle(part, targets(part))

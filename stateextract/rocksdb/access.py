@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Protocol
 
+from stateextract.beside import done
 from stateextract.errors import StateExtractError, TruncatedError
 from stateextract.files.early import Coming, EarlyFiles
 from stateextract.files.filesystem import OpenFile
@@ -63,9 +64,7 @@ class Inline:
         return self.data[offset : offset + length]
 
     def start_read(self, offset: int, length: int) -> Future[bytes]:
-        read: Future[bytes] = Future()
-        read.set_result(self.read_at(offset, length))
-        return read
+        return done(lambda: self.read_at(offset, length))
 
     def size(self) -> int:
         return len(self.data)
@@ -135,12 +134,13 @@ class Opener:
         """
         file = self.coming(handle, last)
         if file is None:
-            return _nothing
+            return nothing
         expected = self._files.expect(file)
         return None if expected is None else partial(self._files.forget, expected)
 
 
-def _nothing() -> None: ...
+def nothing() -> None:
+    """There is nothing to forget."""
 
 
 ExpectHandle = Callable[[StreamHandle, int], "Callable[[], None] | None"]

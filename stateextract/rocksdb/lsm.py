@@ -26,7 +26,7 @@ from stateextract.files.early import EARLY, Coming
 from stateextract.files.window import READ
 from stateextract.metadata.model import IncrementalHandle, StreamHandle
 from stateextract.rocksdb import reference
-from stateextract.rocksdb.access import ExpectHandle, Opener, OpenHandle, errors_of, read_exactly
+from stateextract.rocksdb.access import ExpectHandle, Opener, OpenHandle, errors_of, nothing, read_exactly
 from stateextract.rocksdb.checksums import Checksum, checksum
 from stateextract.rocksdb.manifest import LiveFile, parse_current, parse_manifest
 from stateextract.rocksdb.pieces import cut
@@ -216,7 +216,7 @@ class _Tables:
         try:
             return self._database.open_table(live)
         finally:
-            self._expected.pop(live.number, _nothing)()
+            self._expected.pop(live.number, nothing)()
 
     def forget(self) -> None:
         """No other file will be opened."""
@@ -224,9 +224,6 @@ class _Tables:
         for forget in self._expected.values():
             forget()
         self._expected = {}
-
-
-def _nothing() -> None: ...
 
 
 class RocksDB:
@@ -292,7 +289,7 @@ class RocksDB:
         try:
             return self._expect(self._files[self.local_name(live)], first_read(live))
         except MissingFileError:
-            return _nothing  # which is said when it is opened
+            return nothing  # which is said when it is opened
 
     def _checksum(self) -> Checksum:
         if not use_kernel(self.options.engine):

@@ -16,6 +16,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from stateextract.beside import done
 from stateextract.errors import FormatError, TruncatedError, UnsupportedError
 from stateextract.rocksdb import checksums
 from stateextract.rocksdb.access import StateFile, read_exactly
@@ -273,9 +274,7 @@ class Table:
     def start_fetch(self, offset: int, length: int) -> Future[bytes]:
         """As :meth:`fetch`, without waiting for it; fewer bytes where the file ends."""
         if offset >= self._tail_at:
-            read: Future[bytes] = Future()
-            read.set_result(self.fetch(offset, length))
-            return read
+            return done(lambda: self.fetch(offset, length))
         self.bytes_read += length
         return self.file.start_read(offset, length)
 

@@ -70,11 +70,10 @@ class Content:
             return [self.size - self.head_end]
         return [r.end - r.start + self.change_bytes for r in self.ranges] or [p.size for p in self.partitions]
 
-    def beginning(self, most: int, start: int = 0, head: bool = True) -> list[tuple[int, int]]:
-        """Where reading begins: the head, or of small contents all that is read, as at most two ranges of the file.
+    def beginning(self, most: int, head: bool = True) -> list[tuple[int, int]]:
+        """Where reading begins: the head, or of small contents all that is read, as at most two ranges of the handle's bytes.
 
         :param most: bytes that are little.
-        :param start: where the handle's bytes begin in the file.
         :param head: the head is read, too.
         """
         first = [(0, self.head_end)] if self.head_end and (head or self.changes is not None) else []
@@ -87,8 +86,8 @@ class Content:
                 begin, end = joined[-1][0], max(joined.pop()[1], end)
             joined.append((begin, end))
         if len(joined) > 2 or sum(end - begin for begin, end in joined) > most:
-            joined = first
-        return [(start + begin, start + end) for begin, end in joined]
+            joined = first if self.head_end <= most else []
+        return joined
 
     @property
     def key_groups(self) -> tuple[int, int]:

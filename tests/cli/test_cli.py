@@ -129,18 +129,18 @@ def test_inspect_says_which_files_are_missing_or_elsewhere(out: Out, tmp_path: P
     assert len(moved) > 3
     code, text, _ = out("inspect", path)
     assert code == 0
-    assert "cannot be found" not in text
+    assert "are missing" not in text
     for file in moved[:3]:
         file.unlink()
     missing = out.json("inspect", path)["missing_files"]
     assert {name.rpartition("/")[2] for name in missing} == {file.name for file in moved[:3]}
     code, text, _ = out("inspect", path)
     assert code == 0
-    (note,) = [line for line in text.splitlines() if "cannot be found" in line]
+    (note,) = [line for line in text.splitlines() if "are missing" in line]
     assert note.startswith("Note: 3 of ")
     assert note.endswith("(`stateextract files` lists them).")
     plan = make_plan(JobOptions(snapshot=path, output=str(tmp_path / "out")))
-    (told,) = [note for note in plan.coverage.notes if "cannot be found" in note]
+    (told,) = [note for note in plan.coverage.notes if "are missing" in note]
     assert told.startswith("changing: 3 of ")
 
 

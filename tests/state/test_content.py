@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from stateextract.files.early import Coming
 from stateextract.state.body import BodyKind
 from stateextract.state.content import Content
 from stateextract.state.heap import KeyGroupRange
@@ -22,6 +23,7 @@ PARTS = tuple(Partition(name, "SPLIT_DISTRIBUTE", offsets, end) for name, offset
         (HEAP, 80, [(0, 50), (60, 90)]),
         (replace(HEAP, ranges=(*RANGES, KeyGroupRange(5, 92, 95))), 100, [(0, 10)]),
         (HEAP, 79, [(0, 10)]),
+        (HEAP, 9, []),
         (HEAP.cut(2, 3), 40, [(0, 10), (60, 90)]),
         (HEAP.cut(0, 1), 20, [(0, 20)]),
         (Content(BodyKind.RAW, 90, 0, ranges=RANGES[:2]), 40, [(10, 50)]),
@@ -35,7 +37,8 @@ PARTS = tuple(Partition(name, "SPLIT_DISTRIBUTE", offsets, end) for name, offset
 )
 def test_where_reading_begins(content: Content, most: int, expected: list[tuple[int, int]]) -> None:
     assert content.beginning(most) == expected
-    without = content.beginning(most, 0, head=False)
+    without = content.beginning(most, head=False)
     assert (0, content.head_end) not in without or content.changes is not None
     assert content.changes is not None or all(begin >= content.head_end for begin, _ in without)
-    assert content.beginning(most, 1000) == [(1000 + begin, 1000 + end) for begin, end in expected]
+    moved = Coming("x", content.beginning(most)).behind(1000)
+    assert moved == ("x", [(1000 + begin, 1000 + end) for begin, end in expected])
