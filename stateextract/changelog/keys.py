@@ -29,6 +29,7 @@ SAMPLE = 20_000
 
 _KEYS = 2_000
 _LEAST_EVIDENCE = 100  # one in so many wrong types may pass by chance
+_ENOUGH = _LEAST_EVIDENCE.bit_length()  # keys that are evidence enough in any operator of two key groups or more
 _HEAD = 3
 
 _ROW = "org.apache.flink.table.runtime.typeutils.BinaryRowDataSerializer$BinaryRowDataSerializerSnapshot"
@@ -71,7 +72,7 @@ def find_key(logs: Iterable[Iterable[Change]], max_parallelism: int) -> FoundKey
     """
     tried = [list(_sample(log)) for log in logs]
     found = [f for name in _CANDIDATES if (f := _try(name, tried, max_parallelism)) is not None]
-    if len(found) != 1 or float(max_parallelism) ** found[0].keys < _LEAST_EVIDENCE:
+    if len(found) != 1 or max_parallelism ** min(found[0].keys, _ENOUGH) < _LEAST_EVIDENCE:
         return None
     return found[0]
 

@@ -19,6 +19,7 @@ import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -244,7 +245,7 @@ def parse_size(text: str) -> int | None:
     match = _SIZE.fullmatch(text)
     if match is None or match.group(2).lower() not in _UNITS:
         return None
-    return int(float(match.group(1)) * _UNITS[match.group(2).lower()])
+    return int(Decimal(match.group(1)) * _UNITS[match.group(2).lower()])
 
 
 class _Parser(argparse.ArgumentParser):

@@ -160,6 +160,21 @@ def test_trial() -> None:
     assert tried(sets(booleans)) == ("Boolean", 2, 2)
 
 
+@pytest.mark.parametrize("most", [2, 128, 1 << 15])
+def test_trial_by_many_keys(most: int) -> None:
+    """More keys than the power of the key groups has room for in a double (147 of 128 key groups, 1024 of 2)."""
+    keys = {i64(n): group_of(n, most) for n in range(3000)}
+    assert tried(sets(keys), most=most) == ("Long", 2000, 3000)
+
+
+def test_how_many_keys_are_evidence() -> None:
+    """One wrong type in 100 may pass by chance: 7 keys of two key groups, 2 of 10, 1 of 128."""
+    for most, enough in ((2, 7), (10, 2), (128, 1)):
+        for keys in range(1, 9):
+            found = tried(sets({i64(n): group_of(n, most) for n in range(keys)}), most=most)
+            assert (found is not None) == (keys >= enough), (most, keys)
+
+
 def test_trial_refuses_what_does_not_fit() -> None:
     assert tried(sets({**LONGS, i64(99): group_of(98, 128)})) is None
     assert tried([*sets(LONGS), (3, change(SET, 0, i64(5), VOID, i64(1)))]) is None

@@ -112,7 +112,10 @@ def test_options_survive_the_manifest() -> None:
 
 @pytest.mark.parametrize(
     ("text", "size"),
-    [("128 MB", 128_000_000), ("1kib", 1024), ("1.5 GB", 1_500_000_000), ("7", 7), ("MB", None), ("1 XB", None)],
+    [
+        ("128 MB", 128_000_000), ("1kib", 1024), ("1.5 GB", 1_500_000_000), ("7", 7), ("MB", None), ("1 XB", None),
+        (f"{10**400}", 10**400),  # beyond a double
+    ],
 )
 def test_sizes(text: str, size: int | None) -> None:
     assert parse_size(text) == size
