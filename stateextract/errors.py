@@ -74,6 +74,11 @@ class StateExtractError(Exception):
                 setattr(self, name, value)
         return self
 
+    @property
+    def context(self) -> dict[str, Any]:
+        """All that :meth:`at` can fill in, by name."""
+        return {name: getattr(self, name) for name in (*_CONTEXT, "expected", "advice")}
+
     def __str__(self) -> str:
         parts = [self.message]
         if self.expected is not None:
@@ -88,7 +93,7 @@ class StateExtractError(Exception):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Errors cross from Spark's Python workers to the driver.
-        return (_rebuild, (type(self), self.message, {n: getattr(self, n) for n in (*_CONTEXT, "expected", "advice")}))
+        return (_rebuild, (type(self), self.message, self.context))
 
 
 def _rebuild(kind: type[E], message: str, context: dict[str, Any]) -> E:

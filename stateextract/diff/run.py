@@ -23,7 +23,7 @@ from stateextract.diff.pairing import compile_once
 from stateextract.diff.plan import DiffContext, DiffOptions, DiffPlan, DiffState, Unit, make_diff_plan
 from stateextract.diff.summary import NOT_COMPARED, Counts
 from stateextract.diff.task import DiffRunner
-from stateextract.errors import UsageError
+from stateextract.errors import OutputError, UsageError
 from stateextract.job.commit import Commit, new_job_id
 from stateextract.job.heads import OnHeads, unheard
 from stateextract.job.local import in_processes
@@ -196,7 +196,9 @@ def packed(units: Sequence[Unit], split_bytes: int) -> list[list[Unit]]:
 
 def _one_per_split(reports: Iterable[TaskReport], splits: Sequence[Sequence[Unit]]) -> list[TaskReport]:
     found = {report.task: report for report in reports}
-    assert sorted(found) == list(range(len(splits)))
+    missing = sorted(set(range(len(splits))) - set(found))
+    if missing:
+        raise OutputError(f"{len(missing)} of {len(splits)} tasks gave no report, the first is {missing[:1]}")
     return [found[task] for task in range(len(splits))]
 
 

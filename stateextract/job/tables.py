@@ -99,8 +99,11 @@ class SnapshotTables:
     # -- what the tables are made of
 
     def _inventory(self) -> tuple[list[OperatorInventory], list[StateFile]]:
-        reader = HeadReader(self.metadata, self._data, self._locator, self._store)
-        files = reader.read(self._job.head_threads, self._on_heads)
+        job = self._job
+        reader = HeadReader(
+            self.metadata, self._data, self._locator, self._store, job.codec, job.verify_checksums
+        )  # fmt: skip
+        files = reader.read(job.head_threads, self._on_heads)
         return take_inventory(self.metadata, files), files
 
     def _context(self) -> DescribeContext:

@@ -84,9 +84,7 @@ def marked(error: Any) -> str:
     """A ``StateExtractError`` as text that the driver takes it out of again."""
     import json
 
-    context = {name: getattr(error, name) for name in ("file", "operator", "state", "key_group", "offset")}
-    document = {"class": type(error).__name__, "message": error.message, "expected": error.expected,
-                "advice": error.advice, **context}  # fmt: skip
+    document = {"class": type(error).__name__, "message": error.message, **error.context}
     return f"{error}\n{ERROR_MARK}{json.dumps(document)}"
 
 

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
+import stateextract
 from stateextract.errors import FormatError
 from stateextract.job.options import JobOptions
 from stateextract.job.tables import SCHEMAS, SnapshotTables
 from stateextract.metadata.uid import operator_id
-from tests.cli.test_cli import CUSTOM, KINDS, ROOT, Out, expected_of, out
+from tests.cli.test_cli import CUSTOM, DATA, KINDS, ROOT, Out, expected_of, out
 from tests.job.snapshots import numbered, write_snapshot
 
 __all__ = ["out"]  # a fixture
@@ -39,6 +40,23 @@ def test_states_are_those_that_the_job_has(out: Out) -> None:
 def test_states_that_cannot_be_read_say_why(out: Out) -> None:
     text = " ".join(out("states", CUSTOM)[1].split())
     assert "unsupported: values of golden.MoneySerializer$Snapshot cannot be decoded" in text
+
+
+@pytest.mark.parametrize("verify", [True, False])
+def test_states_looks_at_checksums_as_inspect_does(tmp_path: Path, verify: bool) -> None:
+    case = "f120-changes-checkpoint-changelog-compressed"
+    shutil.copytree(DATA / case, tmp_path / case)
+    path = str(tmp_path / case / expected_of(case)["snapshot"])
+    for log in Path(path).parent.glob("dstl/*"):
+        content = bytearray(log.read_bytes())
+        content[15] ^= 0x40  # in the checksum of the first chunk
+        log.write_bytes(content)
+    rows = SnapshotTables(JobOptions(snapshot=path, verify_checksums=verify)).states()
+    decoded = {r["state_name"] for r in rows if r["form"] == "changelog" and r["status"] == "decoded"}
+    assert len(decoded) == (0 if verify else 12)
+    if not verify:
+        states = stateextract.open_snapshot(path, verify_checksums=False).states
+        assert decoded == {s.name for s in states if s.form == "changelog"}
 
 
 def test_schema(out: Out) -> None:

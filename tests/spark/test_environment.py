@@ -169,7 +169,9 @@ OSError: [Errno 28] No space left on device
 
 
 def test_an_error_of_a_task_comes_back_as_it_was() -> None:
-    error = FormatError('broken "here"\n', file="/ä", operator="o", state="s", key_group=3, offset=7, advice="a")
+    error = FormatError('broken "here"\n', file="/ä", operator="o", state="s", key_group=3, offset=7, plain_offset=9,
+                        expected="e", advice="a")  # fmt: skip
+    assert all(value is not None for value in error.context.values())
     text = f"Traceback\n  RuntimeError: {carrier.marked(error)}\n\n at org.apache...\n{carrier.marked(error)}"
     again = job_error(RuntimeError(text))
     assert type(again) is FormatError
