@@ -109,9 +109,9 @@ def _below(process: int) -> Iterator[int]:
 
 
 def command(pair: tuple[Path, Path], out: Path, workers: int) -> tuple[float, float]:
-    """``stateextract diff --out`` in processes: seconds, and the largest resident size in MB."""
+    """``stateextract diff --output`` in processes: seconds, and the largest resident size in MB."""
     start = time.perf_counter()
-    arguments = ["diff", *map(str, pair), "--out", str(out), "--workers", str(workers)]
+    arguments = ["diff", *map(str, pair), "--output", str(out), "--workers", str(workers)]
     process = subprocess.Popen([sys.executable, "-m", "stateextract.cli", *arguments], stdout=subprocess.DEVNULL)
     sizes = Sizes(process.pid)
     sizes.start()

@@ -82,7 +82,7 @@ class Rule:
     """One rule.
 
     :param limits: by name. :param decoded: every state must be decoded; :param owned: every operator must be known.
-    :param schema: a file of ``stateextract schema --output json``, that the columns must equal.
+    :param schema: a file of ``stateextract schema --format json``, that the columns must equal.
     :param sql: a query of the table ``state`` that must give no row.
     """
 
@@ -279,7 +279,7 @@ def _schema_violations(
         }
     except (KeyError, TypeError, AttributeError) as error:
         raise UsageError(
-            "a file of schemas is none", advice="write it by stateextract schema PATH --output json"
+            "a file of schemas is none", advice="write it by stateextract schema PATH --format json"
         ) from error
     violations = []
     for d in documents:
@@ -309,7 +309,7 @@ def _shown(value: float, name: str) -> str:
 
 
 def verdicts_as_dict(document: Statistics, verdicts: list[Verdict]) -> dict[str, Any]:
-    """The document of ``stateextract audit --output json``."""
+    """The document of ``stateextract audit --format json``."""
     return {
         "format": 1,
         "tool_version": document.tool_version,

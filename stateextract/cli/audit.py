@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stateextract.cli.options import output_options
+from stateextract.cli.options import format_option
 from stateextract.cli.reading import read_options, snapshot_options
 from stateextract.cli.stats import ROWS, measured, question, text_of, written
 from stateextract.errors import UsageError
@@ -33,9 +33,9 @@ BROKEN = 5
     type=click.IntRange(min=1),
     help="Processes. Default: one per core if there is much to read.",
 )
-@click.option("-o", "--to", metavar="FILE", help="Write the JSON document there too.")
-@output_options
-def audit(path: str, rules: str | None, workers: int | None, to: str | None, output: str, **options: Any) -> int:
+@click.option("-o", "--output", metavar="FILE", help="Write the JSON document there too.")
+@format_option
+def audit(path: str, rules: str | None, workers: int | None, output: str | None, format_: str, **options: Any) -> int:
     """Hold the states of the snapshot at PATH against rules.
 
     The rules stand in the file of --rules, else in the job file. Every row is read once, and once more for each rule with
@@ -48,9 +48,9 @@ def audit(path: str, rules: str | None, workers: int | None, to: str | None, out
     document = measured(job, _question(file, folder), workers)
     verdicts = judge(file.rules, document, _Query(job), lambda name: _schemas(folder / name))
     made = json.dumps(verdicts_as_dict(document, verdicts), indent=1, ensure_ascii=False)
-    if to is not None:
-        written(Path(to), made + "\n")
-    if output == "json":
+    if output is not None:
+        written(Path(output), made + "\n")
+    if format_ == "json":
         click.echo(made)
     else:
         _show(document, verdicts)

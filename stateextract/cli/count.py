@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stateextract.cli.options import output_options
+from stateextract.cli.options import format_option
 from stateextract.cli.quick import without_pandas
 from stateextract.cli.reading import chosen_states, identity, metered, opened, snapshot_options, state_options
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 @click.command()
 @state_options
 @snapshot_options("flatten", "keep_empty_maps", "all_copies")
-@output_options
-def count(path: str, operator: str | None, name: str | None, scope: Any, output: str, **options: Any) -> None:
+@format_option
+def count(path: str, operator: str | None, name: str | None, scope: Any, format_: str, **options: Any) -> None:
     """Count the rows of states of the snapshot at PATH, exactly.
 
     Without --operator and --state those of every state. Counts that stand in the files are read there; otherwise
@@ -32,7 +32,7 @@ def count(path: str, operator: str | None, name: str | None, scope: Any, output:
     for state in states:
         with metered(f"count {state.name}", state):
             documents.append(describe(state))
-    if output == "json":
+    if format_ == "json":
         click.echo(json.dumps(documents, indent=1))
     else:
         from stateextract.cli.screen import console, table

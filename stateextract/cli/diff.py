@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from stateextract.cli.names import operator_names, state_names
-from stateextract.cli.options import output_options
+from stateextract.cli.options import format_option
 from stateextract.cli.quick import without_pandas
 from stateextract.cli.reading import MEANING, WHERE, config_option, job_options, read_options
 
@@ -37,7 +37,7 @@ _FIELDS = 6  # that are named in the table
     "--state", metavar="NAME", multiple=True, shell_complete=state_names,
     help="Compare this state only; repeat for several. timers: all timers.",
 )  # fmt: skip
-@click.option("--out", metavar="DIRECTORY", help="Write the changes there, one Parquet dataset per state.")
+@click.option("-o", "--output", metavar="DIRECTORY", help="Write the changes there, one Parquet dataset per state.")
 @click.option("--workers", metavar="N", type=click.IntRange(min=1), help="Processes. Default: one per core.")
 @click.option(
     "--last-access", is_flag=True, help="Of states with a time to live, count a mere change of the last access."
@@ -49,22 +49,22 @@ _FIELDS = 6  # that are named in the table
 @click.option("--exit-code", "tell", is_flag=True, help=f"Exit with {DIFFERENT} where something differs.")
 @config_option
 @job_options(_OPTIONS)
-@output_options
+@format_option
 def diff(
     before: str,
     after: str,
-    out: str | None,
+    output: str | None,
     workers: int | None,
     last_access: bool,
     common_fields: bool,
     tell: bool,
-    output: str,
+    format_: str,
     **given: Any,
 ) -> int:
     """Compare the snapshots at BEFORE and AFTER, row by row.
 
     They may be of any kind, parallelism and schema. Keyed state is compared by key and namespace, the elements of operator
-    state by what they are, timers as a set. With --out the changes become Parquet datasets, and nothing is visible there
+    state by what they are, timers as a set. With --output the changes become Parquet datasets, and nothing is visible there
     before the end. Exit code 3: not everything could be compared.
     """
     without_pandas()
@@ -72,7 +72,7 @@ def diff(
     from stateextract.diff.plan import DiffOptions
     from stateextract.diff.run import processes, run_diff
 
-    later = replace(read_options(after, given), output=out or "")
+    later = replace(read_options(after, given), output=output or "")
     earlier = replace(later, snapshot=before)
 
     def on_report(tasks: DiffTasks, report: TaskReport) -> None:
@@ -82,16 +82,16 @@ def diff(
 
     with Meter("diff") as meter:
         options = DiffOptions(last_access, common_fields, later.memory_bytes)
-        result = run_diff(earlier, later, options, processes(workers, on_report), out, meter.heads)
+        result = run_diff(earlier, later, options, processes(workers, on_report), output, meter.heads)
     code = DIFFERENT if tell and result.differs else 0 if result.complete else INCOMPLETE
-    if output == "json":
-        click.echo(json.dumps({**result.document(), "output": out, "exit_code": code}, indent=1))
+    if format_ == "json":
+        click.echo(json.dumps({**result.document(), "output": output, "exit_code": code}, indent=1))
     else:
-        _show(result, out)
+        _show(result, output)
     return code
 
 
-def _show(result: DiffResult, out: str | None) -> None:
+def _show(result: DiffResult, output: str | None) -> None:
     from stateextract.cli.screen import console, table
 
     screen = console()
@@ -119,7 +119,7 @@ def _show(result: DiffResult, out: str | None) -> None:
     if result.manifest is not None:
         mine = [d for d in result.manifest.datasets if d.job == result.manifest.job]
         total = sum(dataset.rows for dataset in mine)
-        screen.print(f"Wrote {total:,} changes in {len(mine)} datasets to {out}.", markup=False, soft_wrap=True)
+        screen.print(f"Wrote {total:,} changes in {len(mine)} datasets to {output}.", markup=False, soft_wrap=True)
 
 
 def _fields(counts: Counts) -> str:

@@ -51,11 +51,12 @@ def _settings(_: click.Context, __: click.Parameter, values: tuple[str, ...]) ->
 @config_option
 @job_options(_OPTIONS)
 @click.option(
-    "--report",
+    "--format",
+    "format_",
     type=click.Choice(["text", "json"]),
     default="text",
     show_default=True,
-    help="The coverage report as text for people, or JSON for scripts.",
+    help="How to print the coverage report: text for people, JSON for scripts.",
 )
 @debug_option
 def extract(
@@ -64,7 +65,7 @@ def extract(
     engine: str,
     workers: int | None,
     conf: dict[str, str],
-    report: str,
+    format_: str,
     **given: Any,
 ) -> int:
     """Write the states of the snapshot at PATH as Parquet datasets below the directory --output.
@@ -83,7 +84,7 @@ def extract(
     if engine == "spark" and workers is not None:
         raise UsageError("--workers is about --engine local", advice="Spark is told by --conf spark.master=local[N]")
     outcome = _on_this_machine(options, workers) if engine == "local" else _on_spark(options, conf)
-    if report == "json":
+    if format_ == "json":
         click.echo(json.dumps(describe(outcome, options), indent=1))
     else:
         from stateextract.cli.screen import console
@@ -129,7 +130,7 @@ def _on_spark(options: JobOptions, conf: dict[str, str]) -> Outcome:
 
 
 def describe(outcome: Outcome, options: JobOptions) -> dict[str, Any]:
-    """The document of ``--report json``."""
+    """The document of ``--format json``."""
     return {
         "output": options.output,
         "rows": sum(dataset.rows for dataset in outcome.datasets),

@@ -7,15 +7,15 @@ from typing import Any
 
 import click
 
-from stateextract.cli.options import output_options
+from stateextract.cli.options import format_option
 from stateextract.cli.reading import operator_option, read_options, snapshot_options
 
 
 @click.command()
 @operator_option
 @snapshot_options()
-@output_options
-def files(path: str, operator: str | None, output: str, **options: Any) -> None:
+@format_option
+def files(path: str, operator: str | None, format_: str, **options: Any) -> None:
     """List the files of the snapshot at PATH: which subtask's, of which key groups, how large, and where they are.
 
     A line is a stream of bytes that a handle refers to: a file, a part of one, or bytes inside of _metadata. With
@@ -26,7 +26,7 @@ def files(path: str, operator: str | None, output: str, **options: Any) -> None:
     tables = SnapshotTables(read_options(path, options))
     names = SCHEMAS["files"].names
     rows = [{name: row.get(name) for name in names} for row in tables.files(operator)]
-    if output == "json":
+    if format_ == "json":
         click.echo(json.dumps(rows, indent=1))
     else:
         _show(rows, tables.found.metadata_uri)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stateextract.cli.options import output_options
+from stateextract.cli.options import format_option
 from stateextract.cli.quick import without_pandas
 from stateextract.cli.reading import MEANING, metered, opened, snapshot_options, state_options, the_operator, the_state
 from stateextract.printable import printable
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @click.option("--namespace", metavar="NAMESPACE", help="Only of this namespace, such as a window; written like a key.")
 @snapshot_options(*MEANING)
-@output_options
+@format_option
 def get(
     path: str,
     operator: str | None,
@@ -34,7 +34,7 @@ def get(
     scope: Any,
     keys: tuple[str, ...],
     namespace: str | None,
-    output: str,
+    format_: str,
     **options: Any,
 ) -> None:
     """Show the rows of a key in a state of the snapshot at PATH.
@@ -50,7 +50,7 @@ def get(
     groups = state.key_groups_of(key)
     with metered("get", state, groups):
         table = state.get(key, namespace)
-    if output == "json":
+    if format_ == "json":
         click.echo(json.dumps(describe(state, table, groups), indent=1))
         return
     if table.num_rows:
@@ -66,7 +66,7 @@ def get(
 
 
 def describe(state: State, table: pa.Table, groups: frozenset[int] | None) -> dict[str, Any]:
-    """The document of ``--output json``; ``key_groups`` is ``None`` where all were read."""
+    """The document of ``--format json``; ``key_groups`` is ``None`` where all were read."""
     from stateextract.cli.rows import json_rows
 
     return {

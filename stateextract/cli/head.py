@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stateextract.cli.options import output_options
+from stateextract.cli.options import format_option
 from stateextract.cli.quick import without_pandas
 from stateextract.cli.reading import MEANING, metered, opened, snapshot_options, state_options, the_operator, the_state
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 @state_options
 @click.option("-n", "--rows", "limit", type=click.IntRange(min=0), default=10, show_default=True, help="How many rows.")
 @snapshot_options(*MEANING)
-@output_options
+@format_option
 def head(
-    path: str, operator: str | None, name: str | None, scope: Any, limit: int, output: str, **options: Any
+    path: str, operator: str | None, name: str | None, scope: Any, limit: int, format_: str, **options: Any
 ) -> None:
     """Show the first rows of a state of the snapshot at PATH.
 
@@ -33,7 +33,7 @@ def head(
     state = the_state(the_operator(opened(path, options), operator), name, scope)
     with metered("head", state):
         table = _rows(state, limit)
-    if output == "json":
+    if format_ == "json":
         click.echo(json.dumps(describe(state, table), indent=1))
     else:
         _show(state, table, limit)
@@ -55,7 +55,7 @@ def _rows(state: State, limit: int) -> pa.Table:
 
 
 def describe(state: State, table: pa.Table) -> dict[str, Any]:
-    """The document of ``--output json``."""
+    """The document of ``--format json``."""
     from stateextract.cli.rows import json_rows
 
     return {

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stateextract.cli.options import output_options
+from stateextract.cli.options import format_option
 from stateextract.cli.reading import WHERE, config_option, job_options, read_options
 from stateextract.cli.stats import ROWS, measured, question, question_options
 
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 @job_options((*WHERE, *ROWS))
 @question_options
 @click.option(
-    "-o", "--to", metavar="DIR", required=True,
+    "-o", "--output", metavar="DIR", required=True,
     help="The folder of the dataset: a Parquet file for each snapshot is added, or replaced.",
 )  # fmt: skip
 @click.option("--skip-existing", is_flag=True, help="Do not read snapshots again that the dataset has already.")
-@output_options
+@format_option
 def history(
     paths: tuple[str, ...], as_of: str | None, ttls: tuple[str, ...], top: int, uids: str | None, workers: int | None,
-    to: str, skip_existing: bool, output: str, **options: Any,
+    output: str, skip_existing: bool, format_: str, **options: Any,
 ) -> None:  # fmt: skip
     """Add the figures of the snapshots at PATHS to a Parquet dataset, and show how states grew over all that it has.
 
@@ -47,9 +47,9 @@ def history(
 
     asked, job = question(as_of, ttls, top, uids), read_options(paths[0], options)
     # Before anything is read, since that takes long: a folder with something else in it is an error.
-    if to.endswith(".parquet"):
-        raise UsageError(f"--to {to} is a file", expected="the folder of the dataset")
-    known = {identity(one.snapshot): one for one in read_history(to)}
+    if output.endswith(".parquet"):
+        raise UsageError(f"--output {output} is a file", expected="the folder of the dataset")
+    known = {identity(one.snapshot): one for one in read_history(output)}
     store, added = Store(), 0
     failed: list[StateExtractError] = []
     snapshots: list[str] = []
@@ -67,19 +67,19 @@ def history(
             # Such as a checkpoint that Flink has deleted meanwhile: the others are there all the same.
             failed.append(error.at(file=path))
             continue
-        name = write_snapshot(to, document)
+        name = write_snapshot(output, document)
         # As it is in the dataset, so that the document, which may be large, need not be kept.
-        (known[identity(document.snapshot)],) = read_history(f"{to.rstrip('/')}/{name}")
+        (known[identity(document.snapshot)],) = read_history(f"{output.rstrip('/')}/{name}")
         added += 1
     recorded = in_order(known.values())
     is_told = bool(recorded) or not failed
-    if is_told and output == "json":
+    if is_told and format_ == "json":
         from stateextract.audit.growth import growth_as_dict
 
         document_of = growth_as_dict([(one.snapshot, one.totals) for one in recorded], _series(recorded))
         click.echo(json.dumps(document_of, indent=1, ensure_ascii=False))
     elif is_told:
-        _show(recorded, added, to)
+        _show(recorded, added, output)
     for other in failed[1:]:
         click.echo(f"Error: {other}", err=True)
     if failed:
@@ -120,7 +120,7 @@ def _series(recorded: Sequence[Recorded]) -> list[Series]:
 _COLUMNS = ["operator", "state", "rows first", "last", "change", "decoded first", "last", "change", ""]
 
 
-def _show(recorded: Sequence[Recorded], added: int, to: str) -> None:
+def _show(recorded: Sequence[Recorded], added: int, output: str) -> None:
     from stateextract.audit.growth import by_growth, total_change
     from stateextract.audit.history import order_note
     from stateextract.cli.screen import console, escape
@@ -146,7 +146,7 @@ def _show(recorded: Sequence[Recorded], added: int, to: str) -> None:
         ends = " to ".join(
             dict.fromkeys(f"checkpoint {one.snapshot.checkpoint_id}" for one in (recorded[0], recorded[-1]))
         )
-        has = f"{to} has {many(len(recorded), 'snapshot')}, {ends}; {added or 'none'} of them written now."
+        has = f"{output} has {many(len(recorded), 'snapshot')}, {ends}; {added or 'none'} of them written now."
         out.print(escape(has), soft_wrap=True)
         note = order_note(recorded)
         if note:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stateextract.cli.options import output_options
+from stateextract.cli.options import format_option
 from stateextract.cli.reading import opened, snapshot_options
 from stateextract.cli.sizes import many
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 @click.command()
 @snapshot_options()
-@output_options
-def inspect(path: str, output: str, **options: Any) -> None:
+@format_option
+def inspect(path: str, format_: str, **options: Any) -> None:
     """Show operators, states, types and sizes of the snapshot at PATH.
 
     PATH is a _metadata file, its folder, or a job's checkpoint folder (then its newest complete checkpoint). Only
@@ -26,7 +26,7 @@ def inspect(path: str, output: str, **options: Any) -> None:
     """
     snapshot = opened(path, options)
     snapshot.read_heads()
-    if output == "json":
+    if format_ == "json":
         click.echo(json.dumps(describe(snapshot), indent=1))
     else:
         show(snapshot)
@@ -36,7 +36,7 @@ def inspect(path: str, output: str, **options: Any) -> None:
 
 
 def describe(snapshot: Snapshot) -> dict[str, Any]:
-    """The document of ``--output json``."""
+    """The document of ``--format json``."""
     properties = snapshot.properties
     return {
         "snapshot": snapshot.path,

@@ -32,15 +32,16 @@ def debug_option(command: F) -> F:
     )(command)
 
 
-def output_options(command: F) -> F:
-    """``--output`` and ``--debug``."""
+def format_option(command: F) -> F:
+    """``--format`` and ``--debug``."""
     return click.option(
-        "--output",
+        "--format",
+        "format_",
         type=click.Choice(["text", "json"]),
         default="text",
         show_default=True,
-        help="Text for people, JSON for scripts.",
+        help="How to print: text for people, JSON for scripts.",
     )(debug_option(command))
 
 
-__all__ = ["Settings", "debug_option", "output_options"]
+__all__ = ["Settings", "debug_option", "format_option"]

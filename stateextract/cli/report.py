@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     "several.",
 )  # fmt: skip
 @click.option("--title", metavar="TEXT", help="What stands at the top. Default: which snapshot it is.")
-@click.option("-o", "--to", metavar="FILE", required=True, help="The page to write, as report.html.")
+@click.option("-o", "--output", metavar="FILE", required=True, help="The page to write, as report.html.")
 @debug_option
 def report(
     path: str | None, as_of: str | None, ttls: tuple[str, ...], top: int, uids: str | None, workers: int | None,
-    documents: tuple[str, ...], title: str | None, to: str, **options: Any,
+    documents: tuple[str, ...], title: str | None, output: str, **options: Any,
 ) -> None:  # fmt: skip
     """Write sizes, skew, columns, ages and coverage of the snapshot at PATH as one HTML page that needs nothing else.
 
@@ -47,11 +47,11 @@ def report(
         shown.append(measured(read_options(path, options), question(as_of, ttls, top, uids), workers))
     if not shown:
         raise UsageError("there is nothing to report", advice="say the PATH of a snapshot, or --from FILE")
-    written(Path(to), report_page(shown, title))
+    written(Path(output), report_page(shown, title))
     snapshots = snapshots_of(shown)
     totals = snapshots[-1].totals
     growth = f", and their growth over {len(snapshots)} snapshots" if len(snapshots) > 1 else ""
-    click.echo(f"Wrote {to}: {many(totals.states, 'state')} of {many(totals.operators, 'operator')}{growth}.")
+    click.echo(f"Wrote {output}: {many(totals.states, 'state')} of {many(totals.operators, 'operator')}{growth}.")
 
 
 def _documents(name: str) -> Iterator[Statistics | Recorded]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stateextract.cli.options import output_options
+from stateextract.cli.options import format_option
 from stateextract.cli.reading import MEANING, chosen_states, identity, opened, snapshot_options, state_options
 
 if TYPE_CHECKING:
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 @click.command()
 @state_options
 @snapshot_options(*MEANING)
-@output_options
-def schema(path: str, operator: str | None, name: str | None, scope: Any, output: str, **options: Any) -> None:
+@format_option
+def schema(path: str, operator: str | None, name: str | None, scope: Any, format_: str, **options: Any) -> None:
     """Show the columns of states of the snapshot at PATH, with their Arrow and Spark SQL types.
 
     Without --operator and --state those of every state. A type that Spark does not have is shown as "-".
     """
     states = chosen_states(opened(path, options), operator, name, scope)
     documents = [describe(state) for state in states]
-    if output == "json":
+    if format_ == "json":
         click.echo(json.dumps(documents, indent=1))
         return
     from stateextract.cli.screen import console, escape, table

@@ -7,14 +7,14 @@ from typing import Any
 
 import click
 
-from stateextract.cli.options import output_options
+from stateextract.cli.options import format_option
 from stateextract.cli.reading import read_options, snapshot_options
 
 
 @click.command()
 @snapshot_options()
-@output_options
-def states(path: str, output: str, **options: Any) -> None:
+@format_option
+def states(path: str, format_: str, **options: Any) -> None:
     """List the states of the snapshot at PATH, one line each.
 
     What has no name (coordinators, in-flight data) is listed too, with why it is not read.
@@ -23,7 +23,7 @@ def states(path: str, output: str, **options: Any) -> None:
     from stateextract.job.tables import SnapshotTables
 
     rows = list(SnapshotTables(read_options(path, options), on_heads=HeadsBar()).states())
-    if output == "json":
+    if format_ == "json":
         click.echo(json.dumps(rows, indent=1))
         return
     from stateextract.cli.screen import console, table

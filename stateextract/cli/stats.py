@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from stateextract.audit.durations import moment, times_to_live
-from stateextract.cli.options import output_options
+from stateextract.cli.options import format_option
 from stateextract.cli.progress import Meter
 from stateextract.cli.reading import read_options, snapshot_options
 from stateextract.errors import OutputError, UsageError
@@ -59,11 +59,11 @@ def question_options(command: F) -> F:
 @click.command()
 @snapshot_options(*ROWS)
 @question_options
-@click.option("-o", "--to", metavar="FILE", help="Write the JSON document there too.")
-@output_options
+@click.option("-o", "--output", metavar="FILE", help="Write the JSON document there too.")
+@format_option
 def stats(
-    path: str, as_of: str | None, ttls: tuple[str, ...], top: int, uids: str | None, workers: int | None, to: str | None,
-    output: str, **options: Any,
+    path: str, as_of: str | None, ttls: tuple[str, ...], top: int, uids: str | None, workers: int | None, output: str | None,
+    format_: str, **options: Any,
 ) -> None:  # fmt: skip
     """Show rows, keys, bytes, skew, columns, ages and the biggest keys of the states of the snapshot at PATH.
 
@@ -73,9 +73,9 @@ def stats(
     from stateextract.cli.stats_text import show
 
     document = measured(read_options(path, options), question(as_of, ttls, top, uids), workers)
-    if to is not None:
-        written(Path(to), document.to_json() + "\n")
-    if output == "json":
+    if output is not None:
+        written(Path(output), document.to_json() + "\n")
+    if format_ == "json":
         click.echo(document.to_json())
     else:
         show(document, detailed=bool(options["state"]))

@@ -6,13 +6,13 @@ import json
 
 import click
 
-from stateextract.cli.options import output_options
+from stateextract.cli.options import format_option
 
 
 @click.command()
 @click.argument("words", nargs=-1, metavar="[WORD]...")
-@output_options
-def types(words: tuple[str, ...], output: str) -> None:
+@format_option
+def types(words: tuple[str, ...], format_: str) -> None:
     """List Flink's serializers with the column type that their values become.
 
     With words only those whose class or type has one of them, in any case. What is nested in a serializer is shown with
@@ -25,7 +25,7 @@ def types(words: tuple[str, ...], output: str) -> None:
     found = [
         c for c in serializer_columns() if not words or any(_has(f"{c.snapshot_class} {c.column}", w) for w in words)
     ]
-    if output == "json":
+    if format_ == "json":
         click.echo(json.dumps([asdict(c) for c in found], indent=1))
         return
     from stateextract.cli.screen import console, table

@@ -6,13 +6,13 @@ import json
 
 import click
 
-from stateextract.cli.options import output_options
+from stateextract.cli.options import format_option
 
 
 @click.command("uid-hash")
 @click.argument("uids", nargs=-1, required=True, metavar="UID...")
-@output_options
-def uid_hash(uids: tuple[str, ...], output: str) -> None:
+@format_option
+def uid_hash(uids: tuple[str, ...], format_: str) -> None:
     """Print the operator id that Flink makes of each UID.
 
     Snapshots of Flink 1 hold only these ids.
@@ -20,7 +20,7 @@ def uid_hash(uids: tuple[str, ...], output: str) -> None:
     from stateextract.metadata.uid import operator_id
 
     ids = [(uid, operator_id(uid)) for uid in uids]
-    if output == "json":
+    if format_ == "json":
         click.echo(json.dumps([{"uid": uid, "operator_id": id_} for uid, id_ in ids], indent=1))
         return
     for uid, id_ in ids:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stateextract.cli.options import output_options
+from stateextract.cli.options import format_option
 from stateextract.cli.progress import Meter
 from stateextract.cli.quick import without_pandas
 from stateextract.cli.reading import opened, snapshot_options
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 @click.command()
 @snapshot_options()
-@output_options
-def validate(path: str, output: str, **options: Any) -> int:
+@format_option
+def validate(path: str, format_: str, **options: Any) -> int:
     """Decode every byte of every state of the snapshot at PATH, without writing anything.
 
     Says of each state that it is sound, or in which file, key group and at which offset it is not, and goes on with the
@@ -31,7 +31,7 @@ def validate(path: str, output: str, **options: Any) -> int:
     with Meter("validate", sum(operator.total_size for operator in snapshot.operators)) as meter:
         findings = list(snapshot.validate(lambda size, rows: meter.add(size, rows)))
     code = exit_code(findings)
-    if output == "json":
+    if format_ == "json":
         click.echo(json.dumps(describe(snapshot, findings), indent=1))
     else:
         _show(snapshot, findings, code)
@@ -47,7 +47,7 @@ def exit_code(findings: list[Finding]) -> int:
 
 
 def describe(snapshot: Snapshot, findings: list[Finding]) -> dict[str, Any]:
-    """The document of ``--output json``."""
+    """The document of ``--format json``."""
     return {
         "snapshot": snapshot.path,
         "exit_code": exit_code(findings),

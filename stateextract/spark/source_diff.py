@@ -1,7 +1,7 @@
 """What happens in Spark's processes for ``flink-state-diff``: the plan of a comparison of one state, and its units in tasks.
 
-The rows are those of ``stateextract diff --out`` (``stateextract/diff``). A task compares some runs of key groups; of operator
-state, and of different numbers of key groups, there is one task.
+The rows are those of ``stateextract diff --output`` (``stateextract/diff``). A task compares some runs of key groups; of
+operator state, and of different numbers of key groups, there is one task.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ ORDERS = str(ROOT / "examples" / "orders-checkpoint")
 
 def audit(capsys: pytest.CaptureFixture[str], folder: Path, text: str, snapshot: str = ORDERS) -> tuple[int, Any]:
     (folder / "rules.toml").write_text(text)
-    code = run(["audit", snapshot, "--rules", str(folder / "rules.toml"), "--output", "json"])
+    code = run(["audit", snapshot, "--rules", str(folder / "rules.toml"), "--format", "json"])
     out = capsys.readouterr()
     return code, json.loads(out.out) if out.out else out.err
 
@@ -53,7 +53,7 @@ def test_a_query_gives_rows_where_it_does_not_hold(capsys: pytest.CaptureFixture
 
 
 def test_committed_schemas(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert run(["schema", ORDERS, "--output", "json"]) == 0
+    assert run(["schema", ORDERS, "--format", "json"]) == 0
     schemas = json.loads(capsys.readouterr().out)
     (tmp_path / "schemas.json").write_text(json.dumps(schemas))
     rule = '[[rules]]\nschema = "schemas.json"\n'
@@ -84,7 +84,7 @@ def test_what_is_not_known_does_not_hold(capsys: pytest.CaptureFixture[str], tmp
 
 
 def test_a_committed_state_that_is_gone(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert run(["schema", ORDERS, "--output", "json"]) == 0
+    assert run(["schema", ORDERS, "--format", "json"]) == 0
     schemas = json.loads(capsys.readouterr().out)
     more = {**next(s for s in schemas if s["state"] == "voucher"), "state": "vouchers"}
     (tmp_path / "schemas.json").write_text(json.dumps([*schemas, more]))
@@ -114,13 +114,13 @@ def test_rules_in_the_job_file(capsys: pytest.CaptureFixture[str], tmp_path: Pat
     wish = '[types]\n"orders-by-customer/voucher/value" = "string"\n'
     rules = '[audit]\nuids = "uids"\n[[rules]]\nname = "few"\nmax-rows = 49\n[[rules]]\nowned = true\n'
     job = _job(tmp_path, '[input]\nstate = ["window-contents", "voucher"]\n' + wish + rules)
-    assert run(["audit", ORDERS, "--config", job, "--output", "json"]) == 5
+    assert run(["audit", ORDERS, "--config", job, "--format", "json"]) == 5
     few, owned = json.loads(capsys.readouterr().out)["rules"]
     assert (few["name"], few["states"], few["holds"]) == ("few", 2, True), "no timers, of which there are 50"
     assert [v["operator"] for v in owned["violations"]] == ["sales-per-hour"]
 
     (tmp_path / "rules.toml").write_text("[[rules]]\nmax-rows = 35\n")
-    assert run(["audit", ORDERS, "--config", job, "--rules", str(tmp_path / "rules.toml"), "--output", "json"]) == 5
+    assert run(["audit", ORDERS, "--config", job, "--rules", str(tmp_path / "rules.toml"), "--format", "json"]) == 5
     (only,) = json.loads(capsys.readouterr().out)["rules"]
     assert [(v["state"], v["value"]) for v in only["violations"]] == [("window-contents", 36)]
 
@@ -138,7 +138,7 @@ def test_no_rules(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
 
 
 def test_a_committed_state_that_is_not_selected_is_not_gone(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    assert run(["schema", ORDERS, "--output", "json"]) == 0
+    assert run(["schema", ORDERS, "--format", "json"]) == 0
     (tmp_path / "schemas.json").write_text(capsys.readouterr().out)
     job = _job(tmp_path, '[input]\nstate = ["voucher"]\n[[rules]]\nschema = "schemas.json"\n')
     assert run(["audit", ORDERS, "--config", job]) == 0

@@ -45,7 +45,7 @@ class Out:
         return code, captured.out, captured.err
 
     def json(self, *arguments: str) -> Any:
-        code, out, err = self(*arguments, "--output", "json")
+        code, out, err = self(*arguments, "--format", "json")
         assert (code, err) == (0, "")
         return json.loads(out)
 
@@ -319,9 +319,9 @@ MAP_LONG = ["head", KINDS, "--operator", "all-kinds", "--state", "map-long"]
     ("arguments", "light"),
     [
         (["inspect", KINDS], {"pyarrow", "rich"}),
-        (["inspect", KINDS, "--output", "json"], {"pyarrow"}),
+        (["inspect", KINDS, "--format", "json"], {"pyarrow"}),
         (MAP_LONG, {"pyarrow", "rich"}),
-        ([*MAP_LONG, "--output", "json"], {"pyarrow"}),
+        ([*MAP_LONG, "--format", "json"], {"pyarrow"}),
     ],
 )
 def test_nothing_heavy_is_loaded(arguments: list[str], light: set[str]) -> None:
@@ -343,7 +343,7 @@ def in_shell(command: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("what", [f"inspect {KINDS} --output json", f"states {KINDS}"])
+@pytest.mark.parametrize("what", [f"inspect {KINDS} --format json", f"states {KINDS}"])
 def test_output_that_nobody_reads(what: str) -> None:
     """``stateextract inspect … | head -1`` must end without a word."""
     command = f"{sys.executable} -m stateextract.cli {what}"

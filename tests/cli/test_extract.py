@@ -34,7 +34,7 @@ def test_report_as_text_and_json(out: Out, tmp_path: Path) -> None:
     assert (code, err) == (0, "")
     assert text.splitlines()[-1] == f"Wrote 5 rows in 1 datasets to {tmp_path / 'a'}."
     assert text.startswith(f"Coverage of {ORDERS}/chk-2/_metadata")
-    code, text, err = out(*arguments, "--output", str(tmp_path / "b"), "--report", "json")
+    code, text, err = out(*arguments, "--output", str(tmp_path / "b"), "--format", "json")
     document = json.loads(text)
     assert (code, err) == (0, "")
     assert (document["rows"], document["exit_code"]) == (5, 0)

@@ -72,7 +72,7 @@ def test_get_says_that_it_reads_everything(out: Out, tmp_path: Path) -> None:
 
 
 def test_get_loads_no_kernel() -> None:
-    loaded = loaded_by("get", KINDS, *MAP_LONG[2:], "--key", "a", "--output", "json")
+    loaded = loaded_by("get", KINDS, *MAP_LONG[2:], "--key", "a", "--format", "json")
     assert not loaded & {"numba", "pandas", "rich", "pyspark"}
 
 

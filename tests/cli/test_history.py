@@ -51,7 +51,7 @@ def grown(text: str) -> dict[str, Any]:
 def test_a_golden_pair(out: Out, job: list[str], tmp_path: Path) -> None:
     folder = tmp_path / "history"
     choice = [f"--state={name}" for name in (*KINDS, "ttl-map")]
-    code, text, _ = out("history", *job, "-o", str(folder), *choice, "--ttl", "ttl-map=1ms", "--output", "json")
+    code, text, _ = out("history", *job, "-o", str(folder), *choice, "--ttl", "ttl-map=1ms", "--format", "json")
     assert code == 0
     found = json.loads(text)
     assert [(s["checkpoint_id"], s["taken_ms"]) for s in found["snapshots"]] == [

@@ -20,7 +20,7 @@ ORDERS = str(Path(__file__).resolve().parents[2] / "examples" / "orders-checkpoi
 
 
 def stats(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
-    assert run(["stats", ORDERS, "--output", "json", *arguments]) == 0
+    assert run(["stats", ORDERS, "--format", "json", *arguments]) == 0
     return json.loads(capsys.readouterr().out)
 
 

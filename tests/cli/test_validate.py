@@ -32,7 +32,7 @@ def test_damage(out: Out, tmp_path: Path) -> None:
     assert (code, err) == (1, "")
     assert f"in file {file}, operator op, state b, key group 7, byte offset {len(data)}" in text
     assert text.splitlines()[-1] == f"There is damage: {tmp_path / 's'}"
-    code, text, err = out("validate", str(tmp_path / "s"), "--output", "json")
+    code, text, err = out("validate", str(tmp_path / "s"), "--format", "json")
     assert (code, err) == (1, "")
     document = json.loads(text)
     assert document["exit_code"] == 1

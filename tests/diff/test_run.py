@@ -130,7 +130,7 @@ def test_processes_find_what_one_process_finds(tmp_path: Path) -> None:
 
 
 def _json(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, dict[str, Any]]:
-    code = run(["diff", *arguments, "--output", "json", "--workers", "1"])
+    code = run(["diff", *arguments, "--format", "json", "--workers", "1"])
     return code, json.loads(capsys.readouterr().out)
 
 
@@ -154,7 +154,7 @@ def test_the_summary_as_json(pair: tuple[Path, Path], capsys: pytest.CaptureFixt
 
 def test_the_summary_as_text(pair: tuple[Path, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "out"
-    assert run(["diff", *map(str, pair), "--out", str(out), "--workers", "1"]) == 0
+    assert run(["diff", *map(str, pair), "--output", str(out), "--workers", "1"]) == 0
     lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
     assert lines == [
         "operator state kind before after added removed changed changed fields",

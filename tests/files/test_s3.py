@@ -226,7 +226,7 @@ def test_a_history(server: Bucket, snapshot: tuple[Path, Written], tmp_path: Pat
     from stateextract.cli import run
 
     page = tmp_path / "report.html"
-    asked = ["history", "s3://flink/job", "-o", "s3a://flink/history", "--state", "long-long", "--output", "json"]
+    asked = ["history", "s3://flink/job", "-o", "s3a://flink/history", "--state", "long-long", "--format", "json"]
     assert run(asked) == 0
     server.requests.clear()
     assert run([*asked, "--skip-existing"]) == 0

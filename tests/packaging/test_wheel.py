@@ -105,7 +105,7 @@ def test_what_the_wheel_holds(wheel: Path) -> None:
 def test_the_command_line(installed: Path, tmp_path: Path) -> None:
     done = run(
         installed / "stateextract", "head", SNAPSHOT, "--operator", "orders-by-customer", "--state", "voucher",
-        "-n", "1", "--output", "json", cwd=tmp_path,
+        "-n", "1", "--format", "json", cwd=tmp_path,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert '"WELCOME-179"' in done.stdout

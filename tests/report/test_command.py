@@ -33,7 +33,7 @@ def test_a_snapshot(out: Out, tmp_path: Path) -> None:
         said,
         "",
     )
-    _, text, _ = out("stats", ORDERS, "--output", "json", "--as-of", "2024-01-01T00:00:00Z")
+    _, text, _ = out("stats", ORDERS, "--format", "json", "--as-of", "2024-01-01T00:00:00Z")
     document = json.loads(text)
     model = data(page)
     assert model["title"] == "Checkpoint 2"
