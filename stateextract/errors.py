@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+from stateextract.outcome import ExitCode, Status
 from stateextract.printable import printable
 
 _CONTEXT = ("file", "operator", "state", "key_group", "offset", "plain_offset")
@@ -39,7 +40,9 @@ class StateExtractError(Exception):
         uncompressed bytes.
     """
 
-    exit_code = 1
+    exit_code: int = ExitCode.FAILED
+    status: Status = Status.UNREADABLE
+    """What a state becomes that cannot be read because of this error."""
 
     def __init__(
         self,
@@ -103,7 +106,7 @@ def _rebuild(kind: type[E], message: str, context: dict[str, Any]) -> E:
 class UsageError(StateExtractError):
     """An option, argument or job file that cannot be right."""
 
-    exit_code = 2
+    exit_code = ExitCode.USAGE
 
 
 class EnvironmentProblem(StateExtractError):
@@ -116,6 +119,8 @@ class SnapshotNotFoundError(StateExtractError):
 
 class MissingFileError(StateExtractError):
     """A file that the snapshot refers to does not exist."""
+
+    status = Status.MISSING
 
 
 class UnreadableFileError(StateExtractError):
@@ -141,6 +146,8 @@ class ChecksumError(FormatError):
 class UnsupportedError(StateExtractError):
     """Something known to exist that this version does not read."""
 
+    status = Status.UNSUPPORTED
+
 
 class UnsupportedVersionError(UnsupportedError):
     """A ``_metadata`` or state-file version that this version does not read."""
@@ -152,6 +159,8 @@ class UndecodableError(UnsupportedError):
 
 class ValueRefusedError(StateExtractError):
     """A value that its column's type cannot hold exactly, under an option that forbids to bend it."""
+
+    status = Status.SKIPPED
 
 
 class OutputError(StateExtractError):

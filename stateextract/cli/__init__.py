@@ -1,9 +1,7 @@
 """The command line ``stateextract``: one module per command, and here the one place where errors become messages.
 
-Starts quickly: a command's module is imported when the command is asked for, and loads what it needs when it runs. Exit
-codes: 0 done, 1 the snapshot or state cannot be read, 2 the command line is wrong, 3 done but for what this version
-does not read, 4 diff --exit-code found a difference, 5 a rule of audit is broken, 130 interrupted, 141 the reader of the
-output went away.
+Starts quickly: a command's module is imported when the command is asked for, and loads what it needs when it runs. The
+exit codes are those of ``stateextract/outcome.py``.
 """
 
 from __future__ import annotations
@@ -19,11 +17,12 @@ import click
 
 from stateextract.cli.options import Settings
 from stateextract.errors import StateExtractError
+from stateextract.outcome import ExitCode
 from stateextract.version import VERSION
 
-_EPILOG = """Exit codes: 0 done; 1 the snapshot or state cannot be read, or validate found damage; 2 the command line is
-wrong; 3 extracted, validated or compared, but for what this version does not read; 4 diff --exit-code found a difference;
-5 a rule of audit is broken. Errors go to standard error, --debug adds where they came from."""
+_EPILOG = """Exit codes: 0 every selected row is there; 1 nothing was done, or validate found corruption; 2 the request is
+invalid; 3 something is skipped, raw, partial, unsupported, missing or unreadable, the rest was done; 4 diff --exit-code found
+a difference; 5 a rule of audit fails. Errors go to standard error, --debug adds the trace."""
 
 _COMMANDS = {
     "inspect": "inspect",
@@ -115,12 +114,12 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except (BrokenPipeError, SystemExit):  # click makes this of that, and of nothing else
         # What is still in the buffer must not fail again when Python ends.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 141
+        return ExitCode.READER_GONE
     except click.exceptions.Exit as exit_:
         return exit_.exit_code
     except (click.Abort, KeyboardInterrupt):
         click.echo("Interrupted.", err=True)
-        return 130
+        return ExitCode.INTERRUPTED
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message(), err=True)
         return error.exit_code
@@ -136,7 +135,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         if settings.debug:
             _trace()
         click.echo(f"Error: the system refuses to go on: {error}", err=True)
-        return 1
+        return ExitCode.FAILED
     except Exception as error:
         if settings.debug:
             _trace()
@@ -145,7 +144,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
             "that --debug shows.",
             err=True,
         )
-        return 1
+        return ExitCode.FAILED
 
 
 def _usage(error: click.ClickException) -> str:

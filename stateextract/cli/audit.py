@@ -14,14 +14,12 @@ from stateextract.cli.options import format_option
 from stateextract.cli.reading import read_options, snapshot_options
 from stateextract.cli.stats import ROWS, measured, question, text_of, written
 from stateextract.errors import UsageError
+from stateextract.outcome import ExitCode
 
 if TYPE_CHECKING:
     from stateextract.audit.document import Operator, State, Statistics
     from stateextract.audit.rules import RuleFile, Verdict
     from stateextract.job.options import JobOptions
-
-BROKEN = 5
-"""Exit code: a rule does not hold."""
 
 
 @click.command()
@@ -54,7 +52,7 @@ def audit(path: str, rules: str | None, workers: int | None, output: str | None,
         click.echo(made)
     else:
         _show(document, verdicts)
-    return 0 if all(verdict.holds for verdict in verdicts) else BROKEN
+    return ExitCode.COMPLETE if all(verdict.holds for verdict in verdicts) else ExitCode.RULE_FAILED
 
 
 def _rules(rules: str | None, config: str | None) -> tuple[RuleFile, Path]:
@@ -130,4 +128,4 @@ def _show(document: Statistics, verdicts: list[Verdict]) -> None:
     out.print(escape(f"{held} of {len(verdicts)} rules hold: {document.snapshot.path}"), soft_wrap=True)
 
 
-__all__ = ["BROKEN", "audit"]
+__all__ = ["audit"]

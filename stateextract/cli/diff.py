@@ -13,14 +13,12 @@ from stateextract.cli.names import operator_names, state_names
 from stateextract.cli.options import format_option
 from stateextract.cli.quick import without_pandas
 from stateextract.cli.reading import MEANING, WHERE, config_option, job_options, read_options
+from stateextract.outcome import ExitCode
 
 if TYPE_CHECKING:
     from stateextract.diff.plan import DiffState
     from stateextract.diff.run import DiffResult, DiffTasks, TaskReport
     from stateextract.diff.summary import Counts
-
-INCOMPLETE, DIFFERENT = 3, 4
-"""Exit codes."""
 
 _OPTIONS = [name for name in (*WHERE, *MEANING, "memory_bytes", "mode", "compression") if name != "all_copies"]
 _FIELDS = 6  # that are named in the table
@@ -46,7 +44,7 @@ _FIELDS = 6  # that are named in the table
     "--common-fields", is_flag=True,
     help="Fields that only one of the snapshots has do not count. Without it they are null in the other one.",
 )  # fmt: skip
-@click.option("--exit-code", "tell", is_flag=True, help=f"Exit with {DIFFERENT} where something differs.")
+@click.option("--exit-code", "tell", is_flag=True, help=f"Exit with {ExitCode.DIFFERENT} where something differs.")
 @config_option
 @job_options(_OPTIONS)
 @format_option
@@ -83,7 +81,9 @@ def diff(
     with Meter("diff") as meter:
         options = DiffOptions(last_access, common_fields, later.memory_bytes)
         result = run_diff(earlier, later, options, processes(workers, on_report), output, meter.heads)
-    code = DIFFERENT if tell and result.differs else 0 if result.complete else INCOMPLETE
+    code = ExitCode.COMPLETE if result.complete else ExitCode.INCOMPLETE
+    if tell and result.differs:
+        code = ExitCode.DIFFERENT
     if format_ == "json":
         click.echo(json.dumps({**result.document(), "output": output, "exit_code": code}, indent=1))
     else:
@@ -159,4 +159,4 @@ def _some(numbers: list[int]) -> str:
     return ", ".join(map(str, numbers[:10])) + (", …" if len(numbers) > 10 else "")
 
 
-__all__ = ["DIFFERENT", "INCOMPLETE", "diff"]
+__all__ = ["diff"]

@@ -30,3 +30,10 @@ def test_the_page_of_options_is_current() -> None:
     assert (ROOT / "docs" / "options.md").read_text(encoding="utf-8") == page(), (
         "python scripts/options_page.py > docs/options.md"
     )
+
+
+def test_the_page_of_exit_codes_is_current() -> None:
+    page = runpy.run_path(str(ROOT / "scripts" / "exit_codes_page.py"))["page"]
+    assert (ROOT / "docs" / "exit-codes.md").read_text(encoding="utf-8") == page(), (
+        "python scripts/exit_codes_page.py > docs/exit-codes.md"
+    )

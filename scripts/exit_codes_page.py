@@ -1,0 +1,57 @@
+"""Writes the reference of exit codes and status words: ``python scripts/exit_codes_page.py > docs/exit-codes.md``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from stateextract.outcome import ExitCode, Status, exit_code
+
+_HEAD = """# Exit codes and status words
+
+All commands of `stateextract`, the extract job (`extract.py`, `stateextract-submit`), the coverage report, the Python API
+and the Spark tables use the words and codes of this page. It is made from the code that uses them
+(`python scripts/exit_codes_page.py > docs/exit-codes.md`).
+"""
+
+_RULE = """## From status words to the exit code
+
+A command takes the status of every state that you selected. `no state` and `not selected` do not count.
+
+- If all are `decoded`, `uncertain` or `sound`, the exit code is 0.
+- If all are `unsupported`, `missing` or `unreadable`, the exit code is 1.
+- In all other cases the exit code is 3.
+
+`validate` checks the snapshot, so one state that is `damaged`, `missing` or `unreadable` makes its exit code 1. `states` and
+`inspect` read only `_metadata` and the headers of files. Their exit code is a forecast, and the status `uncertain` does not
+change it: run `stateextract count`, `validate` or the job itself to be certain.
+"""
+
+
+def page() -> str:
+    """The page as Markdown."""
+    return "".join(f"{line}\n" for line in _lines()).rstrip("\n") + "\n"
+
+
+def _lines() -> Iterator[str]:
+    yield _HEAD
+    yield "## Exit codes"
+    yield ""
+    yield "| exit code | meaning |"
+    yield "|---|---|"
+    for code in ExitCode:
+        yield f"| {code.value} | {code.meaning} |"
+    yield ""
+    yield "## Status words"
+    yield ""
+    yield "The last column is the exit code if all states that you selected have this status."
+    yield ""
+    yield "| status | meaning | exit code |"
+    yield "|---|---|---|"
+    for status in Status:
+        yield f"| `{status.value}` | {status.meaning} | {exit_code([status], check=status is Status.DAMAGED).value} |"
+    yield ""
+    yield _RULE
+
+
+if __name__ == "__main__":
+    print(page(), end="")

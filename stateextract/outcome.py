@@ -1,0 +1,101 @@
+"""What becomes of a state, in one word, and the exit code that follows: the only place that defines either.
+
+Every command, the coverage report, the Python API and the Spark tables use these words. ``docs/exit-codes.md`` is made
+from this module (``python scripts/exit_codes_page.py > docs/exit-codes.md``). Depends on nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from enum import IntEnum, StrEnum
+
+
+class Status(StrEnum):
+    """What became of a state, or what a forecast says will become of it. ``meaning`` explains it in a sentence."""
+
+    meaning: str
+
+    def __new__(cls, word: str, meaning: str) -> Status:
+        """Make a member of its word and its meaning."""
+        made = str.__new__(cls, word)
+        made._value_ = word
+        made.meaning = meaning
+        return made
+
+    DECODED = "decoded", "Every row is read, or can be read, in typed columns."
+    UNCERTAIN = (
+        "uncertain",
+        (
+            "Only a read shows whether all rows can be decoded, for example because a class is not described. "
+            "`states` and `inspect` name what is missing."
+        ),
+    )
+    PARTIAL = "partial", "Some rows are read. Others are unreadable, or are kept as raw bytes."
+    RAW = "raw", "All rows are kept as raw bytes (`--on-undecodable raw`)."
+    SKIPPED = (
+        "skipped",
+        "No row is read, because a value cannot be decoded (`--on-undecodable skip`) or an option refuses it.",
+    )
+    UNSUPPORTED = "unsupported", "This version does not read it."
+    MISSING = "missing", "A file that contains it does not exist."
+    UNREADABLE = "unreadable", "A file that contains it, or the header of one, is corrupt or cannot be opened."
+    EMPTY = "no state", "The operator has no state in this snapshot."
+    NOT_SELECTED = "not selected", "The options select other states."
+    SOUND = "sound", "`validate` decoded every byte."
+    DAMAGED = "damaged", "`validate` found corrupt bytes after the header of a file."
+    NOT_CHECKED = "not checked", "`validate` cannot decode it, so it did not check all of its bytes."
+
+
+class ExitCode(IntEnum):
+    """What a command tells the shell. ``meaning`` explains it in a sentence."""
+
+    meaning: str
+
+    def __new__(cls, code: int, meaning: str) -> ExitCode:
+        """Make a member of its number and its meaning."""
+        made = int.__new__(cls, code)
+        made._value_ = code
+        made.meaning = meaning
+        return made
+
+    COMPLETE = (
+        0,
+        "Every row that you selected is there, in typed columns. Of a forecast: nothing is known to be unreadable.",
+    )
+    FAILED = (
+        1,
+        "Nothing was done: no selected state is readable, or the command failed. `validate`: corruption or a missing file.",
+    )
+    USAGE = 2, "The request is invalid: an option, a job file, or the name of an operator or state."
+    INCOMPLETE = (
+        3,
+        "Something is skipped, raw, partial, unsupported, missing, unreadable or not checked. The rest was done.",
+    )
+    DIFFERENT = 4, "`diff --exit-code` found a difference."
+    RULE_FAILED = 5, "A rule of `audit` fails."
+    INTERRUPTED = 130, "The command was interrupted (SIGINT)."
+    READER_GONE = 141, "The program that reads the output ended before the command did."
+
+
+_WHOLE = frozenset({Status.DECODED, Status.UNCERTAIN, Status.SOUND})
+_NOTHING = frozenset({Status.UNSUPPORTED, Status.MISSING, Status.UNREADABLE})
+_NOT_ASKED = frozenset({Status.EMPTY, Status.NOT_SELECTED})
+_CORRUPT = frozenset({Status.DAMAGED, Status.MISSING, Status.UNREADABLE})
+
+
+def exit_code(statuses: Iterable[str], *, check: bool = False) -> ExitCode:
+    """Return the exit code that follows from what became of all states that a command is about.
+
+    :param statuses: their status words, in any order; words that occur more than once count once.
+    :param check: of a command that checks and does not read (``validate``): anything corrupt or missing is a failure.
+    :raises ValueError: for a word that is not a status.
+    """
+    found = {Status(word) for word in statuses} - _NOT_ASKED
+    if found <= _WHOLE:
+        return ExitCode.COMPLETE
+    if found <= _NOTHING or (check and found & _CORRUPT):
+        return ExitCode.FAILED
+    return ExitCode.INCOMPLETE
+
+
+__all__ = ["ExitCode", "Status", "exit_code"]
