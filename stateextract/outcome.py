@@ -15,7 +15,7 @@ class Status(StrEnum):
 
     meaning: str
 
-    def __new__(cls, word: str, meaning: str) -> Status:
+    def __new__(cls, word: str, meaning: str = "") -> Status:
         """Make a member of its word and its meaning."""
         made = str.__new__(cls, word)
         made._value_ = word
@@ -51,7 +51,7 @@ class ExitCode(IntEnum):
 
     meaning: str
 
-    def __new__(cls, code: int, meaning: str) -> ExitCode:
+    def __new__(cls, code: int, meaning: str = "") -> ExitCode:
         """Make a member of its number and its meaning."""
         made = int.__new__(cls, code)
         made._value_ = code
