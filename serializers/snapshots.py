@@ -2,8 +2,9 @@
 
 Reads a snapshot and everything nested in it, and stops behind its last byte. There is no length around a snapshot, so
 an unknown class ends the reading with :class:`UndecodableError` and its name in ``SnapshotReader.unknown``, unless the
-reader was told which of the usual shapes to take it for (``state/head.py`` tries them). The exception are the frames of
-a ``LinkedOptionalMap``: what cannot be read there is kept as unknown and passed over.
+reader knows which of the usual shapes to take it for, or up to where to skip it (``state/head.py`` tries them). What is
+around it keeps its class. The exception are the frames of a ``LinkedOptionalMap``: what cannot be read there is kept as
+unknown and skipped.
 
 Flink's classes: ``TypeSerializerSnapshot``, ``TypeSerializerSnapshotSerializationUtil``,
 ``SimpleTypeSerializerSnapshot``, ``GenericTypeSerializerSnapshot``, ``CompositeTypeSerializerSnapshot``,
@@ -14,7 +15,7 @@ knows no value bytes and no files.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,16 +35,22 @@ MAX_DEPTH = 60
 SHAPES = ("nothing", "text", "composite", "nested")
 """What the payload of an unknown snapshot class may be: the shapes of Flink's own base classes."""
 
+SKIPPED = "skipped"
+"""``skipped n``: the payload of an unknown class is whatever comes before the ``n``-th place where reading can go on."""
+
 
 class SnapshotReader(Reader):
     """A reader that carries what reading snapshots needs.
 
-    :ivar shapes: which of :data:`SHAPES` to take unknown classes for, by class name.
-    :ivar depth: how deeply nested the snapshot at hand is.
-    :ivar unknown: the unknown class that ended the reading.
+    :ivar shapes: which of :data:`SHAPES` to take payloads of unknown classes for, or ``skipped n``, by position.
+    :ivar usual: the same for all that are not in ``shapes``.
+    :ivar depth: how deeply nested the current snapshot is.
+    :ivar followed: another nested snapshot follows the current one.
+    :ivar ends: gives the positions where the outermost snapshot may end, in order.
+    :ivar unknown: the unknown class that ended the reading; its payload is at ``unknown_at``.
     """
 
-    __slots__ = ("depth", "shapes", "unknown")
+    __slots__ = ("depth", "ends", "followed", "shapes", "unknown", "unknown_at", "usual")
 
     def __init__(
         self,
@@ -51,13 +58,17 @@ class SnapshotReader(Reader):
         pos: int = 0,
         end: int | None = None,
         base: int = 0,
-        shapes: Mapping[str, str] | None = None,
+        shapes: Mapping[int, str] | None = None,
         depth: int = 0,
     ) -> None:
         super().__init__(data, pos, end, base)
         self.shapes = {} if shapes is None else shapes
+        self.usual = ""
         self.depth = depth
+        self.followed = False
+        self.ends: Callable[[], Sequence[int]] = tuple
         self.unknown: str | None = None
+        self.unknown_at = -1
 
 
 def read_snapshot(reader: Reader) -> SerializerSnapshot:
@@ -130,10 +141,15 @@ def _payload(reader: SnapshotReader, name: str, version: int, old: bool = False)
         return known.payload(reader, name, version)
     if old and name in CONFIG_SNAPSHOTS:
         return CONFIG_SNAPSHOTS[name](reader, name, version)
-    shape = reader.shapes.get(name)
+    shape = reader.shapes.get(reader.pos, reader.usual)
     if shape in SHAPES:
         return _guessed(reader, name, version, shape)
-    reader.unknown = name
+    if shape.startswith(SKIPPED):
+        ends, number = _ends(reader), int(shape.removeprefix(SKIPPED))
+        if number < len(ends):
+            reader.pos = ends[number]
+            return SerializerSnapshot(name, version, details={"unknown": SKIPPED})
+    reader.unknown, reader.unknown_at = name, reader.pos
     raise UndecodableError(
         f"the serializer snapshot class {name} is not known, and its end cannot be found",
         advice="describe the class in a plug-in (docs/serializers.md)",
@@ -161,6 +177,32 @@ def _guessed(reader: SnapshotReader, name: str, version: int, shape: str) -> Ser
         raise FormatError(f"the unknown snapshot {name} holds no nested snapshots", offset=reader.offset)
     reader.bytes(found)
     return SerializerSnapshot(name, version, outer, details, nested_snapshots(reader))
+
+
+_LENGTH_AND_LETTER = re.compile(rb"(?=[\x00\x01][\x00-\xff][A-Za-z_$])")
+
+
+def _ends(reader: SnapshotReader) -> Sequence[int]:
+    """Where the snapshot at the cursor may end: where the next nested one begins, or else where the outermost ends.
+
+    Nested snapshots are the last part of a composite one, so the last of them ends where the outermost does.
+    """
+    ends = reader.ends()
+    if not reader.followed or not ends:
+        return ends
+    found = []
+    for match in _LENGTH_AND_LETTER.finditer(bytes(reader.data[reader.pos : ends[0]])):
+        start = reader.pos + match.start()
+        peek = Reader(reader.data, start, ends[0])
+        try:
+            name, version = peek.utf(), peek.i32()
+        except StateExtractError:
+            continue
+        likely = is_class_name(name) and ("." in name or "$" in name)
+        if likely and (0 < version < 256 or version == CONFIG_SNAPSHOT_ADAPTER):
+            found.append((name not in REGISTRY, start))
+    # Classes that the registry has come first: other names may be part of what is skipped.
+    return [start for _, start in sorted(found)]
 
 
 def _magic(reader: Reader, magic: int, what: str) -> None:
@@ -244,7 +286,15 @@ def nested_snapshots(reader: Reader) -> tuple[SerializerSnapshot, ...]:
     version = reader.i32("the version of a list of nested snapshots")
     if version != 1:
         raise FormatError(f"unknown version {version} of a list of nested snapshots", expected="1", offset=start)
-    return tuple(read_snapshot(reader) for _ in range(reader.count("nested snapshots", least=6)))
+    count = reader.count("nested snapshots", least=6)
+    if not isinstance(reader, SnapshotReader):
+        return tuple(read_snapshot(reader) for _ in range(count))
+    followed, nested = reader.followed, []
+    for left in range(count - 1, -1, -1):
+        reader.followed = followed or left > 0
+        nested.append(read_snapshot(reader))
+    reader.followed = followed
+    return tuple(nested)
 
 
 def delegate(reader: Reader, name: str, version: int) -> SerializerSnapshot:
@@ -279,7 +329,9 @@ def _frame(reader: Reader, what: str) -> Reader | None:
     start = reader.pos + 4
     reader.bytes(reader.i32(f"the length of a frame in {what}"), what)
     depth = reader.depth if isinstance(reader, SnapshotReader) else 0
-    return SnapshotReader(reader.data, start, reader.pos, reader.base, depth=depth)
+    frame = SnapshotReader(reader.data, start, reader.pos, reader.base, depth=depth)
+    frame.usual, frame.ends = f"{SKIPPED} 0", lambda: (frame.end,)
+    return frame
 
 
 def framed_snapshot(frame: Reader | None, name: str) -> SerializerSnapshot:

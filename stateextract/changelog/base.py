@@ -154,7 +154,7 @@ class BaseChanges:
             self._refuse(error, changed, base, row_id, row)
             return
         if found is not None:
-            self._emit(base, row, row_id, row.place, found[0].to_bytes(4, "big") + found[1])
+            self._emit(base, row, row_id, row.place, found or bytes(4))
 
     # -- what is left
 
@@ -179,8 +179,7 @@ class BaseChanges:
                 return
             found = row.over(None)
             if found is not None:
-                state = row.state or changed.state
-                self._emit(state, row, row_id, row.place, found[0].to_bytes(4, "big") + found[1])
+                self._emit(row.state or changed.state, row, row_id, row.place, found or bytes(4))
             return
         if (changed.name, row.group) in self.lost_groups and any(
             (changed.name, part) not in self.captured for part in row.needs()
@@ -239,7 +238,14 @@ class BaseChanges:
                 "make together"
             )
 
-    def _emit(self, state: ChangedState, row: ValueRow | MapRow, row_id: bytes, place: int, value: bytes) -> None:
+    def _emit(
+        self,
+        state: ChangedState,
+        row: ValueRow | MapRow,
+        row_id: bytes,
+        place: int,
+        value: bytes | list[tuple[bytes, bytes]],
+    ) -> None:
         identity = self.identity(state)
         key = identity.pair_key(row.group, row_id)
         self.emitter.add(state, row.group, place, key, identity.lengths, value)

@@ -37,6 +37,7 @@ _HEAD_VERSION = 6
 _TYPES = {0: "KEY_VALUE", 3: "PRIORITY_QUEUE"}
 _PROXY = struct.pack(">i", 2)
 _MAX_STATES = (1 << 15) - 1
+_TAIL = struct.calcsize(">??hB")  # bytes after the meta, of a state without time to live and default value
 
 UNKNOWN_KEY = "the-key-serializer-which-the-snapshot-does-not-hold"
 """Class name in the place of a key's snapshot that nobody could find."""
@@ -74,7 +75,7 @@ def _declaration(reader: SnapshotReader) -> Declaration:
             f"version {version} of a state's meta in a changelog", expected=" or ".join(map(str, _VERSIONS)), offset=at
         )
     start = reader.pos
-    meta = read_state_meta(reader)
+    meta = read_state_meta(reader, _TAIL)
     data = bytes(reader.data[start : reader.pos])
     if meta.backend_type not in _TYPES.values():
         raise FormatError(f"{meta.backend_type} state in a changelog", expected="keyed state", offset=start)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -31,7 +31,7 @@ Placed: TypeAlias = Callable[[StateExtractError, int], StateExtractError]
 
 @dataclass
 class _Gathered:
-    """Rows of one state: their bytes, and where each one begins and came from."""
+    """Pairs of one state: their bytes, and where each one begins and came from."""
 
     lengths: bool
     data: bytearray = field(default_factory=bytearray)
@@ -51,27 +51,37 @@ class Emitter:
         self.tally = tally
         self.subtask = subtask
         self.placed = placed
-        self._gathered: dict[ChangedState, _Gathered] = {}
+        self._gathered: dict[tuple[ChangedState, bool], _Gathered] = {}
 
-    def add(self, state: ChangedState, group: int, place: int | None, key: bytes, lengths: bool, value: bytes) -> None:
+    def add(
+        self,
+        state: ChangedState,
+        group: int,
+        place: int | None,
+        key: bytes,
+        lengths: bool,
+        value: bytes | Sequence[tuple[bytes, bytes]],
+    ) -> None:
         """A row.
 
         :param group: its key group; :param place: of the change that it came from, if that is known.
         :param key: of its pair, with the key group in front; :param lengths: there are lengths in it.
-        :param value: as a heap file has it.
+        :param value: as a heap file has it, or the entries of a map that has some: user keys and flagged values.
         """
-        if len(value) > _LARGEST:
-            error = ValueRefusedError(
-                "one value has more than 2 GiB after its changes", state=state.name, key_group=group
-            )
-            raise error if place is None else self.placed(error, place)
-        rows = self._gathered.setdefault(state, _Gathered(lengths))
-        rows.starts.append(len(rows.data))
-        rows.origins.append((group, place))
-        for part in (key, value):
-            rows.data += len(part).to_bytes(4, "big") + part
+        entries = not isinstance(value, bytes)
+        rows = self._gathered.setdefault((state, entries), _Gathered(lengths))
+        for user_key, data in ((b"", value),) if isinstance(value, bytes) else value:
+            if len(data) > _LARGEST:
+                error = ValueRefusedError(
+                    "one value has more than 2 GiB after its changes", state=state.name, key_group=group
+                )
+                raise error if place is None else self.placed(error, place)
+            rows.starts.append(len(rows.data))
+            rows.origins.append((group, place))
+            for part in (key + user_key, data):
+                rows.data += len(part).to_bytes(4, "big") + part
         if len(rows.data) >= GATHERED:
-            self._flush(state)
+            self._flush(state, entries)
 
     def refuse(self, error: UndecodableError, state: ChangedState, group: int, place: int, data: bytes) -> None:
         """A row that cannot be made: lost, or kept as bytes, or the end."""
@@ -91,11 +101,11 @@ class Emitter:
 
     def finish(self) -> None:
         """Decode what is left."""
-        for state in list(self._gathered):
-            self._flush(state)
+        for state, entries in list(self._gathered):
+            self._flush(state, entries)
 
-    def _flush(self, state: ChangedState) -> None:
-        rows = self._gathered.pop(state)
+    def _flush(self, state: ChangedState, entries: bool) -> None:
+        rows = self._gathered.pop((state, entries))
         data = bytes(rows.data)
         part = Tally()
 
@@ -104,7 +114,8 @@ class Emitter:
 
         source = RangeSource(read_at, 0, len(data))
         try:
-            self.ready.extend(read_entry_pairs(source, state.row, rows.lengths, self.options, part, self.subtask))
+            found = read_entry_pairs(source, state.row, rows.lengths, self.options, part, self.subtask, entries)
+            self.ready.extend(found)
         except StateExtractError as error:
             if error.offset is not None:
                 group, place = rows.origins[bisect_right(rows.starts, error.offset) - 1]

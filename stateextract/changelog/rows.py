@@ -87,22 +87,17 @@ class MapRow:
         self.state: ChangedState | None = None
         self.settled = False
 
-    def over(self, base: Iterable[tuple[bytes, bytes]] | None) -> tuple[int, bytes] | None:
-        """The map as a heap file has it, without its count: how many entries, and their bytes; ``None``: no row.
+    def over(self, base: Iterable[tuple[bytes, bytes]] | None) -> list[tuple[bytes, bytes]] | None:
+        """The map's entries, each as user key and flagged value; ``None``: no row.
 
-        :param base: user key and flagged value of the materialized entries; ``None``: the row was not materialized.
+        :param base: the materialized entries; ``None``: the row was not materialized.
         """
         entries = self.entries
-        found = []
-        for user_key, value in base or ():
-            if user_key not in entries:
-                found += [user_key, value]
-        for user_key, written in entries.items():
-            if written is not None:
-                found += [user_key, written]
+        found = [(user_key, value) for user_key, value in base or () if user_key not in entries]
+        found += [(user_key, written) for user_key, written in entries.items() if written is not None]
         if not found and not (base is not None if self.stays_empty is None else self.stays_empty):
             return None
-        return len(found) // 2, b"".join(found)
+        return found
 
 
 class UnresolvedError(UndecodableError):

@@ -149,16 +149,17 @@ def read_pair_stream(
 
 
 def read_entry_pairs(
-    source: Source, row: RowLayout, lengths: bool, options: ReadOptions, tally: Tally, subtask: int
+    source: Source, row: RowLayout, lengths: bool, options: ReadOptions, tally: Tally, subtask: int, entries: bool = False
 ) -> Iterator[Piece]:
     """Read rows that were framed as pairs, with their whole values as entries of heap bodies have them.
 
     :param source: gives ``i32 nk · u16 key group · key · namespace · i32 nv · value``; of queues the element is the key.
     :param lengths: the lengths of key and namespace stand behind them.
+    :param entries: of a map: each pair is one entry, as in canonical bodies.
     :yields: batches, in the order of the rows.
     """
     job = Job({row.name}, options, tally, subtask, deque())
-    yield from _read_all(source, _PairTarget(job, row, 2, by_key=True, entry_lengths=lengths))
+    yield from _read_all(source, _PairTarget(job, row, 2, by_key=True, entry_lengths=lengths, entries=entries))
 
 
 def _unless_changed(options: ReadOptions, changes: Changes | None) -> ReadOptions:
@@ -181,6 +182,7 @@ class _PairTarget(Target):
     :param by_key: rows are of any key group, which is taken from the key.
     :param changes: made since the body was written.
     :param entry_lengths: values are as in heap bodies; the flag says whether lengths stand behind key and namespace.
+    :param entries: those of maps are not: each entry is a pair.
     """
 
     def __init__(
@@ -191,6 +193,7 @@ class _PairTarget(Target):
         by_key: bool = False,
         changes: Changes | None = None,
         entry_lengths: bool | None = None,
+        entries: bool = False,
     ) -> None:
         super().__init__(job, row)
         self.runs = Runs()
@@ -198,6 +201,7 @@ class _PairTarget(Target):
         self.changes = changes
         self.made: PairDecoder | None = None
         self.entry_lengths = entry_lengths
+        self.entries = entries
         self.layout = self._shaped(replace(pair_layout(self.row, prefix), groups=by_key))
         self.flat = self.options.flatten and self.layout.shape == "map"
         # Where no value can be decoded, no attempt is made at each.
@@ -207,7 +211,7 @@ class _PairTarget(Target):
     def _shaped(self, layout: PairLayout) -> PairLayout:
         if self.entry_lengths is None:
             return layout
-        shape = "value" if layout.shape in ("list", "map") else layout.shape
+        shape = "value" if layout.shape in ("list", "map") and not self.entries else layout.shape
         return replace(layout, shape=shape, lengths=self.entry_lengths)
 
     @property

@@ -5,7 +5,8 @@ element (operator files). What is behind belongs to ``heap.py`` and its neighbou
 
 Serializer snapshots have no length, so a snapshot class that nobody knows would end everything. Where the caller knows
 the head's end (the smallest offset of its data), unknown classes are taken for each of the usual shapes in turn, or
-passed over up to the next recognisable structure, until the rest of the head ends exactly there.
+skipped up to the next recognisable structure, until the rest of the head ends exactly there. A list or map of them stays
+one.
 
 Flink's classes: ``KeyedBackendSerializationProxy``, ``OperatorBackendSerializationProxy``, ``StateMetaInfoSnapshot``,
 ``StateMetaInfoSnapshotReadersWriters``. May import ``serializers`` and the byte cursor; knows no bodies, does no I/O.
@@ -20,7 +21,7 @@ from typing import TypeVar
 
 from serializers import SerializerSnapshot, read_snapshot_proxy
 from serializers.containers import LIST_SNAPSHOT, MAP_SNAPSHOT
-from serializers.snapshots import SHAPES, SnapshotReader
+from serializers.snapshots import SHAPES, SKIPPED, SnapshotReader
 from serializers.windows import TIMER_SNAPSHOT
 from stateextract.errors import FormatError, StateExtractError, UndecodableError, UnsupportedVersionError
 from stateextract.files.reader import Reader, decode_modified_utf8
@@ -33,7 +34,9 @@ KEYED_STATE_TYPE, DISTRIBUTION_MODE = "KEYED_STATE_TYPE", "OPERATOR_STATE_DISTRI
 # Each attempt costs one pass over the head at most; a handful of unknown classes needs some dozens.
 MAX_ATTEMPTS = 400
 MAX_BYTES = 1 << 26
-MAX_RESYNCS = 6
+MAX_ENDS = 6
+
+_COUNT = 2  # bytes of a number of states
 
 T = TypeVar("T")
 
@@ -106,7 +109,7 @@ def parse_operator_head(data: bytes | bytearray | memoryview, pos: int = 0, end:
 def _keyed_head(reader: SnapshotReader) -> KeyedHead:
     version = _version(reader, (6,), "keyed")
     compressed = reader.bool("the compression flag")
-    key = _snapshot(reader, before_states=True)
+    key = _snapshot(reader, _COUNT)
     key_end, start = reader.pos, reader.offset
     count = reader.i16("the number of states")
     if count < 0:
@@ -124,7 +127,9 @@ def _operator_head(reader: SnapshotReader) -> OperatorHead:
         count = reader.i16(f"the number of {what}")
         if count < 0:
             raise FormatError(f"impossible number of {what} {count}", offset=start)
-        states.extend(read_state_meta(reader) for _ in range(count))
+        # The number of broadcast states follows the last list state.
+        tails = [0] * (count - 1) + [_COUNT if what == "list states" else 0]
+        states.extend(read_state_meta(reader, tail) for tail in tails[:count])
     return OperatorHead(version, compressed, tuple(states), reader.pos)
 
 
@@ -147,8 +152,11 @@ def _version(reader: SnapshotReader, accepted: tuple[int, ...], what: str) -> in
     )
 
 
-def read_state_meta(reader: SnapshotReader) -> StateMeta:
-    """``StateMetaInfoSnapshot``: what a head, or a changelog, says of one state."""
+def read_state_meta(reader: SnapshotReader, tail: int = 0) -> StateMeta:
+    """``StateMetaInfoSnapshot``: what a head, or a changelog, says of one state.
+
+    :param tail: bytes between this and the next state's, or the end.
+    """
     name = reader.utf("a state's name")
     start = reader.offset
     ordinal = reader.i32("a state's backend type")
@@ -159,9 +167,9 @@ def read_state_meta(reader: SnapshotReader) -> StateMeta:
         for _ in range(reader.count("options of a state", least=4))
     }
     serializers = {}
-    for _ in range(reader.count("serializers of a state", least=2)):
+    for left in reversed(range(reader.count("serializers of a state", least=2))):
         key = reader.utf("a serializer's key")
-        serializers[key] = _snapshot(reader)
+        serializers[key] = _snapshot(reader, 0 if left else tail)
     return _meta(name, BACKEND_TYPES[ordinal], options, serializers, start)
 
 
@@ -197,15 +205,22 @@ def _unknown_classes(snapshot: SerializerSnapshot) -> Iterator[str]:
 
 # ---- unknown snapshot classes
 
-_RESYNC = "resync"
+_WHOLE = "whole"
+"""``whole n``: not only an unknown class is skipped, but the outermost snapshot that it is in, up to its ``n``-th end."""
+
+
+_OPTIONS = (*SHAPES, *(f"{SKIPPED} {n}" for n in range(MAX_ENDS)))
+_LAST_OPTIONS = tuple(f"{_WHOLE} {n}" for n in range(MAX_ENDS))
+"""Are tried when nothing else leads to the end of the head: more is lost with them."""
 
 
 def parse_to_end(
     parse: Callable[[SnapshotReader], T], data: bytes | bytearray | memoryview, pos: int, end: int | None
 ) -> T:
     """Parse once; if a class is unknown and the end known, search for shapes of the unknown classes that end there."""
-    pending: list[dict[str, str]] = [{}]
+    pending: list[dict[int, str]] = [{}]
     failure: StateExtractError | None = None
+    classes: dict[int, str] = {}
     for _ in range(max(min(MAX_ATTEMPTS, MAX_BYTES // max((end or pos) - pos, 1)), 1)):
         if not pending:
             break
@@ -222,34 +237,42 @@ def parse_to_end(
             return head
         except StateExtractError as error:
             failure = failure or error
-            unknown = reader.unknown
-            if unknown is None or unknown in shapes or end is None:
+            unknown, place = reader.unknown, reader.unknown_at
+            if unknown is None or place in shapes or end is None:
                 continue
-            options = (*SHAPES, *(f"{_RESYNC} {n}" for n in range(MAX_RESYNCS)))
+            classes[place] = unknown
+            # Most payloads of one class are alike.
+            before = next((shape for at, shape in reversed(shapes.items()) if classes[at] == unknown), None)
             # A stack: the likeliest shape last.
-            pending.extend({**shapes, unknown: option} for option in reversed(options))
+            options = [*(option for option in reversed(_OPTIONS) if option != before), *([before] if before else [])]
+            pending.extend({**shapes, place: option} for option in options)
+            pending[:0] = [{**shapes, place: option} for option in reversed(_LAST_OPTIONS)]
     assert failure is not None
     raise failure
 
 
-def _snapshot(reader: SnapshotReader, before_states: bool = False) -> SerializerSnapshot:
-    """A snapshot in its proxy; if one inside cannot be read and is to be passed over, an unknown one in its place."""
+def _snapshot(reader: SnapshotReader, tail: int = 0) -> SerializerSnapshot:
+    """A snapshot in its proxy; if one inside cannot be read and all of it is to be skipped, an unknown one in its place.
+
+    :param tail: of the last one before another state, or the end: the bytes between.
+    """
     start, depth = reader.pos, reader.depth
     reader.unknown = None
+    reader.ends = lambda: _ends(reader, tail)
     try:
         return read_snapshot_proxy(reader)
     except UndecodableError:
         name = reader.unknown
-        shape = reader.shapes.get(name or "", "")
-        if name is None or not shape.startswith(_RESYNC):
+        shape = reader.shapes.get(reader.unknown_at, "")
+        if name is None or not shape.startswith(_WHOLE):
             raise
-        resumed = _resume(reader, before_states, int(shape.split()[1]))
-        if resumed is None:
+        ends, number = reader.ends(), int(shape.removeprefix(_WHOLE))
+        if number >= len(ends):
             raise
         outermost = Reader(reader.data, start + 4, reader.end).utf()
-        reader.depth, reader.unknown, reader.pos = depth, None, resumed
+        reader.depth, reader.followed, reader.unknown, reader.pos = depth, False, None, ends[number]
         # Named after the class that is in the way, since that is what a plug-in must bring.
-        return SerializerSnapshot(name, 0, details={"unknown": _RESYNC, "inside": outermost})
+        return SerializerSnapshot(name, 0, details={"unknown": _WHOLE, "inside": outermost})
 
 
 _NEXT_SERIALIZER = re.compile(
@@ -263,19 +286,18 @@ _NEXT_STATE = re.compile(
 )
 
 
-def _resume(reader: SnapshotReader, before_states: bool, n: int) -> int | None:
-    """The ``n``-th position behind the cursor where the head can go on: a serializer's key, a state's meta, its end."""
+def _ends(reader: SnapshotReader, tail: int) -> list[int]:
+    """The positions after the cursor where the head can go on: a serializer's key, a state's meta, its end."""
     rest = bytes(reader.data[reader.pos : reader.end])
-    found: list[int] = []
+    found = {len(rest)}
     for match in _NEXT_STATE.finditer(rest):
         name = _name_before(rest, match.start())
         if name is not None:
-            found.append(name - 2 if before_states else name)
-    if not before_states:
-        found.extend(match.start() for match in _NEXT_SERIALIZER.finditer(rest))
-    found.append(len(rest) - 2 if before_states else len(rest))
-    places = sorted(place for place in set(found) if place >= 0)
-    return reader.pos + places[n] if n < len(places) else None
+            found.add(name)
+    if tail:
+        return sorted(reader.pos + place - tail for place in found if place >= tail)
+    found.update(match.start() for match in _NEXT_SERIALIZER.finditer(rest))
+    return sorted(reader.pos + place for place in found)
 
 
 def _name_before(rest: bytes, end: int) -> int | None:

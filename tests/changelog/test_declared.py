@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import stateextract
-from benchmarks.flink_writer import BOOLEAN, DOUBLE, INT, flink_string, list_of, simple, tuple_of, versioned
+from benchmarks.flink_writer import BOOLEAN, DOUBLE, INT, flink_string, list_of, map_of, simple, tuple_of, versioned
 from stateextract.changelog.declared import (
     UNKNOWN_KEY,
     head_of,
@@ -53,6 +53,23 @@ def test_an_unknown_serializer_is_passed_over() -> None:
     declared = parse_declaration(declare(State("s", kind="VALUE", value=UNKNOWN), 1))
     assert declared.meta.unknown == ("com.example.ShapeSerializerSnapshot",)
     assert declared.data == State("s", kind="VALUE", value=UNKNOWN).meta(LONG)
+
+
+@pytest.mark.parametrize("place", ["value", "namespace", "in a map"])
+def test_an_unknown_serializer_of_any_shape_is_skipped(place: str) -> None:
+    odd = versioned("com.example.OddSerializerSnapshot", 1, b"\x07\x01\x02 bytes that only the class knows \xff\xfe")
+    state = {
+        "value": State("s", kind="VALUE", value=odd),
+        "namespace": State("s", kind="VALUE", namespace=odd),
+        "in a map": State("s", kind="MAP", value=map_of(STRING, odd)),
+    }[place]
+    declared = parse_declaration(declare(state, 0x102))
+    assert (declared.state_id, declared.meta.unknown) == (0x102, ("com.example.OddSerializerSnapshot",))
+    assert declared.data == state.meta(LONG)
+    value = declared.meta.serializers["VALUE_SERIALIZER"]
+    assert [nested.class_name.rpartition(".")[2] for nested in value.nested] == (
+        ["StringSerializer$StringSerializerSnapshot", "OddSerializerSnapshot"] if place == "in a map" else []
+    )
 
 
 def with_tail(tail: bytes, state: State = VALUE) -> bytes:

@@ -7,6 +7,7 @@ from random import Random
 
 import pytest
 
+from serializers import SerializerSnapshot
 from serializers.containers import LIST_SNAPSHOT, MAP_SNAPSHOT
 from serializers.scalars import BASE
 from serializers.windows import TIMER_SNAPSHOT
@@ -184,11 +185,73 @@ def test_unknown_class_is_passed_over(shape: str, place: str) -> None:
         assert names["odd"].unknown == ()
     else:
         assert names["odd"].unknown == (ACME,)
-        # A list around something that could only be jumped over is gone with it.
+        # A list of something unknown is a list all the same.
         whole = names["odd"].serializers["VALUE_SERIALIZER"].class_name
-        assert (whole == LIST_SNAPSHOT) == (place == "element" and shape != "anything")
+        assert (whole == LIST_SNAPSHOT) == (place == "element")
     if place != "last value":
         assert names["timers"] == known.states[2]
+
+
+TUPLE = "org.apache.flink.api.java.typeutils.runtime.TupleSerializerSnapshot"
+OTHER = utf("com.acme.OtherSnapshot") + i32(2) + b"\x09 what only that class knows"
+LOOKS_LIKE_MORE = utf(ACME) + i32(1) + simple("Int") + utf("com.acme.Codec") + i32(1) + b"\xff\xfe"
+"""Of which the payload holds what looks like snapshots that are nested in the one around it."""
+
+
+def shown(snapshot: SerializerSnapshot) -> object:
+    """Simple names; unknown ones in brackets."""
+    name = snapshot.class_name.rpartition(".")[2].rpartition("$")[2].removesuffix("Snapshot").removesuffix("Serializer")
+    inner = [shown(nested) for nested in snapshot.nested]
+    return [name] if snapshot.is_unknown else (name, *inner) if inner else name
+
+
+@pytest.mark.parametrize(
+    ("value", "kept"),
+    [
+        (composite(MAP_SNAPSHOT, simple("String"), SHAPES["anything"]), ("Map", "String", ["Thing"])),
+        (composite(MAP_SNAPSHOT, SHAPES["anything"], simple("Long")), ("Map", ["Thing"], "Long")),
+        (composite(MAP_SNAPSHOT, SHAPES["anything"], SHAPES["anything"]), ("Map", ["Thing"], ["Thing"])),
+        (composite(MAP_SNAPSHOT, SHAPES["anything"], OTHER), ("Map", ["Thing"], ["Other"])),
+        (composite(MAP_SNAPSHOT, LOOKS_LIKE_MORE, simple("Long")), ("Map", ["Thing"], "Long")),
+        (composite(MAP_SNAPSHOT, simple("Int"), LOOKS_LIKE_MORE), ("Map", "Int", ["Thing"])),
+        (
+            composite(
+                MAP_SNAPSHOT,
+                composite(TUPLE, simple("Int"), SHAPES["anything"], simple("Long"), outer=utf("x.Tuple3")),
+                composite(LIST_SNAPSHOT, composite(LIST_SNAPSHOT, OTHER)),
+            ),
+            ("Map", ("Tuple", "Int", ["Thing"], "Long"), ("List", ("List", ["Other"]))),
+        ),
+    ],
+    ids=["value", "user key", "both", "both of two classes", "user key that looks like more", "value that does", "deep"],
+)
+@pytest.mark.parametrize("last", [True, False])
+def test_what_is_around_an_unknown_class_keeps_its_kind(value: bytes, kept: object, last: bool) -> None:
+    odd = state("odd", "MAP", value)
+    data = head(BEFORE, odd) if last else head(odd, BEFORE, state("again", "VALUE", SHAPES["anything"]), AFTER)
+    parsed = parse_head(data, 0, len(data))
+    found = {meta.name: shown(meta.serializers["VALUE_SERIALIZER"]) for meta in parsed.states}
+    others = {"again": ["Thing"], "after": ("Map", "Int", "Long")}
+    assert found == {"before": "Long", "odd": kept, **({} if last else others)}
+
+
+def test_a_key_around_an_unknown_class() -> None:
+    key = composite(TUPLE, simple("Int"), SHAPES["anything"], outer=utf("x.Tuple2"))
+    data = head(BEFORE, AFTER, key=key)
+    assert shown(parse_head(data, 0, len(data)).key_serializer) == ("Tuple", "Int", ["Thing"])
+    data = head(key=key)
+    assert shown(parse_head(data, 0, len(data)).key_serializer) == ("Tuple", "Int", ["Thing"])
+
+
+def test_a_field_around_an_unknown_class() -> None:
+    """A POJO's serializers have lengths, so no search is needed."""
+    inner = composite(MAP_SNAPSHOT, simple("String"), SHAPES["anything"])
+    linked = struct.pack(">q", 0x4F2C69A3D70)
+    fields = b"".join(utf(n) + b"\x00\x01" + i32(len(s)) + s for n, s in (("a", inner), ("b", SHAPES["anything"])))
+    name = utf("org.apache.flink.api.java.typeutils.runtime.PojoSerializerSnapshot")
+    pojo = name + i32(2) + utf("x.A") + linked + i32(2) + fields + (linked + i32(0)) * 2
+    [meta] = parse_head(head(state("p", "VALUE", pojo))).states
+    assert shown(meta.serializers["VALUE_SERIALIZER"]) == ("Pojo", ("Map", "String", ["Thing"]), ["Thing"])
 
 
 def test_several_unknown_classes() -> None:
@@ -259,6 +322,27 @@ def test_operator_head_with_an_unknown_class() -> None:
     data = i32(5) + b"\x00\x02" + odd + LISTS[1] + b"\x00\x01" + BROADCAST
     parsed = parse_operator_head(data, 0, len(data))
     assert [(s.name, s.unknown) for s in parsed.states] == [("odd", (ACME,)), ("all", ()), ("rules", ())]
+
+
+@pytest.mark.parametrize("maps", [0, 1])
+def test_operator_head_with_an_unknown_class_in_the_last_list(maps: int) -> None:
+    """The number of broadcast states comes between."""
+    odd = operator_state("odd", "SPLIT_DISTRIBUTE", VALUE_SERIALIZER=SHAPES["anything"])
+    last = operator_state("last", "UNION", VALUE_SERIALIZER=SHAPES["anything"])
+    data = i32(6) + b"\x00\x00\x03" + odd + LISTS[0] + last + struct.pack(">h", maps) + BROADCAST * maps
+    parsed = parse_operator_head(data, 0, len(data))
+    names = [(s.name, s.unknown) for s in parsed.states]
+    assert names == [("odd", (ACME,)), ("offsets", ()), ("last", (ACME,)), ("rules", ())][: 3 + maps]
+
+
+@pytest.mark.parametrize("place", ["KEY_SERIALIZER", "VALUE_SERIALIZER"])
+def test_operator_head_with_an_unknown_class_in_a_map(place: str) -> None:
+    known = {"KEY_SERIALIZER": simple("String"), "VALUE_SERIALIZER": simple("Long")}
+    odd = operator_state("odd", "BROADCAST", **{**known, place: SHAPES["anything"]})
+    for maps in ([odd], [odd, BROADCAST], [BROADCAST, odd]):
+        data = i32(6) + b"\x00\x00\x01" + LISTS[0] + struct.pack(">h", len(maps)) + b"".join(maps)
+        unknown = {s.name: s.unknown for s in parse_operator_head(data, 0, len(data)).states}
+        assert unknown == {"offsets": (), "odd": (ACME,), **({"rules": ()} if len(maps) > 1 else {})}
 
 
 def test_old_operator_head() -> None:

@@ -23,6 +23,8 @@ from tests.state.keyed_writer import FORMS, LONG, STRING, Entry, Keyed, State, i
 ENGINES = ("interpreter", "kernel")
 WITH_LENGTHS = ("canonical", "canonical compressed", "RocksDB")
 WHY = "com.example.ShapeSerializerSnapshot cannot be decoded: the serializer's snapshot class is not known"
+ODD = versioned("com.example.ShapeSerializerSnapshot", 1, b"\x00\x00\x01\x02\xac\xed bytes that only the class knows")
+"""Of the same class, with a payload in none of the usual shapes."""
 UNKNOWN_KEY = versioned("com.example.KeySerializerSnapshot", 1)
 TIME_WINDOW = versioned(
     "org.apache.flink.streaming.api.windowing.windows.TimeWindow$Serializer$TimeWindowSerializerSnapshot", 3
@@ -86,15 +88,16 @@ def test_skipped_and_failing(form: str, engine: str, tmp_path: Path) -> None:
         state(tmp_path, form, engine, keyed, "shapes").to_table()
 
 
+@pytest.mark.parametrize("unknown", [UNKNOWN, ODD], ids=["usual", "odd"])
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("form", WITH_LENGTHS)
-def test_lists_and_maps(form: str, engine: str, tmp_path: Path) -> None:
+def test_lists_and_maps(form: str, engine: str, unknown: bytes, tmp_path: Path) -> None:
     """A list is one value; of a map each entry is, with its user key and the flag in front of its value."""
     keyed = Keyed(
         [
-            State("list", [Entry(1, i64(5), [b"ab", b"c"])], "LIST", list_of(UNKNOWN)),
-            State("map", [Entry(1, i64(5), [(A, b"ab"), (B, None)])], "MAP", map_of(STRING, UNKNOWN)),
-            State("by unknown", [Entry(1, i64(5), [(b"xyz", i64(1))])], "MAP", map_of(UNKNOWN, LONG)),
+            State("list", [Entry(1, i64(5), [b"ab", b"c"])], "LIST", list_of(unknown)),
+            State("map", [Entry(1, i64(5), [(A, b"ab"), (B, None)])], "MAP", map_of(STRING, unknown)),
+            State("by unknown", [Entry(1, i64(5), [(b"xyz", i64(1))])], "MAP", map_of(unknown, LONG)),
         ]
     )
     of_list = raw_rows(state(tmp_path, form, engine, keyed, "list", on_undecodable="raw"))
