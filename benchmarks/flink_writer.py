@@ -53,7 +53,7 @@ def compress_snappy_framed(data: bytes | bytearray | memoryview | np.ndarray) ->
 
 def utf(text: str) -> bytes:
     """``DataOutput.writeUTF`` of text without NUL and without characters above U+FFFF."""
-    raw = text.encode("utf-8")
+    raw = text.encode("utf-8", "surrogatepass")
     return struct.pack(">H", len(raw)) + raw
 
 

@@ -21,6 +21,7 @@ from stateextract.columnar.layout import Layout, Python
 from stateextract.columnar.numerals import MAX_DIGIT_BYTES, big_decimal_text
 from stateextract.errors import FormatError, TruncatedError, ValueRefusedError
 from stateextract.files.reader import Reader
+from stateextract.printable import json_escapes
 
 MAX_VALUE_DEPTH = 100
 # Items without bytes give no bound on their number.
@@ -33,7 +34,7 @@ def json_leaf(type_: AvroType) -> Layout:
     def decode(data: memoryview, pos: int, end: int) -> tuple[str, int]:
         reader = Reader(data, pos, end)
         value = _value(type_, reader, 0)
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":")), reader.pos
+        return json_escapes(json.dumps(value, ensure_ascii=False, separators=(",", ":"))), reader.pos
 
     return Python(decode, pa.string())
 

@@ -28,6 +28,7 @@ from stateextract.files.javastream import (
     parse_java_stream,
 )
 from stateextract.files.reader import Reader
+from stateextract.printable import json_escapes, replaced
 
 COLUMN = pa.struct([pa.field("class", pa.string()), pa.field("json", pa.string())])
 MAX_VALUES = 100_000
@@ -41,9 +42,7 @@ def _decode(data: memoryview, pos: int, end: int) -> tuple[dict[str, str | None]
     if value is None:
         return None, reader.pos
     text = json.dumps(_Plain().of(value), ensure_ascii=False, separators=(",", ":"))
-    # A lone surrogate has no place in UTF-8; in JSON it is its escape.
-    text = "".join(f"\\u{ord(c):04x}" if 0xD800 <= ord(c) <= 0xDFFF else c for c in text)
-    return {"class": _class_of(value), "json": text}, reader.pos
+    return {"class": replaced(_class_of(value)), "json": json_escapes(text)}, reader.pos
 
 
 def _class_of(value: Any) -> str:

@@ -1,7 +1,8 @@
 """Column names: what Java names become where Spark, Parquet or our own columns would refuse them.
 
-Rules: a name that differs from an earlier one of the same struct at most in case gets ``_2``, ``_3``, …; a field that
-is called like the column of a POJO's class (``class``) gets a trailing underscore.
+Rules: a lone surrogate, which no encoding takes, becomes U+FFFD; a name that differs from an earlier one of the same
+struct at most in case gets ``_2``, ``_3``, …; a field that is called like the column of a POJO's class (``class``) gets a
+trailing underscore.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from stateextract.columnar.layout import Field, Layout, Subclasses
+from stateextract.printable import replaced
 
 
 class Names:
@@ -18,7 +20,8 @@ class Names:
         self._taken = {name.casefold() for name in taken}
 
     def take(self, name: str) -> str:
-        """The name itself, or with the first free suffix."""
+        """The name, without lone surrogates, itself or with the first free suffix."""
+        name = replaced(name)
         free, n = name, 1
         while free.casefold() in self._taken:
             n += 1

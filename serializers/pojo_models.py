@@ -20,6 +20,7 @@ import pyarrow as pa
 from serializers.classes import ClassModel, ClassModels
 from serializers.datetime import DATES
 from serializers.javatypes import JavaType, parse_type
+from serializers.names import Names
 from serializers.registry import REGISTRY
 from serializers.scalars import BASE, NUMBERS
 from stateextract.columnar.layout import (
@@ -164,9 +165,10 @@ def _nested(model: ClassModel, models: ClassModels, level: int) -> Layout | None
     if model.superclass not in (None, "java.lang.Object"):
         return None
     fields = []
+    names = Names()
     for field in sorted(model.fields, key=lambda f: f.name):
         layout = _field(parse_type(field.type), models, level)
         if layout is None or field.synthetic:
             return None
-        fields.append(Field(field.name, layout))
+        fields.append(Field(names.take(field.name), layout))
     return Struct((DECLARED_CLASS, *fields))

@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from serializers.classes import ClassModel, FieldModel
 from serializers.javatypes import parse_type
+from serializers.names import Names
 from serializers.registry import SerializerSnapshot, current_context, register
 from serializers.scalars import NUMBERS
 from serializers.snapshots import generic
@@ -109,7 +110,8 @@ _CALLS: Final[dict[str, Layout]] = {
 
 def _layout(name: str, model: ClassModel | None, depth: int = 0) -> Layout:
     if model is not None and model.written:
-        return Struct(tuple(Field(part.name, _written(model, part)) for part in model.written))
+        names = Names()
+        return Struct(tuple(Field(names.take(part.name), _written(model, part)) for part in model.written))
     known = VALUES.get(name) or _collection(model, depth)
     return known or Undecodable(name, "only the class itself knows which bytes its method write makes")
 

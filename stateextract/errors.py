@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, TypeVar
 
 from stateextract.outcome import ExitCode, Status
-from stateextract.printable import printable
+from stateextract.printable import LONGEST_TEXT, printable, shortened
 
 _CONTEXT = ("file", "operator", "state", "key_group", "offset", "plain_offset")
 _LABELS = {
@@ -83,15 +83,19 @@ class StateExtractError(Exception):
         return {name: getattr(self, name) for name in (*_CONTEXT, "expected", "advice")}
 
     def __str__(self) -> str:
-        parts = [self.message]
+        parts = [shortened(self.message, LONGEST_TEXT)]
         if self.expected is not None:
-            parts.append(f"expected {self.expected}")
-        where = [f"{_LABELS[name]} {getattr(self, name)}" for name in _CONTEXT if getattr(self, name) is not None]
+            parts.append(f"expected {shortened(self.expected, LONGEST_TEXT)}")
+        values = {name: getattr(self, name) for name in _CONTEXT}
+        for name in ("operator", "state"):
+            values[name] = values[name] and shortened(values[name])
+        where = [f"{_LABELS[name]} {value}" for name, value in values.items() if value is not None]
         if where:
             parts.append("in " + ", ".join(where) + " of what they hold" * (self.plain_offset is not None))
         text = "; ".join(parts) + "."
         if self.advice is not None:
-            text += f" {self.advice[:1].upper()}{self.advice[1:].rstrip('.')}."
+            advice = shortened(self.advice, LONGEST_TEXT)
+            text += f" {advice[:1].upper()}{advice[1:].rstrip('.')}."
         return printable(text)
 
     def __reduce__(self) -> tuple[Any, ...]:

@@ -1,19 +1,111 @@
-"""Text out of files as it may be shown to people: without what a terminal would obey.
+"""Text out of files as it may be shown to people: without what a terminal would obey, and no longer than people read.
 
-Names and values are whatever somebody wrote into a snapshot. Control characters (but tabs and line ends), marks that turn
-the direction of what follows, and halves of surrogate pairs, which no encoding takes, are shown as Python writes them.
+Names and values are whatever somebody wrote into a snapshot. Control characters (but tabs and line ends) and marks that turn
+the direction of what follows are shown as Python writes them. Halves of surrogate pairs, which no encoding takes, become
+U+FFFD wherever a name leaves this program: in columns, labels, tables and JSON.
 """
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
-_OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+T = TypeVar("T")
+
+LONGEST_NAME = 200
+"""Characters of a name that a message shows."""
+LONGEST_WORD = 1200
+"""Characters without a space between them that a table shows: the longest paths that stores have."""
+LONGEST_TEXT = 2000
+"""Characters of one part of a message."""
+
+_OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+_LONE = re.compile("[\ud800-\udfff]")  # Python's text has no pairs of them
+_LONG_WORD = re.compile(rf"\S{{{LONGEST_WORD},}}")
+_REPLACEMENT = "\ufffd"
 
 
 def printable(text: str) -> str:
     """The text, with ``\\x1b`` for what would begin a command to the terminal."""
-    return _OBEYED.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
+    return replaced(_OBEYED.sub(lambda found: found[0].encode("unicode_escape").decode(), text))
 
 
-__all__ = ["printable"]
+def replaced(text: str) -> str:
+    """The text with U+FFFD for every lone surrogate."""
+    return text if text.isascii() else _LONE.sub(_REPLACEMENT, text)
+
+
+def distinct(names: Iterable[str]) -> list[str]:
+    """Names as :func:`replaced` gives them; one that another has already gets ``_2``, ``_3``, …"""
+    names = list(names)
+    taken = {name for name in names if replaced(name) == name}
+    found = []
+    for name in names:
+        free = plain = replaced(name)
+        if plain != name:
+            n = 1
+            while free in taken:
+                n += 1
+                free = f"{plain}_{n}"
+            taken.add(free)
+        found.append(free)
+    return found
+
+
+def lone_surrogates(text: str) -> int:
+    """How many characters :func:`replaced` replaces."""
+    return 0 if text.isascii() else len(_LONE.findall(text))
+
+
+def called(wanted: str, known: Iterable[T], names: Callable[[T], Iterable[str | None]]) -> list[T]:
+    """What has the name that a person gives, who sees names with their lone surrogates replaced.
+
+    :param names: of one of them.
+    """
+    known = list(known)
+    exact = [one for one in known if wanted in names(one)]
+    return exact or [one for one in known if any(wanted == replaced(name) for name in names(one) if name is not None)]
+
+
+def shortened(text: str, longest: int = LONGEST_NAME) -> str:
+    """The beginning and the end of a text that is too long to be read."""
+    if len(text) <= longest:
+        return text
+    end = longest // 4
+    return f"{text[: longest - end - 1]}…{text[len(text) - end :]}"
+
+
+def short_words(text: str) -> str:
+    """A text of which no word is too long to be read."""
+    return _LONG_WORD.sub(lambda found: shortened(found[0], LONGEST_WORD), text) if len(text) > LONGEST_WORD else text
+
+
+def plain_names(value: Any) -> Any:
+    """Lists and dicts, with all text in them, keys too, as :func:`replaced` gives it."""
+    if isinstance(value, str):
+        return replaced(value)
+    if isinstance(value, dict):
+        names = [name if isinstance(name, str) else None for name in value]
+        keys = list(value) if None in names else distinct(name for name in names if name is not None)
+        return {key: plain_names(item) for key, item in zip(keys, value.values(), strict=True)}
+    if isinstance(value, list | tuple):
+        return [plain_names(item) for item in value]
+    return value
+
+
+def json_document(value: Any, **options: Any) -> str:
+    """A document of ours as JSON text, which every reader of UTF-8 takes."""
+    return json.dumps(plain_names(value), **options)
+
+
+def json_escapes(text: str) -> str:
+    """JSON text of a value, with the escapes that JSON has for lone surrogates."""
+    return text if text.isascii() else _LONE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+__all__ = [
+    "LONGEST_NAME", "LONGEST_TEXT", "LONGEST_WORD", "called", "distinct", "json_document", "json_escapes",
+    "lone_surrogates", "plain_names", "printable", "replaced", "short_words", "shortened",
+]  # fmt: skip

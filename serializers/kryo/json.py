@@ -24,7 +24,6 @@ from __future__ import annotations
 import base64
 import json
 import math
-import re
 from typing import Any, Final
 
 from serializers.kryo.values import Float, Obj
@@ -32,12 +31,12 @@ from serializers.protobuf import whole_json
 from serializers.texts import date_text, date_time_text, duration_text, instant_text, shortest_single, time_text
 from stateextract.columnar.numerals import MAX_DIGIT_BYTES, big_decimal_text, big_integer_text
 from stateextract.errors import ValueRefusedError
+from stateextract.printable import json_escapes
 
 MAX_PARTS: Final = 1 << 21
 """Brackets, names and values of one text. Objects that refer to each other can have a text of any length."""
 MAX_CHARACTERS: Final = 1 << 27
 
-_SURROGATE: Final = re.compile("[\ud800-\udfff]")
 
 
 def json_text(value: Any) -> str:
@@ -196,9 +195,7 @@ def _real(value: float) -> str:
 
 
 def _string(text: str) -> str:
-    quoted = json.dumps(text, ensure_ascii=False)
-    # A lone surrogate has no place in UTF-8, but JSON has an escape for it.
-    return _SURROGATE.sub(lambda m: f"\\u{ord(m[0]):04x}", quoted)
+    return json_escapes(json.dumps(text, ensure_ascii=False))
 
 
 __all__ = ["MAX_CHARACTERS", "MAX_PARTS", "decimal_text", "json_text", "scalar_text"]

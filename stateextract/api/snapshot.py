@@ -33,6 +33,7 @@ from stateextract.job.wishes import JobWishes
 from stateextract.metadata.called import operators_called
 from stateextract.metadata.model import CheckpointProperties, MasterState, OperatorState, SnapshotMetadata
 from stateextract.metadata.parser import parse_metadata
+from stateextract.printable import called
 from stateextract.state.engine import ReadOptions
 
 OnUndecodable = Literal["fail", "skip", "raw"]
@@ -400,7 +401,7 @@ class Operator:
         :param scope: ``keyed`` or ``operator``, where there is one of each.
         :raises UsageError: where there is none. If a file could not be read that may hold it, the reason instead.
         """
-        matching = [s for s in self.states if s.name == name and scope in (None, s.scope)]
+        matching = called(name, (s for s in self.states if scope in (None, s.scope)), lambda s: (s.name,))
         if not matching:
             if self.problems:
                 raise self.problems[0]
@@ -410,6 +411,9 @@ class Operator:
                 operator=self.label,
                 advice=_there_is(name, known, "states"),
             )
+        if len({s.name for s in matching}) > 1:
+            raise UsageError(f"the names of {len(matching)} states of the operator are shown as {name!r}",
+                             operator=self.label, advice="read all states of the operator")  # fmt: skip
         if len(matching) > 1:
             raise UsageError(f"the operator has a keyed and an operator state called {name!r}", advice="give the scope")
         return matching[0]

@@ -14,6 +14,7 @@ from typing import Any
 
 from stateextract.audit.from_json import made_of
 from stateextract.errors import UsageError
+from stateextract.printable import json_document
 from stateextract.version import VERSION
 
 FORMAT = 1
@@ -298,7 +299,7 @@ class Statistics:
 
     def to_json(self, indent: int | None = 1) -> str:
         """The document as JSON text."""
-        return json.dumps(self.as_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
+        return json_document(self.as_dict(), indent=indent, ensure_ascii=False, allow_nan=False)
 
     @classmethod
     def from_dict(cls, document: Any) -> Statistics:

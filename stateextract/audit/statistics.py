@@ -37,6 +37,7 @@ from stateextract.job.plan import Plan, PlannedState, make_plan
 from stateextract.job.split import Context
 from stateextract.metadata.model import OperatorState
 from stateextract.metadata.uid import operator_id
+from stateextract.printable import plain_names, replaced
 from stateextract.state.plan_names import OperatorNames, operators_of_plan
 from stateextract.state.rows import row_layout
 from stateextract.version import VERSION
@@ -258,7 +259,8 @@ def operators_of(
         handle_bytes = sum(use.handle.size for use in operator.handles())
         made.append(
             Operator(
-                id_, operator.uid, operator.name, operator.uid or operator.name or id_, operator.parallelism,
+                id_, plain_names(operator.uid), plain_names(operator.name), replaced(operator.uid or operator.name or id_),
+                operator.parallelism,
                 operator.max_parallelism, handle_bytes, sum(s.file_bytes for s in states), sum(s.rows for s in states),
                 None if owned is None else bool(handle_bytes) and id_ not in owned,
                 operator.uid is None if plan.metadata.version >= UID_SINCE else None, states,
@@ -270,7 +272,8 @@ def operators_of(
 def unread(entry: Entry) -> State:
     """The state of an entry that is not read."""
     return State(
-        entry.state, entry.kind, entry.form, entry.role, entry.status, entry.reason, [], [], 0, entry.size or 0, 0
+        plain_names(entry.state), entry.kind, entry.form, plain_names(entry.role), entry.status, plain_names(entry.reason),
+        [], [], 0, entry.size or 0, 0,
     )  # fmt: skip
 
 
@@ -287,7 +290,8 @@ def measured(
         _skew([(s.rows, s.decoded_bytes) for s in subtasks], operator.parallelism),
     )
     return State(
-        entry.state, entry.kind, entry.form, entry.role, entry.status, entry.reason, list(entry.read.problems),
+        plain_names(entry.state), entry.kind, entry.form, plain_names(entry.role), entry.status, plain_names(entry.reason),
+        plain_names(entry.read.problems),
         [SchemaField(f.name, str(f.type)) for f in figures.schema],
         figures.rows, entry.read.bytes, figures.decoded_bytes, figures.distinct_keys, groups, subtasks, skew,
         figures.document_columns(), figures.biggest["key"].biggest, figures.biggest["value"].biggest,

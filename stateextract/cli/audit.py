@@ -15,6 +15,7 @@ from stateextract.cli.reading import read_options, snapshot_options
 from stateextract.cli.stats import ROWS, measured, question, text_of, written
 from stateextract.errors import UsageError
 from stateextract.outcome import ExitCode
+from stateextract.printable import json_document
 
 if TYPE_CHECKING:
     from stateextract.audit.document import Operator, State, Statistics
@@ -45,7 +46,7 @@ def audit(path: str, rules: str | None, workers: int | None, output: str | None,
     file, folder = _rules(rules, options["config"])
     document = measured(job, _question(file, folder), workers)
     verdicts = judge(file.rules, document, _Query(job), lambda name: _schemas(folder / name))
-    made = json.dumps(verdicts_as_dict(document, verdicts), indent=1, ensure_ascii=False)
+    made = json_document(verdicts_as_dict(document, verdicts), indent=1, ensure_ascii=False)
     if output is not None:
         written(Path(output), made + "\n")
     if format_ == "json":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,6 +9,7 @@ import click
 from stateextract.cli.options import format_option
 from stateextract.cli.quick import without_pandas
 from stateextract.cli.reading import chosen_states, identity, metered, opened, snapshot_options, state_options
+from stateextract.printable import json_document
 
 if TYPE_CHECKING:
     from stateextract.api import State
@@ -33,7 +33,7 @@ def count(path: str, operator: str | None, name: str | None, scope: Any, format_
         with metered(f"count {state.name}", state):
             documents.append(describe(state))
     if format_ == "json":
-        click.echo(json.dumps(documents, indent=1))
+        click.echo(json_document(documents, indent=1))
     else:
         from stateextract.cli.screen import console, table
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -14,6 +13,7 @@ from stateextract.cli.options import format_option
 from stateextract.cli.quick import without_pandas
 from stateextract.cli.reading import MEANING, WHERE, config_option, job_options, read_options
 from stateextract.outcome import ExitCode
+from stateextract.printable import json_document
 
 if TYPE_CHECKING:
     from stateextract.diff.plan import DiffState
@@ -85,7 +85,7 @@ def diff(
     if tell and result.differs:
         code = ExitCode.DIFFERENT
     if format_ == "json":
-        click.echo(json.dumps({**result.document(), "output": output, "exit_code": code}, indent=1))
+        click.echo(json_document({**result.document(), "output": output, "exit_code": code}, indent=1))
     else:
         _show(result, output)
     return code

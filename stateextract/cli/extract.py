@@ -12,6 +12,7 @@ from stateextract.cli.options import debug_option
 from stateextract.cli.reading import config_option, job_options, read_options
 from stateextract.errors import UsageError
 from stateextract.job.options import FILE_ONLY, JobOptions, fields
+from stateextract.printable import json_document
 
 if TYPE_CHECKING:
     from stateextract.job.run import Outcome, Tasks
@@ -85,7 +86,7 @@ def extract(
         raise UsageError("--workers is about --engine local", advice="Spark is told by --conf spark.master=local[N]")
     outcome = _on_this_machine(options, workers) if engine == "local" else _on_spark(options, conf)
     if format_ == "json":
-        click.echo(json.dumps(describe(outcome, options), indent=1))
+        click.echo(json_document(describe(outcome, options), indent=1))
     else:
         from stateextract.cli.screen import console
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
 
 from stateextract.cli.options import format_option
 from stateextract.cli.reading import operator_option, read_options, snapshot_options
+from stateextract.printable import json_document
 
 
 @click.command()
@@ -27,7 +27,7 @@ def files(path: str, operator: str | None, format_: str, **options: Any) -> None
     names = SCHEMAS["files"].names
     rows = [{name: row.get(name) for name in names} for row in tables.files(operator)]
     if format_ == "json":
-        click.echo(json.dumps(rows, indent=1))
+        click.echo(json_document(rows, indent=1))
     else:
         _show(rows, tables.found.metadata_uri)
     missing = sum(row["problem"] is not None for row in rows)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,7 +9,7 @@ import click
 from stateextract.cli.options import format_option
 from stateextract.cli.quick import without_pandas
 from stateextract.cli.reading import MEANING, metered, opened, snapshot_options, state_options, the_operator, the_state
-from stateextract.printable import printable
+from stateextract.printable import json_document, printable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -51,7 +50,7 @@ def get(
     with metered("get", state, groups):
         table = state.get(key, namespace)
     if format_ == "json":
-        click.echo(json.dumps(describe(state, table, groups), indent=1))
+        click.echo(json_document(describe(state, table, groups), indent=1))
         return
     if table.num_rows:
         from stateextract.cli.rows import print_rows

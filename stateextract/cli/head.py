@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,6 +9,7 @@ import click
 from stateextract.cli.options import format_option
 from stateextract.cli.quick import without_pandas
 from stateextract.cli.reading import MEANING, metered, opened, snapshot_options, state_options, the_operator, the_state
+from stateextract.printable import json_document
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -34,7 +34,7 @@ def head(
     with metered("head", state):
         table = _rows(state, limit)
     if format_ == "json":
-        click.echo(json.dumps(describe(state, table), indent=1))
+        click.echo(json_document(describe(state, table), indent=1))
     else:
         _show(state, table, limit)
 

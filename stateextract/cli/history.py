@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -13,6 +12,7 @@ import click
 from stateextract.cli.options import format_option
 from stateextract.cli.reading import WHERE, config_option, job_options, read_options
 from stateextract.cli.stats import ROWS, measured, question, question_options
+from stateextract.printable import json_document
 
 if TYPE_CHECKING:
     from stateextract.audit.growth import Change, Series
@@ -77,7 +77,7 @@ def history(
         from stateextract.audit.growth import growth_as_dict
 
         document_of = growth_as_dict([(one.snapshot, one.totals) for one in recorded], _series(recorded))
-        click.echo(json.dumps(document_of, indent=1, ensure_ascii=False))
+        click.echo(json_document(document_of, indent=1, ensure_ascii=False))
     elif is_told:
         _show(recorded, added, output)
     for other in failed[1:]:

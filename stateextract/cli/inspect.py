@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,6 +9,7 @@ import click
 from stateextract.cli.options import format_option
 from stateextract.cli.reading import opened, snapshot_options
 from stateextract.cli.sizes import many
+from stateextract.printable import json_document
 
 if TYPE_CHECKING:
     from stateextract.api import Operator, Snapshot, State
@@ -27,7 +27,7 @@ def inspect(path: str, format_: str, **options: Any) -> None:
     snapshot = opened(path, options)
     snapshot.read_heads()
     if format_ == "json":
-        click.echo(json.dumps(describe(snapshot), indent=1))
+        click.echo(json_document(describe(snapshot), indent=1))
     else:
         show(snapshot)
 

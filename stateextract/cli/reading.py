@@ -17,6 +17,7 @@ from stateextract.cli.names import operator_names, state_names
 from stateextract.cli.progress import Meter
 from stateextract.errors import UsageError
 from stateextract.job.options import FILE_ONLY, JobOptions, fields, make_options, metavar, option_help, outside
+from stateextract.printable import called
 
 if TYPE_CHECKING:
     from stateextract.api import Operator, Snapshot, State
@@ -179,7 +180,8 @@ def chosen_states(snapshot: Snapshot, operator: str | None, name: str | None, sc
         return [s for o in ordered for s in o.states if scope in (None, s.scope)]
     if operator is not None:
         return [ordered[0].state(name, scope)]
-    found = [s for o in ordered for s in o.states if s.name == name and scope in (None, s.scope)]
+    every = [s for o in ordered for s in o.states if scope in (None, s.scope)]
+    found = called(name, every, lambda s: (s.name,))
     if not found:
         known = sorted({s.name for o in ordered for s in o.states})
         raise UsageError(f"no state is called {name!r}", advice=f"the states are: {', '.join(map(repr, known[:30]))}")

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from stateextract.cli.options import format_option
 from stateextract.cli.reading import MEANING, chosen_states, identity, opened, snapshot_options, state_options
+from stateextract.printable import json_document
 
 if TYPE_CHECKING:
     from stateextract.api import State
@@ -26,7 +26,7 @@ def schema(path: str, operator: str | None, name: str | None, scope: Any, format
     states = chosen_states(opened(path, options), operator, name, scope)
     documents = [describe(state) for state in states]
     if format_ == "json":
-        click.echo(json.dumps(documents, indent=1))
+        click.echo(json_document(documents, indent=1))
         return
     from stateextract.cli.screen import console, escape, table
 

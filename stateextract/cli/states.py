@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import click
 
 from stateextract.cli.options import format_option
 from stateextract.cli.reading import read_options, snapshot_options
+from stateextract.printable import json_document
 
 
 @click.command()
@@ -24,7 +24,7 @@ def states(path: str, format_: str, **options: Any) -> None:
 
     rows = list(SnapshotTables(read_options(path, options), on_heads=HeadsBar()).states())
     if format_ == "json":
-        click.echo(json.dumps(rows, indent=1))
+        click.echo(json_document(rows, indent=1))
         return
     from stateextract.cli.screen import console, table
     from stateextract.cli.sizes import text_size

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -11,6 +10,7 @@ from stateextract.cli.options import format_option
 from stateextract.cli.progress import Meter
 from stateextract.cli.quick import without_pandas
 from stateextract.cli.reading import opened, snapshot_options
+from stateextract.printable import json_document
 
 if TYPE_CHECKING:
     from stateextract.api import Finding, Snapshot
@@ -32,7 +32,7 @@ def validate(path: str, format_: str, **options: Any) -> int:
         findings = list(snapshot.validate(lambda size, rows: meter.add(size, rows)))
     code = exit_code(findings)
     if format_ == "json":
-        click.echo(json.dumps(describe(snapshot, findings), indent=1))
+        click.echo(json_document(describe(snapshot, findings), indent=1))
     else:
         _show(snapshot, findings, code)
     return code

@@ -14,7 +14,9 @@ import pyarrow as pa
 
 from stateextract.columnar.layout import Logical
 from stateextract.columnar.numerals import MAX_DIGIT_BYTES, big_decimal_text, big_integer_text
+from stateextract.columnar.policy import Counts
 from stateextract.columnar.wire_columns import Context, Ints, Mask, bitmap, fitting, integers, require
+from stateextract.printable import distinct, lone_surrogates
 
 FEW = 256
 """Values that are converted one by one, since loading what converts columns takes longer."""
@@ -24,9 +26,16 @@ def labels(array: pa.Array, valid: Mask, node: Logical, ctx: Context) -> pa.Arra
     index = integers(array, valid)
     known = (index >= 0) & (index < len(node.labels))
     require(known, valid, lambda i: f"the index {index[i]} among {len(node.labels)} names")
+    lone = np.array([lone_surrogates(label) for label in node.labels], np.int64)
+    if lone.any():
+        # Counted where it is met, as in strings; all labels are told apart, those with such a letter too.
+        met = Counts(lone_surrogates=int(lone[index[valid]].sum()))
+        ctx.policy.check(met)
+        ctx.counts.lone_surrogates += met.lone_surrogates
+    texts = distinct(node.labels)
     if len(index) <= FEW:
-        return pa.array([node.labels[i] if there else None for i, there in zip(index, valid, strict=True)], node.type)
-    names = pa.array(node.labels, node.type)
+        return pa.array([texts[i] if there else None for i, there in zip(index, valid, strict=True)], node.type)
+    names = pa.array(texts, node.type)
     return names.take(pa.array(index, mask=~valid)) if len(names) else pa.nulls(len(index), node.type)
 
 

@@ -27,6 +27,17 @@ def merge_schemas(schemas: Sequence[pa.Schema]) -> pa.Schema:
     return pa.schema([type_.field(i) for i in range(type_.num_fields)])
 
 
+def replaced_in(schema: pa.Schema) -> int:
+    """How many characters in the names of columns, and of fields in them, are U+FFFD: what lone surrogates became."""
+    return sum(_replaced(field) for field in schema)
+
+
+def _replaced(field: pa.Field) -> int:
+    inside = (field.type.field(i) for i in range(field.type.num_fields))
+    own: int = field.name.count("\ufffd")
+    return own + sum(map(_replaced, inside))
+
+
 def _merge(a: pa.DataType, b: pa.DataType, path: str) -> pa.DataType:
     if a == b:
         return a

@@ -7,7 +7,6 @@ behind. Who runs the tasks is a function, as for the job.
 
 from __future__ import annotations
 
-import json
 import pickle
 import uuid
 from collections.abc import Callable, Iterable, Sequence
@@ -33,6 +32,7 @@ from stateextract.job.output import open_output
 from stateextract.job.run import file_of_driver
 from stateextract.job.split import writer_options
 from stateextract.job.writer import TaskWriter, WriterOptions, WrittenFile
+from stateextract.printable import json_document
 from stateextract.version import VERSION
 
 
@@ -174,7 +174,7 @@ def run_diff(
         reports = _one_per_split(execute(tasks), splits)
         result = DiffResult(plan, _counts(plan, reports))
         manifest = _manifest(plan, commit, reports, after, options)
-        coverage = json.dumps(result.document(), indent=1).encode()
+        coverage = json_document(result.document(), indent=1).encode()
         return replace(result, manifest=commit.publish(manifest, coverage))
     except BaseException:
         commit.abort()

@@ -8,11 +8,11 @@ Plain values, their JSON and their table; takes the engine's tallies. Must not k
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING
 
+from stateextract.printable import json_document
 from stateextract.state.engine import StateTally
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ class Entry:
     :param size: bytes of state where the snapshot itself says so.
     :param role: what Flink's own operators keep in a state of that name.
     :param slow: some of its values can be decoded by the interpreter only.
+    :param replaced: lone surrogates in its name and those of its columns, which are shown as U+FFFD.
     """
 
     operator_id: str | None
@@ -55,6 +56,7 @@ class Entry:
     raw_folder: str | None = None
     role: str | None = None
     slow: bool = False
+    replaced: int = 0
     read: StateTally = field(default_factory=StateTally)
 
     @property
@@ -107,7 +109,7 @@ class Coverage:
             for status in (DECODED, PARTLY, RAW, SKIPPED, UNSUPPORTED, NOT_SELECTED)
         }
         document["exit_code"] = self.exit_code()
-        return json.dumps(document, indent=1, ensure_ascii=True).encode()
+        return json_document(document, indent=1, ensure_ascii=True).encode()
 
     def show(self, console: Console) -> None:
         """Print the table, and below it what a person should know."""
@@ -160,6 +162,7 @@ def _remarks(entry: Entry) -> list[str]:
     """Sentences about values that are not exactly what Flink had, or were read in an unusual way."""
     read = entry.read
     counted: Sequence[tuple[int, str]] = (
+        (entry.replaced, "lone surrogates in names replaced by U+FFFD"),
         (read.counts.lone_surrogates, "lone surrogates replaced by U+FFFD"),
         (read.counts.malformed_utf8, "sequences that are no UTF-8 replaced by U+FFFD"),
         (read.counts.sub_microsecond, "timestamps floored to microseconds"),

@@ -17,6 +17,7 @@ from typing import Any
 import pyarrow as pa
 
 from stateextract.errors import OutputError
+from stateextract.printable import json_document
 
 FILE_NAME = "_manifest.json"
 FORMAT = "stateextract manifest"
@@ -102,7 +103,7 @@ class Manifest:
             "jobs": {name: asdict(job) for name, job in self.jobs.items()},
             "datasets": [asdict(d) for d in sorted(self.datasets, key=lambda d: d.folder)],
         }
-        return json.dumps(document, indent=1, ensure_ascii=True).encode()
+        return json_document(document, indent=1, ensure_ascii=True).encode()
 
     def replacing(self, older: Manifest | None) -> Manifest:
         """This manifest with the older one's datasets that this one does not replace."""

@@ -20,7 +20,7 @@ import pyarrow as pa
 from serializers import DescribeContext, load_plugins
 from serializers.sql_type import NameRule
 from stateextract.columnar.decoder import needs_interpreter
-from stateextract.columnar.schema import merge_schemas
+from stateextract.columnar.schema import merge_schemas, replaced_in
 from stateextract.errors import StateExtractError, UndecodableError, UnsupportedError, UsageError
 from stateextract.files.filesystem import Store
 from stateextract.files.locate import FoundSnapshot, Locator, find_snapshot
@@ -36,6 +36,7 @@ from stateextract.job.wishes import JobWishes
 from stateextract.metadata.model import OperatorState, SnapshotMetadata
 from stateextract.metadata.parser import parse_metadata
 from stateextract.metadata.uid import operator_id
+from stateextract.printable import called, lone_surrogates
 from stateextract.state.engine import ReadOptions, certainly_undecodable, raw_schema, state_schema
 from stateextract.state.operator import BROADCAST
 from stateextract.state.rows import RowLayout, row_layout
@@ -137,6 +138,7 @@ def make_plan(
     files = heads.read(options.head_threads, on_heads)
     inventory = take_inventory(looked_at, files)
     missing: list[tuple[str, str]] | None = [] if partial else None
+    options = _as_stored(options, inventory)
     wanted = _choose(inventory, options, missing)
     masters = master_entries(metadata)
     if options.operator or options.state:
@@ -179,6 +181,13 @@ def _notes(
 
 
 # -- what is wanted
+
+
+def _as_stored(options: JobOptions, inventory: Sequence[OperatorInventory]) -> JobOptions:
+    """The options with the states' names as the files have them, where people see them with replaced letters."""
+    names = {entry.state for i in inventory for entry in i.entries if entry.state is not None}
+    stored = (called(name, names, lambda known: (known,)) or [name] for name in options.state)
+    return replace(options, state=tuple(name for found in stored for name in found))
 
 
 def _choose(
@@ -327,6 +336,7 @@ def _targets(
         number = numbers[key]
         by_operator[number][state.name] = target
         state.entry.slow = schemas.slow(state, i.operator)
+        state.entry.replaced = lone_surrogates(state.name) + replaced_in(schema)
         planned.append(PlannedState(number, state.name, state.entry, target, untyped is None, dataset))
     operators = [
         OperatorTargets(operator_label(operator), states, operator.id)

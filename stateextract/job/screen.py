@@ -7,14 +7,14 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from stateextract.printable import printable
+from stateextract.printable import printable, short_words
 
 
 class Screen(Console):
-    """A console of rich's that shows all text as :func:`printable` does."""
+    """A console of rich's that shows all text as :func:`printable` does, and no endless words."""
 
     def render_str(self, text: str, **options: Any) -> Text:
-        return super().render_str(printable(text), **options)
+        return super().render_str(short_words(printable(text)), **options)
 
 
 __all__ = ["Screen"]

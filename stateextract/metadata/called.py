@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Protocol, TypeVar
 
 from stateextract.metadata.uid import operator_id
+from stateextract.printable import called
 
 
 class Named(Protocol):
@@ -27,6 +28,6 @@ N = TypeVar("N", bound=Named)
 def operators_called(name: str, operators: Iterable[N]) -> list[N]:
     """The operators with this uid, name or hex id; where none has, that whose id Flink makes of it."""
     known = list(operators)
-    found = [o for o in known if name in (o.uid, o.name) or name.lower() == o.id]
+    found = called(name, known, lambda o: (o.uid, o.name)) or [o for o in known if name.lower() == o.id]
     # Before Flink 2.0 only the hash of a uid was stored.
     return found or [o for o in known if o.id == operator_id(name)]

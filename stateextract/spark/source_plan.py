@@ -28,6 +28,7 @@ from stateextract.job.plan import Plan, PlannedState, make_plan
 from stateextract.job.split import OperatorTargets, Part, pack
 from stateextract.metadata.model import OperatorState, SnapshotMetadata
 from stateextract.metadata.uid import operator_id
+from stateextract.printable import called
 from stateextract.spark.source_filters import RowFilter
 from stateextract.spark.source_options import STATE, STATE_OPTIONS, in_spark_words, job_options, parse_options
 from stateextract.spark.source_types import only_columns
@@ -216,11 +217,11 @@ def _chosen(plan: Plan, values: Mapping[str, Any]) -> list[PlannedState]:
         return _columns(states, bool(name), values["onUndecodable"])
     if not name:
         states = [s for s in states if s.entry.kind != "TIMER"]
-    elif not any(s.name == name for s in states):
+    elif not called(name, states, lambda s: (s.name,)):
         advice = "readTimers reads the timers" if timers else f"stateScope is {values['stateScope']}"
         raise UsageError(f"no state is called {name!r}", advice=advice)
     else:
-        states = [s for s in states if s.name == name]
+        states = called(name, states, lambda s: (s.name,))
     if len(states) == 1:
         return states
     if name:

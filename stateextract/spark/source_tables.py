@@ -13,6 +13,7 @@ import pyarrow as pa
 from stateextract.columnar.schema import conform
 from stateextract.errors import StateExtractError, UsageError
 from stateextract.job.tables import SCHEMAS, SnapshotTables
+from stateextract.printable import plain_names
 from stateextract.spark.source_options import (
     METADATA,
     METADATA_OPTIONS,
@@ -73,7 +74,7 @@ def read(options: Mapping[str, str], schema: Any) -> Iterator[pa.RecordBatch]:
         tables = SnapshotTables(job_options(values, METADATA_OPTIONS), in_spark_words)
         rows: list[dict[str, Any]] = []
         for row in getattr(tables, values["table"])():
-            rows.append(row)
+            rows.append(plain_names(row))
             if len(rows) == _BATCH:
                 yield conform(pa.RecordBatch.from_pylist(rows, have), given)
                 rows.clear()

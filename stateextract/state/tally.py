@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from stateextract.columnar.policy import Counts
+from stateextract.printable import LONGEST_TEXT, shortened
 
 
 @dataclass
@@ -46,7 +47,8 @@ class StateTally:
     )  # fmt: skip
 
     def problem(self, text: str) -> None:
-        """Note a reason once, and not endlessly many."""
+        """Note a reason once, and neither endlessly many nor one without an end."""
+        text = shortened(text, LONGEST_TEXT)
         if text not in self.problems and len(self.problems) < 20:
             self.problems.append(text)
 

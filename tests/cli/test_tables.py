@@ -156,4 +156,4 @@ def test_names_are_shown_and_never_obeyed(out: Out, tmp_path: Path, command: str
 
 def test_what_errors_say_is_never_obeyed() -> None:
     error = FormatError(f"a state called {HOSTILE}", file="a\x9bb")
-    assert str(error) == "a state called [red]x[/red] \\x1b[31m\n\\u202e\\ud800; in file a\\x9bb."
+    assert str(error) == "a state called [red]x[/red] \\x1b[31m\n\\u202e\ufffd; in file a\\x9bb."

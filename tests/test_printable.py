@@ -1,0 +1,79 @@
+"""Names as they leave the program: without lone surrogates, told apart, no longer than people read."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from serializers.names import Names
+from stateextract.errors import FormatError
+from stateextract.printable import (
+    LONGEST_TEXT,
+    LONGEST_WORD,
+    called,
+    distinct,
+    json_document,
+    json_escapes,
+    lone_surrogates,
+    plain_names,
+    printable,
+    replaced,
+    short_words,
+    shortened,
+)
+from stateextract.state.tally import StateTally
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("plain", "plain"),
+        ("ä 😀", "ä 😀"),
+        ("a\ud800b\udfff", "a\ufffdb\ufffd"),
+        ("\udc00\ud800", "\ufffd\ufffd"),  # the wrong way round they are no pair
+    ],
+)
+def test_replaced(text: str, expected: str) -> None:
+    assert replaced(text) == expected
+    assert lone_surrogates(text) == expected.count("\ufffd")
+
+
+def test_names_stay_distinct() -> None:
+    assert distinct(["a\ud800", "b", "a\ud801", "a\ufffd", "a\ufffd_2"]) == [
+        "a\ufffd_3", "b", "a\ufffd_4", "a\ufffd", "a\ufffd_2",
+    ]  # fmt: skip
+    names = Names()
+    assert [names.take(n) for n in ("x\ud800", "x\ud801", "X\udc00", "x")] == ["x\ufffd", "x\ufffd_2", "X\ufffd_3", "x"]
+
+
+def test_documents() -> None:
+    values = [["b\ud801", 1, None, {"c": ("d\udfff",)}], 2.5]
+    document = dict(zip(("a\ud800", "a\ud801"), values, strict=True))
+    assert json.loads(json_document(document)) == {
+        "a\ufffd": ["b\ufffd", 1, None, {"c": ["d\ufffd"]}], "a\ufffd_2": 2.5,
+    }  # fmt: skip
+    assert json_document("\ud800", ensure_ascii=False) == '"\ufffd"'
+    assert plain_names({1: "\ud800"}) == {1: "\ufffd"}
+    assert json_escapes('{"a\ud800":"😀"}') == '{"a\\ud800":"😀"}'
+
+
+def test_a_name_is_found_as_it_is_shown() -> None:
+    known = ["s\ud800", "s", "t\ufffd", "t\ud800"]
+    for wanted, found in (("s", ["s"]), ("s\ufffd", ["s\ud800"]), ("t\ufffd", ["t\ufffd"]), ("u", [])):
+        assert called(wanted, known, lambda name: (name, None)) == found
+
+
+def test_what_is_shown_has_an_end() -> None:
+    assert printable("a\x1b[31m\ud800\u202e\n") == "a\\x1b[31m\ufffd\\u202e\n"
+    long = "x" * 30_000
+    assert (len(shortened(long)), shortened("abcdefghij", 8), shortened("abc", 3)) == (200, "abcde…ij", "abc")
+    assert short_words(f"a {long} b") == f"a {shortened(long, LONGEST_WORD)} b"
+    assert short_words("word " * 1000) == "word " * 1000
+    error = FormatError(f"state {long}", expected=long, state=long, operator=long, advice=long, file="/" + "d/" * 500)
+    assert len(str(error)) < 3 * LONGEST_TEXT + 2 * 200 + 1100
+    assert ("/" + "d/" * 500) in str(error)
+    assert error.state == long
+    tally = StateTally()
+    tally.problem(long)
+    assert [len(text) for text in tally.problems] == [LONGEST_TEXT]
