@@ -40,10 +40,13 @@ class Kernel:
     """A function that is compiled, or whose machine code is loaded, when it is first called.
 
     It takes whole numbers, as ``int64``. Kernels that others call may take and give more.
+
+    :param complete: makes the function that is compiled of the one that is given, when it is compiled.
     """
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, function: Callable[..., Any], complete: Callable[..., FunctionType] | None = None) -> None:
         self.function = function
+        self._complete = complete
         self._lock = threading.Lock()
         self._ready: Callable[..., Any] | None = None
 
@@ -107,12 +110,13 @@ class Kernel:
 
     def _resolved(self) -> Callable[..., Any]:
         """The function with Numba's objects in place of those that stand for them."""
+        function = self.function if self._complete is None else self._complete(self.function)
         stands_for = {
             name: value.numba
-            for name in self.function.__code__.co_names
-            if isinstance(value := self.function.__globals__.get(name), Kernel | Intrinsic)
+            for name in function.__code__.co_names
+            if isinstance(value := function.__globals__.get(name), Kernel | Intrinsic)
         }
-        made = FunctionType(self.function.__code__, {**self.function.__globals__, **stands_for})
+        made = FunctionType(function.__code__, {**function.__globals__, **stands_for})
         made.__module__, made.__qualname__ = self.function.__module__, self.function.__qualname__
         return made
 
@@ -125,9 +129,9 @@ def intrinsic(define: Callable[..., Any]) -> Any:
     return Intrinsic(define)
 
 
-def compile_kernel(function: Callable[..., Any]) -> Any:
-    """As ``numba.njit``, without Numba where the machine code is kept."""
-    return Kernel(function)
+def compile_kernel(function: Callable[..., Any], complete: Callable[..., FunctionType] | None = None) -> Any:
+    """As ``numba.njit``, without Numba where the machine code is kept; ``complete`` as for :class:`Kernel`."""
+    return Kernel(function, complete)
 
 
 def _load(bits: int, swap: bool, signed: bool = True) -> Any:
