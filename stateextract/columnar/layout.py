@@ -403,7 +403,8 @@ class Map(Layout):
 
     :param key: layout of a key; a null key at run time is an error that says to use ``as_list``.
     :param value: layout of a value (a ``Nullable`` where Flink writes a flag).
-    :param as_list: make a list of ``struct<key, value>`` instead of a map: for keys that may be null.
+    :param as_list: make a list of ``struct<key, value>`` instead of a map: for keys that may be null. Where they always are,
+        by their type, it is one in any case.
     :param blocks: as for :class:`List`.
     """
 
@@ -411,6 +412,10 @@ class Map(Layout):
     value: Layout
     as_list: bool = False
     blocks: bool = False
+
+    def __post_init__(self) -> None:
+        if always_null(self.key):
+            object.__setattr__(self, "as_list", True)
 
     def _type(self, key: pa.DataType | None, value: pa.DataType | None) -> pa.DataType:
         key, value = key or pa.bool_(), value or pa.bool_()
@@ -656,6 +661,13 @@ class Logical(Layout):
         return self.inner.least
 
 
+def always_null(layout: Layout) -> bool:
+    """Whether a layout has no value but null (``Void``)."""
+    while isinstance(layout, Nullable | Logical):
+        layout = layout.inner
+    return isinstance(layout, Null)
+
+
 def same_column(a: Layout, b: Layout) -> bool:
     """Whether values of two layouts can stand in one column: their wire values have one type and mean the same."""
     return a.wire_type == b.wire_type and a.arrow_type == b.arrow_type and _meaning(a) == _meaning(b)
@@ -694,6 +706,6 @@ def refuse_twice(names: list[str]) -> None:
 
 __all__ = [
     "BigInteger", "Bool", "Bytes", "Case", "Field", "Layout", "List", "Logical", "Map", "MaskedStruct", "Null", "Nullable",
-    "Number", "Passed", "Python", "Skip", "Struct", "Subclass", "Subclasses", "Switch", "Text", "Undecodable", "replace",
-    "same_column", "struct", "undecodable_parts", "walk",
+    "Number", "Passed", "Python", "Skip", "Struct", "Subclass", "Subclasses", "Switch", "Text", "Undecodable", "always_null",
+    "replace", "same_column", "struct", "undecodable_parts", "walk",
 ]

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from stateextract.columnar.decoder import Decoder, make_decoder
-from stateextract.columnar.layout import Layout, List, Map, Nullable, Number, Text, struct
+from stateextract.columnar.layout import Layout, List, Map, Null, Nullable, Number, Text, struct
 from stateextract.columnar.policy import Policy
 from stateextract.errors import ValueRefusedError
 from stateextract.files.block import Block
@@ -50,3 +50,11 @@ def test_a_null_key_is_refused(layout: Layout, before: str, engine: str) -> None
 def test_a_null_key_in_a_list_of_pairs(engine: str) -> None:
     array = decoded(struct(m=Map(TEXT, BYTE)), ONE_NULL, engine, "list")
     assert array.to_pylist() == [{"m": [{"key": "k", "value": 1}, {"key": None, "value": 1}]}]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("key", [Null(1), Nullable(Null(1))], ids=["void", "nullable void"])
+def test_a_map_keyed_by_void_needs_no_option(key: Layout, engine: str) -> None:
+    array = decoded(struct(m=Map(key, BYTE)), bytes.fromhex("00000001" + "01" + "07"), engine)
+    assert array.type == pa.struct([("m", pa.list_(pa.struct([("key", pa.bool_()), ("value", pa.int8())])))])
+    assert array.to_pylist() == [{"m": [{"key": None, "value": 7}]}]

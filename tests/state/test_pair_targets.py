@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import stateextract
-from benchmarks.flink_writer import flink_string, map_of
+from benchmarks.flink_writer import flink_string, map_of, simple
 from stateextract.errors import FormatError
 from stateextract.metadata.model import SubtaskState
 from stateextract.state.body import BodyKind
@@ -52,3 +52,23 @@ def test_an_unwanted_state_is_not_looked_into(form: str, engine: Any, tmp_path: 
     with pytest.raises(FormatError, match="does not end where its length says") as caught:
         operator.state("broken").to_table()
     assert caught.value.state == "broken"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("flatten", [False, True])
+def test_a_map_keyed_by_void(form: str, engine: Any, flatten: bool, tmp_path: Path) -> None:
+    """Its keys are null by their type: no option is needed."""
+    void = simple("org.apache.flink.api.common.typeutils.base.VoidSerializer")
+    entries = [Entry(0, i64(1), [(b"\0", i64(7))]), Entry(2, i64(2), [(b"\0", None)])]
+    keyed = Keyed([State("m", entries, "MAP", map_of(void, LONG))])
+    path = write(tmp_path, [SubtaskState(0, managed_keyed=FORMS[form](keyed))])
+    state = stateextract.open_snapshot(str(path), engine=engine, flatten=flatten).operator("op").state("m")
+    columns = {"key", "map_key", "value"} & set(state.schema.names)
+    found = state.to_table().select(sorted(columns)).sort_by("key").to_pylist()
+    if flatten:
+        assert found == [{"key": 1, "map_key": None, "value": 7}, {"key": 2, "map_key": None, "value": None}]
+    else:
+        assert found == [
+            {"key": 1, "value": [{"key": None, "value": 7}]}, {"key": 2, "value": [{"key": None, "value": None}]},
+        ]  # fmt: skip
