@@ -293,9 +293,9 @@ class State:
             )
 
     def _refuse(self) -> NoReturn:
-        for problem in self.operator.problems:
-            if not isinstance(problem, UnsupportedError):
-                raise problem
+        problem = self._named_state.problem
+        if problem is not None and not isinstance(problem, UnsupportedError):
+            raise problem
         raise UnsupportedError(
             f"this version cannot read the state: {self._entry.reason}", operator=self.operator.label, state=self.name
         )

@@ -98,6 +98,10 @@ class Validation:
                 findings[file.scope, name].problems.append(problem.at(operator=operator.label))
         for (scope, name), finding in findings.items():
             finding.settle(tallies[scope].of(name))
+        for state in inventory.named:
+            finding = findings[state.scope, state.name]
+            if state.problem is not None and all(file.head is None for file in state.files):
+                finding.status, finding.why = UNCHECKED, str(state.problem)
         named = sorted(findings.values(), key=lambda f: (f.scope or "", f.state or ""))
         return [*named, *self._nameless(operator)]
 

@@ -74,6 +74,7 @@ class StateFile:
     :param handle: of a database; then ``uri``, ``start`` and ``size`` are those of its ``meta`` file, which is only a head.
     :param changelog: of a changelog; the rest is then of what was materialized, as far as anything was.
     :param note: what a report should say of it.
+    :param named: name and kind of the states that ``_metadata`` lists for the file, where the head cannot be read.
     """
 
     operator: int
@@ -90,6 +91,12 @@ class StateFile:
     handle: IncrementalHandle | None = None
     changelog: ChangelogHandle | None = None
     note: str | None = None
+    named: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def states(self) -> tuple[tuple[str, str], ...]:
+        """Name and kind of the states in it, as far as they are known."""
+        return self.named if self.head is None else tuple((meta.name, meta.kind) for meta in self.head.states)
 
     @property
     def scope(self) -> Scope:
@@ -218,7 +225,11 @@ class HeadReader:
             error = self._locator.explain(error)
         error.at(operator=operator_label(self._snapshot.operators[work.operator]))
         uri = error.file or self._locator.found.metadata_uri
-        return StateFile(work.operator, work.subtask, work.handle.kind, _usual_form(work), uri, problem=error)
+        states = work.handle.states if isinstance(work.handle, OperatorStateHandle) else ()
+        named = tuple((state.name, state.mode) for state in states)
+        return StateFile(
+            work.operator, work.subtask, work.handle.kind, _usual_form(work), uri, problem=error, named=named
+        )
 
     def _key_groups(self, operator: int, subtask: int, handle: KeyGroupsHandle) -> StateFile:
         with self._opened(handle.stream) as stream:
@@ -364,7 +375,10 @@ class HeadReader:
             except StateExtractError as error:
                 problem = error
             if problem is not None:
-                mine[0].problem = problem.at(operator=operator_label(operator))
+                problem.at(operator=operator_label(operator))
+                for changelog in mine:
+                    if changelog.key is None and changelog.handle.increments:
+                        changelog.problem = problem
 
     def _finished(self, changelog: Changelog) -> list[StateFile]:
         work = _Work(changelog.operator, changelog.subtask, changelog.handle)
@@ -373,8 +387,8 @@ class HeadReader:
             files = changelog.files(self._locator.found.metadata_uri, StateFile, most)
         except StateExtractError as error:
             return [self._failed(work, error)]
-        first = [replace(file, problem=changelog.problem, note=changelog.note) for file in files[:1]]
-        return [*first, *files[1:]]
+        notes = (changelog.note, *[None] * len(files))
+        return [replace(file, problem=changelog.problem, note=note) for file, note in zip(files, notes, strict=False)]
 
     def _find_bounds(self, handles: Iterable[KeyedStateHandle | OperatorStateHandle]) -> None:
         """Where key groups begin in the files of changelogs' materialized parts.

@@ -25,17 +25,23 @@ _READABLE = (
 )  # fmt: skip
 _NOT_YET = "not yet supported"
 COORDINATOR = "COORDINATOR"
+_NAMELESS = {BodyKind.RAW: ("RAW", "raw keyed state"), BodyKind.OPERATOR: ("OPERATOR", "operator state")}
+"""Kind and form of files whose states are not known; of others they are keyed."""
 
 
 @dataclass(eq=False)
 class NamedState:
-    """A state of one operator, over all its files."""
+    """A state of one operator, over all its files.
+
+    :param problem: what is wrong with the head of a file that contains it, or may contain it.
+    """
 
     name: str
     kind: str
     scope: Scope = "keyed"
     files: list[StateFile] = field(default_factory=list)
     entry: Entry | None = None
+    problem: StateExtractError | None = None
 
     @property
     def readable(self) -> bool:
@@ -48,9 +54,10 @@ class OperatorInventory:
     """One operator.
 
     :param keyed: keyed states by name; :param lists: operator states by name.
-    :param problems: what is wrong with files whose head could not be read.
+    :param problems: what is wrong with files whose head could not be read, each once.
+    :param unread: those files.
     :param entries: for the report, those of named states included.
-    :param timers: subtasks whose raw keyed state is one of timers, which have names.
+    :param timers: subtasks whose raw keyed state is one of timers, which have names, or cannot be read.
     :param notes: what a report should say of how it is read.
     """
 
@@ -59,6 +66,7 @@ class OperatorInventory:
     keyed: dict[str, NamedState] = field(default_factory=dict)
     lists: dict[str, NamedState] = field(default_factory=dict)
     problems: list[StateExtractError] = field(default_factory=list)
+    unread: list[StateFile] = field(default_factory=list)
     entries: list[Entry] = field(default_factory=list)
     timers: set[int] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
@@ -93,27 +101,46 @@ def master_entries(snapshot: SnapshotMetadata) -> list[Entry]:
 
 def _add_file(inventory: OperatorInventory, file: StateFile) -> None:
     if file.problem is not None:
-        inventory.problems.append(file.problem)
+        inventory.unread.append(file)
+        if not any(file.problem is known for known in inventory.problems):
+            inventory.problems.append(file.problem)
     if file.note is not None:
         inventory.notes.append(file.note)
-    if file.form is BodyKind.RAW and file.problem is None:
+    if file.form is BodyKind.RAW:
         inventory.timers.add(file.subtask)
-    if file.head is None:
-        return
     states = inventory.lists if file.scope == "operator" else inventory.keyed
-    for meta in file.head.states:
-        state = states.setdefault(meta.name, NamedState(meta.name, meta.kind, file.scope))
+    for name, kind in file.states:
+        state = states.setdefault(name, NamedState(name, kind, file.scope))
         # A changelog's head has a state twice if its serializers changed.
         if not state.files or state.files[-1] is not file:
             state.files.append(file)
+
+
+def _problem_of(inventory: OperatorInventory, state: NamedState) -> StateExtractError | None:
+    """What is wrong with a file that contains a state, or whose states are not known and which is of the same kind.
+
+    Managed keyed state, raw keyed state and operator state are in files of their own, so one of them that cannot be
+    read says nothing of the others.
+    """
+    if not inventory.unread:
+        return None
+    own = next((file.problem for file in state.files if file.problem is not None), None)
+    kinds = {_kind(file) for file in state.files}
+    return own or next((f.problem for f in inventory.unread if not f.states and _kind(f) in kinds), None)
+
+
+def _kind(file: StateFile) -> BodyKind:
+    return file.form if file.form in (BodyKind.OPERATOR, BodyKind.RAW) else BodyKind.UNDECIDED
 
 
 def _list_named(inventory: OperatorInventory) -> None:
     operator = inventory.operator
     for state in sorted(inventory.keyed.values(), key=lambda s: s.name):
         _list_state(inventory, state)
-    for problem in inventory.problems:
-        inventory.entries.append(_entry(operator, None, "KEYED", "unknown", UNSUPPORTED, str(problem), handles=1))
+    for problem in dict.fromkeys(file.problem for file in inventory.unread if not file.states):
+        files = [file for file in inventory.unread if file.problem is problem]
+        kind, form = _NAMELESS.get(files[0].form, ("KEYED", "unknown"))
+        inventory.entries.append(_entry(operator, None, kind, form, UNSUPPORTED, str(problem), handles=len(files)))
     for handle in (t.managed_keyed for t in operator.subtasks if t.managed_keyed is not None):
         if not inventory.keyed and not inventory.problems and not isinstance(handle, ChangelogHandle):
             reason = f"{handle.kind} handle: {_NOT_YET}"
@@ -132,8 +159,10 @@ def _list_state(inventory: OperatorInventory, state: NamedState) -> Entry:
         other = next(file for file in state.files if file.form not in _READABLE)
         where = f"{other.form.value} ({other.kind} handle, {other.uri})"
         entry.status, entry.reason = UNSUPPORTED, f"{where}: {_NOT_YET}"
-    elif inventory.problems:
-        entry.status, entry.reason = UNSUPPORTED, f"another file of the operator: {inventory.problems[0]}"
+    state.problem = _problem_of(inventory, state)
+    if state.problem is not None:
+        own = any(file.problem is state.problem for file in state.files)
+        entry.status, entry.reason = UNSUPPORTED, f"{'' if own else 'another file of the operator: '}{state.problem}"
     entry.role = role_of(state.name, [*inventory.keyed, *inventory.lists])
     state.entry = entry
     inventory.entries.append(entry)

@@ -260,8 +260,20 @@ def there_is(name: str, known: Sequence[str], what: str) -> str:
 
 
 def _refuse_problems(i: OperatorInventory, options: JobOptions) -> None:
-    """Damage in a chosen operator stops the job; what is only unsupported does so if it was asked for by name."""
-    for problem in i.problems:
+    """Damage in a chosen operator stops the job; of states that were asked for by name, so does what is only unsupported."""
+    problems = i.problems
+    if options.state:
+        known = {state.name for state in i.named}
+        # States that no file is known to contain may be in those whose states are not known.
+        problems = [
+            file.problem
+            for file in i.unread
+            if file.problem is not None and not file.states and set(options.state) - known
+        ]
+        problems += [
+            s.problem for s in i.named if s.problem is not None and s.entry is not None and _asked_for(s.entry, options)
+        ]
+    for problem in problems:
         if not isinstance(problem, UnsupportedError) or options.state:
             raise problem
     for entry in i.entries:

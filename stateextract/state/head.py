@@ -146,7 +146,7 @@ def _version(reader: SnapshotReader, accepted: tuple[int, ...], what: str) -> in
             offset=start,
         )
     raise FormatError(
-        f"{version} is not the version of a {what} state's head",
+        f"{version} is not the version of the header of {what} state",
         expected=" or ".join(map(str, accepted)),
         offset=start,
     )
