@@ -23,6 +23,7 @@ from stateextract.changelog.log import Files
 from stateextract.columnar.policy import Maps, OutOfRange, Policy, Strings, Timestamps
 from stateextract.errors import StateExtractError, UsageError
 from stateextract.files.compression import CODECS
+from stateextract.files.connect import TIMEOUT
 from stateextract.files.filesystem import Store
 from stateextract.files.locate import FoundSnapshot, Locator, find_snapshot
 from stateextract.job.classpath import describe_context, with_names
@@ -31,8 +32,8 @@ from stateextract.job.inventory import OperatorInventory, take_inventory
 from stateextract.job.missing import MissingFiles, missing_files
 from stateextract.job.wishes import JobWishes
 from stateextract.metadata.called import operators_called
+from stateextract.metadata.file import read_metadata
 from stateextract.metadata.model import CheckpointProperties, MasterState, OperatorState, SnapshotMetadata
-from stateextract.metadata.parser import parse_metadata
 from stateextract.printable import called
 from stateextract.state.engine import ReadOptions
 
@@ -47,6 +48,8 @@ def open_snapshot(
     path_map: PathMap | None = None,
     *,
     storage_options: Mapping[str, Mapping[str, Any]] | None = None,
+    allow_stores: Sequence[str] = (),
+    store_timeout: int = TIMEOUT,
     strings: Strings = "replace",
     timestamps: Timestamps = "floor",
     out_of_range: OutOfRange = "fail",
@@ -74,10 +77,13 @@ def open_snapshot(
     """Open a checkpoint or savepoint.
 
     :param path: a ``_metadata`` file, its folder, or a job's checkpoint folder (then its newest complete checkpoint); a
-        local path or any URI that pyarrow or fsspec opens.
+        local path or the URI of a store (``docs/object-stores.md`` lists them).
     :param path_map: old and new beginnings of paths, for a snapshot that was moved in a way that is not found by itself.
     :param storage_options: for each scheme what its file system is told, for example
         ``{"s3": {"endpoint_override": "http://localhost:9000"}}``.
+    :param allow_stores: stores whose files the snapshot may refer to, for example ``s3://bucket``, beside the one that it is
+        read from and those that ``path_map`` names; of a snapshot in a store also local directories.
+    :param store_timeout: seconds that a store has for one answer; after that it is an error.
     :param strings: Java strings that UTF-8 cannot hold: ``replace``, ``refuse``, or ``binary`` for all strings.
     :param timestamps: digits below the microsecond: ``floor``, ``refuse``, or ``nanoseconds``.
     :param out_of_range: times that no Arrow timestamp can hold: ``fail`` or ``null``.
@@ -121,20 +127,16 @@ def open_snapshot(
         engine=engine,
     )
     load_plugins(plugins)
-    store = Store(storage_options)
+    store = Store(storage_options, allow=allow_stores, timeout=store_timeout)
     found = find_snapshot(path, store)
-    data = store.read(found.metadata_uri)
-    try:
-        metadata = parse_metadata(data)
-    except StateExtractError as error:
-        raise error.at(file=found.metadata_uri) from None
+    metadata, data = read_metadata(store, found.metadata_uri)
     context = describe_context(kryo, metadata.version, classpath, kryo_classes, store, protobuf)
     options = replace(options, context=with_names(context, metadata, plan, names, store))
     pairs = path_map.items() if isinstance(path_map, Mapping) else path_map or ()
     locator = Locator(found, store, tuple(pairs))
     wishes = JobWishes([f"{place}={type_}" for place, type_ in (types or {}).items()])
     wishes.refuse_strangers(metadata.operators)
-    return Snapshot(Source(found, data, metadata, locator, store, options, wishes, head_threads, on_heads))
+    return Snapshot(Source(found, data, metadata, locator, locator.store, options, wishes, head_threads, on_heads))
 
 
 def _one_of(name: str, value: str, choices: Sequence[str]) -> None:

@@ -21,6 +21,7 @@ from stateextract.cores import usable_cores
 from stateextract.job.local import in_processes
 from stateextract.job.reader import PartReader
 from stateextract.job.split import Context, OperatorTargets, Part, decode_split, encode_split, read_options
+from stateextract.job.stores import open_store
 from stateextract.state.engine import StateTally, Tally
 
 Key = tuple[int, str]
@@ -94,7 +95,9 @@ class SplitReader:
         options = replace(
             read_options(context.options, context.describe), engine=engine_for(context.size), batch_rows=BATCH_ROWS
         )
-        self._reader = PartReader(context.metadata_uri, options, context.options.path_pairs())
+        self._reader = PartReader(
+            context.metadata_uri, options, context.options.path_pairs(), open_store(context.options)
+        )  # fmt: skip
         load_plugins(context.options.plugins)
 
     def add(self, parts: Iterable[Part], collected: Collected, only: Collection[str] | None = None) -> None:

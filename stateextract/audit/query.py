@@ -13,12 +13,12 @@ import pyarrow as pa
 
 from stateextract.columnar.json_values import json_value
 from stateextract.errors import EnvironmentProblem, UsageError
-from stateextract.files.filesystem import Store
 from stateextract.job.heads import OnHeads, unheard
 from stateextract.job.options import JobOptions
 from stateextract.job.plan import Plan, make_plan
 from stateextract.job.reader import PartReader
 from stateextract.job.split import read_options
+from stateextract.job.stores import open_store
 from stateextract.state.engine import Tally
 
 MOST = 5
@@ -75,7 +75,7 @@ def _batches(
 ) -> Iterator[pa.RecordBatch]:
     targets = plan.operators[operator]
     reader = PartReader(
-        plan.found.metadata_uri, read_options(options, plan.describe), options.path_pairs(), Store()
+        plan.found.metadata_uri, read_options(options, plan.describe), options.path_pairs(), open_store(options)
     )  # fmt: skip
     only = replace(targets, states={state: targets.states[state]})
     parts = [part for split in plan.splits for part in split if part.operator == operator]

@@ -35,6 +35,7 @@ from stateextract.job.heads import OnHeads, unheard
 from stateextract.job.options import JobOptions
 from stateextract.job.plan import Plan, PlannedState, make_plan
 from stateextract.job.split import Context
+from stateextract.job.stores import open_store
 from stateextract.metadata.model import OperatorState
 from stateextract.metadata.uid import operator_id
 from stateextract.printable import plain_names, replaced
@@ -121,7 +122,7 @@ def plan_statistics(
     options: JobOptions, question: Question | None = None, store: Store | None = None, on_heads: OnHeads = unheard
 ) -> StatisticsPlan:
     """Plan statistics; the parameters are those of :func:`statistics`, and so are the errors."""
-    question, store = question or Question(), store or Store()
+    question, store = question or Question(), store or open_store(options)
     lenient = "raw" if options.on_undecodable == "raw" else "skip"
     options = replace(
         options, flatten=False, key_group_column=True, subtask_column=True, all_copies=False, on_undecodable=lenient

@@ -43,14 +43,14 @@ def history(
     from stateextract.audit.history import identity, in_order
     from stateextract.audit.history_files import read_history, write_snapshot
     from stateextract.errors import StateExtractError, UsageError
-    from stateextract.files.filesystem import Store
+    from stateextract.job.stores import open_store
 
     asked, job = question(as_of, ttls, top, uids), read_options(paths[0], options)
     # Before anything is read, since that takes long: a folder with something else in it is an error.
     if output.endswith(".parquet"):
         raise UsageError(f"--output {output} is a file", expected="the folder of the dataset")
     known = {identity(one.snapshot): one for one in read_history(output)}
-    store, added = Store(), 0
+    store, added = open_store(job), 0
     failed: list[StateExtractError] = []
     snapshots: list[str] = []
     for given in paths:
@@ -105,8 +105,9 @@ def _snapshots(path: str, store: Store) -> list[str]:
 
 def _identity(path: str, store: Store) -> str:
     from stateextract.files.locate import find_snapshot
+    from stateextract.metadata.file import read_bytes
 
-    return hashlib.sha256(store.read(find_snapshot(path, store).metadata_uri)).hexdigest()
+    return hashlib.sha256(read_bytes(store, find_snapshot(path, store).metadata_uri)).hexdigest()
 
 
 def _series(recorded: Sequence[Recorded]) -> list[Series]:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-WHERE = ("path_map", "codec", "verify_checksums", "plugins", "plan", "names", "kryo", "classpath", "protobuf")
+WHERE = ("path_map", "allow_store", "store_timeout", "codec", "verify_checksums", "plugins", "plan", "names", "kryo", "classpath", "protobuf")
 """Options of every command that opens a snapshot."""
 MEANING = (
     "flatten",
@@ -99,10 +99,11 @@ def opened(path: str, options: Mapping[str, Any]) -> Snapshot:
     from stateextract.cli.progress import HeadsBar
 
     job = read_options(path, options)
-    as_they_are = (*WHERE[1:], *MEANING, "head_threads")
+    as_they_are = (*WHERE[2:], *MEANING, "head_threads")
     return open_snapshot(
         path,
         job.path_pairs(),
+        allow_stores=job.allow_store,
         types=dict(line.rpartition("=")[::2] for line in job.types),
         kryo_classes=[json.loads(text) for text in job.kryo_class],
         on_heads=HeadsBar(),

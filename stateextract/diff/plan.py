@@ -177,7 +177,7 @@ def make_diff_plan(
     for job in (before, after):
         _refuse(job)
     jobs = [replace(job, subtask_column=False, key_group_column=True, all_copies=False) for job in (before, after)]
-    plans = _plans(jobs, stores or (Store(), Store()), on_heads)
+    plans = _plans(jobs, stores or (None, None), on_heads)
     one, other = (SideStates(plan, job, options.last_access) for plan, job in zip(plans, jobs, strict=True))
     keys = list(dict.fromkeys((operator, scope) for operator, scope, _ in [*one.states, *other.states]))
     states = [replace(state, number=i) for i, state in enumerate(_matched(one, other, keys, options.common_fields))]
@@ -211,7 +211,7 @@ def _refuse(job: JobOptions) -> None:
         raise UsageError("types of columns cannot be chosen for a comparison", advice="leave [types] out")
 
 
-def _plans(jobs: Sequence[JobOptions], stores: tuple[Store, Store], on_heads: OnHeads) -> tuple[Plan, Plan]:
+def _plans(jobs: Sequence[JobOptions], stores: tuple[Store | None, Store | None], on_heads: OnHeads) -> tuple[Plan, Plan]:
     """The plans of both sides. What is named need be in one of them only."""
     one, other = (
         make_plan(job, store, partial=True, on_heads=on_heads) for job, store in zip(jobs, stores, strict=True)

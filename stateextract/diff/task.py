@@ -23,6 +23,7 @@ from stateextract.errors import StateExtractError, UnsupportedError
 from stateextract.files.filesystem import Store
 from stateextract.job.reader import PartReader
 from stateextract.job.split import read_options
+from stateextract.job.stores import open_store
 from stateextract.state.engine import Tally
 
 _BATCH_BYTES = 8 << 20
@@ -54,10 +55,12 @@ class DiffRunner:
         self._policy = Policy(strings=context.sides[1].options.strings)  # type: ignore[arg-type]
         self._readers = []
         engine = engine_for(context.size)
-        for side, store in zip(context.sides, stores or (Store(), Store()), strict=True):
+        for side, store in zip(context.sides, stores or (None, None), strict=True):
             load_plugins(side.options.plugins)
             options = replace(read_options(side.options, side.describe), engine=engine, batch_bytes=_BATCH_BYTES)
-            self._readers.append(PartReader(side.metadata_uri, options, side.options.path_pairs(), store))
+            self._readers.append(
+                PartReader(side.metadata_uri, options, side.options.path_pairs(), store or open_store(side.options))
+            )
 
     def run(self, unit: Unit) -> Iterator[Changes]:
         """Compare a unit.

@@ -1,12 +1,14 @@
 """Files by URI: sizes, listings and exact ranged reads.
 
-Local files are read with ``pread``; everything else goes through :mod:`pyarrow.fs`, and through fsspec where pyarrow
-does not know the scheme. Flink's names for S3 (``s3a``, ``s3p``, ``s3n``) and its one-slash local paths
-(``file:/data/x``) are understood. A URI's path is taken literally, never percent-decoded: that is how Flink writes it.
+Local files are read with ``pread``; all else goes through the file systems of ``connect.py``. Flink's names for S3
+(``s3a``, ``s3p``, ``s3n``) and its one-slash local paths (``file:/data/x``) are understood. A URI's path is taken literally,
+never percent-decoded: that is how Flink writes it.
 
-Only what is asked for is read, and a read that comes back short is an error. The operating system's errors become
-``MissingFileError`` and ``UnreadableFileError`` with the file's URI. May import: errors, threads. Knows nothing of
-Flink's formats.
+Only what is asked for is read, and a read that comes back short is an error. Of local files only regular ones are opened.
+Whatever the operating system or a file system raises becomes ``MissingFileError`` or ``UnreadableFileError`` with the file's
+URI. A store that was confined (:meth:`Store.confined`) opens nothing but what lies in given places, whatever URI it is given:
+paths that come out of files are opened with such a one. May import: errors, connect, threads. Knows nothing of Flink's
+formats.
 """
 
 from __future__ import annotations
@@ -17,20 +19,31 @@ import os
 import re
 import stat
 import threading
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, wait
-from typing import Any, NamedTuple, Protocol
-from urllib.parse import urlencode
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import pyarrow as pa
 
 from stateextract.beside import done
-from stateextract.errors import MissingFileError, TruncatedError, UnreadableFileError
+from stateextract.errors import MissingFileError, StateExtractError, TruncatedError, UnreadableFileError, UsageError
+from stateextract.files.connect import TIMEOUT, NoAnswerError, connect, problem_of, within
 from stateextract.files.threads import READING
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]+):(?=/)")
 _ALIASES = {"s3a": "s3", "s3p": "s3", "s3n": "s3"}
+_SAME_STORE = {"abfss": "abfs"}
 _ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG})
+
+
+_SPECIAL = {
+    stat.S_IFIFO: "a FIFO", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device",
+}  # fmt: skip
+_READ_ONLY = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC"))
+_PIECE = 8 << 20  # a store has its time for each so many bytes of a read
+
+T = TypeVar("T")
 
 
 class Entry(NamedTuple):
@@ -129,21 +142,71 @@ def join(uri: str, *parts: str) -> str:
 class Store:
     """Opens any URI. One object serves many threads and can be sent to other processes.
 
-    :param options: for each scheme, parameters as pyarrow takes them in a URI's query, for example
+    :param options: for each scheme, arguments of pyarrow's file system of that name, for example
         ``{"s3": {"endpoint_override": "http://localhost:9000", "region": "eu-central-1"}}``; for fsspec its keyword
         arguments.
+    :param allow: stores and folders that a confined store opens beside its own, for example ``s3://other-bucket``.
+    :param timeout: seconds that a store has for one answer.
+    :raises UsageError: for one of ``allow`` that is none.
     """
 
-    def __init__(self, options: Mapping[str, Mapping[str, Any]] | None = None) -> None:
+    def __init__(
+        self,
+        options: Mapping[str, Mapping[str, Any]] | None = None,
+        *,
+        allow: Sequence[str] = (),
+        timeout: int = TIMEOUT,
+    ) -> None:
         self.options = {scheme: dict(values) for scheme, values in (options or {}).items()}
+        self.timeout = timeout
+        self.allow = tuple(map(_allowed, allow))
+        self._places: tuple[Address, ...] | None = None
         self._lock = threading.Lock()
-        self._filesystems: dict[tuple[str, str], tuple[Any, str]] = {}
+        self._connections: dict[tuple[str, str], _Connection] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {"options": self.options}
+        return {name: getattr(self, name) for name in ("options", "timeout", "allow", "_places")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__init__(state["options"])  # type: ignore[misc]
+        self.__dict__.update(state, _lock=threading.Lock(), _connections={})
+
+    def confined(self, snapshot: str, *others: str) -> Store:
+        """The same store for URIs that come out of a file: it opens nothing outside of these places and of ``allow``.
+
+        :param snapshot: the store that it lies in is a place, with all that is in it.
+        :param others: likewise; but of local paths only what lies below them.
+        """
+        places = [split_uri(snapshot)._replace(path="/")]
+        places += [one if one.scheme == "file" else one._replace(path="/") for one in map(split_uri, others)]
+        store = Store(self.options, timeout=self.timeout)
+        store.allow = self.allow
+        store._places = (*places, *self.allow)
+        store._lock, store._connections = self._lock, self._connections
+        return store
+
+    def check(self, uri: str) -> None:
+        """Raise where this store does not open a URI, wherever it leads.
+
+        :raises UnreadableFileError: with the store, and the option that allows it.
+        """
+        address = split_uri(uri)
+        problem = None if address.scheme == "file" else problem_of(address.scheme, address.authority)
+        if problem is not None:
+            raise problem.at(file=str(address))
+        if self._places is None or any(_lies_in(address, place) for place in self._places):
+            return
+        if address.scheme == "file":
+            raise UnreadableFileError(
+                "the snapshot names a local file, and is not on this machine itself: it is not opened",
+                advice="if the snapshot was moved, set --path-map OLD=NEW; to open the file where it is, set --allow-store to its directory",
+                file=str(address),
+            )
+        store = f"{address.scheme}://{address.authority}"
+        raise UnreadableFileError(
+            f"the snapshot names a file in another store than its own, {store}, which is not opened unless it is allowed",
+            advice=f"if you trust that store, set --allow-store {store}; if the snapshot was moved, set --path-map OLD=NEW",
+            file=str(address),
+        )
 
     def read(self, uri: str, offset: int = 0, length: int | None = None) -> bytes:
         """Exactly the bytes asked for; to the end of the file where no length is given.
@@ -164,29 +227,27 @@ class Store:
 
     def open(self, uri: str) -> OpenFile:
         """Open a file for ranged reads."""
+        self.check(uri)
         address = split_uri(uri)
-        with _OurErrors(str(address)):
-            if address.scheme == "file":
+        if address.scheme == "file":
+            with _OurErrors(str(address)):
                 return _LocalFile(address.path)
-            filesystem, path = self._resolve(address)
-            return _ArrowFile(filesystem.open_input_file(path), str(address))
+        return self._ask(address, lambda fs, path: _ArrowFile(fs.open_input_file(path), str(address), self.timeout))
 
     def info(self, uri: str) -> Entry | None:
         """What is there; None if nothing is."""
+        self.check(uri)
         address = split_uri(uri)
-        with _OurErrors(str(address)):
-            if address.scheme == "file":
+        if address.scheme == "file":
+            with _OurErrors(str(address)):
                 try:
                     return _local_entry(address.path, os.stat(address.path))
                 except OSError as error:
                     if error.errno in _ABSENT:
                         return None
                     raise
-            filesystem, path = self._resolve(address)
-            found = filesystem.get_file_info(path)
-            if found.type == _arrow_fs().FileType.NotFound:
-                return None
-            return _arrow_entry(found, name_of(uri), str(address))
+        found = self._ask(address, lambda fs, path: fs.get_file_info(path))
+        return None if found.type == _arrow_fs().FileType.NotFound else _arrow_entry(found, name_of(uri), str(address))
 
     def size(self, uri: str) -> int:
         found = self.info(uri)
@@ -202,10 +263,14 @@ class Store:
 
     def list(self, uri: str) -> list[Entry]:
         """What lies directly in a folder, by name."""
+        self.check(uri)
         address = split_uri(uri)
-        with _OurErrors(str(address)):
-            entries = self._list_local(address.path) if address.scheme == "file" else self._list_arrow(address)
-            return sorted(entries, key=lambda entry: entry.name)
+        if address.scheme == "file":
+            with _OurErrors(str(address)):
+                return sorted(self._list_local(address.path), key=lambda entry: entry.name)
+        found = self._ask(address, lambda fs, path: fs.get_file_info(_arrow_fs().FileSelector(path)))
+        entries = [_arrow_entry(one, one.base_name, join(str(address), one.base_name)) for one in found]
+        return sorted(entries, key=lambda entry: entry.name)
 
     def _list_local(self, path: str) -> Iterator[Entry]:
         with os.scandir(path) as entries:
@@ -214,50 +279,85 @@ class Store:
                 with contextlib.suppress(FileNotFoundError):
                     yield _local_entry(entry.path, entry.stat())
 
-    def _list_arrow(self, address: Address) -> Iterator[Entry]:
-        filesystem, path = self._resolve(address)
-        for found in filesystem.get_file_info(_arrow_fs().FileSelector(path)):
-            yield _arrow_entry(found, found.base_name, join(str(address), found.base_name))
-
-    def _resolve(self, address: Address) -> tuple[Any, str]:
-        """The filesystem of an address, and the path as that filesystem wants it."""
+    def _ask(self, address: Address, work: Callable[[Any, str], T]) -> T:
+        """What ``work`` gives for the address's file system and the path there."""
         key = (address.scheme, address.authority)
         with self._lock:
-            if key not in self._filesystems:
-                self._filesystems[key] = self._connect(address)
-            filesystem, base = self._filesystems[key]
-        inner = address.path.lstrip("/")
-        return filesystem, f"{base.rstrip('/')}/{inner}".rstrip("/") if base.strip("/") else base + inner
+            connection = self._connections.get(key)
+            if connection is None:
+                connection = self._connections[key] = _Connection(address, self.options.get(address.scheme, {}), self.timeout)
+        return connection.ask(address, work)
 
-    def _connect(self, address: Address) -> tuple[Any, str]:
-        options = self.options.get(address.scheme, {})
-        root = f"{address.scheme}://{address.authority}/" + ("?" + urlencode(options) if options else "")
-        try:
-            filesystem, base = _arrow_fs().FileSystem.from_uri(root)
-            return filesystem, base
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-            return self._connect_fsspec(address, options, error)
 
-    def _connect_fsspec(self, address: Address, options: dict[str, Any], refused: Exception) -> tuple[Any, str]:
+def _allowed(text: str) -> Address:
+    """A store or folder that the user allows."""
+    address = split_uri(text)
+    if address.scheme == "file":
+        if _SCHEME.match(text) is None and not os.path.isabs(text):
+            raise UsageError(f"{text!r} is not a store that can be allowed", expected="s3://bucket, or an absolute path")
+        return address
+    problem = problem_of(address.scheme, address.authority)
+    if problem is not None:
+        raise UsageError(f"{text!r} is not a store that can be allowed: {problem.message}", expected=problem.expected)
+    return address
+
+
+def _lies_in(address: Address, place: Address) -> bool:
+    """Whether an address is in a place: the store, and below the place's path."""
+    if store_of(address) != store_of(place):
+        return False
+    path = address.path
+    return place.path == "/" or (f"{path}/".startswith(place.path + "/") and ".." not in path.split("/"))
+
+
+def store_of(address: Address) -> tuple[str, str]:
+    """Scheme and authority, the same for two names of one store."""
+    return _SAME_STORE.get(address.scheme, address.scheme), address.authority
+
+
+class _Connection:
+    """The client of one store, made when it is first asked.
+
+    A store that never answered is not asked again for as long as it had for its answer: a snapshot has many files.
+    """
+
+    def __init__(self, address: Address, options: dict[str, Any], timeout: int) -> None:
+        self._address = address
+        self._options = options
+        self._timeout = timeout
+        self._lock = threading.Lock()
+        self._made: tuple[Any, str] | None = None
+        self._answered = False
+        self._silent: tuple[float, NoAnswerError] | None = None
+
+    def ask(self, address: Address, work: Callable[[Any, str], T]) -> T:
+        with _RemoteErrors(str(address)):
+            filesystem, base = self._client()
+            inner = address.path.lstrip("/")
+            path = f"{base.rstrip('/')}/{inner}".rstrip("/") if base.strip("/") else base + inner
+            return self._within(lambda: work(filesystem, path), str(address))
+
+    def _client(self) -> tuple[Any, str]:
+        with self._lock:
+            if self._made is None:
+                scheme, authority, _ = self._address
+                uri = f"{scheme}://{authority}"
+                self._made = self._within(lambda: connect(scheme, authority, self._options, self._timeout), uri)
+                self._answered = False
+            return self._made
+
+    def _within(self, work: Callable[[], T], uri: str) -> T:
+        if self._silent is not None and time.monotonic() < self._silent[0]:
+            error = self._silent[1]
+            raise NoAnswerError(error.message, advice=error.advice, file=uri)
         try:
-            import fsspec  # only for schemes that pyarrow does not have
-        except ImportError:
-            raise UnreadableFileError(
-                f"no filesystem for {address.scheme}://: {refused}",
-                advice="install fsspec and its package for this store",
-                file=str(address),
-            ) from None
-        try:
-            filesystem = fsspec.filesystem(address.scheme, **options)
-        except (ValueError, ImportError) as error:
-            raise UnreadableFileError(
-                f"no filesystem for {address.scheme}://: {error}",
-                expected="a scheme that pyarrow or fsspec opens",
-                file=str(address),
-            ) from None
-        base = filesystem._strip_protocol(f"{address.scheme}://{address.authority}/")
-        arrow_fs = _arrow_fs()
-        return arrow_fs.PyFileSystem(arrow_fs.FSSpecHandler(filesystem)), base
+            answer = within(self._timeout, work, uri)
+        except NoAnswerError as error:
+            if not self._answered:
+                self._silent = time.monotonic() + self._timeout, error
+            raise
+        self._answered = True
+        return answer
 
 
 class _LocalFile:
@@ -267,12 +367,17 @@ class _LocalFile:
 
     def __init__(self, path: str) -> None:
         self._path = path
-        self._handle = os.open(path, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+        # Opening a device may do something, and opening a FIFO waits for who writes to it.
+        _refuse_special(path, os.stat(path).st_mode)
+        # Another file may be there by now: that waits for nothing, and is looked at once more.
+        self._handle = os.open(path, _READ_ONLY)
         status = os.fstat(self._handle)
         self._size = status.st_size
-        if stat.S_ISDIR(status.st_mode):
+        try:
+            _refuse_special(path, status.st_mode)
+        except BaseException:
             self.close()
-            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+            raise
 
     def read_at(self, offset: int, length: int) -> bytes:
         # Never ask for more than there is: the buffer is made before the read.
@@ -322,9 +427,10 @@ class _LocalFile:
 class _ArrowFile:
     late = True
 
-    def __init__(self, file: Any, uri: str) -> None:
+    def __init__(self, file: Any, uri: str, timeout: int = TIMEOUT) -> None:
         self._file = file
         self._uri = uri
+        self._timeout = timeout
         self._size: int = file.size()
         self._reads: list[Future[bytes]] = []
         self._process = os.getpid()
@@ -333,8 +439,13 @@ class _ArrowFile:
         length = min(length, self._size - offset)
         if length <= 0:
             return b""
-        with _OurErrors(self._uri):
-            return bytes(self._file.read_at(length, offset))
+        end = offset + length
+        pieces = [self._piece(at, min(_PIECE, end - at)) for at in range(offset, end, _PIECE)]
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+    def _piece(self, offset: int, length: int) -> bytes:
+        with _RemoteErrors(self._uri):
+            return within(self._timeout, lambda: bytes(self._file.read_at(length, offset)), self._uri)
 
     def read_into(self, offset: int, room: memoryview) -> int:
         data = self.read_at(offset, len(room))
@@ -366,6 +477,14 @@ class _ArrowFile:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _refuse_special(path: str, mode: int) -> None:
+    if stat.S_ISDIR(mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    if not stat.S_ISREG(mode):
+        what = _SPECIAL.get(stat.S_IFMT(mode), "a special file")
+        raise UnreadableFileError(f"it is {what} and is not opened", expected="a regular file", file=path)
 
 
 def _local_entry(path: str, status: os.stat_result) -> Entry:
@@ -403,4 +522,17 @@ class _OurErrors(contextlib.AbstractContextManager[None]):
             raise MissingFileError("a path that cannot exist", file=ascii(self.uri)) from None
         if isinstance(error, OSError | pa.ArrowException):
             reason = getattr(error, "strerror", None) or str(error)
+            raise UnreadableFileError(f"the file cannot be read: {reason}", file=self.uri) from None
+
+
+class _RemoteErrors(_OurErrors):
+    """The same for stores. Their clients raise whatever they like."""
+
+    def __exit__(self, kind: Any, error: BaseException | None, _: Any) -> None:
+        if isinstance(error, StateExtractError):
+            error.at(file=self.uri)
+            return
+        super().__exit__(kind, error, _)
+        if isinstance(error, Exception) and not isinstance(error, MemoryError):
+            reason = str(error) or type(error).__name__
             raise UnreadableFileError(f"the file cannot be read: {reason}", file=self.uri) from None

@@ -209,12 +209,13 @@ class _Listing:
 class Locator:
     """Resolves the handles of one snapshot; safe to use from many threads.
 
+    :param store: what it may open is what the user said; :attr:`store` opens only what the snapshot may refer to.
     :param path_map: pairs of old and new prefix, tried first.
     """
 
     def __init__(self, found: FoundSnapshot, store: Store, path_map: Sequence[tuple[str, str]] = ()) -> None:
         self.found = found
-        self.store = store
+        self.store = store.confined(found.metadata_uri, *(new for _, new in path_map))
         self.path_map = [(normalize(old), normalize(new)) for old, new in path_map]
         self._lock = threading.Lock()
         self._listings: dict[str, _Listing] = {}
@@ -286,6 +287,7 @@ class Locator:
                 continue
             looked.append(candidate)
             try:
+                self.store.check(candidate)
                 entry = self._entry(candidate)
             except UnreadableFileError as error:
                 unreadable = unreadable or error
@@ -304,8 +306,8 @@ class Locator:
         if unreadable is not None and not isinstance(missing, SnapshotDeletedError):
             raise UnreadableFileError(
                 unreadable.message,
-                expected=f"a readable file, there or at {_some(looked, 12)}",
-                advice=_MOVED,
+                expected=unreadable.expected or f"a readable file, there or at {_some(looked, 12)}",
+                advice=unreadable.advice or _MOVED,
                 file=original,
             )
         raise missing

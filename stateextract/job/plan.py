@@ -32,9 +32,10 @@ from stateextract.job.missing import missing_files
 from stateextract.job.names import RAW_SUFFIX, operator_folders, state_folders
 from stateextract.job.options import JobOptions
 from stateextract.job.split import OperatorTargets, Part, StateTarget, pack, read_options
+from stateextract.job.stores import open_store
 from stateextract.job.wishes import JobWishes
+from stateextract.metadata.file import read_metadata
 from stateextract.metadata.model import OperatorState, SnapshotMetadata
-from stateextract.metadata.parser import parse_metadata
 from stateextract.metadata.uid import operator_id
 from stateextract.printable import called, lone_surrogates
 from stateextract.state.engine import ReadOptions, certainly_undecodable, raw_schema, state_schema
@@ -124,17 +125,13 @@ def make_plan(
     :raises StateExtractError: where the snapshot cannot be read, or not what was asked for by name.
     :raises UsageError: where the choice matches nothing.
     """
-    store = store or Store()
+    store = store or open_store(options)
     load_plugins(options.plugins)
     found = find_snapshot(options.snapshot, store)
-    data = store.read(found.metadata_uri)
-    try:
-        metadata = parse_metadata(data)
-    except StateExtractError as error:
-        raise error.at(file=found.metadata_uri) from None
+    metadata, data = read_metadata(store, found.metadata_uri)
     locator = Locator(found, store, options.path_pairs())
     looked_at = metadata if only is None else replace(metadata, operators=(only(metadata),))
-    heads = HeadReader(looked_at, data, locator, store, options.codec, options.verify_checksums)
+    heads = HeadReader(looked_at, data, locator, locator.store, options.codec, options.verify_checksums)
     files = heads.read(options.head_threads, on_heads)
     inventory = take_inventory(looked_at, files)
     missing: list[tuple[str, str]] | None = [] if partial else None

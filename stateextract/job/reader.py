@@ -26,8 +26,8 @@ from stateextract.files.window import READ
 from stateextract.job.changelogs import open_log, part_with
 from stateextract.job.split import OperatorTargets, Part
 from stateextract.job.wishes import WishTexts
+from stateextract.metadata.file import read_metadata
 from stateextract.metadata.model import ChangelogHandle, IncrementalHandle, KeyedStateHandle, SnapshotMetadata
-from stateextract.metadata.parser import parse_metadata
 from stateextract.rocksdb import RocksDB, RocksOptions, first_files, open_rocksdb
 from stateextract.rocksdb.access import Opener
 from stateextract.state.body import BodyKind
@@ -42,6 +42,7 @@ class PartReader:
     :param metadata_uri: the snapshot's ``_metadata``; parsed once, and only if a part is more than one file.
     :param options: what the engine is told, with the context of all operators.
     :param path_pairs: old and new beginnings of paths.
+    :param store: what the user's options allow.
     """
 
     def __init__(
@@ -53,10 +54,11 @@ class PartReader:
     ) -> None:
         self._metadata_uri = metadata_uri
         self._options = options
-        self._path_pairs = path_pairs
-        self._store = store or Store()
+        found = FoundSnapshot(metadata_uri, parent(metadata_uri), None)
+        self._locator = Locator(found, store or Store(), path_pairs)
+        self._store = self._locator.store
         self._files = EarlyFiles(self._store)
-        self._snapshot: tuple[SnapshotMetadata, bytes, Locator] | None = None
+        self._snapshot: tuple[SnapshotMetadata, bytes] | None = None
         self._changelog_files = Files()
 
     def in_order(self, parts: Iterable[Part], targets: Callable[[Part], OperatorTargets]) -> Iterator[Part]:
@@ -71,9 +73,9 @@ class PartReader:
             yield Coming(part.uri, part.content.beginning(READ)).behind(part.start)
             if part.content.form is BodyKind.SST_FILES and part.content.changes is None:
                 with suppress(StateExtractError):  # which is said when the part is read
-                    handle, _, locator = self._handle(part, targets(part))
+                    handle, _ = self._handle(part, targets(part))
                     if isinstance(handle, IncrementalHandle):
-                        yield from first_files(handle, Opener(locator, self._files))
+                        yield from first_files(handle, Opener(self._locator, self._files))
 
         return in_order(self._files, parts, coming)
 
@@ -105,38 +107,34 @@ class PartReader:
 
     def _database(self, part: Part, targets: OperatorTargets, options: RocksOptions) -> RocksDB:
         """A subtask's database, which has many files."""
-        handle, _, locator = self._handle(part, targets)
+        handle, _ = self._handle(part, targets)
         handle = part_with(handle, part.content.key_groups[0])
         assert isinstance(handle, IncrementalHandle)
-        open_file = Opener(locator, self._files, self._metadata_uri)
+        open_file = Opener(self._locator, self._files, self._metadata_uri)
         return open_rocksdb(handle, open_file, options, open_file.expect)
 
     def _log(self, part: Part, targets: OperatorTargets, options: ReadOptions) -> Log:
         """The changes of a subtask since its state was materialized."""
-        handle, data, locator = self._handle(part, targets)
+        handle, data = self._handle(part, targets)
         assert isinstance(handle, ChangelogHandle)
         return open_log(
-            handle, locator, self._store, lambda: data, options.codec, options.verify_checksums, self._changelog_files
+            handle, self._locator, self._store, lambda: data, options.codec, options.verify_checksums, self._changelog_files
         )
 
-    def _handle(self, part: Part, targets: OperatorTargets) -> tuple[KeyedStateHandle | None, bytes, Locator]:
+    def _handle(self, part: Part, targets: OperatorTargets) -> tuple[KeyedStateHandle | None, bytes]:
         """A subtask's handle. It stands in ``_metadata``, which is parsed here rather than sent along."""
         if self._snapshot is None:
-            uri = self._metadata_uri
-            data = self._store.read(uri)
-            locator = Locator(FoundSnapshot(uri, parent(uri), None), self._store, self._path_pairs)
-            self._snapshot = parse_metadata(data), data, locator
-        metadata, data, locator = self._snapshot
+            self._snapshot = read_metadata(self._store, self._metadata_uri)
+        metadata, data = self._snapshot
         operator = next(o for o in metadata.operators if o.id == targets.id)
-        return next(t.managed_keyed for t in operator.subtasks if t.index == part.subtask), data, locator
+        return next(t.managed_keyed for t in operator.subtasks if t.index == part.subtask), data
 
     def _placed(self, error: StateExtractError, part: Part, targets: OperatorTargets) -> StateExtractError:
         """The error with file and operator, and its offset counted in the file."""
         if error.file is None and error.offset is not None:
             error.offset += part.start
         if isinstance(error, MissingFileError):
-            uri = self._metadata_uri
-            error = Locator(FoundSnapshot(uri, parent(uri), None), self._store).explain(error)
+            error = self._locator.explain(error)
         return error.at(file=part.uri, operator=targets.label)
 
 

@@ -17,7 +17,6 @@ from serializers.registry import REGISTRY
 from stateextract.columnar.schema import merge_schemas
 from stateextract.columnar.sql_names import sql_schema
 from stateextract.errors import MissingFileError, StateExtractError, UnreadableFileError, UsageError
-from stateextract.files.filesystem import Store
 from stateextract.files.locate import Locator, find_snapshot
 from stateextract.job.classpath import describe_context, entries_of, with_names
 from stateextract.job.coverage import UNSUPPORTED, Entry
@@ -25,13 +24,14 @@ from stateextract.job.heads import HeadReader, OnHeads, StateFile, operator_labe
 from stateextract.job.inventory import NamedState, OperatorInventory, master_entries, take_inventory
 from stateextract.job.missing import streams
 from stateextract.job.options import JobOptions
+from stateextract.job.stores import open_store
 from stateextract.metadata.called import operators_called
+from stateextract.metadata.file import read_metadata
 from stateextract.metadata.model import (
     OperatorState,
     SegmentHandle,
     StreamHandle,
 )
-from stateextract.metadata.parser import parse_metadata
 from stateextract.state.body import BodyKind
 from stateextract.state.columns import ReadOptions, certainly_undecodable, state_schema
 from stateextract.state.rows import RowLayout, row_layout
@@ -86,13 +86,9 @@ class SnapshotTables:
         on_heads: OnHeads = unheard,
     ) -> None:
         load_plugins(job.plugins)
-        store = Store()
+        store = open_store(job)
         self.found = find_snapshot(job.snapshot, store)
-        self._data = store.read(self.found.metadata_uri)
-        try:
-            self.metadata = parse_metadata(self._data)
-        except StateExtractError as error:
-            raise error.at(file=self.found.metadata_uri) from None
+        self.metadata, self._data = read_metadata(store, self.found.metadata_uri)
         self._job, self._store, self._worded, self._on_heads = job, store, worded, on_heads
         self._locator = Locator(self.found, store, job.path_pairs())
 

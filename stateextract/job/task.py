@@ -21,6 +21,7 @@ from stateextract.columnar.engines import engine_for
 from stateextract.job.output import Output, open_output
 from stateextract.job.reader import PartReader
 from stateextract.job.split import Context, OperatorTargets, Part, decode_split, read_options, writer_options
+from stateextract.job.stores import open_store
 from stateextract.job.writer import TaskWriter, WrittenFile
 from stateextract.state.engine import Tally
 
@@ -84,7 +85,7 @@ class TaskRunner:
         # does not hang on what the process did before.
         engine = engine_for(self._context.size, least=-1)
         reading = replace(read_options(options, self._context.describe), engine=engine)
-        self._reader = PartReader(self._context.metadata_uri, reading, options.path_pairs())
+        self._reader = PartReader(self._context.metadata_uri, reading, options.path_pairs(), open_store(options))
         load_plugins(options.plugins)
 
     def run(self, split: int) -> SplitReport:

@@ -71,6 +71,14 @@ def parse_metadata(data: bytes | bytearray | memoryview) -> SnapshotMetadata:
     )
 
 
+def check_version(data: bytes) -> None:
+    """Whether a file that begins so is a ``_metadata`` file of a version that is read.
+
+    :raises StateExtractError: where it is not, as :func:`parse_metadata` does.
+    """
+    _read_version(Reader(data))
+
+
 def _read_version(reader: Reader) -> int:
     magic = reader.i32("the magic number")
     if magic != MAGIC:

@@ -60,11 +60,18 @@ def _of_job(job: str, name: str = "", doc: str = "", choices: tuple[str, ...] = 
 _PATHS = _of_job(
     "path_map", doc="OLD=NEW, parted by commas: paths in the snapshot that begin with OLD are looked for under NEW."
 )
+_STORES = (
+    _of_job("allow_store", "allowStores", doc="Stores whose files the snapshot may refer to, parted by commas, for example "
+        "s3://bucket, beside the one that it is read from and those that pathMap names; of a snapshot in a store also local "
+        "directories. docs/relocate.md tells why."),
+    _of_job("store_timeout"),
+)  # fmt: skip
 _WHERE = (
     _own("path", "text", "",
         "The snapshot: a _metadata file, its folder, or a job's checkpoint folder (then its newest complete checkpoint); "
         "the argument of load()."),
     _PATHS,
+    *_STORES,
 )  # fmt: skip
 _WHICH = (
     _own("operatorUid", "text", "", "The operator, by the uid that the job set."),
@@ -158,6 +165,7 @@ DIFF_OPTIONS: tuple[Option, ...] = (
     _own("before", "text", "", "The earlier snapshot, as the path of flink-state."),
     _own("after", "text", "", "The later snapshot."),
     _PATHS,
+    *_STORES,
     *_WHICH,
     _own("stateName", "text", "", "The state; needed where the operator has several. A queue of timers is a state."),
     _own("stateScope", "choice", "",

@@ -19,6 +19,7 @@ from stateextract.columnar.schema import conform
 from stateextract.errors import StateExtractError
 from stateextract.job.reader import PartReader
 from stateextract.job.split import OperatorTargets, Part, decode_split, encode_split, read_options
+from stateextract.job.stores import open_store
 from stateextract.spark.source_filters import row_filters, wanted_key_groups
 from stateextract.spark.source_options import in_spark_words
 from stateextract.spark.source_plan import SourcePlan, make_source_plan
@@ -95,7 +96,7 @@ class _Reading:
         options = read_options(plan.job, plan.describe)
         columns = {name: target.schema for name, target in self.targets.states.items()}
         options = replace(options, columns=columns, engine=engine_for(plan.size))
-        self.reader = PartReader(plan.metadata_uri, options, plan.job.path_pairs())
+        self.reader = PartReader(plan.metadata_uri, options, plan.job.path_pairs(), open_store(plan.job))
 
     def _targets(self) -> OperatorTargets:
         """The states with the columns that are wanted of them."""

@@ -1,0 +1,244 @@
+"""File systems of stores, made from a scheme and an authority.
+
+The list of schemes is closed: object stores and HDFS. An authority has the form that its store has (a bucket, a container and
+an account, a host and a port), and each client is made from typed arguments, never from a URI's text, so that no path can
+choose an endpoint or an option. May import: errors. Knows nothing of snapshots.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, wait
+from datetime import timedelta
+from functools import cache
+from typing import Any, NamedTuple, TypeVar
+
+from stateextract.errors import EnvironmentProblem, StateExtractError, UnreadableFileError, UsageError
+
+T = TypeVar("T")
+
+TIMEOUT = 60
+"""Seconds that a store has for one answer."""
+
+_BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,254}")
+_BUCKET_AT_NAMESPACE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,254}(@[A-Za-z0-9_-]{1,255})?")
+_AZURE = re.compile(r"(?P<container>\$?[a-z0-9][a-z0-9-]{0,62})@(?P<account>[a-z0-9]{3,24})\.(dfs|blob)\.(?P<domain>[a-z0-9.-]{1,200})")
+_HOST = re.compile(r"((?P<host>[A-Za-z0-9][A-Za-z0-9._-]{0,254})(:(?P<port>[0-9]{1,5}))?)?")
+_NUMBERS: Mapping[str, type] = {
+    "connect_timeout": float, "request_timeout": float, "replication": int, "buffer_size": int, "default_block_size": int,
+}  # fmt: skip
+"""Options of clients that are numbers."""
+_PROBE = """
+import json, sys
+import pyarrow.fs
+container, arguments = json.load(sys.stdin)
+pyarrow.fs.AzureFileSystem(**arguments).get_file_info(container)
+"""
+
+
+def connect(scheme: str, authority: str, options: Mapping[str, Any], timeout: int = TIMEOUT) -> tuple[Any, str]:
+    """The file system of a store, and the path of its root there.
+
+    :param options: what the client is told beside, by the names of pyarrow's or fsspec's arguments.
+    :param timeout: seconds that the store has for one answer.
+    :raises UnreadableFileError: for a scheme or an authority that is not of the closed list, or a client that cannot be made.
+    """
+    problem = problem_of(scheme, authority)
+    if problem is not None:
+        raise problem
+    return STORES[scheme].make(scheme, authority, dict(options), timeout)
+
+
+def problem_of(scheme: str, authority: str) -> UnreadableFileError | None:
+    """Why there is no such store; ``None`` where there may be one."""
+    store = STORES.get(scheme)
+    if store is None:
+        return UnreadableFileError(
+            f"{scheme}:// is not the scheme of a supported store", expected=f"a local path or one of {', '.join(STORES)}"
+        )
+    if store.form.fullmatch(authority) is None:
+        return UnreadableFileError(f"{authority!r} is not a valid authority of a {scheme}:// URI", expected=store.example)
+    return None
+
+
+def within(seconds: int, work: Callable[[], T], uri: str) -> T:
+    """What ``work`` gives, if that takes no longer.
+
+    A client may wait for ever in a call that cannot be interrupted. The call is then left to a thread that does not keep the
+    process from ending.
+
+    :raises UnreadableFileError: where it takes longer.
+    """
+    answer: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            answer.set_result(work())
+        except BaseException as error:
+            answer.set_exception(error)
+
+    try:
+        threading.Thread(target=run, name="store", daemon=True).start()
+    except RuntimeError:  # no more threads, or Python is about to end
+        return work()
+    if not wait([answer], seconds).done:
+        raise NoAnswerError(
+            f"the store did not answer within {seconds} s",
+            advice="check the network and the store's address; --store-timeout SECONDS gives it more time",
+            file=uri,
+        )
+    return answer.result()
+
+
+class NoAnswerError(UnreadableFileError):
+    """A store did not answer in time."""
+
+
+# -- clients
+
+
+def _s3(scheme: str, bucket: str, options: dict[str, Any], timeout: int) -> tuple[Any, str]:
+    from pyarrow import fs
+
+    endpoint = options.pop("endpoint_override", None)
+    endpoint = endpoint or os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+    if endpoint:
+        protocol, sign, host = str(endpoint).rpartition("://")
+        options["endpoint_override"] = host
+        if sign:
+            options.setdefault("scheme", protocol)
+    elif "region" not in options:
+        options["region"] = _region(bucket)
+    options = {"connect_timeout": timeout, "request_timeout": timeout} | options
+    return _made(fs.S3FileSystem, options), bucket
+
+
+def _region(bucket: str) -> str:
+    from pyarrow import fs
+
+    try:
+        return str(fs.resolve_s3_region(bucket))
+    except OSError:
+        # Behind a private endpoint the bucket's region cannot be asked for.
+        region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
+        if region:
+            return region
+        raise
+
+
+def _gs(scheme: str, bucket: str, options: dict[str, Any], timeout: int) -> tuple[Any, str]:
+    from pyarrow import fs
+
+    options = {"retry_limit_seconds": timeout} | options
+    options["retry_time_limit"] = timedelta(seconds=float(options.pop("retry_limit_seconds")))
+    if "location" in options:
+        options["default_bucket_location"] = options.pop("location")
+    return _made(fs.GcsFileSystem, options), bucket
+
+
+def _azure(scheme: str, authority: str, options: dict[str, Any], timeout: int) -> tuple[Any, str]:
+    from pyarrow import fs
+
+    match = _AZURE.fullmatch(authority)
+    assert match is not None
+    domain = match["domain"]
+    places = {"dfs_storage_authority": f".dfs.{domain}", "blob_storage_authority": f".blob.{domain}"}
+    arguments = {"account_name": match["account"], **places} | options
+    _try_azure(match["container"], json.dumps(arguments), timeout)
+    return _made(fs.AzureFileSystem, arguments), match["container"]
+
+
+@cache
+def _try_azure(container: str, arguments: str, timeout: int) -> None:
+    """Ask for a container in another process: Azure's SDK ends the process in which it finds no credentials.
+
+    :raises UnreadableFileError: where it did.
+    """
+    command = [sys.executable, "-P", "-c", _PROBE]
+    asked = f"[{json.dumps(container)}, {arguments}]"
+    try:
+        probe = subprocess.run(command, input=asked, capture_output=True, text=True, timeout=timeout, check=False)
+    except subprocess.TimeoutExpired:
+        raise NoAnswerError(
+            f"Azure did not answer within {timeout} s", advice="--store-timeout SECONDS gives it more time"
+        ) from None
+    if probe.returncode:
+        lines = [line.strip() for line in probe.stderr.splitlines() if line.strip()]
+        reason = next((line for line in lines if line.startswith("what():")), lines[-1] if lines else "no reason given")
+        raise UnreadableFileError(
+            f"Azure cannot be reached with the credentials that were found: {reason.removeprefix('what():').strip()}",
+            advice="set AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET, log in with `az login`, or use a managed "
+            "identity",
+        )
+
+
+def _hadoop(scheme: str, authority: str, options: dict[str, Any], timeout: int) -> tuple[Any, str]:
+    from pyarrow import fs
+
+    match = _HOST.fullmatch(authority)
+    assert match is not None
+    host = f"{scheme}://{match['host']}" if match["host"] else "default"
+    return _made(fs.HadoopFileSystem, {"host": host, "port": int(match["port"] or 0)} | options), "/"
+
+
+def _fsspec(scheme: str, authority: str, options: dict[str, Any], timeout: int) -> tuple[Any, str]:
+    try:
+        import fsspec
+    except ImportError:
+        raise EnvironmentProblem(
+            f"{scheme}:// needs the package fsspec", advice="pip install 'stateextract[stores]'"
+        ) from None
+    from pyarrow import fs
+
+    filesystem = fsspec.filesystem(scheme, **options)
+    base = str(filesystem._strip_protocol(f"{scheme}://{authority}/"))
+    return fs.PyFileSystem(fs.FSSpecHandler(filesystem)), base
+
+
+def _made(make: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
+    """A client. Options may be text, as in the query of a URI."""
+    values = {name: _typed(name, value) if isinstance(value, str) else value for name, value in arguments.items()}
+    try:
+        return make(**values)
+    except TypeError as error:
+        raise UsageError(f"a storage option is not valid: {error}") from None
+
+
+def _typed(name: str, text: str) -> Any:
+    if text in ("true", "false"):
+        return text == "true"
+    try:
+        return _NUMBERS[name](text) if name in _NUMBERS else text
+    except ValueError:
+        raise UsageError(f"the storage option {name} is {text!r}", expected="a number") from None
+
+
+class _Kind(NamedTuple):
+    """:param form: of the authority; :param example: of a URI."""
+
+    form: re.Pattern[str]
+    example: str
+    make: Callable[[str, str, dict[str, Any], int], tuple[Any, str]]
+
+
+STORES: dict[str, _Kind] = {
+    "s3": _Kind(_BUCKET, "s3://bucket/path", _s3),
+    "gs": _Kind(_BUCKET, "gs://bucket/path", _gs),
+    "abfs": _Kind(_AZURE, "abfs://container@account.dfs.core.windows.net/path", _azure),
+    "abfss": _Kind(_AZURE, "abfss://container@account.dfs.core.windows.net/path", _azure),
+    "hdfs": _Kind(_HOST, "hdfs://namenode:8020/path", _hadoop),
+    "viewfs": _Kind(_HOST, "viewfs://cluster/path", _hadoop),
+    "oss": _Kind(_BUCKET, "oss://bucket/path", _fsspec),
+    "oci": _Kind(_BUCKET_AT_NAMESPACE, "oci://bucket@namespace/path", _fsspec),
+    "tos": _Kind(_BUCKET, "tos://bucket/path", _fsspec),
+}
+"""All schemes of stores; the last ones need fsspec and its package for the store."""
+
+
+__all__ = ["STORES", "TIMEOUT", "NoAnswerError", "connect", "problem_of", "within"]
