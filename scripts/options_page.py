@@ -56,7 +56,9 @@ def _name(field: dataclasses.Field[Any]) -> str:
     if kind == "mapping":
         return f'`"PATH" = "TYPE"` in `[{field.metadata["section"]}]`, in the job file only'
     name = outside(field.name)
-    return f"`--{name}`, `--no-{name}`" if kind == "flag" else f"`--{name}`"
+    in_file = field.metadata["name"]
+    also = f", `--no-{name}`" if kind == "flag" else f", in the job file `{in_file}`" if in_file else ""
+    return f"`--{name}`{also}"
 
 
 def _default(field: dataclasses.Field[Any]) -> str:

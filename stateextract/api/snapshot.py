@@ -81,9 +81,9 @@ def open_snapshot(
     :param path_map: old and new beginnings of paths, for a snapshot that was moved in a way that is not found by itself.
     :param storage_options: for each scheme what its file system is told, for example
         ``{"s3": {"endpoint_override": "http://localhost:9000"}}``.
-    :param allow_stores: stores whose files the snapshot may refer to, for example ``s3://bucket``, beside the one that it is
-        read from and those that ``path_map`` names; of a snapshot in a store also local directories.
-    :param store_timeout: seconds that a store has for one answer; after that it is an error.
+    :param allow_stores: other stores whose files the snapshot may refer to, for example ``s3://bucket``
+        (``docs/relocate.md`` explains why); for a snapshot that is not local also local directories.
+    :param store_timeout: seconds that a store has for one answer; if it takes longer, reading fails.
     :param strings: Java strings that UTF-8 cannot hold: ``replace``, ``refuse``, or ``binary`` for all strings.
     :param timestamps: digits below the microsecond: ``floor``, ``refuse``, or ``nanoseconds``.
     :param out_of_range: times that no Arrow timestamp can hold: ``fail`` or ``null``.

@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-WHERE = ("path_map", "allow_store", "store_timeout", "codec", "verify_checksums", "plugins", "plan", "names", "kryo", "classpath", "protobuf")
+WHERE = (
+    "path_map", "allow_store", "store_timeout", "codec", "verify_checksums", "plugins", "plan", "names", "kryo", "classpath",
+    "protobuf",
+)  # fmt: skip
 """Options of every command that opens a snapshot."""
 MEANING = (
     "flatten",

@@ -19,16 +19,20 @@ from datetime import timedelta
 from functools import cache
 from typing import Any, NamedTuple, TypeVar
 
-from stateextract.errors import EnvironmentProblem, StateExtractError, UnreadableFileError, UsageError
+from stateextract.errors import EnvironmentProblem, UnreadableFileError, UsageError
 
 T = TypeVar("T")
 
 TIMEOUT = 60
 """Seconds that a store has for one answer."""
 
+_SHOWN = 100  # letters of a wrong name
+
 _BUCKET = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,254}")
 _BUCKET_AT_NAMESPACE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,254}(@[A-Za-z0-9_-]{1,255})?")
-_AZURE = re.compile(r"(?P<container>\$?[a-z0-9][a-z0-9-]{0,62})@(?P<account>[a-z0-9]{3,24})\.(dfs|blob)\.(?P<domain>[a-z0-9.-]{1,200})")
+_AZURE = re.compile(
+    r"(?P<container>\$?[a-z0-9][a-z0-9-]{0,62})@(?P<account>[a-z0-9]{3,24})\.(dfs|blob)\.(?P<domain>[a-z0-9.-]{1,200})"
+)
 _HOST = re.compile(r"((?P<host>[A-Za-z0-9][A-Za-z0-9._-]{0,254})(:(?P<port>[0-9]{1,5}))?)?")
 _NUMBERS: Mapping[str, type] = {
     "connect_timeout": float, "request_timeout": float, "replication": int, "buffer_size": int, "default_block_size": int,
@@ -59,11 +63,13 @@ def problem_of(scheme: str, authority: str) -> UnreadableFileError | None:
     """Why there is no such store; ``None`` where there may be one."""
     store = STORES.get(scheme)
     if store is None:
+        shown = scheme if len(scheme) <= _SHOWN else scheme[:_SHOWN] + "…"
         return UnreadableFileError(
-            f"{scheme}:// is not the scheme of a supported store", expected=f"a local path or one of {', '.join(STORES)}"
+            f"{shown}:// is not the scheme of a supported store", expected=f"a local path or one of {', '.join(STORES)}"
         )
     if store.form.fullmatch(authority) is None:
-        return UnreadableFileError(f"{authority!r} is not a valid authority of a {scheme}:// URI", expected=store.example)
+        shown = authority if len(authority) <= _SHOWN else authority[:_SHOWN] + "…"
+        return UnreadableFileError(f"{shown!r} is not a valid authority for {scheme}://", expected=store.example)
     return None
 
 

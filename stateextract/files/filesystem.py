@@ -178,10 +178,8 @@ class Store:
         """
         places = [split_uri(snapshot)._replace(path="/")]
         places += [one if one.scheme == "file" else one._replace(path="/") for one in map(split_uri, others)]
-        store = Store(self.options, timeout=self.timeout)
-        store.allow = self.allow
-        store._places = (*places, *self.allow)
-        store._lock, store._connections = self._lock, self._connections
+        store = object.__new__(type(self))
+        store.__dict__.update(self.__dict__, _places=(*places, *self.allow))  # with the same connections
         return store
 
     def check(self, uri: str) -> None:
@@ -197,8 +195,9 @@ class Store:
             return
         if address.scheme == "file":
             raise UnreadableFileError(
-                "the snapshot names a local file, and is not on this machine itself: it is not opened",
-                advice="if the snapshot was moved, set --path-map OLD=NEW; to open the file where it is, set --allow-store to its directory",
+                "the snapshot is in a store and names a local file, which is not opened unless it is allowed",
+                advice="if the snapshot was moved, set --path-map OLD=NEW; if you trust it, set --allow-store to the file's "
+                "directory",
                 file=str(address),
             )
         store = f"{address.scheme}://{address.authority}"

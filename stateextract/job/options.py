@@ -66,11 +66,11 @@ class JobOptions:
     path_map: tuple[str, ...] = _option((), "input", "list",
         "OLD=NEW: paths in the snapshot that begin with OLD are looked for under NEW; repeat for several.")
     allow_store: tuple[str, ...] = _option((), "input", "list",
-        "Store whose files the snapshot may refer to, for example s3://bucket, beside the one that it is read from and those "
-        "that path-map names; of a snapshot in a store also a local directory; repeat for several. docs/relocate.md tells why.",
+        "Another store whose files the snapshot may refer to, for example s3://bucket (docs/relocate.md explains why); for a "
+        "snapshot that is not local also a local directory; repeat for several.",
         name="allow-stores")
     store_timeout: int = _option(60, "input", "count",
-        "Seconds that a store has for one answer; after that it is an error.", least=1)
+        "Seconds that a store has for one answer; if it takes longer, reading fails.", least=1)
     codec: str = _option("snappy", "input", "choice",
         "Codec of compressed state. Flink writes Snappy; lz4 is for builds whose stream decorator was changed.",
         choices=("snappy", "lz4"))

@@ -61,9 +61,8 @@ _PATHS = _of_job(
     "path_map", doc="OLD=NEW, parted by commas: paths in the snapshot that begin with OLD are looked for under NEW."
 )
 _STORES = (
-    _of_job("allow_store", "allowStores", doc="Stores whose files the snapshot may refer to, parted by commas, for example "
-        "s3://bucket, beside the one that it is read from and those that pathMap names; of a snapshot in a store also local "
-        "directories. docs/relocate.md tells why."),
+    _of_job("allow_store", "allowStores", doc="Other stores whose files the snapshot may refer to, comma-separated, for example "
+        "s3://bucket (docs/relocate.md explains why); for a snapshot that is not local also local directories."),
     _of_job("store_timeout"),
 )  # fmt: skip
 _WHERE = (

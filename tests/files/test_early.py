@@ -16,7 +16,7 @@ from pyarrow import fs
 
 from stateextract.errors import MissingFileError, UnreadableFileError
 from stateextract.files.early import EARLY, Coming, EarlyFile, EarlyFiles, in_order
-from stateextract.files.filesystem import Store, _ArrowFile
+from stateextract.files.filesystem import Store, _ArrowFile, _RemoteErrors
 from stateextract.files.piece import FilePiece
 from stateextract.files.threads import OPENING
 from tests.files.test_ahead import DATA, Late
@@ -48,7 +48,7 @@ class Far(Store):
         meeting = threading.Barrier(8, timeout=30)
         wait([one for _ in range(8) if (one := OPENING.begin(meeting.wait)) is not None])
 
-    def _resolve(self, address: Any) -> tuple[Any, str]:
+    def _ask(self, address: Any, work: Any) -> Any:
         outer, name = self, address.path.lstrip("/")
 
         class Noting:
@@ -73,7 +73,8 @@ class Far(Store):
                     raise OSError("no answer")
                 return Noting(outer.memory.open_input_file(f"b/{path}"))
 
-        return System(), name
+        with _RemoteErrors(str(address)):
+            return work(System(), name)
 
 
 NAMES = [f"f{i}" for i in range(20)]
@@ -95,12 +96,12 @@ def files(far: Far) -> EarlyFiles:
 
 
 def coming(name: str) -> list[Coming]:
-    return [Coming(f"mem://b/{name}", [(0, 100), (200, 250)])]
+    return [Coming(f"hdfs://b/{name}", [(0, 100), (200, 250)])]
 
 
 def test_all_files_in_order(far: Far, files: EarlyFiles) -> None:
     for i, name in enumerate(in_order(files, NAMES, coming)):
-        with files.open(f"mem://b/{name}") as file:
+        with files.open(f"hdfs://b/{name}") as file:
             assert file.late
             assert file.size() == len(DATA) - i
             assert [file.read_at(0, 100), file.read_at(90, 10), file.read_at(200, 50)] == [
@@ -120,7 +121,7 @@ def test_all_files_in_order(far: Far, files: EarlyFiles) -> None:
 def test_more_are_opened_the_longer_it_goes_on(far: Far, files: EarlyFiles) -> None:
     counts = []
     for name in in_order(files, NAMES, coming):
-        files.open(f"mem://b/{name}").close()
+        files.open(f"hdfs://b/{name}").close()
         counts.append(len(files._expected))
     # Those that are expected and not opened yet.
     assert counts[:5] == [0, 1, 3, EARLY - 1, EARLY - 1]
@@ -131,7 +132,7 @@ def test_more_are_opened_the_longer_it_goes_on(far: Far, files: EarlyFiles) -> N
 def test_whoever_stops_leaves_no_file_open(far: Far, files: EarlyFiles, stop: int) -> None:
     names = in_order(files, NAMES, coming)
     for _ in range(stop):
-        files.open(f"mem://b/{next(names)}").close()
+        files.open(f"hdfs://b/{next(names)}").close()
     names.close()  # type: ignore[attr-defined]
     assert not files._expected
     far.settle()
@@ -147,37 +148,37 @@ def test_what_cannot_be_opened_is_an_error_when_its_turn_comes(far: Far, files: 
     found: list[Any] = []
     for name in in_order(files, ["f1", "none", "f2", "bad", "f3"], coming):
         try:
-            with files.open(f"mem://b/{name}") as file:
+            with files.open(f"hdfs://b/{name}") as file:
                 found.append(file.read_at(0, 2))
         except (MissingFileError, UnreadableFileError) as error:
             found.append((type(error), error.file))
     assert found == [
         DATA[1:3],
-        (MissingFileError, "mem://b/none"),
+        (MissingFileError, "hdfs://b/none"),
         DATA[2:4],
-        (UnreadableFileError, "mem://b/bad"),
+        (UnreadableFileError, "hdfs://b/bad"),
         DATA[3:5],
     ]
 
 
 def test_a_file_that_is_shorter_than_what_was_expected(far: Far, files: EarlyFiles) -> None:
-    expected = files.expect(Coming("mem://b/f0", [(9_990, 10_050)]))
+    expected = files.expect(Coming("hdfs://b/f0", [(9_990, 10_050)]))
     assert expected is not None
-    with files.open("mem://b/f0") as file:
+    with files.open("hdfs://b/f0") as file:
         assert file.read_at(9_990, 60) == DATA[9_990:]
         assert file.read_at(9_995, 2) == DATA[9_995:9_997]
     files.forget(expected)
 
 
 def test_one_file_expected_twice(far: Far, files: EarlyFiles) -> None:
-    one, two = (files.expect(Coming("mem://b/f0", [(n, n + 10)])) for n in (0, 10))
+    one, two = (files.expect(Coming("hdfs://b/f0", [(n, n + 10)])) for n in (0, 10))
     assert one is not None
     assert two is not None
     files.forget(one)
-    with files.open("mem://b/f0") as file:
+    with files.open("hdfs://b/f0") as file:
         assert file.read_at(10, 10) == DATA[10:20]
     files.forget(two)
-    with files.open("mem://b/f0") as file:
+    with files.open("hdfs://b/f0") as file:
         assert file.read_at(0, 20) == DATA[:20]
     far.settle()
     assert len(far.of("open")) == 3 or len(far.of("open")) == 2  # the first one may not have been begun
@@ -192,23 +193,23 @@ def test_local_files_are_opened_when_their_turn_comes(tmp_path: Any) -> None:
 
 def test_a_file_that_is_there_again(far: Far, files: EarlyFiles) -> None:
     """What went wrong when it was opened early may be over."""
-    expected = files.expect(Coming("mem://b/none"))
+    expected = files.expect(Coming("hdfs://b/none"))
     assert expected is not None
     assert isinstance(expected.file.exception(), MissingFileError)
     with far.memory.open_output_stream("b/none") as stream:
         stream.write(b"here")
-    with files.open("mem://b/none") as file:
+    with files.open("hdfs://b/none") as file:
         assert file.read_at(0, 4) == b"here"
     far.notes.remove(("close", "none"))
 
 
 def test_an_interruption_while_a_file_is_opened(far: Far, files: EarlyFiles, monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = files.expect(Coming("mem://b/f0"))
+    expected = files.expect(Coming("hdfs://b/f0"))
     assert expected is not None
     with monkeypatch.context() as patch:
         patch.setattr(expected.file, "result", mock.Mock(side_effect=[KeyboardInterrupt, expected.file.result()]))
         with pytest.raises(KeyboardInterrupt):
-            files.open("mem://b/f0")
+            files.open("hdfs://b/f0")
     far.settle()
     assert far.of("close") == ["f0"]
 
@@ -248,14 +249,14 @@ def test_readers_that_the_collector_ends(far: Far, files: EarlyFiles) -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
 def test_a_forked_process_has_threads_of_its_own(far: Far, files: EarlyFiles) -> None:
     assert list(in_order(files, NAMES[:3], coming)) == NAMES[:3]
-    with files.open("mem://b/f1") as file:
+    with files.open("hdfs://b/f1") as file:
         file.start_read(0, 10).result()
         child = os.fork()
         if not child:
             signal.alarm(20)
             found = [file.start_read(0, 10).result() == DATA[1:11]]
             for name in in_order(files, NAMES[:5], coming):
-                with files.open(f"mem://b/{name}") as other:
+                with files.open(f"hdfs://b/{name}") as other:
                     found.append(other.size() > 0)
             os._exit(0 if all(found) and len(found) == 6 else 1)
         assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
@@ -266,7 +267,7 @@ def test_without_threads_files_are_opened_in_their_turn(
 ) -> None:
     monkeypatch.setattr(OPENING, "begin", lambda work: None)
     for name in in_order(files, NAMES, coming):
-        with files.open(f"mem://b/{name}") as file:
+        with files.open(f"hdfs://b/{name}") as file:
             assert file.read_at(0, 1) == DATA[NAMES.index(name) :][:1]
 
 

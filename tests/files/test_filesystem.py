@@ -6,10 +6,12 @@ import os
 import pickle
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from stateextract.errors import MissingFileError, TruncatedError, UnreadableFileError
+from stateextract.files.connect import STORES
 from stateextract.files.filesystem import Store, join, name_of, normalize, parent
 
 
@@ -50,15 +52,13 @@ def make_local(tmp_path: Path) -> tuple[Store, str]:
 def make_mock(tmp_path: Path) -> tuple[Store, str]:
     """pyarrow's in-memory filesystem, kept by the store as a real one would be."""
     store = Store()
-    filesystem, _ = store._resolve(_address("mock:///"))
-    filesystem.create_dir("base")
-    return store, "mock:///base"
+    store._ask(_address("hdfs:///"), lambda filesystem, _: filesystem.create_dir("base"))
+    return store, "hdfs:///base"
 
 
 def make_fsspec(tmp_path: Path) -> tuple[Store, str]:
-    fsspec = pytest.importorskip("fsspec")
-    fsspec.filesystem("memory").mkdir(f"/{tmp_path.name}")
-    return Store(), f"memory:///{tmp_path.name}"
+    pytest.importorskip("fsspec").filesystem("memory").mkdir(f"/bucket/{tmp_path.name}")
+    return Store(), f"oss://bucket/{tmp_path.name}"
 
 
 def _address(uri: str):  # type: ignore[no-untyped-def]
@@ -73,14 +73,33 @@ def put(store: Store, uri: str, data: bytes) -> None:
         os.makedirs(os.path.dirname(address.path), exist_ok=True)
         Path(address.path).write_bytes(data)
         return
-    filesystem, path = store._resolve(address)
-    filesystem.create_dir(path.rpartition("/")[0])
-    with filesystem.open_output_stream(path) as out:
-        out.write(data)
+
+    def write(filesystem: Any, path: str) -> None:
+        filesystem.create_dir(path.rpartition("/")[0])
+        with filesystem.open_output_stream(path) as out:
+            out.write(data)
+
+    store._ask(address, write)
+
+
+def mock_filesystem(*_: Any) -> tuple[Any, str]:
+    from pyarrow.fs import FileSystem
+
+    found: tuple[Any, str] = FileSystem.from_uri("mock:///")
+    return found
+
+
+def memory_filesystem(scheme: str, authority: str, *_: Any) -> tuple[Any, str]:
+    import fsspec
+    from pyarrow import fs
+
+    return fs.PyFileSystem(fs.FSSpecHandler(fsspec.filesystem("memory"))), f"/{authority}"
 
 
 @pytest.fixture(params=[make_local, make_mock, make_fsspec], ids=["local", "mock", "fsspec"])
-def place(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Store, str]:
+def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Store, str]:
+    monkeypatch.setitem(STORES, "hdfs", STORES["hdfs"]._replace(make=mock_filesystem))
+    monkeypatch.setitem(STORES, "oss", STORES["oss"]._replace(make=memory_filesystem))
     result: tuple[Store, str] = request.param(tmp_path)
     return result
 
@@ -140,7 +159,7 @@ def test_what_cannot_be_read(tmp_path: Path) -> None:
     store = Store()
     with pytest.raises(UnreadableFileError, match="directory"):
         store.read(str(tmp_path))
-    with pytest.raises(UnreadableFileError, match="no filesystem for nonsense://"):
+    with pytest.raises(UnreadableFileError, match="nonsense:// is not the scheme of a supported store"):
         store.read("nonsense://host/x")
     for path in ("/x\0y", "/\ud800", "/" + "x" * 5000):
         with pytest.raises(MissingFileError):
@@ -154,17 +173,20 @@ def test_what_cannot_be_read(tmp_path: Path) -> None:
 
 
 def test_a_store_travels() -> None:
-    store = Store({"s3": {"region": "eu-central-1"}})
-    store._resolve(_address("mock:///"))
-    copy = pickle.loads(pickle.dumps(store))
-    assert copy.options == {"s3": {"region": "eu-central-1"}}
-    assert copy._filesystems == {}
+    store = Store({"s3": {"region": "eu-central-1"}}, allow=["s3a://other/x"], timeout=7)
+    copy = pickle.loads(pickle.dumps(store.confined("s3://bucket/job/_metadata", "/copy")))
+    assert (copy.options, copy.timeout, copy._connections) == ({"s3": {"region": "eu-central-1"}}, 7, {})
+    for uri in ("s3://bucket/y", "s3://other/x/y", "/copy/y"):
+        copy.check(uri)
+    for uri in ("s3://other/y", "/y"):
+        with pytest.raises(UnreadableFileError):
+            copy.check(uri)
 
 
 def test_filesystems_are_opened_once() -> None:
     store = Store({"s3": {"region": "eu-central-1", "endpoint_override": "localhost:1"}})
-    first, path = store._resolve(_address("s3a://bucket/a/b"))
-    second, _ = store._resolve(_address("s3://bucket/c"))
+    first, path = store._ask(_address("s3a://bucket/a/b"), lambda *found: found)
+    second, _ = store.confined("s3://bucket")._ask(_address("s3://bucket/c"), lambda *found: found)
     assert first is second
     assert path == "bucket/a/b"
     assert first.region == "eu-central-1"

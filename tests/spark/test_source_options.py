@@ -70,7 +70,7 @@ def test_values_of_every_kind() -> None:
     ("options", "words"),
     [
         ({"statename": "a", "statNam": "b"}, r"flink-state has no option 'statNam'\. The nearest is stateName\."),
-        ({"zzzz": "b"}, "has no option 'zzzz'. There are path, pathMap, operatorUid"),
+        ({"zzzz": "b"}, "has no option 'zzzz'. There are path, pathMap, allowStores, storeTimeout, operatorUid"),
         ({"wide": "yes"}, "the option wide is 'yes'; expected true or false"),
         (
             {"strings": "replac"},
