@@ -157,7 +157,8 @@ def test_a_query_in_an_authority_reaches_nobody(name: str, known_port: Listener,
     through_all_doors(HOSTILE / name, tmp_path)
     (problem,) = stateextract.open_snapshot(str(HOSTILE / name)).operators[0].problems
     scheme = name.rpartition("-")[2]
-    assert f"is not a valid authority for {scheme}://; expected {scheme}://bucket/path; in file {scheme}://b?" in str(problem)
+    said = f"is not a valid authority for {scheme}://; expected {scheme}://bucket/path; in file {scheme}://b?"
+    assert said in str(problem)
     assert known_port.seen == []
     assert time.monotonic() - started < 60
 
@@ -177,7 +178,7 @@ def handles(uri: str) -> dict[str, SubtaskState]:
         "savepoint": KeyGroupsHandle(7, 0, (10,), file),
         "nested": KeyGroupsHandle(12, 0, (10,), NestedKeyGroupsHandle(0, (1,), file), "h"),
         "segment": KeyGroupsHandle(12, 0, (10,), SegmentHandle(0, 100, "SHARED", uri, "l"), "h"),
-        "database": IncrementalHandle(11, 1, "b", 0, 1, file, (("000001.sst", file),), (("MANIFEST-1", file), ("CURRENT", file)), 1, "h"),
+        "database": IncrementalHandle(11, 1, "b", 0, 1, file, (("000001.sst", file),), (("CURRENT", file),), 1, "h"),
         "file of a database": IncrementalHandle(11, 1, "b", 0, 1, other, (("000001.sst", file),), (("CURRENT", file),), 1, "h"),
         "changelog": changelog((), file),
         "materialized": changelog((groups,), other),
@@ -200,7 +201,9 @@ def snapshot_of(folder: Path, subtask: SubtaskState) -> Path:
 
 
 @pytest.mark.parametrize("way", handles(""))
-def test_no_way_leads_to_another_store(way: str, listener: Listener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_way_leads_to_another_store(
+    way: str, listener: Listener, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A store of a valid form: where its client would connect is the listener."""
     monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://127.0.0.1:{listener.port}")
     folder = snapshot_of(tmp_path / "chk-7", handles("s3a://other/x/y")[way])
@@ -310,7 +313,8 @@ def is_open(where: Locator, uri: str) -> bool:
 
 
 def test_its_own_store_those_of_the_path_map_and_those_allowed() -> None:
-    mine = locator("s3a://mine/job/chk-1", ("hdfs://old/x", "gs://copy/x"), ("/old", "/data/copy"), allow=("s3p://third/a", "/x"))
+    pairs = ("hdfs://old/x", "gs://copy/x"), ("/old", "/data/copy")
+    mine = locator("s3a://mine/job/chk-1", *pairs, allow=("s3p://third/a", "/x"))
     cases = {
         "s3://mine/other/job/f": True,
         "s3n://mine/f": True,
@@ -357,7 +361,9 @@ def test_the_error_names_the_store_and_the_option(tmp_path: Path) -> None:
     assert problem.message == (
         "the snapshot names a file in another store than its own, s3://other, which is not opened unless it is allowed"
     )
-    assert problem.advice == "if you trust that store, set --allow-store s3://other; if the snapshot was moved, set --path-map OLD=NEW"
+    assert problem.advice == (
+        "if you trust that store, set --allow-store s3://other; if the snapshot was moved, set --path-map OLD=NEW"
+    )
     assert problem.file == "s3://other/x/y"
     assert in_spark_words(problem).advice == (
         "if you trust that store, set allowStores s3://other; if the snapshot was moved, set pathMap OLD=NEW"
@@ -401,7 +407,8 @@ def special(tmp_path: Path) -> dict[str, Path]:
     (tmp_path / "link").symlink_to(tmp_path / "fifo")
     with socket.socket(socket.AF_UNIX) as made:
         made.bind(str(tmp_path / "socket"))
-    return {"a FIFO": tmp_path / "fifo", "a FIFO ": tmp_path / "link", "a socket": tmp_path / "socket", "a device": Path("/dev/zero")}
+    found = {"a FIFO": "fifo", "a FIFO ": "link", "a socket": "socket", "a device": "/dev/zero"}
+    return {what: tmp_path / name for what, name in found.items()}
 
 
 def test_only_regular_files_are_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -444,9 +451,8 @@ def test_a_fifo_for_metadata(named: str, tmp_path: Path) -> None:
     path.parent.mkdir(exist_ok=True)
     os.mkfifo(path)
     for command in ("inspect", "states", "stats", "files"):
-        found = subprocess.run(
-            [sys.executable, "-m", "stateextract.cli", command, str(path)], capture_output=True, text=True, timeout=60, check=False
-        )
+        asked = [sys.executable, "-m", "stateextract.cli", command, str(path)]
+        found = subprocess.run(asked, capture_output=True, text=True, timeout=60, check=False)
         assert found.returncode == 1
         assert "it is a FIFO and is not opened" in re.sub(r"\s+", " ", found.stderr)
 
