@@ -61,8 +61,8 @@ _PATHS = _of_job(
     "path_map", doc="OLD=NEW, parted by commas: paths in the snapshot that begin with OLD are looked for under NEW."
 )
 _STORES = (
-    _of_job("allow_store", "allowStores", doc="Other stores whose files the snapshot may refer to, comma-separated, for example "
-        "s3://bucket (docs/relocate.md explains why); for a snapshot that is not local also local directories."),
+    _of_job("allow_store", "allowStores", doc="Other stores whose files the snapshot may refer to, comma-separated, for "
+        "example s3://bucket (docs/relocate.md explains why); for a snapshot that is not local also local directories."),
     _of_job("store_timeout"),
 )  # fmt: skip
 _WHERE = (

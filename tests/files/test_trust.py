@@ -117,7 +117,12 @@ def test_the_listener_sees_a_client(listener: Listener) -> None:
 
     options = f"region=us-east-1&scheme=http&endpoint_override=127.0.0.1:{listener.port}"
     client, _ = fs.FileSystem.from_uri(f"s3://b/?{options}")
-    threading.Thread(target=lambda: pytest.raises(OSError, client.get_file_info, "b/x"), daemon=True).start()
+
+    def ask() -> None:
+        with pytest.raises(OSError, match="b"):
+            client.get_file_info("b/x")
+
+    threading.Thread(target=ask, daemon=True).start()
     deadline = time.monotonic() + 20
     while not listener.seen and time.monotonic() < deadline:
         time.sleep(0.05)
