@@ -40,7 +40,7 @@ from stateextract.state.content import NO_DATA, Content, Head
 from stateextract.state.database import shares
 from stateextract.state.head import KeyedHead, OperatorHead, parse_head, parse_operator_head
 from stateextract.state.heap import key_group_ranges
-from stateextract.state.operator import HEAD_START, operator_head_end, partitions
+from stateextract.state.operator import note_of_1_18_0, operator_head_end, partitions
 from stateextract.state.raw_timers import is_timers, timers_head
 
 if TYPE_CHECKING:
@@ -273,18 +273,29 @@ class HeadReader:
         if handle.empty or not handle.size:
             return []
         with self._opened(handle.stream) as stream:
-            end = operator_head_end(handle.states, stream.size, stream.read_at(0, HEAD_START))
+            end = operator_head_end(handle.states, stream.size, stream.read_at)
             head, key = self._head(stream, end, parse_operator_head)
             assert isinstance(head, OperatorHead)
             form = BodyKind.OPERATOR
             try:
                 parts = tuple(partitions(head, handle.states, stream.size))
+                note = note_of_1_18_0(head, handle.states, stream.size, stream.read_at)
             except StateExtractError as error:
                 raise stream.moved(error) from None
             content = Content(form, stream.size, head.end, partitions=parts, whole=head.compressed)
             return [
                 StateFile(
-                    operator, subtask, handle.kind, form, stream.uri, stream.start, stream.size, content, head, key
+                    operator,
+                    subtask,
+                    handle.kind,
+                    form,
+                    stream.uri,
+                    stream.start,
+                    stream.size,
+                    content,
+                    head,
+                    key,
+                    note=note,
                 )
             ]
 

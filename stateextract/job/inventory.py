@@ -104,7 +104,7 @@ def _add_file(inventory: OperatorInventory, file: StateFile) -> None:
         inventory.unread.append(file)
         if not any(file.problem is known for known in inventory.problems):
             inventory.problems.append(file.problem)
-    if file.note is not None:
+    if file.note is not None and file.note not in inventory.notes:
         inventory.notes.append(file.note)
     if file.form is BodyKind.RAW:
         inventory.timers.add(file.subtask)

@@ -6,9 +6,11 @@ nothing lies between them. Where a state's data is, only the handle says, by the
     list state        an offset per element; at each the serialized element, no length
     broadcast state   one offset; there ``i32 count · (key · value) × count``
 
-A compressed file (Flink 1.18 and later) is one stream behind the head, with one stream identifier; an offset is that of
+A compressed file (Flink 1.18 and later) is one stream after the head, with one stream identifier; an offset is that of
 the *chunk* where an element begins. Flink 1.18.0 and 1.18.1 did not end a chunk at each element, so their offsets are
-wrong, though the data is sound. Compressed files are therefore read one element after the other from the head's end on;
+wrong, though the data is sound. Flink 1.18.0 also wrote a stream with an identifier of its own for each state; of an
+empty state there is nothing but that, and no offset names it (FLINK-34063). Compressed files are therefore read one
+element after the other from the head's end on;
 ``operator_chunks.py`` finds elements by their offsets only where one cannot be decoded.
 
 Works on a ``read_at`` function and gives batches. Flink's classes: ``DefaultOperatorStateBackendSnapshotStrategy``,
@@ -37,8 +39,7 @@ from stateextract.state.tally import Tally
 from stateextract.state.target import Job, Piece
 
 BROADCAST = "BROADCAST"
-HEAD_START = 5
-"""Bytes of a file that :func:`operator_head_end` looks at."""
+_HEAD_START = 5  # bytes of a file that say whether it is compressed
 
 
 @dataclass(frozen=True)
@@ -62,17 +63,52 @@ class Partition:
         return self.end - self.offsets[0] if self.offsets else 0
 
 
-def operator_head_end(states: Sequence[OperatorStatePartition], size: int, start: bytes) -> int:
+def operator_head_end(states: Sequence[OperatorStatePartition], size: int, read_at: ReadAt) -> int:
     """Where the head must end.
 
     :param states: of the handle.
     :param size: of the handle's bytes.
-    :param start: the first :data:`HEAD_START` bytes of the file.
+    :param read_at: gives them.
     """
+    start = read_at(0, _HEAD_START)
     compressed = start[:4] == b"\x00\x00\x00\x06" and start[4:5] not in (b"", b"\x00")
     end = min((o for state in states for o in state.offsets), default=size)
+    if not compressed:
+        return end
     # A compressed file without elements has the identifier all the same.
-    return end - len(SNAPPY_IDENTIFIER) if compressed else end
+    end -= len(SNAPPY_IDENTIFIER)
+    for state in states:
+        if state.offsets or end < len(SNAPPY_IDENTIFIER):
+            continue
+        # Those of the empty states that Flink 1.18.0 wrote first.
+        before = end - len(SNAPPY_IDENTIFIER)
+        if read_at(before, len(SNAPPY_IDENTIFIER)) != SNAPPY_IDENTIFIER:
+            break
+        end = before
+    return end
+
+
+def note_of_1_18_0(head: OperatorHead, states: Sequence[OperatorStatePartition], size: int, read_at: ReadAt) -> str | None:
+    """What to say of a compressed file of Flink 1.18.0 with an empty state; ``None`` for all other files.
+
+    :param states: of the handle, with ``size`` bytes that ``read_at`` gives.
+    """
+    if not head.compressed or all(state.offsets for state in states):
+        return None
+    length = len(SNAPPY_IDENTIFIER)
+    starts = [min(state.offsets) for state in states if state.offsets]
+    own = sum(read_at(start - length, length) == SNAPPY_IDENTIFIER for start in starts)
+    alone = min(starts, default=size) - head.end > length
+    if not alone and own < 2:
+        return None
+    order = {meta.name: number for number, meta in enumerate(head.states)}
+    in_order = all(order[a.name] < order[b.name] for a, b in itertools.pairwise(states))
+    repeated = any(len(set(state.offsets)) < len(state.offsets) for state in states)
+    text = (
+        "Flink 1.18.0 wrote this compressed operator state, which contains an empty state (FLINK-34063). "
+        "stateextract reads all of it."
+    )
+    return text if in_order and not repeated else text + " Flink itself cannot restore this file."
 
 
 def partitions(head: OperatorHead, states: Sequence[OperatorStatePartition], size: int) -> list[Partition]:
@@ -217,5 +253,5 @@ def _compressed(
 
 
 __all__ = [
-    "BROADCAST", "HEAD_START", "Partition", "operator_head_end", "partitions", "read_operator_state",
+    "BROADCAST", "Partition", "note_of_1_18_0", "operator_head_end", "partitions", "read_operator_state",
 ]  # fmt: skip

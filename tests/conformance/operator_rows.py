@@ -77,7 +77,7 @@ def read_operator_files(
         def read_at(at: int, n: int, data: bytes = data) -> bytes:
             return data[at : at + n]
 
-        end = operator_head_end(file.handle.states, len(data), data[:5])
+        end = operator_head_end(file.handle.states, len(data), read_at)
         head = parse_operator_head(data, 0, end)
         parts = partitions(head, file.handle.states, len(data))
         names = {part.name for part in parts if wanted in (None, part.name)}

@@ -57,3 +57,43 @@ def test_operator_list_of_an_unknown_serializer() -> None:
     assert rows(both.state("offsets"), "value", "index") == [(42, 0)]
     buffer = both.state("buffer")
     assert (buffer.kind, raw(buffer, "bytes")) == ("list", [(_string("a"),), (_string("b"),)])
+
+
+_NOTE = (
+    "Flink 1.18.0 wrote this compressed operator state, which contains an empty state (FLINK-34063). "
+    "stateextract reads all of it."
+)
+
+
+def test_compressed_empty_operator_list_that_flink_restores() -> None:
+    snapshot = stateextract.open_snapshot(reported("compressed-empty-operator-list/one"))
+    operator = snapshot.operator("2e10a607b4c70e691d47ead33ce714c9")
+    found = {s.name: (s.kind, s.coverage.status, s.to_table().num_rows) for s in operator.states}
+    assert found == {"list-0": ("list", "decoded", 0), "bc-0": ("broadcast", "decoded", 0)}
+    assert operator.notes == [_NOTE]
+
+
+def test_compressed_empty_operator_list_that_flink_does_not_restore() -> None:
+    snapshot = stateextract.open_snapshot(reported("compressed-empty-operator-list/three"))
+    operator = snapshot.operator("2e10a607b4c70e691d47ead33ce714c9")
+    assert {s.name for s in operator.states} == {"list-0", "union-1", "list-2", "bc-0", "bc-1", "bc-2"}
+    assert (rows(operator.state("list-0"), "value"), rows(operator.state("bc-0"), "key", "value")) == ([], [])
+    for name, prefix in (("union-1", "s1"), ("list-2", "s2")):
+        assert rows(operator.state(name), "index", "value") == [(i, f"{prefix}-sub0-item{i}") for i in range(5)]
+    for s in (1, 2):
+        assert rows(operator.state(f"bc-{s}"), "key", "value") == [(f"k{s}-{i}", 1000 * i + s) for i in range(5)]
+    assert operator.notes == [_NOTE + " Flink itself cannot restore this file."]
+
+
+def test_compressed_empty_operator_list_beside_keyed_state() -> None:
+    snapshot = stateextract.open_snapshot(reported("compressed-empty-operator-list/beside-keyed"))
+    (empty, full, keyed) = (
+        next(o for o in snapshot.operators if o.id.startswith(start)) for start in ("f72d", "da1e", "e7be")
+    )
+    assert {s.name: s.to_table().num_rows for s in empty.states} == {"list-0": 0, "bc-0": 0}
+    for s, name in enumerate(("list-0", "union-1")):
+        assert rows(full.state(name), "index", "value") == [(i, f"s{s}-sub0-item{i}") for i in range(5)]
+    for s in (0, 1):
+        assert rows(full.state(f"bc-{s}"), "key", "value") == [(f"k{s}-{i}", 1000 * i + s) for i in range(5)]
+    assert rows(keyed.state("v"), "key", "value") == [(i, i + 10) for i in range(10)]
+    assert (full.notes, keyed.notes) == ([], [])

@@ -56,12 +56,22 @@ def chunk(data: bytes) -> bytes:
 
 
 class Stream:
-    """Where elements are written: as they are, compressed, or compressed without a flush at each element (1.18.0)."""
+    """Where elements are written.
+
+    As they are, compressed, compressed without a flush at each element (``1.18``: 1.18.1), or so with a stream for each
+    state (``1.18.0``).
+    """
 
     def __init__(self, head: bytes, form: str) -> None:
-        self.data = head + (b"" if form == "plain" else IDENTIFIER)
+        self.data = head + (b"" if form in ("plain", "1.18.0") else IDENTIFIER)
         self.form = form
         self.pending = b""
+
+    def begin(self) -> None:
+        """A state begins."""
+        if self.form == "1.18.0":
+            self.flush()
+            self.data += IDENTIFIER
 
     def position(self) -> int:
         if self.form == "compressed":
@@ -105,11 +115,13 @@ class Lists:
         states = []
         for (name, mode, _), elements in self.elements.items():
             offsets = []
+            out.begin()
             for element in elements:
                 offsets.append(out.position())
                 out.write(element)
             states.append(OperatorStatePartition(name, mode, tuple(offsets)))
         for (name, _, _), entries in self.maps.items():
+            out.begin()
             offset = out.position()
             out.write(i32(len(entries)) + b"".join(k + v for k, v in entries))
             states.append(OperatorStatePartition(name, "BROADCAST", (offset,)))

@@ -16,7 +16,7 @@ from stateextract.metadata.model import InlineHandle, OperatorStateHandle, Subta
 from tests.state.keyed_writer import i64, write
 from tests.state.operator_writer import Lists, simple, string
 
-FORMS = ("plain", "compressed", "1.18")
+FORMS = ("plain", "compressed", "1.18", "1.18.0")
 LONG, STRING = simple("Long"), simple("String")
 RULES = ("rules", STRING, LONG)
 SAME = [(string("a"), i64(1)), (string("b"), i64(2))]
