@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import os
+import html
+import re
 import runpy
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,15 +16,40 @@ from tests.docs.pages import ROOT
 
 
 def test_the_site(tmp_path: Path) -> None:
-    pytest.importorskip("material")
-    done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", tmp_path / "site"],
-        cwd=ROOT, capture_output=True, text=True, timeout=300, check=False,
-        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
-    )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    pytest.importorskip("zensical")
+    # Zensical writes next to its configuration.
+    shutil.copytree(ROOT / "docs", tmp_path / "docs")
+    shutil.copy(ROOT / "mkdocs.yml", tmp_path)
+    command = [sys.executable, "-m", "zensical", "build", "--strict"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
     built = {path.parent.name for path in (tmp_path / "site").glob("*/index.html")}
-    assert {page.stem for page in (ROOT / "docs").glob("*.md")} - {"index"} <= built
+    assert built == {page.stem for page in (ROOT / "docs").glob("*.md")} - {"index"}
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    pages = re.findall(r"- (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(pages) == sorted(page.name for page in (ROOT / "docs").glob("*.md"))
+
+
+@pytest.mark.parametrize("text", sorted((ROOT / "docs" / "drawings").glob("*.dot")), ids=lambda path: path.stem)
+def test_drawings_are_current(text: Path) -> None:
+    """Every label of the text is in the picture: ``scripts/drawings``."""
+    drawn = text.with_suffix(".svg").read_text(encoding="utf-8")
+    labels = re.findall(r'label="([^"]*)"', text.read_text(encoding="utf-8"))
+    words = {part.strip() for label in labels for part in re.split(r"\||\\n", label)}
+    assert {word for word in words if word not in html.unescape(drawn)} == set()
+    assert drawn.count("<text") == sum(len(re.split(r"\||\\n", label)) for label in labels)
+
+
+def test_troubleshooting_quotes_messages_that_exist() -> None:
+    """Headings that begin with a small letter are messages; what is not in quotation of the code is left out with …."""
+    sources = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "stateextract").rglob("*.py"))
+    page = (ROOT / "docs" / "troubleshooting.md").read_text(encoding="utf-8")
+    messages = re.findall(r"^### ([a-z].*)$", page, re.MULTILINE)
+    parts = [part.strip() for message in messages for part in re.split(r"…|\bN\b", message)]
+    assert len(messages) >= 6
+    assert [part for part in parts if part not in sources] == []
 
 
 def test_the_page_of_options_is_current() -> None:
