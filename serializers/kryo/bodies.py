@@ -284,13 +284,9 @@ _COMMON: Final[dict[str, Factory]] = {
 
 _OWN: Final[dict[int, dict[str, Factory]]] = {
     2: {
-        **dict.fromkeys(jdk.LISTS, collection2("list")),
-        **dict.fromkeys(jdk.SETS, collection2("set")),
         **dict.fromkeys(jdk.SORTED_SETS, collection2("set", comparator=True)),
         **dict.fromkeys(jdk.QUEUES, collection2("list", comparator=True)),
-        **dict.fromkeys(jdk.MAPS, map2()),
         "java.util.TreeMap": map2(comparator=True),
-        "java.util.concurrent.ConcurrentSkipListMap": map2(),
         "java.util.Arrays$ArrayList": arrays_as_list2,
         "java.sql.Timestamp": simple(_sql_timestamp2, "sql_timestamp"),
         "java.util.UUID": uuid2,
@@ -303,11 +299,8 @@ _OWN: Final[dict[int, dict[str, Factory]]] = {
         **times.KRYO2,
     },
     5: {
-        **dict.fromkeys(jdk.LISTS, collection5("list")),
-        **dict.fromkeys(jdk.SETS, collection5("set")),
         **dict.fromkeys(jdk.SORTED_SETS, collection5("set", comparator=True)),
         **dict.fromkeys(jdk.QUEUES, collection5("list", comparator=True)),
-        **dict.fromkeys(jdk.MAPS, map5()),
         **dict.fromkeys(jdk.SORTED_MAPS, map5(comparator=True)),
         **dict.fromkeys(jdk.IMMUTABLE_LISTS, collection5("list", nulls=False)),
         **dict.fromkeys(jdk.IMMUTABLE_SETS, collection5("set", nulls=False)),
@@ -331,36 +324,43 @@ _OWN: Final[dict[int, dict[str, Factory]]] = {
 }  # fmt: skip
 
 
+_CONTAINERS: Final[dict[int, tuple[Factory, Factory, Factory]]] = {
+    2: (map2(), collection2("set"), collection2("list")),
+    5: (map5(), collection5("set"), collection5("list")),
+}
+
+
+def _container(flavour: int, class_name: str) -> Factory | None:
+    """What Kryo has for all classes below ``Map`` and ``Collection``."""
+    groups = (jdk.MAP_LIKE, jdk.SET_LIKE, jdk.LIST_LIKE)
+    found = zip(groups, _CONTAINERS[flavour], strict=True)
+    return next((factory for group, factory in found if class_name in group), None)
+
+
 def well_known(flavour: int, class_name: str) -> Body | None:
     """The body of a class of the JDK."""
-    factory = _OWN[flavour].get(class_name) or _COMMON.get(class_name)
+    factory = _OWN[flavour].get(class_name) or _COMMON.get(class_name) or _container(flavour, class_name)
     if factory is not None:
         return factory(class_name)
-    if class_name.startswith("java.") and class_name.endswith(("Exception", "Error", ".Throwable")):
-        return java_object(class_name)
-    return None
+    return java_object(class_name) if _is_throwable(class_name) else None
 
 
-_ABSTRACT: Final = {
-    **dict.fromkeys(jdk.LIST_LIKE - jdk.LISTS - jdk.QUEUES, "java.util.ArrayList"),
-    **dict.fromkeys(jdk.SET_LIKE - jdk.SETS - jdk.SORTED_SETS, "java.util.HashSet"),
-    **dict.fromkeys(jdk.MAP_LIKE - jdk.MAPS - jdk.SORTED_MAPS, "java.util.HashMap"),
-}
-_HEIRS: Final = jdk.LISTS | jdk.SETS | jdk.SORTED_SETS | jdk.QUEUES | jdk.MAPS | jdk.SORTED_MAPS | frozenset(
+def _is_throwable(name: str) -> bool:
+    return name.startswith("java.") and name.endswith(("Exception", "Error", ".Throwable"))
+
+
+_HEIRS: Final = jdk.SORTED_SETS | jdk.QUEUES | jdk.SORTED_MAPS | frozenset(
     ("java.util.Date", "java.sql.Date", "java.sql.Time", "java.util.Calendar", "java.util.GregorianCalendar")
 )  # fmt: skip
 
 
 def inherited(flavour: int, above: str, class_name: str) -> Body | None:
     """The body that a class takes over from a supertype of the JDK: Kryo chooses serializers by assignability."""
-    if above in _ABSTRACT:
-        above = _ABSTRACT[above]
-    elif above not in _HEIRS:
-        if above.startswith("java.") and above.endswith(("Exception", "Error", ".Throwable")):
-            return java_object(class_name)
-        return None
-    factory = _OWN[flavour].get(above) or _COMMON.get(above)
-    return factory(class_name) if factory else None
+    factory = (_OWN[flavour].get(above) or _COMMON.get(above)) if above in _HEIRS else None
+    factory = factory or _container(flavour, above)
+    if factory is not None:
+        return factory(class_name)
+    return java_object(class_name) if _is_throwable(above) else None
 
 
 # ---- Kryo serializers by name
@@ -411,7 +411,7 @@ def register_kryo_serializer(serializer: str, factory: Factory) -> None:
 
 def of_serializer(k: Kryo, serializer: str, class_name: str) -> Body | None:
     """The body that a Kryo serializer writes for a class; ``None`` where it is not known."""
-    from serializers.kryo import fields
+    from serializers.kryo import fields, javakaffee
 
     if serializer in PLUGINS:
         return PLUGINS[serializer](class_name)
@@ -430,6 +430,9 @@ def of_serializer(k: Kryo, serializer: str, class_name: str) -> Body | None:
     if serializer == _KRYO + "FieldSerializer":
         model = k.classes.get(class_name)
         return None if model is None else fields.object_body(k, model)
+    library = javakaffee.factory(serializer)
+    if library is not None:
+        return library(class_name)
     package, _, name = serializer.rpartition("$")
     known = _DEFAULT.get(name) if package == _KRYO + "DefaultSerializers" else None
     if known is None and serializer.startswith("com.twitter.chill.java."):

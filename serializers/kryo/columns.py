@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from serializers.classes import ClassModel, FieldModel, written_type
 from serializers.javatypes import OBJECT_CLASS, JavaType, parse_type
-from serializers.kryo import jdk, protobuf_columns, scala_columns
+from serializers.kryo import javakaffee, jdk, protobuf_columns, scala_columns
 from serializers.kryo.bodies import BLOB_SERIALIZERS, PROTOBUF_SERIALIZERS
 from serializers.kryo.hierarchy import upper_bound
 from serializers.kryo.reader import Kryo
@@ -22,6 +22,7 @@ from serializers.kryo.shapes import (
     ANY,
     BYTES,
     CLASS,
+    JODA,
     PRIMITIVES,
     SCALARS,
     STRING,
@@ -114,6 +115,10 @@ class Planner:
             return scalar
         if len(above) >= _MAX_DEPTH:
             return ANY
+        if name in JODA:
+            fields = [Field(key, column.layout) for key, column in JODA[name].items()]
+            parts = [_Part(key, key, column.shape) for key, column in JODA[name].items()]
+            return _object(name, Struct(tuple(fields)), {name: parts}, labelled=False)
         if self.kryo.chill:
             found = scala_columns.column(self, type_, above)
             if found is not None:
@@ -140,7 +145,11 @@ class Planner:
         if serializer in BLOB_SERIALIZERS:
             message = self.kryo.protobuf.message(name) if serializer in PROTOBUF_SERIALIZERS else None
             return BYTES if message is None else protobuf_columns.column(message)
-        return None if serializer.endswith(".FieldSerializer") else ANY
+        if serializer.endswith(".FieldSerializer") or name in JODA:
+            return None
+        if javakaffee.factory(serializer) is not None and name in jdk.LIST_LIKE | jdk.SET_LIKE | jdk.MAP_LIKE:
+            return None
+        return ANY
 
     def _array(self, type_: JavaType, above: tuple[str, ...]) -> Column:
         component = type_.component

@@ -12,7 +12,6 @@ from serializers.context import DescribeContext
 from serializers.javatypes import of_class_name
 from serializers.kryo import jdk, scala_names
 from serializers.kryo.columns import Planner
-from serializers.kryo.hierarchy import ADVICE
 from serializers.kryo.reader import Kryo, undecodable_reason
 from serializers.kryo.shapes import Shaping
 from serializers.kryo.snapshot import FIRST_ID, KRYO_SNAPSHOT, payload, registrations
@@ -36,7 +35,7 @@ def _layout(snapshot: SerializerSnapshot, context: DescribeContext) -> Layout:
     kryo = Kryo(context.kryo, known, context.class_models, context.chill, context.protobuf)
     reason = _hopeless(kryo, name)
     if reason is not None:
-        return Undecodable(name, f"{reason}; {ADVICE}")
+        return Undecodable(name, "; ".join(reason))
     column = Planner(kryo).plan(of_class_name(name))
     shape = column.shape
 
@@ -49,11 +48,11 @@ def _layout(snapshot: SerializerSnapshot, context: DescribeContext) -> Layout:
     return Python(decode, wire_type, column.layout)
 
 
-def _hopeless(kryo: Kryo, name: str) -> str | None:
-    """Why no value of a declared class can be read, however it comes; ``None`` if some can."""
+def _hopeless(kryo: Kryo, name: str) -> tuple[str, str] | None:
+    """Why no value of a declared class can be read, however it comes, and what to do; ``None`` if some can."""
     reason = undecodable_reason(kryo, name)
     element = of_class_name(name).name
-    if reason is None or element in jdk.OPEN or element in jdk.LIST_LIKE | jdk.SET_LIKE | jdk.MAP_LIKE:
+    if reason is None or element in jdk.OPEN:
         return None
     if kryo.chill and element in scala_names.OPEN:
         return None

@@ -15,11 +15,17 @@ from serializers.kryo import jdk, scala_names
 from serializers.names import simple_name
 from stateextract.errors import UndecodableError
 
-ADVICE = "give the classes of the job with --classpath, or describe this one as a [[kryo.class]] in the job file"
+_DESCRIBE = "describe this one as a [[kryo.class]] in the job file"
+_ADVICE = f"give the classes of the job with --classpath, or {_DESCRIBE}"
 
 _MAX_LEVELS = 100
 _ENUM_CONSTANT = re.compile(r"([^$].*)\$\d+")
 _FIELDLESS = (OBJECT_CLASS, "java.lang.Record", "java.util.EventObject", "org.apache.flink.api.java.tuple.Tuple")
+
+
+def advice_for(name: str) -> str:
+    """How the class that is missing can be described: no jar of a job has one of the JDK."""
+    return _DESCRIBE if jdk.is_jdk(name) else _ADVICE
 
 
 @dataclass(frozen=True)
@@ -76,25 +82,45 @@ class Hierarchy:
             return model.final
         if self.chill and type_.name in scala_names.OPEN:
             return False
-        if type_.name in jdk.OPEN or type_.name in jdk.LIST_LIKE | jdk.SET_LIKE | jdk.MAP_LIKE:
+        if type_.name in jdk.OPEN:
             return False
         raise UndecodableError(
-            f"whether {type_.name} is final is not known, and Kryo's bytes depend on it", advice=ADVICE
+            f"whether {type_.name} is final is not known, and Kryo's bytes depend on it", advice=advice_for(type_.name)
         )
 
     def supertypes(self, name: str) -> Iterator[str]:
         """Names of all superclasses and interfaces that are known, nearest first."""
         seen, queue = {name}, [name]
         while queue:
-            model = self.get(queue.pop(0))
-            if model is None:
-                continue
-            for text in (*([model.superclass] if model.superclass else ()), *model.interfaces):
-                above = parse_type(text).name
+            for above in self._direct_supertypes(queue.pop(0)):
                 if above not in seen:
                     seen.add(above)
                     queue.append(above)
                     yield above
+
+    def _direct_supertypes(self, name: str) -> tuple[str, ...]:
+        if name in jdk.SUPERTYPES and self.models.get(name) is None:
+            return jdk.SUPERTYPES[name]
+        model = self.get(name)
+        if model is None:
+            return ()
+        texts = (*([model.superclass] if model.superclass else ()), *model.interfaces)
+        return tuple(parse_type(text).name for text in texts)
+
+    def assignable(self, name: str) -> set[str]:
+        """All types that a variable for objects of a class can have, as far as they are known."""
+        type_ = of_class_name(name)
+        if type_.dimensions:
+            found = {name, OBJECT_CLASS, "java.lang.Cloneable", "java.io.Serializable"}
+            component = type_.component
+            if not component.is_primitive:
+                above = self.assignable(component.class_name)
+                found |= {"[" + (n if n.startswith("[") else f"L{n};") for n in above}
+            return found
+        found = {name, OBJECT_CLASS, *self.supertypes(name)}
+        model = self.get(name)
+        root = {"enum": "java.lang.Enum", "record": "java.lang.Record"}.get("" if model is None else model.kind)
+        return found if root is None else found | {root, *self.supertypes(root)}
 
     def subclasses(self, name: str) -> list[str]:
         """Classes with fields among the user's that are below this one, by name."""
@@ -119,7 +145,7 @@ class Hierarchy:
                 return chain
             above = self.get(name)
             if above is None:
-                raise UndecodableError(f"the superclass {name} of {model.name} is not known", advice=ADVICE)
+                raise UndecodableError(f"the superclass {name} of {model.name} is not known", advice=advice_for(name))
             chain.append(above)
         raise UndecodableError(f"{model.name} has more than {_MAX_LEVELS} superclasses")
 

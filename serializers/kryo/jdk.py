@@ -1,140 +1,184 @@
-"""The JDK's classes, as far as Kryo treats them like any class: which are final, collections, or written field by field.
+"""The JDK's classes, as far as Kryo treats them like any class: what they extend, which are final, collections, or written
+field by field.
 
-Fields are those of JDK 8 to 21 that are neither static nor transient. Data only.
+Names, supertypes and enum constants are those of JDK 17 (``jdk_classes.py``), with what JDK 8, 9 and 21 have beside; fields are
+those of JDK 8 to 21 that are neither static nor transient. Data only.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from serializers.classes import ClassModel, FieldModel
+from serializers.kryo.jdk_classes import CLASSES
+
+_OTHERS: Final = """\
+util.SubList open util.AbstractList
+util.RandomAccessSubList open util.SubList util.RandomAccess
+util.ImmutableCollections$List0 final util.ImmutableCollections$AbstractImmutableList
+util.ImmutableCollections$List1 final util.ImmutableCollections$AbstractImmutableList
+util.ImmutableCollections$List2 final util.ImmutableCollections$AbstractImmutableList
+util.ImmutableCollections$Set0 final util.ImmutableCollections$AbstractImmutableSet
+util.ImmutableCollections$Set1 final util.ImmutableCollections$AbstractImmutableSet
+util.ImmutableCollections$Set2 final util.ImmutableCollections$AbstractImmutableSet
+util.ImmutableCollections$Map0 final util.ImmutableCollections$AbstractImmutableMap
+util.SequencedCollection interface util.Collection
+util.SequencedSet interface util.Set util.SequencedCollection
+util.SequencedMap interface util.Map
+util.ReverseOrderListView open util.List
+util.ReverseOrderListView$Rand open util.ReverseOrderListView util.RandomAccess
+util.ReverseOrderDequeView open util.Deque
+util.ReverseOrderSortedSetView open util.SortedSet
+util.LinkedHashSet$1ReverseLinkedHashSetView open util.AbstractSet util.SequencedSet
+util.LinkedHashMap$ReversedLinkedHashMapView open util.AbstractMap util.SequencedMap
+util.Collections$UnmodifiableSequencedCollection open util.Collections$UnmodifiableCollection util.SequencedCollection
+util.Collections$UnmodifiableSequencedSet open util.Collections$UnmodifiableSequencedCollection util.SequencedSet
+util.Collections$UnmodifiableSequencedMap open util.Collections$UnmodifiableMap util.SequencedMap
+util.Collections$SequencedSetFromMap open util.Collections$SetFromMap util.SequencedSet
+"""
+"""Lists of JDK 8 and 9, and what JDK 21 brought."""
+_ALSO: Final = {
+    "util.List": "util.SequencedCollection", "util.Deque": "util.SequencedCollection",
+    "util.SortedSet": "util.SequencedSet", "util.LinkedHashSet": "util.SequencedSet",
+    "util.SortedMap": "util.SequencedMap", "util.LinkedHashMap": "util.SequencedMap",
+}  # fmt: skip
+"""Interfaces that JDK 21 gave older classes."""
+
+_GUAVA: Final = {
+    "ImmutableCollection": "java.util.AbstractCollection",
+    "ImmutableList": "ImmutableCollection java.util.List",
+    "ImmutableSet": "ImmutableCollection java.util.Set",
+    "ImmutableSortedSet": "ImmutableSet java.util.NavigableSet",
+    "ImmutableMap": "java.util.Map",
+    "ImmutableBiMap": "ImmutableMap",
+    "ImmutableSortedMap": "ImmutableMap java.util.NavigableMap",
+    "ImmutableMultimap": "",
+    "ImmutableListMultimap": "ImmutableMultimap",
+    "ImmutableSetMultimap": "ImmutableMultimap",
+    "ImmutableTable": "",
+    **dict.fromkeys(
+        ("RegularImmutableList", "SingletonImmutableList", "EmptyImmutableList", "ImmutableList$SubList",
+         "ImmutableList$ReverseImmutableList", "ImmutableAsList", "RegularImmutableAsList", "Lists$StringAsImmutableList"),
+        "ImmutableList",
+    ),
+    **dict.fromkeys(
+        ("RegularImmutableSet", "SingletonImmutableSet", "EmptyImmutableSet", "ImmutableEnumSet", "ImmutableMapKeySet",
+         "ImmutableMapEntrySet$RegularEntrySet"),
+        "ImmutableSet",
+    ),
+    **dict.fromkeys(
+        ("RegularImmutableSortedSet", "EmptyImmutableSortedSet", "DescendingImmutableSortedSet"), "ImmutableSortedSet"
+    ),
+    **dict.fromkeys(("RegularImmutableMap", "ImmutableEnumMap", "JdkBackedImmutableMap"), "ImmutableMap"),
+    **dict.fromkeys(
+        ("RegularImmutableBiMap", "SingletonImmutableBiMap", "EmptyImmutableBiMap", "JdkBackedImmutableBiMap"),
+        "ImmutableBiMap",
+    ),
+    **dict.fromkeys(("RegularImmutableSortedMap", "EmptyImmutableSortedMap"), "ImmutableSortedMap"),
+    "EmptyImmutableListMultimap": "ImmutableListMultimap",
+    "EmptyImmutableSetMultimap": "ImmutableSetMultimap",
+    **dict.fromkeys(
+        ("SparseImmutableTable", "DenseImmutableTable", "SingletonImmutableTable", "EmptyImmutableTable"), "ImmutableTable"
+    ),
+}  # fmt: skip
+"""Guava's immutable collections: private classes that the job's code never names, so its snapshots do, and its jar may not."""
 
 _UTIL = "java.util."
 _CONCURRENT = "java.util.concurrent."
 
 
-def _all(package: str, names: str) -> frozenset[str]:
-    return frozenset(package + name for name in names.split())
+def _supertypes() -> tuple[dict[str, tuple[str, ...]], dict[str, tuple[str, tuple[str, ...]]]]:
+    """Direct supertypes, superclasses first; kind and enum constants."""
+    above: dict[str, tuple[str, ...]] = {}
+    kinds: dict[str, tuple[str, tuple[str, ...]]] = {}
+    for line in (CLASSES + _OTHERS).splitlines():
+        described, _, constants = line.partition(" |")
+        name, kind, *names = described.split()
+        also = [_ALSO[name]] if name in _ALSO else []
+        above[f"java.{name}"] = tuple(f"java.{n}" for n in (*names, *also))
+        kinds[f"java.{name}"] = kind, tuple(constants.split())
+    guava = "com.google.common.collect."
+    for name, text in _GUAVA.items():
+        above[guava + name] = tuple(n if n.startswith("java.") else guava + n for n in text.split())
+    return above, kinds
 
 
-FINAL: Final = _all(
-    "java.",
-    "lang.Boolean lang.Byte lang.Character lang.Short lang.Integer lang.Long lang.Float lang.Double lang.String "
-    "lang.StringBuilder lang.StringBuffer lang.Class lang.Void lang.Math lang.StackTraceElement "
-    "util.UUID util.Locale util.Currency util.Optional util.OptionalInt util.OptionalLong util.OptionalDouble "
-    "util.regex.Pattern util.StringJoiner util.Scanner util.concurrent.TimeUnit "
-    "net.URI net.URL net.Inet4Address net.Inet6Address math.MathContext math.RoundingMode "
-    "time.Duration time.Instant time.LocalDate time.LocalTime time.LocalDateTime time.ZonedDateTime "
-    "time.OffsetDateTime time.OffsetTime time.Year time.YearMonth time.MonthDay time.Period time.ZoneOffset "
-    "time.DayOfWeek time.Month time.temporal.ChronoUnit time.temporal.ChronoField",
-)
+SUPERTYPES, _KINDS = _supertypes()
+"""Direct supertypes of the classes that are known here."""
 
-OPEN: Final = _all(
-    "java.",
-    "lang.Object lang.Number lang.Comparable lang.CharSequence lang.Iterable lang.Throwable lang.Exception "
-    "lang.RuntimeException lang.Error lang.Enum lang.Record lang.Runnable lang.Cloneable lang.AutoCloseable "
-    "io.Serializable io.Externalizable io.File math.BigInteger math.BigDecimal "
-    "util.Date sql.Date sql.Time sql.Timestamp util.Calendar util.GregorianCalendar util.TimeZone util.BitSet "
-    "util.EnumSet util.EnumMap util.Comparator util.Random util.Iterator util.EventObject "
-    "util.Collection util.List util.Set util.SortedSet util.NavigableSet util.Queue util.Deque util.Map "
-    "util.SortedMap util.NavigableMap util.AbstractCollection util.AbstractList util.AbstractSet util.AbstractMap "
-    "util.AbstractQueue util.AbstractSequentialList util.Dictionary util.RandomAccess "
-    "util.concurrent.BlockingQueue util.concurrent.BlockingDeque util.concurrent.ConcurrentMap "
-    "util.concurrent.ConcurrentNavigableMap util.concurrent.Callable util.concurrent.Future "
-    "util.concurrent.atomic.AtomicBoolean util.concurrent.atomic.AtomicInteger util.concurrent.atomic.AtomicLong "
-    "util.concurrent.atomic.AtomicReference util.Map$Entry util.AbstractMap$SimpleEntry "
-    "util.AbstractMap$SimpleImmutableEntry net.InetAddress net.SocketAddress net.InetSocketAddress "
-    "nio.charset.Charset nio.file.Path text.DateFormat text.SimpleDateFormat text.NumberFormat text.DecimalFormat "
-    "time.ZoneId time.Clock time.chrono.Chronology time.chrono.ChronoLocalDate time.temporal.Temporal "
-    "time.temporal.TemporalAmount time.temporal.TemporalUnit time.temporal.TemporalAccessor "
-    "util.function.Function util.function.Supplier util.function.Predicate util.function.Consumer "
-    "util.function.BiFunction",
-)
 
-LISTS: Final = _all(
-    _UTIL,
-    "ArrayList LinkedList Vector Stack ArrayDeque ArrayList$SubList AbstractList$SubList "
-    "AbstractList$RandomAccessSubList SubList RandomAccessSubList HashMap$Values LinkedHashMap$LinkedValues "
-    "TreeMap$Values Collections$CopiesList Collections$UnmodifiableCollection Collections$UnmodifiableList "
-    "Collections$UnmodifiableRandomAccessList Collections$SynchronizedCollection Collections$SynchronizedList "
-    "Collections$SynchronizedRandomAccessList Collections$CheckedCollection Collections$CheckedList "
-    "Collections$CheckedRandomAccessList",
-) | _all(
-    _CONCURRENT,
-    "CopyOnWriteArrayList ConcurrentLinkedQueue ConcurrentLinkedDeque LinkedBlockingQueue LinkedBlockingDeque "
-    "ArrayBlockingQueue PriorityBlockingQueue LinkedTransferQueue DelayQueue",
-)
-"""Collections that Kryo's ``CollectionSerializer`` writes."""
+def ancestors(name: str) -> Iterator[str]:
+    """All supertypes of a class of the JDK, nearest first."""
+    seen, queue = {name}, [name]
+    while queue:
+        for above in SUPERTYPES.get(queue.pop(0), ()):
+            if above not in seen:
+                seen.add(above)
+                queue.append(above)
+                yield above
 
-SETS: Final = _all(
-    _UTIL,
-    "HashSet LinkedHashSet HashMap$KeySet HashMap$EntrySet LinkedHashMap$LinkedKeySet TreeMap$KeySet "
-    "Collections$UnmodifiableSet Collections$UnmodifiableSortedSet Collections$UnmodifiableNavigableSet "
-    "Collections$SynchronizedSet Collections$SynchronizedSortedSet Collections$CheckedSet Collections$SetFromMap",
-) | _all(_CONCURRENT, "CopyOnWriteArraySet ConcurrentSkipListSet ConcurrentHashMap$KeySetView")
 
-MAPS: Final = _all(
-    _UTIL,
-    "HashMap LinkedHashMap Hashtable Properties WeakHashMap IdentityHashMap EnumMap Collections$UnmodifiableMap "
-    "Collections$UnmodifiableSortedMap Collections$UnmodifiableNavigableMap Collections$SynchronizedMap "
-    "Collections$SynchronizedSortedMap Collections$CheckedMap",
-) | _all(_CONCURRENT, "ConcurrentHashMap")
+def is_jdk(name: str) -> bool:
+    """Whether a class comes with Java, so that no jar of a job has it."""
+    return name.startswith(("java.", "javax.", "jdk.", "sun.", "com.sun."))
+
+
+FINAL: Final = frozenset(name for name, (kind, _) in _KINDS.items() if kind in ("final", "enum"))
+OPEN: Final = frozenset(SUPERTYPES) - FINAL
+
+_BELOW: Final = {name: {name, *ancestors(name)} for name in SUPERTYPES}
+MAP_LIKE: Final = frozenset(n for n, all_ in _BELOW.items() if _UTIL + "Map" in all_) | {_UTIL + "Dictionary"}
+SET_LIKE: Final = frozenset(n for n, all_ in _BELOW.items() if _UTIL + "Set" in all_)
+LIST_LIKE: Final = frozenset(n for n, all_ in _BELOW.items() if _UTIL + "Collection" in all_) - SET_LIKE
+"""Kryo's serializers for collections and maps hold for all classes below ``Collection`` and ``Map``."""
 
 IMMUTABLE_LISTS: Final = frozenset(
     _UTIL + "ImmutableCollections$" + name for name in ("ListN", "List12", "SubList", "ListItr")
 )
 IMMUTABLE_SETS: Final = frozenset(_UTIL + "ImmutableCollections$" + name for name in ("SetN", "Set12"))
 IMMUTABLE_MAPS: Final = frozenset(_UTIL + "ImmutableCollections$" + name for name in ("MapN", "Map1"))
-
-_COLLECTION_TYPES: Final = _all(
-    _UTIL,
-    "Collection List Queue Deque AbstractCollection AbstractList AbstractQueue AbstractSequentialList",
-)
-_SET_TYPES: Final = frozenset(_UTIL + name for name in ("Set", "SortedSet", "NavigableSet", "AbstractSet"))
-_MAP_TYPES: Final = frozenset(
-    [_UTIL + name for name in ("Map", "SortedMap", "NavigableMap", "AbstractMap", "Dictionary")]
-    + [_CONCURRENT + "ConcurrentMap", _CONCURRENT + "ConcurrentNavigableMap"]
-)
-
 SORTED_SETS: Final = frozenset([_UTIL + "TreeSet"])
 SORTED_MAPS: Final = frozenset([_UTIL + "TreeMap", _CONCURRENT + "ConcurrentSkipListMap"])
 QUEUES: Final = frozenset([_UTIL + "PriorityQueue"])
 
-LIST_LIKE: Final = _COLLECTION_TYPES | LISTS | QUEUES | IMMUTABLE_LISTS
-SET_LIKE: Final = _SET_TYPES | SETS | SORTED_SETS | IMMUTABLE_SETS
-MAP_LIKE: Final = _MAP_TYPES | MAPS | SORTED_MAPS | IMMUTABLE_MAPS
 
-
-def _model(name: str, parameters: str = "", kind: str = "class", **fields: str) -> ClassModel:
+def _model(name: str, parameters: str = "", superclass: str = "java.lang.Object", **fields: str) -> ClassModel:
     found = tuple(FieldModel(n, t) for n, t in fields.items())
-    return ClassModel(name, "class", "java.lang.Object", (), tuple(parameters.split()), found, final=kind == "final")
+    return ClassModel(name, "class", superclass, (), tuple(parameters.split()), found, final=name in FINAL)
 
 
 _OBJECT = "java.lang.Object"
+_ATOMIC = _CONCURRENT + "atomic."
+_ARRAYS = {"AtomicIntegerArray": "int[]", "AtomicLongArray": "long[]", "AtomicReferenceArray": "java.lang.Object[]"}
+_STATISTICS = {"count": "long", "sum": "long"}
 
 FIELD_BY_FIELD: Final = {
     model.name: model
     for model in (
+        *(ClassModel(name, "enum", constants=constants, final=True)
+          for name, (kind, constants) in _KINDS.items() if kind == "enum"),
         _model(_OBJECT),
         _model(_UTIL + "AbstractMap$SimpleEntry", "K V", key="K", value="V"),
         _model(_UTIL + "AbstractMap$SimpleImmutableEntry", "K V", key="K", value="V"),
+        _model(_UTIL + "KeyValueHolder", "K V", key="K", value="V"),
+        _model(_UTIL + "HashMap$Node", "K V", hash="int", key="K", value="V", next=_UTIL + "HashMap$Node<K, V>"),
         _model(_UTIL + "Collections$ReverseComparator"),
         _model(_UTIL + "Collections$ReverseComparator2", "T", cmp="java.util.Comparator<T>"),
+        _model(_UTIL + "Comparators$NullComparator", "T", nullFirst="boolean", real="java.util.Comparator<T>"),
         _model("java.lang.String$CaseInsensitiveComparator"),
         ClassModel(_UTIL + "Comparators$NaturalOrderComparator", "enum", constants=("INSTANCE",), final=True),
-        ClassModel(_CONCURRENT + "TimeUnit", "enum", final=True, constants=(
-            "NANOSECONDS", "MICROSECONDS", "MILLISECONDS", "SECONDS", "MINUTES", "HOURS", "DAYS")),
-        ClassModel("java.time.DayOfWeek", "enum", final=True, constants=(
-            "MONDAY", "TUESDAY", "WEDNESDAY", "THURSDAY", "FRIDAY", "SATURDAY", "SUNDAY")),
-        ClassModel("java.time.Month", "enum", final=True, constants=(
-            "JANUARY", "FEBRUARY", "MARCH", "APRIL", "MAY", "JUNE", "JULY", "AUGUST", "SEPTEMBER", "OCTOBER",
-            "NOVEMBER", "DECEMBER")),
-        ClassModel("java.time.temporal.ChronoUnit", "enum", final=True, constants=(
-            "NANOS", "MICROS", "MILLIS", "SECONDS", "MINUTES", "HOURS", "HALF_DAYS", "DAYS", "WEEKS", "MONTHS",
-            "YEARS", "DECADES", "CENTURIES", "MILLENNIA", "ERAS", "FOREVER")),
         _model("java.math.MathContext", precision="int", roundingMode="java.math.RoundingMode"),
-        ClassModel("java.math.RoundingMode", "enum", final=True, constants=(
-            "UP", "DOWN", "CEILING", "FLOOR", "HALF_UP", "HALF_DOWN", "HALF_EVEN", "UNNECESSARY")),
+        _model("java.io.File", path="java.lang.String"),
+        _model(_UTIL + "IntSummaryStatistics", **_STATISTICS, min="int", max="int"),
+        _model(_UTIL + "LongSummaryStatistics", **_STATISTICS, min="long", max="long"),
+        _model(_UTIL + "DoubleSummaryStatistics", count="long", sum="double", sumCompensation="double",
+               simpleSum="double", min="double", max="double"),
+        _model(_UTIL + "Random", seed=_ATOMIC + "AtomicLong", nextNextGaussian="double", haveNextNextGaussian="boolean"),
+        *(_model(_ATOMIC + name, "E" if name == "AtomicReferenceArray" else "", array=type_)
+          for name, type_ in _ARRAYS.items()),
+        _model("java.time.temporal.ValueRange", minSmallest="long", minLargest="long", maxSmallest="long",
+               maxLargest="long"),
         *(_model(f"org.apache.flink.api.java.tuple.Tuple{n}", " ".join(f"T{i}" for i in range(n)),
                  **{f"f{i}": f"T{i}" for i in range(n)}) for n in range(26)),
         _model("org.apache.flink.types.Either$Left", "L R", value="L"),

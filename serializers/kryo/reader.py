@@ -18,7 +18,8 @@ from typing import Any, Final
 from serializers.classes import ClassModels
 from serializers.context import Flavour
 from serializers.javatypes import of_class_name
-from serializers.kryo.hierarchy import ADVICE, Hierarchy
+from serializers.kryo import jdk
+from serializers.kryo.hierarchy import Hierarchy, advice_for
 from serializers.kryo.wire import MAX_DEPTH, PENDING, Fixed, Input, string, vint
 from serializers.protobuf import NO_TYPES, ProtobufTypes
 from stateextract.errors import FormatError, UndecodableError
@@ -38,6 +39,7 @@ _MESSAGES: Final = tuple(
     )
 )  # fmt: skip
 """What the class of every message of Protobuf is below."""
+_WRITTEN: Final = "say what is written in a `written` table of a [[kryo.class]] in the job file (docs/kryo.md)"
 
 
 @dataclass(frozen=True)
@@ -58,12 +60,14 @@ class Registrations:
 
     :param ids: classes by the numbers that stand for them.
     :param serializers: names of the Kryo serializers that single classes were registered with.
-    :param defaults: names of the Kryo serializers for a class and all below it.
+    :param defaults: names of the Kryo serializers for a class and all below it, in the order in which Kryo asks them.
+    :param earlier: classes that had their serializers before the job's defaults were added.
     """
 
     ids: Mapping[int, str]
     serializers: Mapping[str, str]
     defaults: Mapping[str, str]
+    earlier: frozenset[str] = frozenset()
 
 
 class Kryo:
@@ -178,10 +182,10 @@ class Kryo:
 
         body = self._body(name)
         if body is None:
-            reason = self._why_not(name)
+            reason, advice = self._why_not(name)
 
             def unknown(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
-                raise UndecodableError(f"a value of {name} cannot be decoded: {reason}", advice=ADVICE, offset=s.pos)
+                raise UndecodableError(f"a value of {name} cannot be decoded: {reason}", advice=advice, offset=s.pos)
 
             return Type(name, False, unknown)
         if name in bodies.WITHOUT_REFERENCES or (self.flavour == 5 and self._is_enum(name)):
@@ -227,22 +231,28 @@ class Kryo:
 
     def registered(self, name: str) -> str | None:
         """The Kryo serializer that the job chose for a class, if it did."""
-        exact = self.registrations.serializers.get(name)
-        if exact is not None or not self.registrations.defaults:
+        known = self.registrations
+        exact = known.serializers.get(name)
+        if exact is not None or not known.defaults or name in known.earlier:
             return exact
-        messages = _MESSAGES if self.protobuf.message(name) is not None else ()
-        lineage = (name, *self.classes.supertypes(name), *messages)
-        return next((self.registrations.defaults[n] for n in lineage if n in self.registrations.defaults), None)
+        types = self.classes.assignable(name).union(_MESSAGES if self.protobuf.message(name) is not None else ())
+        if "java.lang.Throwable" in types:
+            return None  # Flink's own default is the first one
+        return next((serializer for above, serializer in known.defaults.items() if above in types), None)
 
-    def _why_not(self, name: str) -> str:
+    def _why_not(self, name: str) -> tuple[str, str]:
+        """The reason, and what the user can do."""
         serializer = self.registered(name)
         if serializer is not None:
-            return f"it was registered with the Kryo serializer {serializer}, and only that knows which bytes it writes"
+            return f"the job gave it the Kryo serializer {serializer}, and only that knows which bytes it writes", _WRITTEN
         if self.classes.get(name) is not None:
-            return "it writes itself (KryoSerializable), and only it knows which bytes"
-        return "Kryo writes neither names nor lengths of fields, and its class is not known"
+            return "it writes itself (KryoSerializable), and only it knows which bytes", _WRITTEN
+        if jdk.is_jdk(name):
+            reason = "Kryo writes neither names nor lengths of fields, and those of this class of the JDK are not known here"
+            return reason, advice_for(name)
+        return "Kryo writes neither names nor lengths of fields, and its class is not known", advice_for(name)
 
 
-def undecodable_reason(kryo: Kryo, name: str) -> str | None:
-    """Why no object of a class can be read; ``None`` if some can."""
+def undecodable_reason(kryo: Kryo, name: str) -> tuple[str, str] | None:
+    """Why no object of a class can be read, and what the user can do; ``None`` if some can."""
     return kryo._why_not(name) if kryo._body(name) is None else None

@@ -29,7 +29,7 @@ from stateextract.columnar.layout import (
     struct,
 )
 from stateextract.columnar.policy import Counts
-from stateextract.errors import FormatError, ValueRefusedError
+from stateextract.errors import FormatError, UndecodableError, ValueRefusedError
 
 MAX_ELEMENTS: Final = 1 << 22
 """Elements of one value. Lists may hold one list many times, and that one another."""
@@ -147,6 +147,20 @@ def _of_kind(wanted: str, wire: Mapping[str, Callable[[Any], Any]]) -> Shape:
     return shape
 
 
+def _of_iso(kind: str, names: tuple[str, ...]) -> Shape:
+    """Joda's dates and times, which can be of another calendar."""
+
+    def shape(value: Any, layout: Layout, out: Shaping) -> Any:
+        if isinstance(value, Obj) and value.kind == "fields" and "chronology" in value.value:
+            raise UndecodableError(
+                f"a value of {value.class_name} is of the {value.value['chronology']} calendar, which has no column of dates"
+            )
+        return of_kind(value, layout, out)
+
+    of_kind = _of_kind(kind, {kind: _named(*names)})
+    return shape
+
+
 def _two_complement(value: int) -> bytes:
     return value.to_bytes(value.bit_length() // 8 + 1, "big", signed=True)
 
@@ -219,6 +233,9 @@ SCALARS: Final = {
     "java.time.LocalDateTime": Column(
         DATES["LocalDateTime"], _of_kind("LocalDateTime", {"local_datetime": _named(*_DAYS, *_HOURS)})
     ),
+    "org.joda.time.LocalDate": Column(DATES["LocalDate"], _of_iso("local_date", _DAYS)),
+    "org.joda.time.LocalTime": Column(DATES["LocalTime"], _of_iso("local_time", _HOURS)),
+    "org.joda.time.LocalDateTime": Column(DATES["LocalDateTime"], _of_iso("local_datetime", (*_DAYS, *_HOURS))),
     "java.time.Year": PRIMITIVES["int"],
     "java.util.OptionalInt": PRIMITIVES["int"],
     "java.util.OptionalLong": PRIMITIVES["long"],
@@ -228,6 +245,12 @@ SCALARS: Final = {
     "java.util.concurrent.atomic.AtomicBoolean": PRIMITIVES["boolean"],
 }  # fmt: skip
 """Columns of types that are fixed by their class alone."""
+
+JODA: Final[Mapping[str, Mapping[str, Column]]] = {
+    "org.joda.time.DateTime": {"time": _DATE, "zone": STRING, "chronology": STRING},
+    "org.joda.time.Interval": {"start": _DATE, "end": _DATE, "chronology": STRING},
+}
+"""Structs of Joda's types: a moment has its zone and its calendar."""
 
 
 # ---- what describes itself

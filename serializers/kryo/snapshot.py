@@ -60,6 +60,7 @@ def registrations(
         if flavour == 2 and chill:
             ids |= dict(enumerate(REGISTERED, _FIRST_OF_SCALAS))
     known = {name: number for number, name in ids.items()}
+    earlier = frozenset(known)
     serializers: dict[str, str] = {}
     next_id = first_id
     for name, data in snapshot.details.get("registrations", ()):
@@ -71,14 +72,14 @@ def registrations(
         next_id += 1
         if serializer is not None:
             serializers[class_name] = serializer
+    # Flink adds instances first, and Kryo takes the first one that fits.
     defaults = {
-        name: _serializer_of(data) for name, data in snapshot.details.get("default_serializers", ()) if data
-    } | {
         name: Reader(data).utf("a Kryo serializer's class")
         for name, data in snapshot.details.get("default_serializer_classes", ())
         if data
     }
-    return Registrations(ids, serializers, defaults)
+    instances = {name: _serializer_of(data) for name, data in snapshot.details.get("default_serializers", ()) if data}
+    return Registrations(ids, serializers, instances | {n: s for n, s in defaults.items() if n not in instances}, earlier)
 
 
 def _registration(name: str, data: bytes) -> tuple[str, int, str | None]:

@@ -22,6 +22,14 @@ from tests.golden.generate import OPENED, class_path  # noqa: E402
 
 VERSIONS = {2: "1.20.5", 5: "2.3.0"}
 
+JDK_HEAD = '''"""Classes of JDK 17 whose objects a job may keep: name, kind, supertypes, constants of an enum; all without ``java.``.
+
+Made by ``tests/kryo/generate.py``; ``jdk.py`` reads it. Data only.
+"""
+
+from typing import Final
+'''
+
 
 def main() -> None:
     for flavour, version in VERSIONS.items():
@@ -37,6 +45,16 @@ def main() -> None:
             write_vectors([folder, jars], "zoo.Vectors", HERE / f"kryo{flavour}.txt")
         messages(flavour, jars)
     scala()
+    jdk()
+
+
+def jdk() -> None:
+    """The table of the JDK's classes that the reader has."""
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(["javac", "-d", folder, str(HERE / "src" / "jdk" / "Lineage.java")], check=True)
+        lines = subprocess.run(["java", "-cp", folder, "jdk.Lineage"], check=True, capture_output=True, text=True).stdout
+    target = HERE.parents[1] / "serializers" / "kryo" / "jdk_classes.py"
+    target.write_text(f'{JDK_HEAD}\nCLASSES: Final = """\\\n{lines}"""  # noqa: E501\n', encoding="utf-8")
 
 
 def messages(flavour: int, flink: str) -> None:

@@ -1,0 +1,303 @@
+"""Bodies of the serializers of ``de.javakaffee:kryo-serializers``: what its ``write`` methods write, up to version 0.45.
+
+The library has serializers for what Kryo itself cannot read back: ``Collections.unmodifiable…`` and ``synchronized…``, parts of
+lists, Joda's times, Guava's immutable collections. Those for proxies (cglib, the JDK's) are left out.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from serializers.kryo import wire
+from serializers.kryo.bodies import pattern5, simple, uuid5
+from serializers.kryo.containers import Factory, arrays_as_list2, empty, singleton
+from serializers.kryo.reader import Body, Generics, Kryo
+from serializers.kryo.values import Obj
+from serializers.kryo.wire import Input
+from stateextract.errors import FormatError
+
+PACKAGE: Final = "de.javakaffee.kryoserializers."
+
+_GUAVA = "com.google.common.collect."
+_KINDS: Final = ("list", "list", "list", "set", "set", "map", "map")
+"""Of what is unmodifiable or synchronized, by the number that is written: collection, list (two), set, sorted set, map (two)."""
+
+
+def _content(k: Kryo, s: Input, kinds: tuple[str, ...], what: str) -> Any:
+    """The content of a collection or map, which is written with its class."""
+    start = s.pos
+    inner = k.value(s)
+    if not isinstance(inner, Obj) or inner.kind not in kinds:
+        raise FormatError(f"{what} that holds no such thing", expected=" or ".join(kinds), offset=start)
+    return inner.value
+
+
+def _view(class_name: str) -> Body:
+    """``Unmodifiable…`` and ``SynchronizedCollectionsSerializer``: a number for the kind, then the collection inside."""
+
+    def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
+        start = s.pos
+        number = wire.vint(s)
+        if number >= len(_KINDS):
+            raise FormatError(f"the number {number} of a kind of collection", expected="0 to 6", offset=start)
+        obj = Obj(class_name, _KINDS[number], None)
+        obj.value = _content(k, s, ("map",) if obj.kind == "map" else ("list", "set"), class_name)
+        return obj
+
+    return body
+
+
+def _sub_list(class_name: str) -> Body:
+    """``SubListSerializers``: the whole list, the first position and the one behind the last."""
+
+    def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
+        items = _content(k, s, ("list",), "a part of a list")
+        at = s.pos
+        start, end = wire.vint(s), wire.vint(s)
+        if not start <= end <= len(items):
+            raise FormatError(f"the part from {start} to {end} of a list of {len(items)}", offset=at)
+        return Obj(class_name, "list", items[start:end])
+
+    return body
+
+
+def _constant(k: Kryo, s: Input, enum: str) -> Any:
+    """A constant of an enum by its position."""
+    model = k.classes.get(enum)
+    if model is None or model.kind != "enum":
+        return k.type(enum).body(k, s, -1, None)  # which says what is missing
+    start, at = s.pos, wire.vint(s)
+    if at >= len(model.constants):
+        expected = f"less than {len(model.constants)}"
+        raise FormatError(f"constant {at} of the enum {enum}", expected=expected, offset=start)
+    return Obj(enum, "enum", model.constants[at])
+
+
+def _enum_class(k: Kryo, s: Input) -> str:
+    start = s.pos
+    name = k.class_name(s)
+    if name is None:
+        raise FormatError("a set or map of enum constants without a class", offset=start)
+    return name
+
+
+def _enum_map(class_name: str) -> Body:
+    def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
+        entries: list[Any] = []
+        obj = Obj(class_name, "map", entries)
+        s.refs[slot] = obj
+        enum = _enum_class(k, s)
+        for _ in range(wire.count(s, "entries")):
+            key = _constant(k, s, enum)
+            entries.append((key, k.value(s)))
+        return obj
+
+    return body
+
+
+def _enum_set(class_name: str) -> Body:
+    def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
+        enum = _enum_class(k, s)
+        return Obj(class_name, "set", [_constant(k, s, enum) for _ in range(wire.count(s, "elements"))])
+
+    return body
+
+
+def _bit_set(class_name: str) -> Body:
+    """A byte for each bit."""
+
+    def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
+        bits = wire.take(s, wire.count(s, "bits"), "a bit set")
+        return Obj(class_name, "list", [i for i, bit in enumerate(bits) if bit])
+
+    return body
+
+
+def _instant(s: Input) -> Obj:
+    return Obj("java.util.Date", "date", wire.vlong_signed(s))
+
+
+def _calendar(class_name: str) -> Body:
+    def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
+        time, lenient = _instant(s), wire.boolean(s)
+        first_day, minimal_days = wire.vint_signed(s), wire.vint_signed(s)
+        return Obj(class_name, "fields", {
+            "time": time, "zone": wire.string(s), "lenient": lenient, "firstDayOfWeek": first_day,
+            "minimalDaysInFirstWeek": minimal_days,
+        })  # fmt: skip
+
+    return body
+
+
+# ---- Joda
+
+
+def _chronology(s: Input) -> str:
+    """The calendar system; that of ISO has an empty name."""
+    return wire.string(s) or "ISO"
+
+
+def _joda_date_time(class_name: str) -> Body:
+    def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
+        time, chronology = _instant(s), _chronology(s)
+        return Obj(class_name, "fields", {"time": time, "zone": wire.string(s), "chronology": chronology})
+
+    return body
+
+
+def _joda_interval(class_name: str) -> Body:
+    def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
+        start, end = _instant(s), _instant(s)
+        return Obj(class_name, "fields", {"start": start, "end": end, "chronology": _chronology(s)})
+
+    return body
+
+
+_DATE_NAMES: Final = ("year", "month", "day")
+_TIME_NAMES: Final = ("hour", "minute", "second", "nanos")
+
+
+def _day(packed: int, at: int) -> tuple[int, int, int]:
+    # There is room for months 0 to 12, so a thirteenth one (Coptic, Ethiopic) looks like month 0 of the next year.
+    year, rest = divmod(packed, 13 * 32)
+    month, day = divmod(rest, 32)
+    if not day:
+        raise FormatError(f"day {day} of month {month}", offset=at)
+    return (year, month, day) if month else (year - 1, 13, day)
+
+
+def _time(millis: int, at: int) -> tuple[int, int, int, int]:
+    if not 0 <= millis < 86_400_000:
+        raise FormatError(f"{millis} milliseconds of a day", offset=at)
+    seconds, rest = divmod(millis, 1000)
+    return seconds // 3600, seconds // 60 % 60, seconds % 60, rest * 1_000_000
+
+
+def _local(class_name: str, kind: str, names: tuple[str, ...], values: tuple[int, ...], s: Input) -> Obj:
+    """A date or time of the ISO calendar; of another calendar its numbers, which no column of dates can hold."""
+    start, chronology = s.pos, _chronology(s)
+    if chronology != "ISO":
+        return Obj(class_name, "fields", {**dict(zip(names, values, strict=True)), "chronology": chronology})
+    if names[1] == "month" and values[1] > 12:
+        raise FormatError(f"month {values[1]} of the ISO calendar", offset=start)
+    return Obj(class_name, kind, values)
+
+
+def _joda_local_date(class_name: str) -> Body:
+    def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
+        day = _day(wire.vint_signed(s), s.pos)
+        return _local(class_name, "local_date", _DATE_NAMES, day, s)
+
+    return body
+
+
+def _joda_local_time(class_name: str) -> Body:
+    def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
+        time = _time(wire.vint_signed(s), s.pos)
+        return _local(class_name, "local_time", _TIME_NAMES, time, s)
+
+    return body
+
+
+def _joda_local_date_time(class_name: str) -> Body:
+    def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
+        start = s.pos
+        packed, millis = divmod(wire.vlong_signed(s), 86_400_000)
+        moment = (*_day(packed, start), *_time(millis, start))
+        return _local(class_name, "local_datetime", (*_DATE_NAMES, *_TIME_NAMES), moment, s)
+
+    return body
+
+
+# ---- Guava
+
+
+def _items(kind: str, comparator: bool = False) -> Factory:
+    """A count and the elements, always with their classes."""
+
+    def make(class_name: str) -> Body:
+        def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
+            if comparator:
+                k.value(s)
+            return Obj(class_name, kind, [k.value(s) for _ in range(wire.count(s, "elements"))])
+
+        return body
+
+    return make
+
+
+def _as_object(of: str, kind: str) -> Factory:
+    """What is written as an object of another class, without that class."""
+
+    def make(class_name: str) -> Body:
+        def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
+            start = s.pos
+            inner = k.object(s, k.type(of))
+            if not isinstance(inner, Obj) or inner.kind != kind:
+                raise FormatError(f"a {class_name} that holds no {kind}", offset=start)
+            return Obj(class_name, kind, inner.value)
+
+        return body
+
+    return make
+
+
+def _table(class_name: str) -> Body:
+    """Rows, in each its columns: a map of maps."""
+
+    def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
+        rows = []
+        for _ in range(wire.count(s, "rows")):
+            key = k.value(s)
+            cells = [(k.value(s), k.value(s)) for _ in range(wire.count(s, "cells"))]
+            rows.append((key, Obj("java.util.Map", "map", cells)))
+        return Obj(class_name, "map", rows)
+
+    return body
+
+
+_FACTORIES: Final[dict[str, Factory]] = {
+    "UnmodifiableCollectionsSerializer": _view,
+    "SynchronizedCollectionsSerializer": _view,
+    "ArraysAsListSerializer": arrays_as_list2,
+    "SubListSerializers$SubListSerializer": _sub_list,
+    "SubListSerializers$ArrayListSubListSerializer": _sub_list,
+    "SubListSerializers$AbstractListSubListSerializer": _sub_list,
+    "SubListSerializers$JavaUtilSubListSerializer": _sub_list,
+    "EnumMapSerializer": _enum_map,
+    "EnumSetSerializer": _enum_set,
+    "BitSetSerializer": _bit_set,
+    "RegexSerializer": pattern5,
+    "URISerializer": simple(wire.string, "text"),
+    "UUIDSerializer": uuid5,
+    "DateSerializer": simple(wire.vlong_signed, "date"),
+    "GregorianCalendarSerializer": _calendar,
+    "CollectionsEmptyListSerializer": empty("list"),
+    "CollectionsEmptySetSerializer": empty("set"),
+    "CollectionsEmptyMapSerializer": empty("map"),
+    "CollectionsSingletonListSerializer": singleton("list"),
+    "CollectionsSingletonSetSerializer": singleton("set"),
+    "CollectionsSingletonMapSerializer": singleton("map"),
+    "jodatime.JodaDateTimeSerializer": _joda_date_time,
+    "jodatime.JodaIntervalSerializer": _joda_interval,
+    "jodatime.JodaLocalDateSerializer": _joda_local_date,
+    "jodatime.JodaLocalTimeSerializer": _joda_local_time,
+    "jodatime.JodaLocalDateTimeSerializer": _joda_local_date_time,
+    "guava.ImmutableListSerializer": _items("list"),
+    "guava.ImmutableSetSerializer": _items("set"),
+    "guava.ImmutableSortedSetSerializer": _items("set", comparator=True),
+    "guava.ImmutableMapSerializer": _as_object("java.util.HashMap", "map"),
+    "guava.ImmutableSortedMapSerializer": _as_object("java.util.TreeMap", "map"),
+    "guava.ImmutableMultimapSerializer": _as_object(_GUAVA + "ImmutableMap", "map"),
+    "guava.ImmutableTableSerializer": _table,
+}
+
+
+def factory(serializer: str) -> Factory | None:
+    """The bodies that a serializer of the library writes; ``None`` for other serializers."""
+    if not serializer.startswith(PACKAGE):
+        return None
+    return _FACTORIES.get(serializer[len(PACKAGE) :])
+
+
+__all__ = ["PACKAGE", "factory"]
