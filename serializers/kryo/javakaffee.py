@@ -20,7 +20,7 @@ PACKAGE: Final = "de.javakaffee.kryoserializers."
 
 _GUAVA = "com.google.common.collect."
 _KINDS: Final = ("list", "list", "list", "set", "set", "map", "map")
-"""Of what is unmodifiable or synchronized, by the number that is written: collection, list (two), set, sorted set, map (two)."""
+"""Of what is unmodifiable or synchronized, by the number that is written: a collection, two lists, two sets, two maps."""
 
 
 def _content(k: Kryo, s: Input, kinds: tuple[str, ...], what: str) -> Any:
@@ -140,7 +140,8 @@ def _chronology(s: Input) -> str:
 def _joda_date_time(class_name: str) -> Body:
     def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
         time, chronology = _instant(s), _chronology(s)
-        return Obj(class_name, "fields", {"time": time, "zone": wire.string(s), "chronology": chronology})
+        # Versions before 0.36 left the machine's own zone out.
+        return Obj(class_name, "fields", {"time": time, "zone": wire.string(s) or None, "chronology": chronology})
 
     return body
 

@@ -179,6 +179,8 @@ FIELD_BY_FIELD: Final = {
           for name, type_ in _ARRAYS.items()),
         _model("java.time.temporal.ValueRange", minSmallest="long", minLargest="long", maxSmallest="long",
                maxLargest="long"),
+        _model("com.google.common.collect.NaturalOrdering"),
+        _model("com.google.common.collect.ReverseNaturalOrdering"),
         *(_model(f"org.apache.flink.api.java.tuple.Tuple{n}", " ".join(f"T{i}" for i in range(n)),
                  **{f"f{i}": f"T{i}" for i in range(n)}) for n in range(26)),
         _model("org.apache.flink.types.Either$Left", "L R", value="L"),

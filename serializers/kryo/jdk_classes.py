@@ -1,4 +1,4 @@
-"""Classes of JDK 17 whose objects a job may keep: name, kind, supertypes, constants of an enum; all without ``java.``.
+"""Classes of JDK 17 whose objects a job may keep: name, kind, supertypes, an enum's constants; without ``java.``.
 
 Made by ``tests/kryo/generate.py``; ``jdk.py`` reads it. Data only.
 """

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from stateextract.columnar.decoder import KernelDecoder, Stop, needs_interpreter
+from stateextract.columnar.decoder import KernelDecoder, Stop, misread, needs_interpreter
 from stateextract.columnar.interpreter import interpret
 from stateextract.columnar.layout import Field, Layout, Number, Struct
 from stateextract.columnar.operations import Op, Program
@@ -185,6 +185,9 @@ class _InterpretedEntries:
 class _InterpretedPairs:
     def __init__(self, layout: PairLayout) -> None:
         self.layout = layout
+        keys = [f.layout for f in layout.fields if f.name in ("key", "namespace")]
+        # A key of classes whose description may be wrong: the pair's length is right.
+        self.guessed = any(map(needs_interpreter, keys))
 
     def cut(self, data: Block, pos: int, end: int, most: int) -> Cuts:
         found: list[tuple[int, int, int, int]] = []
@@ -218,8 +221,13 @@ class _InterpretedPairs:
         if self.layout.shape == "map":
             try:
                 row_end = self._row_end(Reader(reader.data, key_start, key_end))
-            except TruncatedError as error:
-                raise FormatError("a key or value does not end where its length says", offset=error.offset) from None
+            except FormatError as error:
+                if self.guessed:
+                    raise misread("pair", error) from None
+                if isinstance(error, TruncatedError):
+                    message = "a key or value does not end where its length says"
+                    raise FormatError(message, offset=error.offset) from None
+                raise
         return key_start, row_end, key_end, reader.pos
 
     def _row_end(self, key: Reader) -> int:

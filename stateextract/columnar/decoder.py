@@ -102,6 +102,16 @@ def needs_interpreter(layout: Layout) -> bool:
     return any(isinstance(node, Python) for node in walk(layout))
 
 
+def misread(what: str, error: FormatError) -> UndecodableError:
+    """What an error in bytes of a known length is, where a class that the user describes says how they are read."""
+    return UndecodableError(
+        f"the {what} cannot be decoded: {error.message}",
+        expected=error.expected,
+        advice=error.advice,
+        offset=error.offset,
+    )
+
+
 def make_decoder(
     layout: Layout,
     policy: Policy,
@@ -393,20 +403,42 @@ class InterpreterDecoder:
         view = data.view
         entries = 0
         while entries < limit:
-            if len(self.values) >= self.batch_rows or self.bytes >= self.batch_bytes:
+            if self.is_full:
                 return Progress(Stop.FULL, entries, pos, rows=entries)
             counts = Counts()
             try:
                 value, behind = interpret(self.layout, view, pos, end, counts)
             except TruncatedError:
                 return Progress(Stop.NEED_INPUT, entries, pos, end + 1, entries)
-            if self.keep:
-                self.values.append(value)
-                self.counts += counts
-                self.bytes += behind - pos
+            self._add(value, behind - pos, counts)
             pos = behind
             entries += 1
         return Progress(Stop.DONE, entries, pos, rows=entries)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the batch is to be taken before the next entry."""
+        return len(self.values) >= self.batch_rows or self.bytes >= self.batch_bytes
+
+    def _add(self, value: Any, size: int, counts: Counts) -> None:
+        if self.keep:
+            self.values.append(value)
+            self.counts += counts
+            self.bytes += size
+
+    def decode_whole(self, data: Block, pos: int, end: int) -> None:
+        """Decode one entry whose length is known.
+
+        :raises UndecodableError: where the entry is not what exactly these bytes hold: its class is described wrongly.
+        """
+        counts = Counts()
+        try:
+            value, behind = interpret(self.layout, data.view, pos, end, counts)
+            if behind != end:
+                raise FormatError("it does not end where its length says", offset=behind)
+        except FormatError as error:
+            raise misread("entry", error) from None
+        self._add(value, end - pos, counts)
 
     def flush(self) -> pa.Array:
         array = self.flush_wire()

@@ -19,6 +19,7 @@ from stateextract.columnar.decoder import (
     KernelDecoder,
     Progress,
     Stop,
+    misread,
     needs_interpreter,
 )
 from stateextract.columnar.interpreter import NO_COLUMN, has_column, interpret
@@ -250,6 +251,12 @@ class InterpreterPairDecoder(InterpreterDecoder):
         self.merges = layout.shape == "map" and not flat
         self.key_group = -1
         self.last_key: bytes | None = None
+        parts = {f.name: f.layout for f in layout.fields}
+        value, keys = parts.pop("value", None), list(parts.values())
+        if layout.shape == "map" and isinstance(value, Map):
+            keys.append(value.key)
+            value = value.value
+        self.guessed = any(map(needs_interpreter, keys)), value is not None and needs_interpreter(value)
 
     def begin(self, key_group: int) -> None:
         self.key_group = key_group
@@ -268,13 +275,20 @@ class InterpreterPairDecoder(InterpreterDecoder):
                 key_start, key_end, value_end = self._bounds(reader)
             except TruncatedError:
                 return Progress(Stop.NEED_INPUT, pairs, pos, end + 1, len(self.values) - before)
+            group = self._group(view, key_start)
             counts = Counts()
             try:
-                self._pair(view, key_start, key_end, value_end, counts)
+                self._pair(view, group, key_start + self.pairs.prefix, key_end, value_end, counts)
             except UndecodableError as error:
                 return Progress(Stop.UNDECODABLE, pairs, pos, rows=len(self.values) - before, error=error)
-            except TruncatedError as error:
-                raise FormatError("a key or value does not end where its length says", offset=error.offset) from None
+            except FormatError as error:
+                if self._is_guess(error, key_end):
+                    rows = len(self.values) - before
+                    return Progress(Stop.UNDECODABLE, pairs, pos, rows=rows, error=misread("pair", error))
+                if isinstance(error, TruncatedError):
+                    message = "a key or value does not end where its length says"
+                    raise FormatError(message, offset=error.offset) from None
+                raise
             self.counts += counts
             self.bytes += value_end - pos
             pairs += 1
@@ -297,14 +311,21 @@ class InterpreterPairDecoder(InterpreterDecoder):
         reader.bytes(value_size, "a value")
         return key_start, key_start + size, key_start + size + 4 + value_size
 
-    def _pair(self, view: memoryview, pos: int, key_end: int, value_end: int, counts: Counts) -> None:
-        layout = self.pairs
+    def _is_guess(self, error: FormatError, key_end: int) -> bool:
+        """Whether the bytes that cannot be read are of classes whose description may be wrong: the pair's length is right."""
+        in_value = error.offset is not None and error.offset > key_end
+        return self.guessed[in_value]
+
+    def _group(self, view: memoryview, pos: int) -> int:
         group = view[pos] & 0x7F
-        for i in range(1, layout.prefix):
+        for i in range(1, self.pairs.prefix):
             group = group << 8 | view[pos + i]
         if self.key_group >= 0 and group != self.key_group:
             raise FormatError(f"a key of key group {group}", expected=str(self.key_group), offset=pos)
-        pos += layout.prefix
+        return group
+
+    def _pair(self, view: memoryview, group: int, pos: int, key_end: int, value_end: int, counts: Counts) -> None:
+        layout = self.pairs
         if layout.shape == "skip":
             return
         row: dict[str, Any] = {KEY_GROUP: group} if layout.groups else {}

@@ -20,7 +20,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from stateextract.columnar.decoder import Decoder, Progress, Stop, make_decoder
+from stateextract.columnar.decoder import (
+    Decoder,
+    InterpreterDecoder,
+    Progress,
+    Stop,
+    make_decoder,
+    misread,
+    needs_interpreter,
+)
 from stateextract.columnar.layout import Map, Python, walk
 from stateextract.errors import FormatError, StateExtractError, TruncatedError, UndecodableError
 from stateextract.files.window import Window
@@ -55,6 +63,7 @@ class OperatorTarget(Target):
             if self.wanted:
                 self.tally.engine = self.decoder.engine
         self.orderless = any(isinstance(node, Map | Python) for node in walk(row.layout))
+        self.guessed = needs_interpreter(row.layout)
 
     def elements(self, first: int, count: int) -> None:
         """Elements from that position on were decoded."""
@@ -120,8 +129,11 @@ def read_elements(
     :param exact: elements must begin at the bounds, so these are looked at from time to time.
     """
     start = window.offset()
-    known = bounds() if exact else None
+    known = bounds() if exact or target.guessed else None
     done = 0
+    if target.guessed and known is not None:
+        yield from _read_guessed(window, target, first, known)
+        done = count
     while done < count:
         if known is not None and window.offset() != known[done]:
             raise FormatError(
@@ -145,6 +157,31 @@ def read_elements(
         yield
     if target.wanted:
         target.tally.bytes += window.offset() - start
+
+
+def _read_guessed(window: Window, target: OperatorTarget, first: int, bounds: Sequence[int]) -> Iterator[None]:
+    """Decode elements of classes whose description may be wrong: each in its own bounds, which are right."""
+    for number in range(len(bounds) - 1):
+        start, end = bounds[number], bounds[number + 1]
+        window.skip(start - window.offset())
+        if not window.need(end - start):
+            raise TruncatedError(f"an element of {end - start} bytes is not there completely", offset=start)
+        decoder = target.decoder
+        try:
+            if decoder is None:
+                assert target.why is not None
+                raise UndecodableError(target.why.message, offset=start - window.base)
+            assert isinstance(decoder, InterpreterDecoder)
+            if decoder.is_full:
+                target.full()
+            decoder.decode_whole(window.block, window.pos, window.pos + end - start)
+        except UndecodableError as error:
+            error.offset = None if error.offset is None else window.base + error.offset
+            _lose_element(window, target, error, bounds, number)
+        else:
+            window.pos += end - start
+            target.elements(first + number, 1)
+        yield
 
 
 def _decode(window: Window, target: OperatorTarget, limit: int) -> tuple[Progress, UndecodableError | None]:
@@ -236,7 +273,15 @@ def read_broadcast(window: Window, target: OperatorTarget, bounds: Bounds | None
     done = total = 0
     while done < count:
         before = window.pos
-        progress, error = _decode(window, target, 1)
+        try:
+            progress, error = _decode(window, target, 1)
+            if progress.stop is Stop.NEED_INPUT:
+                _refill(window, progress, f"entry {done + 1} of {count} of a broadcast state")
+        except FormatError as wrong:
+            if not target.guessed:
+                raise
+            # The map's length is right; a class whose description may be wrong says how its entries are read.
+            error = misread("entry", wrong)
         if error is not None:
             yield from _lose_map(window, target, error, start, count - done, bounds)
             return
@@ -246,8 +291,6 @@ def read_broadcast(window: Window, target: OperatorTarget, bounds: Bounds | None
         done += progress.entries
         if progress.stop is Stop.FULL:
             target.full()
-        elif progress.stop is Stop.NEED_INPUT:
-            _refill(window, progress, f"entry {done + 1} of {count} of a broadcast state")
         if progress.stop is not Stop.DONE:
             yield
     if target.wanted:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Makes ``zoo.jar`` and the vectors anew, with Flink 1.20 (Kryo 2) and 2.3 (Kryo 5); Scala's with Flink 1.17 and flink-scala;
-those of Protobuf and Thrift with twitter/chill.
+those of Protobuf and Thrift with twitter/chill, those of collections and Joda's times with kryo-serializers.
 
 Needs a JDK 17 and Maven, which fetches Flink's jars on the first run (``tests/golden/generate.py`` shares them).
 Usage: ``tests/kryo/generate.py``.
@@ -22,7 +22,7 @@ from tests.golden.generate import OPENED, class_path  # noqa: E402
 
 VERSIONS = {2: "1.20.5", 5: "2.3.0"}
 
-JDK_HEAD = '''"""Classes of JDK 17 whose objects a job may keep: name, kind, supertypes, constants of an enum; all without ``java.``.
+JDK_HEAD = '''"""Classes of JDK 17 whose objects a job may keep: name, kind, supertypes, an enum's constants; without ``java.``.
 
 Made by ``tests/kryo/generate.py``; ``jdk.py`` reads it. Data only.
 """
@@ -43,7 +43,8 @@ def main() -> None:
             if flavour == 2:
                 pack(Path(folder), HERE / "zoo.jar")
             write_vectors([folder, jars], "zoo.Vectors", HERE / f"kryo{flavour}.txt")
-        messages(flavour, jars)
+        library(flavour, jars, "messages", "zoo.MessageVectors")
+        library(flavour, jars, "libraries", "zoo.LibraryVectors")
     scala()
     jdk()
 
@@ -57,14 +58,14 @@ def jdk() -> None:
     target.write_text(f'{JDK_HEAD}\nCLASSES: Final = """\\\n{lines}"""  # noqa: E501\n', encoding="utf-8")
 
 
-def messages(flavour: int, flink: str) -> None:
-    """Vectors of messages of Protobuf and Thrift."""
-    source = HERE / "src" / "messages"
+def library(flavour: int, flink: str, name: str, main_class: str) -> None:
+    """Vectors of what libraries bring: Protobuf and Thrift (``messages``), kryo-serializers (``libraries``)."""
+    source = HERE / "src" / name
     with tempfile.TemporaryDirectory() as folder:
         jars = os.pathsep.join([flink, maven_class_path(source, folder)])
         sources = [str(path) for path in sorted(source.glob("*.java"))]
         subprocess.run(["javac", "-nowarn", "-encoding", "UTF-8", "-cp", jars, "-d", folder, *sources], check=True)
-        write_vectors([folder, jars], "zoo.MessageVectors", HERE / f"messages{flavour}.txt")
+        write_vectors([folder, jars], main_class, HERE / f"{name}{flavour}.txt")
 
 
 def maven_class_path(source: Path, folder: str) -> str:
@@ -92,7 +93,7 @@ def scala() -> None:
 
 
 def write_vectors(class_path: list[str], main_class: str, target: Path) -> None:
-    opened = [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in (*OPENED, "java.util.regex")]
+    opened = [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in (*OPENED, "java.io", "java.util.regex")]
     java = ["java", "-Duser.timezone=UTC", "-Dfile.encoding=UTF-8", *opened, "-cp", os.pathsep.join(class_path)]
     subprocess.run([*java, main_class, str(target)], check=True)
 

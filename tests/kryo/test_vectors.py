@@ -18,8 +18,9 @@ from stateextract.errors import FormatError, StateExtractError, TruncatedError, 
 from stateextract.files.block import Block
 from tests.kryo.zoo import BY_HAND, SCALA_JAR, Vector, models, snapshot_of, vectors
 
-SPEC, OURS, SCALA = vectors("spec"), vectors("kryo"), vectors("scala")
-ALL = [(v, BY_HAND) for v in SPEC] + [(v, models()) for v in OURS] + [(v, models(SCALA_JAR)) for v in SCALA]
+SPEC, OURS, SCALA, LIBRARIES = vectors("spec"), vectors("kryo"), vectors("scala"), vectors("libraries")
+READ, UNKNOWN = ([v for v in LIBRARIES if v.name.startswith("unknown") is unknown] for unknown in (False, True))
+ALL = [(v, BY_HAND) for v in SPEC + READ] + [(v, models()) for v in OURS] + [(v, models(SCALA_JAR)) for v in SCALA]
 
 
 def column(vector: Vector, classes: ClassModels, policy: Policy = Policy()) -> pa.Array:
@@ -40,6 +41,7 @@ def test_there_are_many() -> None:
     assert len(SPEC) == 2 * 58
     assert {f: len({v.declared for v in OURS if v.flavour == f}) for f in (2, 5)} == {2: 88, 5: 90}
     assert len(SCALA) == 106
+    assert (len(READ), len(UNKNOWN)) == (2 * 74, 2 * 4)
 
 
 @pytest.mark.parametrize(("vector", "classes"), ALL, ids=str)
@@ -69,6 +71,38 @@ def test_cut(vector: Vector, classes: ClassModels) -> None:
     for end in range(len(vector.data)):
         with pytest.raises(TruncatedError):
             kryo.read(vector.data, 0, end)
+
+
+@pytest.mark.parametrize("vector", UNKNOWN, ids=str)
+def test_what_only_the_serializer_of_the_job_knows(vector: Vector) -> None:
+    """A default for ``Map`` holds for the JDK's maps, too."""
+    with pytest.raises(UndecodableError, match=r"LibraryVectors\$MapSer, and only that knows") as caught:
+        vector.kryo(BY_HAND).read(vector.data, 0, len(vector.data))
+    assert "--classpath" not in str(caught.value)
+
+
+def library(name: str, flavour: int) -> Any:
+    vector = next(v for v in READ if (v.name, v.flavour) == (name, flavour))
+    return column(vector, BY_HAND)
+
+
+@pytest.mark.parametrize("flavour", [2, 5])
+def test_columns_of_joda(flavour: int) -> None:
+    moment = pa.timestamp("us", "UTC")
+    at = library("DateTime", flavour)
+    assert at.type == pa.struct([("time", moment), ("zone", pa.string()), ("chronology", pa.string())])
+    day, time = library("Joda LocalDate", flavour), library("Joda LocalDateTime", flavour)
+    assert (day.type, str(day[0])) == (pa.date32(), "2024-02-29")
+    assert (time.type, str(time[0])) == (pa.timestamp("us"), "2024-02-29 12:34:56.789000")
+    assert library("Joda LocalTime", flavour).to_pylist() == ["23:59:58.007"]
+    interval = library("Interval", flavour)
+    assert {f.name: f.type for f in interval.type} == {"start": moment, "end": moment, "chronology": pa.string()}
+    fields = library("fields", flavour)
+    assert {f.name: str(f.type) for f in fields.type} == {
+        "words": "list<item: string>", "view": "list<item: string>", "at": str(at.type), "day": "date32[day]",
+    }  # fmt: skip
+    (row,) = fields.to_pylist()
+    assert (row["words"], row["view"], str(row["day"])) == (["a", "b"], ["c"], "2024-02-29")
 
 
 LEAF = {

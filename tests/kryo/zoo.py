@@ -33,6 +33,15 @@ _ENTRIES: list[dict[str, Any]] = [
             "ns": "java.lang.String",
         },
     },
+    {
+        "name": "zoo.LibraryVectors$Lines",
+        "fields": {
+            "words": "com.google.common.collect.ImmutableList<java.lang.String>", "view": "java.util.List<java.lang.String>",
+            "at": "org.joda.time.DateTime", "day": "org.joda.time.LocalDate",
+        },
+    },
+    {"name": "org.joda.time.DateTime", "final": True},
+    {"name": "org.joda.time.LocalDate", "final": True},
 ]  # fmt: skip
 BY_HAND = ClassModels.of(map(class_model, _ENTRIES))
 """The classes of the vectors that were written before this project."""

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
 
+import tests.kryo
+from serializers import DescribeContext
 from stateextract.errors import FormatError, StateExtractError, TruncatedError, UndecodableError
 from stateextract.metadata.model import OperatorStatePartition
 from stateextract.state.columns import ReadOptions
@@ -235,6 +238,44 @@ def test_an_undecodable_map_is_lost_from_there_on() -> None:
     assert rows["rules"] == [{"key": "x", "value": 1}]
     assert [(r["bytes"], r["entries"]) for r in rows["odd!raw"]] == [(i32(1) + b"?", 1)]
     assert tally.states["odd"].copies == {}
+
+
+KRYO = next(
+    bytes.fromhex(line.split("\t")[4])
+    for line in Path(tests.kryo.__file__).with_name("libraries2.txt").read_text(encoding="utf-8").splitlines()
+    if line.startswith("List.of one\t")
+)
+"""A Kryo serializer of ``Object``."""
+ONE = bytes.fromhex("020a")  # Integer 5
+MORE, LESS = ONE + b"\0", b"\2"
+KRYO2 = DescribeContext(2)
+
+
+@pytest.mark.parametrize("form", ["plain", "compressed"])
+def test_elements_of_objects_that_are_described_wrongly(form: str) -> None:
+    """Their lengths are known, so bytes too many or too few are those elements' problem."""
+    elements = [ONE, MORE, ONE, LESS, ONE]
+    data, states = Lists({("odd", "UNION", KRYO): elements, ("behind", "UNION", INT): [i32(5)]}, form=form).write()
+    rows, tally = read(data, states, ReadOptions(on_undecodable="raw", subtask_column=False, context=KRYO2))
+    assert [(r["index"], r["value"]["json"]) for r in rows["odd"]] == [(0, "5"), (2, "5"), (4, "5")]
+    assert [r["bytes"] for r in rows["odd!raw"]] == [MORE, LESS]
+    assert rows["behind"] == [{"value": 5, "index": 0}]
+    assert (tally.states["odd"].entries, tally.states["odd"].lost_entries) == (3, 2)
+    with pytest.raises(UndecodableError, match="the entry cannot be decoded: it does not end where its length says"):
+        read(data, states, ReadOptions(context=KRYO2))
+    rows, _ = read(data, states, ReadOptions(subtask_column=False, context=KRYO2), {"behind"})
+    assert rows == {"behind": [{"value": 5, "index": 0}]}
+
+
+@pytest.mark.parametrize("form", ["plain", "compressed"])
+@pytest.mark.parametrize("bad", [LESS, b"\2\xff\xff\xff\xff\xff\xff", b"\1\5"])
+def test_a_map_of_objects_that_are_described_wrongly(form: str, bad: bytes) -> None:
+    data, states = Lists({}, {("odd", INT, KRYO): [(i32(1), ONE), (i32(2), bad)]}, form=form).write()
+    rows, tally = read(data, states, ReadOptions(on_undecodable="skip", subtask_column=False, context=KRYO2))
+    assert [(r["key"], r["value"]["json"]) for r in rows["odd"]] == [(1, "5")]
+    assert tally.states["odd"].lost_entries == 1
+    with pytest.raises(UndecodableError, match="the entry cannot be decoded"):
+        read(data, states, ReadOptions(context=KRYO2))
 
 
 # ---- damage
