@@ -62,7 +62,7 @@ TOPICS = (
     "refunds",
 )
 STEPS = ("dedupe", "enrich", "join", "aggregate", "window")
-KINDS = ("VALUE", "MAP", "LIST", "AGGREGATING", "TIMER", "REDUCING")
+KINDS = ("value", "map", "list", "aggregating", "timer", "reducing")
 WORDS = ("last-seen", "totals", "buffer", "pending", "by-product", "profile", "counters", "history", "lookup", "flags")
 
 
@@ -97,8 +97,9 @@ def _operator(rng: random.Random, number: int, states: int, age: int) -> Operato
     made = [_state(rng, f"{rng.choice(WORDS)}-{i}", scale, parallelism, max_parallelism, age) for i in range(states)]
     name = f"{topic}: {step} v{number}"
     return Operator(
-        operator_id=f"{rng.getrandbits(128):032x}", uid=uid, name=name, label=uid or name,
-        parallelism=parallelism, max_parallelism=max_parallelism, handle_bytes=sum(s.file_bytes for s in made) * 11 // 10,
+        operator_id=f"{rng.getrandbits(128):032x}", operator_uid=uid, operator_name=name, operator_label=uid or name,
+        operator_parallelism=parallelism, operator_max_parallelism=max_parallelism,
+        handle_bytes=sum(s.file_bytes for s in made) * 11 // 10,
         file_bytes=sum(s.file_bytes for s in made), rows=sum(s.rows for s in made), unowned=number == 17,
         without_uid=uid is None, states=made,
     )  # fmt: skip
@@ -118,11 +119,11 @@ def _state(rng: random.Random, name: str, scale: float, parallelism: int, max_pa
         old = by_subtask.get(subtask, (0, 0))
         by_subtask[subtask] = (old[0] + n, old[1] + size)
     decoded = sum(size for _, _, size in groups)
-    timer = kind == "TIMER"
+    timer = kind == "timer"
     columns = [_column(rng, i, rows) for i in range(8)]
     problems = ["3 lone surrogates were replaced in value.comment"] if rng.random() < 0.03 else []
     return State(
-        state=name, kind=kind, form=rng.choice(("heap", "SST files", "full snapshot")), role=None,
+        state_name=name, state_kind=kind, form=rng.choice(("heap", "SST files", "full snapshot")), state_role=None,
         status="partly" if problems and rng.random() < 0.5 else "decoded", reason=None, problems=problems,
         schema=[SchemaField(c.name, c.type) for c in columns], rows=rows, file_bytes=decoded * 6 // 5, decoded_bytes=decoded,
         distinct_keys=Distinct(int(rows * 0.97), False, 0.016) if rows > 10_000 else Distinct(rows),
@@ -131,7 +132,7 @@ def _state(rng: random.Random, name: str, scale: float, parallelism: int, max_pa
         skew=Skews(_skew([g[1:] for g in groups], max_parallelism), _skew(list(by_subtask.values()), parallelism)),
         columns=columns, biggest_keys=_biggest(rng, 60), biggest_values=_biggest(rng, 48_000),
         ttl=_ttl(rng, rows, age) if rng.random() < 0.35 and not timer else None,
-        times=_times(rng, rows, "timer" if timer else "window_end", age) if timer or kind == "AGGREGATING" else None,
+        times=_times(rng, rows, "timer" if timer else "window_end", age) if timer or kind == "aggregating" else None,
     )  # fmt: skip
 
 

@@ -276,14 +276,14 @@ class UnnamedState:
 
     :param kind: ``coordinator``, ``raw``, ``channel``, or ``keyed`` where the head of the file could not be read.
     :param form: the same in words; :param size: in bytes, if known; :param handles: how many handles.
-    :param why: why it is not read; ``None`` of a coordinator, which :attr:`Operator.coordinator` reads.
+    :param reason: why it is not read; ``None`` of a coordinator, which :attr:`Operator.coordinator` reads.
     """
 
     kind: str
     form: str
     size: int | None
     handles: int
-    why: str | None
+    reason: str | None
 
 
 class Operator:
@@ -382,7 +382,7 @@ class Operator:
     def unnamed(self) -> list[UnnamedState]:
         """State without a name: coordinators, raw state, in-flight data; and files whose head could not be read."""
         return [
-            UnnamedState(e.kind.lower(), e.form, e.size, e.handles, e.reason)
+            UnnamedState(e.kind, e.form, e.size, e.handles, e.reason)
             for e in self._inventory.entries
             if e.state is None and e.kind != "-"
         ]

@@ -47,7 +47,6 @@ from stateextract.state.rows import RowLayout, row_layout
 if TYPE_CHECKING:
     from stateextract.api.snapshot import Operator
 
-_KINDS = {"SPLIT_DISTRIBUTE": "list", "UNION": "union", "BROADCAST": "broadcast"}
 _ONE_ROW = ("value", "list", "map", "reducing", "aggregating")
 """Kinds that have one row of a key and namespace."""
 _SERIALIZERS = (("key", "key_serializer"), ("namespace", "namespace_serializer"), ("value", "value_serializer"))
@@ -59,13 +58,13 @@ class Coverage:
 
     :param status: ``decoded``, ``partly``, ``raw``, ``skipped`` or ``unsupported``; before reading what is to be
         expected.
-    :param why: the reason, where it is not ``decoded``.
+    :param reason: the reason, where it is not ``decoded``.
     :param tally: what was read so far; counts of rows, bytes, bent values and losses.
     :param complete: whether the state was read to its end.
     """
 
     status: str
-    why: str | None = None
+    reason: str | None = None
     tally: StateTally = field(default_factory=StateTally)
     complete: bool = False
 
@@ -77,8 +76,8 @@ class State:
         assert entry.state is not None
         self.operator = operator
         self.name: str = entry.state
-        self.kind: str = kind_of(entry.kind)
-        """``value``, ``list``, ``map``, ``reducing``, ``aggregating`` or ``timer``; ``list``, ``union`` or
+        self.kind: str = entry.kind
+        """``value``, ``list``, ``map``, ``reducing``, ``aggregating`` or ``timer``; ``list (split)``, ``list (union)`` or
         ``broadcast`` for operator state."""
         self.scope: Scope = named.scope
         self.role: str | None = entry.role
@@ -285,7 +284,7 @@ class State:
         expected = self._expected()
         if expected.status == UNSUPPORTED:
             raise UndecodableError(
-                expected.why or "",
+                expected.reason or "",
                 operator=self.operator.label,
                 state=self.name,
                 file=self.files[0] if self.files else None,
@@ -408,11 +407,6 @@ class State:
         return error.at(operator=self.operator.label, state=self.name)
 
 
-def kind_of(kind: str) -> str:
-    """What a kind is called here, by Flink's name for it."""
-    return _KINDS.get(kind, kind.lower())
-
-
 def _copied(batch: pa.RecordBatch, rows: npt.NDArray[np.bool_]) -> pa.RecordBatch:
     """Those rows of a batch, which need not be kept for them. What filters batches takes longer to load than most lookups."""
     edges = np.flatnonzero(np.diff(rows, prepend=False, append=False)).tolist()
@@ -441,4 +435,4 @@ def suited(options: ReadOptions, size: int) -> ReadOptions:
     return replace(options, engine=engines.engine_for(size)) if options.engine == "auto" else options
 
 
-__all__ = ["Coverage", "Scope", "State", "kind_of", "suited"]
+__all__ = ["Coverage", "Scope", "State", "suited"]

@@ -15,15 +15,15 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from stateextract.api.access import FileAccess
-from stateextract.api.state import kind_of, suited
+from stateextract.api.state import suited
 from stateextract.columnar.policy import Policy
 from stateextract.errors import StateExtractError, UnsupportedError
 from stateextract.job.coverage import UNSUPPORTED
 from stateextract.job.heads import Scope, StateFile
-from stateextract.job.inventory import COORDINATOR
 from stateextract.state.body import BodyKind
 from stateextract.state.content import Content
 from stateextract.state.engine import ReadOptions, StateTally, Tally
+from stateextract.state.kinds import COORDINATOR, kind_word
 
 if TYPE_CHECKING:
     from stateextract.api.snapshot import Operator, Source
@@ -43,7 +43,7 @@ class Finding:
     :param status: ``sound``, ``damaged`` or ``not checked``.
     :param rows: rows decoded; :param size: bytes of state that they took.
     :param problems: the damage, at most one for each key group of a file: with file, key group and offset.
-    :param why: why it was not checked.
+    :param reason: why it was not checked.
     """
 
     operator: str
@@ -55,7 +55,7 @@ class Finding:
     rows: int = 0
     size: int = 0
     problems: list[StateExtractError] = field(default_factory=list)
-    why: str | None = None
+    reason: str | None = None
 
     def settle(self, tally: StateTally) -> None:
         """Take in what was read, and say what that means."""
@@ -63,7 +63,7 @@ class Finding:
         if self.problems:
             self.status = DAMAGED
         elif tally.lost_entries or tally.lost_key_groups:
-            self.status, self.why = UNCHECKED, tally.problems[0] if tally.problems else None
+            self.status, self.reason = UNCHECKED, tally.problems[0] if tally.problems else None
 
 
 class Validation:
@@ -87,7 +87,7 @@ class Validation:
         findings: dict[tuple[Scope, str], Finding] = {}
         files: dict[int, StateFile] = {}
         for state in inventory.named:
-            kind = kind_of(state.kind)
+            kind = kind_word(state.kind)
             findings[state.scope, state.name] = Finding(operator.label, operator.id, state.name, state.scope, kind)
             files |= {id(file): file for file in state.files}
         tallies: dict[Scope, Tally] = {"keyed": Tally(), "operator": Tally()}
@@ -101,7 +101,7 @@ class Validation:
         for state in inventory.named:
             finding = findings[state.scope, state.name]
             if state.problem is not None and all(file.head is None for file in state.files):
-                finding.status, finding.why = UNCHECKED, str(state.problem)
+                finding.status, finding.reason = UNCHECKED, str(state.problem)
         named = sorted(findings.values(), key=lambda f: (f.scope or "", f.state or ""))
         return [*named, *self._nameless(operator)]
 
@@ -110,7 +110,7 @@ class Validation:
         for problem in inventory.problems:
             finding = Finding(operator.label, operator.id, None, None, "file")
             if isinstance(problem, UnsupportedError):
-                finding.status, finding.why = UNCHECKED, str(problem)
+                finding.status, finding.reason = UNCHECKED, str(problem)
             else:
                 finding.status, finding.problems = DAMAGED, [problem]
             yield finding
@@ -128,7 +128,7 @@ class Validation:
                     entry.form,
                     UNCHECKED,
                     size=entry.size or 0,
-                    why=entry.reason,
+                    reason=entry.reason,
                 )
 
     # -- files

@@ -44,9 +44,10 @@ class StatesTask:
         for part in self.parts:
             reader.add([part], collected, names)
         states = []
+        parallelism = self.operator.operator_parallelism, self.operator.operator_max_parallelism
         for key, entry in self.entries.items():
             settle(entry, key, collected)
-            states.append(measured(entry, self.operator, key, collected, reader))
+            states.append(measured(entry, parallelism, key, collected, reader))
         return replace(empty, operators=[replace(self.operator, states=states)])
 
 

@@ -185,7 +185,7 @@ class SchemaField:
 
 @dataclass(frozen=True)
 class State:
-    """One state of an operator, or what of it has no name (``state`` is ``None`` then).
+    """One state of an operator, or what of it has no name (``state_name`` is ``None`` then).
 
     :param status: as in the coverage report: ``decoded``, ``partly``, ``raw``, ``skipped``, ``unsupported``,
         ``not selected``. Without ``decoded`` or ``partly`` the figures say nothing.
@@ -194,10 +194,10 @@ class State:
     :param distinct_keys: of keyed state and timers, and of broadcast state.
     """
 
-    state: str | None
-    kind: str
+    state_name: str | None
+    state_kind: str
     form: str
-    role: str | None
+    state_role: str | None
     status: str
     reason: str | None
     problems: list[str]
@@ -220,7 +220,7 @@ class State:
 class Operator:
     """An operator with its states.
 
-    :param label: uid, else name, else id.
+    :param operator_label: uid, else name, else id.
     :param handle_bytes: of all its handles, as ``_metadata`` says; incremental ones share files with other snapshots.
     :param file_bytes: and ``rows``: the sums over its states.
     :param unowned: it has state, and neither the plan nor the list of uids that was given knows it; ``None``: none was given.
@@ -228,11 +228,11 @@ class Operator:
     """
 
     operator_id: str
-    uid: str | None
-    name: str | None
-    label: str
-    parallelism: int
-    max_parallelism: int
+    operator_uid: str | None
+    operator_name: str | None
+    operator_label: str
+    operator_parallelism: int
+    operator_max_parallelism: int
     handle_bytes: int
     file_bytes: int
     rows: int

@@ -18,7 +18,7 @@ from stateextract.job.coverage import NOT_SELECTED
 MEASURES = ("rows", "file_bytes", "decoded_bytes")
 """What grows, by the names of the statistics document."""
 COLUMNS = (
-    "operator_uid_hash", "operator_label", "state_name", "state_kind", "status", "row_count", "file_bytes", "decoded_bytes",
+    "operator_id", "operator_label", "state_name", "state_kind", "status", "row_count", "file_bytes", "decoded_bytes",
 )  # fmt: skip
 """The columns of a history that are looked at."""
 
@@ -135,7 +135,7 @@ def growth_as_dict(snapshots: Sequence[tuple[Snapshot, Totals]], series: Sequenc
         "totals": {m: vars(total_change(m, totals, series)) for m in measures if totals},
         "states": [
             {
-                "operator_id": one.operator_id, "operator": one.operator, "state": one.state, "kind": one.kind,
+                "operator_id": one.operator_id, "operator_label": one.operator, "state_name": one.state, "state_kind": one.kind,
                 "new": one.new, "gone": one.gone, **{measure: vars(one.change(measure)) for measure in MEASURES},
             }
             for one in by_growth(series)

@@ -33,8 +33,8 @@ COLUMN = pa.struct(
 SCHEMA = pa.schema(
     [
         ("snapshot_path", _TEXT), ("checkpoint_id", _I64), ("taken", pa.timestamp("ms", "UTC")), ("as_of_ms", _I64),
-        ("operator_uid_hash", _TEXT), ("operator_uid", _TEXT), ("operator_label", _TEXT), ("parallelism", _I32),
-        ("max_parallelism", _I32), ("state_name", _TEXT), ("state_kind", _TEXT), ("status", _TEXT), ("reason", _TEXT),
+        ("operator_id", _TEXT), ("operator_uid", _TEXT), ("operator_label", _TEXT), ("operator_parallelism", _I32),
+        ("operator_max_parallelism", _I32), ("state_name", _TEXT), ("state_kind", _TEXT), ("status", _TEXT), ("reason", _TEXT),
         ("row_count", _I64), ("distinct_keys", _I64), ("distinct_keys_exact", _BOOL), ("file_bytes", _I64),
         ("decoded_bytes", _I64), ("key_group_skew", _F64), ("key_group_top_percent_share", _F64), ("subtask_skew", _F64),
         ("subtask_top_percent_share", _F64), ("largest_key_bytes", _I64), ("largest_value_bytes", _I64),
@@ -91,8 +91,9 @@ def _row(document: Statistics, operator: Operator, state: State) -> dict[str, An
     is_read = state.status in READ
     values = (
         _text(snapshot.path), snapshot.checkpoint_id, snapshot.taken_ms, document.as_of_ms,
-        _text(operator.operator_id), _text(operator.uid), _text(operator.label), operator.parallelism,
-        operator.max_parallelism, _text(state.state), _text(state.kind), _text(state.status), _text(state.reason),
+        _text(operator.operator_id), _text(operator.operator_uid), _text(operator.operator_label),
+        operator.operator_parallelism, operator.operator_max_parallelism, _text(state.state_name), _text(state.state_kind),
+        _text(state.status), _text(state.reason),
         state.rows if is_read else None, keys.count if keys else None, keys.exact if keys else None,
         # Of what is not read the snapshot may not say the size; the document has 0 then.
         state.file_bytes if is_read or state.file_bytes else None, state.decoded_bytes if is_read else None,

@@ -24,7 +24,7 @@ from stateextract.audit.document import Operator, State, Statistics
 from stateextract.errors import UsageError
 from stateextract.job.coverage import DECODED, NOT_SELECTED, PARTLY, RAW, SKIPPED, UNSUPPORTED
 from stateextract.job.options import AUDIT, parse_size, show_size
-from stateextract.state.columns import OPERATOR_KINDS
+from stateextract.state.kinds import OPERATOR_KINDS
 
 Figure = int | float | None
 
@@ -99,8 +99,8 @@ class Rule:
         """Whether the rule is about this state."""
         if state.status == NOT_SELECTED:
             return False
-        names = [name for name in (operator.uid, operator.name, operator.operator_id) if name]
-        return self.matches(names, state.state)
+        names = [name for name in (operator.operator_uid, operator.operator_name, operator.operator_id) if name]
+        return self.matches(names, state.state_name)
 
     def matches(self, operator_names: Sequence[str], state: str | None) -> bool:
         """Whether an operator of these names and a state are what the patterns say."""
@@ -124,8 +124,8 @@ class Violation:
     :param value: the figure, ``None`` where it is none; :param rows: some that a query gave.
     """
 
-    operator: str
-    state: str | None
+    operator_label: str
+    state_name: str | None
     what: str
     value: Figure = None
     limit: Figure = None
@@ -223,22 +223,23 @@ def _judge(rule: Rule, document: Statistics, query: Query, schemas: Schemas) -> 
         return Verdict(rule.name, 0, [nothing])
     violations = []
     for operator, state in about:
+        label, name = operator.operator_label, state.state_name
         unknown = _unknown(rule, state)
         if unknown is not None:
-            violations.append(Violation(operator.label, state.state, f"it cannot be judged: {unknown}"))
-        for name, limit in rule.limits.items():
-            value = LIMITS[name].of(state)
+            violations.append(Violation(label, name, f"it cannot be judged: {unknown}"))
+        for limited, limit in rule.limits.items():
+            value = LIMITS[limited].of(state)
             if value is not None and value > limit:
-                what = f"{_shown(value, name)} {LIMITS[name].what}, and at most {_shown(limit, name)} are allowed"
-                violations.append(Violation(operator.label, state.state, what, value, limit))
+                what = f"{_shown(value, limited)} {LIMITS[limited].what}, and at most {_shown(limit, limited)} are allowed"
+                violations.append(Violation(label, name, what, value, limit))
         if rule.decoded and state.status != DECODED:
             reason = f": {state.reason}" if state.reason else ""
-            violations.append(Violation(operator.label, state.state, f"{state.kind.lower()} is {state.status}{reason}"))
+            violations.append(Violation(label, name, f"{state.state_kind} is {state.status}{reason}"))
         if rule.sql is not None and state.columns:
             rows = query(operator, state, rule.sql)
             if rows:
                 what = f"the query gives {'rows' if len(rows) > 1 else 'a row'}"
-                violations.append(Violation(operator.label, state.state, what, rows=rows))
+                violations.append(Violation(label, name, what, rows=rows))
     if rule.owned:
         owners = {operator.operator_id: operator for operator, _ in about}
         if any(o.unowned is None for o in owners.values()):
@@ -247,10 +248,10 @@ def _judge(rule: Rule, document: Statistics, query: Query, schemas: Schemas) -> 
                 advice="name a file of uids in [audit], or give a --plan",
             )
         violations += [
-            Violation(o.label, None, "no operator of the job owns its state") for o in owners.values() if o.unowned
+            Violation(o.operator_label, None, "no operator of the job owns its state") for o in owners.values() if o.unowned
         ]
     if rule.schema is not None:
-        there = {(operator.operator_id, state.state) for operator, state in document.states}
+        there = {(operator.operator_id, state.state_name) for operator, state in document.states}
         violations += _schema_violations(rule, about, there, schemas(rule.schema))
     return Verdict(rule.name, len(about), violations)
 
@@ -258,7 +259,7 @@ def _judge(rule: Rule, document: Statistics, query: Query, schemas: Schemas) -> 
 def _unknown(rule: Rule, state: State) -> str | None:
     """Why a rule cannot be held against a state, whose figures would be those of what was read only."""
     asks = rule.sql is not None or rule.schema is not None or any(name != "max-file-bytes" for name in rule.limits)
-    if asks and state.state is not None and state.status in (PARTLY, RAW, SKIPPED, UNSUPPORTED):
+    if asks and state.state_name is not None and state.status in (PARTLY, RAW, SKIPPED, UNSUPPORTED):
         return f"it is {state.status}{': ' + state.reason if state.reason else ''}"
     if "max-expired-share" in rule.limits and state.ttl is not None and state.ttl.ttl_ms is None:
         return "no time to live is given for it"
@@ -275,7 +276,8 @@ def _schema_violations(
     documents = committed if isinstance(committed, list) else [committed]
     try:
         known = {
-            (d["operator_id"], d["state"], d["scope"]): {c["name"]: c["arrow"] for c in d["columns"]} for d in documents
+            (d["operator_id"], d["state_name"], d["state_scope"]): {c["name"]: c["arrow"] for c in d["columns"]}
+            for d in documents
         }
     except (KeyError, TypeError, AttributeError) as error:
         raise UsageError(
@@ -283,22 +285,23 @@ def _schema_violations(
         ) from error
     violations = []
     for d in documents:
-        names = [name for name in (d.get("operator"), d["operator_id"]) if name]
-        if (d["operator_id"], d["state"]) not in there and rule.matches(names, d["state"]):
-            violations.append(Violation(str(names[0]), d["state"], "the snapshot does not have this state"))
+        names = [name for name in (d.get("operator_label"), d["operator_id"]) if name]
+        if (d["operator_id"], d["state_name"]) not in there and rule.matches(names, d["state_name"]):
+            violations.append(Violation(str(names[0]), d["state_name"], "the snapshot does not have this state"))
     for operator, state in about:
-        if state.state is None or not state.schema:
+        if state.state_name is None or not state.schema:
             continue
+        label, name = operator.operator_label, state.state_name
         have = {f.name: f.type for f in state.schema}
-        scope = "operator" if state.kind in OPERATOR_KINDS else "keyed"
-        wanted = known.get((operator.operator_id, state.state, scope))
+        scope = "operator" if state.state_kind in OPERATOR_KINDS else "keyed"
+        wanted = known.get((operator.operator_id, name, scope))
         if wanted is None:
-            violations.append(Violation(operator.label, state.state, "the committed schemas do not have this state"))
+            violations.append(Violation(label, name, "the committed schemas do not have this state"))
             continue
-        for name in [*wanted, *(n for n in have if n not in wanted)]:
-            if have.get(name) != wanted.get(name):
-                was, is_ = (columns.get(name) or "not there" for columns in (wanted, have))
-                violations.append(Violation(operator.label, state.state, f"column {name} was {was}, and is {is_}"))
+        for column in [*wanted, *(n for n in have if n not in wanted)]:
+            if have.get(column) != wanted.get(column):
+                was, is_ = (columns.get(column) or "not there" for columns in (wanted, have))
+                violations.append(Violation(label, name, f"column {column} was {was}, and is {is_}"))
     return violations
 
 

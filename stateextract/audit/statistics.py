@@ -39,6 +39,7 @@ from stateextract.job.stores import open_store
 from stateextract.metadata.model import OperatorState
 from stateextract.metadata.uid import operator_id
 from stateextract.printable import plain_names, replaced
+from stateextract.state.kinds import kind_word
 from stateextract.state.plan_names import OperatorNames, operators_of_plan
 from stateextract.state.rows import row_layout
 from stateextract.version import VERSION
@@ -107,7 +108,9 @@ def statistics(
         settle(state.entry, (state.operator, state.name), collected)
 
     def state_of(entry: Entry, operator: OperatorState, key: Key | None) -> State:
-        return unread(entry) if key is None else measured(entry, operator, key, collected, reader)
+        return unread(entry) if key is None else measured(
+            entry, (operator.parallelism, operator.max_parallelism), key, collected, reader
+        )
 
     operators = operators_of(planned, state_of)
     states = [state for operator in operators for state in operator.states]
@@ -134,7 +137,7 @@ def plan_statistics(
     notes = list(plan.coverage.notes)
     for entry in plan.coverage.entries:
         if entry.operator_id is None and entry.status not in (EMPTY, NOT_SELECTED):
-            notes.append(f"beside the operators there is {entry.kind.lower()} state {entry.state}: {entry.reason}")
+            notes.append(f"beside the operators there is {entry.kind} state {entry.state}: {entry.reason}")
     if as_of is None:
         notes.append("it is not known when the snapshot was taken: ages are counted to when the statistics were made")
     wanted = _wanted(plan, question, now if as_of is None else as_of, notes)
@@ -196,7 +199,7 @@ def _has_ttl(plan: Plan, state: PlannedState) -> bool:
         for head in heads.values()
         if head is not None
         for meta in head.states
-        if meta.name == state.name and meta.kind == state.entry.kind
+        if meta.name == state.name and kind_word(meta.kind) == state.entry.kind
     )
 
 
@@ -279,16 +282,19 @@ def unread(entry: Entry) -> State:
 
 
 def measured(
-    entry: Entry, operator: Operator | OperatorState, key: Key, collected: Collected, reader: SplitReader
+    entry: Entry, parallelism: tuple[int, int], key: Key, collected: Collected, reader: SplitReader
 ) -> State:
-    """The state of an entry that was read and settled."""
+    """The state of an entry that was read and settled.
+
+    :param parallelism: of its operator, and how many key groups there are.
+    """
     figures, (wanted, _) = collected.figures.get(key) or reader.empty(key), reader.states[key]
     groups = [KeyGroup(k, *figures.key_groups[k]) for k in sorted(figures.key_groups)]
     subtasks = [Subtask(k, *figures.subtasks[k]) for k in sorted(figures.subtasks)]
     keyed = "key_group" in figures.schema.names
     skew = Skews(
-        _skew([(g.rows, g.decoded_bytes) for g in groups], operator.max_parallelism) if keyed else None,
-        _skew([(s.rows, s.decoded_bytes) for s in subtasks], operator.parallelism),
+        _skew([(g.rows, g.decoded_bytes) for g in groups], parallelism[1]) if keyed else None,
+        _skew([(s.rows, s.decoded_bytes) for s in subtasks], parallelism[0]),
     )
     return State(
         plain_names(entry.state), entry.kind, entry.form, plain_names(entry.role), entry.status, plain_names(entry.reason),

@@ -84,7 +84,7 @@ class _Query:
             return lambda number: meter.add(sizes[number])
 
         with Meter("query") as meter:
-            name, kind = str(state.state), state.kind
+            name, kind = str(state.state_name), state.state_kind
             return query_state(self._job, operator.operator_id, name, kind, sql, meter.heads, on_parts)
 
 
@@ -121,7 +121,7 @@ def _show(document: Statistics, verdicts: list[Verdict]) -> None:
     if broken:
         out.print()
     for verdict, violation in broken:
-        place = violation.operator + (f" / {violation.state}" if violation.state is not None else "")
+        place = violation.operator_label + (f" / {violation.state_name}" if violation.state_name is not None else "")
         given = "".join(f"\n  {json.dumps(row, ensure_ascii=False)}" for row in violation.rows)
         out.print(escape(f"{verdict.name}: {place}: {violation.what}{given}"), soft_wrap=True)
     out.print()

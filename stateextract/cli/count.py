@@ -38,11 +38,17 @@ def count(path: str, operator: str | None, name: str | None, scope: Any, format_
         from stateextract.cli.screen import console, table
 
         rows = [
-            [d["operator"], d["state"], d["kind"], "" if d["rows"] is None else f"{d['rows']:,}", d["why"] or ""]
+            [
+                d["operator_label"],
+                d["state_name"],
+                d["state_kind"],
+                "" if d["rows"] is None else f"{d['rows']:,}",
+                d["reason"] or "",
+            ]
             for d in documents
         ]
         columns = ["operator", "state", "kind", "rows", "why not"]
-        if not any(d["why"] for d in documents):
+        if not any(d["reason"] for d in documents):
             columns, rows = columns[:-1], [row[:-1] for row in rows]
         console().print(table(columns, rows, ["rows"]))
     if any(d["rows"] is None for d in documents):
@@ -50,7 +56,7 @@ def count(path: str, operator: str | None, name: str | None, scope: Any, format_
 
 
 def describe(state: State) -> dict[str, Any]:
-    """The document of one state; ``rows`` is ``None`` where they cannot be counted, then ``why`` says the reason."""
+    """The document of one state; ``rows`` is ``None`` where they cannot be counted, then ``reason`` says the reason."""
     from stateextract.errors import StateExtractError
 
     rows, why = None, None
@@ -61,7 +67,7 @@ def describe(state: State) -> dict[str, Any]:
     return {
         **identity(state),
         "rows": rows,
-        "why": why,
+        "reason": why,
     }
 
 

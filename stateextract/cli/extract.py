@@ -139,8 +139,10 @@ def describe(outcome: Outcome, options: JobOptions) -> dict[str, Any]:
             {
                 "folder": dataset.folder,
                 "operator_id": dataset.operator_id,
-                "state": dataset.state,
-                "kind": dataset.kind,
+                "operator_uid": dataset.operator_uid,
+                "operator_name": dataset.operator_name,
+                "state_name": dataset.state_name,
+                "state_kind": dataset.state_kind,
                 "raw": dataset.raw,
                 "rows": dataset.rows,
                 "files": len(dataset.files),

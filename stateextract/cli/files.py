@@ -43,7 +43,7 @@ def _show(rows: list[dict[str, Any]], metadata: str) -> None:
     folder = metadata.rpartition("/")[0] + "/"
     cells = [
         [
-            str(row["operator_uid"] or row["operator_name"] or row["operator_uid_hash"]),
+            str(row["operator_uid"] or row["operator_name"] or row["operator_id"]),
             "" if row["subtask"] is None else str(row["subtask"]),
             row["handle_role"].replace("_", " "),
             row["stream_kind"],

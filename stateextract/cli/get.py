@@ -8,7 +8,16 @@ import click
 
 from stateextract.cli.options import format_option
 from stateextract.cli.quick import without_pandas
-from stateextract.cli.reading import MEANING, metered, opened, snapshot_options, state_options, the_operator, the_state
+from stateextract.cli.reading import (
+    MEANING,
+    identity,
+    metered,
+    opened,
+    snapshot_options,
+    state_options,
+    the_operator,
+    the_state,
+)
 from stateextract.printable import json_document, printable
 
 if TYPE_CHECKING:
@@ -69,10 +78,7 @@ def describe(state: State, table: pa.Table, groups: frozenset[int] | None) -> di
     from stateextract.cli.rows import json_rows
 
     return {
-        "operator_id": state.operator.id,
-        "uid": state.operator.uid,
-        "state": state.name,
-        "kind": state.kind,
+        **identity(state),
         "key_groups": None if groups is None else sorted(groups),
         **json_rows(table),
     }

@@ -8,7 +8,16 @@ import click
 
 from stateextract.cli.options import format_option
 from stateextract.cli.quick import without_pandas
-from stateextract.cli.reading import MEANING, metered, opened, snapshot_options, state_options, the_operator, the_state
+from stateextract.cli.reading import (
+    MEANING,
+    identity,
+    metered,
+    opened,
+    snapshot_options,
+    state_options,
+    the_operator,
+    the_state,
+)
 from stateextract.printable import json_document
 
 if TYPE_CHECKING:
@@ -59,13 +68,9 @@ def describe(state: State, table: pa.Table) -> dict[str, Any]:
     from stateextract.cli.rows import json_rows
 
     return {
-        "operator_id": state.operator.id,
-        "uid": state.operator.uid,
-        "name": state.operator.name,
-        "state": state.name,
-        "kind": state.kind,
+        **identity(state),
         "status": state.coverage.status,
-        "why": state.coverage.why,
+        "reason": state.coverage.reason,
         "complete": state.coverage.complete,
         **json_rows(table),
     }
@@ -80,8 +85,8 @@ def _show(state: State, table: pa.Table, limit: int) -> None:
     coverage = state.coverage
     if coverage.complete and table.num_rows < limit:
         out.print(f"\nAll {table.num_rows} rows of {state.kind} state {state.name!r}.", markup=False, soft_wrap=True)
-    if coverage.why and coverage.status != "decoded":
-        out.print(f"{coverage.status}: {coverage.why}", markup=False, soft_wrap=True)
+    if coverage.reason and coverage.status != "decoded":
+        out.print(f"{coverage.status}: {coverage.reason}", markup=False, soft_wrap=True)
 
 
 __all__ = ["describe", "head"]

@@ -131,7 +131,7 @@ def _show(recorded: Sequence[Recorded], added: int, output: str) -> None:
     out = console()
     series = _series(recorded)
     cells = [
-        [one.operator, one.state or f"({one.kind.lower()})",
+        [one.operator, one.state or f"({one.kind})",
          *_cells(one.change("rows"), _number), *_cells(one.change("decoded_bytes"), _size),
          "gone" if one.gone else "new" if one.new else ""]
         for one in by_growth(series)

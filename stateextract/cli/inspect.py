@@ -12,7 +12,7 @@ from stateextract.cli.sizes import many
 from stateextract.printable import json_document
 
 if TYPE_CHECKING:
-    from stateextract.api import Operator, Snapshot, State
+    from stateextract.api import Operator, Snapshot, State, UnnamedState
 
 
 @click.command()
@@ -43,12 +43,14 @@ def describe(snapshot: Snapshot) -> dict[str, Any]:
         "metadata": snapshot.metadata_path,
         "metadata_version": snapshot.metadata_version,
         "checkpoint_id": snapshot.checkpoint_id,
-        "kind": properties.kind if properties else None,
-        "format": properties.format if properties else None,
+        "snapshot_kind": properties.kind if properties else None,
+        "snapshot_format": properties.format if properties else None,
         "note": snapshot.note,
         "missing_files": list(snapshot.missing_files().paths),
         "relocations": [{"stored": stored, "found": found} for stored, found in snapshot.relocations],
-        "master_states": [{"name": s.name, "version": s.version, "size": len(s.data)} for s in snapshot.master_states],
+        "master_states": [
+            {"state_name": s.name, "version": s.version, "size_in_bytes": len(s.data)} for s in snapshot.master_states
+        ],
         "operators": [_operator(operator) for operator in snapshot.operators],
     }
 
@@ -56,21 +58,22 @@ def describe(snapshot: Snapshot) -> dict[str, Any]:
 def _operator(operator: Operator) -> dict[str, Any]:
     return {
         "operator_id": operator.id,
-        "uid": operator.uid,
-        "name": operator.name,
-        "parallelism": operator.parallelism,
-        "max_parallelism": operator.max_parallelism,
-        "fully_finished": operator.fully_finished,
+        "operator_uid": operator.uid,
+        "operator_name": operator.name,
+        "operator_label": operator.label,
+        "operator_parallelism": operator.parallelism,
+        "operator_max_parallelism": operator.max_parallelism,
+        "operator_fully_finished": operator.fully_finished,
         "finished_subtasks": list(operator.finished_subtasks),
-        "subtask_state_count": operator.subtask_state_count,
-        "coordinator_state_size_in_bytes": operator.coordinator_size,
-        "total_size_in_bytes": operator.total_size,
+        "operator_subtask_state_count": operator.subtask_state_count,
+        "operator_coordinator_state_size_in_bytes": operator.coordinator_size,
+        "operator_total_size_in_bytes": operator.total_size,
         "handles": [
-            {"role": role, "kind": kind, "stream": stream, "count": count, "size": size}
+            {"handle_role": role, "handle_kind": kind, "stream_kind": stream, "handle_count": count, "size_in_bytes": size}
             for role, kind, stream, count, size in operator.handles
         ],
         "states": [_state(state) for state in operator.states],
-        "unnamed": [vars(unnamed) for unnamed in operator.unnamed],
+        "unnamed": [_unnamed(unnamed) for unnamed in operator.unnamed],
         "notes": operator.notes,
         "problems": [str(problem) for problem in operator.problems],
     }
@@ -79,17 +82,27 @@ def _operator(operator: Operator) -> dict[str, Any]:
 def _state(state: State) -> dict[str, Any]:
     schema = _columns(state)
     return {
-        "name": state.name,
-        "scope": state.scope,
-        "kind": state.kind,
-        "role": state.role,
+        "state_name": state.name,
+        "state_scope": state.scope,
+        "state_kind": state.kind,
+        "state_role": state.role,
         "form": state.form,
-        "handles": state.handles,
-        "size": state.size,
+        "handle_count": state.handles,
+        "size_in_bytes": state.size,
         "schema": None if schema is None else [{"name": name, "type": type_} for name, type_ in schema.items()],
         "serializers": state.serializers,
         "status": state.coverage.status,
-        "why": state.coverage.why,
+        "reason": state.coverage.reason,
+    }
+
+
+def _unnamed(unnamed: UnnamedState) -> dict[str, Any]:
+    return {
+        "state_kind": unnamed.kind,
+        "form": unnamed.form,
+        "handle_count": unnamed.handles,
+        "size_in_bytes": unnamed.size,
+        "reason": unnamed.reason,
     }
 
 
@@ -164,7 +177,7 @@ def _show_operator(operator: Operator, out: Any) -> None:
         out.print(f"  Note: {escape(note)}.", soft_wrap=True)
     rows = [_cells(state) for state in operator.states]
     rows += [
-        [f"({u.form})", u.kind, "", "", "", text_size(u.size), f"unsupported: {u.why}" if u.why else ""]
+        [f"({u.form})", u.kind, "", "", "", text_size(u.size), f"unsupported: {u.reason}" if u.reason else ""]
         for u in operator.unnamed
     ]
     if rows:
@@ -179,7 +192,7 @@ def _cells(state: State) -> list[str]:
     if "last_access" in columns:
         value += " + last_access"
     coverage = state.coverage
-    status = coverage.status + (f": {coverage.why}" if coverage.why else "")
+    status = coverage.status + (f": {coverage.reason}" if coverage.reason else "")
     size = text_size(state.size) if state.size is not None else ""
     return [state.name, state.kind, columns.get("key", ""), columns.get("namespace", ""), value, size, status]
 

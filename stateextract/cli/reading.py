@@ -195,11 +195,13 @@ def chosen_states(snapshot: Snapshot, operator: str | None, name: str | None, sc
 def identity(state: State) -> dict[str, Any]:
     """Which state it is, as every document about states begins."""
     return {
-        "operator": state.operator.label,
         "operator_id": state.operator.id,
-        "state": state.name,
-        "scope": state.scope,
-        "kind": state.kind,
+        "operator_uid": state.operator.uid,
+        "operator_name": state.operator.name,
+        "operator_label": state.operator.label,
+        "state_name": state.name,
+        "state_scope": state.scope,
+        "state_kind": state.kind,
     }
 
 

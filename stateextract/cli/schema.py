@@ -34,21 +34,21 @@ def schema(path: str, operator: str | None, name: str | None, scope: Any, format
     for number, document in enumerate(documents):
         if number:
             out.print()
-        title = f"{document['operator']} / {document['state']}"
-        out.print(f"[bold cyan]{escape(title)}[/bold cyan]  {document['kind']}", soft_wrap=True)
+        title = f"{document['operator_label']} / {document['state_name']}"
+        out.print(f"[bold cyan]{escape(title)}[/bold cyan]  {document['state_kind']}", soft_wrap=True)
         if document["columns"] is None:
-            out.print(f"no columns: {document['why']}", markup=False, soft_wrap=True)
+            out.print(f"no columns: {document['reason']}", markup=False, soft_wrap=True)
             continue
         rows = [[c["name"], c["arrow"], c["sql"] or "-"] for c in document["columns"]]
         out.print(table(["column", "Arrow", "Spark SQL"], rows))
 
 
 def describe(state: State) -> dict[str, Any]:
-    """The document of one state; ``columns`` is ``None`` where they are not known, then ``why`` says the reason."""
+    """The document of one state; ``columns`` is ``None`` where they are not known, then ``reason`` says the reason."""
     from stateextract.columnar.sql_names import sql_type
     from stateextract.errors import StateExtractError
 
-    columns, why = None, state.coverage.why
+    columns, why = None, state.coverage.reason
     try:
         columns = [{"name": f.name, "arrow": str(f.type), "sql": sql_type(f.type)} for f in state.schema]
     except StateExtractError as error:
@@ -56,7 +56,7 @@ def describe(state: State) -> dict[str, Any]:
     return {
         **identity(state),
         "status": state.coverage.status,
-        "why": why,
+        "reason": why,
         "columns": columns,
     }
 

@@ -34,7 +34,7 @@ def states(path: str, format_: str, **options: Any) -> None:
         [
             _label(row),
             row["state_name"] or "",
-            (row["state_kind"] or "").lower(),
+            row["state_kind"] or "",
             row["state_scope"] or "",
             row["form"] or "",
             str(row["handle_count"]),
@@ -47,7 +47,7 @@ def states(path: str, format_: str, **options: Any) -> None:
 
 
 def _label(row: dict[str, Any]) -> str:
-    return str(row["operator_uid"] or row["operator_name"] or row["operator_uid_hash"] or "(job)")
+    return str(row["operator_uid"] or row["operator_name"] or row["operator_id"] or "(job)")
 
 
 __all__ = ["states"]

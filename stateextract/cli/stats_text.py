@@ -61,7 +61,7 @@ _STATES = ["operator", "state", "kind", "rows", "keys", "in files", "decoded", "
 def _states(document: Statistics) -> list[list[str]]:
     return [
         [
-            operator.label, state.state or "", state.kind.lower(),
+            operator.operator_label, state.state_name or "", state.state_kind,
             f"{state.rows:,}" if state.columns else "", _distinct(state.distinct_keys),
             text_size(state.file_bytes), text_size(state.decoded_bytes) if state.columns else "",
             *_skew(state.skew.key_groups if state.skew else None),
@@ -85,7 +85,7 @@ def _skew(skew: Skew | None) -> list[str]:
 
 def _rows(document: Statistics, of: Callable[[State, int | None], list[str] | None]) -> list[list[str]]:
     made = [(operator, state, of(state, document.as_of_ms)) for operator, state in document.states]
-    return [[operator.label, state.state or "", *row] for operator, state, row in made if row is not None]
+    return [[operator.operator_label, state.state_name or "", *row] for operator, state, row in made if row is not None]
 
 
 # ---- ages
@@ -140,7 +140,7 @@ _BIG = ["operator", "state", "bytes", "key", "namespace", "key group"]
 
 
 def _biggest(document: Statistics, of: Callable[[State], list[Big]], most: int) -> list[list[str]]:
-    found = [(big, o.label, state.state or "") for o, state in document.states for big in of(state)[:most]]
+    found = [(big, o.operator_label, state.state_name or "") for o, state in document.states for big in of(state)[:most]]
     return [
         [label, name, f"{big.bytes:,}", _value(big.key), _value(big.namespace), _number(big.key_group)]
         for big, label, name in sorted(found, key=lambda row: -row[0].bytes)
@@ -164,15 +164,15 @@ def _value(value: Any) -> str:
 def _remarks(document: Statistics) -> Iterable[str]:
     for note in document.notes:
         yield f"Note: {note}."
-    without = [o.label for o in document.operators if o.without_uid and o.handle_bytes]
+    without = [o.operator_label for o in document.operators if o.without_uid and o.handle_bytes]
     if without:
         yield f"Operators with state and without a uid: {', '.join(without)}."
-    unowned = [o.label for o in document.operators if o.unowned]
+    unowned = [o.operator_label for o in document.operators if o.unowned]
     if unowned:
         yield f"State that no operator of the job owns: {', '.join(unowned)}."
     for operator, state in document.states:
         for problem in dict.fromkeys(filter(None, (state.reason, *state.problems))):
-            yield f"{operator.label} / {state.state or state.form}: {problem}."
+            yield f"{operator.operator_label} / {state.state_name or state.form}: {problem}."
 
 
 __all__ = ["show"]

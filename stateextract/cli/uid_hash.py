@@ -21,7 +21,7 @@ def uid_hash(uids: tuple[str, ...], format_: str) -> None:
 
     ids = [(uid, operator_id(uid)) for uid in uids]
     if format_ == "json":
-        click.echo(json.dumps([{"uid": uid, "operator_id": id_} for uid, id_ in ids], indent=1))
+        click.echo(json.dumps([{"operator_uid": uid, "operator_id": id_} for uid, id_ in ids], indent=1))
         return
     for uid, id_ in ids:
         click.echo(id_ if len(ids) == 1 else f"{id_}  {uid}")

@@ -53,20 +53,20 @@ def describe(snapshot: Snapshot, findings: list[Finding]) -> dict[str, Any]:
         "exit_code": exit_code(findings),
         "states": [
             {
-                "operator": f.operator,
                 "operator_id": f.operator_id,
-                "state": f.state,
-                "scope": f.scope,
-                "kind": f.kind,
+                "operator_label": f.operator,
+                "state_name": f.state,
+                "state_scope": f.scope,
+                "state_kind": f.kind,
                 "status": f.status,
                 "rows": f.rows,
                 "bytes": f.size,
-                "why": f.why,
+                "reason": f.reason,
                 "problems": [
                     {
                         "message": problem.message,
                         "file": problem.file,
-                        "state": problem.state,
+                        "state_name": problem.state,
                         "key_group": problem.key_group,
                         "offset": problem.offset,
                         "plain_offset": problem.plain_offset,
@@ -92,7 +92,7 @@ def _show(snapshot: Snapshot, findings: list[Finding], code: int) -> None:
             f.kind,
             f"{f.rows:,}",
             text_size(f.size),
-            f.status + (f": {f.why}" if f.why else ""),
+            f.status + (f": {f.reason}" if f.reason else ""),
         ]
         for f in findings
     ]

@@ -20,12 +20,13 @@ from stateextract.diff.pairing import Pairs, pair_rows
 from stateextract.diff.shapes import LAST_ACCESS, Shape
 from stateextract.diff.summary import Counts, Entries
 from stateextract.errors import ValueRefusedError
+from stateextract.state.kinds import LIST_SPLIT, LIST_UNION, QUEUE, TIMER
 
 CHANGE, BEFORE, AFTER, FIELDS, KEY_GROUP = "change", "before", "after", "changed_fields", "key_group"
 ADDED, REMOVED, CHANGED = "added", "removed", "changed"
 
 INDEX = "index"  # where an element stands in the list of its subtask
-_LISTS = ("SPLIT_DISTRIBUTE", "UNION", "PRIORITY_QUEUE")
+_LISTS = (LIST_SPLIT, LIST_UNION, QUEUE)
 _VALUES = ("value", LAST_ACCESS)
 _CHANGE_TYPE = pa.string()
 _FIELDS_TYPE = pa.list_(pa.string())
@@ -79,7 +80,7 @@ def comparison(kind: str, schema: pa.Schema, shape: Shape) -> Comparison:
     set.
     """
     names = [name for name in schema.names if name not in (KEY_GROUP, INDEX)]
-    if kind == "TIMER":
+    if kind == TIMER:
         identity = [name for name in names if name not in ("timestamp", "window_start", "window_end", "slice_end")]
         return Comparison(schema, shape, tuple(identity), (), True)
     values = tuple(name for name in names if name in _VALUES)

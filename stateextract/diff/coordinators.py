@@ -35,7 +35,7 @@ class CoordinatorPair:
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         return {
-            "operator": self.operator, "operator_id": self.operator_id, "bytes_before": self.before,
+            "operator_label": self.operator, "operator_id": self.operator_id, "bytes_before": self.before,
             "bytes_after": self.after, "equal": self.equal,
         }  # fmt: skip
 

@@ -29,7 +29,7 @@ from stateextract.job.names import operator_folders, state_folders
 from stateextract.job.options import JobOptions
 from stateextract.job.plan import Plan, PlannedState, make_plan, there_is
 from stateextract.job.split import OperatorTargets, Part
-from stateextract.state.columns import OPERATOR_KINDS
+from stateextract.state.kinds import OPERATOR_KINDS
 
 UNIT_BYTES = 16 << 20
 """State of both sides that is compared at once, unless one key group has more."""
@@ -304,7 +304,7 @@ def _missing(side: SideStates, key: tuple[str, Scope, str], presence: str) -> tu
         if entry.state == name and (entry.kind in OPERATOR_KINDS) == (scope == "operator"):
             return BOTH, entry.reason or UNSUPPORTED
     for entry in unread:
-        if entry.state is None and entry.kind == "KEYED":
+        if entry.state is None and entry.kind == "keyed":
             return UNSURE, f"it may be in what cannot be read of the {_THE_OTHER[presence]} snapshot: {entry.reason}"
     return presence, None
 

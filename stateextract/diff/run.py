@@ -103,13 +103,13 @@ class DiffResult:
         """For JSON."""
         before, after = self.plan.coverages
         return {
-            "before": {"snapshot": before.snapshot, "checkpoint_id": before.checkpoint_id, "kind": before.kind},
-            "after": {"snapshot": after.snapshot, "checkpoint_id": after.checkpoint_id, "kind": after.kind},
+            "before": {"snapshot": before.snapshot, "checkpoint_id": before.checkpoint_id, "snapshot_kind": before.kind},
+            "after": {"snapshot": after.snapshot, "checkpoint_id": after.checkpoint_id, "snapshot_kind": after.kind},
             "differs": self.differs,
             "complete": self.complete,
             "states": [_describe(state, self.counts[state.number]) for state in self.plan.states],
             "not_compared": [
-                {"operator": operator, "what": what, "why": why} for operator, what, why in self.plan.unread
+                {"operator_label": operator, "what": what, "reason": why} for operator, what, why in self.plan.unread
             ],
             "coordinators": [pair.as_dict() for pair in self.plan.coordinators],
         }
@@ -118,14 +118,16 @@ class DiffResult:
 def _describe(state: DiffState, counts: Counts) -> dict[str, Any]:
     compared = state.how is not None
     return {
-        "operator": state.label,
         "operator_id": state.operator_id,
-        "state": state.name,
-        "scope": state.scope,
-        "kind": state.kind,
+        "operator_uid": state.uid,
+        "operator_name": state.operator_name,
+        "operator_label": state.label,
+        "state_name": state.name,
+        "state_scope": state.scope,
+        "state_kind": state.kind,
         "presence": state.presence,
-        "outcome": "compared" if compared and not counts.left_out else "partly" if compared else NOT_COMPARED,
-        "why": state.why,
+        "status": "compared" if compared and not counts.left_out else "partly" if compared else NOT_COMPARED,
+        "reason": state.why,
         "rows_before": counts.before,
         "rows_after": counts.after,
         "added": counts.added,

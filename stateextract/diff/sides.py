@@ -18,7 +18,8 @@ from stateextract.job.options import JobOptions
 from stateextract.job.plan import Plan, PlannedState
 from stateextract.job.split import OperatorTargets, Part, StateTarget, read_options
 from stateextract.metadata.uid import operator_id
-from stateextract.state.columns import OPERATOR_KINDS, state_schema
+from stateextract.state.columns import state_schema
+from stateextract.state.kinds import OPERATOR_KINDS, TIMER
 from stateextract.state.rows import RowLayout, row_layout
 
 
@@ -93,7 +94,7 @@ class SideStates:
 
     def _asked_for(self, state: PlannedState) -> bool:
         entry, job = state.entry, self.job
-        timers = entry.kind == "TIMER" and "timers" in job.state
+        timers = entry.kind == TIMER and "timers" in job.state
         if job.state and state.name not in job.state and not timers:
             return False
         names = [text for text in (entry.uid, entry.operator_name, entry.operator_id) if text]

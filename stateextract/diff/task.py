@@ -25,6 +25,7 @@ from stateextract.job.reader import PartReader
 from stateextract.job.split import read_options
 from stateextract.job.stores import open_store
 from stateextract.state.engine import Tally
+from stateextract.state.kinds import BROADCAST, TIMER
 
 _BATCH_BYTES = 8 << 20
 _NO_KEY_GROUP = -1
@@ -112,13 +113,13 @@ class DiffRunner:
         for tally in tallies:
             for name, count in tally.of(state.name).counts.as_dict().items():
                 # A timer's time is compared in milliseconds, whether or not there is a date for it.
-                if count and name in _BENT and state.kind != "TIMER":
+                if count and name in _BENT and state.kind != TIMER:
                     bent[name] = bent.get(name, 0) + count
         remarks = [
             f"the copies that the subtasks {', '.join(map(str, subtasks[:10]))}{', …' if subtasks[10:] else ''} of the "
             f"{which} snapshot have are not that of the first subtask, which was compared"
             for which, tally in zip(("earlier", "later"), tallies, strict=True)
-            if state.kind == "BROADCAST" and (subtasks := tally.of(state.name).differing)
+            if state.kind == BROADCAST and (subtasks := tally.of(state.name).differing)
         ]
         if bent or remarks:
             yield Changes(state, Counts(bent=bent, remarks=remarks))

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from stateextract.printable import json_document
 from stateextract.state.engine import StateTally
+from stateextract.state.kinds import BROADCAST
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -26,6 +27,10 @@ UNSUPPORTED = "unsupported"
 NOT_SELECTED = "not selected"
 EMPTY = "no state"
 
+_NAMES = {
+    "uid": "operator_uid", "state": "state_name", "kind": "state_kind", "size": "size_in_bytes", "handles": "handle_count",
+    "role": "state_role",
+}  # fmt: skip
 _COLORS = {DECODED: "green", PARTLY: "yellow", RAW: "yellow", SKIPPED: "red", UNSUPPORTED: "red"}
 
 
@@ -34,7 +39,7 @@ class Entry:
     """One state, or one thing of an operator that holds state without a name.
 
     :param state: name; ``None`` where it has none (coordinator, channels) or none could be learned.
-    :param kind: VALUE, LIST, ..., TIMER; SPLIT_DISTRIBUTE, UNION, BROADCAST; or a word for what has no name.
+    :param kind: one of ``state/kinds.py``; or a word for what has no name.
     :param form: how its bytes are kept: heap, full snapshot, SST files, changelog, operator state, ...
     :param size: bytes of state where the snapshot itself says so.
     :param role: what Flink's own operators keep in a state of that name.
@@ -64,11 +69,15 @@ class Entry:
         """How a person calls the operator."""
         return self.uid or self.operator_name or self.operator_id or "(job)"
 
+    def document(self) -> dict[str, Any]:
+        """For JSON, under the names that all documents use."""
+        return {_NAMES.get(name, name): value for name, value in asdict(self).items()}
+
     def settle(self) -> None:
         """The status that follows from what was read."""
         if self.status != DECODED:
             return
-        if self.kind == "BROADCAST" and self.read.differing:
+        if self.kind == BROADCAST and self.read.differing:
             differing = ", ".join(map(str, self.read.differing[:10]))
             more = f" and {len(self.read.differing) - 10} more" if len(self.read.differing) > 10 else ""
             self.read.problem(
@@ -102,7 +111,8 @@ class Coverage:
 
     def to_json(self) -> bytes:
         """Content of ``_coverage.json``."""
-        document = asdict(self)
+        document = asdict(self) | {"entries": [entry.document() for entry in self.entries]}
+        document["snapshot_kind"] = document.pop("kind")
         document["relocations"] = [{"stored": stored, "found": found} for stored, found in self.relocations]
         document["summary"] = {
             status: sum(entry.status == status for entry in self.entries)

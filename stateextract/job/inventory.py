@@ -17,6 +17,7 @@ from stateextract.job.coverage import DECODED, EMPTY, UNSUPPORTED, Entry
 from stateextract.job.heads import Scope, StateFile
 from stateextract.metadata.model import ChangelogHandle, OperatorState, SnapshotMetadata
 from stateextract.state.body import BodyKind
+from stateextract.state.kinds import COORDINATOR, kind_word
 from stateextract.state.roles import role_of
 
 _READABLE = (
@@ -24,8 +25,7 @@ _READABLE = (
     BodyKind.OPERATOR,
 )  # fmt: skip
 _NOT_YET = "not yet supported"
-COORDINATOR = "COORDINATOR"
-_NAMELESS = {BodyKind.RAW: ("RAW", "raw keyed state"), BodyKind.OPERATOR: ("OPERATOR", "operator state")}
+_NAMELESS = {BodyKind.RAW: ("raw", "raw keyed state"), BodyKind.OPERATOR: ("operator", "operator state")}
 """Kind and form of files whose states are not known; of others they are keyed."""
 
 
@@ -94,7 +94,7 @@ def take_inventory(snapshot: SnapshotMetadata, files: Iterable[StateFile]) -> li
 def master_entries(snapshot: SnapshotMetadata) -> list[Entry]:
     """State of JobManager hooks, which belongs to no operator."""
     return [
-        Entry(None, None, None, state.name, "MASTER", "master state", UNSUPPORTED, _NOT_YET, len(state.data), 1)
+        Entry(None, None, None, state.name, "master", "master state", UNSUPPORTED, _NOT_YET, len(state.data), 1)
         for state in snapshot.master_states
     ]
 
@@ -139,12 +139,12 @@ def _list_named(inventory: OperatorInventory) -> None:
         _list_state(inventory, state)
     for problem in dict.fromkeys(file.problem for file in inventory.unread if not file.states):
         files = [file for file in inventory.unread if file.problem is problem]
-        kind, form = _NAMELESS.get(files[0].form, ("KEYED", "unknown"))
+        kind, form = _NAMELESS.get(files[0].form, ("keyed", "unknown"))
         inventory.entries.append(_entry(operator, None, kind, form, UNSUPPORTED, str(problem), handles=len(files)))
     for handle in (t.managed_keyed for t in operator.subtasks if t.managed_keyed is not None):
         if not inventory.keyed and not inventory.problems and not isinstance(handle, ChangelogHandle):
             reason = f"{handle.kind} handle: {_NOT_YET}"
-            _gather(inventory, "KEYED", str(handle.kind), handle.size, reason)
+            _gather(inventory, "keyed", str(handle.kind), handle.size, reason)
     for state in sorted(inventory.lists.values(), key=lambda s: s.name):
         entry = _list_state(inventory, state)
         for file in state.files:
@@ -154,7 +154,7 @@ def _list_named(inventory: OperatorInventory) -> None:
 
 def _list_state(inventory: OperatorInventory, state: NamedState) -> Entry:
     form = " and ".join(sorted({file.form.value for file in state.files})) or "operator state"
-    entry = _entry(inventory.operator, state.name, state.kind, form, DECODED, None, handles=len(state.files))
+    entry = _entry(inventory.operator, state.name, kind_word(state.kind), form, DECODED, None, handles=len(state.files))
     if not state.readable:
         other = next(file for file in state.files if file.form not in _READABLE)
         where = f"{other.form.value} ({other.kind} handle, {other.uri})"
@@ -178,12 +178,12 @@ def _list_nameless(inventory: OperatorInventory) -> None:
         inventory.entries.append(entry)
     for subtask in operator.subtasks:
         if subtask.raw_operator is not None and subtask.raw_operator.size:
-            _gather(inventory, "RAW", "raw operator state", subtask.raw_operator.size, f"raw state: {_NOT_YET}")
+            _gather(inventory, "raw", "raw operator state", subtask.raw_operator.size, f"raw state: {_NOT_YET}")
         if subtask.raw_keyed is not None and subtask.raw_keyed.size and subtask.index not in inventory.timers:
-            _gather(inventory, "RAW", "raw keyed state", subtask.raw_keyed.size, f"raw state: {_NOT_YET}")
+            _gather(inventory, "raw", "raw keyed state", subtask.raw_keyed.size, f"raw state: {_NOT_YET}")
         for channel in (*subtask.input_channels, *subtask.output_channels):
             form = "input channels" if channel in subtask.input_channels else "output channels"
-            _gather(inventory, "CHANNEL", form, channel.size, f"in-flight data: {_NOT_YET}")
+            _gather(inventory, "channel", form, channel.size, f"in-flight data: {_NOT_YET}")
 
 
 def _gather(inventory: OperatorInventory, kind: str, form: str, size: int, reason: str) -> None:

@@ -54,10 +54,10 @@ class Dataset:
 
     folder: str
     operator_id: str
-    uid: str | None
+    operator_uid: str | None
     operator_name: str | None
-    state: str
-    kind: str
+    state_name: str
+    state_kind: str
     raw: bool
     rows: int
     files: list[DataFile]
@@ -65,12 +65,12 @@ class Dataset:
     schema_text: str
     sources: list[Source]
     job: str
-    role: str | None = None
+    state_role: str | None = None
 
     @property
     def of(self) -> tuple[str, str]:
         """What overwriting replaces together: the state, with its raw tail."""
-        return (self.operator_id, self.state)
+        return (self.operator_id, self.state_name)
 
 
 @dataclass(frozen=True)

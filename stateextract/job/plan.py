@@ -27,7 +27,7 @@ from stateextract.files.locate import FoundSnapshot, Locator, find_snapshot
 from stateextract.job.classpath import describe_context, entries_of, with_names
 from stateextract.job.coverage import DECODED, EMPTY, NOT_SELECTED, UNSUPPORTED, Coverage, Entry
 from stateextract.job.heads import HeadReader, OnHeads, Scope, StateFile, operator_label, unheard
-from stateextract.job.inventory import COORDINATOR, NamedState, OperatorInventory, master_entries, take_inventory
+from stateextract.job.inventory import NamedState, OperatorInventory, master_entries, take_inventory
 from stateextract.job.missing import missing_files
 from stateextract.job.names import RAW_SUFFIX, operator_folders, state_folders
 from stateextract.job.options import JobOptions
@@ -39,6 +39,7 @@ from stateextract.metadata.model import OperatorState, SnapshotMetadata
 from stateextract.metadata.uid import operator_id
 from stateextract.printable import called, lone_surrogates
 from stateextract.state.engine import ReadOptions, certainly_undecodable, raw_schema, state_schema
+from stateextract.state.kinds import COORDINATOR, TIMER
 from stateextract.state.operator import BROADCAST
 from stateextract.state.rows import RowLayout, row_layout
 from stateextract.version import VERSION
@@ -197,7 +198,7 @@ def _choose(
     """
     chosen = _chosen_operators(inventory, options.operator, missing)
     names = {e.state for i in chosen for e in i.entries if e.state is not None}
-    names |= {TIMERS for i in chosen for e in i.entries if e.kind == "TIMER"}
+    names |= {TIMERS for i in chosen for e in i.entries if e.kind == TIMER}
     names |= {COORDINATOR_STATE for i in chosen for e in i.entries if e.kind == COORDINATOR}
     for name in options.state:
         if name not in names and missing is not None:
@@ -225,7 +226,7 @@ def _choose(
 def _asked_for(entry: Entry, options: JobOptions) -> bool:
     if entry.kind == COORDINATOR:
         return not options.state or COORDINATOR_STATE in options.state
-    return not options.state or entry.state in options.state or (entry.kind == "TIMER" and TIMERS in options.state)
+    return not options.state or entry.state in options.state or (entry.kind == TIMER and TIMERS in options.state)
 
 
 def _chosen_operators(

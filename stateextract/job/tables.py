@@ -1,6 +1,7 @@
 """Tables of what a snapshot consists of, for Spark's source ``flink-state-metadata`` and the command line.
 
-Columns of operators are called as in Flink's ``savepoint_metadata``, with underscores. ``operators`` comes of ``_metadata``
+Columns of operators are called as in Flink's ``savepoint_metadata``, with underscores (and ``operator_id`` for its
+``operator-uid-hash``). ``operators`` comes of ``_metadata``
 alone; the others read the heads of all state files, and ``files`` looks for each file. Must not know of Spark; decodes no
 state.
 """
@@ -37,7 +38,7 @@ from stateextract.state.columns import ReadOptions, certainly_undecodable, state
 from stateextract.state.rows import RowLayout, row_layout
 
 _I32, _I64, _TEXT, _BOOL = pa.int32(), pa.int64(), pa.string(), pa.bool_()
-_OPERATOR = {"checkpoint_id": _I64, "operator_name": _TEXT, "operator_uid": _TEXT, "operator_uid_hash": _TEXT}
+_OPERATOR = {"checkpoint_id": _I64, "operator_name": _TEXT, "operator_uid": _TEXT, "operator_id": _TEXT}
 
 Rows = Iterator[dict[str, Any]]
 

@@ -29,7 +29,7 @@ def findings(statistics: Statistics) -> list[dict[str, Any]]:
     """
     states = list(statistics.states)
     operators = statistics.operators
-    per_subtask = {id(state): state.rows / max(operator.parallelism, 1) for operator, state in states}
+    per_subtask = {id(state): state.rows / max(operator.operator_parallelism, 1) for operator, state in states}
 
     def uneven(state: State) -> str | None:
         skew = state.skew.subtasks if state.skew else None

@@ -22,6 +22,7 @@ PROBLEMS = 20
 """Problems of a state that are shown."""
 NAME = 1000
 """Characters of names, types and reasons that are shown."""
+_NAMES = ("state_name", "state_kind", "form", "state_role", "status", "reason")
 
 
 def page_model(documents: Sequence[Statistics | Recorded]) -> dict[str, Any]:
@@ -68,7 +69,7 @@ def snapshots_of(documents: Sequence[Statistics | Recorded]) -> list[Recorded]:
 
 def _operator(operator: Operator) -> dict[str, Any]:
     values = {name: value for name, value in vars(operator).items() if name != "states"}
-    return values | {name: _name(values[name]) for name in ("operator_id", "uid", "name", "label")}
+    return values | {name: _name(values[name]) for name in ("operator_id", "operator_uid", "operator_name", "operator_label")}
 
 
 def _state(state: State, operator: Operator, index: int) -> dict[str, Any]:
@@ -76,7 +77,7 @@ def _state(state: State, operator: Operator, index: int) -> dict[str, Any]:
     subtasks = ((s.subtask, s.rows, s.decoded_bytes) for s in state.subtasks)
     return {
         "operator": index,
-        **{name: _name(getattr(state, name)) for name in ("state", "kind", "form", "role", "status", "reason")},
+        **{name: _name(getattr(state, name)) for name in _NAMES},
         "problems": [visible(problem, NAME) for problem in state.problems[:PROBLEMS]],
         "more_problems": max(len(state.problems) - PROBLEMS, 0),
         "schema": [[_name(f.name), _name(f.type)] for f in state.schema],
@@ -84,8 +85,8 @@ def _state(state: State, operator: Operator, index: int) -> dict[str, Any]:
         "file_bytes": state.file_bytes,
         "decoded_bytes": state.decoded_bytes,
         "distinct_keys": None if state.distinct_keys is None else asdict(state.distinct_keys),
-        "key_groups": spread(groups, operator.max_parallelism),
-        "subtasks": spread(subtasks, operator.parallelism),
+        "key_groups": spread(groups, operator.operator_max_parallelism),
+        "subtasks": spread(subtasks, operator.operator_parallelism),
         "key_group_skew": _skew(state.skew.key_groups) if state.skew else None,
         "subtask_skew": _skew(state.skew.subtasks) if state.skew else None,
         "columns": [_column(column) for column in state.columns],
@@ -139,7 +140,7 @@ def _name(text: str | None) -> str | None:
 
 def _history(ordered: Sequence[Recorded]) -> dict[str, Any]:
     """Every state of every snapshot, ``None`` where it is not there or not known; states that are gone have no ``index``."""
-    rows = ordered[-1].rows.select(["operator_uid_hash", "state_name", "state_kind"]).to_pylist()
+    rows = ordered[-1].rows.select(["operator_id", "state_name", "state_kind"]).to_pylist()
     index = {tuple(row.values()): number for number, row in reversed([*enumerate(rows)])}
     return {
         "note": order_note(ordered),
@@ -155,9 +156,9 @@ def _history(ordered: Sequence[Recorded]) -> dict[str, Any]:
         ],
         "states": [
             {
-                "operator": _name(one.operator),
-                "state": _name(one.state),
-                "kind": _name(one.kind),
+                "operator_label": _name(one.operator),
+                "state_name": _name(one.state),
+                "state_kind": _name(one.kind),
                 "index": index.get((one.operator_id, one.state, one.kind)),
                 "new": one.new,
                 "gone": one.gone,

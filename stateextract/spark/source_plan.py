@@ -33,9 +33,9 @@ from stateextract.spark.source_filters import RowFilter
 from stateextract.spark.source_options import STATE, STATE_OPTIONS, in_spark_words, job_options, parse_options
 from stateextract.spark.source_types import only_columns
 from stateextract.spark.source_wide import WideColumns, wide_columns
-from stateextract.state.columns import OPERATOR_KINDS
 from stateextract.state.head import KeyedHead
 from stateextract.state.key_groups import key_scalar
+from stateextract.state.kinds import OPERATOR_KINDS, TIMER
 from stateextract.state.lookup import groups_by_serializer
 
 _RAW_ADVICE = "register a serializer as a plug-in (docs/serializers.md), or have the extract job keep its bytes"
@@ -204,7 +204,7 @@ def _labels(operators: Sequence[OperatorState]) -> str:
 
 def _chosen(plan: Plan, values: Mapping[str, Any]) -> list[PlannedState]:
     """The states that the options mean: one, or the queues of timers, or all that become columns."""
-    timers = [s for s in plan.states if s.entry.kind == "TIMER"]
+    timers = [s for s in plan.states if s.entry.kind == TIMER]
     name = values["stateName"]
     if values["readTimers"]:
         return _queues(timers, name)
@@ -216,7 +216,7 @@ def _chosen(plan: Plan, values: Mapping[str, Any]) -> list[PlannedState]:
     if values["wide"]:
         return _columns(states, bool(name), values["onUndecodable"])
     if not name:
-        states = [s for s in states if s.entry.kind != "TIMER"]
+        states = [s for s in states if s.entry.kind != TIMER]
     elif not called(name, states, lambda s: (s.name,)):
         advice = "readTimers reads the timers" if timers else f"stateScope is {values['stateScope']}"
         raise UsageError(f"no state is called {name!r}", advice=advice)
@@ -252,10 +252,10 @@ def _queues(timers: list[PlannedState], name: str) -> list[PlannedState]:
 
 def _columns(states: list[PlannedState], named: bool, on_undecodable: str) -> list[PlannedState]:
     """The keyed states that a wide read makes columns of."""
-    wrong = [s for s in states if named and (s.entry.kind == "TIMER" or s.entry.kind in OPERATOR_KINDS)]
+    wrong = [s for s in states if named and (s.entry.kind == TIMER or s.entry.kind in OPERATOR_KINDS)]
     if wrong:
         raise UsageError(f"{wrong[0].name!r} cannot become a column: it is no keyed state of values")
-    keyed = [s for s in states if s.entry.kind != "TIMER" and s.entry.kind not in OPERATOR_KINDS]
+    keyed = [s for s in states if s.entry.kind != TIMER and s.entry.kind not in OPERATOR_KINDS]
     unread = [s for s in keyed if not s.typed]
     if unread and on_undecodable == "fail":
         raise UsageError(

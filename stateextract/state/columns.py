@@ -31,7 +31,7 @@ from stateextract.state.windows import window_types, window_values
 EVENT, PROCESSING = "event", "processing"
 _TIMER_STATE = "_timer_state/"
 
-OPERATOR_KINDS = ("SPLIT_DISTRIBUTE", "UNION", "BROADCAST")
+_OPERATOR_KINDS = ("SPLIT_DISTRIBUTE", "UNION", "BROADCAST")
 
 _INSTANT = pa.timestamp("us", "UTC")
 _TIMER_TIME = Logical(Number(pa.int64()), "epoch_ms", _INSTANT)
@@ -78,7 +78,7 @@ def raw_schema(row: RowLayout, options: ReadOptions) -> pa.Schema:
     hold; ``part`` counts the pieces of one key group's bytes.
     """
     columns: list[tuple[str, pa.DataType]] = []
-    if row.kind not in (*OPERATOR_KINDS, "TIMER", "PRIORITY_QUEUE"):
+    if row.kind not in (*_OPERATOR_KINDS, "TIMER", "PRIORITY_QUEUE"):
         parts = _key_types(row, options)
         columns = [(name, parts[name]) for name in ("key", "namespace") if name in parts]
         if row.window_columns and "namespace" in parts:
@@ -118,7 +118,7 @@ def state_schema(row: RowLayout, options: ReadOptions) -> pa.Schema:
     layout = apply_policy(row.layout, options.policy)
     assert isinstance(layout, Struct)
     types = {f.name: f.layout.arrow_type for f in layout.fields if f.layout.arrow_type is not None}
-    if row.kind in OPERATOR_KINDS:
+    if row.kind in _OPERATOR_KINDS:
         return _wanted(_operator_schema(row.kind, types, options), row, options)
     columns: list[tuple[str, pa.DataType]] = [(name, types[name]) for name in ("key", "namespace") if name in types]
     if row.window_columns and "namespace" in types:

@@ -91,7 +91,7 @@ def test_states() -> None:
     keyed = {s.name: s.kind for s in operator.states if s.scope == "keyed"}
     assert keyed == {s["name"]: s["kind"].lower().replace("timers", "timer") for s in wanted["states"]}
     others = {s.name: s.kind for s in operator.states if s.scope == "operator"}
-    modes = {"SPLIT_DISTRIBUTE": "list", "UNION": "union", "BROADCAST": "broadcast"}
+    modes = {"SPLIT_DISTRIBUTE": "list (split)", "UNION": "list (union)", "BROADCAST": "broadcast"}
     assert others == {s["name"]: modes[s["mode"]] for s in wanted["operator_states"]}
     names = [s.name for s in operator.states]
     assert names == sorted(keyed) + sorted(others)
@@ -251,7 +251,7 @@ def test_expected_coverage(tmp_path: Path) -> None:
     for mode, status in (("fail", "unsupported"), ("skip", "skipped"), ("raw", "raw")):
         coverage = stateextract.open_snapshot(path, on_undecodable=mode).operator("first").state("a").coverage  # type: ignore[arg-type]
         assert coverage.status == status
-        assert (coverage.why or "").startswith("values of com.example.ShapeSerializerSnapshot cannot be decoded")
+        assert (coverage.reason or "").startswith("values of com.example.ShapeSerializerSnapshot cannot be decoded")
     with pytest.raises(UndecodableError):
         stateextract.open_snapshot(path).operator("first").state("a").to_batches()
 

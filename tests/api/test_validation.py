@@ -151,7 +151,7 @@ def test_what_cannot_be_decoded_is_not_damage(tmp_path: Path) -> None:
     path = write_snapshot(tmp_path / "s", {"op": {"a": numbered(80), "b": numbered(20)}}, values={"b": UNKNOWN})
     findings = validated(path)
     assert statuses(findings) == {("op", "a"): "sound", ("op", "b"): "not checked"}
-    assert "com.example.ShapeSerializerSnapshot cannot be decoded" in (findings["op", "b"].why or "")
+    assert "com.example.ShapeSerializerSnapshot cannot be decoded" in (findings["op", "b"].reason or "")
 
 
 DATABASE = "f117-changes-checkpoint-rocksdb-incremental"

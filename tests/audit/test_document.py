@@ -35,12 +35,12 @@ COLUMN = Column(
     Lengths(0, 1.5, 7, [Quantile(1.0, 7)]),
 )  # fmt: skip
 STATE = State(
-    "totals", "VALUE", "heap", None, "decoded", None, ["one"], [SchemaField("key", "string")], 10, 100, 90, Distinct(10),
+    "totals", "value", "heap", None, "decoded", None, ["one"], [SchemaField("key", "string")], 10, 100, 90, Distinct(10),
     [KeyGroup(3, 10, 90)], [Subtask(0, 10, 90)], Skews(SKEW, None), [COLUMN],
     [Big("ä", {"start": 1}, 3, 0, 8)], [Big(None, None, None, 1, 9)],
     Ttl(10, 1, 2, [Bin(None, 5, 10)], 1000, 4), Times("timer", None, None, 0, []),
 )  # fmt: skip
-NAMELESS = State(None, "CHANNEL", "input channels", None, "unsupported", "not yet", [], [], 0, 5, 0)
+NAMELESS = State(None, "channel", "input channels", None, "unsupported", "not yet", [], [], 0, 5, 0)
 DOCUMENT = Statistics(
     "0.1.0", Snapshot("/s/_metadata", 7, 6, None, 1_700_000_000_000), 1_700_000_000_000, Totals(1, 2, 10, 105, 90),
     [Operator("ab", "totals", None, "totals", 2, 128, 200, 105, 10, None, False, [STATE, NAMELESS])], ["a note"],
@@ -51,7 +51,7 @@ def test_json_and_back() -> None:
     text = DOCUMENT.to_json()
     assert Statistics.from_json(text) == DOCUMENT
     assert list(json.loads(text)) == ["format", "tool_version", "snapshot", "as_of_ms", "totals", "operators", "notes"]
-    assert [state.state for _, state in DOCUMENT.states] == ["totals", None]
+    assert [state.state_name for _, state in DOCUMENT.states] == ["totals", None]
 
 
 def test_what_a_later_version_adds_is_passed_over() -> None:

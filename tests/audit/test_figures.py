@@ -337,7 +337,7 @@ def test_check_state_can_fail() -> None:
     """The plain way is no rubber stamp."""
     table = table_of([{"number": 1}, {"number": 2}])
     figures = figures_of(table)
-    state = State("s", "VALUE", "heap", None, "decoded", None, [], [], figures.rows, 0, figures.decoded_bytes + 1)
+    state = State("s", "value", "heap", None, "decoded", None, [], [], figures.rows, 0, figures.decoded_bytes + 1)
     with pytest.raises(AssertionError):
         check_state(state, table, NOW, None, 8)
     with pytest.raises(AssertionError):

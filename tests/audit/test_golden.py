@@ -60,12 +60,12 @@ def check(name: str) -> int:
     for operator, state in document.states:
         if state.status not in ("decoded", "partly"):
             continue
-        if state.state is None:
-            assert state.kind == "COORDINATOR"
+        if state.state_name is None:
+            assert state.state_kind == "coordinator"
             continue
         source = next(s for s in known.values() if same(s, operator, state))
         table = pa.Table.from_batches(list(source.to_batches()), source.schema)
-        check_state(state, table, AS_OF, TTL, operator.max_parallelism)
+        check_state(state, table, AS_OF, TTL, operator.operator_max_parallelism)
         assert state.file_bytes == source.coverage.tally.bytes
         checked += 1
     assert checked
@@ -76,9 +76,9 @@ def check(name: str) -> int:
 
 
 def same(source: Any, operator: Operator, state: State) -> bool:
-    kinds = {"SPLIT_DISTRIBUTE": "operator", "UNION": "operator", "BROADCAST": "operator"}
+    kinds = {"list (split)": "operator", "list (union)": "operator", "broadcast": "operator"}
     return (source.operator.id, source.name, source.scope) == (
-        operator.operator_id, state.state, kinds.get(state.kind, "keyed")
+        operator.operator_id, state.state_name, kinds.get(state.state_kind, "keyed")
     )  # fmt: skip
 
 
@@ -97,7 +97,7 @@ ALIKE = (
 def figures(document: Statistics) -> dict[tuple[str, str], str]:
     """What does not say in which bytes a state was, without last accesses, which are those of the job's run."""
     return {
-        (operator.label, str(state.state)): json.dumps(asdict(replace(state, form="", file_bytes=0)))
+        (operator.operator_label, str(state.state_name)): json.dumps(asdict(replace(state, form="", file_bytes=0)))
         for operator, state in document.states
         if state.rows and state.ttl is None
     }  # fmt: skip

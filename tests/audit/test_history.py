@@ -15,7 +15,7 @@ from tests.audit.test_document import DOCUMENT, NAMELESS, STATE
 def at(number: int, rows: int | None, **more: Any) -> Statistics:
     """``totals`` with so many rows and ten times the bytes, if any, and another state."""
     states = [] if rows is None else [replace(STATE, rows=rows, decoded_bytes=10 * rows), NAMELESS]
-    other = replace(STATE, state="other", rows=number, decoded_bytes=number)
+    other = replace(STATE, state_name="other", rows=number, decoded_bytes=number)
     operator = replace(DOCUMENT.operators[0], states=[*states, other], **more)
     snapshot = Snapshot(f"/chk-{number}/_metadata", number, 6, None, 1000 * number)
     return Statistics("0", snapshot, 1000 * number, Totals(1, len(operator.states), 0, 0, 0), [operator])
@@ -36,8 +36,9 @@ def test_a_row_has_all_that_is_known_of_a_state() -> None:
     ]  # fmt: skip
     assert row == {
         "snapshot_path": "/s/_metadata", "checkpoint_id": 7, "taken": datetime(2023, 11, 14, 22, 13, 20, tzinfo=UTC),
-        "as_of_ms": 1_700_000_000_000, "operator_uid_hash": "ab", "operator_uid": "totals", "operator_label": "totals",
-        "parallelism": 2, "max_parallelism": 128, "state_name": "totals", "state_kind": "VALUE", "status": "decoded",
+        "as_of_ms": 1_700_000_000_000, "operator_id": "ab", "operator_uid": "totals", "operator_label": "totals",
+        "operator_parallelism": 2, "operator_max_parallelism": 128, "state_name": "totals", "state_kind": "value",
+        "status": "decoded",
         "reason": None, "row_count": 10, "distinct_keys": 10, "distinct_keys_exact": True, "file_bytes": 100,
         "decoded_bytes": 90, "key_group_skew": 2.5, "key_group_top_percent_share": 0.25, "subtask_skew": None,
         "subtask_top_percent_share": None, "largest_key_bytes": 8, "largest_value_bytes": 9, "last_accesses": 10,
@@ -47,13 +48,13 @@ def test_a_row_has_all_that_is_known_of_a_state() -> None:
     # Nobody read it, so of its rows nothing is known, and of its bytes what the snapshot says.
     known = {name: value for name, value in nameless.items() if value is not None}
     assert {name: known[name] for name in [*known][8:]} == {
-        "max_parallelism": 128, "state_kind": "CHANNEL", "status": "unsupported", "reason": "not yet", "file_bytes": 5,
+        "operator_max_parallelism": 128, "state_kind": "channel", "status": "unsupported", "reason": "not yet", "file_bytes": 5,
     }  # fmt: skip
 
 
 def test_values_that_parquet_cannot_hold() -> None:
     column = replace(STATE.columns[0], min="\ud800", max={"a": ["ä", "\udfff"]})
-    state = replace(STATE, state="\ud800 alone", columns=[column], distinct_keys=Distinct(2**63 - 1, False, 0.03),
+    state = replace(STATE, state_name="\ud800 alone", columns=[column], distinct_keys=Distinct(2**63 - 1, False, 0.03),
                     ttl=Ttl(1, -(2**63), 2**63 - 1, []))  # fmt: skip
     document = replace(DOCUMENT, operators=[replace(DOCUMENT.operators[0], states=[state])])
     (row,) = table_of([document]).to_pylist()
@@ -102,7 +103,7 @@ def test_growth() -> None:
     )  # fmt: skip
     assert (totals.there, totals.values["decoded_bytes"]) == ([False, True, True], [None, 70, 400])
     assert (totals.new, totals.gone, totals.change("decoded_bytes")) == (True, False, Change(None, 400, 400))
-    assert (nameless.state, nameless.kind, nameless.values["file_bytes"]) == (None, "CHANNEL", [None, 5, 5])
+    assert (nameless.state, nameless.kind, nameless.values["file_bytes"]) == (None, "channel", [None, 5, 5])
     # It is new and was not read, so that its rows are not known.
     assert (nameless.new, nameless.change("rows"), nameless.change("file_bytes")) == (
         True, Change(None, None, None), Change(None, 5, 5),
@@ -120,7 +121,8 @@ def test_what_is_gone_and_what_came_and_went() -> None:
 
 
 def test_an_operator_is_the_same_whatever_it_is_called() -> None:
-    (totals, _, _) = growth(at(1, 1), at(2, 2, uid="sums", name="sums v2", label="sums", parallelism=8))
+    renamed = {"operator_uid": "sums", "operator_name": "sums v2", "operator_label": "sums", "operator_parallelism": 8}
+    (totals, _, _) = growth(at(1, 1), at(2, 2, **renamed))
     assert (totals.operator_id, totals.operator, totals.values["rows"]) == ("ab", "sums", [1, 2])
     found = growth(at(1, 1), at(2, 2, operator_id="cd"))
     assert [(one.operator_id, one.state, one.values["rows"]) for one in found if one.state == "totals"] == [
@@ -128,14 +130,14 @@ def test_an_operator_is_the_same_whatever_it_is_called() -> None:
     ]  # fmt: skip
     # Keyed and operator state of one name differ in kind.
     document = at(1, 1)
-    both = [STATE, replace(STATE, kind="BROADCAST", rows=3)]
+    both = [STATE, replace(STATE, state_kind="broadcast", rows=3)]
     document = replace(document, operators=[replace(document.operators[0], states=both)])
-    assert [(one.kind, one.values["rows"]) for one in growth(document)] == [("VALUE", [10]), ("BROADCAST", [3])]
+    assert [(one.kind, one.values["rows"]) for one in growth(document)] == [("value", [10]), ("broadcast", [3])]
 
 
 def test_what_nobody_asked_for_has_no_growth() -> None:
     document = at(2, 7)
-    left_out = replace(STATE, state="left out", status="not selected", rows=0, decoded_bytes=0, file_bytes=0)
+    left_out = replace(STATE, state_name="left out", status="not selected", rows=0, decoded_bytes=0, file_bytes=0)
     totals = replace(STATE, status="not selected", rows=0, decoded_bytes=0, file_bytes=0)
     asked = replace(document, operators=[replace(document.operators[0], states=[totals, left_out])])
     found = {one.state: one for one in growth(at(1, 5), asked)}
@@ -147,7 +149,7 @@ def test_nameless_parts_of_one_kind_are_one() -> None:
     document = at(1, None)
     parts = [replace(NAMELESS, file_bytes=size) for size in (5, 7)]
     document = replace(document, operators=[replace(document.operators[0], states=parts)])
-    assert [(one.kind, one.values["file_bytes"]) for one in growth(document)] == [("CHANNEL", [12])]
+    assert [(one.kind, one.values["file_bytes"]) for one in growth(document)] == [("channel", [12])]
 
 
 def test_as_a_document() -> None:
@@ -159,11 +161,12 @@ def test_as_a_document() -> None:
     }  # fmt: skip
     assert found["totals"]["states"] == {"first": 3, "last": 3, "change": 0}
     assert found["states"][0] == {
-        "operator_id": "ab", "operator": "totals", "state": "totals", "kind": "VALUE", "new": False, "gone": False,
+        "operator_id": "ab", "operator_label": "totals", "state_name": "totals", "state_kind": "value",
+        "new": False, "gone": False,
         "rows": {"first": 4, "last": 7, "change": 3}, "file_bytes": {"first": 100, "last": 100, "change": 0},
         "decoded_bytes": {"first": 40, "last": 70, "change": 30},
     }  # fmt: skip
-    assert [one["state"] for one in found["states"]] == ["totals", "other", None]
+    assert [one["state_name"] for one in found["states"]] == ["totals", "other", None]
     (series, *_) = growth(*documents)
     totals = [replace(document.totals, rows=rows) for document, rows in zip(documents, (4, 7), strict=True)]
     assert total_change("rows", totals, [series]) == Change(4, 7, 3)

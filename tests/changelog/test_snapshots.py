@@ -414,7 +414,7 @@ def run(tmp_path: Path, path: Path, name: str, **options: Any) -> tuple[Outcome,
     outcome = run_job(JobOptions(snapshot=str(path), output=str(output), **options), run_here)
     found = {}
     for dataset in outcome.manifest.datasets:
-        found[dataset.state] = pyarrow.dataset.dataset(str(output / dataset.folder), format="parquet").to_table()
+        found[dataset.state_name] = pyarrow.dataset.dataset(str(output / dataset.folder), format="parquet").to_table()
     return outcome, found
 
 
@@ -432,7 +432,7 @@ def test_a_job(base: str, tmp_path: Path) -> None:
         assert sum(applied.values()) == sum(group >= 0 for group, _ in job.log)
         assert all(e.status == "decoded" and e.form == "changelog" for e in outcome.coverage.entries)
         document = json.loads(outcome.coverage.to_json())
-        assert {e["state"]: e["read"]["changes"] for e in document["entries"]} == applied
+        assert {e["state_name"]: e["read"]["changes"] for e in document["entries"]} == applied
         assert outcome.exit_code == 0
 
 

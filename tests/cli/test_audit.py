@@ -58,12 +58,12 @@ def test_committed_schemas(capsys: pytest.CaptureFixture[str], tmp_path: Path) -
     (tmp_path / "schemas.json").write_text(json.dumps(schemas))
     rule = '[[rules]]\nschema = "schemas.json"\n'
     assert audit(capsys, tmp_path, rule)[0] == 0
-    voucher = next(s for s in schemas if s["state"] == "voucher")
+    voucher = next(s for s in schemas if s["state_name"] == "voucher")
     next(c for c in voucher["columns"] if c["name"] == "value")["arrow"] = "int64"
     (tmp_path / "schemas.json").write_text(json.dumps(schemas))
     code, document = audit(capsys, tmp_path, rule)
     (violation,) = document["rules"][0]["violations"]
-    assert (code, violation["state"], violation["what"]) == (5, "voucher", "column value was int64, and is string")
+    assert (code, violation["state_name"], violation["what"]) == (5, "voucher", "column value was int64, and is string")
 
 
 def test_what_is_not_known_does_not_hold(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -72,7 +72,7 @@ def test_what_is_not_known_does_not_hold(capsys: pytest.CaptureFixture[str], tmp
     for rule in ("max-rows = 100", "sql = 'SELECT 1 FROM state WHERE false'"):
         code, document = audit(capsys, tmp_path, f"[[rules]]\n{rule}\n", str(folder))
         (violation,) = document["rules"][0]["violations"]
-        assert (code, violation["state"]) == (5, "b")
+        assert (code, violation["state_name"]) == (5, "b")
         assert violation["what"].startswith("it cannot be judged: it is skipped: ")
     code, document = audit(capsys, tmp_path, '[[rules]]\nstate = "voucher"\nmax-expired-share = 0.1\n')
     (violation,) = document["rules"][0]["violations"]
@@ -86,11 +86,11 @@ def test_what_is_not_known_does_not_hold(capsys: pytest.CaptureFixture[str], tmp
 def test_a_committed_state_that_is_gone(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert run(["schema", ORDERS, "--format", "json"]) == 0
     schemas = json.loads(capsys.readouterr().out)
-    more = {**next(s for s in schemas if s["state"] == "voucher"), "state": "vouchers"}
+    more = {**next(s for s in schemas if s["state_name"] == "voucher"), "state_name": "vouchers"}
     (tmp_path / "schemas.json").write_text(json.dumps([*schemas, more]))
     code, document = audit(capsys, tmp_path, '[[rules]]\nschema = "schemas.json"\n')
     (violation,) = document["rules"][0]["violations"]
-    assert (code, violation["operator"], violation["state"]) == (5, "orders-by-customer", "vouchers")
+    assert (code, violation["operator_label"], violation["state_name"]) == (5, "orders-by-customer", "vouchers")
     assert violation["what"] == "the snapshot does not have this state"
     assert audit(capsys, tmp_path, '[[rules]]\nstate = "last-*"\nschema = "schemas.json"\n')[0] == 0
 
@@ -98,7 +98,7 @@ def test_a_committed_state_that_is_gone(capsys: pytest.CaptureFixture[str], tmp_
 def test_owned_and_nothing(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     (tmp_path / "uids").write_text("orders-by-customer\n")
     code, document = audit(capsys, tmp_path, '[audit]\nuids = "uids"\n[[rules]]\nowned = true\n')
-    assert (code, [v["operator"] for v in document["rules"][0]["violations"]]) == (5, ["sales-per-hour"])
+    assert (code, [v["operator_label"] for v in document["rules"][0]["violations"]]) == (5, ["sales-per-hour"])
     code, document = audit(capsys, tmp_path, '[[rules]]\nstate = "gone"\nmax-rows = 1\n')
     assert (code, document["rules"][0]["states"]) == (5, 0)
 
@@ -117,12 +117,12 @@ def test_rules_in_the_job_file(capsys: pytest.CaptureFixture[str], tmp_path: Pat
     assert run(["audit", ORDERS, "--config", job, "--format", "json"]) == 5
     few, owned = json.loads(capsys.readouterr().out)["rules"]
     assert (few["name"], few["states"], few["holds"]) == ("few", 2, True), "no timers, of which there are 50"
-    assert [v["operator"] for v in owned["violations"]] == ["sales-per-hour"]
+    assert [v["operator_label"] for v in owned["violations"]] == ["sales-per-hour"]
 
     (tmp_path / "rules.toml").write_text("[[rules]]\nmax-rows = 35\n")
     assert run(["audit", ORDERS, "--config", job, "--rules", str(tmp_path / "rules.toml"), "--format", "json"]) == 5
     (only,) = json.loads(capsys.readouterr().out)["rules"]
-    assert [(v["state"], v["value"]) for v in only["violations"]] == [("window-contents", 36)]
+    assert [(v["state_name"], v["value"]) for v in only["violations"]] == [("window-contents", 36)]
 
     assert run(["states", ORDERS, "--config", job]) == 0, "other commands leave them alone"
     capsys.readouterr()

@@ -62,23 +62,23 @@ def test_inspect_as_json(out: Out) -> None:
     document = out.json("inspect", KINDS)
     assert document["snapshot"] == KINDS
     assert document["metadata"] == f"{KINDS}/_metadata"
-    assert (document["kind"], document["format"]) == ("savepoint", "native")
-    operators = {o["uid"]: o for o in document["operators"]}
+    assert (document["snapshot_kind"], document["snapshot_format"]) == ("savepoint", "native")
+    operators = {o["operator_uid"]: o for o in document["operators"]}
     operator = operators["all-kinds"]
     assert operator["operator_id"] == operator_id("all-kinds")
-    assert operator["name"] == "all kinds by name"
+    assert operator["operator_name"] == "all kinds by name"
     wanted = next(o for o in expected_of("f20-kinds-native")["operators"] if o["uid"] == "all-kinds")
-    assert operator["parallelism"] == wanted["parallelism"]
-    assert operator["max_parallelism"] == wanted["max_parallelism"]
-    states = {s["name"]: s for s in operator["states"]}
+    assert operator["operator_parallelism"] == wanted["parallelism"]
+    assert operator["operator_max_parallelism"] == wanted["max_parallelism"]
+    states = {s["state_name"]: s for s in operator["states"]}
     assert states["map-long"] == {
-        "name": "map-long",
-        "scope": "keyed",
-        "kind": "map",
-        "role": None,
+        "state_name": "map-long",
+        "state_scope": "keyed",
+        "state_kind": "map",
+        "state_role": None,
         "form": "heap",
-        "handles": operator["parallelism"],
-        "size": None,
+        "handle_count": operator["operator_parallelism"],
+        "size_in_bytes": None,
         "schema": [
             {"name": "key", "type": "string"},
             {"name": "value", "type": "map<string, int64>"},
@@ -91,22 +91,22 @@ def test_inspect_as_json(out: Out) -> None:
             "value": "org.apache.flink.api.common.typeutils.base.MapSerializerSnapshot",
         },
         "status": "decoded",
-        "why": None,
+        "reason": None,
     }
-    assert states["union-list"]["scope"] == "operator"
-    assert states["union-list"]["kind"] == "union"
+    assert states["union-list"]["state_scope"] == "operator"
+    assert states["union-list"]["state_kind"] == "list (union)"
     assert states["union-list"]["status"] == "decoded"
-    assert states["union-list"]["why"] is None
-    keyed = [h for h in operator["handles"] if h["role"] == "managed_keyed"]
-    assert [(h["kind"], h["count"]) for h in keyed] == [("key groups V2", operator["parallelism"])]
-    assert operator["total_size_in_bytes"] == sum(h["size"] for h in operator["handles"])
+    assert states["union-list"]["reason"] is None
+    keyed = [h for h in operator["handles"] if h["handle_role"] == "managed_keyed"]
+    assert [(h["handle_kind"], h["handle_count"]) for h in keyed] == [("key groups V2", operator["operator_parallelism"])]
+    assert operator["operator_total_size_in_bytes"] == sum(h["size_in_bytes"] for h in operator["handles"])
 
 
 def test_inspect_says_what_cannot_be_read_and_why(out: Out) -> None:
-    states = {s["name"]: s for o in out.json("inspect", CUSTOM)["operators"] for s in o["states"]}
+    states = {s["state_name"]: s for o in out.json("inspect", CUSTOM)["operators"] for s in o["states"]}
     assert states["first"]["status"] == "decoded"
     assert states["balance"]["status"] == "unsupported"
-    assert "golden.MoneySerializer$Snapshot" in states["balance"]["why"]
+    assert "golden.MoneySerializer$Snapshot" in states["balance"]["reason"]
     code, text, err = out("inspect", CUSTOM)
     assert (code, err) == (0, "")
     assert "unsupported: values of golden.MoneySerializer$Snapshot cannot be decoded" in " ".join(text.split())
@@ -169,7 +169,7 @@ def test_a_name_that_looks_like_markup_is_shown_as_it_is(out: Out) -> None:
 def test_head_as_json(out: Out) -> None:
     document = out.json("head", KINDS, "--operator", "all-kinds", "--state", "map-long", "-n", "3")
     assert document["operator_id"] == operator_id("all-kinds")
-    assert (document["kind"], document["status"], document["complete"]) == ("map", "decoded", False)
+    assert (document["state_kind"], document["status"], document["complete"]) == ("map", "decoded", False)
     assert [c["name"] for c in document["schema"]] == ["key", "value", "key_group", "subtask"]
     assert len(document["rows"]) == 3
     expected = {}
@@ -227,7 +227,7 @@ def test_uid_hash(out: Out) -> None:
     assert out("uid-hash", "fill", "commands")[1] == (
         "d88e96ab11470c69328945428bb6813d  fill\n6ac6f82aa61d8b91c5fa851cadcd01e8  commands\n"
     )
-    assert out.json("uid-hash", "fill") == [{"uid": "fill", "operator_id": "d88e96ab11470c69328945428bb6813d"}]
+    assert out.json("uid-hash", "fill") == [{"operator_uid": "fill", "operator_id": "d88e96ab11470c69328945428bb6813d"}]
 
 
 # ---- errors and exit codes

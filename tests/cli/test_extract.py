@@ -41,8 +41,10 @@ def test_report_as_text_and_json(out: Out, tmp_path: Path) -> None:
     assert document["datasets"][0] == {
         "folder": "orders-by-customer/voucher",
         "operator_id": "fd4133d6389433ee6f56e4e3b4210fb7",
-        "state": "voucher",
-        "kind": "VALUE",
+        "operator_uid": "orders-by-customer",
+        "operator_name": "orders by customer",
+        "state_name": "voucher",
+        "state_kind": "value",
         "raw": False,
         "rows": 5,
         "files": 1,

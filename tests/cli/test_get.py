@@ -18,9 +18,12 @@ WINDOW = ("get", ORDERS, "--operator", "sales-per-hour", "--state", "window-cont
 def test_get(out: Out) -> None:
     assert out.json(*VOUCHER, "--key", "elif") == {
         "operator_id": operator_id("orders-by-customer"),
-        "uid": "orders-by-customer",
-        "state": "voucher",
-        "kind": "value",
+        "operator_uid": "orders-by-customer",
+        "operator_name": "orders by customer",
+        "operator_label": "orders-by-customer",
+        "state_name": "voucher",
+        "state_scope": "keyed",
+        "state_kind": "value",
         "key_groups": [0],
         "schema": [
             {"name": "key", "type": "string"},
@@ -78,7 +81,7 @@ def test_get_loads_no_kernel() -> None:
 
 def test_count(out: Out) -> None:
     documents = out.json("count", ORDERS)
-    assert {d["state"]: d["rows"] for d in documents} == {
+    assert {d["state_name"]: d["rows"] for d in documents} == {
         "_timer_state/event_user-timers": 50,
         "_timer_state/processing_user-timers": 0,
         "_timer_state/event_window-timers": 36,

@@ -19,7 +19,7 @@ __all__ = ["out"]  # a fixture
 
 CASES = ("f23-changes-checkpoint", "f23-changes-checkpoint-changelog-rescaled")
 """One job after six and after eight phases: a heap and a changelog, from a job at another parallelism before."""
-KINDS = {"text": "VALUE", "numbers": "LIST", "texts": "MAP"}
+KINDS = {"text": "value", "numbers": "list", "texts": "map"}
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def files(folder: Path) -> dict[str, int]:
 
 
 def grown(text: str) -> dict[str, Any]:
-    return {one["state"]: one for one in json.loads(text)["states"]}
+    return {one["state_name"]: one for one in json.loads(text)["states"]}
 
 
 def test_a_golden_pair(out: Out, job: list[str], tmp_path: Path) -> None:
@@ -61,7 +61,7 @@ def test_a_golden_pair(out: Out, job: list[str], tmp_path: Path) -> None:
     assert set(by_state) == {*KINDS, "ttl-map"}
     for name, kind in KINDS.items():
         one, (first, last) = by_state[name], expected(name)
-        assert (one["operator"], one["kind"], one["new"], one["gone"]) == ("changing", kind, False, False)
+        assert (one["operator_label"], one["state_kind"], one["new"], one["gone"]) == ("changing", kind, False, False)
         assert one["rows"] == {"first": first, "last": last, "change": last - first}
     assert [(name, *expected(name)) for name in KINDS] == [("text", 15, 14), ("numbers", 17, 15), ("texts", 17, 15)]
     sums = [sum(s["rows"][side] for s in found["states"]) for side in ("first", "last", "change")]
@@ -71,7 +71,7 @@ def test_a_golden_pair(out: Out, job: list[str], tmp_path: Path) -> None:
     # In the dataset there is what stats knows, as of the moment of each snapshot.
     rows = {(r["checkpoint_id"], r["state_name"]): r for r in pq.read_table(folder).to_pylist()}
     assert {r["as_of_ms"] for r in rows.values()} == {1_700_000_000_000, 1_700_003_600_000}
-    assert [(rows[n, "text"]["row_count"], rows[n, "text"]["parallelism"]) for n in (3, 6)] == [(15, 2), (14, 2)]
+    assert [(rows[n, "text"]["row_count"], rows[n, "text"]["operator_parallelism"]) for n in (3, 6)] == [(15, 2), (14, 2)]
     assert [c["name"] for c in rows[3, "text"]["columns"]] == ["key", "value"]
     assert rows[3, "ttl-map"]["ttl_ms"] == 1
     assert rows[3, "mean"]["status"] == "not selected"
@@ -119,7 +119,7 @@ def test_a_folder_of_snapshots(out: Out, job: list[str], tmp_path: Path) -> None
     assert code == 0
     recorded = read_history(str(folder))
     assert [one.snapshot.checkpoint_id for one in recorded] == [3, 6]
-    (state,) = (state for _, state in recorded[1].document().states if state.state == "text")
+    (state,) = (state for _, state in recorded[1].document().states if state.state_name == "text")
     assert (state.rows, len(state.biggest_values)) == (14, 1)
 
 

@@ -55,14 +55,14 @@ def test_ages_are_counted_to_when_the_snapshot_was_taken(capsys: pytest.CaptureF
 def test_expired_by_a_time_to_live(capsys: pytest.CaptureFixture[str], ttl: str, expired: int) -> None:
     # The last accesses are at 01:43:25.030 three times, and twice at 01:43:25.054.
     document = stats(capsys, "--state", "voucher", "--ttl", ttl, "--as-of", "2026-11-28T13:43:25.030Z")
-    (state,) = [s for o in document["operators"] for s in o["states"] if s["state"] == "voucher"]
+    (state,) = [s for o in document["operators"] for s in o["states"] if s["state_name"] == "voucher"]
     assert state["ttl"]["expired"] == expired
     assert state["ttl"]["rows_with_time"] == 5
 
 
 def test_top(capsys: pytest.CaptureFixture[str]) -> None:
     document = stats(capsys, "--state", "order-ids", "--top", "2")
-    (state,) = [s for o in document["operators"] for s in o["states"] if s["state"] == "order-ids"]
+    (state,) = [s for o in document["operators"] for s in o["states"] if s["state_name"] == "order-ids"]
     assert len(state["biggest_keys"]) == len(state["biggest_values"]) == 2
     assert state["biggest_values"][0]["bytes"] == 324
 
@@ -79,7 +79,7 @@ def test_whose_state_it_is(capsys: pytest.CaptureFixture[str], tmp_path: Path) -
     uids = tmp_path / "uids"
     uids.write_text("# the job of today\norders-by-customer\n\n")
     document = stats(capsys, "--uids", str(uids))
-    assert {o["label"]: (o["unowned"], o["without_uid"]) for o in document["operators"]} == {
+    assert {o["operator_label"]: (o["unowned"], o["without_uid"]) for o in document["operators"]} == {
         "orders": (False, False),  # it has no state
         "orders-by-customer": (False, False),
         "sales-per-hour": (True, False),

@@ -70,19 +70,19 @@ def test_schema(out: Out) -> None:
             "sql": "struct<start:timestamp,end:timestamp>",
         },
     ]
-    assert (document["operator_id"], document["kind"]) == (operator_id("sales-per-hour"), "aggregating")
+    assert (document["operator_id"], document["state_kind"]) == (operator_id("sales-per-hour"), "aggregating")
     (document,) = out.json(*arguments, "--timestamps", "nanoseconds")
     assert document["columns"][1]["sql"] == "struct<start:timestamp,end:timestamp>"
 
 
 def test_schema_of_all_states(out: Out) -> None:
     documents = out.json("schema", CUSTOM)
-    named = [d["state"] for d in documents if d["operator"] == "mixed" and d["kind"] != "timer"]
+    named = [d["state_name"] for d in documents if d["operator_label"] == "mixed" and d["state_kind"] != "timer"]
     assert named == ["balance", "first", "last", "ratio", "reading", "texts"]
-    (balance,) = (d for d in documents if d["state"] == "balance")
+    (balance,) = (d for d in documents if d["state_name"] == "balance")
     assert balance["columns"] is None or balance["status"] == "unsupported"
-    assert "golden.MoneySerializer$Snapshot" in balance["why"]
-    names = [d["state"] for d in out.json("schema", CUSTOM, "--state", "first")]
+    assert "golden.MoneySerializer$Snapshot" in balance["reason"]
+    names = [d["state_name"] for d in out.json("schema", CUSTOM, "--state", "first")]
     assert names == ["first"]
     code, _, err = out("schema", CUSTOM, "--state", "fist")
     assert code == 2

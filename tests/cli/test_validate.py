@@ -37,9 +37,9 @@ def test_damage(out: Out, tmp_path: Path) -> None:
     document = json.loads(text)
     assert document["exit_code"] == 1
     a, b = document["states"]
-    assert (a["state"], a["status"], a["rows"], a["problems"]) == ("a", "sound", 80, [])
+    assert (a["state_name"], a["status"], a["rows"], a["problems"]) == ("a", "sound", 80, [])
     (problem,) = b["problems"]
-    assert (b["status"], problem["file"], problem["state"], problem["key_group"], problem["offset"]) == (
+    assert (b["status"], problem["file"], problem["state_name"], problem["key_group"], problem["offset"]) == (
         "damaged", str(file), "b", 7, len(data),
     )  # fmt: skip
 

@@ -46,20 +46,20 @@ def test_every_state_has_its_rows(name: str, split_bytes: int, tmp_path: Path) -
             timers[operator] = timers.get(operator, 0) + len(state["rows"])
         else:
             rows[operator, state["name"]] = len(state["rows"])
-    found = {(d.operator_id, d.state): d.rows for d in outcome.manifest.datasets}
+    found = {(d.operator_id, d.state_name): d.rows for d in outcome.manifest.datasets}
     together = {(operator, "timers"): n for operator, n in timers.items()}
     assert found == {**rows, **together}
     for dataset in outcome.manifest.datasets:
         table = pyarrow.dataset.dataset(str(tmp_path / "out" / dataset.folder), format="parquet").to_table()
         assert table.num_rows == dataset.rows
-        if dataset.state == "timers":
+        if dataset.state_name == "timers":
             assert {"kind", "service", "timestamp_ms"} <= set(table.column_names)
     by_state = {(e.operator_id, e.state): e for e in outcome.coverage.entries if e.state}
     for operator, state in expected(name):
         entry = by_state[operator, state["name"]]
         assert (entry.status, entry.read.rows, entry.read.problems) == ("decoded", len(state["rows"]), [])
     if split_bytes == 1:
-        lists = [d for d in outcome.manifest.datasets if d.kind in ("SPLIT_DISTRIBUTE", "UNION") and d.rows > 1]
+        lists = [d for d in outcome.manifest.datasets if d.state_kind in ("list (split)", "list (union)") and d.rows > 1]
         assert all(source.key_groups == [] for d in lists for source in d.sources)
 
 
@@ -67,9 +67,9 @@ def test_one_queue_by_its_name_and_all_timers(tmp_path: Path) -> None:
     name = PLAIN.format("1.20-hashmap-checkpoint")
     queues = {s["name"] for _, s in expected(name) if s["kind"] == "TIMER"}
     one = sorted(queues)[0]
-    assert {d.state for d in job(name, tmp_path / "one", state=(one,)).manifest.datasets} == {one}
+    assert {d.state_name for d in job(name, tmp_path / "one", state=(one,)).manifest.datasets} == {one}
     outcome = job(name, tmp_path / "all", state=("timers",))
-    assert {d.state for d in outcome.manifest.datasets} == {"timers"}
+    assert {d.state_name for d in outcome.manifest.datasets} == {"timers"}
     assert {e.state for e in outcome.coverage.entries if e.status == "decoded"} == queues
 
 
@@ -79,7 +79,7 @@ def test_all_copies_of_broadcast_state(tmp_path: Path) -> None:
     assert states
     outcome = job(name, tmp_path / "out", all_copies=True, state=tuple({n for _, n in states}))
     for dataset in outcome.manifest.datasets:
-        state = states[dataset.operator_id, dataset.state]
+        state = states[dataset.operator_id, dataset.state_name]
         assert dataset.rows == len(state["rows"]) * state["copies"]
         assert [c["name"] for c in dataset.schema] == ["key", "value", "subtask"]
 
@@ -87,7 +87,7 @@ def test_all_copies_of_broadcast_state(tmp_path: Path) -> None:
 def test_copies_that_differ_are_reported() -> None:
     from stateextract.job.coverage import DECODED, Entry
 
-    entry = Entry("id", "op", None, "rules", "BROADCAST", "operator state", DECODED)
+    entry = Entry("id", "op", None, "rules", "broadcast", "operator state", DECODED)
     entry.read.copies = {"0": "2:aa", "1": "2:bb", "10": "2:aa"}
     entry.settle()
     assert entry.status == DECODED

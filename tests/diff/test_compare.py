@@ -38,7 +38,7 @@ VALUE = pa.struct(
 )
 SCHEMA = pa.schema([("key", KEY), ("value", VALUE), ("key_group", pa.int32())])
 SHAPE = Shape(children={"value": Shape(children={"set": Shape(unordered=True)})})
-HOW = comparison("VALUE", SCHEMA, SHAPE)
+HOW = comparison("value", SCHEMA, SHAPE)
 
 OTHER_NAN = struct.unpack(">d", bytes.fromhex("fff8000000000123"))[0]
 
@@ -231,7 +231,7 @@ def test_a_disk_that_takes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 @given(st.lists(words, max_size=12), st.lists(words, max_size=12), st.sampled_from([64, 1, 0]))
 def test_elements_without_keys_are_counted(before: list[str], after: list[str], bits: int) -> None:
     schema = pa.schema([("value", pa.string()), ("index", pa.int64())])
-    how = comparison("SPLIT_DISTRIBUTE", schema, Shape())
+    how = comparison("list (split)", schema, Shape())
     one, other = (
         pa.RecordBatch.from_pylist([{"value": v, "index": i} for i, v in enumerate(side)], schema=schema)
         for side in (before, after)
@@ -270,7 +270,7 @@ def test_timers_are_a_set() -> None:
             ("key_group", pa.int32()),
         ]
     )
-    how = comparison("TIMER", schema, Shape())
+    how = comparison("timer", schema, Shape())
     far = 2**63 - 1  # beyond any date
     one = pa.RecordBatch.from_pylist([row(1, 5), row(1, far), row(2, 5)], schema=schema)
     other = pa.RecordBatch.from_pylist([row(2, 5), row(1, far - 1), row(1, far)], schema=schema)
@@ -316,7 +316,7 @@ def test_retyped_fields_are_compared_by_the_wider_type() -> None:
             for s, vs in ((one, before), (other, after))
         ]
         counts = Counts()
-        compare(comparison("VALUE", both, Shape()), *sides, counts)
+        compare(comparison("value", both, Shape()), *sides, counts)
         different = 1 if a != pa.int32() or b == pa.float64() or b == pa.int64() else 0
         assert counts.changed == different
 
@@ -358,7 +358,7 @@ _VALUE = {"number": 1.0, "small": None, "flag": True, "money": None, "words": No
 def test_many_rows() -> None:
     """Enough for tables of pairing to be crowded."""
     schema = pa.schema([("key", pa.int64()), ("value", pa.int64()), ("key_group", pa.int32())])
-    how: Comparison = comparison("VALUE", schema, Shape())
+    how: Comparison = comparison("value", schema, Shape())
     n = 100_000
     order = np.random.default_rng(1).permutation(n)
     old = np.arange(n)

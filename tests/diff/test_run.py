@@ -63,7 +63,7 @@ def test_changes_are_published(pair: tuple[Path, Path], tmp_path: Path) -> None:
     ]
     assert rows_of(out, "same") == []
     manifest = json.loads((out / "_manifest.json").read_text())
-    assert [(d["folder"], d["state"], d["rows"]) for d in manifest["datasets"]] == [
+    assert [(d["folder"], d["state_name"], d["rows"]) for d in manifest["datasets"]] == [
         ("op/s", "s", 3),
         ("op/same", "same", 0),
     ]
@@ -141,8 +141,9 @@ def test_the_summary_as_json(pair: tuple[Path, Path], capsys: pytest.CaptureFixt
     assert document["before"]["snapshot"] == f"{one}/_metadata"
     state, same = document["states"]
     assert state == {
-        "operator": "op", "operator_id": state["operator_id"], "state": "s", "scope": "keyed", "kind": "VALUE",
-        "presence": "both", "outcome": "compared", "why": None, "rows_before": 64, "rows_after": 64, "added": 1, "removed": 1,
+        "operator_id": state["operator_id"], "operator_uid": "op", "operator_name": "name of op", "operator_label": "op",
+        "state_name": "s", "state_scope": "keyed", "state_kind": "value",
+        "presence": "both", "status": "compared", "reason": None, "rows_before": 64, "rows_after": 64, "added": 1, "removed": 1,
         "changed": 1, "unchanged": 62, "changed_fields": {"value": 1}, "changed_entries": {}, "schema_changes": [],
         "key_groups_left_out": [], "problems": [], "remarks": [], "bent_values": {},
     }  # fmt: skip
@@ -158,8 +159,8 @@ def test_the_summary_as_text(pair: tuple[Path, Path], tmp_path: Path, capsys: py
     lines = [" ".join(line.split()) for line in capsys.readouterr().out.splitlines()]
     assert lines == [
         "operator state kind before after added removed changed changed fields",
-        "op s VALUE 64 64 1 1 1 value 1",
-        "same VALUE 64 64 0 0 0",
+        "op s value 64 64 1 1 1 value 1",
+        "same value 64 64 0 0 0",
         f"Wrote 3 changes in 2 datasets to {out}.",
     ]
     assert run(["diff", str(pair[0]), str(pair[0])]) == 0
@@ -186,7 +187,7 @@ def test_entries_of_maps_that_differ(capsys: pytest.CaptureFixture[str]) -> None
     pair = [golden("f23-changes-checkpoint"), golden("f23-changes-checkpoint-changelog-rescaled")]
     code, document = _json(capsys, *pair, "--operator", "changing", "--state", "texts", "--state", "ttl-map")
     assert code == 0
-    entries = {state["state"]: state["changed_entries"]["value"] for state in document["states"]}
+    entries = {state["state_name"]: state["changed_entries"]["value"] for state in document["states"]}
     assert entries == {
         "texts": {"added": 14, "removed": 0, "changed": 6},
         "ttl-map": {"added": 19, "removed": 4, "changed": 0},
@@ -230,7 +231,7 @@ def test_evolved_fields_in_text(capsys: pytest.CaptureFixture[str]) -> None:
     pair = [golden("f23-evolution-checkpoint"), golden("f23-evolution-native-restored")]
     assert run(["diff", *pair, "--common-fields", "--state", "account"]) == 0
     out = " ".join(capsys.readouterr().out.split())
-    assert "accounts account VALUE 17 17 0 0 11 value.visits 11, value.note 10" in out
+    assert "accounts account value 17 17 0 0 11 value.visits 11, value.note 10" in out
     assert (
         "accounts / account: schema: value.legacy removed (int64); value.credit added (double); value.email added (string)."
         in out

@@ -190,7 +190,7 @@ def test_databases(bucket: Bucket, tmp_path: Path) -> None:
         options = JobOptions(snapshot=f"{root}/{load(folder)['snapshot']}", output=str(tmp_path / str(number)))
         outcome = run_job(options, run_here)
         assert outcome.exit_code == 0
-        jobs.append([(d.state, d.rows) for d in outcome.manifest.datasets])
+        jobs.append([(d.state_name, d.rows) for d in outcome.manifest.datasets])
     assert jobs[0] == jobs[1]
 
 

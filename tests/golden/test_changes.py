@@ -76,7 +76,7 @@ def expected_lists(case: str) -> dict[tuple[str, str, str], dict[str, Any]]:
 
 def check_keyed(state: State, expected: dict[str, Any]) -> None:
     table = state.to_table()
-    assert (state.coverage.status, state.coverage.complete) == ("decoded", True), state.coverage.why
+    assert (state.coverage.status, state.coverage.complete) == ("decoded", True), state.coverage.reason
     kind, ttl = expected["kind"], expected["ttl"]
     assert state.kind == {"TIMERS": "timer"}.get(kind, kind.lower())
     rows = [expected_row(row, table.schema, kind, ttl) for row in expected["rows"]]

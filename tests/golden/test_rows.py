@@ -110,7 +110,7 @@ def check(state: State, expected: Mapping[str, Any]) -> None:
         check_null_keys(state, expected)
         return
     table = state.to_table()
-    assert state.coverage.status == "decoded", state.coverage.why
+    assert state.coverage.status == "decoded", state.coverage.reason
     assert table.schema == state.schema
     kind, ttl = expected["kind"], expected["ttl"]
     assert state.kind == {"TIMERS": "timer"}.get(kind, kind.lower())
@@ -133,7 +133,7 @@ def check(state: State, expected: Mapping[str, Any]) -> None:
 def check_list(state: State, expected: Mapping[str, Any]) -> None:
     """Operator state: the elements of every subtask, or one copy of a broadcast state."""
     table = state.to_table()
-    assert (state.coverage.status, state.coverage.complete) == ("decoded", True), state.coverage.why
+    assert (state.coverage.status, state.coverage.complete) == ("decoded", True), state.coverage.reason
     assert state.coverage.tally.problems == []
     type_ = table.schema.field("value").type
     if expected["mode"] == "BROADCAST":

@@ -28,7 +28,7 @@ def _job(job: str) -> Job:
 def _dataset(folder: str, job: str, files: list[DataFile], raw: bool = False) -> Dataset:
     operator, state = folder.removesuffix("__raw").split("/")
     rows = sum(f.rows for f in files)
-    return Dataset(folder, operator, operator, None, state, "VALUE", raw, rows, files, [], "", [], job)
+    return Dataset(folder, operator, operator, None, state, "value", raw, rows, files, [], "", [], job)
 
 
 class Run:

@@ -11,7 +11,7 @@ from stateextract.state.engine import StateTally
 
 
 def _entry(state: str | None, status: str, **more: object) -> Entry:
-    return Entry("ab" * 16, "my-uid", "name", state, "VALUE", "heap", status, **more)  # type: ignore[arg-type]
+    return Entry("ab" * 16, "my-uid", "name", state, "value", "heap", status, **more)  # type: ignore[arg-type]
 
 
 def _coverage(*entries: Entry) -> Coverage:
@@ -46,7 +46,7 @@ def test_the_json_names_every_entry() -> None:
     document = json.loads(
         _coverage(_entry("a", "decoded", read=StateTally(rows=5)), _entry(None, "unsupported", reason="why")).to_json()
     )
-    assert [(e["state"], e["status"], e["reason"], e["read"]["rows"]) for e in document["entries"]] == [
+    assert [(e["state_name"], e["status"], e["reason"], e["read"]["rows"]) for e in document["entries"]] == [
         ("a", "decoded", None, 5),
         (None, "unsupported", "why", 0),
     ]

@@ -76,7 +76,8 @@ def test_rows_do_not_depend_on_splits(tmp_path: Path, split_bytes: int, compress
 def test_the_manifest_says_where_rows_came_from(snapshot: Path, tmp_path: Path) -> None:
     manifest = _run(snapshot, tmp_path / "out", split_bytes=1).manifest
     dataset = next(d for d in manifest.datasets if d.folder == "one/count")
-    assert (dataset.uid, dataset.operator_name, dataset.state, dataset.kind) == ("one", "name of one", "count", "VALUE")
+    assert (dataset.operator_uid, dataset.operator_name) == ("one", "name of one")
+    assert (dataset.state_name, dataset.state_kind) == ("count", "value")
     assert [(Path(s.file).name, s.subtask, s.key_groups, s.rows) for s in dataset.sources] == [
         ("one-0", 0, [[0, 3]], 52),
         ("one-1", 1, [[4, 7]], 48),

@@ -70,7 +70,7 @@ def test_the_other_files_are_read(damage: str, tmp_path: Path) -> None:
     for name, state in states.items():
         if name in names_in(damage):
             assert state.coverage.status == "unsupported"
-            assert "is not the version of the header of operator state" in str(state.coverage.why)
+            assert "is not the version of the header of operator state" in str(state.coverage.reason)
             with pytest.raises(FormatError, match="is not the version"):
                 state.to_table()
             with pytest.raises(FormatError, match="is not the version"):
@@ -115,7 +115,7 @@ def test_one_subtask_of_two(tmp_path: Path) -> None:
     assert {state.name: state.coverage.status for state in operator.states} == {
         **dict.fromkeys(KINDS, "decoded"), "count": "unsupported",
     }  # fmt: skip
-    assert str(operator.state("count").coverage.why).startswith("another file of the operator: ")
+    assert str(operator.state("count").coverage.reason).startswith("another file of the operator: ")
 
 
 @pytest.mark.parametrize("damage", ["keyed", "operator", "raw"])

@@ -41,7 +41,7 @@ COLUMNS = [
     Column("value.weight", "double", 900, 0, 0.0, 3, -0.5, 1e300, Distinct(2)),
 ]  # fmt: skip
 CARTS = State(
-    state="carts", kind="MAP", form="heap", role=None, status="decoded", reason=None,
+    state_name="carts", state_kind="map", form="heap", state_role=None, status="decoded", reason=None,
     problems=["2 lone surrogates were replaced in value.note"],
     schema=[SchemaField("key", "string"), SchemaField("value", "map<string, int64>")],
     rows=900, file_bytes=123_456, decoded_bytes=98_765, distinct_keys=Distinct(310, False, 0.016),
@@ -55,7 +55,8 @@ CARTS = State(
     ),
 )  # fmt: skip
 TIMERS = State(
-    state="_timer_state/event_user-timers", kind="TIMER", form="heap", role="timers", status="decoded", reason=None,
+    state_name="_timer_state/event_user-timers", state_kind="timer", form="heap", state_role="timers", status="decoded",
+    reason=None,
     problems=[],
     schema=[SchemaField("key", "string"), SchemaField("timestamp", "timestamp[us, tz=UTC]")],
     rows=40, file_bytes=1_500, decoded_bytes=1_200, distinct_keys=Distinct(40),
@@ -65,7 +66,7 @@ TIMERS = State(
 )  # fmt: skip
 LEGACY = State(
     "legacy",
-    "VALUE",
+    "value",
     "heap",
     None,
     "unsupported",
@@ -77,11 +78,11 @@ LEGACY = State(
     0,
 )
 HALF = State(
-    "half", "LIST", "heap", None, "partly", None, ["key group 7 is damaged"], [SchemaField("value", "list<item: int64>")],
+    "half", "list", "heap", None, "partly", None, ["key group 7 is damaged"], [SchemaField("value", "list<item: int64>")],
     5, 50, 40, Distinct(5), [KeyGroup(0, 5, 40)], [Subtask(0, 5, 40)],
 )  # fmt: skip
 COORDINATOR = State(
-    None, "COORDINATOR", "coordinator", None, "not selected", "not asked for", [], [], 0, 0, 0
+    None, "coordinator", "coordinator", None, "not selected", "not asked for", [], [], 0, 0, 0
 )  # fmt: skip
 
 
@@ -100,9 +101,10 @@ def operator(label: str, states: list[State], **more: Any) -> Operator:
     """An operator of two subtasks and 128 key groups, known by its uid."""
     size, rows = sum(s.file_bytes for s in states), sum(s.rows for s in states)
     values = {
-        "operator_id": label.encode("utf-8", "replace").hex()[:32].ljust(32, "0"), "uid": label,
-        "name": f"{label} v1", "label": label,
-        "parallelism": 2, "max_parallelism": 128, "handle_bytes": size + 500, "file_bytes": size, "rows": rows,
+        "operator_id": label.encode("utf-8", "replace").hex()[:32].ljust(32, "0"), "operator_uid": label,
+        "operator_name": f"{label} v1", "operator_label": label,
+        "operator_parallelism": 2, "operator_max_parallelism": 128, "handle_bytes": size + 500,
+        "file_bytes": size, "rows": rows,
         "unowned": None, "without_uid": False,
     }  # fmt: skip
     return Operator(**{**values, **more}, states=states)
@@ -111,7 +113,7 @@ def operator(label: str, states: list[State], **more: Any) -> Operator:
 def shop() -> Statistics:
     """Five states of two operators, one of each status and with each kind of figure."""
     nameless = operator(
-        "sink: bills", [HALF, COORDINATOR], uid=None, without_uid=True, unowned=True, operator_id="b" * 32
+        "sink: bills", [HALF, COORDINATOR], operator_uid=None, without_uid=True, unowned=True, operator_id="b" * 32
     )
     return statistics(
         [operator("shopping", [CARTS, TIMERS, LEGACY], operator_id="a" * 32), nameless],
@@ -121,7 +123,7 @@ def shop() -> Statistics:
 
 def grown() -> list[Statistics]:
     """The shop at three times: carts grow, one state is gone, half is new. Not in order."""
-    gone = State("gone", "VALUE", "heap", None, "decoded", None, [], [], 10, 1_000, 900)
+    gone = State("gone", "value", "heap", None, "decoded", None, [], [], 10, 1_000, 900)
     early = [operator("shopping", [replace(CARTS, rows=300, file_bytes=40_000), TIMERS, gone], operator_id="a" * 32)]
     middle = [operator("shopping", [replace(CARTS, rows=600, file_bytes=80_000), TIMERS], operator_id="a" * 32)]
     return [statistics(middle, 41, NOW - DAY), shop(), statistics(early, 40, NOW - 2 * DAY)]
@@ -145,11 +147,11 @@ def hostile() -> Statistics:
             COLUMNS[1], name=evil, type=evil, min=evil, max={evil: [following]}, quantiles=[Quantile(0.5, evil)]
         )
         state = replace(
-            CARTS, state=evil, kind=evil, form=evil, role=evil, reason=evil,
+            CARTS, state_name=evil, state_kind=evil, form=evil, state_role=evil, reason=evil,
             status=following if index % 3 == 0 else "unsupported",
             problems=[evil, following], schema=[SchemaField(evil, following)], columns=[column],
             biggest_keys=[Big(evil, following, 1, 0, 5)], biggest_values=[Big({evil: evil}, None, 1, 0, 5)],
         )  # fmt: skip
-        operators.append(operator(evil, [state], operator_id=evil, name=following, unowned=True, without_uid=True))
+        operators.append(operator(evil, [state], operator_id=evil, operator_name=following, unowned=True, without_uid=True))
     document = statistics(operators, notes=list(EVIL))
     return replace(document, tool_version=EVIL[0], snapshot=replace(document.snapshot, path=EVIL[0], kind=EVIL[0]))

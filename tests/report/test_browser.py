@@ -265,8 +265,8 @@ def test_searching(opened: Any) -> None:
     assert len(names()) == 60
     tab.keyboard.press("/")
     tab.keyboard.type("CLICKS map")
-    expected = [s for o, s in document.states if "clicks" in o.label and s.kind == "MAP"]
-    assert sorted(names()) == sorted(s.state for s in expected if s.state) != []
+    expected = [s for o, s in document.states if "clicks" in o.operator_label and s.state_kind == "map"]
+    assert sorted(names()) == sorted(s.state_name for s in expected if s.state_name) != []
     assert report.text("output").startswith(f"{len(expected)} of 60 states, ")
     tab.keyboard.press("Control+A")
     tab.keyboard.type("timestamp[us")
@@ -275,7 +275,7 @@ def test_searching(opened: Any) -> None:
     assert names() == []
     tab.locator("#search").fill("")
     tab.locator("#status").select_option("unsupported")
-    assert sorted(names()) == sorted(s.state or "" for _, s in document.states if s.status == "unsupported") != []
+    assert sorted(names()) == sorted(s.state_name or "" for _, s in document.states if s.status == "unsupported") != []
 
 
 def test_sorting(opened: Any) -> None:

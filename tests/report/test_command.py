@@ -39,10 +39,10 @@ def test_a_snapshot(out: Out, tmp_path: Path) -> None:
     assert model["title"] == "Checkpoint 2"
     assert (model["totals"], model["as_of_ms"]) == (document["totals"], 1_704_067_200_000)
     states = [state for operator in document["operators"] for state in operator["states"]]
-    assert [(s["state"], s["rows"], s["file_bytes"]) for s in model["states"]] == [
-        (s["state"], s["rows"], s["file_bytes"]) for s in states
+    assert [(s["state_name"], s["rows"], s["file_bytes"]) for s in model["states"]] == [
+        (s["state_name"], s["rows"], s["file_bytes"]) for s in states
     ]
-    assert {s["state"]: s["ttl"]["ttl_ms"] for s in model["states"] if s["ttl"]} == {"voucher": 86_400_000}
+    assert {s["state_name"]: s["ttl"]["ttl_ms"] for s in model["states"] if s["ttl"]} == {"voucher": 86_400_000}
 
 
 def test_documents(out: Out, tmp_path: Path) -> None:

@@ -95,9 +95,9 @@ def test_history() -> None:
     assert [(s["checkpoint_id"], s["taken_ms"]) for s in history["snapshots"]] == [
         (40, NOW - 2 * DAY), (41, NOW - DAY), (42, NOW),
     ]  # fmt: skip
-    series = {one["state"]: one for one in history["states"]}
+    series = {one["state_name"]: one for one in history["states"]}
     assert series["carts"] == {
-        "operator": "shopping", "state": "carts", "kind": "MAP", "index": 0, "new": False, "gone": False,
+        "operator_label": "shopping", "state_name": "carts", "state_kind": "map", "index": 0, "new": False, "gone": False,
         "rows": [300, 600, 900], "file_bytes": [40_000, 80_000, 123_456], "decoded_bytes": [98_765] * 3,
         "change": {"rows": 600, "file_bytes": 83_456, "decoded_bytes": 0},
     }  # fmt: skip

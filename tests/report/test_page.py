@@ -95,7 +95,7 @@ def test_figures_that_are_none() -> None:
 def test_the_size_of_a_large_snapshot() -> None:
     document = made(50, 300)
     assert (document.totals.operators, document.totals.states) == (50, 300)
-    assert {o.max_parallelism for o in document.operators} >= {128, 32768}
+    assert {o.operator_max_parallelism for o in document.operators} >= {128, 32768}
     assert len(report_page([document]).encode()) < 4_000_000
 
 

@@ -49,7 +49,7 @@ def test_a_job(tmp_path: Path) -> None:
     expected = {s["name"]: len(s["rows"]) for o in DOCUMENT["operators"] for s in o["states"]}
     timers = sum(rows for name, rows in expected.items() if name.startswith("_timer_state/"))
     others = {name: rows for name, rows in expected.items() if not name.startswith("_timer_state/")}
-    assert {d.state: d.rows for d in outcome.manifest.datasets} == {**others, "timers": timers}
+    assert {d.state_name: d.rows for d in outcome.manifest.datasets} == {**others, "timers": timers}
 
 
 def test_what_it_consists_of() -> None:
@@ -108,12 +108,12 @@ def test_what_makes_a_database_unreadable_is_reported_by_name(
     path = write_operators(tmp_path / "chk-1", operators)
     operator = stateextract.open_snapshot(str(path)).operator("op")
     assert {s.name: s.coverage.status for s in operator.states} == {"numbers": "unsupported", "others": "unsupported"}
-    assert all(name in (s.coverage.why or "") and what in (s.coverage.why or "") for s in operator.states)
+    assert all(name in (s.coverage.reason or "") and what in (s.coverage.reason or "") for s in operator.states)
     with pytest.raises(UnsupportedError, match=re.escape(name)):
         operator.state("numbers").to_table()
     outcome = run_job(JobOptions(snapshot=str(path), output=str(tmp_path / "out")), run_here)
     assert outcome.exit_code == 3
-    assert {(d.uid, d.state, d.rows) for d in outcome.manifest.datasets} == {
+    assert {(d.operator_uid, d.state_name, d.rows) for d in outcome.manifest.datasets} == {
         ("sound", "numbers", 1),
         ("sound", "others", 1),
     }

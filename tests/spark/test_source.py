@@ -73,11 +73,11 @@ def test_sql(session: Any) -> None:
         "SELECT state_kind, count(*) AS n FROM states WHERE state_name IS NOT NULL GROUP BY 1 ORDER BY 1"
     )
     assert [tuple(row) for row in counted.collect()] == [
-        ("AGGREGATING", 1),
-        ("LIST", 1),
-        ("MAP", 1),
-        ("TIMER", 4),
-        ("VALUE", 2),
+        ("aggregating", 1),
+        ("list", 1),
+        ("map", 1),
+        ("timer", 4),
+        ("value", 2),
     ]
 
 

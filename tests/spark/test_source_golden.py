@@ -14,7 +14,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 from stateextract.job.manifest import Dataset
 from stateextract.job.options import JobOptions
 from stateextract.job.run import Outcome, run_here, run_job
-from stateextract.state.columns import OPERATOR_KINDS
+from stateextract.state.kinds import OPERATOR_KINDS
 from tests.golden.test_rows import CASES, DATA
 from tests.golden.test_rows import load as expected
 from tests.spark.sources import load
@@ -44,10 +44,10 @@ def source_options(case: str, dataset: Dataset) -> dict[str, Any]:
     own = {"".join([h, *(p.capitalize() for p in rest)]): v for (h, *rest), v in
            ((name.split("_"), value) for name, value in settings(case).items())}  # fmt: skip
     options = {"operatorId": dataset.operator_id, "classpath": ",".join(jars(case)), **own}
-    if dataset.role == TIMERS:
+    if dataset.state_role == TIMERS:
         return options | {"readTimers": True}
-    scope = "operator" if dataset.kind in OPERATOR_KINDS else "keyed"
-    return options | {"stateName": dataset.state, "stateScope": scope}
+    scope = "operator" if dataset.state_kind in OPERATOR_KINDS else "keyed"
+    return options | {"stateName": dataset.state_name, "stateScope": scope}
 
 
 def tables(outcome: Outcome, output: Path) -> Iterator[tuple[Dataset, pa.Table]]:
@@ -69,7 +69,7 @@ def check(case: str, output: Path, **more: Any) -> int:
     compared = 0
     extra = {"flattenCollectionTypes": True} if more else {}
     for dataset, written in tables(extract(case, output, **more), output):
-        if extra and dataset.role == TIMERS:
+        if extra and dataset.state_role == TIMERS:
             continue
         loaded = load(path, **source_options(case, dataset), **extra)
         assert loaded.schema == from_arrow_schema(written.schema.remove_metadata()), dataset

@@ -39,13 +39,13 @@ def test_operators() -> None:
         "checkpoint_id": 2,
         "operator_name": "orders by customer",
         "operator_uid": "orders-by-customer",
-        "operator_uid_hash": CUSTOMERS,
+        "operator_id": CUSTOMERS,
         "operator_parallelism": 2,
         "operator_max_parallelism": 128,
         "operator_subtask_state_count": 2,
         "operator_coordinator_state_size_in_bytes": 0,
         "operator_total_size_in_bytes": sum(
-            r["size_in_bytes"] for r in rows(ORDERS, "files") if r["operator_uid_hash"] == CUSTOMERS
+            r["size_in_bytes"] for r in rows(ORDERS, "files") if r["operator_id"] == CUSTOMERS
         ),
         "operator_fully_finished": False,
         "metadata_version": 6,
@@ -60,7 +60,7 @@ def test_columns_are_called_as_in_flink() -> None:
     """``savepoint_metadata`` of Flink 2.1 has these, with dashes."""
     names = SCHEMAS["operators"].names
     assert names[:9] == [
-        "checkpoint_id", "operator_name", "operator_uid", "operator_uid_hash", "operator_parallelism",
+        "checkpoint_id", "operator_name", "operator_uid", "operator_id", "operator_parallelism",
         "operator_max_parallelism", "operator_subtask_state_count", "operator_coordinator_state_size_in_bytes",
         "operator_total_size_in_bytes",
     ]  # fmt: skip
@@ -77,7 +77,7 @@ def test_states() -> None:
     voucher = found["voucher"]
     assert {name: voucher[name] for name in SCHEMAS["states"].names[4:]} == {
         "state_name": "voucher",
-        "state_kind": "VALUE",
+        "state_kind": "value",
         "state_scope": "keyed",
         "state_role": None,
         "state_ttl": True,
@@ -102,7 +102,7 @@ def test_states_that_cannot_be_decoded(tmp_path: Path) -> None:
 
 
 def test_files_and_key_groups_lie_where_they_say() -> None:
-    files = [row for row in rows(ORDERS, "files") if row["operator_uid_hash"] == CUSTOMERS]
+    files = [row for row in rows(ORDERS, "files") if row["operator_id"] == CUSTOMERS]
     assert [(row["subtask"], row["first_key_group"], row["last_key_group"]) for row in files] == [
         (0, 0, 63),
         (1, 64, 127),
@@ -112,7 +112,7 @@ def test_files_and_key_groups_lie_where_they_say() -> None:
         assert row["problem"] is None
         assert Path(row["found_path"]).stat().st_size == row["size_in_bytes"]
         assert Path(row["found_path"]).name == Path(row["file_path"]).name
-    groups = [row for row in rows(ORDERS, "key_groups") if row["operator_uid_hash"] == CUSTOMERS]
+    groups = [row for row in rows(ORDERS, "key_groups") if row["operator_id"] == CUSTOMERS]
     assert [row["key_group"] for row in groups] == list(range(128))
     for row in groups:
         data = Path(row["file_path"]).read_bytes()[row["file_offset"] :][:4]
@@ -160,15 +160,15 @@ def test_every_golden_snapshot(case: str) -> None:
     jar = str(DATA.parent / "kryo.jar")
     snapshot = stateextract.open_snapshot(str(golden(case)), classpath=[jar])
     operators = rows(golden(case), "operators")
-    assert [o["operator_uid_hash"] for o in operators] == [o.id for o in snapshot.operators]
+    assert [o["operator_id"] for o in operators] == [o.id for o in snapshot.operators]
     assert [o["operator_total_size_in_bytes"] for o in operators] == [o.total_size for o in snapshot.operators]
     states = [r for r in rows(golden(case), "states", classpath=jar) if r["state_name"] is not None]
-    assert {(r["operator_uid_hash"], r["state_scope"], r["state_name"]) for r in states} == {
+    assert {(r["operator_id"], r["state_scope"], r["state_name"]) for r in states} == {
         (s.operator.id, s.scope, s.name) for s in snapshot.states
     }
     statuses = {(s.operator.id, s.scope, s.name): s.coverage.status for s in snapshot.states}
     for r in states:
-        status = statuses[r["operator_uid_hash"], r["state_scope"], r["state_name"]]
+        status = statuses[r["operator_id"], r["state_scope"], r["state_name"]]
         assert r["status"] == status
     files = rows(golden(case), "files")
     assert sum(r["size_in_bytes"] for r in files) == sum(o.total_size for o in snapshot.operators)
@@ -176,10 +176,10 @@ def test_every_golden_snapshot(case: str) -> None:
 
 
 def test_some_columns() -> None:
-    given = StructType([StructField("operator_uid_hash", StringType()), StructField("operator_name", StringType())])
+    given = StructType([StructField("operator_id", StringType()), StructField("operator_name", StringType())])
     source = make(FlinkStateMetadataSource, {"path": str(ORDERS)})
     table = Loaded(source, given).table()
-    assert table.column_names == ["operator_uid_hash", "operator_name"]
+    assert table.column_names == ["operator_id", "operator_name"]
     assert table.num_rows == 3
     with pytest.raises(UsageError, match="no column called 'operator_uidhash'"):
         Loaded(source, StructType([StructField("operator_uidhash", StringType())])).table()

@@ -300,11 +300,11 @@ def test_unknown_serializer_is_passed_over(tmp_path: Path, engine: str, compress
     else:
         assert pairs(behind) == set()
         assert (behind.coverage.status, behind.coverage.tally.lost_key_groups) == ("skipped", 4)
-        assert (behind.coverage.why or "").startswith("lost behind state 'middle' in the same key group: " + WORDS)
+        assert (behind.coverage.reason or "").startswith("lost behind state 'middle' in the same key group: " + WORDS)
     middle = state_of(path, "middle", engine=engine, on_undecodable=mode)
     assert middle.to_table().num_rows == 0
     assert middle.coverage.status == {"skip": "skipped", "raw": "raw"}[mode]
-    assert (middle.coverage.why or "").startswith(WORDS)
+    assert (middle.coverage.reason or "").startswith(WORDS)
     tally = middle.coverage.tally
     assert (tally.rows, tally.lost_key_groups, tally.lost_entries) == (0, 4, 8)
     assert tally.raw_rows == (4 if mode == "raw" else 0)

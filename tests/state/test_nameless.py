@@ -65,18 +65,18 @@ def test_everything_is_listed_with_its_size(tmp_path: Path) -> None:
     assert outcome.exit_code == 3
     report = json.loads((tmp_path / "out" / "_coverage.json").read_text())
     listed = {
-        (e["kind"], e["state"] or e["form"]): (e["status"], e["size"], e["handles"])
+        (e["state_kind"], e["state_name"] or e["form"]): (e["status"], e["size_in_bytes"], e["handle_count"])
         for e in report["entries"]
         if e["status"] != "decoded"
     }
     assert listed == {
-        ("RAW", "raw operator state"): ("unsupported", 123, 2),
-        ("RAW", "raw keyed state"): ("unsupported", len("my own bytes"), 1),
-        ("CHANNEL", "input channels"): ("unsupported", 42, 2),
-        ("MASTER", "a hook"): ("unsupported", 9, 1),
-        ("MASTER", "another"): ("unsupported", 11, 1),
+        ("raw", "raw operator state"): ("unsupported", 123, 2),
+        ("raw", "raw keyed state"): ("unsupported", len("my own bytes"), 1),
+        ("channel", "input channels"): ("unsupported", 42, 2),
+        ("master", "a hook"): ("unsupported", 9, 1),
+        ("master", "another"): ("unsupported", 11, 1),
     }
-    decoded = {e["state"]: e["read"]["rows"] for e in report["entries"] if e["status"] == "decoded"}
+    decoded = {e["state_name"]: e["read"]["rows"] for e in report["entries"] if e["status"] == "decoded"}
     assert decoded == {
         "numbers": 1, "_timer_state/event_user-timers": 1, "_timer_state/processing_user-timers": 0, None: 1,
     }  # fmt: skip
@@ -85,8 +85,8 @@ def test_everything_is_listed_with_its_size(tmp_path: Path) -> None:
         "number_splits": [{"id": "2", "from": 5, "to": 9}],
     }  # fmt: skip
     assert pq.read_table(tmp_path / "out" / "op" / "coordinator").to_pylist() == [{"value": value}]
-    (dataset,) = (d for d in outcome.manifest.datasets if d.kind == "COORDINATOR")
-    assert (dataset.state, dataset.folder, dataset.rows) == ("coordinator", "op/coordinator", 1)
+    (dataset,) = (d for d in outcome.manifest.datasets if d.state_kind == "coordinator")
+    assert (dataset.state_name, dataset.folder, dataset.rows) == ("coordinator", "op/coordinator", 1)
     assert [(s.file, s.subtask, s.rows) for s in dataset.sources] == [(outcome.coverage.snapshot, None, 1)]
 
     found = stateextract.open_snapshot(str(path))
@@ -121,7 +121,7 @@ def test_a_coordinator_alone(tmp_path: Path) -> None:
 
     (alone,) = datasets("alone", operator=("source",))
     assert (alone.folder, alone.rows) == ("source/coordinator", 1)
-    kinds = [("both", "COORDINATOR"), ("both", "VALUE"), ("source", "COORDINATOR")]
+    kinds = [("both", "coordinator"), ("both", "value"), ("source", "coordinator")]
     for found in (datasets("all"), datasets("named", state=("coordinator",))):
         assert len({d.folder for d in found}) == 3
-        assert sorted((str(d.uid), d.kind) for d in found) == kinds
+        assert sorted((str(d.operator_uid), d.state_kind) for d in found) == kinds

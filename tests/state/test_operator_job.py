@@ -36,7 +36,7 @@ def snapshot(folder: Path, form: str, maps: list[list[tuple[bytes, bytes]]]) -> 
 
 def job(path: Path, output: Path, **more: Any) -> tuple[Outcome, dict[str, list[dict[str, Any]]]]:
     outcome = run_job(JobOptions(snapshot=str(path), output=str(output), **more), run_here)
-    return outcome, {d.state: pq.read_table(output / d.folder).to_pylist() for d in outcome.manifest.datasets}
+    return outcome, {d.state_name: pq.read_table(output / d.folder).to_pylist() for d in outcome.manifest.datasets}
 
 
 @pytest.mark.parametrize("form", FORMS)
@@ -53,7 +53,7 @@ def test_lists_in_any_number_of_splits(form: str, split_bytes: int, tmp_path: Pa
         ("split", "union", "rules"), "decoded"
     )
     # An uncompressed list is read in pieces, by several tasks if they are to be small; a compressed one as a whole.
-    files = {d.state: len(d.files) for d in outcome.manifest.datasets}
+    files = {d.state_name: len(d.files) for d in outcome.manifest.datasets}
     assert (files["split"] > 2) == (form == "plain" and split_bytes == 1)
 
 
@@ -73,7 +73,7 @@ def test_copies_that_differ(form: str, tmp_path: Path) -> None:
     outcome, rows = job(path, tmp_path / "out")
     assert sorted((r["key"], r["value"]) for r in rows["rules"]) == [("a", 1), ("b", 2)]
     report = json.loads((tmp_path / "out" / "_coverage.json").read_text())
-    (entry,) = [e for e in report["entries"] if e["state"] == "rules"]
+    (entry,) = [e for e in report["entries"] if e["state_name"] == "rules"]
     problem = (
         "the broadcast state of the subtasks 1, 2 is not that of the first subtask; --all-copies gives every subtask's"
     )

@@ -55,7 +55,7 @@ def read(path: Path, operator: str = "op", **options: Any) -> Rows:
 def extracted(path: Path, output: Path, **more: Any) -> tuple[Outcome, dict[str, list[dict[str, Any]]]]:
     """A job's outcome, and its rows by state."""
     outcome = run_job(JobOptions(snapshot=str(path), output=str(output), **more), run_here)
-    return outcome, {d.state: pq.read_table(output / d.folder).to_pylist() for d in outcome.manifest.datasets}
+    return outcome, {d.state_name: pq.read_table(output / d.folder).to_pylist() for d in outcome.manifest.datasets}
 
 
 def job_rows(path: Path, output: Path, **more: Any) -> Rows:

@@ -229,7 +229,7 @@ def test_a_job_writes_the_same_columns(form: str, tmp_path: Path) -> None:
     path = write(tmp_path / "chk-1", [SubtaskState(0, managed_keyed=FORMS[form](keyed))])
     out = tmp_path / "out"
     outcome = run_job(JobOptions(snapshot=str(path), output=str(out)), run_here)
-    read = {d.state: pq.read_table(out / d.folder).to_pylist() for d in outcome.manifest.datasets}
+    read = {d.state_name: pq.read_table(out / d.folder).to_pylist() for d in outcome.manifest.datasets}
     where = {"key": "a", "namespace": window(0, HOUR), "window_start": at(0), "window_end": at(HOUR)}
     here = {"key_group": 1, "subtask": 0}
     assert read == {

@@ -23,7 +23,7 @@ const dom = (() => {
   // Of other states the figures say nothing.
   const isRead = (state) => state.status === "decoded" || state.status === "partly";
 
-  const stateName = (state) => state.state === null ? h("i", {}, `(${state.kind})`) : name(state.state);
+  const stateName = (state) => state.state_name === null ? h("i", {}, `(${state.state_kind})`) : name(state.state_name);
 
   const BADGES = {
     decoded: ["good", "✓"], partly: ["warn", "◐"], raw: ["warn", "◐"], skipped: ["bad", "✕"], unsupported: ["bad", "✕"],

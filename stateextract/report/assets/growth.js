@@ -3,7 +3,7 @@ const growth = (() => {
   const { h, choice, name } = dom;
   const LINES = 8;
 
-  const label = (one) => `${one.operator} · ${one.state === null ? `(${one.kind})` : one.state}`;
+  const label = (one) => `${one.operator_label} · ${one.state_name === null ? `(${one.state_kind})` : one.state_name}`;
   const known = (values) => values.filter((value) => value !== null);
   const sizeOf = (measure, value) => (value === null ? "–" : sizes.text(measure, value));
   const names = (history) => history.snapshots.map((one) =>
@@ -51,8 +51,8 @@ const growth = (() => {
       return tables.sortable({
         id: "growth-table", caption: `Growth of every state, ${sizes.MEASURES[measure]}`, rows: history.states, sort: 4, down: true,
         columns: [
-          { title: "state", value: (one) => one.state ?? "", cell: (one) => [linked(one), mark(one), h("small", { class: "under" }, name(one.operator))], class: "named" },
-          { title: "operator", value: (one) => one.operator, cell: (one) => name(one.operator), minor: true, class: "named" },
+          { title: "state", value: (one) => one.state_name ?? "", cell: (one) => [linked(one), mark(one), h("small", { class: "under" }, name(one.operator_label))], class: "named" },
+          { title: "operator", value: (one) => one.operator_label, cell: (one) => name(one.operator_label), minor: true, class: "named" },
           { title: "first", value: (one) => one[measure][0], cell: (one) => sizeOf(measure, one[measure][0]), number: true, minor: true },
           { title: "newest", value: (one) => one[measure].at(-1), cell: (one) => sizeOf(measure, one[measure].at(-1)), number: true },
           { title: "change", value: (one) => one.change[measure], cell: (one) => signed(measure, one.change[measure]), number: true },

@@ -21,7 +21,7 @@ function show() {
     single = stateView.view(model, index);
     page.append(single);
     charts.draw(single);
-    document.title = `${model.states[index].state ?? model.states[index].kind} – ${model.title}`;
+    document.title = `${model.states[index].state_name ?? model.states[index].state_kind} – ${model.title}`;
     scrollTo(0, 0);
     single.querySelector("h1").focus({ preventScroll: true });
     return;

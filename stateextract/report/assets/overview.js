@@ -58,25 +58,25 @@ const overview = (() => {
   }
 
   function link(model, item) {
-    if (item.operator !== undefined) return h("a", { href: `#operator=${item.operator}` }, name(model.operators[item.operator].label));
+    if (item.operator !== undefined) return h("a", { href: `#operator=${item.operator}` }, name(model.operators[item.operator].operator_label));
     const state = model.states[item.state];
-    return h("a", { href: `#state=${item.state}` }, name(model.operators[state.operator].label), " · ", stateName(state));
+    return h("a", { href: `#state=${item.state}` }, name(model.operators[state.operator].operator_label), " · ", stateName(state));
   }
 
   // ---- states
 
   function stateTable(model) {
     const largest = Math.max(1, ...model.states.map((state) => state.file_bytes));
-    const label = (state) => model.operators[state.operator].label;
+    const label = (state) => model.operators[state.operator].operator_label;
     const rows = model.states.map((state, index) => ({ ...state, index }));
     const table = tables.sortable({
       id: "states-table", caption: "All states", rows, sort: 3, down: true,
       mark: (state) => ({ "data-status": state.status }),
       columns: [
-        { title: "state", value: (s) => s.state ?? `(${s.kind})`, class: "named",
+        { title: "state", value: (s) => s.state_name ?? `(${s.state_kind})`, class: "named",
           cell: (s) => [h("a", { href: `#state=${s.index}` }, stateName(s)), h("small", { class: "under" }, name(label(s)))] },
         { title: "operator", value: label, cell: (s) => name(label(s)), minor: true, class: "named" },
-        { title: "kind", value: (s) => s.kind, cell: (s) => name(s.kind.toLowerCase()), minor: true },
+        { title: "kind", value: (s) => s.state_kind, cell: (s) => name(s.state_kind), minor: true },
         { title: "in files", value: (s) => s.file_bytes, number: true, hint: "bytes of the state in the files, uncompressed",
           cell: (s) => share(s.file_bytes / largest, format.bytes(s.file_bytes)) },
         { title: "decoded", value: (s) => (dom.isRead(s) ? s.decoded_bytes : null), cell: (s) => (dom.isRead(s) ? format.bytes(s.decoded_bytes) : "–"), number: true, minor: true,
@@ -96,7 +96,7 @@ const overview = (() => {
     const status = h("select", { id: "status", on: { change: show } }, h("option", { value: "" }, "every status"),
       statuses.map((one) => h("option", { value: one }, one)));
     const texts = model.states.map((state) => [
-      state.state, label(state), model.operators[state.operator].operator_id, model.operators[state.operator].name, state.kind, state.form, state.role, state.status, state.reason,
+      state.state_name, label(state), model.operators[state.operator].operator_id, model.operators[state.operator].operator_name, state.state_kind, state.form, state.state_role, state.status, state.reason,
       ...state.schema.flat(),
     ].filter(Boolean).join("\n").toLowerCase());
 
@@ -124,7 +124,7 @@ const overview = (() => {
       id: "operators-table", caption: "All operators", rows: model.operators.map((operator, index) => ({ ...operator, index })), sort: 3, down: true,
       mark: (operator) => ({ id: `operator-${operator.index}`, tabindex: "-1" }),
       columns: [
-        { title: "operator", value: (o) => o.label, class: "named", cell: (o) => [name(o.label), o.name && o.name !== o.label ? h("small", { class: "more" }, name(o.name)) : null] },
+        { title: "operator", value: (o) => o.operator_label, class: "named", cell: (o) => [name(o.operator_label), o.operator_name && o.operator_name !== o.operator_label ? h("small", { class: "more" }, name(o.operator_name)) : null] },
         { title: "id", value: (o) => o.operator_id, cell: (o) => h("code", {}, name(o.operator_id)), minor: true },
         { title: "uid", value: uid, cell: (o) => (uid(o) === null ? h("span", { class: "quiet" }, "not known") : [name(uid(o)), " ", o.unowned ? h("span", { class: "badge bad" }, "unowned") : null]) },
         { title: "in files", value: (o) => o.file_bytes, number: true, cell: (o) => share(o.file_bytes / largest, format.bytes(o.file_bytes)), hint: "sum over its states" },
@@ -132,14 +132,14 @@ const overview = (() => {
           hint: "as _metadata says; incremental handles share files with other snapshots" },
         { title: "rows", value: (o) => o.rows, number: true, cell: (o) => format.count(o.rows), minor: true },
         { title: "states", value: (o) => counts[o.index], number: true, cell: (o) => format.count(counts[o.index]) },
-        { title: "parallelism", value: (o) => o.parallelism, number: true, minor: true, cell: (o) => `${format.count(o.parallelism)} of ${format.count(o.max_parallelism)}` },
+        { title: "parallelism", value: (o) => o.operator_parallelism, number: true, minor: true, cell: (o) => `${format.count(o.operator_parallelism)} of ${format.count(o.operator_max_parallelism)}` },
       ],
     });
     return h("section", { class: "card later", "aria-labelledby": "operators-title" },
       h("div", { class: "head" }, h("h2", { id: "operators-title" }, "Operators")), table.element);
   }
 
-  const uid = (operator) => operator.uid ?? (operator.without_uid ? "none" : null);
+  const uid = (operator) => operator.operator_uid ?? (operator.without_uid ? "none" : null);
 
   function view(model) {
     return h("main", { class: "overview" }, header(model), findings(model), sizes.section(model), growth.section(model), stateTable(model),

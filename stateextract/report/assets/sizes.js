@@ -9,7 +9,7 @@ const sizes = (() => {
 
   function nodes(model, measure, colors) {
     const operators = model.operators.map((operator, index) => ({
-      name: operator.label, id: `operator ${index}`, place: index, children: [], value: 0, color: colors.fills[index % colors.fills.length],
+      name: operator.operator_label, id: `operator ${index}`, place: index, children: [], value: 0, color: colors.fills[index % colors.fills.length],
     }));
     const least = LABELLED * model.states.reduce((sum, state) => sum + state[measure], 0);
     model.states.forEach((state, index) => {
@@ -18,7 +18,7 @@ const sizes = (() => {
       const parent = operators[state.operator];
       parent.value += value;
       parent.children.push({
-        name: state.state === null ? `(${state.kind})` : state.state, id: `state ${index}`, state: index, value,
+        name: state.state_name === null ? `(${state.state_kind})` : state.state_name, id: `state ${index}`, state: index, value,
         itemStyle: UNREAD.includes(state.status) ? { color: colors.unread } : null, label: value < least ? { show: false } : undefined,
       });
     });
@@ -40,8 +40,8 @@ const sizes = (() => {
           const figures = `${text(measure, value)}, ${format.percent(value / total)} of all`;
           if (data.state === undefined) return `${charts.plain(charts.short(data.name, 80))}\n${figures}`;
           const state = model.states[data.state];
-          return [charts.plain(charts.short(model.operators[state.operator].label, 80)), charts.plain(charts.short(data.name, 80)), figures,
-            `${state.kind}, ${state.status}`].join("\n");
+          return [charts.plain(charts.short(model.operators[state.operator].operator_label, 80)), charts.plain(charts.short(data.name, 80)), figures,
+            `${state.state_kind}, ${state.status}`].join("\n");
         },
       },
       series: [{

@@ -10,7 +10,7 @@ const stateView = (() => {
     return h("main", { class: "state" },
       navigation(model, index),
       h("header", { class: "top" },
-        h("p", { class: "path" }, h("a", { href: `#operator=${state.operator}` }, name(operator.label))),
+        h("p", { class: "path" }, h("a", { href: `#operator=${state.operator}` }, name(operator.operator_label))),
         h("h1", { tabindex: "-1" }, stateName(state), " ", badge(state.status)),
         h("p", { class: "quiet" }, facts(state, operator))),
       state.reason || state.problems.length ? trouble(state) : null,
@@ -37,8 +37,8 @@ const stateView = (() => {
   }
 
   function facts(state, operator) {
-    const parts = [name(state.kind.toLowerCase()), state.form ? name(state.form) : null, state.role ? name(state.role) : null,
-      `parallelism ${format.count(operator.parallelism)} of ${format.count(operator.max_parallelism)}`, h("code", {}, name(operator.operator_id))];
+    const parts = [name(state.state_kind), state.form ? name(state.form) : null, state.state_role ? name(state.state_role) : null,
+      `parallelism ${format.count(operator.operator_parallelism)} of ${format.count(operator.operator_max_parallelism)}`, h("code", {}, name(operator.operator_id))];
     return parts.filter(Boolean).flatMap((part, i) => (i ? [" · ", part] : [part]));
   }
 
