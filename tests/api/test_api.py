@@ -145,7 +145,7 @@ def test_no_snapshot(tmp_path: Path) -> None:
 def test_operator_state() -> None:
     operator = stateextract.open_snapshot(KINDS).operator("all-kinds")
     state = operator.state("union-list")
-    assert (state.scope, state.kind, state.form) == ("operator", "union", "operator state")
+    assert (state.scope, state.kind, state.form) == ("operator", "list (union)", "operator state")
     assert state.schema.names == ["value", "index", "subtask"]
     table = state.to_table()
     assert table.num_rows == state.coverage.tally.rows > 0

@@ -338,7 +338,7 @@ def test_counts_stand_in_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("case", "kinds"), [("f20-kinds-native", {"list", "union"}), ("f113-keys-checkpoint", {"broadcast"})]
+    ("case", "kinds"), [("f20-kinds-native", {"list (split)", "list (union)"}), ("f113-keys-checkpoint", {"broadcast"})]
 )
 def test_counts_of_operator_state(case: str, kinds: set[str]) -> None:
     listed = [(state, table) for state, table in states(case) if state.scope == "operator"]

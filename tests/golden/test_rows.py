@@ -144,7 +144,7 @@ def check_list(state: State, expected: Mapping[str, Any]) -> None:
         rows = [(from_truth(key, key_type), from_truth(value, type_)) for key, value in copies[0]]
         names = ["key", "value"]
     else:
-        assert state.kind == {"UNION": "union", "SPLIT_DISTRIBUTE": "list"}[expected["mode"]]
+        assert state.kind == {"UNION": "list (union)", "SPLIT_DISTRIBUTE": "list (split)"}[expected["mode"]]
         rows = [
             (from_truth(value, type_), at, subtask["subtask"])
             for subtask in expected["subtasks"]

@@ -17,7 +17,9 @@ from tests.state.keyed_writer import LONG, Entry, Keyed, State, heap, i64, write
 from tests.state.operator_writer import Lists, simple, string, timers, utf
 
 KEYED, LISTS, TIMERS = ("count",), ("offsets", "all", "rules"), ("_timer_state/event_t", "_timer_state/processing_t")
-KINDS = {"count": "value", "offsets": "list", "all": "union", "rules": "broadcast", **dict.fromkeys(TIMERS, "timer")}
+KINDS = {
+    "count": "value", "offsets": "list (split)", "all": "list (union)", "rules": "broadcast", **dict.fromkeys(TIMERS, "timer"),
+}  # fmt: skip
 
 
 def snapshot(folder: Path, damage: str, subtasks: tuple[int, ...] = (0, 1)) -> Path:
@@ -105,7 +107,7 @@ def test_only_the_lists_in_the_unreadable_file_are_hidden(tmp_path: Path) -> Non
         tasks.append(SubtaskState(index, OperatorStateHandle(4, tuple(states), stream)))
     operator = stateextract.open_snapshot(str(write(tmp_path, tasks))).operator("op")
     found = {state.name: (state.kind, state.coverage.status) for state in operator.states}
-    assert found == {"first": ("list", "unsupported"), "second": ("list", "decoded")}
+    assert found == {"first": ("list (split)", "unsupported"), "second": ("list (split)", "decoded")}
     assert values(operator.state("second")) == [1]
 
 
