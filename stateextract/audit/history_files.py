@@ -26,7 +26,7 @@ from stateextract.audit.document import Snapshot, Statistics, Totals, check_form
 from stateextract.audit.growth import COLUMNS
 from stateextract.audit.history import SCHEMA, identity, in_order, table_of
 from stateextract.errors import OutputError, UsageError
-from stateextract.job.output import Output, open_output
+from stateextract.job.output import Output, open_output, refuse_inside
 
 KEY = b"stateextract.statistics"
 """Of the file's metadata: the statistics document, with the number of an operator's states in place of them."""
@@ -76,8 +76,9 @@ def write_snapshot(folder: str, document: Statistics) -> str:
     :param folder: a path or a URI; made if it is not there.
     :returns: the name of the file.
     :raises OutputError: where that is impossible.
-    :raises UsageError: where no file system knows the folder.
+    :raises UsageError: where it is the URI of no store, or inside of the snapshot.
     """
+    refuse_inside(folder, document.snapshot.path)
     output, name = open_output(folder), file_name(document.snapshot)
     texts = [json.dumps(state, default=vars, allow_nan=False) for _, state in document.states]
     table = table_of([document]).append_column(FILE_SCHEMA.field(STATISTICS), pa.array(texts, pa.string()))

@@ -39,6 +39,7 @@ def report(
     again. Of several snapshots the newest is shown, and how states grew.
     """
     from stateextract.cli.sizes import many
+    from stateextract.job.output import refuse_inside
     from stateextract.report.model import snapshots_of
     from stateextract.report.page import report_page
 
@@ -47,6 +48,8 @@ def report(
         shown.append(measured(read_options(path, options), question(as_of, ttls, top, uids), workers))
     if not shown:
         raise UsageError("there is nothing to report", advice="say the PATH of a snapshot, or --from FILE")
+    for one in shown:
+        refuse_inside(output, one.snapshot.path)
     written(Path(output), report_page(shown, title))
     snapshots = snapshots_of(shown)
     totals = snapshots[-1].totals

@@ -74,6 +74,9 @@ def stats(
 
     document = measured(read_options(path, options), question(as_of, ttls, top, uids), workers)
     if output is not None:
+        from stateextract.job.output import refuse_inside
+
+        refuse_inside(output, document.snapshot.path)
         written(Path(output), document.to_json() + "\n")
     if format_ == "json":
         click.echo(document.to_json())

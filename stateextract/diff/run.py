@@ -28,7 +28,7 @@ from stateextract.job.heads import OnHeads, unheard
 from stateextract.job.local import in_processes
 from stateextract.job.manifest import DataFile, Dataset, Job, Manifest, describe_schema
 from stateextract.job.options import JobOptions
-from stateextract.job.output import open_output
+from stateextract.job.output import open_output, refuse_inside
 from stateextract.job.run import file_of_driver
 from stateextract.job.split import writer_options
 from stateextract.job.writer import TaskWriter, WriterOptions, WrittenFile
@@ -167,7 +167,9 @@ def run_diff(
     if output is None:
         context = replace(plan.context, rows=False)
         return DiffResult(plan, _counts(plan, _one_per_split(execute(DiffTasks(context, splits)), splits)))
-    folder = open_output(output)
+    for side in plan.context.sides:
+        refuse_inside(output, side.metadata_uri)
+    folder = open_output(output, after.store_timeout)
     renames = {"auto": folder.renames, "rename": True, "direct": False}[after.publish]
     commit = Commit(folder, new_job_id(), after.mode, renames)
     commit.prepare()

@@ -178,7 +178,7 @@ def _try_azure(container: str, arguments: str, timeout: int) -> None:
         lines = [line.strip() for line in probe.stderr.splitlines() if line.strip()]
         reason = next((line for line in lines if line.startswith("what():")), lines[-1] if lines else "no reason given")
         raise UnreadableFileError(
-            f"Azure cannot be reached with the credentials that were found: {reason.removeprefix('what():').strip()}",
+            f"Azure cannot be reached with the credentials that were found: {reason.removeprefix('what():').strip(' .')}",
             advice="set AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET, log in with `az login`, or use a managed "
             "identity",
         )
@@ -190,7 +190,13 @@ def _hadoop(scheme: str, authority: str, options: dict[str, Any], timeout: int) 
     match = _HOST.fullmatch(authority)
     assert match is not None
     host = f"{scheme}://{match['host']}" if match["host"] else "default"
-    return _made(fs.HadoopFileSystem, {"host": host, "port": int(match["port"] or 0)} | options), "/"
+    try:
+        return _made(fs.HadoopFileSystem, {"host": host, "port": int(match["port"] or 0)} | options), "/"
+    except OSError as error:
+        raise UnreadableFileError(
+            f"Hadoop's client cannot be used: {str(error).splitlines()[0]}",
+            advice="set JAVA_HOME, HADOOP_HOME and CLASSPATH=$(hadoop classpath --glob)",
+        ) from None
 
 
 def _fsspec(scheme: str, authority: str, options: dict[str, Any], timeout: int) -> tuple[Any, str]:

@@ -191,7 +191,7 @@ class Store:
         problem = None if address.scheme == "file" else problem_of(address.scheme, address.authority)
         if problem is not None:
             raise problem.at(file=str(address))
-        if self._places is None or any(_lies_in(address, place) for place in self._places):
+        if self._places is None or any(lies_in(address, place) for place in self._places):
             return
         if address.scheme == "file":
             raise UnreadableFileError(
@@ -301,7 +301,7 @@ def _allowed(text: str) -> Address:
     return address
 
 
-def _lies_in(address: Address, place: Address) -> bool:
+def lies_in(address: Address, place: Address) -> bool:
     """Whether an address is in a place: the store, and below the place's path."""
     if store_of(address) != store_of(place):
         return False

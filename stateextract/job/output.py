@@ -1,6 +1,6 @@
 """The output as a folder on some file system: what the driver and the tasks write with.
 
-Any URI that pyarrow opens, a plain local path, Flink's aliases of ``s3://``, and whatever ``fsspec`` knows beside.
+A local path, or the URI of a store (``files/connect.py``), with Flink's aliases of ``s3://``.
 Knows nothing of what is written.
 """
 
@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Any
 
-import pyarrow as pa
 import pyarrow.fs as pafs
 
-from stateextract.errors import OutputError, UsageError
+from stateextract.errors import OutputError, StateExtractError, UsageError
+from stateextract.files.connect import TIMEOUT, connect, problem_of, within
+from stateextract.files.filesystem import lies_in, parent, split_uri
 from stateextract.job.writer import write_error
 
-_ALIASES = {"s3a": "s3", "s3n": "s3", "s3p": "s3"}
 _RENAMING = frozenset({"local", "hdfs"})
 
 
@@ -57,35 +56,37 @@ class Output:
             stream.write(data)
 
 
-def open_output(uri: str) -> Output:
+def open_output(uri: str, timeout: int = TIMEOUT) -> Output:
     """The folder that a URI or local path names; it need not exist.
 
-    :raises UsageError: where no file system knows such a URI.
+    :param timeout: seconds that a store has for one answer.
+    :raises UsageError: where it is the URI of no store.
     """
-    scheme, sign, rest = uri.partition(":")
+    address = split_uri(os.path.expanduser(uri))
+    if address.scheme == "file":
+        return Output(uri, pafs.LocalFileSystem(), address.path)
+    problem = problem_of(address.scheme, address.authority)
+    if problem is not None:
+        raise UsageError(problem.message, expected=problem.expected, file=uri, advice="check --output")
     try:
-        if not sign or len(scheme) < 2 or "/" in scheme:
-            return Output(uri, pafs.LocalFileSystem(), _trimmed(os.path.abspath(os.path.expanduser(uri))))
-        if scheme == "file":
-            return Output(uri, pafs.LocalFileSystem(), _trimmed("/" + rest.lstrip("/")))
-        fs, path = _from_uri(f"{_ALIASES.get(scheme, scheme)}:{rest}")
-    except OSError as error:
+        fs, base = within(timeout, lambda: connect(address.scheme, address.authority, {}, timeout), uri)
+    except StateExtractError as error:
+        raise error.at(file=uri) from None
+    except Exception as error:  # the packages of stores raise whatever they like
         raise write_error(error, uri) from error
-    return Output(uri, fs, _trimmed(path))
+    return Output(uri, fs, (base.rstrip("/") + address.path).rstrip("/") or "/")
 
 
-def _from_uri(uri: str) -> tuple[pafs.FileSystem, str]:
-    try:
-        return pafs.FileSystem.from_uri(uri)  # type: ignore[no-any-return]
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as refused:
-        try:
-            import fsspec
+def refuse_inside(output: str, metadata_uri: str) -> None:
+    """Refuse an output that is a snapshot's folder, or lies below it, which Flink deletes as a whole.
 
-            found: tuple[Any, str] = fsspec.core.url_to_fs(uri)
-        except Exception as error:
-            raise UsageError(f"no file system is known for {uri!r}: {refused}", advice="check --output") from error
-        return pafs.PyFileSystem(pafs.FSSpecHandler(found[0])), found[1]
-
-
-def _trimmed(path: str) -> str:
-    return path.rstrip("/") or "/"
+    :raises UsageError: with both.
+    """
+    inner, outer = (split_uri(os.path.expanduser(uri)) for uri in (output, parent(metadata_uri)))
+    if inner.scheme == outer.scheme == "file":
+        inner, outer = (address._replace(path=os.path.realpath(address.path)) for address in (inner, outer))
+    if lies_in(inner, outer):
+        raise UsageError(
+            f"the output {output} is inside the snapshot {parent(metadata_uri)}",
+            advice="choose another --output: Flink owns the directory of a snapshot",
+        )

@@ -32,7 +32,7 @@ from stateextract.job.manifest import (
     joined_ranges,
 )
 from stateextract.job.options import JobOptions
-from stateextract.job.output import open_output
+from stateextract.job.output import open_output, refuse_inside
 from stateextract.job.plan import COORDINATOR_STATE, Plan, PlannedCoordinator, PlannedState, make_plan
 from stateextract.job.split import Context, plan_file
 from stateextract.job.task import SplitReport, TaskRunner
@@ -91,7 +91,8 @@ def run_job(options: JobOptions, execute: Execute, store: Store | None = None, o
     :raises StateExtractError: then nothing was published.
     """
     plan = make_plan(options, store, on_heads=on_heads)
-    output = open_output(options.output)
+    refuse_inside(options.output, plan.found.metadata_uri)
+    output = open_output(options.output, options.store_timeout)
     renames = {"auto": output.renames, "rename": True, "direct": False}[options.publish]
     commit = Commit(output, new_job_id(), options.mode, renames)
     commit.prepare()

@@ -81,6 +81,7 @@ class TaskRunner:
             positions.append(positions[-1] + length)
         self._positions = positions
         options = self._context.options
+        self._output = open_output(output, options.store_timeout)
         # Beside the start of a process, and of Spark, loading the kernel is nothing; and what the report says of the engine
         # does not hang on what the process did before.
         engine = engine_for(self._context.size, least=-1)

@@ -14,6 +14,7 @@ Imports pyarrow; takes any ``pyarrow.fs`` file system. Must not know of Flink, S
 from __future__ import annotations
 
 import contextlib
+import errno
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -244,10 +245,10 @@ def _as_output_error(where: str) -> Iterator[None]:
         raise write_error(error, where) from error
 
 
-def write_error(error: OSError, where: str) -> OutputError:
+def write_error(error: Exception, where: str) -> OutputError:
     """The error that the user sees for one of the store's."""
     reason = " ".join(str(error).split())
-    if "No space left" in reason or error.errno == 28:
+    if "No space left" in reason or getattr(error, "errno", None) == errno.ENOSPC:
         return OutputError("the disk is full", file=where, advice="free space or choose another --output")
     return OutputError(f"the output cannot be written: {reason}", file=where)
 

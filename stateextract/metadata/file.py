@@ -42,8 +42,7 @@ def _bytes_of(file: OpenFile) -> bytes:
         raise FormatError(
             f"the _metadata file has {size} bytes",
             expected=f"at most {MOST_BYTES}",
-            advice="state that a job keeps inline makes it large: raise the threshold state.storage.fs.memory-threshold no "
-            "further, or take a savepoint with a smaller one",
+            advice="inline state makes it large: lower state.storage.fs.memory-threshold of the job and take a new savepoint",
         )
     rest = file.read_at(len(first), size - len(first)) if size > len(first) else b""
     return first + rest

@@ -31,6 +31,7 @@ from stateextract.errors import OutputError, UsageError
 from tests.audit.test_document import DOCUMENT
 from tests.audit.test_history import at
 from tests.report.documents import hostile, shop
+from tests.stores import put_stores_into_memory
 
 
 def names(folder: Path) -> list[str]:
@@ -101,8 +102,9 @@ def test_nothing_is_left_of_what_could_not_be_written(tmp_path: Path, monkeypatc
         write_snapshot(str(tmp_path / names(tmp_path)[0]), at(2, 1))
 
 
-def test_a_store_that_does_not_rename() -> None:
-    folder = "memory://history/of a job"
+def test_a_store_that_does_not_rename(monkeypatch: pytest.MonkeyPatch) -> None:
+    put_stores_into_memory(monkeypatch)
+    folder = "oss://history/of a job"
     for document in (at(2, 7), at(1, 1), at(2, 8)):
         name = write_snapshot(folder, document)
     assert [one.document() for one in read_history(folder)] == [at(1, 1), at(2, 8)]
@@ -181,7 +183,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
         file.write_bytes(damaged)
         with pytest.raises(UsageError, match="this is no file of a history, or a damaged one"):
             read_history(str(tmp_path))
-    with pytest.raises(UsageError, match="no file system is known"):
+    with pytest.raises(UsageError, match="nowhere:// is not the scheme of a supported store"):
         read_history("nowhere://x/y")
 
 

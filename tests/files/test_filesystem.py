@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from stateextract.errors import MissingFileError, TruncatedError, UnreadableFileError
-from stateextract.files.connect import STORES
 from stateextract.files.filesystem import Store, join, name_of, normalize, parent
+from tests.stores import put_stores_into_memory
 
 
 @pytest.mark.parametrize(
@@ -82,24 +82,9 @@ def put(store: Store, uri: str, data: bytes) -> None:
     store._ask(address, write)
 
 
-def mock_filesystem(*_: Any) -> tuple[Any, str]:
-    from pyarrow.fs import FileSystem
-
-    found: tuple[Any, str] = FileSystem.from_uri("mock:///")
-    return found
-
-
-def memory_filesystem(scheme: str, authority: str, *_: Any) -> tuple[Any, str]:
-    import fsspec
-    from pyarrow import fs
-
-    return fs.PyFileSystem(fs.FSSpecHandler(fsspec.filesystem("memory"))), f"/{authority}"
-
-
 @pytest.fixture(params=[make_local, make_mock, make_fsspec], ids=["local", "mock", "fsspec"])
 def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Store, str]:
-    monkeypatch.setitem(STORES, "hdfs", STORES["hdfs"]._replace(make=mock_filesystem))
-    monkeypatch.setitem(STORES, "oss", STORES["oss"]._replace(make=memory_filesystem))
+    put_stores_into_memory(monkeypatch)
     result: tuple[Store, str] = request.param(tmp_path)
     return result
 

@@ -7,25 +7,29 @@ import os
 import pickle
 import re
 import socket
+import struct
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 
 import stateextract
 from stateextract.cli import run
-from stateextract.errors import StateExtractError, UnreadableFileError, UsageError
-from stateextract.files.filesystem import Store
+from stateextract.errors import FormatError, StateExtractError, UnreadableFileError, UsageError
+from stateextract.files.connect import STORES, NoAnswerError
+from stateextract.files.filesystem import Store, _ArrowFile, split_uri
 from stateextract.files.locate import FoundSnapshot, Locator
 from stateextract.job.options import JobOptions, from_lines, make_options
 from stateextract.job.plan import make_plan
 from stateextract.job.split import Context
 from stateextract.job.stores import open_store
 from stateextract.job.tables import SnapshotTables
+from stateextract.metadata.file import MOST_BYTES, read_metadata
 from stateextract.metadata.model import (
     ChangelogFilesHandle,
     ChangelogHandle,
@@ -45,6 +49,7 @@ from stateextract.metadata.model import (
 from stateextract.spark.source_options import STATE, STATE_OPTIONS, in_spark_words, job_options, parse_options
 from tests.conftest import ROOT
 from tests.metadata.writer import metadata
+from tests.stores import put_stores_into_memory
 
 HOSTILE = Path(os.environ.get("HOSTILE", ROOT.parent / "shared" / "hostile"))
 hostile = pytest.mark.skipif(not HOSTILE.is_dir(), reason="the hostile inputs are not there (HOSTILE)")
@@ -476,3 +481,182 @@ def test_a_changelog_that_is_a_fifo(tmp_path: Path) -> None:
     problems = [str(p) for o in opened.operators for p in o.problems]
     assert any(f"it is a FIFO and is not opened; expected a regular file; in file {place}" in text for text in problems)
     assert time.monotonic() - started < 10
+
+
+# -- stores that do not answer, and what they raise
+
+
+@pytest.fixture
+def mute() -> Iterator[int]:
+    """A port that accepts and never answers."""
+    connections = []
+    with socket.create_server(("127.0.0.1", 0)) as made:
+
+        def accept() -> None:
+            while True:
+                try:
+                    connections.append(made.accept())
+                except OSError:
+                    return
+
+        threading.Thread(target=accept, daemon=True).start()
+        yield made.getsockname()[1]
+        made.shutdown(socket.SHUT_RDWR)
+    for connection, _ in connections:
+        connection.close()
+
+
+def test_a_store_that_never_answers(mute: int, credentials: None) -> None:
+    """S3, Google's and Azure's clients by the command's option; and the process ends."""
+    environment = {**os.environ, "AWS_ENDPOINT_URL": f"http://127.0.0.1:{mute}"}
+    command = [sys.executable, "-m", "stateextract.cli", "inspect", "s3://b/x", "--store-timeout", "2"]
+    started = time.monotonic()
+    found = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment, check=False)
+    assert found.returncode == 1
+    assert found.stderr == (
+        "Error: the store did not answer within 2 s; in file s3://b/x. Check the network and the store's address; "
+        "--store-timeout SECONDS gives it more time.\n"
+    )
+    assert time.monotonic() - started < 20
+
+
+@pytest.mark.parametrize("scheme", ["s3", "gs"])
+def test_a_store_that_never_answers_is_not_asked_for_each_file(scheme: str, mute: int, credentials: None) -> None:
+    options = {"endpoint_override": f"127.0.0.1:{mute}", "scheme": "http"}
+    store = Store({scheme: {**options, **({"anonymous": True} if scheme == "gs" else {})}}, timeout=1)
+    started = time.monotonic()
+    for name in range(50):
+        with pytest.raises(NoAnswerError, match="did not answer within 1 s") as caught:
+            store.open(f"{scheme}://b/{name}")
+        assert caught.value.file == f"{scheme}://b/{name}"
+    with pytest.raises(NoAnswerError):
+        store.info(f"{scheme}://b/x")
+    with pytest.raises(NoAnswerError):
+        store.list(f"{scheme}://b/x")
+    assert time.monotonic() - started < 10
+
+
+def test_a_read_that_never_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    put_stores_into_memory(monkeypatch)
+    store = Store(timeout=1)
+    store._ask(split_uri("hdfs:///f"), lambda filesystem, path: filesystem.open_output_stream(path).close())
+    goes_on = threading.Event()
+
+    class Stuck:
+        def size(self) -> int:
+            return 10
+
+        def read_at(self, length: int, offset: int) -> bytes:
+            goes_on.wait(60)
+            return b""
+
+        def close(self) -> None: ...
+
+    with pytest.raises(NoAnswerError, match="did not answer within 1 s"), _ArrowFile(Stuck(), "hdfs:///f", 1) as file:
+        file.read_at(0, 5)
+    with pytest.raises(NoAnswerError), _ArrowFile(Stuck(), "hdfs:///f", 1) as file:
+        file.start_read(0, 5).result()
+    goes_on.set()
+
+
+def test_large_reads_are_given_time_for_each_piece() -> None:
+    class Slow:
+        asked: ClassVar[list[tuple[int, int]]] = []
+
+        def size(self) -> int:
+            return 20 << 20
+
+        def read_at(self, length: int, offset: int) -> bytes:
+            time.sleep(0.4)
+            self.asked.append((offset, length))
+            return bytes([offset >> 20]) * length
+
+        def close(self) -> None: ...
+
+    with _ArrowFile(Slow(), "hdfs:///f", 1) as file:
+        data = file.read_at(1 << 20, 30 << 20)
+    assert Slow.asked == [(1 << 20, 8 << 20), (9 << 20, 8 << 20), (17 << 20, 3 << 20)]
+    assert data == b"\x01" * (8 << 20) + b"\x09" * (8 << 20) + b"\x11" * (3 << 20)
+
+
+def test_azure_on_purpose() -> None:
+    """Without credentials the SDK ends the process that asks: not this one."""
+    without = {name: value for name, value in os.environ.items() if not name.startswith(("AZURE", "IDENTITY", "MSI"))}
+    uri = "abfs://box@account.dfs.core.windows.net/job/chk-1"
+    command = [sys.executable, "-m", "stateextract.cli", "inspect", uri, "--store-timeout", "20"]
+    found = subprocess.run(command, capture_output=True, text=True, timeout=120, env=without, check=False)
+    assert found.returncode == 1
+    assert found.stderr.startswith(("Error: Azure cannot be reached with the credentials", "Error: Azure did not answer"))
+    assert f"in file {uri}" in found.stderr
+    code = f"from stateextract.job.output import *\ntry: open_output({uri!r}, 20)\nexcept Exception as e: print(type(e).__name__)"
+    command = [sys.executable, "-c", code]
+    found = subprocess.run(command, capture_output=True, text=True, timeout=120, env=without, check=False)
+    assert (found.returncode, found.stdout) in ((0, "UnreadableFileError\n"), (0, "NoAnswerError\n"))
+
+
+@pytest.mark.parametrize(
+    "raised",
+    [TypeError("no host"), ValueError("bad"), RecursionError("deep"), AttributeError("x"), ImportError("ossfs"), KeyError("k"),
+     RuntimeError(), OSError("gone"), PermissionError("no")],
+    ids=lambda error: type(error).__name__,
+)  # fmt: skip
+def test_whatever_a_file_system_raises(raised: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Broken:
+        def __getattr__(self, name: str) -> Any:
+            raise raised
+
+    def broken(*_: Any) -> tuple[Any, str]:
+        return Broken(), "bucket"
+
+    def not_made(*_: Any) -> tuple[Any, str]:
+        raise raised
+
+    for make in (broken, not_made):
+        monkeypatch.setitem(STORES, "oss", STORES["oss"]._replace(make=make))
+        store = Store()
+        for act in (store.open, store.info, store.list, store.read, store.size, store.exists):
+            with pytest.raises(UnreadableFileError) as caught:
+                act("oss://bucket/x")
+            assert caught.value.file == "oss://bucket/x"
+        with pytest.raises(StateExtractError) as said:
+            stateextract.open_snapshot("oss://bucket/x")
+        assert "oss://bucket/x" in str(said.value)
+
+
+# -- _metadata
+
+
+@pytest.mark.parametrize("first", [b"\0", struct.pack(">ii", 0x4960672D, 99), struct.pack(">ii", 0x4960672D, 1)])
+def test_a_huge_file_that_is_no_metadata(first: bytes, tmp_path: Path) -> None:
+    """As in ``huge-metadata``: what its first bytes say is said before the others are read."""
+    path = tmp_path / "_metadata"
+    path.write_bytes(first)
+    os.truncate(path, 200 << 30)
+    started = time.monotonic()
+    with pytest.raises(StateExtractError, match=r"not a Flink snapshot|version") as caught:
+        stateextract.open_snapshot(str(path))
+    assert caught.value.file == str(path)
+    assert run(["inspect", str(path)]) == 1
+    assert time.monotonic() - started < 5
+
+
+def test_metadata_beyond_the_limit(tmp_path: Path) -> None:
+    path = tmp_path / "_metadata"
+    path.write_bytes(struct.pack(">ii", 0x4960672D, 4))
+    os.truncate(path, MOST_BYTES + 1)
+    with pytest.raises(FormatError, match="the _metadata file has 1073741825 bytes; expected at most 1073741824"):
+        stateextract.open_snapshot(str(path))
+    with pytest.raises(FormatError, match="the _metadata file has 1073741825 bytes"):
+        make_plan(JobOptions(snapshot=str(path)))
+    assert run(["history", str(path), "-o", str(tmp_path / "out"), "--skip-existing"]) == 1
+
+
+def test_metadata_is_read_in_two_pieces(tmp_path: Path) -> None:
+    task = handles("/x")["key groups"]
+    operators = tuple(OperatorState(f"{i:032x}", "u" * 60_000, "n", 1, 8, subtasks=(task,)) for i in range(30))
+    path = tmp_path / "_metadata"
+    path.write_bytes(metadata(SnapshotMetadata(6, 7, (), operators, None)))
+    assert path.stat().st_size > 1 << 20
+    found, data = read_metadata(Store(), str(path))
+    assert found.operators == operators
+    assert data == path.read_bytes()

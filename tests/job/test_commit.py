@@ -361,4 +361,3 @@ def test_uris(tmp_path: Path) -> None:
     assert open_output(f"file:{tmp_path}/x/").root == f"{tmp_path}/x"
     assert open_output(f"file://{tmp_path}/x").root == f"{tmp_path}/x"
     assert open_output(str(tmp_path / "a b=c")).root == f"{tmp_path}/a b=c"
-    assert open_output("memory://bucket/x").renames is False
