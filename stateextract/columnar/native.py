@@ -6,7 +6,8 @@ its folder is named for everything that decides what the code is and where it ru
 Numba and llvmlite, the processor and its features.
 
 Files are looked for in the package itself, where those who delivered the code may have put them (the zip for Spark's workers
-has them), then in a folder that nobody but this user can write to. Machine code from anywhere else is never run.
+has them), then in a folder of this user. There a file is used only if it, its folder and all folders above belong to this user
+or to root and are not writable by others. Machine code from anywhere else is never run.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import json
 import operator
 import os
 import pkgutil
+import stat
 import tempfile
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -64,6 +66,7 @@ RESULTS: dict[str, Any] = {
 """What kernels may return, by Numba's name."""
 
 _DIGEST = 32
+_OTHERS_WRITE = 0o022
 
 
 @dataclass(frozen=True)
@@ -142,14 +145,37 @@ def folder() -> Path | None:
         try:
             parent.mkdir(parents=True, exist_ok=True, mode=0o700)
             found.mkdir(exist_ok=True, mode=0o700)
-            owned = [path.lstat() for path in (parent, found)]
+            safe = _is_safe(found)
         except OSError:
             continue
-        # What others can write to must not be run.
-        own = not hasattr(os, "getuid") or all(s.st_uid == user and not s.st_mode & 0o022 for s in owned)
-        if own and os.access(found, os.W_OK):
+        if safe and os.access(found, os.W_OK):
             return found
     return None
+
+
+def _is_safe(folder: Path, links: int = 8) -> bool:
+    """Whether nobody but this user and root can put something into a folder, or another folder in its place.
+
+    :param links: how many links may lead to one another.
+    """
+    if not hasattr(os, "getuid"):
+        return True
+    folder = folder.absolute()
+    for place in (*reversed(folder.parents), folder):
+        status = place.lstat()
+        if status.st_uid not in _ours():
+            return False
+        if stat.S_ISLNK(status.st_mode):
+            if not links or not _is_safe(place.parent / os.readlink(place), links - 1):
+                return False
+        # Where others may write, as in /tmp, they must not be able to rename what is not theirs.
+        elif status.st_mode & _OTHERS_WRITE and (place == folder or not status.st_mode & stat.S_ISVTX):
+            return False
+    return True
+
+
+def _ours() -> tuple[int, ...]:
+    return (0, os.getuid())
 
 
 def find(name: str) -> Code | None:
@@ -168,7 +194,12 @@ def _shipped(name: str) -> bytes:
 
 def _kept(name: str) -> bytes:
     where = folder()
-    return b"" if where is None else (where / name).read_bytes()
+    if where is None:
+        return b""
+    with open(os.open(where / name, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as file:
+        status = os.fstat(file.fileno())
+        safe = not hasattr(os, "getuid") or (status.st_uid in _ours() and not status.st_mode & _OTHERS_WRITE)
+        return file.read() if safe and stat.S_ISREG(status.st_mode) else b""
 
 
 def delivery(names: Iterable[str]) -> dict[str, bytes]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import os
 import pkgutil
 import subprocess
@@ -170,6 +171,53 @@ def test_a_folder_that_others_can_write_to_is_not_used(tmp_path: Path, mode: int
     found = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
     private = temporary / f"stateextract-{os.getuid()}"
     assert found.stdout.strip() == str(private if mode & 0o022 else cache)
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="POSIX's permissions")
+def test_folders_above(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "a" / "b" / "c"
+    folder.mkdir(parents=True)
+    assert native._is_safe(folder)
+    for place in (folder, folder.parent, folder.parent.parent):
+        for mode in (0o775, 0o777, 0o722):
+            place.chmod(mode)
+            assert not native._is_safe(folder)
+        # As /tmp: others may write there, and cannot rename what is not theirs.
+        place.chmod(0o1777)
+        assert native._is_safe(folder) is (place != folder)
+        place.chmod(0o755)
+    assert native._is_safe(folder)
+    link = tmp_path / "link"
+    link.symlink_to("a/b")
+    assert native._is_safe(link / "c")
+    (tmp_path / "a").chmod(0o777)
+    assert not native._is_safe(link / "c")
+    (tmp_path / "a").chmod(0o755)
+    (tmp_path / "loop").symlink_to("loop")
+    with contextlib.suppress(OSError):
+        assert not native._is_safe(tmp_path / "loop")
+    monkeypatch.setattr(native, "_ours", lambda: (os.getuid() + 1,))
+    assert not native._is_safe(folder)
+
+
+@pytest.mark.skipif(not hasattr(os, "getuid"), reason="POSIX's permissions")
+def test_a_file_that_others_can_write_to_is_not_used(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Kernel(_calls)(1, 2)
+    name = f"{__name__}._calls"
+    code = native.find(name)
+    assert code is not None
+    for mode, used in ((0o600, True), (0o644, True), (0o664, False), (0o646, False)):
+        (folder / name).chmod(mode)
+        assert native.find(name) == (code if used else None)
+    (folder / name).chmod(0o600)
+    (folder / name).rename(folder / "other")
+    (folder / name).symlink_to("other")
+    assert native.find(name) is None
+    (folder / name).unlink()
+    (folder / "other").rename(folder / name)
+    assert native.find(name) == code
+    monkeypatch.setattr(native, "_ours", lambda: (os.getuid() + 1,))
+    assert native.find(name) is None
 
 
 def test_everything_that_kernels_are_made_of_decides_their_name() -> None:

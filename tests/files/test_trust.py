@@ -588,8 +588,8 @@ def test_azure_on_purpose() -> None:
     assert found.returncode == 1
     assert found.stderr.startswith(("Error: Azure cannot be reached with the credentials", "Error: Azure did not answer"))
     assert f"in file {uri}" in found.stderr
-    code = f"from stateextract.job.output import *\ntry: open_output({uri!r}, 20)\nexcept Exception as e: print(type(e).__name__)"
-    command = [sys.executable, "-c", code]
+    lines = "from stateextract.job.output import open_output", f"try: open_output({uri!r}, 20)"
+    command = [sys.executable, "-c", "\n".join((*lines, "except Exception as error: print(type(error).__name__)"))]
     found = subprocess.run(command, capture_output=True, text=True, timeout=120, env=without, check=False)
     assert (found.returncode, found.stdout) in ((0, "UnreadableFileError\n"), (0, "NoAnswerError\n"))
 
