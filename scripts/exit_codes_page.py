@@ -21,9 +21,11 @@ A command takes the status of every state that you selected. `no state` and `not
 - If all are `unsupported`, `missing` or `unreadable`, the exit code is 1.
 - In all other cases the exit code is 3.
 
-`validate` checks the snapshot, so one state that is `damaged`, `missing` or `unreadable` makes its exit code 1. `states` and
-`inspect` read only `_metadata` and the headers of files. Their exit code is a forecast, and the status `uncertain` does not
-change it: run `stateextract count`, `validate` or the job itself to be certain.
+`validate` checks the snapshot, so one state that is `damaged`, `missing` or `unreadable` makes its exit code 1.
+
+`states`, `inspect` and `schema` describe states. They read only `_metadata` and the headers of files, so their status words are
+a forecast. Their exit code is 0 if all these files are there and readable: `unsupported` and `uncertain` do not change it.
+To be certain, run `stateextract count`, `validate` or the job itself.
 """
 
 

@@ -83,15 +83,16 @@ _NOT_ASKED = frozenset({Status.EMPTY, Status.NOT_SELECTED})
 _CORRUPT = frozenset({Status.DAMAGED, Status.MISSING, Status.UNREADABLE})
 
 
-def exit_code(statuses: Iterable[str], *, check: bool = False) -> ExitCode:
+def exit_code(statuses: Iterable[str], *, check: bool = False, forecast: bool = False) -> ExitCode:
     """Return the exit code that follows from what became of all states that a command is about.
 
     :param statuses: their status words, in any order; words that occur more than once count once.
     :param check: of a command that checks and does not read (``validate``): anything corrupt or missing is a failure.
+    :param forecast: of a command that describes states and reads no rows (``states``): ``unsupported`` is an answer too.
     :raises ValueError: for a word that is not a status.
     """
     found = {Status(word) for word in statuses} - _NOT_ASKED
-    if found <= _WHOLE:
+    if found <= (_WHOLE | {Status.UNSUPPORTED} if forecast else _WHOLE):
         return ExitCode.COMPLETE
     if found <= _NOTHING or (check and found & _CORRUPT):
         return ExitCode.FAILED

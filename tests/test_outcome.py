@@ -58,6 +58,12 @@ def test_a_check_fails_at_anything_corrupt_or_missing(statuses: list[str], code:
     assert exit_code(statuses, check=True) == code
 
 
+def test_a_forecast_may_answer_that_a_state_is_unsupported() -> None:
+    assert exit_code(["unsupported", "uncertain", "decoded"], forecast=True) == 0
+    assert exit_code(["unsupported", "missing"], forecast=True) == 1
+    assert exit_code(["decoded", "unreadable"], forecast=True) == 3
+
+
 def test_an_unknown_word_is_an_error() -> None:
     with pytest.raises(ValueError, match="decodd"):
         exit_code(["decodd"])

@@ -34,6 +34,7 @@ from stateextract.job.wishes import JobWishes
 from stateextract.metadata.called import operators_called
 from stateextract.metadata.file import read_metadata
 from stateextract.metadata.model import CheckpointProperties, MasterState, OperatorState, SnapshotMetadata
+from stateextract.outcome import Status
 from stateextract.printable import called
 from stateextract.state.engine import ReadOptions
 
@@ -274,8 +275,9 @@ class Snapshot:
 class UnnamedState:
     """State of an operator that has no name of its own.
 
-    :param kind: ``coordinator``, ``raw``, ``channel``, or ``keyed`` where the head of the file could not be read.
+    :param kind: ``coordinator``, ``raw`` or ``channel``; ``keyed`` for handles of a kind that this version does not read.
     :param form: the same in words; :param size: in bytes, if known; :param handles: how many handles.
+    :param status: a word of ``docs/exit-codes.md``.
     :param reason: why it is not read; ``None`` of a coordinator, which :attr:`Operator.coordinator` reads.
     """
 
@@ -283,6 +285,7 @@ class UnnamedState:
     form: str
     size: int | None
     handles: int
+    status: Status
     reason: str | None
 
 
@@ -352,9 +355,9 @@ class Operator:
 
     @cached_property
     def states(self) -> tuple[State, ...]:
-        """The named states, by name; first keyed, then operator state."""
+        """The states by name, first keyed, then operator state. If no header has the names of states, the name is empty."""
         inventory = self._inventory
-        named = [State(self, s.entry, s) for s in inventory.named if s.entry is not None]
+        named = [State(self, s.entry, s) for s in (*inventory.named, *inventory.nameless) if s.entry is not None]
         read = [o for o in self.snapshot.operators if o is self or "states" in vars(o)]
         unread = [o._state for o in self.snapshot.operators if o not in read or o.problems]
         self.snapshot._source.wishes.refuse_unused(unread)
@@ -380,11 +383,11 @@ class Operator:
 
     @property
     def unnamed(self) -> list[UnnamedState]:
-        """State without a name: coordinators, raw state, in-flight data; and files whose head could not be read."""
+        """State without a name: coordinators, raw state, in-flight data."""
         return [
-            UnnamedState(e.kind, e.form, e.size, e.handles, e.reason)
+            UnnamedState(e.kind, e.form, e.size, e.handles, e.status, e.reason)
             for e in self._inventory.entries
-            if e.state is None and e.kind != "-"
+            if e.state is None and e.kind != "-" and not any(e is s.entry for s in self._inventory.nameless)
         ]
 
     @property
@@ -394,7 +397,7 @@ class Operator:
 
     @property
     def problems(self) -> list[StateExtractError]:
-        """What is wrong with files whose head could not be read."""
+        """What is wrong with files that are missing or unreadable."""
         return list(self._inventory.problems)
 
     def state(self, name: str, scope: Scope | None = None) -> State:
@@ -405,8 +408,8 @@ class Operator:
         """
         matching = called(name, (s for s in self.states if scope in (None, s.scope)), lambda s: (s.name,))
         if not matching:
-            if self.problems:
-                raise self.problems[0]
+            for state in self._inventory.nameless:
+                raise state.problems[0]
             known = [s.name for s in self.states]
             raise UsageError(
                 f"no state of the operator is called {name!r}",

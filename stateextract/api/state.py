@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Collection, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -25,9 +26,10 @@ from stateextract.columnar.schema import conform, merge_schemas
 from stateextract.columnar.wishes import Wish, grant, parse_wish, wished_schema
 from stateextract.errors import StateExtractError, UndecodableError, UnsupportedError, UsageError
 from stateextract.files.filesystem import split_uri
-from stateextract.job.coverage import RAW, SKIPPED, UNSUPPORTED, Entry
+from stateextract.job.coverage import CANNOT_BE_READ, RAW, SKIPPED, UNSUPPORTED, Entry
 from stateextract.job.heads import Scope, StateFile
 from stateextract.job.inventory import NamedState
+from stateextract.outcome import Status
 from stateextract.state.body import BodyKind
 from stateextract.state.content import Content
 from stateextract.state.engine import (
@@ -56,14 +58,13 @@ _SERIALIZERS = (("key", "key_serializer"), ("namespace", "namespace_serializer")
 class Coverage:
     """What of a state can be had, and after reading what was.
 
-    :param status: ``decoded``, ``partly``, ``raw``, ``skipped`` or ``unsupported``; before reading what is to be
-        expected.
+    :param status: a word of ``docs/exit-codes.md``. Before reading, it is a forecast.
     :param reason: the reason, where it is not ``decoded``.
     :param tally: what was read so far; counts of rows, bytes, bent values and losses.
     :param complete: whether the state was read to its end.
     """
 
-    status: str
+    status: Status
     reason: str | None = None
     tally: StateTally = field(default_factory=StateTally)
     complete: bool = False
@@ -73,9 +74,9 @@ class State:
     """A named state of one operator, over all its subtasks."""
 
     def __init__(self, operator: Operator, entry: Entry, named: NamedState) -> None:
-        assert entry.state is not None
         self.operator = operator
-        self.name: str = entry.state
+        self.name: str = entry.state or ""
+        """Empty if no header that can be read has the name: the entry is then for all states of such files."""
         self.kind: str = entry.kind
         """``value``, ``list``, ``map``, ``reducing``, ``aggregating`` or ``timer``; ``list (split)``, ``list (union)`` or
         ``broadcast`` for operator state."""
@@ -152,8 +153,8 @@ class State:
         return self._coverage
 
     def _expected(self) -> Coverage:
-        if self._entry.status == UNSUPPORTED:
-            return Coverage(UNSUPPORTED, self._entry.reason)
+        if self._entry.status in CANNOT_BE_READ:
+            return Coverage(self._entry.status, self._entry.reason)
         for row in self._rows:
             part = certainly_undecodable(row.layout)
             if part is not None:
@@ -239,7 +240,7 @@ class State:
 
         :raises StateExtractError: as :meth:`to_batches`.
         """
-        if not self._options.flatten and self._entry.status != UNSUPPORTED:
+        if not self._options.flatten and self._entry.status not in CANNOT_BE_READ:
             known = counts_in_files(self._access, self._named_state)
             if known is not None:
                 return known
@@ -268,7 +269,7 @@ class State:
         decoded. In files of the HashMap backend they have none: then a row per key group and part, without keys, and of
         an uncompressed file all bytes from the first undecodable value to the end of the key group.
         """
-        if self._entry.status == UNSUPPORTED:
+        if self._entry.status in CANNOT_BE_READ:
             self._refuse()
         options = replace(self._options, on_undecodable="raw")
         try:
@@ -279,7 +280,7 @@ class State:
         return pa.RecordBatchReader.from_batches(schema, batches)
 
     def _check_readable(self) -> None:
-        if self._entry.status == UNSUPPORTED:
+        if self._entry.status in CANNOT_BE_READ:
             self._refuse()
         expected = self._expected()
         if expected.status == UNSUPPORTED:
@@ -292,9 +293,8 @@ class State:
             )
 
     def _refuse(self) -> NoReturn:
-        problem = self._named_state.problem
-        if problem is not None and not isinstance(problem, UnsupportedError):
-            raise problem
+        for problem in self._named_state.problems:
+            raise self._named(copy(problem))
         raise UnsupportedError(
             f"this version cannot read the state: {self._entry.reason}", operator=self.operator.label, state=self.name
         )
@@ -305,18 +305,22 @@ class State:
         tally = Tally()
         self._coverage = replace(self._expected(), tally=tally.of(self.name), complete=False)
         left = sys.maxsize if limit is None else limit
-        for piece in self._pieces(replace(self._options, key=key), tally, limit, self._wishes, groups) if left else ():
-            if piece.raw:
-                continue
-            batch = conform(piece.batch, self.schema)
-            yield batch.slice(0, left)
-            left -= batch.num_rows
-            if left <= 0:
-                return
-        if groups is None and (limit is None or left):
+        try:
+            for piece in self._pieces(replace(self._options, key=key), tally, limit, self._wishes, groups) if left else ():
+                if piece.raw:
+                    continue
+                batch = conform(piece.batch, self.schema)
+                yield batch.slice(0, left)
+                left -= batch.num_rows
+                if left <= 0:
+                    return
+            if groups is None and (limit is None or left):
+                self._coverage = replace(self._coverage, complete=True)
+        finally:
             read = replace(self._entry, read=tally.of(self.name))
             read.settle()
-            self._coverage = Coverage(read.status, read.reason, read.read, complete=True)
+            if self._coverage.complete or read.status != self._entry.status:
+                self._coverage = replace(self._coverage, status=read.status, reason=read.reason)
 
     # -- bytes
 

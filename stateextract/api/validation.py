@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING
 from stateextract.api.access import FileAccess
 from stateextract.api.state import suited
 from stateextract.columnar.policy import Policy
-from stateextract.errors import StateExtractError, UnsupportedError
+from stateextract.errors import StateExtractError
 from stateextract.job.coverage import UNSUPPORTED
 from stateextract.job.heads import Scope, StateFile
+from stateextract.outcome import Status
 from stateextract.state.body import BodyKind
 from stateextract.state.content import Content
 from stateextract.state.engine import ReadOptions, StateTally, Tally
@@ -28,7 +29,7 @@ from stateextract.state.kinds import COORDINATOR, kind_word
 if TYPE_CHECKING:
     from stateextract.api.snapshot import Operator, Source
 
-SOUND, DAMAGED, UNCHECKED = "sound", "damaged", "not checked"
+SOUND, DAMAGED, UNCHECKED = Status.SOUND, Status.DAMAGED, Status.NOT_CHECKED
 
 OnProgress = Callable[[int, int], None]
 """Is told bytes of files and rows, as they were read since it was told last."""
@@ -39,8 +40,8 @@ class Finding:
     """What was found of one state, or of something of an operator that has no name.
 
     :param operator: how a person calls it; ``operator_id`` is its hex id.
-    :param state: ``None`` where there is no name.
-    :param status: ``sound``, ``damaged`` or ``not checked``.
+    :param state: ``None`` where there is no name, or where no header that can be read has it.
+    :param status: ``sound``, ``damaged``, ``missing``, ``unreadable`` or ``not checked``.
     :param rows: rows decoded; :param size: bytes of state that they took.
     :param problems: the damage, at most one for each key group of a file: with file, key group and offset.
     :param reason: why it was not checked.
@@ -51,7 +52,7 @@ class Finding:
     state: str | None
     scope: Scope | None
     kind: str
-    status: str = SOUND
+    status: Status = SOUND
     rows: int = 0
     size: int = 0
     problems: list[StateExtractError] = field(default_factory=list)
@@ -60,10 +61,24 @@ class Finding:
     def settle(self, tally: StateTally) -> None:
         """Take in what was read, and say what that means."""
         self.rows, self.size = tally.rows, tally.bytes
+        if self.status is not SOUND:
+            return
         if self.problems:
             self.status = DAMAGED
         elif tally.lost_entries or tally.lost_key_groups:
             self.status, self.reason = UNCHECKED, tally.problems[0] if tally.problems else None
+
+
+def _cannot_be_read(finding: Finding, problems: Sequence[StateExtractError]) -> None:
+    """Files of the state are missing, have an unreadable header, or are of a kind that this version does not read."""
+    finding.status = min((problem.status for problem in problems), key=_WORST.index)
+    if finding.status is UNSUPPORTED:
+        finding.status, finding.reason = UNCHECKED, str(problems[0])
+    else:
+        finding.problems += problems
+
+
+_WORST = (Status.UNREADABLE, Status.MISSING, Status.UNSUPPORTED)
 
 
 class Validation:
@@ -86,40 +101,32 @@ class Validation:
         inventory = operator._inventory
         findings: dict[tuple[Scope, str], Finding] = {}
         files: dict[int, StateFile] = {}
-        for state in inventory.named:
-            kind = kind_word(state.kind)
-            findings[state.scope, state.name] = Finding(operator.label, operator.id, state.name, state.scope, kind)
-            files |= {id(file): file for file in state.files}
+        for state in (*inventory.named, *inventory.nameless):
+            finding = Finding(operator.label, operator.id, state.name or None, state.scope, kind_word(state.kind))
+            findings[state.scope, state.name] = finding
+            files |= {id(file): file for file in state.files if file.problem is None}
+            if state.problems:
+                _cannot_be_read(finding, state.problems)
         tallies: dict[Scope, Tally] = {"keyed": Tally(), "operator": Tally()}
         options = replace(self._options, context=self._options.context.of_operator(operator.id))
         work = ((file, file.content) for file in files.values() if file.content is not None)
         for file, content in self._access.in_order(work):
             for name, problem in self._walk(file, content, options, tallies[file.scope]):
-                findings[file.scope, name].problems.append(problem.at(operator=operator.label))
+                if name not in file.lost:
+                    findings[file.scope, name].problems.append(problem.at(operator=operator.label))
         for (scope, name), finding in findings.items():
             finding.settle(tallies[scope].of(name))
-        for state in inventory.named:
-            finding = findings[state.scope, state.name]
-            if state.problem is not None and all(file.head is None for file in state.files):
-                finding.status, finding.reason = UNCHECKED, str(state.problem)
         named = sorted(findings.values(), key=lambda f: (f.scope or "", f.state or ""))
         return [*named, *self._nameless(operator)]
 
     def _nameless(self, operator: Operator) -> Iterator[Finding]:
         inventory = operator._inventory
-        for problem in inventory.problems:
-            finding = Finding(operator.label, operator.id, None, None, "file")
-            if isinstance(problem, UnsupportedError):
-                finding.status, finding.reason = UNCHECKED, str(problem)
-            else:
-                finding.status, finding.problems = DAMAGED, [problem]
-            yield finding
-        told = {str(problem) for problem in inventory.problems}
+        nameless = [state.entry for state in inventory.nameless]
         for entry in inventory.entries:
             if entry.kind == COORDINATOR:
                 # Its bytes stand in _metadata and were read with it; what fits none of the known forms stays bytes.
                 yield Finding(operator.label, operator.id, None, None, "coordinator", size=entry.size or 0)
-            elif entry.state is None and entry.status == UNSUPPORTED and entry.reason not in told:
+            elif entry.state is None and entry.status == UNSUPPORTED and entry not in nameless:
                 yield Finding(
                     operator.label,
                     operator.id,

@@ -187,8 +187,8 @@ class SchemaField:
 class State:
     """One state of an operator, or what of it has no name (``state_name`` is ``None`` then).
 
-    :param status: as in the coverage report: ``decoded``, ``partly``, ``raw``, ``skipped``, ``unsupported``,
-        ``not selected``. Without ``decoded`` or ``partly`` the figures say nothing.
+    :param status: as in the coverage report: ``decoded``, ``partial``, ``raw``, ``skipped``, ``unsupported``,
+        ``not selected``. Without ``decoded`` or ``partial`` the figures say nothing.
     :param file_bytes: in the files, uncompressed; of what is not read as far as the snapshot says it.
     :param decoded_bytes: of the values; how they are counted is in ``docs/statistics.md``.
     :param distinct_keys: of keyed state and timers, and of broadcast state.

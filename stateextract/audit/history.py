@@ -16,7 +16,7 @@ import pyarrow as pa
 
 from stateextract.audit.document import Column, Operator, Skew, Snapshot, State, Statistics
 
-READ = ("decoded", "partly")
+READ = ("decoded", "partial")
 """Statuses of states whose figures say something."""
 
 _I32, _I64, _F64, _TEXT, _BOOL = pa.int32(), pa.int64(), pa.float64(), pa.string(), pa.bool_()

@@ -22,7 +22,7 @@ from typing import Any
 
 from stateextract.audit.document import Operator, State, Statistics
 from stateextract.errors import UsageError
-from stateextract.job.coverage import DECODED, NOT_SELECTED, PARTLY, RAW, SKIPPED, UNSUPPORTED
+from stateextract.job.coverage import CANNOT_BE_READ, DECODED, NOT_SELECTED, PARTIAL, RAW, SKIPPED
 from stateextract.job.options import AUDIT, parse_size, show_size
 from stateextract.state.kinds import OPERATOR_KINDS
 
@@ -259,7 +259,7 @@ def _judge(rule: Rule, document: Statistics, query: Query, schemas: Schemas) -> 
 def _unknown(rule: Rule, state: State) -> str | None:
     """Why a rule cannot be held against a state, whose figures would be those of what was read only."""
     asks = rule.sql is not None or rule.schema is not None or any(name != "max-file-bytes" for name in rule.limits)
-    if asks and state.state_name is not None and state.status in (PARTLY, RAW, SKIPPED, UNSUPPORTED):
+    if asks and state.state_name is not None and state.status in (PARTIAL, RAW, SKIPPED, *CANNOT_BE_READ):
         return f"it is {state.status}{': ' + state.reason if state.reason else ''}"
     if "max-expired-share" in rule.limits and state.ttl is not None and state.ttl.ttl_ms is None:
         return "no time to live is given for it"

@@ -18,6 +18,7 @@ from stateextract.cli.reading import (
     the_operator,
     the_state,
 )
+from stateextract.outcome import ExitCode, exit_code
 from stateextract.printable import json_document, printable
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def get(
     namespace: str | None,
     format_: str,
     **options: Any,
-) -> None:
+) -> ExitCode:
     """Show the rows of a key in a state of the snapshot at PATH.
 
     Only the key group that can hold the key is read. Keys whose hash only Java knows (enums, classes without a known
@@ -60,7 +61,7 @@ def get(
         table = state.get(key, namespace)
     if format_ == "json":
         click.echo(json_document(describe(state, table, groups), indent=1))
-        return
+        return exit_code([state.coverage.status])
     if table.num_rows:
         from stateextract.cli.rows import print_rows
         from stateextract.cli.screen import console
@@ -71,6 +72,10 @@ def get(
         click.echo(printable(f"No row of {state.name!r} has this key{where}."))
     if groups is None and state.scope == "keyed":
         click.echo("Note: the hash of such keys is not known, so all key groups were looked through.", err=True)
+    coverage = state.coverage
+    if coverage.reason and coverage.status != "decoded":
+        click.echo(printable(f"{coverage.status}: {coverage.reason}"), err=True)
+    return exit_code([coverage.status])
 
 
 def describe(state: State, table: pa.Table, groups: frozenset[int] | None) -> dict[str, Any]:

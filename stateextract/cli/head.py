@@ -18,6 +18,7 @@ from stateextract.cli.reading import (
     the_operator,
     the_state,
 )
+from stateextract.outcome import ExitCode, exit_code
 from stateextract.printable import json_document
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 @format_option
 def head(
     path: str, operator: str | None, name: str | None, scope: Any, limit: int, format_: str, **options: Any
-) -> None:
+) -> ExitCode:
     """Show the first rows of a state of the snapshot at PATH.
 
     Rows come in the order of the files: by subtask and key group, within a key group in none.
@@ -46,6 +47,7 @@ def head(
         click.echo(json_document(describe(state, table), indent=1))
     else:
         _show(state, table, limit)
+    return exit_code([state.coverage.status])
 
 
 def _rows(state: State, limit: int) -> pa.Table:

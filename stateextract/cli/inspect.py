@@ -9,6 +9,7 @@ import click
 from stateextract.cli.options import format_option
 from stateextract.cli.reading import opened, snapshot_options
 from stateextract.cli.sizes import many
+from stateextract.outcome import ExitCode, exit_code
 from stateextract.printable import json_document
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 @click.command()
 @snapshot_options()
 @format_option
-def inspect(path: str, format_: str, **options: Any) -> None:
+def inspect(path: str, format_: str, **options: Any) -> ExitCode:
     """Show operators, states, types and sizes of the snapshot at PATH.
 
     PATH is a _metadata file, its folder, or a job's checkpoint folder (then its newest complete checkpoint). Only
@@ -30,6 +31,8 @@ def inspect(path: str, format_: str, **options: Any) -> None:
         click.echo(json_document(describe(snapshot), indent=1))
     else:
         show(snapshot)
+    statuses = [s.coverage.status for s in snapshot.states]
+    return exit_code([*statuses, *(u.status for o in snapshot.operators for u in o.unnamed)], forecast=True)
 
 
 # ---- JSON
@@ -82,7 +85,7 @@ def _operator(operator: Operator) -> dict[str, Any]:
 def _state(state: State) -> dict[str, Any]:
     schema = _columns(state)
     return {
-        "state_name": state.name,
+        "state_name": state.name or None,
         "state_scope": state.scope,
         "state_kind": state.kind,
         "state_role": state.role,
@@ -177,7 +180,7 @@ def _show_operator(operator: Operator, out: Any) -> None:
         out.print(f"  Note: {escape(note)}.", soft_wrap=True)
     rows = [_cells(state) for state in operator.states]
     rows += [
-        [f"({u.form})", u.kind, "", "", "", text_size(u.size), f"unsupported: {u.reason}" if u.reason else ""]
+        [f"({u.form})", u.kind, "", "", "", text_size(u.size), f"{u.status}: {u.reason}" if u.reason else ""]
         for u in operator.unnamed
     ]
     if rows:
@@ -194,7 +197,7 @@ def _cells(state: State) -> list[str]:
     coverage = state.coverage
     status = coverage.status + (f": {coverage.reason}" if coverage.reason else "")
     size = text_size(state.size) if state.size is not None else ""
-    return [state.name, state.kind, columns.get("key", ""), columns.get("namespace", ""), value, size, status]
+    return [state.name or "(not known)", state.kind, columns.get("key", ""), columns.get("namespace", ""), value, size, status]
 
 
 def _indented(content: Any) -> Any:

@@ -166,7 +166,7 @@ def the_state(operator: Operator, name: str | None, scope: Any) -> State:
         return operator.state(name, scope)
     states = [s for s in operator.states if scope in (None, s.scope)]
     if len(states) != 1:
-        names = ", ".join(repr(s.name) for s in states) or "none"
+        names = ", ".join(repr(s.name) for s in states if s.name) or "none"
         raise UsageError("--state is missing", operator=operator.label, advice=f"its states are: {names}")
     return states[0]
 
@@ -187,7 +187,7 @@ def chosen_states(snapshot: Snapshot, operator: str | None, name: str | None, sc
     every = [s for o in ordered for s in o.states if scope in (None, s.scope)]
     found = called(name, every, lambda s: (s.name,))
     if not found:
-        known = sorted({s.name for o in ordered for s in o.states})
+        known = sorted({s.name for o in ordered for s in o.states if s.name})
         raise UsageError(f"no state is called {name!r}", advice=f"the states are: {', '.join(map(repr, known[:30]))}")
     return found
 
@@ -199,7 +199,7 @@ def identity(state: State) -> dict[str, Any]:
         "operator_uid": state.operator.uid,
         "operator_name": state.operator.name,
         "operator_label": state.operator.label,
-        "state_name": state.name,
+        "state_name": state.name or None,
         "state_scope": state.scope,
         "state_kind": state.kind,
     }

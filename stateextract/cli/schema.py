@@ -8,6 +8,7 @@ import click
 
 from stateextract.cli.options import format_option
 from stateextract.cli.reading import MEANING, chosen_states, identity, opened, snapshot_options, state_options
+from stateextract.outcome import ExitCode, exit_code
 from stateextract.printable import json_document
 
 if TYPE_CHECKING:
@@ -18,29 +19,31 @@ if TYPE_CHECKING:
 @state_options
 @snapshot_options(*MEANING)
 @format_option
-def schema(path: str, operator: str | None, name: str | None, scope: Any, format_: str, **options: Any) -> None:
+def schema(path: str, operator: str | None, name: str | None, scope: Any, format_: str, **options: Any) -> ExitCode:
     """Show the columns of states of the snapshot at PATH, with their Arrow and Spark SQL types.
 
     Without --operator and --state those of every state. A type that Spark does not have is shown as "-".
     """
     states = chosen_states(opened(path, options), operator, name, scope)
     documents = [describe(state) for state in states]
+    code = exit_code((document["status"] for document in documents), forecast=True)
     if format_ == "json":
         click.echo(json_document(documents, indent=1))
-        return
+        return code
     from stateextract.cli.screen import console, escape, table
 
     out = console()
     for number, document in enumerate(documents):
         if number:
             out.print()
-        title = f"{document['operator_label']} / {document['state_name']}"
+        title = f"{document['operator_label']} / {document['state_name'] or '(not known)'}"
         out.print(f"[bold cyan]{escape(title)}[/bold cyan]  {document['state_kind']}", soft_wrap=True)
         if document["columns"] is None:
-            out.print(f"no columns: {document['reason']}", markup=False, soft_wrap=True)
+            out.print(f"{document['status']}: {document['reason']}", markup=False, soft_wrap=True)
             continue
         rows = [[c["name"], c["arrow"], c["sql"] or "-"] for c in document["columns"]]
         out.print(table(["column", "Arrow", "Spark SQL"], rows))
+    return code
 
 
 def describe(state: State) -> dict[str, Any]:

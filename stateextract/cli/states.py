@@ -8,13 +8,14 @@ import click
 
 from stateextract.cli.options import format_option
 from stateextract.cli.reading import read_options, snapshot_options
+from stateextract.outcome import ExitCode, exit_code
 from stateextract.printable import json_document
 
 
 @click.command()
 @snapshot_options()
 @format_option
-def states(path: str, format_: str, **options: Any) -> None:
+def states(path: str, format_: str, **options: Any) -> ExitCode:
     """List the states of the snapshot at PATH, one line each.
 
     What has no name (coordinators, in-flight data) is listed too, with why it is not read.
@@ -23,9 +24,10 @@ def states(path: str, format_: str, **options: Any) -> None:
     from stateextract.job.tables import SnapshotTables
 
     rows = list(SnapshotTables(read_options(path, options), on_heads=HeadsBar()).states())
+    code = exit_code((row["status"] for row in rows), forecast=True)
     if format_ == "json":
         click.echo(json_document(rows, indent=1))
-        return
+        return code
     from stateextract.cli.screen import console, table
     from stateextract.cli.sizes import text_size
 
@@ -44,6 +46,7 @@ def states(path: str, format_: str, **options: Any) -> None:
         for row in rows
     ]
     console().print(table(columns, cells, ["files", "size"]))
+    return code
 
 
 def _label(row: dict[str, Any]) -> str:

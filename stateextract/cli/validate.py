@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from stateextract import outcome
 from stateextract.cli.options import format_option
 from stateextract.cli.progress import Meter
 from stateextract.cli.quick import without_pandas
 from stateextract.cli.reading import opened, snapshot_options
+from stateextract.outcome import ExitCode
 from stateextract.printable import json_document
 
 if TYPE_CHECKING:
@@ -23,7 +25,7 @@ def validate(path: str, format_: str, **options: Any) -> int:
     """Decode every byte of every state of the snapshot at PATH, without writing anything.
 
     Says of each state that it is sound, or in which file, key group and at which offset it is not, and goes on with the
-    next. Checksums are verified. Exit code 1: damage was found; 3: none, but something could not be checked.
+    next. Checksums are verified. Exit code 1: something is damaged or missing; 3: only something could not be checked.
     """
     without_pandas()
     snapshot = opened(path, options)
@@ -38,12 +40,9 @@ def validate(path: str, format_: str, **options: Any) -> int:
     return code
 
 
-def exit_code(findings: list[Finding]) -> int:
-    """0: all is sound; 1: something is damaged; 3: neither, as something could not be checked."""
-    from stateextract.api.validation import DAMAGED, UNCHECKED
-
-    found = {finding.status for finding in findings}
-    return 1 if DAMAGED in found else 3 if UNCHECKED in found else 0
+def exit_code(findings: list[Finding]) -> ExitCode:
+    """0: all is sound; 1: something is damaged or missing; 3: neither, but something could not be checked."""
+    return outcome.exit_code((finding.status for finding in findings), check=True)
 
 
 def describe(snapshot: Snapshot, findings: list[Finding]) -> dict[str, Any]:
@@ -101,6 +100,8 @@ def _show(snapshot: Snapshot, findings: list[Finding], code: int) -> None:
         for problem in f.problems:
             out.print(f"\n{f.operator} / {f.state or f.kind}: {problem}", markup=False, soft_wrap=True)
     said = {0: "All is sound", 1: "There is damage", 3: "No damage, but not everything could be checked"}
+    if code == ExitCode.FAILED and all(f.status != "damaged" for f in findings):
+        said[1] = "Not all files can be read"
     out.print(f"\n{said[code]}: {snapshot.path}", markup=False, soft_wrap=True)
 
 

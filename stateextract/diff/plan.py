@@ -23,7 +23,7 @@ from stateextract.diff.sides import SideStates
 from stateextract.diff.summary import BOTH, GONE, NEW, UNSURE
 from stateextract.errors import StateExtractError, UnsupportedError, UsageError
 from stateextract.files.filesystem import Store
-from stateextract.job.coverage import UNSUPPORTED, Coverage
+from stateextract.job.coverage import CANNOT_BE_READ, Coverage
 from stateextract.job.heads import OnHeads, Scope, unheard
 from stateextract.job.names import operator_folders, state_folders
 from stateextract.job.options import JobOptions
@@ -232,8 +232,8 @@ def _plans(jobs: Sequence[JobOptions], stores: tuple[Store | None, Store | None]
 
 def _unread(coverages: Sequence[Coverage]) -> Iterator[tuple[str, str, str]]:
     found: dict[tuple[str, str], str] = {}
-    for entry in (entry for coverage in coverages for entry in coverage.entries if entry.status == UNSUPPORTED):
-        found.setdefault((entry.label, entry.state or entry.kind), entry.reason or UNSUPPORTED)
+    for entry in (entry for coverage in coverages for entry in coverage.entries if entry.status in CANNOT_BE_READ):
+        found.setdefault((entry.label, entry.state or entry.kind), entry.reason or entry.status)
     return ((*what, reason) for what, reason in found.items())
 
 
@@ -296,15 +296,18 @@ def _state(
     )  # fmt: skip
 
 
+_NOT_KEYED = ("operator", "coordinator", "raw", "channel")
+
+
 def _missing(side: SideStates, key: tuple[str, Scope, str], presence: str) -> tuple[str, str | None]:
     """Whether a state that a side does not read is not there; or, if that cannot be said, why it is not compared."""
     operator, scope, name = key
-    unread = [e for e in side.plan.coverage.entries if e.status == UNSUPPORTED and e.operator_id == operator]
+    unread = [e for e in side.plan.coverage.entries if e.status in CANNOT_BE_READ and e.operator_id == operator]
     for entry in unread:
         if entry.state == name and (entry.kind in OPERATOR_KINDS) == (scope == "operator"):
-            return BOTH, entry.reason or UNSUPPORTED
+            return BOTH, entry.reason or entry.status
     for entry in unread:
-        if entry.state is None and entry.kind == "keyed":
+        if scope == "keyed" and entry.kind not in (*OPERATOR_KINDS, *_NOT_KEYED):
             return UNSURE, f"it may be in what cannot be read of the {_THE_OTHER[presence]} snapshot: {entry.reason}"
     return presence, None
 

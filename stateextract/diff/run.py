@@ -32,6 +32,7 @@ from stateextract.job.output import open_output, refuse_inside
 from stateextract.job.run import file_of_driver
 from stateextract.job.split import writer_options
 from stateextract.job.writer import TaskWriter, WriterOptions, WrittenFile
+from stateextract.outcome import Status
 from stateextract.printable import json_document
 from stateextract.version import VERSION
 
@@ -126,7 +127,7 @@ def _describe(state: DiffState, counts: Counts) -> dict[str, Any]:
         "state_scope": state.scope,
         "state_kind": state.kind,
         "presence": state.presence,
-        "status": "compared" if compared and not counts.left_out else "partly" if compared else NOT_COMPARED,
+        "status": "compared" if compared and not counts.left_out else Status.PARTIAL if compared else NOT_COMPARED,
         "reason": state.why,
         "rows_before": counts.before,
         "rows_after": counts.after,

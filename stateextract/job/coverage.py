@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from stateextract.outcome import Status, exit_code
 from stateextract.printable import json_document
 from stateextract.state.engine import StateTally
 from stateextract.state.kinds import BROADCAST
@@ -19,19 +20,17 @@ from stateextract.state.kinds import BROADCAST
 if TYPE_CHECKING:
     from rich.console import Console
 
-DECODED = "decoded"
-PARTLY = "partly"
-RAW = "raw"
-SKIPPED = "skipped"
-UNSUPPORTED = "unsupported"
-NOT_SELECTED = "not selected"
-EMPTY = "no state"
+DECODED, PARTIAL, RAW, SKIPPED = Status.DECODED, Status.PARTIAL, Status.RAW, Status.SKIPPED
+UNSUPPORTED, MISSING, UNREADABLE = Status.UNSUPPORTED, Status.MISSING, Status.UNREADABLE
+NOT_SELECTED, EMPTY = Status.NOT_SELECTED, Status.EMPTY
 
 _NAMES = {
     "uid": "operator_uid", "state": "state_name", "kind": "state_kind", "size": "size_in_bytes", "handles": "handle_count",
     "role": "state_role",
 }  # fmt: skip
-_COLORS = {DECODED: "green", PARTLY: "yellow", RAW: "yellow", SKIPPED: "red", UNSUPPORTED: "red"}
+CANNOT_BE_READ = (UNSUPPORTED, MISSING, UNREADABLE)
+"""Of a state of one of these nothing is read."""
+_COUNTED = (DECODED, PARTIAL, RAW, SKIPPED, *CANNOT_BE_READ, NOT_SELECTED)
 
 
 @dataclass
@@ -53,7 +52,7 @@ class Entry:
     state: str | None
     kind: str
     form: str
-    status: str
+    status: Status
     reason: str | None = None
     size: int | None = None
     handles: int = 0
@@ -85,9 +84,9 @@ class Entry:
                 "--all-copies gives every subtask's"
             )
         if self.read.raw_rows:
-            self.status = PARTLY if self.read.rows else RAW
+            self.status = PARTIAL if self.read.rows else RAW
         elif self.read.lost_key_groups or self.read.lost_entries:
-            self.status = PARTLY if self.read.rows else SKIPPED
+            self.status = PARTIAL if self.read.rows else SKIPPED
         if self.status != DECODED and self.reason is None and self.read.problems:
             self.reason = self.read.problems[0]
 
@@ -106,8 +105,8 @@ class Coverage:
     notes: list[str] = field(default_factory=list)
 
     def exit_code(self) -> int:
-        """0: all that was asked for is there; 3: something of a kind that is not yet supported is only listed here."""
-        return 3 if any(entry.status == UNSUPPORTED for entry in self.entries) else 0
+        """The exit code that follows from the entries (``docs/exit-codes.md``)."""
+        return exit_code(entry.status for entry in self.entries)
 
     def to_json(self) -> bytes:
         """Content of ``_coverage.json``."""
@@ -116,7 +115,7 @@ class Coverage:
         document["relocations"] = [{"stored": stored, "found": found} for stored, found in self.relocations]
         document["summary"] = {
             status: sum(entry.status == status for entry in self.entries)
-            for status in (DECODED, PARTLY, RAW, SKIPPED, UNSUPPORTED, NOT_SELECTED)
+            for status in _COUNTED
         }
         document["exit_code"] = self.exit_code()
         return json_document(document, indent=1, ensure_ascii=True).encode()
@@ -155,7 +154,7 @@ class Coverage:
 
 
 def _cells(entry: Entry, operator: str) -> list[str]:
-    read = entry.status in (DECODED, PARTLY, RAW, SKIPPED)
+    read = entry.status in (DECODED, PARTIAL, RAW, SKIPPED)
     size = entry.read.bytes if read else entry.size
     outcome = entry.status + (f": {entry.reason}" if entry.reason else "")
     return [
@@ -190,5 +189,6 @@ def _remarks(entry: Entry) -> list[str]:
 
 
 __all__ = [
-    "DECODED", "EMPTY", "NOT_SELECTED", "PARTLY", "RAW", "SKIPPED", "UNSUPPORTED", "Coverage", "Entry",
+    "CANNOT_BE_READ", "DECODED", "EMPTY", "MISSING", "NOT_SELECTED", "PARTIAL", "RAW", "SKIPPED", "UNREADABLE", "UNSUPPORTED",
+    "Coverage", "Entry",
 ]  # fmt: skip

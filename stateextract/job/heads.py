@@ -14,13 +14,13 @@ Spark or Parquet.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from stateextract.changelog.log import Files
-from stateextract.errors import FormatError, MissingFileError, StateExtractError, UnsupportedError
+from stateextract.errors import FormatError, MissingFileError, StateExtractError
 from stateextract.files.early import EarlyFiles
 from stateextract.files.filesystem import Store
 from stateextract.files.locate import Locator
@@ -69,7 +69,9 @@ class StateFile:
     :param uri: the file; for inline state the ``_metadata`` file.
     :param start: where the handle's bytes begin in the file, ``size`` how many there are.
     :param content: what can be read of it; absent where that takes more than this file.
-    :param head: ``None`` where there is none that could be read; then ``problem`` says why, if something is wrong.
+    :param head: ``None`` if none could be read. Then ``problem`` says why, if something is wrong.
+    :param problem: why no state of the file can be read. With a head it has the names of the states.
+    :param lost: why single states of the head cannot be read, by name.
     :param head_key: equal for equal heads.
     :param handle: of a database; then ``uri``, ``start`` and ``size`` are those of its ``meta`` file, which is only a head.
     :param changelog: of a changelog; the rest is then of what was materialized, as far as anything was.
@@ -88,6 +90,7 @@ class StateFile:
     head: Head | None = None
     head_key: bytes = b""
     problem: StateExtractError | None = None
+    lost: Mapping[str, StateExtractError] = field(default_factory=dict)
     handle: IncrementalHandle | None = None
     changelog: ChangelogHandle | None = None
     note: str | None = None
@@ -221,8 +224,7 @@ class HeadReader:
             return [self._failed(work, error)]
 
     def _failed(self, work: _Work, error: StateExtractError) -> StateFile:
-        if isinstance(error, MissingFileError):
-            error = self._locator.explain(error)
+        error = self._explained(error)
         error.at(operator=operator_label(self._snapshot.operators[work.operator]))
         uri = error.file or self._locator.found.metadata_uri
         states = work.handle.states if isinstance(work.handle, OperatorStateHandle) else ()
@@ -230,6 +232,9 @@ class HeadReader:
         return StateFile(
             work.operator, work.subtask, work.handle.kind, _usual_form(work), uri, problem=error, named=named
         )
+
+    def _explained(self, error: StateExtractError) -> StateExtractError:
+        return self._locator.explain(error) if isinstance(error, MissingFileError) else error
 
     def _key_groups(self, operator: int, subtask: int, handle: KeyGroupsHandle) -> StateFile:
         with self._opened(handle.stream) as stream:
@@ -316,10 +321,15 @@ class HeadReader:
             head, key = self._head(stream, stream.size, parse_head)
             form, most = BodyKind.SST_FILES, self._snapshot.operators[operator].max_parallelism
             content = Content(form, stream.size, stream.size, most, shares(handle.key_groups, handle.size))
-            problem = self._unread(handle)
-            if problem is not None:
-                # The head is sound, so the states can be named that cannot be read.
-                problem.at(file=stream.uri, operator=operator_label(self._snapshot.operators[operator]))
+            # The head is valid, so the states that cannot be read have names.
+            label = operator_label(self._snapshot.operators[operator])
+            problem: StateExtractError | None = None
+            lost: dict[str, StateExtractError] = {}
+            try:
+                lost = self._lost(handle)
+            except StateExtractError as error:
+                problem = self._explained(error).at(file=stream.uri, operator=label)
+            lost = {n: self._explained(e).at(operator=label, state=n) for n, e in lost.items()}
             return StateFile(
                 operator,
                 subtask,
@@ -332,28 +342,27 @@ class HeadReader:
                 head,
                 key,
                 problem,
+                lost,
                 handle=handle,
             )
 
-    def _unread(self, handle: IncrementalHandle) -> StateExtractError | None:
-        """What a database's list of files or its MANIFEST has that this version does not read.
+    def _lost(self, handle: IncrementalHandle) -> dict[str, StateExtractError]:
+        """Why states of a database cannot be read, by name. Their SST files are looked for, not opened.
 
-        A MANIFEST that is damaged or missing is the tasks' matter: a database that is read needs it, others do not.
+        :raises StateExtractError: where none can be read.
         """
-        from stateextract.rocksdb import Opener, RocksOptions, local_files, open_rocksdb  # takes long to load
+        from stateextract.rocksdb import Opener, RocksOptions, open_rocksdb  # takes long to load
 
-        try:
-            local_files(handle)
-        except StateExtractError as error:
-            return error
-        try:
-            open_file = Opener(self._locator, EarlyFiles(self._store), self._locator.found.metadata_uri)
-            open_rocksdb(handle, open_file, RocksOptions(self._verify))
-        except UnsupportedError as error:
-            return error
-        except StateExtractError:
-            pass
-        return None
+        open_file = Opener(self._locator, EarlyFiles(self._store), self._locator.found.metadata_uri)
+        database = open_rocksdb(handle, open_file, RocksOptions(self._verify))
+        lost: dict[str, StateExtractError] = {}
+        for name in database.column_families:
+            for stream in database.streams(name):
+                try:
+                    self._locator.locate(stream)
+                except StateExtractError as error:
+                    lost.setdefault(name, error)
+        return lost
 
     # -- changelogs
 
@@ -364,7 +373,7 @@ class HeadReader:
         for part in materialized_parts(handle):
             for file in self._files(_Work(operator, subtask, part)):
                 if file.problem is not None:
-                    return [replace(file, kind=handle.kind, form=BodyKind.CHANGELOG)]
+                    return [replace(file, kind=handle.kind, form=BodyKind.CHANGELOG, content=None)]
                 parts.append((part, file))
         log = open_log(
             handle, self._locator, self._store, lambda: self._metadata, self._codec, self._verify, self._changelog_files

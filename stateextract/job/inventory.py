@@ -16,6 +16,7 @@ from stateextract.errors import StateExtractError
 from stateextract.job.coverage import DECODED, EMPTY, UNSUPPORTED, Entry
 from stateextract.job.heads import Scope, StateFile
 from stateextract.metadata.model import ChangelogHandle, OperatorState, SnapshotMetadata
+from stateextract.outcome import Status
 from stateextract.state.body import BodyKind
 from stateextract.state.kinds import COORDINATOR, kind_word
 from stateextract.state.roles import role_of
@@ -25,15 +26,14 @@ _READABLE = (
     BodyKind.OPERATOR,
 )  # fmt: skip
 _NOT_YET = "not yet supported"
-_NAMELESS = {BodyKind.RAW: ("raw", "raw keyed state"), BodyKind.OPERATOR: ("operator", "operator state")}
-"""Kind and form of files whose states are not known; of others they are keyed."""
 
 
 @dataclass(eq=False)
 class NamedState:
     """A state of one operator, over all its files.
 
-    :param problem: what is wrong with the head of a file that contains it, or may contain it.
+    :param name: empty in :attr:`OperatorInventory.nameless`.
+    :param problems: why files that contain it, or may contain it, cannot be read.
     """
 
     name: str
@@ -41,7 +41,7 @@ class NamedState:
     scope: Scope = "keyed"
     files: list[StateFile] = field(default_factory=list)
     entry: Entry | None = None
-    problem: StateExtractError | None = None
+    problems: list[StateExtractError] = field(default_factory=list)
 
     @property
     def readable(self) -> bool:
@@ -54,7 +54,8 @@ class OperatorInventory:
     """One operator.
 
     :param keyed: keyed states by name; :param lists: operator states by name.
-    :param problems: what is wrong with files whose head could not be read, each once.
+    :param nameless: the states of files whose heads cannot be read, if no other file has their names: one per kind of file.
+    :param problems: what is wrong with files that cannot be read, each once.
     :param unread: those files.
     :param entries: for the report, those of named states included.
     :param timers: subtasks whose raw keyed state is one of timers, which have names, or cannot be read.
@@ -65,11 +66,16 @@ class OperatorInventory:
     number: int
     keyed: dict[str, NamedState] = field(default_factory=dict)
     lists: dict[str, NamedState] = field(default_factory=dict)
+    nameless: list[NamedState] = field(default_factory=list)
     problems: list[StateExtractError] = field(default_factory=list)
     unread: list[StateFile] = field(default_factory=list)
     entries: list[Entry] = field(default_factory=list)
     timers: set[int] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
+
+    def of_scope(self, scope: Scope) -> dict[str, NamedState]:
+        """The named states of a scope."""
+        return self.lists if scope == "operator" else self.keyed
 
     @property
     def named(self) -> list[NamedState]:
@@ -83,6 +89,8 @@ def take_inventory(snapshot: SnapshotMetadata, files: Iterable[StateFile]) -> li
     for file in files:
         _add_file(found[file.operator], file)
     for inventory in found:
+        for file in inventory.unread:  # when the names in all other files are known
+            _add_problems(inventory, file)
         _list_named(inventory)
         _list_nameless(inventory)
         if not inventory.entries:
@@ -100,15 +108,16 @@ def master_entries(snapshot: SnapshotMetadata) -> list[Entry]:
 
 
 def _add_file(inventory: OperatorInventory, file: StateFile) -> None:
-    if file.problem is not None:
+    for problem in filter(None, (file.problem, *file.lost.values())):
+        if not any(problem is known for known in inventory.problems):
+            inventory.problems.append(problem)
+    if file.problem is not None or file.lost:
         inventory.unread.append(file)
-        if not any(file.problem is known for known in inventory.problems):
-            inventory.problems.append(file.problem)
     if file.note is not None and file.note not in inventory.notes:
         inventory.notes.append(file.note)
     if file.form is BodyKind.RAW:
         inventory.timers.add(file.subtask)
-    states = inventory.lists if file.scope == "operator" else inventory.keyed
+    states = inventory.of_scope(file.scope)
     for name, kind in file.states:
         state = states.setdefault(name, NamedState(name, kind, file.scope))
         # A changelog's head has a state twice if its serializers changed.
@@ -116,17 +125,30 @@ def _add_file(inventory: OperatorInventory, file: StateFile) -> None:
             state.files.append(file)
 
 
-def _problem_of(inventory: OperatorInventory, state: NamedState) -> StateExtractError | None:
-    """What is wrong with a file that contains a state, or whose states are not known and which is of the same kind.
+def _add_problems(inventory: OperatorInventory, file: StateFile) -> None:
+    """Note which states cannot be read because of a file.
 
-    Managed keyed state, raw keyed state and operator state are in files of their own, so one of them that cannot be
-    read says nothing of the others.
+    If the states in it are not known, these are all states that are in files of its kind. Managed keyed state, raw keyed
+    state and operator state are in files of their own, so one of them that cannot be read says nothing of the others.
     """
-    if not inventory.unread:
-        return None
-    own = next((file.problem for file in state.files if file.problem is not None), None)
-    kinds = {_kind(file) for file in state.files}
-    return own or next((f.problem for f in inventory.unread if not f.states and _kind(f) in kinds), None)
+    states = inventory.of_scope(file.scope)
+    for name, error in file.lost.items():
+        if name in states:
+            states[name].problems.append(error)
+    if file.problem is None:
+        return
+    concerned = [states[name] for name in dict.fromkeys(name for name, _ in file.states)]
+    if not file.states:
+        concerned = [s for s in states.values() if any(_kind(f) is _kind(file) for f in s.files)]
+        concerned = concerned or [s for s in inventory.nameless if _kind(s.files[0]) is _kind(file)]
+        if not concerned:
+            concerned = [NamedState("", "raw" if file.form is BodyKind.RAW else file.scope, file.scope)]
+            inventory.nameless += concerned
+        for state in concerned:
+            state.files.append(file)
+    for state in concerned:
+        if not any(file.problem is known for known in state.problems):
+            state.problems.append(file.problem)
 
 
 def _kind(file: StateFile) -> BodyKind:
@@ -137,10 +159,8 @@ def _list_named(inventory: OperatorInventory) -> None:
     operator = inventory.operator
     for state in sorted(inventory.keyed.values(), key=lambda s: s.name):
         _list_state(inventory, state)
-    for problem in dict.fromkeys(file.problem for file in inventory.unread if not file.states):
-        files = [file for file in inventory.unread if file.problem is problem]
-        kind, form = _NAMELESS.get(files[0].form, ("keyed", "unknown"))
-        inventory.entries.append(_entry(operator, None, kind, form, UNSUPPORTED, str(problem), handles=len(files)))
+    for state in inventory.nameless:
+        _list_state(inventory, state)
     for handle in (t.managed_keyed for t in operator.subtasks if t.managed_keyed is not None):
         if not inventory.keyed and not inventory.problems and not isinstance(handle, ChangelogHandle):
             reason = f"{handle.kind} handle: {_NOT_YET}"
@@ -154,15 +174,17 @@ def _list_named(inventory: OperatorInventory) -> None:
 
 def _list_state(inventory: OperatorInventory, state: NamedState) -> Entry:
     form = " and ".join(sorted({file.form.value for file in state.files})) or "operator state"
-    entry = _entry(inventory.operator, state.name, kind_word(state.kind), form, DECODED, None, handles=len(state.files))
+    kind = kind_word(state.kind)
+    entry = _entry(inventory.operator, state.name or None, kind, form, DECODED, None, handles=len(state.files))
     if not state.readable:
         other = next(file for file in state.files if file.form not in _READABLE)
         where = f"{other.form.value} ({other.kind} handle, {other.uri})"
         entry.status, entry.reason = UNSUPPORTED, f"{where}: {_NOT_YET}"
-    state.problem = _problem_of(inventory, state)
-    if state.problem is not None:
-        own = any(file.problem is state.problem for file in state.files)
-        entry.status, entry.reason = UNSUPPORTED, f"{'' if own else 'another file of the operator: '}{state.problem}"
+    elif state.problems:
+        more = len(state.problems) - 1
+        entry.status, entry.reason = state.problems[0].status, str(state.problems[0])
+        if more:
+            entry.reason += f" {more} more {'file is' if more == 1 else 'files are'} missing or unreadable."
     entry.role = role_of(state.name, [*inventory.keyed, *inventory.lists])
     state.entry = entry
     inventory.entries.append(entry)
@@ -201,7 +223,7 @@ def _entry(
     state: str | None,
     kind: str,
     form: str,
-    status: str,
+    status: Status,
     reason: str | None,
     size: int | None = None,
     handles: int = 0,

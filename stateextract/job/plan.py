@@ -25,7 +25,7 @@ from stateextract.errors import StateExtractError, UndecodableError, Unsupported
 from stateextract.files.filesystem import Store
 from stateextract.files.locate import FoundSnapshot, Locator, find_snapshot
 from stateextract.job.classpath import describe_context, entries_of, with_names
-from stateextract.job.coverage import DECODED, EMPTY, NOT_SELECTED, UNSUPPORTED, Coverage, Entry
+from stateextract.job.coverage import CANNOT_BE_READ, DECODED, EMPTY, NOT_SELECTED, Coverage, Entry
 from stateextract.job.heads import HeadReader, OnHeads, Scope, StateFile, operator_label, unheard
 from stateextract.job.inventory import NamedState, OperatorInventory, master_entries, take_inventory
 from stateextract.job.missing import missing_files
@@ -259,23 +259,15 @@ def there_is(name: str, known: Sequence[str], what: str) -> str:
 
 def _refuse_problems(i: OperatorInventory, options: JobOptions) -> None:
     """Damage in a chosen operator stops the job; of states that were asked for by name, so does what is only unsupported."""
-    problems = i.problems
-    if options.state:
-        known = {state.name for state in i.named}
-        # States that no file is known to contain may be in those whose states are not known.
-        problems = [
-            file.problem
-            for file in i.unread
-            if file.problem is not None and not file.states and set(options.state) - known
-        ]
-        problems += [
-            s.problem for s in i.named if s.problem is not None and s.entry is not None and _asked_for(s.entry, options)
-        ]
-    for problem in problems:
-        if not isinstance(problem, UnsupportedError) or options.state:
-            raise problem
+    # States that no file is known to contain may be in those whose states are not known.
+    unknown = set(options.state) - {state.name for state in i.named}
+    asked = [s for s in i.named if s.entry is not None and _asked_for(s.entry, options)]
+    for state in (*asked, *(i.nameless if unknown or not options.state else ())):
+        for problem in state.problems:
+            if not isinstance(problem, UnsupportedError) or options.state:
+                raise problem
     for entry in i.entries:
-        if entry.state in options.state and entry.status == UNSUPPORTED:
+        if entry.state in options.state and entry.status in CANNOT_BE_READ:
             raise UnsupportedError(
                 f"the state was asked for by name and cannot be read: {entry.reason}",
                 operator=operator_label(i.operator),
@@ -291,7 +283,7 @@ def _refuse_unread_operators(
     if not options.operator or options.state:
         return
     for i in chosen:
-        unread = [e for e in i.entries if e.status == UNSUPPORTED]
+        unread = [e for e in i.entries if e.status in CANNOT_BE_READ]
         read = any(w is i for w, _ in wanted) or any(e.status == DECODED for e in i.entries)
         if unread and not read:
             raise UnsupportedError(
@@ -301,7 +293,7 @@ def _refuse_unread_operators(
 
 
 def _what_is(inventory: Sequence[OperatorInventory]) -> str:
-    reasons = {f"{e.label}: {e.reason}" for i in inventory for e in i.entries if e.status == UNSUPPORTED}
+    reasons = {f"{e.label}: {e.reason}" for i in inventory for e in i.entries if e.status in CANNOT_BE_READ}
     return "; ".join(sorted(reasons)[:5]) or "the snapshot holds no state at all"
 
 

@@ -20,7 +20,7 @@ from stateextract.columnar.sql_names import sql_schema
 from stateextract.errors import MissingFileError, StateExtractError, UnreadableFileError, UsageError
 from stateextract.files.locate import Locator, find_snapshot
 from stateextract.job.classpath import describe_context, entries_of, with_names
-from stateextract.job.coverage import UNSUPPORTED, Entry
+from stateextract.job.coverage import CANNOT_BE_READ, UNSUPPORTED, Entry
 from stateextract.job.heads import HeadReader, OnHeads, StateFile, operator_label, unheard
 from stateextract.job.inventory import NamedState, OperatorInventory, master_entries, take_inventory
 from stateextract.job.missing import streams
@@ -140,7 +140,7 @@ class SnapshotTables:
         """A row per state, and per form of what has no name."""
         context = self._context()
         for inventory in self._inventory()[0]:
-            named = {id(state.entry): state for state in inventory.named}
+            named = {id(state.entry): state for state in (*inventory.named, *inventory.nameless)}
             for entry in inventory.entries:
                 state = named.get(id(entry))
                 rows = [] if state is None else _rows_of(state, context.of_operator(inventory.operator.id))
@@ -151,7 +151,7 @@ class SnapshotTables:
     def _state(self, entry: Entry, state: NamedState | None, rows: list[RowLayout]) -> dict[str, Any]:
         status, reason = entry.status, entry.reason
         part = next(filter(None, (certainly_undecodable(row.layout) for row in rows)), None)
-        if part is not None and status != UNSUPPORTED:
+        if part is not None and status not in CANNOT_BE_READ:
             status, reason = UNSUPPORTED, f"values of {part.class_name} cannot be decoded: {part.reason}"
         return self._named(entry.operator_id, entry.uid, entry.operator_name) | {
             "state_name": entry.state,

@@ -10,8 +10,8 @@ from typing import Any
 
 from stateextract.audit.document import Operator, State, Statistics
 
-UNREAD = ("skipped", "unsupported")
-PARTLY = ("partly", "raw")
+UNREAD = ("skipped", "unsupported", "missing", "unreadable")
+PARTIAL = ("partial", "raw")
 SUBTASK_SKEW = 2.0
 """Rows of the fullest subtask over those of the average one, from which a state is called uneven."""
 ROWS_PER_SUBTASK = 100
@@ -40,7 +40,7 @@ def findings(statistics: Statistics) -> list[dict[str, Any]]:
     groups = [
         ("bad", "Not read", _of(states, lambda s: _why(s) if s.status in UNREAD else None)),
         ("bad", "Owned by no operator of the plan", _operators(operators, lambda o: bool(o.unowned))),
-        ("warn", "Read in part", _of(states, lambda s: _why(s) if s.status in PARTLY else None)),
+        ("warn", "Read in part", _of(states, lambda s: _why(s) if s.status in PARTIAL else None)),
         ("warn", "Read, with something to know", _of(states, _problems)),
         ("warn", "Timers due already", _of(states, lambda s: _past(s, "timer"))),
         ("warn", "Expired, but still there", _of(states, _expired)),
@@ -84,4 +84,4 @@ def _expired(state: State) -> str | None:
     return f"{state.ttl.expired:,} of {state.ttl.rows_with_time:,}"
 
 
-__all__ = ["PARTLY", "ROWS_PER_SUBTASK", "SUBTASK_SKEW", "UNREAD", "findings"]
+__all__ = ["PARTIAL", "ROWS_PER_SUBTASK", "SUBTASK_SKEW", "UNREAD", "findings"]

@@ -331,6 +331,12 @@ class RocksDB:
         found: PairSource = source(runs, _Tables(self), bounds)
         return found
 
+    def streams(self, name: str) -> Iterator[StreamHandle]:
+        """The SST files of a state, as far as the handle lists them."""
+        for file in (file for live in self.family(name).files for file in live.names):
+            if file in self._files:
+                yield self._files[file]
+
     def family(self, name: str) -> SstState:
         """The column family of a state.
 

@@ -232,7 +232,7 @@ def test_a_problem_of_one_operator_leaves_the_other(tmp_path: Path) -> None:
     assert snapshot.operator("second").state("a").to_table().num_rows == 80
     first = snapshot.operator("first")
     assert [type(p).__name__ for p in first.problems] == ["MissingFileError"]
-    assert first.state("a").coverage.status == "unsupported"
+    assert first.state("a").coverage.status == "missing"
     with pytest.raises(stateextract.errors.MissingFileError):
         first.state("a").to_batches()
 

@@ -140,11 +140,12 @@ def test_a_missing_file(heap: Path) -> None:
     (heap / "op-1").unlink()
     findings = validated(heap)
     assert statuses(findings) == {
-        ("op", "a"): "sound", ("op", "b"): "sound", ("op", None): "damaged", ("other", "a"): "sound",
+        ("op", "a"): "missing", ("op", "b"): "missing", ("other", "a"): "sound",
     }  # fmt: skip
-    (problem,) = findings["op", None].problems
-    assert isinstance(problem, MissingFileError)
-    assert findings["op", "a"].rows == 40
+    for name, rows in (("a", 40), ("b", 12)):
+        (problem,) = findings["op", name].problems
+        assert isinstance(problem, MissingFileError)
+        assert findings["op", name].rows == rows
 
 
 def test_what_cannot_be_decoded_is_not_damage(tmp_path: Path) -> None:

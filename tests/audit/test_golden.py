@@ -58,7 +58,7 @@ def check(name: str) -> int:
     known = {(s.operator.id, s.name, s.kind): s for s in snapshot.states}
     checked = 0
     for operator, state in document.states:
-        if state.status not in ("decoded", "partly"):
+        if state.status not in ("decoded", "partial"):
             continue
         if state.state_name is None:
             assert state.state_kind == "coordinator"

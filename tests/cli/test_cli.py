@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from stateextract.cli import run
+from stateextract.errors import MissingFileError
 from stateextract.job.options import JobOptions
 from stateextract.job.plan import make_plan
 from stateextract.metadata.parser import parse_metadata
@@ -44,9 +45,9 @@ class Out:
         captured = self._capsys.readouterr()
         return code, captured.out, captured.err
 
-    def json(self, *arguments: str) -> Any:
+    def json(self, *arguments: str, expected: int = 0) -> Any:
         code, out, err = self(*arguments, "--format", "json")
-        assert (code, err) == (0, "")
+        assert (code, err) == (expected, "")
         return json.loads(out)
 
 
@@ -132,16 +133,15 @@ def test_inspect_says_which_files_are_missing_or_elsewhere(out: Out, tmp_path: P
     assert "are missing" not in text
     for file in moved[:3]:
         file.unlink()
-    missing = out.json("inspect", path)["missing_files"]
+    missing = out.json("inspect", path, expected=3)["missing_files"]
     assert {name.rpartition("/")[2] for name in missing} == {file.name for file in moved[:3]}
     code, text, _ = out("inspect", path)
-    assert code == 0
+    assert code == 3
     (note,) = [line for line in text.splitlines() if "are missing" in line]
     assert note.startswith("Note: 3 of ")
     assert note.endswith("(`stateextract files` lists them).")
-    plan = make_plan(JobOptions(snapshot=path, output=str(tmp_path / "out")))
-    (told,) = [note for note in plan.coverage.notes if "are missing" in note]
-    assert told.startswith("changing: 3 of ")
+    with pytest.raises(MissingFileError, match="a file of the snapshot is missing"):
+        make_plan(JobOptions(snapshot=path, output=str(tmp_path / "out")))
 
 
 def test_inspect_as_text(out: Out) -> None:
@@ -209,7 +209,7 @@ def test_head_of_raw_bytes(out: Out) -> None:
     assert (code, text) == (1, "")
     assert err.startswith("Error: values of golden.MoneySerializer$Snapshot cannot be decoded")
     assert "operator mixed, state balance" in err
-    document = out.json(*arguments, "--on-undecodable", "raw", "-n", "2")
+    document = out.json(*arguments, "--on-undecodable", "raw", "-n", "2", expected=3)
     assert [c["name"] for c in document["schema"]] == [
         "key", "key_bytes", "key_group", "part", "entries", "bytes", "reason", "subtask",
     ]  # fmt: skip

@@ -78,7 +78,7 @@ def test_what_one_side_cannot_read_is_not_gone(tmp_path: Path, file: str) -> Non
         unread, fine = sorted(result.states.values(), key=lambda s: s.operator_id != "op" and s.uid != "op")
         assert (unread.presence, unread.how, unread.output) == ("both", None, None)
         assert unread.why is not None
-        assert unread.why.startswith("another file of the operator: ")
+        assert unread.why.startswith("the keyed state was written by a Flink release before 1.7")
         assert (result.counts[unread.operator_id, "keyed", "s"], result.rows) == (Counts(), {})
         assert result.counts[fine.operator_id, "keyed", "s"] == Counts(before=64, after=64)
 

@@ -22,9 +22,9 @@ def test_status_follows_from_what_was_read() -> None:
     cases = [
         (StateTally(rows=3), "decoded"),
         (StateTally(), "decoded"),
-        (StateTally(rows=3, raw_rows=1), "partly"),
+        (StateTally(rows=3, raw_rows=1), "partial"),
         (StateTally(raw_rows=1), "raw"),
-        (StateTally(rows=3, lost_key_groups=1, problems=["class X"]), "partly"),
+        (StateTally(rows=3, lost_key_groups=1, problems=["class X"]), "partial"),
         (StateTally(lost_key_groups=2, problems=["class X"]), "skipped"),
     ]
     for read, status in cases:
@@ -37,9 +37,10 @@ def test_status_follows_from_what_was_read() -> None:
     assert untouched.status == "unsupported"
 
 
-def test_exit_code_tells_of_unsupported_states_only() -> None:
-    assert _coverage(_entry("a", "decoded"), _entry("b", "not selected"), _entry("c", "skipped")).exit_code() == 0
-    assert _coverage(_entry("a", "decoded"), _entry("b", "unsupported")).exit_code() == 3
+def test_exit_code_follows_from_the_entries() -> None:
+    assert _coverage(_entry("a", "decoded"), _entry("b", "not selected"), _entry("c", "no state")).exit_code() == 0
+    for status in ("skipped", "unsupported", "partial", "raw", "missing", "unreadable"):
+        assert _coverage(_entry("a", "decoded"), _entry("b", status)).exit_code() == 3, status
 
 
 def test_the_json_names_every_entry() -> None:

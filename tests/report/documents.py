@@ -78,7 +78,7 @@ LEGACY = State(
     0,
 )
 HALF = State(
-    "half", "list", "heap", None, "partly", None, ["key group 7 is damaged"], [SchemaField("value", "list<item: int64>")],
+    "half", "list", "heap", None, "partial", None, ["key group 7 is damaged"], [SchemaField("value", "list<item: int64>")],
     5, 50, 40, Distinct(5), [KeyGroup(0, 5, 40)], [Subtask(0, 5, 40)],
 )  # fmt: skip
 COORDINATOR = State(

@@ -142,7 +142,7 @@ def test_the_overview(opened: Any) -> None:
          "✕ unsupported a serializer that nobody knows: com.shop.OldSerializer"],
         ["carts", "shopping", "map", "123.5 kB", "98.8 kB", "900", "≈ 310", "1.8 ×", "✓ decoded"],
         ["_timer_state/event_user-timers", "shopping", "timer", "1.5 kB", "1.2 kB", "40", "40", "2.0 ×", "✓ decoded"],
-        ["half", "sink: bills", "list", "50 B", "40 B", "5", "5", "–", "◐ partly"],
+        ["half", "sink: bills", "list", "50 B", "40 B", "5", "5", "–", "◐ partial"],
         ["(COORDINATOR)", "sink: bills", "coordinator", "0 B", "–", "–", "–", "–", "– not selected not asked for"],
     ]  # fmt: skip
     assert report.rows("#operators-table") == [

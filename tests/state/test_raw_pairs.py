@@ -107,7 +107,7 @@ def test_lists_and_maps(form: str, engine: str, unknown: bytes, tmp_path: Path) 
     assert [(r["key"], r["map_key"], r["key_bytes"], r["bytes"]) for r in raw_rows(read)] == [(5, "a", None, b"\0ab")]
     # The null value is one that can be decoded.
     assert read.to_table().to_pylist() == [{"key": 5, "value": [("b", None)], "key_group": 1, "subtask": 3}]
-    assert read.coverage.status == "partly"
+    assert read.coverage.status == "partial"
     rows = raw_rows(state(tmp_path, form, engine, keyed, "by unknown", on_undecodable="raw"))
     assert [(r["key"], r["key_bytes"], r["bytes"]) for r in rows] == [
         (None, b"\x01" + i64(5) + b"\0xyz", b"\0" + i64(1))

@@ -21,12 +21,13 @@ const dom = (() => {
   const name = (text, properties) => h("bdi", properties, text);
 
   // Of other states the figures say nothing.
-  const isRead = (state) => state.status === "decoded" || state.status === "partly";
+  const isRead = (state) => state.status === "decoded" || state.status === "partial";
 
   const stateName = (state) => state.state_name === null ? h("i", {}, `(${state.state_kind})`) : name(state.state_name);
 
   const BADGES = {
-    decoded: ["good", "✓"], partly: ["warn", "◐"], raw: ["warn", "◐"], skipped: ["bad", "✕"], unsupported: ["bad", "✕"],
+    decoded: ["good", "✓"], partial: ["warn", "◐"], raw: ["warn", "◐"], skipped: ["bad", "✕"], unsupported: ["bad", "✕"],
+    missing: ["bad", "✕"], unreadable: ["bad", "✕"],
   };
   function badge(status) {
     const [level, mark] = Object.hasOwn(BADGES, status) ? BADGES[status] : ["quiet", "–"];

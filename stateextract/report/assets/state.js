@@ -43,7 +43,7 @@ const stateView = (() => {
   }
 
   function trouble(state) {
-    const level = state.status === "decoded" ? "warn" : ["partly", "raw"].includes(state.status) ? "warn" : state.status === "not selected" ? "note" : "bad";
+    const level = state.status === "decoded" ? "warn" : ["partial", "raw"].includes(state.status) ? "warn" : state.status === "not selected" ? "note" : "bad";
     const problems = state.problems.filter((problem) => problem !== state.reason);
     return h("section", { class: `callout ${level}`, role: "note" },
       state.reason ? h("p", {}, h("b", {}, name(state.reason))) : null,
