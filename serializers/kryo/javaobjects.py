@@ -1,6 +1,8 @@
-"""Objects inside of Kryo that Java's own serialization wrote: read as data, field by field.
+"""Objects that Java's own serialization wrote, as this package holds values: read as data, field by field.
 
-Kryo keeps one object stream per serializer and value, so only the first object of a value has the stream's header.
+The JDK's lists, sets and maps are lists, sets and maps, boxes are what they hold; any other object has its fields, with what
+its own ``writeObject`` added as ``$written``. Kryo keeps one object stream per serializer and value, so only the first object
+of a value has the stream's header.
 Kryo's class: ``serializers.JavaSerializer``; Flink's: ``typeutils.runtime.kryo.JavaSerializer``.
 """
 
@@ -8,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from serializers.kryo.values import Byte, Char, Obj
+from serializers.kryo.values import Byte, Char, Float, Long, Obj, Short
 from serializers.kryo.wire import Input
 from stateextract.errors import UndecodableError
 from stateextract.files.javastream import (
@@ -19,6 +21,7 @@ from stateextract.files.javastream import (
     JavaEnum,
     JavaLimits,
     JavaObject,
+    java_container,
     parse_java_stream,
 )
 from stateextract.files.reader import Reader
@@ -26,7 +29,7 @@ from stateextract.files.reader import Reader
 if TYPE_CHECKING:
     from serializers.kryo.reader import Body, Generics, Kryo
 
-_LIMITS = JavaLimits(depth=60, values=200_000)
+LIMITS = JavaLimits(depth=60, values=200_000)
 
 
 def java_object(class_name: str) -> Body:
@@ -39,57 +42,66 @@ def java_object(class_name: str) -> Body:
                 f"a second Java-serialized object ({class_name}) stands in one value, in the stream of the first",
                 offset=s.pos,
             )
-        value = parse_java_stream(reader, _LIMITS)
+        value = parse_java_stream(reader, LIMITS)
         s.pos = reader.pos
-        return _plain(value, {}, class_name)
+        return plain(value)
 
     return body
 
 
-def _plain(value: Any, seen: dict[int, Any], class_name: str | None = None) -> Any:
+def plain(value: Any) -> Any:
     """As this package holds values; objects that refer to each other still do."""
+    return _plain(value, {})
+
+
+def _plain(value: Any, seen: dict[int, Any]) -> Any:
     if isinstance(value, JavaEnum):
         return Obj(value.class_name, "enum", value.name)
     if isinstance(value, JavaClass | JavaClassDescriptor):
         return Obj("java.lang.Class", "text", value.name)
-    if isinstance(value, JavaArray | JavaObject):
-        known = seen.get(id(value))
-        if known is not None:
-            return known
-    if isinstance(value, JavaArray):
-        if isinstance(value.elements, bytes):
-            return Obj(value.class_name, "bytes", value.elements)
-        items: list[Any] = []
-        seen[id(value)] = obj = Obj(value.class_name, "list", items)
-        items.extend(_plain(v, seen) for v in value.elements)
-        return obj
+    if not isinstance(value, JavaArray | JavaObject):
+        return value
+    known = seen.get(id(value))
+    if known is not None:
+        return known
+    if isinstance(value, JavaArray) and isinstance(value.elements, bytes):
+        return Obj(value.class_name, "bytes", value.elements)
     if isinstance(value, JavaObject):
         boxed = _unboxed(value)
         if boxed is not None:
             return boxed
-        values: dict[str, Any] = {}
-        seen[id(value)] = obj = Obj(value.class_name, "fields", values)
-        for fields in value.fields.values():
-            for name, field in fields.items():
-                values[name] = _plain(field, seen)
-        extra = [
-            _plain(v, seen) if not isinstance(v, bytes) else Obj("[B", "bytes", v)
-            for contents in value.annotations.values()
-            for v in contents
-        ]
-        if extra:
-            values["$written"] = Obj("java.util.ArrayList", "list", extra)
+    container = java_container(value)
+    if container is not None:
+        kind, elements = container
+        seen[id(value)] = obj = Obj(value.class_name, kind, [])
+        single = value.class_name == "[F"
+        items = [Float(v) if single and isinstance(v, float) else _plain(v, seen) for v in elements]
+        obj.value.extend(items if kind != "map" else zip(items[::2], items[1::2], strict=False))
         return obj
-    return value
+    assert isinstance(value, JavaObject)
+    values: dict[str, Any] = {}
+    seen[id(value)] = obj = Obj(value.class_name, "fields", values)
+    for fields in value.fields.values():
+        for name, field in fields.items():
+            values[name] = _plain(field, seen)
+    extra = [
+        _plain(v, seen) if not isinstance(v, bytes) else Obj("[B", "bytes", v)
+        for contents in value.annotations.values()
+        for v in contents
+    ]
+    if extra:
+        values["$written"] = Obj("java.util.ArrayList", "list", extra)
+    return obj
+
+
+_BOXES = {
+    "Boolean": bool, "Byte": Byte, "Short": Short, "Integer": int, "Long": Long, "Float": Float, "Double": float,
+    "Character": Char,
+}  # fmt: skip
 
 
 def _unboxed(value: JavaObject) -> Any:
-    if value.class_name in ("java.lang.Integer", "java.lang.Long", "java.lang.Short", "java.lang.Boolean",
-                            "java.lang.Double", "java.lang.Float"):  # fmt: skip
-        return value.get("value")
-    if value.class_name == "java.lang.Byte":
-        found = value.get("value")
-        return Byte(found) if isinstance(found, int) else found
-    if value.class_name == "java.lang.Character":
-        return Char(value.get("value"))
-    return None
+    package, _, name = value.class_name.rpartition(".")
+    box = _BOXES.get(name) if package == "java.lang" else None
+    content = value.get("value")
+    return None if box is None or not isinstance(content, bool | int | float | str) else box(content)

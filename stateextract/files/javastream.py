@@ -390,30 +390,50 @@ _WRAPPERS = {  # class to the field with the wrapped collection
     "java.util.Collections$UnmodifiableMap": "m",
     "java.util.Arrays$ArrayList": "a",
 }
-_EMPTY = frozenset(f"java.util.Collections$Empty{kind}" for kind in ("List", "Set", "Map"))
-_WRITERS = frozenset(  # classes that write block data with their size, then the elements
-    f"java.util.{name}" for name in ("ArrayList", "LinkedList", "CollSer", "HashMap", "LinkedHashMap", "HashSet")
-)
+_EMPTY = {f"java.util.Collections$Empty{kind}": kind.lower() for kind in ("List", "Set", "Map")}
+_WRITERS = {  # classes that write block data with their size, then the elements
+    **{f"java.util.{name}": "list" for name in ("ArrayList", "LinkedList", "ArrayDeque")},
+    **{f"java.util.{name}": "set" for name in ("HashSet", "TreeSet")},
+    **{f"java.util.{name}": "map" for name in ("HashMap", "TreeMap", "Hashtable")},
+    "java.util.concurrent.CopyOnWriteArrayList": "list",
+}
+_TAGS = {1: "list", 2: "set", 3: "map", 4: "list"}  # of java.util.CollSer, which stands for List.of and its like
 
 
-def java_elements(value: JavaValue) -> list[JavaValue] | None:
-    """The elements of a Java list, set or array of objects; of a map its keys and values in turn.
+def java_container(value: JavaValue) -> tuple[str, list[JavaValue]] | None:
+    """A Java list, set, map or array of objects.
 
-    ``None`` where ``value`` is no such thing. Wrappers are looked through.
+    :returns: ``list``, ``set`` or ``map``, and the elements, of a map its keys and values in turn; ``None`` where ``value`` is
+        no such thing. Wrappers are looked through.
     """
     for step in _unwrapped(value):
         if isinstance(step, JavaArray):
-            return list(step.elements)
+            return "list", list(step.elements)
         if not isinstance(step, JavaObject):
             return None
         if step.class_name in _EMPTY:
-            return []
+            return _EMPTY[step.class_name], []
         if step.class_name == "java.util.Collections$SingletonList":
-            return [step.get("element")]
-        writer = next((name for name in step.annotations if name in _WRITERS), None)
-        if writer is not None:
-            return [item for item in step.annotations[writer] if not isinstance(item, bytes)]
+            return "list", [step.get("element")]
+        if step.class_name == "java.util.CollSer":
+            tag = step.get("tag")
+            kind = _TAGS.get(tag & 0xFF) if isinstance(tag, int) else None
+            writer: str | None = step.class_name
+        else:
+            writer = next((name for name in step.annotations if name in _WRITERS), None)
+            kind = None if writer is None else _WRITERS[writer]
+        if writer is not None and kind is not None:
+            contents = step.annotations.get(writer, [])
+            if writer == "java.util.TreeSet":
+                contents = contents[1:]  # the comparator
+            return kind, [item for item in contents if not isinstance(item, bytes)]
     return None
+
+
+def java_elements(value: JavaValue) -> list[JavaValue] | None:
+    """The elements of a Java list, set or array of objects; of a map its keys and values in turn: :func:`java_container`."""
+    found = java_container(value)
+    return None if found is None else found[1]
 
 
 def _unwrapped(value: JavaValue) -> Iterator[JavaValue]:

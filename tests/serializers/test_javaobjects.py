@@ -42,23 +42,32 @@ LONG = class_("java.lang.Long", b"\0\1J" + utf("value"), above=class_("java.lang
 CYCLE = HEAD + b"\x73" + POINT + struct.pack(">i", 7) + b"\x71" + struct.pack(">i", 0x7E0002)
 INTS = HEAD + b"\x75" + class_("[I") + struct.pack(">3i", 2, 5, -1)
 
+ENUM = class_("com.acme.E", flags=0x12, above=class_("java.lang.Enum", flags=0x12))
+MAP = HEAD + b"\x73" + class_("java.util.HashMap", flags=3) + b"\x77\x08" + bytes(8)
+MAP += b"\x74" + utf("k") + b"\x7e" + ENUM + b"\x74" + utf("RED") + b"\x74" + utf("l") + b"\x73" + LONG + bytes(7) + b"\5\x78"
+LIST = HEAD + b"\x73" + class_("java.util.ArrayList", flags=3) + b"\x77\x04" + bytes(4)
+LIST += b"\x75" + class_("[B") + struct.pack(">i", 1) + b"\xff" + b"\x70\x78"
+WRITER = HEAD + b"\x73" + class_("com.acme.W", flags=3) + b"\x77\x01\x05\x74" + utf("x") + b"\x78"
+
 CASES: list[tuple[str, bytes, str, Any]] = [
     ("text", HEAD + b"\x74" + utf("x"), "java.lang.String", "x"),
     ("boxed", HEAD + b"\x73" + LONG + struct.pack(">q", 2**62), "java.lang.Long", 2**62),
     (
         "object", HEAD + b"\x73" + POINT + struct.pack(">i", 7) + b"\x70", "com.acme.Point",
-        {"class": "com.acme.Point", "fields": {"x": 7, "next": None}},
+        {"x": 7, "next": None},
     ),
     (
         "object inside itself", CYCLE, "com.acme.Point",
-        {"class": "com.acme.Point", "fields": {"x": 7, "next": {"class": "com.acme.Point", "cycle": True}}},
+        {"x": 7, "next": {"$ref": 0}},
     ),
     ("ints", INTS, "[I", [5, -1]),
-    ("bytes", HEAD + b"\x75" + class_("[B") + struct.pack(">i", 2) + b"\0\xff", "[B", "00ff"),
+    ("bytes", HEAD + b"\x75" + class_("[B") + struct.pack(">i", 2) + b"\0\xff", "[B", "AP8="),
     (
-        "enum", HEAD + b"\x7e" + class_("com.acme.E", flags=0x12, above=class_("java.lang.Enum", flags=0x12))
-        + b"\x74" + utf("RED"), "com.acme.E", "RED",
+        "enum", HEAD + b"\x7e" + ENUM + b"\x74" + utf("RED"), "com.acme.E", "RED",
     ),
+    ("map", MAP, "java.util.HashMap", {"k": {"$class": "com.acme.E", "$value": "RED"}, "l": 5}),
+    ("list", LIST, "java.util.ArrayList", [{"$class": "[B", "$value": "/w=="}, None]),
+    ("own writeObject", WRITER, "com.acme.W", {"$written": [{"$class": "[B", "$value": "BQ=="}, "x"]}),
 ]  # fmt: skip
 
 
@@ -85,7 +94,7 @@ def test_what_unfolds_beyond_measure() -> None:
         data += inner
         # The second element refers to what the first one is.
         body = (b"\x70" if level == 29 else b"\x71" + struct.pack(">i", first + level + 2)) + body
-    with pytest.raises(ValueRefusedError, match="unfolds"):
+    with pytest.raises(ValueRefusedError, match="the JSON of one value has more than"):
         decode(data + body)
 
 
