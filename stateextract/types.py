@@ -194,6 +194,7 @@ def _head() -> Iterator[str]:
     yield "Made by `python -m stateextract.types` from the registry of serializers; a test fails where this page is stale."
     yield "`org.apache.flink.` stands in front of every class. What is nested in a serializer is shown with samples: strings,"
     yield "then longs, ints, booleans. *Kernel* says that the compiled decoder reads it; otherwise Python does, value by value."
+    yield "A value without fields (a row, tuple, POJO or class) is a `bool`: `true`, or null if there is no value."
     yield "`docs/layouts.md` tells what the options do that change types (strings, timestamps, maps)."
     yield ""
 

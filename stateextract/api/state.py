@@ -267,7 +267,8 @@ class State:
 
         Where values have lengths (canonical savepoints, RocksDB) a row for each, with its key as far as that can be
         decoded. In files of the HashMap backend they have none: then a row per key group and part, without keys, and of
-        an uncompressed file all bytes from the first undecodable value to the end of the key group.
+        an uncompressed file all bytes from the first undecodable value to the end of the key group. ``coverage`` counts
+        what is lost, as with :meth:`to_batches`.
         """
         if self._entry.status in CANNOT_BE_READ:
             self._refuse()
@@ -276,8 +277,26 @@ class State:
             schema = merge_schemas([raw_schema(row, options) for row in self._rows])
         except StateExtractError as error:
             raise self._named(error) from None
-        batches = (conform(piece.batch, schema) for piece in self._pieces(options, Tally(), None) if piece.raw)
-        return pa.RecordBatchReader.from_batches(schema, batches)
+        return pa.RecordBatchReader.from_batches(schema, self._raw(options, schema))
+
+    def _raw(self, options: ReadOptions, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        tally = Tally()
+        self._coverage = replace(self._expected(), tally=tally.of(self.name), complete=False)
+        try:
+            for piece in self._pieces(options, tally, None):
+                if piece.raw:
+                    yield conform(piece.batch, schema)
+            self._coverage = replace(self._coverage, complete=True)
+        finally:
+            self._settle(tally)
+
+    def _settle(self, tally: Tally) -> None:
+        """Take in what became of the state."""
+        assert self._coverage is not None
+        read = replace(self._entry, read=tally.of(self.name))
+        read.settle()
+        if self._coverage.complete or read.status != self._entry.status:
+            self._coverage = replace(self._coverage, status=read.status, reason=read.reason)
 
     def _check_readable(self) -> None:
         if self._entry.status in CANNOT_BE_READ:
@@ -317,10 +336,7 @@ class State:
             if groups is None and (limit is None or left):
                 self._coverage = replace(self._coverage, complete=True)
         finally:
-            read = replace(self._entry, read=tally.of(self.name))
-            read.settle()
-            if self._coverage.complete or read.status != self._entry.status:
-                self._coverage = replace(self._coverage, status=read.status, reason=read.reason)
+            self._settle(tally)
 
     # -- bytes
 

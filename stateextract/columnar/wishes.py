@@ -237,8 +237,16 @@ def _converted(array: pa.Array, wish: Wish) -> pa.Array:
         bad = next((i for i in range(len(array)) if not _fits(array.slice(i, 1), convert, wish)), 0)
         raise ValueRefusedError(
             f"the value {_shown(array, bad)} of the column {wish} does not fit the wanted type {wish.type} exactly",
-            advice="wish for a wider type, or for string",
+            advice=_advice(array.type, wish),
         ) from None
+
+
+def _advice(type_: pa.DataType, wish: Wish) -> str:
+    """What could hold the value; not the type that did not."""
+    keep = f"leave {wish} out of `types` to keep its type {type_}"
+    if wish.json or wish.pickle or wish.elements is not None or pa.types.is_string(wish.type):
+        return keep
+    return f"choose a wider type, or string, or {keep}"
 
 
 def _conversion(array: pa.Array, wish: Wish) -> Callable[[pa.Array, pa.DataType], pa.Array]:

@@ -106,8 +106,10 @@ REFUSED: list[tuple[pa.DataType, Any, str]] = [
 
 @pytest.mark.parametrize(("source", "value", "type_"), REFUSED, ids=lambda v: str(v)[:30])
 def test_refused(source: pa.DataType, value: Any, type_: str) -> None:
-    with pytest.raises(ValueRefusedError, match="of the column v does not fit the wanted type"):
+    with pytest.raises(ValueRefusedError, match="of the column v does not fit the wanted type") as caught:
         granted(pa.array([None, value], source), type_)
+    keep = f"leave v out of `types` to keep its type {source}"
+    assert caught.value.advice == (keep if type_ == "string" else f"choose a wider type, or string, or {keep}")
 
 
 def test_pickles() -> None:

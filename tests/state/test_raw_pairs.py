@@ -148,6 +148,7 @@ def test_of_many_pairs_only_those(engine: str, tmp_path: Path) -> None:
     kept = read.raw_batches().read_all()
     assert sorted(kept["map_key"].to_pylist()) == list(range(1, count, 2))
     assert set(kept["bytes"].to_pylist()) == {b"\0???"}
+    assert (read.coverage.complete, read.coverage.tally.lost_entries, read.coverage.tally.raw_rows) == (True, 10_000, 10_000)
     (whole,) = read.to_table()["value"].to_pylist()
     assert sorted(whole) == [(n, None) for n in range(0, count, 2)]
 
