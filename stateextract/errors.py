@@ -98,6 +98,19 @@ class StateExtractError(Exception):
             text += f" {advice[:1].upper()}{advice[1:].rstrip('.')}."
         return printable(text)
 
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {"class": type(self).__name__, "message": self.message, **self.context}
+
+    @staticmethod
+    def from_dict(document: dict[str, Any]) -> StateExtractError:
+        """The inverse of :meth:`as_dict`; of a class that this version does not know, the root."""
+        context = dict(document)
+        kind = globals().get(str(context.pop("class", "")))
+        if not (isinstance(kind, type) and issubclass(kind, StateExtractError)):
+            kind = StateExtractError
+        return kind(context.pop("message"), **context)
+
     def __reduce__(self) -> tuple[Any, ...]:
         # Errors cross from Spark's Python workers to the driver.
         return (_rebuild, (type(self), self.message, self.context))
@@ -105,6 +118,16 @@ class StateExtractError(Exception):
 
 def _rebuild(kind: type[E], message: str, context: dict[str, Any]) -> E:
     return kind(message, **context)
+
+
+def expected_error(error: Exception) -> StateExtractError:
+    """The error itself, or one of ours in place of one that nothing here raises on purpose."""
+    if isinstance(error, StateExtractError):
+        return error
+    return FormatError(
+        f"reading failed with {type(error).__name__}: {error}",
+        advice="report it together with the file: no bytes of a file should cause this error",
+    )
 
 
 class UsageError(StateExtractError):

@@ -22,15 +22,16 @@ from stateextract.api.access import FileAccess, nothing_early
 from stateextract.api.counts import counts_in_files
 from stateextract.columnar import engines
 from stateextract.columnar.needle import Finder
-from stateextract.columnar.schema import conform, merge_schemas
+from stateextract.columnar.schema import conform
 from stateextract.columnar.wishes import Wish, grant, parse_wish, wished_schema
 from stateextract.errors import StateExtractError, UndecodableError, UnsupportedError, UsageError
 from stateextract.files.filesystem import split_uri
-from stateextract.job.coverage import CANNOT_BE_READ, RAW, SKIPPED, UNSUPPORTED, Entry
+from stateextract.job.coverage import CANNOT_BE_READ, Entry
 from stateextract.job.heads import Scope, StateFile
 from stateextract.job.inventory import NamedState
 from stateextract.outcome import Status
 from stateextract.state.body import BodyKind
+from stateextract.state.columns import united_raw_schema, united_schema
 from stateextract.state.content import Content
 from stateextract.state.engine import (
     Piece,
@@ -38,8 +39,6 @@ from stateextract.state.engine import (
     StateTally,
     Tally,
     certainly_undecodable,
-    raw_schema,
-    state_schema,
 )
 from stateextract.state.head import KeyedHead
 from stateextract.state.key_groups import key_scalar
@@ -114,10 +113,7 @@ class State:
     @cached_property
     def _rows(self) -> list[RowLayout]:
         """The layout in each file, equal heads once."""
-        files = {file.head_key: file for file in self._named_state.files}
-        heads = [file.head for file in files.values() if file.head is not None]
-        context = self._options.context
-        return [row_layout(head, meta, context) for head in heads for meta in head.states if meta.name == self.name]
+        return self._named_state.rows(self._options.context)
 
     @property
     def _wishes(self) -> list[Wish]:
@@ -132,6 +128,11 @@ class State:
         return {part: snapshot.class_name for part, snapshot in found if snapshot is not None}
 
     @cached_property
+    def _united(self) -> pa.Schema:
+        """The columns before the types that the user chose."""
+        return united_schema(self._rows, self._options)
+
+    @cached_property
     def schema(self) -> pa.Schema:
         """The columns of its rows, the same whichever way the snapshot was taken.
 
@@ -140,8 +141,7 @@ class State:
         if not self._rows:
             self._refuse()
         try:
-            schema = merge_schemas([state_schema(row, self._options) for row in self._rows])
-            return wished_schema(schema, self._wishes)
+            return wished_schema(self._united, self._wishes)
         except StateExtractError as error:
             raise self._named(error) from None
 
@@ -158,7 +158,7 @@ class State:
         for row in self._rows:
             part = certainly_undecodable(row.layout)
             if part is not None:
-                status = {"fail": UNSUPPORTED, "skip": SKIPPED, "raw": RAW}[self._options.on_undecodable]
+                status = {"fail": Status.UNSUPPORTED, "skip": Status.SKIPPED, "raw": Status.RAW}[self._options.on_undecodable]
                 return Coverage(status, f"values of {part.class_name} cannot be decoded: {part.reason}")
         parts = dict.fromkeys(part for row in self._rows for part in row.undecodable)
         why = [f"a value of {part.class_name} could not be decoded: {part.reason}" for part in parts]
@@ -274,7 +274,7 @@ class State:
             self._refuse()
         options = replace(self._options, on_undecodable="raw")
         try:
-            schema = merge_schemas([raw_schema(row, options) for row in self._rows])
+            schema = united_raw_schema(self._rows, options)
         except StateExtractError as error:
             raise self._named(error) from None
         return pa.RecordBatchReader.from_batches(schema, self._raw(options, schema))
@@ -302,7 +302,7 @@ class State:
         if self._entry.status in CANNOT_BE_READ:
             self._refuse()
         expected = self._expected()
-        if expected.status == UNSUPPORTED:
+        if expected.status == Status.UNSUPPORTED:
             raise UndecodableError(
                 expected.reason or "",
                 operator=self.operator.label,
@@ -370,7 +370,7 @@ class State:
                             ):
                                 if self.on_progress is not None:
                                     self.on_progress(0, piece.batch.num_rows)
-                                yield piece if piece.raw else replace(piece, batch=grant(piece.batch, wishes))
+                                yield piece if piece.raw or not wishes else self._granted(piece, wishes)
                         finally:
                             if before and before != counted.engine:
                                 counted.engine = "kernel and interpreter"
@@ -382,6 +382,10 @@ class State:
                     silent = (self.name,)
             except StateExtractError as error:
                 raise self._named(self._access.placed(error, file)) from None
+
+    def _granted(self, piece: Piece, wishes: Sequence[Wish]) -> Piece:
+        """With the types that the user chose; their paths are those of the columns of all files together."""
+        return replace(piece, batch=grant(conform(piece.batch, self._united), wishes))
 
     def _read(self, size: int) -> None:
         if self.on_progress is not None:

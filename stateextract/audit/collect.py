@@ -12,14 +12,16 @@ import json
 import zlib
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from serializers import load_plugins
 from stateextract.audit.figures import StateFigures, Wanted
 from stateextract.columnar.engines import engine_for
 from stateextract.cores import usable_cores
+from stateextract.errors import StateExtractError
 from stateextract.job.local import in_processes
 from stateextract.job.reader import PartReader
+from stateextract.job.salvage import Attempt, salvage
 from stateextract.job.split import Context, OperatorTargets, Part, decode_split, encode_split, read_options
 from stateextract.job.stores import open_store
 from stateextract.state.engine import StateTally, Tally
@@ -59,10 +61,14 @@ class Work:
 
 @dataclass
 class Collected:
-    """Figures and tallies of states, of what was read so far."""
+    """Figures and tallies of states, of what was read so far.
+
+    :param refused: states that were left out, and why.
+    """
 
     figures: dict[Key, StateFigures] = field(default_factory=dict)
     tallies: dict[Key, StateTally] = field(default_factory=dict)
+    refused: dict[Key, StateExtractError] = field(default_factory=dict)
 
     def merge(self, other: Collected) -> None:
         """Take in what another split gave."""
@@ -73,12 +79,14 @@ class Collected:
                 self.figures[key] = figures
         for key, tally in other.tallies.items():
             self.tallies.setdefault(key, StateTally()).add(tally)
+        self.refused = {**other.refused, **self.refused}
 
     def to_bytes(self) -> bytes:
         """For the way back from a task."""
         document = [
             [[*key, figures.as_dict()] for key, figures in self.figures.items()],
             [[*key, tally.as_dict()] for key, tally in self.tallies.items()],
+            [[*key, error.as_dict()] for key, error in self.refused.items()],
         ]
         return zlib.compress(json.dumps(document).encode(), 1)
 
@@ -104,14 +112,18 @@ class SplitReader:
         """Read a split.
 
         :param only: the names of the states to read; ``None``: all that the work is about.
-        :raises StateExtractError: with file, operator and state.
+        :raises StateExtractError: with file, operator and state, where the job is strict.
         """
+        collected.merge(salvage(partial(self._read, list(parts), only), self._context.options.lenient))
+
+    def _read(self, parts: Sequence[Part], only: Collection[str] | None, attempt: Attempt) -> Collected:
+        collected = Collected()
         for part in self._reader.in_order(parts, self._targets):
             targets = self._targets(part)
             if only is not None:
                 targets = replace(targets, states={name: targets.states[name] for name in only})
             tally = Tally()
-            for piece in self._reader.pieces(part, targets, tally):
+            for piece in attempt.pieces(self._reader, part, targets, tally):
                 if not piece.raw:
                     self._figures(collected, (part.operator, piece.state)).add(piece.batch, part.subtask)
             for name, read in tally.states.items():
@@ -119,6 +131,8 @@ class SplitReader:
             for key, figures in collected.figures.items():
                 if key[0] == part.operator:
                     figures.settle()
+        collected.refused = attempt.refused
+        return collected
 
     def _targets(self, part: Part) -> OperatorTargets:
         return self._context.operators[part.operator]
@@ -136,8 +150,11 @@ class SplitReader:
 
     def load(self, data: bytes) -> Collected:
         """What a task gave; the inverse of :meth:`Collected.to_bytes`."""
-        figures, tallies = json.loads(zlib.decompress(data))
-        collected = Collected(tallies={(o, name): StateTally.from_dict(t) for o, name, t in tallies})
+        figures, tallies, refused = json.loads(zlib.decompress(data))
+        collected = Collected(
+            tallies={(o, name): StateTally.from_dict(t) for o, name, t in tallies},
+            refused={(o, name): StateExtractError.from_dict(error) for o, name, error in refused},
+        )
         for operator, name, values in figures:
             made = collected.figures[operator, name] = self.empty((operator, name))
             made.load(values)

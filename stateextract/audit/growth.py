@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from stateextract.audit.document import Snapshot, Totals
-from stateextract.job.coverage import NOT_SELECTED
+from stateextract.outcome import Status
 
 MEASURES = ("rows", "file_bytes", "decoded_bytes")
 """What grows, by the names of the statistics document."""
@@ -86,7 +86,7 @@ def series_of(tables: Sequence[pa.Table]) -> list[Series]:
                 count = len(tables)
                 series = Series(operator_id, label, name, kind, [False] * count, {m: [None] * count for m in MEASURES})
                 found[key] = series
-            if status != NOT_SELECTED:
+            if status != Status.NOT_SELECTED:
                 asked.add(key)
             series.operator, series.there[place] = label, True
             for measure, value in zip(MEASURES, values, strict=True):

@@ -30,7 +30,7 @@ from stateextract.audit.figures import Wanted
 from stateextract.audit.times import TimeFigures
 from stateextract.errors import UsageError
 from stateextract.files.filesystem import Store
-from stateextract.job.coverage import EMPTY, NOT_SELECTED, Entry
+from stateextract.job.coverage import Entry
 from stateextract.job.heads import OnHeads, unheard
 from stateextract.job.options import JobOptions
 from stateextract.job.plan import Plan, PlannedState, make_plan
@@ -38,10 +38,9 @@ from stateextract.job.split import Context
 from stateextract.job.stores import open_store
 from stateextract.metadata.model import OperatorState
 from stateextract.metadata.uid import operator_id
+from stateextract.outcome import Status
 from stateextract.printable import plain_names, replaced
-from stateextract.state.kinds import kind_word
 from stateextract.state.plan_names import OperatorNames, operators_of_plan
-from stateextract.state.rows import row_layout
 from stateextract.version import VERSION
 
 UID_SINCE = 5
@@ -136,7 +135,7 @@ def plan_statistics(
     now = int(time.time() * 1000)
     notes = list(plan.coverage.notes)
     for entry in plan.coverage.entries:
-        if entry.operator_id is None and entry.status not in (EMPTY, NOT_SELECTED):
+        if entry.operator_id is None and entry.status not in (Status.EMPTY, Status.NOT_SELECTED):
             notes.append(f"beside the operators there is {entry.kind} state {entry.state}: {entry.reason}")
     if as_of is None:
         notes.append("it is not known when the snapshot was taken: ages are counted to when the statistics were made")
@@ -188,25 +187,15 @@ def _wanted(plan: Plan, question: Question, as_of_ms: int, notes: list[str]) -> 
 
 def _has_ttl(plan: Plan, state: PlannedState) -> bool:
     """Whether the state's serializers say that it has a time to live."""
-    heads = {
-        file.head_key: file.head
-        for file in plan.files
-        if plan.metadata.operators[file.operator].id == state.entry.operator_id
-    }
-    context = plan.describe.of_operator(state.entry.operator_id or "")
-    return any(
-        row_layout(head, meta, context).ttl
-        for head in heads.values()
-        if head is not None
-        for meta in head.states
-        if meta.name == state.name and kind_word(meta.kind) == state.entry.kind
-    )
+    return any(row.ttl for row in state.named.rows(plan.describe.of_operator(state.entry.operator_id or "")))
 
 
 def settle(entry: Entry, key: Key, collected: Collected) -> None:
     """Fill in what was read of a state."""
-    read = collected.tallies.get(key)
-    if read is not None:
+    read, error = collected.tallies.get(key), collected.refused.get(key)
+    if error is not None:
+        entry.refuse(error)
+    elif read is not None:
         entry.read.add(read)
     entry.settle()
 
@@ -258,7 +247,7 @@ def operators_of(
     made = []
     for id_, of_operator in entries.items():
         operator = by_id[id_]
-        filled = (entry for entry in of_operator if id(entry) in keys or entry.status != EMPTY)
+        filled = (entry for entry in of_operator if id(entry) in keys or entry.status != Status.EMPTY)
         states = [s for s in (state_of(entry, operator, keys.get(id(entry))) for entry in filled) if s is not None]
         handle_bytes = sum(use.handle.size for use in operator.handles())
         made.append(
@@ -288,7 +277,9 @@ def measured(
 
     :param parallelism: of its operator, and how many key groups there are.
     """
-    figures, (wanted, _) = collected.figures.get(key) or reader.empty(key), reader.states[key]
+    # Of a state that was refused, other splits have figures.
+    found = None if key in collected.refused else collected.figures.get(key)
+    figures, (wanted, _) = found or reader.empty(key), reader.states[key]
     groups = [KeyGroup(k, *figures.key_groups[k]) for k in sorted(figures.key_groups)]
     subtasks = [Subtask(k, *figures.subtasks[k]) for k in sorted(figures.subtasks)]
     keyed = "key_group" in figures.schema.names

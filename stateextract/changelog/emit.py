@@ -86,12 +86,13 @@ class Emitter:
     def refuse(self, error: UndecodableError, state: ChangedState, group: int, place: int, data: bytes) -> None:
         """A row that cannot be made: lost, or kept as bytes, or the end."""
         error = error.at(state=state.name, key_group=group)
-        if self.options.on_undecodable == "fail":
+        choice = self.options.of_state(state.name).on_undecodable
+        if choice == "fail":
             raise advised(self._of(error, place))
         counted = self.tally.of(state.name)
         counted.lost_entries += 1
         counted.problem(error.message)
-        if self.options.on_undecodable == "raw":
+        if choice == "raw":
             job = Job({state.name}, self.options, self.tally, self.subtask, self.ready)
             Target(job, state.row).raw(group, 0, 1, data, error.message)
 

@@ -112,7 +112,8 @@ class Replay:
             try:
                 overlay.apply(change)
             except UndecodableError as error:
-                if self.options.on_undecodable == "fail" or error.state is None or change.key_group < 0:
+                choice = self.options.of_state(error.state or "").on_undecodable
+                if choice == "fail" or error.state is None or change.key_group < 0:
                     self.log.placed(error, change.place)
                     raise advised(error) from None
                 overlay.give_up(error.state, change, error)

@@ -11,7 +11,7 @@ from stateextract.audit.durations import text_duration
 from stateextract.cli.screen import console, escape, table
 from stateextract.cli.sizes import text_size
 from stateextract.columnar.json_values import iso_timestamp
-from stateextract.job.coverage import NOT_SELECTED
+from stateextract.outcome import Status
 
 _WIDEST = 40
 _RIGHT = (
@@ -69,7 +69,7 @@ def _states(document: Statistics) -> list[list[str]]:
             state.status,
         ]
         for operator, state in document.states
-        if state.status != NOT_SELECTED
+        if state.status != Status.NOT_SELECTED
     ]  # fmt: skip
 
 

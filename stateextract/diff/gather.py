@@ -16,9 +16,9 @@ from types import TracebackType
 import numpy as np
 import pyarrow as pa
 
+from stateextract.columnar.schema import conform
 from stateextract.diff.compare import Comparison
 from stateextract.diff.hashing import row_hashes
-from stateextract.diff.schemas import bring_batch
 from stateextract.errors import OutputError
 
 _PARTS = 16  # a part is told by four bits of the hash, and by the next four where it is too large again
@@ -50,6 +50,10 @@ class Gather:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Remove the files."""
         for parts in self._spilled.values():
             parts.close()
         if self._folder is not None:
@@ -59,7 +63,7 @@ class Gather:
         """Take rows of the earlier snapshot (0) or of the later one (1)."""
         if batch.num_rows == 0:
             return
-        batch = bring_batch(batch, self._states[state].schema)
+        batch = conform(batch, self._states[state].schema)
         if state in self._spilled:
             self._spilled[state].add(side, batch)
             return

@@ -286,7 +286,7 @@ def _state(
         how = comparison(entry.kind, united_schema(exact[0], exact[-1]), shape)
         output = how.output(united_schema(schemas[0], schemas[-1]))
     except StateExtractError as error:
-        if not isinstance(error, UnsupportedError):
+        if not isinstance(error, UnsupportedError) and not one.job.lenient:
             raise
         how, why = None, error.message
     uid = next((state.entry.uid for _, state in reversed(there) if state.entry.uid), None)
@@ -316,6 +316,10 @@ def _refuse_incomparable(states: Sequence[PlannedState]) -> None:
     kinds = list(dict.fromkeys(state.entry.kind for state in states))
     if len(kinds) > 1:
         raise UnsupportedError(f"it was {kinds[0]} state and is {kinds[1]} state")
+    for state in states:
+        if state.entry.read.failure:
+            # Rows of the missing files would look like removed ones.
+            raise UnsupportedError(state.entry.read.problems[0])
     if not all(state.typed for state in states):
         raise UnsupportedError("its values cannot be decoded")
 

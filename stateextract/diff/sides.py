@@ -11,16 +11,15 @@ from functools import cached_property
 
 import pyarrow as pa
 
-from stateextract.columnar.schema import merge_schemas
 from stateextract.diff.shapes import Shape, row_shape
 from stateextract.job.heads import Scope
 from stateextract.job.options import JobOptions
 from stateextract.job.plan import Plan, PlannedState
 from stateextract.job.split import OperatorTargets, Part, StateTarget, read_options
 from stateextract.metadata.uid import operator_id
-from stateextract.state.columns import state_schema
+from stateextract.state.columns import united_schema
 from stateextract.state.kinds import OPERATOR_KINDS, TIMER
-from stateextract.state.rows import RowLayout, row_layout
+from stateextract.state.rows import RowLayout
 
 
 @dataclass(frozen=True)
@@ -55,7 +54,7 @@ class SideStates:
         :raises UnsupportedError: where they differ between subtasks and cannot be united.
         """
         options = read_options(self.exact, self.plan.describe)
-        return merge_schemas([state_schema(row, options) for row in self._rows(state)])
+        return united_schema(self._rows(state), options)
 
     def shapes(self, state: PlannedState) -> Iterator[Shape]:
         """Of the columns, by the head of each file."""
@@ -78,19 +77,8 @@ class SideStates:
         numbers = {s.operator for (o, sc, _), s in self.states.items() if (o, sc) == (operator, scope)}
         return [part for split in self.plan.splits for part in split if part.operator in numbers]
 
-    def _rows(self, state: PlannedState) -> Iterator[RowLayout]:
-        """How entries look, by each distinct head of the state's files."""
-        metadata = self.plan.metadata.operators
-        number = next(i for i, operator in enumerate(metadata) if operator.id == state.entry.operator_id)
-        context = self.plan.describe.of_operator(str(state.entry.operator_id))
-        files = [
-            f for f in self.plan.files if (f.operator, f.scope) == (number, scope_of(state)) and f.head is not None
-        ]
-        for file in {file.head_key: file for file in files}.values():
-            assert file.head is not None
-            for meta in file.head.states:
-                if meta.name == state.name:
-                    yield row_layout(file.head, meta, context)
+    def _rows(self, state: PlannedState) -> list[RowLayout]:
+        return state.named.rows(self.plan.describe.of_operator(str(state.entry.operator_id)))
 
     def _asked_for(self, state: PlannedState) -> bool:
         entry, job = state.entry, self.job

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 
 import pyarrow as pa
 
@@ -22,6 +23,7 @@ from stateextract.diff.summary import Counts
 from stateextract.errors import StateExtractError, UnsupportedError
 from stateextract.files.filesystem import Store
 from stateextract.job.reader import PartReader
+from stateextract.job.salvage import Attempt, salvage
 from stateextract.job.split import read_options
 from stateextract.job.stores import open_store
 from stateextract.state.engine import Tally
@@ -66,17 +68,14 @@ class DiffRunner:
     def run(self, unit: Unit) -> Iterator[Changes]:
         """Compare a unit.
 
-        :raises StateExtractError: with file, operator, state and key group, where one side cannot be read.
+        :raises StateExtractError: with file, operator, state and key group, where one side cannot be read and the comparison
+            is strict.
         """
         yield from self._compare(unit, self._context.of_operator(unit.operator))
 
     def _compare(self, unit: Unit, states: dict[str, DiffState]) -> Iterator[Changes]:
-        options = self._context.options
-        hows = {name: state.how for name, state in states.items() if state.how is not None}
-        tallies = Tally(), Tally()
-        with Gather(hows, options.memory_bytes) as gathered:
-            for side, tally in enumerate(tallies):
-                self._read(side, unit, states, tally, gathered)
+        gathered, tallies = salvage(partial(self._gathered, unit, states), self._context.sides[1].options.lenient)
+        with gathered:
             lost = [name for name in states if any(_lost(tally, name) for tally in tallies)]
             for name in lost:
                 gathered.drop(name)
@@ -85,12 +84,31 @@ class DiffRunner:
                     yield from self._state(state, gathered, tallies)
         yield from self._lost(unit, {name: states[name] for name in lost}, tallies)
 
-    def _read(self, side: int, unit: Unit, states: Collection[str], tally: Tally, gathered: Gather) -> None:
+    def _gathered(self, unit: Unit, states: dict[str, DiffState], attempt: Attempt) -> tuple[Gather, tuple[Tally, Tally]]:
+        """The rows of both sides, and what was read."""
+        hows = {name: state.how for name, state in states.items() if state.how is not None}
+        tallies = Tally(), Tally()
+        gathered = Gather(hows, self._context.options.memory_bytes)
+        try:
+            for side, tally in enumerate(tallies):
+                self._read(side, unit, states, tally, gathered, attempt)
+        except BaseException:
+            gathered.close()
+            raise
+        for (_, name), error in attempt.refused.items():
+            for tally in tallies:
+                tally.of(name).problem(str(error))
+                tally.of(name).failure = error.status
+        return gathered, tallies
+
+    def _read(
+        self, side: int, unit: Unit, states: Collection[str], tally: Tally, gathered: Gather, attempt: Attempt
+    ) -> None:
         targets = self._context.sides[side].targets[unit.operator]
         targets = replace(targets, states={name: t for name, t in targets.states.items() if name in states})
         reader = self._readers[side]
         for part in reader.in_order(unit.parts[side], lambda _: targets):
-            for piece in reader.pieces(part, targets, tally):
+            for piece in attempt.pieces(reader, part, targets, tally):
                 gathered.add(side, piece.state, piece.batch)
 
     def _state(self, state: DiffState, gathered: Gather, tallies: tuple[Tally, Tally]) -> Iterator[Changes]:
@@ -141,7 +159,7 @@ class DiffRunner:
 
 def _lost(tally: Tally, name: str) -> bool:
     read = tally.states.get(name)
-    return read is not None and bool(read.lost_entries or read.lost_key_groups)
+    return read is not None and read.incomplete
 
 
 __all__ = ["Changes", "DiffRunner"]

@@ -12,7 +12,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from stateextract.outcome import Status, exit_code
+from stateextract.errors import StateExtractError
+from stateextract.outcome import ExitCode, Status, exit_code
 from stateextract.printable import json_document
 from stateextract.state.engine import StateTally
 from stateextract.state.kinds import BROADCAST
@@ -74,21 +75,29 @@ class Entry:
 
     def settle(self) -> None:
         """The status that follows from what was read."""
-        if self.status != DECODED:
+        if self.status not in (Status.DECODED, Status.UNCERTAIN):
             return
-        if self.kind == BROADCAST and self.read.differing:
-            differing = ", ".join(map(str, self.read.differing[:10]))
-            more = f" and {len(self.read.differing) - 10} more" if len(self.read.differing) > 10 else ""
-            self.read.problem(
+        read = self.read
+        if self.kind == BROADCAST and read.differing:
+            differing = ", ".join(map(str, read.differing[:10]))
+            more = f" and {len(read.differing) - 10} more" if len(read.differing) > 10 else ""
+            read.problem(
                 f"the broadcast state of the subtasks {differing}{more} is not that of the first subtask; "
                 "--all-copies gives every subtask's"
             )
-        if self.read.raw_rows:
-            self.status = PARTIAL if self.read.rows else RAW
-        elif self.read.lost_key_groups or self.read.lost_entries:
-            self.status = PARTIAL if self.read.rows else SKIPPED
-        if self.status != DECODED and self.reason is None and self.read.problems:
-            self.reason = self.read.problems[0]
+        self.status = Status.DECODED
+        if read.raw_rows:
+            self.status = Status.PARTIAL if read.rows else Status.RAW
+        elif read.incomplete:
+            self.status = Status.PARTIAL if read.rows else Status(read.failure or Status.SKIPPED)
+        self.reason = None
+        if self.status != Status.DECODED and read.problems:
+            self.reason = read.problems[0]
+
+    def refuse(self, error: StateExtractError) -> None:
+        """The state was left out while it was read."""
+        self.status, self.reason = error.status, error.message
+        self.read = StateTally(problems=[str(error)])
 
 
 @dataclass
@@ -104,9 +113,24 @@ class Coverage:
     relocations: list[tuple[str, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
-    def exit_code(self) -> int:
-        """The exit code that follows from the entries (``docs/exit-codes.md``)."""
+    def exit_code(self) -> ExitCode:
+        """What the job tells the shell."""
         return exit_code(entry.status for entry in self.entries)
+
+    def summary(self) -> str:
+        """How much of what was selected is there, in a sentence."""
+        states = [entry for entry in self.entries if entry.status not in (Status.EMPTY, Status.NOT_SELECTED)]
+        whole = sum(entry.status == Status.DECODED for entry in states)
+        partly = sum(entry.status in (Status.PARTIAL, Status.RAW) for entry in states)
+        counted = [f"{whole} whole", f"{partly} partial", f"{len(states) - whole - partly} missing"]
+        read = [entry.read for entry in states]
+        lost = (
+            (sum(r.rows for r in read), "rows read", True), (sum(r.raw_rows for r in read), "rows kept as raw bytes", False),
+            (sum(r.lost_entries for r in read), "entries lost", False),
+            (sum(r.lost_key_groups for r in read), "key groups of a state lost in part or whole", False),
+        )  # fmt: skip
+        counted += [f"{number:,} {what}" for number, what, always in lost if number or always]
+        return f"{len(states)} state{'s' * (len(states) != 1)}: {', '.join(counted)}."
 
     def to_json(self) -> bytes:
         """Content of ``_coverage.json``."""

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal
 
 from stateextract.changelog.log import Files
-from stateextract.errors import FormatError, MissingFileError, StateExtractError
+from stateextract.errors import FormatError, MissingFileError, StateExtractError, expected_error
 from stateextract.files.early import EarlyFiles
 from stateextract.files.filesystem import Store
 from stateextract.files.locate import Locator
@@ -204,7 +204,7 @@ class HeadReader:
             return self._files(work)
         try:
             return self._changelog(work.operator, work.subtask, work.handle)
-        except StateExtractError as error:
+        except Exception as error:
             return [self._failed(work, error)]
 
     def _files(self, work: _Work) -> list[StateFile]:
@@ -220,11 +220,12 @@ class HeadReader:
             if isinstance(handle, IncrementalHandle):
                 return [self._meta_file(operator, subtask, handle)]
             raise FormatError(f"a {handle.kind} handle outside of a changelog", file=uri)
-        except StateExtractError as error:
+        except Exception as error:
             return [self._failed(work, error)]
 
-    def _failed(self, work: _Work, error: StateExtractError) -> StateFile:
-        error = self._explained(error)
+    def _failed(self, work: _Work, failure: Exception) -> StateFile:
+        """Whatever it is: no file takes others with it."""
+        error = self._explained(expected_error(failure))
         error.at(operator=operator_label(self._snapshot.operators[work.operator]))
         uri = error.file or self._locator.found.metadata_uri
         states = work.handle.states if isinstance(work.handle, OperatorStateHandle) else ()
@@ -392,8 +393,8 @@ class HeadReader:
             operator = self._snapshot.operators[number]
             try:
                 problem: StateExtractError | None = find_keys(mine, operator.max_parallelism)
-            except StateExtractError as error:
-                problem = error
+            except Exception as error:
+                problem = expected_error(error)
             if problem is not None:
                 problem.at(operator=operator_label(operator))
                 for changelog in mine:
@@ -405,7 +406,7 @@ class HeadReader:
         most = self._snapshot.operators[work.operator].max_parallelism
         try:
             files = changelog.files(self._locator.found.metadata_uri, StateFile, most)
-        except StateExtractError as error:
+        except Exception as error:
             return [self._failed(work, error)]
         notes = (changelog.note, *[None] * len(files))
         return [replace(file, problem=changelog.problem, note=note) for file, note in zip(files, notes, strict=False)]

@@ -12,14 +12,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from serializers import DescribeContext
 from stateextract.errors import StateExtractError
-from stateextract.job.coverage import DECODED, EMPTY, UNSUPPORTED, Entry
+from stateextract.job.coverage import Entry
 from stateextract.job.heads import Scope, StateFile
 from stateextract.metadata.model import ChangelogHandle, OperatorState, SnapshotMetadata
 from stateextract.outcome import Status
 from stateextract.state.body import BodyKind
 from stateextract.state.kinds import COORDINATOR, kind_word
 from stateextract.state.roles import role_of
+from stateextract.state.rows import RowLayout, row_layout
 
 _READABLE = (
     BodyKind.HEAP, BodyKind.FULL_SNAPSHOT, BodyKind.UNDECIDED, BodyKind.RAW, BodyKind.SST_FILES, BodyKind.CHANGELOG,
@@ -47,6 +49,14 @@ class NamedState:
     def readable(self) -> bool:
         """Whether all files that hold it have a body that this version reads."""
         return all(file.form in _READABLE for file in self.files)
+
+    def rows(self, context: DescribeContext) -> list[RowLayout]:
+        """The layouts of its entries in its files, equal heads once.
+
+        :param context: of its operator.
+        """
+        heads = {file.head_key: file.head for file in self.files if file.head is not None}
+        return [row_layout(head, meta, context) for head in heads.values() for meta in head.states if meta.name == self.name]
 
 
 @dataclass(eq=False)
@@ -95,14 +105,14 @@ def take_inventory(snapshot: SnapshotMetadata, files: Iterable[StateFile]) -> li
         _list_nameless(inventory)
         if not inventory.entries:
             reason = "the operator had finished" if inventory.operator.fully_finished else None
-            inventory.entries.append(_entry(inventory.operator, None, "-", "-", EMPTY, reason))
+            inventory.entries.append(_entry(inventory.operator, None, "-", "-", Status.EMPTY, reason))
     return sorted(found, key=lambda i: (i.operator.uid or i.operator.name or "", i.operator.id))
 
 
 def master_entries(snapshot: SnapshotMetadata) -> list[Entry]:
     """State of JobManager hooks, which belongs to no operator."""
     return [
-        Entry(None, None, None, state.name, "master", "master state", UNSUPPORTED, _NOT_YET, len(state.data), 1)
+        Entry(None, None, None, state.name, "master", "master state", Status.UNSUPPORTED, _NOT_YET, len(state.data), 1)
         for state in snapshot.master_states
     ]
 
@@ -175,11 +185,11 @@ def _list_named(inventory: OperatorInventory) -> None:
 def _list_state(inventory: OperatorInventory, state: NamedState) -> Entry:
     form = " and ".join(sorted({file.form.value for file in state.files})) or "operator state"
     kind = kind_word(state.kind)
-    entry = _entry(inventory.operator, state.name or None, kind, form, DECODED, None, handles=len(state.files))
+    entry = _entry(inventory.operator, state.name or None, kind, form, Status.DECODED, None, handles=len(state.files))
     if not state.readable:
         other = next(file for file in state.files if file.form not in _READABLE)
         where = f"{other.form.value} ({other.kind} handle, {other.uri})"
-        entry.status, entry.reason = UNSUPPORTED, f"{where}: {_NOT_YET}"
+        entry.status, entry.reason = Status.UNSUPPORTED, f"{where}: {_NOT_YET}"
     elif state.problems:
         more = len(state.problems) - 1
         entry.status, entry.reason = state.problems[0].status, str(state.problems[0])
@@ -195,7 +205,7 @@ def _list_nameless(inventory: OperatorInventory) -> None:
     operator = inventory.operator
     if operator.coordinator is not None:
         size = operator.coordinator.size
-        entry = _entry(operator, None, COORDINATOR, "coordinator state", DECODED, None, size, 1)
+        entry = _entry(operator, None, COORDINATOR, "coordinator state", Status.DECODED, None, size, 1)
         entry.role = "what the operator's coordinator keeps, of a source its enumerator"
         inventory.entries.append(entry)
     for subtask in operator.subtasks:
@@ -215,7 +225,7 @@ def _gather(inventory: OperatorInventory, kind: str, form: str, size: int, reaso
             entry.size = (entry.size or 0) + size
             entry.handles += 1
             return
-    inventory.entries.append(_entry(inventory.operator, None, kind, form, UNSUPPORTED, reason, size, 1))
+    inventory.entries.append(_entry(inventory.operator, None, kind, form, Status.UNSUPPORTED, reason, size, 1))
 
 
 def _entry(

@@ -35,6 +35,9 @@ _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*")
 FILE_ONLY = ("tables", "mapping")
 """Kinds of options that stand only in the job file."""
 
+POLICIES = ("strings", "timestamps", "out_of_range", "maps", "on_undecodable")
+"""Options that can be set for a single operator or state, too."""
+
 AUDIT: Mapping[str, type] = {"audit": dict, "rules": list}
 """Tables of the job file that are no options: ``[[rules]]`` that states are held against, and what ``[audit]`` asks for them.
 ``audit/rules.py`` reads them; here only their kind of table is looked at."""
@@ -104,8 +107,8 @@ class JobOptions:
         "Write every subtask's copy of broadcast state, with the column subtask, and not only one.")
 
     on_undecodable: str = _option("fail", "decoding", "choice",
-        "A value whose serializer is not known: fail the job, skip the state, or keep its raw bytes where their length "
-        "is known.",
+        "A value whose serializer is not known: fail leaves out its state, skip leaves out the value, raw keeps its raw bytes "
+        "where their length is known. With strict, or if --state selects the state, fail stops the job.",
         choices=("fail", "skip", "raw"))
     strings: str = _option("replace", "decoding", "choice",
         "Java strings with a lone surrogate, which UTF-8 cannot hold: replace by U+FFFD and count, refuse the value, "
@@ -137,12 +140,20 @@ class JobOptions:
         "Descriptor sets of Protobuf (protoc --include_imports --descriptor_set_out), by which messages that Kryo wrote become "
         "columns; repeat for several.")
 
+    strict: bool = _option(False, "decoding", "flag",
+        "Fail if any selected state cannot be read whole. Without it, the job extracts all other states and ends with exit "
+        "code 3. A state that --state selects always has to be whole.")
+
     kryo_class: tuple[str, ...] = _option((), "kryo", "tables",
         "Classes that Kryo wrote, described by hand as [[kryo.class]] tables; docs/kryo.md tells how.", name="class")
 
     types: tuple[str, ...] = _option((), "types", "mapping",
-        "Types of columns, by operator (uid, name, hex id or *), state and path; a value that does not fit exactly stops "
-        "the job; docs/types.md tells which types there are.")
+        "Types of columns, by operator (uid, name, hex id or *), state and path; a state with a value that does not fit "
+        "exactly is refused; docs/types.md tells which types there are.")
+
+    policies: tuple[str, ...] = _option((), "policies", "mapping",
+        "Values of strings, timestamps, out-of-range, maps and on-undecodable for single states, by operator (uid, name, hex "
+        "ID or *), state (a name or *) and option; the other states keep the values of [decoding].")
 
     split_bytes: int = _option(128 * 10**6, "job", "bytes",
         "State that one Spark task reads. A key group is never split.", least=1)
@@ -157,6 +168,11 @@ class JobOptions:
     def lines(self) -> dict[str, Any]:
         """What a manifest records: every option with its value, under its outside name."""
         return {outside(f.name): _plain(getattr(self, f.name)) for f in dataclasses.fields(self)}
+
+    @property
+    def lenient(self) -> bool:
+        """Whether a state that cannot be read is only reported, while the others are read."""
+        return not self.strict and not self.state
 
     def path_pairs(self) -> tuple[tuple[str, str], ...]:
         """``path_map`` taken apart."""
@@ -202,6 +218,8 @@ def make_options(given: Mapping[str, Any], config: str | None = None) -> JobOpti
             values[f.name] = _converted(f, value, f"--{outside(f.name)}", strict=False)
     options = JobOptions(**values)
     options.path_pairs()
+    for line in options.policies:
+        policy_line(line)
     return options
 
 
@@ -388,6 +406,24 @@ def outside(name: str) -> str:
 
 def _plain(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
+
+
+def policy_line(line: str) -> tuple[str, str, str]:
+    """A line of ``policies`` taken apart: ``OPERATOR/STATE``, the option (as a field is called) and its value.
+
+    :raises UsageError: for an option or a value that is unknown.
+    """
+    place, _, value = line.rpartition("=")
+    place, slash, name = place.rpartition("/")
+    # Data sources of Spark call options in camelCase.
+    option = re.sub(r"(?<=[a-z])([A-Z])", r"_\1", name).replace("-", "_").lower()
+    if not slash or "/" not in place or option not in POLICIES:
+        raise UsageError(f"the policy {line!r} is for no option", expected="OPERATOR/STATE/OPTION = VALUE",
+                         advice=f"the options are {', '.join(map(outside, POLICIES))}")
+    choices = next(f for f in fields() if f.name == option).metadata["choices"]
+    if value not in choices:
+        raise UsageError(f"the policy {line!r} has the value {value!r}", expected=f"one of {', '.join(choices)}")
+    return place, option, value
 
 
 def from_lines(lines: Mapping[str, Any]) -> JobOptions:

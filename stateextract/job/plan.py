@@ -18,30 +18,31 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from serializers import DescribeContext, load_plugins
-from serializers.sql_type import NameRule
 from stateextract.columnar.decoder import needs_interpreter
-from stateextract.columnar.schema import merge_schemas, replaced_in
-from stateextract.errors import StateExtractError, UndecodableError, UnsupportedError, UsageError
+from stateextract.columnar.schema import replaced_in
+from stateextract.errors import StateExtractError, UndecodableError, UnsupportedError, UsageError, expected_error
 from stateextract.files.filesystem import Store
 from stateextract.files.locate import FoundSnapshot, Locator, find_snapshot
 from stateextract.job.classpath import describe_context, entries_of, with_names
-from stateextract.job.coverage import CANNOT_BE_READ, DECODED, EMPTY, NOT_SELECTED, Coverage, Entry
+from stateextract.job.coverage import CANNOT_BE_READ, Coverage, Entry
 from stateextract.job.heads import HeadReader, OnHeads, Scope, StateFile, operator_label, unheard
 from stateextract.job.inventory import NamedState, OperatorInventory, master_entries, take_inventory
 from stateextract.job.missing import missing_files
 from stateextract.job.names import RAW_SUFFIX, operator_folders, state_folders
 from stateextract.job.options import JobOptions
-from stateextract.job.split import OperatorTargets, Part, StateTarget, pack, read_options
+from stateextract.job.policies import JobPolicies
+from stateextract.job.split import OperatorTargets, Part, StateTarget, choice_of, pack, read_options
 from stateextract.job.stores import open_store
 from stateextract.job.wishes import JobWishes
 from stateextract.metadata.file import read_metadata
 from stateextract.metadata.model import OperatorState, SnapshotMetadata
 from stateextract.metadata.uid import operator_id
+from stateextract.outcome import Status
 from stateextract.printable import called, lone_surrogates
-from stateextract.state.engine import ReadOptions, certainly_undecodable, raw_schema, state_schema
+from stateextract.state.columns import Choice, ReadOptions, certainly_undecodable, united_raw_schema, united_schema
 from stateextract.state.kinds import COORDINATOR, TIMER
 from stateextract.state.operator import BROADCAST
-from stateextract.state.rows import RowLayout, row_layout
+from stateextract.state.rows import RowLayout
 from stateextract.version import VERSION
 
 TIMERS = "timers"
@@ -49,6 +50,8 @@ TIMERS = "timers"
 
 COORDINATOR_STATE = "coordinator"
 """Name of the dataset of what an operator's coordinator keeps."""
+
+_READABLE = (Status.DECODED, Status.UNCERTAIN)
 
 # Names that no state can have, for folders.
 _ALL_TIMERS, _LIST, _COORDINATOR = "\0timers", "\0operator", "\0coordinator"
@@ -60,6 +63,8 @@ class PlannedState:
 
     :param typed: ``False`` where it is certain that only raw bytes can come of it.
     :param dataset: what its dataset is called: after the state, or :data:`TIMERS` for all timers of an operator.
+    :param named: the state in its files.
+    :param refused: none of its values can be decoded, and the user wants no part of such states.
     """
 
     operator: int
@@ -68,6 +73,8 @@ class PlannedState:
     target: StateTarget
     typed: bool
     dataset: str
+    named: NamedState
+    refused: bool = False
 
 
 @dataclass(frozen=True)
@@ -141,12 +148,15 @@ def make_plan(
     masters = master_entries(metadata)
     if options.operator or options.state:
         for entry in masters:
-            entry.status, entry.reason = NOT_SELECTED, None
+            entry.status, entry.reason = Status.NOT_SELECTED, None
     describe = describe_context(
         options.kryo, metadata.version, options.classpath, entries_of(options.kryo_class), store, options.protobuf
     )  # fmt: skip
     describe = with_names(describe, metadata, options.plan, options.names, store)
-    operators, states, numbers = _targets(inventory, wanted, options, describe)
+    operators, states, numbers, failures = _targets(inventory, wanted, options, describe)
+    coordinators = list(_coordinators(inventory))
+    if failures and not states and not coordinators and not partial:
+        raise failures[0]
     splits = pack(_parts(files, operators, numbers, options), options.split_bytes)
     notes = _notes(found, metadata, inventory, wanted, locator)
     coverage = Coverage(
@@ -155,7 +165,6 @@ def make_plan(
         [entry for i in inventory for entry in i.entries] + masters,
         locator.relocations, notes,
     )  # fmt: skip
-    coordinators = list(_coordinators(inventory))
     return Plan(found, metadata, coverage, operators, states, files, splits, describe, coordinators, missing or (),
                 hashlib.sha256(data).hexdigest())  # fmt: skip
 
@@ -211,13 +220,17 @@ def _choose(
     wanted = []
     for i in inventory:
         for entry in i.entries:
-            if entry.status != EMPTY and not (i in chosen and _asked_for(entry, options)):
-                entry.status, entry.reason = NOT_SELECTED, None
+            if entry.status != Status.EMPTY and not (i in chosen and _asked_for(entry, options)):
+                entry.status, entry.reason = Status.NOT_SELECTED, None
         if i in chosen:
             _refuse_problems(i, options)
-        wanted += [(i, s) for s in i.named if s.entry is not None and s.entry.status == DECODED]
-    coordinators = any(e.kind == COORDINATOR and e.status == DECODED for i in inventory for e in i.entries)
+            _read_around(i, options)
+        wanted += [(i, s) for s in i.named if s.entry is not None and s.entry.status in _READABLE]
+    coordinators = any(e.kind == COORDINATOR and e.status == Status.DECODED for i in inventory for e in i.entries)
     if not wanted and not coordinators and missing is None:
+        for i in chosen:
+            if i.problems and not i.named:
+                raise i.problems[0]
         raise UnsupportedError("nothing that was chosen can be read by this version", advice=_what_is(inventory))
     _refuse_unread_operators(chosen, wanted, options)
     return wanted
@@ -258,21 +271,35 @@ def there_is(name: str, known: Sequence[str], what: str) -> str:
 
 
 def _refuse_problems(i: OperatorInventory, options: JobOptions) -> None:
-    """Damage in a chosen operator stops the job; of states that were asked for by name, so does what is only unsupported."""
+    """What cannot be read of a chosen operator stops a strict job, and if its states were asked for by name."""
+    if options.lenient:
+        return
     # States that no file is known to contain may be in those whose states are not known.
     unknown = set(options.state) - {state.name for state in i.named}
     asked = [s for s in i.named if s.entry is not None and _asked_for(s.entry, options)]
     for state in (*asked, *(i.nameless if unknown or not options.state else ())):
         for problem in state.problems:
-            if not isinstance(problem, UnsupportedError) or options.state:
-                raise problem
+            raise problem
     for entry in i.entries:
-        if entry.state in options.state and entry.status in CANNOT_BE_READ:
+        asked_for = entry.state in options.state or (options.strict and not options.state and entry.state is not None)
+        if asked_for and entry.status in CANNOT_BE_READ:
             raise UnsupportedError(
-                f"the state was asked for by name and cannot be read: {entry.reason}",
-                operator=operator_label(i.operator),
-                state=entry.state,
+                f"the state cannot be read: {entry.reason}", operator=operator_label(i.operator), state=entry.state
             )
+
+
+def _read_around(i: OperatorInventory, options: JobOptions) -> None:
+    """Of a state that is in files whose head cannot be read, too, the other files are read."""
+    for state in i.named:
+        there = any(file.head is not None and file.content is not None for file in state.files)
+        if state.entry is None or not state.problems or not there or not state.readable:
+            continue
+        if not _asked_for(state.entry, options):
+            continue
+        state.entry.status, state.entry.reason = Status.DECODED, None
+        for problem in state.problems:
+            state.entry.read.problem(str(problem))
+        state.entry.read.failure = state.problems[0].status
 
 
 def _refuse_unread_operators(
@@ -284,7 +311,9 @@ def _refuse_unread_operators(
         return
     for i in chosen:
         unread = [e for e in i.entries if e.status in CANNOT_BE_READ]
-        read = any(w is i for w, _ in wanted) or any(e.status == DECODED for e in i.entries)
+        read = any(w is i for w, _ in wanted) or any(e.status in _READABLE for e in i.entries)
+        if unread and not read and i.problems:
+            raise i.problems[0]
         if unread and not read:
             raise UnsupportedError(
                 f"the operator was asked for and none of its state can be read: {unread[0].reason}",
@@ -305,31 +334,41 @@ def _targets(
     wanted: Sequence[tuple[OperatorInventory, NamedState]],
     options: JobOptions,
     describe: DescribeContext,
-) -> tuple[list[OperatorTargets], list[PlannedState], dict[tuple[int, Scope], int]]:
-    """What to read, and the operators' numbers for the tasks by their numbers in the metadata and the scope."""
+) -> tuple[list[OperatorTargets], list[PlannedState], dict[tuple[int, Scope], int], list[StateExtractError]]:
+    """What to read, the operators' numbers for the tasks by their numbers in the metadata and the scope, and why states are
+    not read whose columns are not known.
+    """
     top = operator_folders((i.operator.id, i.operator.uid, i.operator.name) for i in inventory)
     numbers: dict[tuple[int, Scope], int] = {}
     by_operator: list[dict[str, StateTarget]] = []
     chosen: list[OperatorState] = []
     planned = []
-    schemas = _Schemas(read_options(options, describe))
-    known = {id(state): schemas.of(state, i.operator) for i, state in wanted}
+    reading = read_options(options, describe)
     wishes = JobWishes(options.types)
-    for i, state in wanted:
-        schema, untyped = known[id(state)]
-        known[id(state)] = wishes.schema(i.operator, state.name, schema), untyped
+    failures: list[StateExtractError] = []
+    policies = JobPolicies(options.policies, choice_of(options))
+    known = {id(state): _columns(i, state, reading, wishes, policies, options, failures) for i, state in wanted}
     wishes.refuse_unused()
-    for i, state in wanted:
+    policies.refuse_unused()
+    readable = [(i, state, columns) for i, state in wanted if (columns := known[id(state)]) is not None]
+    for i, state, columns in readable:
         assert state.entry is not None
-        schema, untyped = known[id(state)]
-        label = operator_label(i.operator)
-        timers = {known[id(s)][0] for other, s in wanted if other is i and _united(s, options)}
-        dataset = TIMERS if _united(state, options) and len(timers) == 1 else state.name
+        queues = {other.schema for j, s, other in readable if j is i and _united(s, options)}
+        dataset = TIMERS if _united(state, options) and len(queues) == 1 else state.name
         folder = f"{top[i.operator.id]}/{_folder(i, state, dataset)}"
-        if untyped is not None and options.on_undecodable == "fail" and state.name in options.state:
-            raise untyped.at(operator=label, state=state.name, advice="set --on-undecodable raw to keep its bytes")
-        raw = schemas.raw(state, i.operator) if options.on_undecodable == "raw" else None
-        target = StateTarget(folder, folder + RAW_SUFFIX, schema, wishes.of(i.operator, state.name), raw)
+        choice = columns.choice
+        if columns.untyped is not None and choice.on_undecodable == "fail":
+            if not options.lenient:
+                raise columns.untyped.at(
+                    operator=operator_label(i.operator), state=state.name,
+                    advice="set --on-undecodable raw to keep its bytes",
+                )  # fmt: skip
+            # If it has an entry, all of it is lost.
+            choice = replace(choice, on_undecodable="skip")
+        target = StateTarget(
+            folder, folder + RAW_SUFFIX, columns.schema, wishes.of(i.operator, state.name), columns.raw, columns.united,
+            choice,
+        )  # fmt: skip
         key = (i.number, state.scope)
         if key not in numbers:
             numbers[key] = len(by_operator)
@@ -337,14 +376,71 @@ def _targets(
             chosen.append(i.operator)
         number = numbers[key]
         by_operator[number][state.name] = target
-        state.entry.slow = schemas.slow(state, i.operator)
-        state.entry.replaced = lone_surrogates(state.name) + replaced_in(schema)
-        planned.append(PlannedState(number, state.name, state.entry, target, untyped is None, dataset))
+        state.entry.slow = columns.slow
+        state.entry.replaced = lone_surrogates(state.name) + replaced_in(columns.schema)
+        planned.append(
+            PlannedState(
+                number, state.name, state.entry, target, columns.untyped is None, dataset, state, choice != columns.choice
+            )
+        )
     operators = [
         OperatorTargets(operator_label(operator), states, operator.id)
         for operator, states in zip(chosen, by_operator, strict=True)
     ]
-    return operators, planned, numbers
+    return operators, planned, numbers, failures
+
+
+@dataclass(frozen=True)
+class _Columns:
+    """The columns of a state over all its files.
+
+    :param united: before the types that the user chose; ``schema``: with them; ``raw``: of what is kept as bytes.
+    :param untyped: why its values can certainly not be decoded.
+    :param slow: some of its values can be decoded by the interpreter only.
+    :param choice: what becomes of its values that a column cannot hold, or that cannot be decoded.
+    """
+
+    united: pa.Schema
+    schema: pa.Schema
+    raw: pa.Schema | None
+    untyped: UndecodableError | None
+    slow: bool
+    choice: Choice
+
+
+def _columns(
+    i: OperatorInventory,
+    state: NamedState,
+    reading: ReadOptions,
+    wishes: JobWishes,
+    policies: JobPolicies,
+    options: JobOptions,
+    failures: list[StateExtractError],
+) -> _Columns | None:
+    """The columns of a state; ``None`` where they are not known, then its entry says why.
+
+    :param failures: takes the error then.
+
+    :raises StateExtractError: where they are not known, and the state was asked for by name.
+    """
+    choice = policies.of(i.operator, state.name) or choice_of(options)
+    reading = replace(reading, policy=choice.policy, on_undecodable=choice.on_undecodable)
+    try:
+        rows = state.rows(reading.context.of_operator(i.operator.id))
+        united = united_schema(rows, reading)
+        raw = united_raw_schema(rows, reading) if choice.on_undecodable == "raw" else None
+        slow = any(needs_interpreter(row.layout) for row in rows)
+        untyped = _undecodable(state, rows)
+    except Exception as error:
+        wishes.of(i.operator, state.name)  # which are for a state that there is
+        failure = expected_error(error).at(operator=operator_label(i.operator), state=state.name)
+        if not options.lenient:
+            raise failure from None
+        assert state.entry is not None
+        state.entry.status, state.entry.reason = failure.status, failure.message
+        failures.append(failure)
+        return None
+    return _Columns(united, wishes.schema(i.operator, state.name, united), raw, untyped, slow, choice)
 
 
 def _united(state: NamedState, options: JobOptions) -> bool:
@@ -371,67 +467,18 @@ def _coordinators(inventory: Sequence[OperatorInventory]) -> Iterator[PlannedCoo
     top = operator_folders((i.operator.id, i.operator.uid, i.operator.name) for i in inventory)
     for i in inventory:
         for entry in i.entries:
-            if entry.kind == COORDINATOR and entry.status == DECODED and i.operator.coordinator is not None:
+            if entry.kind == COORDINATOR and entry.status == Status.DECODED and i.operator.coordinator is not None:
                 folder = f"{top[i.operator.id]}/{_folders(i)[_COORDINATOR]}"
                 yield PlannedCoordinator(entry, folder, i.operator.coordinator.data)
 
 
-class _Schemas:
-    """One schema per state over all files, each distinct head looked at once."""
-
-    def __init__(self, options: ReadOptions) -> None:
-        self._options = options
-        self._known: dict[tuple[bytes, str, str, tuple[NameRule, ...]], tuple[pa.Schema, UndecodableError | None]] = {}
-
-    def of(self, state: NamedState, operator: OperatorState) -> tuple[pa.Schema, UndecodableError | None]:
-        """The merged schema, and why its values can certainly not be decoded, if so."""
-        distinct: dict[pa.Schema, None] = {}
-        untyped: UndecodableError | None = None
-        for file in {file.head_key: file for file in state.files}.values():
-            schema, problem = self._one(file, state.name, self._options.context.of_operator(operator.id))
-            distinct[schema] = None
-            untyped = untyped or problem
-        try:
-            return merge_schemas(list(distinct)), untyped
-        except StateExtractError as error:
-            raise error.at(operator=operator_label(operator), state=state.name) from None
-
-    def raw(self, state: NamedState, operator: OperatorState) -> pa.Schema:
-        """The merged schema of what is kept as bytes."""
-        try:
-            return merge_schemas([raw_schema(row, self._options) for row in self._rows(state, operator)])
-        except StateExtractError as error:
-            raise error.at(operator=operator_label(operator), state=state.name) from None
-
-    def slow(self, state: NamedState, operator: OperatorState) -> bool:
-        """Whether some of its values can be decoded by the interpreter only."""
-        return any(needs_interpreter(row.layout) for row in self._rows(state, operator))
-
-    def _rows(self, state: NamedState, operator: OperatorState) -> list[RowLayout]:
-        """Its layouts, equal heads once."""
-        context = self._options.context.of_operator(operator.id)
-        heads = [file.head for file in {file.head_key: file for file in state.files}.values() if file.head is not None]
-        return [row_layout(head, meta, context) for head in heads for meta in head.states if meta.name == state.name]
-
-    def _one(self, file: StateFile, name: str, context: DescribeContext) -> tuple[pa.Schema, UndecodableError | None]:
-        key = (file.head_key, file.scope, name, context.rules)
-        known = self._known.get(key)
-        if known is None:
-            assert file.head is not None
-            problem = None
-            schemas = []
-            for meta in file.head.states:
-                if meta.name != name:
-                    continue
-                row = row_layout(file.head, meta, context)
-                schemas.append(state_schema(row, self._options))
-                part = certainly_undecodable(row.layout)
-                if part is not None:
-                    problem = UndecodableError(
-                        f"values of {part.class_name} cannot be decoded: {part.reason}", file=file.uri
-                    )
-            known = self._known[key] = (merge_schemas(schemas), problem)
-        return known
+def _undecodable(state: NamedState, rows: Sequence[RowLayout]) -> UndecodableError | None:
+    """Why its values can certainly not be decoded, if so."""
+    part = next(filter(None, (certainly_undecodable(row.layout) for row in rows)), None)
+    if part is None:
+        return None
+    file = state.files[0].uri if state.files else None
+    return UndecodableError(f"values of {part.class_name} cannot be decoded: {part.reason}", file=file)
 
 
 # -- bytes

@@ -24,8 +24,7 @@ from stateextract.files.locate import FoundSnapshot, Locator
 from stateextract.files.piece import FilePiece
 from stateextract.files.window import READ
 from stateextract.job.changelogs import open_log, part_with
-from stateextract.job.split import OperatorTargets, Part
-from stateextract.job.wishes import WishTexts
+from stateextract.job.split import OperatorTargets, Part, StateTarget
 from stateextract.metadata.file import read_metadata
 from stateextract.metadata.model import ChangelogHandle, IncrementalHandle, KeyedStateHandle, SnapshotMetadata
 from stateextract.rocksdb import RocksDB, RocksOptions, first_files, open_rocksdb
@@ -85,7 +84,8 @@ class PartReader:
         :param targets: the states, with their schemas and wishes.
         :raises StateExtractError: with file and operator, its offset counted in the file.
         """
-        options = replace(self._options, context=self._options.context.of_operator(targets.id))
+        choices = {name: target.choice for name, target in targets.states.items() if target.choice is not None}
+        options = replace(self._options, context=self._options.context.of_operator(targets.id), choices=choices)
         try:
             with self._files.open(part.uri) as file:
                 read_at = FilePiece(file, part.start, part.content.size)
@@ -100,8 +100,7 @@ class PartReader:
                         schema = target.raw_schema or piece.batch.schema
                         yield replace(piece, batch=conform(piece.batch, schema))
                         continue
-                    batch = _granted(piece.batch, target.wishes, piece.state)
-                    yield replace(piece, batch=conform(batch, target.schema))
+                    yield replace(piece, batch=_granted(piece.batch, target, piece.state))
         except StateExtractError as error:
             raise self._placed(error, part, targets) from None
 
@@ -138,12 +137,13 @@ class PartReader:
         return error.at(file=part.uri, operator=targets.label)
 
 
-def _granted(batch: pa.RecordBatch, wishes: WishTexts, state: str) -> pa.RecordBatch:
-    """A batch with the types that the user wants."""
-    if not wishes:
-        return batch
+def _granted(batch: pa.RecordBatch, target: StateTarget, state: str) -> pa.RecordBatch:
+    """A batch with the columns of its dataset, and with the types that the user chose."""
     try:
-        return grant(batch, [parse_wish(path, type_) for path, type_ in wishes])
+        if target.wishes:
+            batch = conform(batch, target.united or batch.schema)
+            batch = grant(batch, [parse_wish(path, type_) for path, type_ in target.wishes])
+        return conform(batch, target.schema)
     except StateExtractError as error:
         raise error.at(state=state) from None
 

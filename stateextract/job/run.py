@@ -9,6 +9,7 @@ Must not know of Spark.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -17,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from serializers.coordinators import COORDINATOR, decode_coordinator
-from stateextract.errors import OutputError
+from stateextract.errors import FormatError, OutputError, StateExtractError
 from stateextract.files.filesystem import Store
 from stateextract.job.commit import Commit, new_job_id
 from stateextract.job.coverage import Coverage
@@ -37,6 +38,7 @@ from stateextract.job.plan import COORDINATOR_STATE, Plan, PlannedCoordinator, P
 from stateextract.job.split import Context, plan_file
 from stateextract.job.task import SplitReport, TaskRunner
 from stateextract.job.writer import WrittenFile, parquet_settings
+from stateextract.outcome import ExitCode, Status
 from stateextract.version import VERSION
 
 if TYPE_CHECKING:
@@ -57,13 +59,16 @@ class Tasks:
     sizes: tuple[int, ...] = ()
 
 
+_WRITTEN = (Status.DECODED, Status.PARTIAL, Status.RAW)
+"""Statuses of states of which there is something."""
+
 Execute = Callable[[Tasks], Iterable[bytes]]
 """Runs all splits and gives a report (:class:`SplitReport` as bytes) for each."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """A job that published. ``exit_code`` is 0, or 3 where something unsupported is only in the report."""
+    """A job that published. ``exit_code`` is 0, or 3 where not all rows that were selected are there."""
 
     manifest: Manifest
     coverage: Coverage
@@ -78,10 +83,11 @@ class Outcome:
         """Print the coverage report and what was written where."""
         self.coverage.show(console)
         rows = sum(dataset.rows for dataset in self.datasets)
-        console.print(
+        for line in (
+            self.coverage.summary(),
             f"Wrote {rows:,} rows in {len(self.datasets)} datasets to {output}.",
-            markup=False, highlight=False, soft_wrap=True,
-        )  # fmt: skip
+        ):
+            console.print(line, markup=False, highlight=False, soft_wrap=True)
 
 
 def run_job(options: JobOptions, execute: Execute, store: Store | None = None, on_heads: OnHeads = unheard) -> Outcome:
@@ -107,6 +113,8 @@ def run_job(options: JobOptions, execute: Execute, store: Store | None = None, o
         reports = _one_per_split(execute(tasks), len(plan.splits))
         manifest = _manifest(plan, commit, options, reports)
         coverage = plan.coverage
+        if not manifest.datasets and coverage.exit_code() == ExitCode.FAILED:
+            raise _nothing(coverage)
         return Outcome(commit.publish(manifest, coverage.to_json()), coverage, coverage.exit_code())
     except BaseException:
         commit.abort()
@@ -139,19 +147,16 @@ def _manifest(plan: Plan, commit: Commit, options: JobOptions, reports: Sequence
             files.setdefault(file.path.rsplit("/", 1)[0], []).append(file)
     sources = _sources(plan, reports)
     datasets = []
-    for state in plan.states:
-        for report in reports:
-            for part in report.parts:
-                if part.operator == state.operator and state.name in part.tally.states:
-                    state.entry.read.add(part.tally.states[state.name])
-    for state in plan.states:
-        state.entry.settle()
+    _settle(plan, reports)
     for states in _by_folder(plan.states):
         first = states[0]
         raw = files.pop(first.target.raw_folder, [])
         rows = files.pop(first.target.folder, [])
-        typed = any(state.typed for state in states)
-        if not rows and typed:
+        if len(states) == 1 and first.entry.status not in _WRITTEN:
+            # Splits that had no value which is refused have written their rows.
+            _remove([*raw, *rows], commit)
+            continue
+        if not rows and any(state.typed and state.entry.status == Status.DECODED for state in states):
             rows = [_empty_file(first, commit, options)]
         mine = sources.get(first.target.folder, [])
         for state in states:
@@ -169,6 +174,44 @@ def _manifest(plan: Plan, commit: Commit, options: JobOptions, reports: Sequence
     job = Job(commit.job, VERSION, finished, plan.found.metadata_uri, metadata.checkpoint_id, metadata.version,
               options.lines())  # fmt: skip
     return Manifest(commit.job, {commit.job: job}, datasets)
+
+
+def _nothing(coverage: Coverage) -> StateExtractError:
+    """The error where no state could be read."""
+    entry = next(entry for entry in coverage.entries if entry.reason is not None)
+    more = sum(entry.reason is not None for entry in coverage.entries) - 1
+    return FormatError(
+        f"no selected state can be read: {entry.reason}" + (f" (and {more} more states)" if more else ""),
+        operator=entry.label, state=entry.state,
+    )  # fmt: skip
+
+
+def _settle(plan: Plan, reports: Sequence[SplitReport]) -> None:
+    """Fill in the coverage entries."""
+    refused = {(operator, name): error for report in reversed(reports) for operator, name, error in report.refused}
+    for state in plan.states:
+        for report in reports:
+            for part in report.parts:
+                if part.operator == state.operator and state.name in part.tally.states:
+                    state.entry.read.add(part.tally.states[state.name])
+        error = refused.get((state.operator, state.name))
+        together = sum(other.target.folder == state.target.folder for other in plan.states) > 1
+        if error is not None and not together:
+            state.entry.refuse(error)
+            continue
+        if error is not None:
+            # The files of the dataset have rows of other states, too.
+            state.entry.read.problem(str(error))
+            state.entry.read.failure = error.status
+        if state.refused and state.entry.read.incomplete:
+            state.entry.read.failure = Status.UNSUPPORTED
+        state.entry.settle()
+
+
+def _remove(files: Sequence[WrittenFile], commit: Commit) -> None:
+    for file in files:
+        with suppress(OSError):  # which no manifest names
+            commit.output.fs.delete_file(f"{commit.task_folder}/{file.path}")
 
 
 def _by_folder(states: Iterable[PlannedState]) -> list[list[PlannedState]]:

@@ -17,7 +17,7 @@ import itertools
 import json
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -29,6 +29,7 @@ from stateextract.job.options import JobOptions, from_lines
 from stateextract.job.wishes import WishTexts
 from stateextract.job.writer import WriterOptions
 from stateextract.state.body import BodyKind
+from stateextract.state.columns import Choice
 from stateextract.state.content import Content
 from stateextract.state.engine import KeyGroupRange, ReadOptions
 from stateextract.state.operator import Partition
@@ -41,6 +42,8 @@ class StateTarget:
     """Where the rows of a state go, with which schema; what cannot be decoded goes beside it, if it is kept.
 
     :param wishes: paths with their types.
+    :param choice: what holds for this state in place of the job's options.
+    :param united: the columns before ``wishes``, to which batches of all files are brought first; ``None``: any.
     """
 
     folder: str
@@ -48,6 +51,8 @@ class StateTarget:
     schema: pa.Schema
     wishes: WishTexts = ()
     raw_schema: pa.Schema | None = None
+    united: pa.Schema | None = None
+    choice: Choice | None = None
 
 
 @dataclass(frozen=True)
@@ -86,7 +91,10 @@ class Context:
                 "label": o.label,
                 "id": o.id,
                 "states": {
-                    name: [t.folder, t.raw_folder, _schema_text(t.schema), t.wishes, _schema_text(t.raw_schema)]
+                    name: [
+                        t.folder, t.raw_folder, t.wishes, None if t.choice is None else asdict(t.choice),
+                        *map(_schema_text, (t.schema, t.raw_schema, t.united)),
+                    ]
                     for name, t in o.states.items()
                 },
             }
@@ -107,9 +115,10 @@ class Context:
             OperatorTargets(o["label"], {
                 name: StateTarget(
                     folder, raw, _schema_of(schema), tuple((path, type_) for path, type_ in wishes),
-                    _schema_of(raw_schema) if raw_schema else None,
+                    _schema_of(raw_schema) if raw_schema else None, _schema_of(united) if united else None,
+                    None if choice is None else Choice(Policy(**choice["policy"]), choice["on_undecodable"]),
                 )
-                for name, (folder, raw, schema, wishes, raw_schema) in o["states"].items()
+                for name, (folder, raw, wishes, choice, schema, raw_schema, united) in o["states"].items()
             }, o["id"])
             for o in document.pop("operators")
         ]  # fmt: skip
@@ -231,14 +240,21 @@ def plan_file(context: Context, splits: Sequence[Sequence[Part]]) -> tuple[bytes
     return b"".join([head, *records]), len(head)
 
 
+def choice_of(options: JobOptions) -> Choice:
+    """What holds for values of all states that have no policy of their own."""
+    policy = Policy(options.strings, options.timestamps, options.out_of_range, options.maps)  # type: ignore[arg-type]
+    return Choice(policy, options.on_undecodable)  # type: ignore[arg-type]
+
+
 def read_options(options: JobOptions, context: DescribeContext | None = None) -> ReadOptions:
     """What the engine is told.
 
     :param context: what describing serializers needs of the snapshot and the user's classes.
     """
+    choice = choice_of(options)
     return ReadOptions(
-        policy=Policy(options.strings, options.timestamps, options.out_of_range, options.maps),  # type: ignore[arg-type]
-        on_undecodable=options.on_undecodable,  # type: ignore[arg-type]
+        policy=choice.policy,
+        on_undecodable=choice.on_undecodable,
         verify_checksums=options.verify_checksums,
         flatten=options.flatten,
         keep_empty_maps=options.keep_empty_maps,
@@ -247,6 +263,7 @@ def read_options(options: JobOptions, context: DescribeContext | None = None) ->
         subtask_column=options.subtask_column,
         codec=options.codec,
         context=context or DescribeContext(),
+        pass_undecodable=options.lenient,
     )
 
 
@@ -256,6 +273,6 @@ def writer_options(options: JobOptions) -> WriterOptions:
 
 
 __all__ = [
-    "Context", "OperatorTargets", "Part", "StateTarget", "decode_split", "encode_split", "pack",
+    "Context", "OperatorTargets", "Part", "StateTarget", "choice_of", "decode_split", "encode_split", "pack",
     "plan_file", "read_options", "writer_options",
 ]  # fmt: skip

@@ -15,7 +15,6 @@ import pyarrow as pa
 
 from serializers import DescribeContext, SerializerSnapshot, describe, load_plugins
 from serializers.registry import REGISTRY
-from stateextract.columnar.schema import merge_schemas
 from stateextract.columnar.sql_names import sql_schema
 from stateextract.errors import MissingFileError, StateExtractError, UnreadableFileError, UsageError
 from stateextract.files.locate import Locator, find_snapshot
@@ -34,8 +33,8 @@ from stateextract.metadata.model import (
     StreamHandle,
 )
 from stateextract.state.body import BodyKind
-from stateextract.state.columns import ReadOptions, certainly_undecodable, state_schema
-from stateextract.state.rows import RowLayout, row_layout
+from stateextract.state.columns import ReadOptions, certainly_undecodable, united_schema
+from stateextract.state.rows import RowLayout
 
 _I32, _I64, _TEXT, _BOOL = pa.int32(), pa.int64(), pa.string(), pa.bool_()
 _OPERATOR = {"checkpoint_id": _I64, "operator_name": _TEXT, "operator_uid": _TEXT, "operator_id": _TEXT}
@@ -143,7 +142,7 @@ class SnapshotTables:
             named = {id(state.entry): state for state in (*inventory.named, *inventory.nameless)}
             for entry in inventory.entries:
                 state = named.get(id(entry))
-                rows = [] if state is None else _rows_of(state, context.of_operator(inventory.operator.id))
+                rows = [] if state is None else state.rows(context.of_operator(inventory.operator.id))
                 yield self._state(entry, state, rows)
         for entry in master_entries(self.metadata):
             yield self._state(entry, None, [])
@@ -234,7 +233,7 @@ class SnapshotTables:
         context = self._context()
         for inventory in self._inventory()[0]:
             for state in inventory.named:
-                for row in _rows_of(state, context):
+                for row in state.rows(context):
                     for part in ("key", "namespace", "value"):
                         snapshot = getattr(row, f"{part}_serializer")
                         if snapshot is not None:
@@ -244,24 +243,12 @@ class SnapshotTables:
                                 }  # fmt: skip
 
 
-def _rows_of(state: NamedState, context: DescribeContext) -> list[RowLayout]:
-    """The layouts of a state in its files, equal heads once."""
-    heads = {file.head_key: file.head for file in state.files}
-    return [
-        row_layout(head, meta, context)
-        for head in heads.values()
-        if head
-        for meta in head.states
-        if meta.name == state.name
-    ]
-
-
 def _schema_of(rows: list[RowLayout]) -> str | None:
     """The columns as Spark writes them."""
     if not rows:
         return None
     try:
-        return sql_schema(merge_schemas([state_schema(row, ReadOptions()) for row in rows]))
+        return sql_schema(united_schema(rows, ReadOptions()))
     except StateExtractError:
         return None
 

@@ -14,12 +14,14 @@ import uuid
 import zlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from serializers import load_plugins
 from stateextract.columnar.engines import engine_for
+from stateextract.errors import StateExtractError
 from stateextract.job.output import Output, open_output
 from stateextract.job.reader import PartReader
+from stateextract.job.salvage import Attempt, salvage
 from stateextract.job.split import Context, OperatorTargets, Part, decode_split, read_options, writer_options
 from stateextract.job.stores import open_store
 from stateextract.job.writer import TaskWriter, WrittenFile
@@ -42,11 +44,15 @@ class PartReport:
 
 @dataclass(frozen=True)
 class SplitReport:
-    """What an attempt at a split did; publishing these files makes it count."""
+    """What an attempt at a split did; publishing these files makes it count.
+
+    :param refused: states that were left out: number of the operator, name and why.
+    """
 
     split: int
     files: Sequence[WrittenFile]
     parts: Sequence[PartReport]
+    refused: Sequence[tuple[int, str, StateExtractError]] = ()
 
     def to_bytes(self) -> bytes:
         """For the way back to the driver."""
@@ -54,6 +60,7 @@ class SplitReport:
             "split": self.split,
             "files": [asdict(f) for f in self.files],
             "parts": [[p.file, p.operator, p.key_groups, p.tally.as_dict()] for p in self.parts],
+            "refused": [[operator, state, error.as_dict()] for operator, state, error in self.refused],
         }
         return zlib.compress(json.dumps(document).encode(), 6)
 
@@ -62,7 +69,8 @@ class SplitReport:
         """The inverse of :meth:`to_bytes`."""
         document = json.loads(zlib.decompress(data))
         parts = [PartReport(f, o, (k[0], k[1]), Tally.from_dict(t)) for f, o, k, t in document["parts"]]
-        return cls(document["split"], [WrittenFile(**f) for f in document["files"]], parts)
+        refused = [(operator, state, StateExtractError.from_dict(error)) for operator, state, error in document["refused"]]
+        return cls(document["split"], [WrittenFile(**f) for f in document["files"]], parts, refused)
 
 
 class TaskRunner:
@@ -90,15 +98,23 @@ class TaskRunner:
         load_plugins(options.plugins)
 
     def run(self, split: int) -> SplitReport:
-        """One attempt at a split."""
+        """One attempt at a split.
+
+        :raises StateExtractError: what the output refuses; what cannot be read, where the job is strict.
+        """
         start, end = self._positions[split], self._positions[split + 1]
         parts = decode_split(self._output.read_range(self._plan_path, start, end - start))
+        return salvage(partial(self._attempt, split, parts), self._context.options.lenient)
+
+    def _attempt(self, split: int, parts: Sequence[Part], attempt: Attempt) -> SplitReport:
         context = self._context
         stem = f"part-{split:05d}-{context.job}-{uuid.uuid4().hex[:8]}"
         writer = TaskWriter(self._output.fs, context.folder, stem, writer_options(context.options))
         try:
-            reports = [self._read(part, self._targets(part), writer) for part in self._reader.in_order(parts, self._targets)]
-            return SplitReport(split, writer.finish(), reports)
+            in_order = self._reader.in_order(parts, self._targets)
+            reports = [self._read(part, self._targets(part), writer, attempt) for part in in_order]
+            refused = [(*state, error) for state, error in attempt.refused.items()]
+            return SplitReport(split, writer.finish(), reports, refused)
         except BaseException:
             writer.abort()
             raise
@@ -106,9 +122,9 @@ class TaskRunner:
     def _targets(self, part: Part) -> OperatorTargets:
         return self._context.operators[part.operator]
 
-    def _read(self, part: Part, targets: OperatorTargets, writer: TaskWriter) -> PartReport:
+    def _read(self, part: Part, targets: OperatorTargets, writer: TaskWriter, attempt: Attempt) -> PartReport:
         tally = Tally()
-        for piece in self._reader.pieces(part, targets, tally):
+        for piece in attempt.pieces(self._reader, part, targets, tally):
             target = targets.states[piece.state]
             writer.add(target.raw_folder if piece.raw else target.folder, piece.batch)
         return PartReport(part.file, part.operator, part.content.key_groups, tally)

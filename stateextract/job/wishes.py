@@ -37,9 +37,9 @@ class JobWishes:
         """The wishes for a state."""
         found = []
         for place, type_ in self._lines:
-            for name, rest in _beginnings(place):
+            for name, rest in beginnings(place):
                 prefix = f"{state}/"
-                if rest.startswith(prefix) and len(rest) > len(prefix) and (name == "*" or _is_called(operator, name)):
+                if rest.startswith(prefix) and len(rest) > len(prefix) and (name == "*" or is_called(operator, name)):
                     self._used.add(place)
                     found.append((rest.removeprefix(prefix), type_))
                     break
@@ -55,8 +55,8 @@ class JobWishes:
     def refuse_strangers(self, operators: Collection[OperatorState]) -> None:
         """A wish for an operator that there is not is a mistake."""
         for place, _ in self._lines:
-            names = [name for name, _ in _beginnings(place)]
-            if "*" not in names and not any(_is_called(o, name) for o in operators for name in names):
+            names = [name for name, _ in beginnings(place)]
+            if "*" not in names and not any(is_called(o, name) for o in operators for name in names):
                 raise _mistake(place, "operator")
 
     def refuse_unused(self, unread: Collection[OperatorState] = ()) -> None:
@@ -65,8 +65,8 @@ class JobWishes:
         :param unread: operators whose states were not asked for yet; a wish may be for one of these.
         """
         for place, _ in self._lines:
-            names = [name for name, _ in _beginnings(place)]
-            waits = unread and ("*" in names or any(_is_called(o, name) for o in unread for name in names))
+            names = [name for name, _ in beginnings(place)]
+            waits = unread and ("*" in names or any(is_called(o, name) for o in unread for name in names))
             if not waits and place not in self._used:
                 raise _mistake(place, "chosen state")
 
@@ -79,13 +79,14 @@ def _mistake(place: str, what: str) -> UsageError:
     )
 
 
-def _beginnings(place: str) -> Iterator[tuple[str, str]]:
+def beginnings(place: str) -> Iterator[tuple[str, str]]:
     """What the operator may be called, and the rest: names may hold slashes."""
     parts = place.split("/")
     for at in range(1, len(parts)):
         yield "/".join(parts[:at]), "/".join(parts[at:])
 
 
-def _is_called(operator: OperatorState, name: str) -> bool:
+def is_called(operator: OperatorState, name: str) -> bool:
+    """Whether an operator has this uid, name or hex id."""
     # Before Flink 2.0 only the hash of a uid was stored.
     return name in (operator.uid, operator.name) or operator.id in (name.lower(), operator_id(name))

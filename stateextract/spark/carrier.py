@@ -84,8 +84,7 @@ def marked(error: Any) -> str:
     """A ``StateExtractError`` as text that the driver takes it out of again."""
     import json
 
-    document = {"class": type(error).__name__, "message": error.message, **error.context}
-    return f"{error}\n{ERROR_MARK}{json.dumps(document)}"
+    return f"{error}\n{ERROR_MARK}{json.dumps(error.as_dict())}"
 
 
 def marked_import_error(error: ImportError) -> str:

@@ -148,11 +148,10 @@ def job_error(error: Exception) -> StateExtractError:
             document, _ = json.JSONDecoder().raw_decode(text, start + len(carrier.ERROR_MARK))
         except ValueError:
             document = {}
-        kind = getattr(errors, str(document.pop("class", "")), None)
-        if isinstance(kind, type) and issubclass(kind, StateExtractError):
-            if document.pop("worker", False):
-                document["advice"] = workers_advice()
-            return kind(document.pop("message"), **document)
+        if document.pop("worker", False):
+            document["advice"] = workers_advice()
+        if "message" in document:
+            return StateExtractError.from_dict(document)
     problem = explain_failure(text)
     if problem is not None:
         return problem

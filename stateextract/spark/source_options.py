@@ -123,6 +123,11 @@ STATE_OPTIONS: tuple[Option, ...] = (
     _of_job("maps"),
     _of_job("types", doc="Types of columns, as PATH=TYPE parted by semicolons; a value that does not fit exactly stops the "
         "query; docs/types.md tells which types there are."),
+    _own("policies", "mapping", (),
+        "Values of strings, timestamps, outOfRange, maps and onUndecodable for single states, as STATE/OPTION=VALUE parted by "
+        "semicolons; the state is a name or *."),
+    _own("strict", "flag", False, "With wide: fail if any keyed state of the operator cannot be read. Without it such a state "
+        "becomes no column, and the table coverage says why."),
     _of_job("keep_empty_maps"),
     _of_job("all_copies", doc="Give every subtask's copy of a broadcast state, with the column subtask, and not only one."),
     *_MEANING,

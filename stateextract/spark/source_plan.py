@@ -10,6 +10,7 @@ Must not know of Spark but for the words of its options.
 from __future__ import annotations
 
 import difflib
+import logging
 import pickle
 import zlib
 from collections.abc import Callable, Mapping, Sequence
@@ -20,24 +21,28 @@ import pyarrow as pa
 
 from serializers import DescribeContext, SerializerSnapshot
 from stateextract.columnar.policy import Policy
-from stateextract.errors import StateExtractError, UndecodableError, UsageError
+from stateextract.errors import StateExtractError, UndecodableError, UnsupportedError, UsageError
 from stateextract.files.filesystem import Store
 from stateextract.job.heads import operator_label
 from stateextract.job.options import JobOptions
 from stateextract.job.plan import Plan, PlannedState, make_plan
-from stateextract.job.split import OperatorTargets, Part, pack
+from stateextract.job.reader import PartReader
+from stateextract.job.split import OperatorTargets, Part, pack, read_options
 from stateextract.metadata.model import OperatorState, SnapshotMetadata
 from stateextract.metadata.uid import operator_id
+from stateextract.outcome import Status
 from stateextract.printable import called
 from stateextract.spark.source_filters import RowFilter
 from stateextract.spark.source_options import STATE, STATE_OPTIONS, in_spark_words, job_options, parse_options
 from stateextract.spark.source_types import only_columns
 from stateextract.spark.source_wide import WideColumns, wide_columns
+from stateextract.state.engine import StateTally, Tally
 from stateextract.state.head import KeyedHead
 from stateextract.state.key_groups import key_scalar
 from stateextract.state.kinds import OPERATOR_KINDS, TIMER
 from stateextract.state.lookup import groups_by_serializer
 
+_LOG = logging.getLogger("stateextract")
 _RAW_ADVICE = "register a serializer as a plug-in (docs/serializers.md), or have the extract job keep its bytes"
 
 
@@ -115,7 +120,9 @@ def make_source_plan(options: Mapping[str, str], store: Store | None = None) -> 
     job = job_options(values, STATE_OPTIONS, **_choice(values))
     try:
         plan = make_plan(job, store, lambda metadata: choose_operator(metadata, values))
-        return _source_plan(plan, _chosen(plan, values), job, values)
+        refuse_hopeless(plan, job, store, values["wide"])
+        # A query has all rows of a state or none, whatever is left out of the plan.
+        return _source_plan(plan, _chosen(plan, values), replace(job, strict=True), values)
     except UndecodableError as error:
         error.advice = _RAW_ADVICE
         raise
@@ -142,7 +149,11 @@ def _choice(values: Mapping[str, Any]) -> dict[str, Any]:
         names = tuple(part.strip() for part in name.split(",") if part.strip())
     metadata = values["includeMetadata"]
     types = tuple(f"*/{name}/{line}" for line in values["types"])
-    return {"state": names, "types": types, "key_group_column": metadata, "subtask_column": metadata}
+    policies = tuple(f"*/{line}" for line in values["policies"])
+    return {
+        "state": names, "types": types, "policies": policies, "key_group_column": metadata, "subtask_column": metadata,
+        "strict": values["strict"] or not values["wide"],
+    }  # fmt: skip
 
 
 # -- which operator
@@ -202,6 +213,42 @@ def _labels(operators: Sequence[OperatorState]) -> str:
 # -- which states
 
 
+def refuse_hopeless(plan: Plan, job: JobOptions, store: Store | None, wide: bool) -> None:
+    """A state of which nothing can be read is an error, also where undecodable values are skipped: no rows look like an empty
+    state then, and whoever merges them deletes the rows of a table. Of a wide read, the state becomes no column.
+
+    :raises UndecodableError: with the reason.
+    """
+    for state in plan.states:
+        choice = state.target.choice
+        if choice is None or choice.on_undecodable != "skip" or state.entry.read.failure:
+            continue
+        read = _first_rows(plan, job, store, state)
+        if read.rows or not read.incomplete:
+            continue
+        reason = next(iter(read.problems), "its values cannot be decoded")
+        if not wide:
+            raise UndecodableError(
+                f"no value of the state can be read: {reason}",
+                operator=state.entry.label, state=state.name, advice=_RAW_ADVICE,
+            )  # fmt: skip
+        state.entry.read.problem(reason)
+        state.entry.read.failure = Status.SKIPPED
+
+
+def _first_rows(plan: Plan, job: JobOptions, store: Store | None, state: PlannedState) -> StateTally:
+    """What was read of a state until there was a row."""
+    targets = plan.operators[state.operator]
+    targets = replace(targets, states={state.name: state.target})
+    options = replace(read_options(job, plan.describe), batch_rows=1, engine="interpreter")
+    reader, tally = PartReader(plan.found.metadata_uri, options, job.path_pairs(), store), Tally()
+    for part in (part for split in plan.splits for part in split if part.operator == state.operator):
+        for piece in reader.pieces(part, targets, tally):
+            if piece.batch.num_rows:
+                return tally.of(state.name)
+    return tally.of(state.name)
+
+
 def _chosen(plan: Plan, values: Mapping[str, Any]) -> list[PlannedState]:
     """The states that the options mean: one, or the queues of timers, or all that become columns."""
     timers = [s for s in plan.states if s.entry.kind == TIMER]
@@ -214,7 +261,7 @@ def _chosen(plan: Plan, values: Mapping[str, Any]) -> list[PlannedState]:
         if not values["stateScope"] or scopes[values["stateScope"]] == (s.entry.kind in OPERATOR_KINDS)
     ]  # fmt: skip
     if values["wide"]:
-        return _columns(states, bool(name), values["onUndecodable"])
+        return _columns(states, bool(name) or values["strict"])
     if not name:
         states = [s for s in states if s.entry.kind != TIMER]
     elif not called(name, states, lambda s: (s.name,)):
@@ -250,19 +297,27 @@ def _queues(timers: list[PlannedState], name: str) -> list[PlannedState]:
     return timers
 
 
-def _columns(states: list[PlannedState], named: bool, on_undecodable: str) -> list[PlannedState]:
+def _why(state: PlannedState) -> str:
+    reason = state.entry.reason or next(iter(state.entry.read.problems), "its values cannot be decoded")
+    return f"{state.name!r}: {reason}"
+
+
+def _columns(states: list[PlannedState], named: bool) -> list[PlannedState]:
     """The keyed states that a wide read makes columns of."""
     wrong = [s for s in states if named and (s.entry.kind == TIMER or s.entry.kind in OPERATOR_KINDS)]
     if wrong:
         raise UsageError(f"{wrong[0].name!r} cannot become a column: it is no keyed state of values")
     keyed = [s for s in states if s.entry.kind != TIMER and s.entry.kind not in OPERATOR_KINDS]
-    unread = [s for s in keyed if not s.typed]
-    if unread and on_undecodable == "fail":
-        raise UsageError(
-            f"the values of {unread[0].name!r} cannot be decoded",
-            advice="say with stateName which states become columns, or leave it out with onUndecodable skip",
+    unread = [s for s in keyed if not s.typed or s.entry.read.failure]
+    if unread and named:
+        raise UnsupportedError(
+            f"the state {_why(unread[0])}", advice="select with stateName which states become columns, without strict"
         )
-    keyed = sorted((s for s in keyed if s.typed), key=lambda s: s.name)
+    if unread and len(unread) == len(keyed):
+        raise UnsupportedError(f"no keyed state of the operator can be read; {_why(unread[0])}")
+    for state in unread:
+        _LOG.warning("%s: the state becomes no column. %s", STATE, _why(state))
+    keyed = sorted((s for s in keyed if s not in unread), key=lambda s: s.name)
     if not keyed:
         raise UsageError("the operator has no keyed state but timers")
     return keyed

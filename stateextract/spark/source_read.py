@@ -116,7 +116,10 @@ class _Reading:
                     if f.name in self.needed
                 ]
             )
-            narrow[name] = replace(target, schema=schema, wishes=wishes)
+            united = None
+            if target.united is not None:
+                united = pa.schema([f for f in target.united if f.name in self.needed])
+            narrow[name] = replace(target, schema=schema, wishes=wishes, united=united)
         return replace(targets, states=narrow)
 
     def batches(self, part: Part) -> Iterator[pa.RecordBatch]:

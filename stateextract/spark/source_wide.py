@@ -25,10 +25,9 @@ from stateextract.job.options import JobOptions
 from stateextract.job.plan import Plan, PlannedState
 from stateextract.job.reader import PartReader
 from stateextract.job.split import OperatorTargets, Part, StateTarget, read_options
-from stateextract.state.columns import state_schema
+from stateextract.state.columns import united_schema
 from stateextract.state.content import Content
 from stateextract.state.engine import Tally
-from stateextract.state.rows import row_layout
 from stateextract.state.windows import WINDOW_COLUMNS
 
 RUN_BYTES = 16 << 20
@@ -85,24 +84,15 @@ def wide_columns(plan: Plan, states: Sequence[PlannedState], job: JobOptions) ->
                 place = names.take(name if column == "value" else f"{name}_{column}")
                 places[name][column] = place
                 columns.append(pa.field(place, schema.field(column).type))
-    exact = _exact_schemas(plan, states, replace(job, strings="binary"))
-    targets = {s.name: replace(s.target, schema=exact[s.name]) for s in states}
+    # Strings as bytes.
+    context = plan.describe.of_operator(plan.operators[states[0].operator].id)
+    options = read_options(replace(job, strings="binary"), context)
+    targets = {s.name: replace(s.target, schema=united_schema(s.named.rows(context), options)) for s in states}
     return WideColumns(pa.schema([*_part(shared, _SHARED), *columns, *behind]), places, targets, rows)
 
 
 def _part(schema: pa.Schema, names: Sequence[str]) -> pa.Schema:
     return pa.schema([schema.field(name) for name in names if name in schema.names])
-
-
-def _exact_schemas(plan: Plan, states: Sequence[PlannedState], job: JobOptions) -> dict[str, pa.Schema]:
-    """The states' schemas with strings as bytes."""
-    options = read_options(job, plan.describe.of_operator(plan.operators[states[0].operator].id))
-    found: dict[str, list[pa.Schema]] = {s.name: [] for s in states}
-    for file in {file.head_key: file for file in plan.files if file.scope == "keyed"}.values():
-        if file.head is not None:
-            for meta in (meta for meta in file.head.states if meta.name in found):
-                found[meta.name].append(state_schema(row_layout(file.head, meta, options.context), options))
-    return {name: merge_schemas(schemas) for name, schemas in found.items()}
 
 
 def read_wide(

@@ -11,8 +11,8 @@ May import layouts, policies and rows; knows no bytes, no files.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -24,6 +24,7 @@ from stateextract.columnar.decoder import BATCH_BYTES, BATCH_ROWS
 from stateextract.columnar.layout import Layout, List, Logical, Map, Number, Passed, Struct, Undecodable
 from stateextract.columnar.logical import apply_logical
 from stateextract.columnar.policy import Policy, apply_policy
+from stateextract.columnar.schema import merge_schemas
 from stateextract.state.rows import RowLayout
 from stateextract.state.tally import StateTally
 from stateextract.state.windows import window_types, window_values
@@ -34,7 +35,19 @@ _TIMER_STATE = "_timer_state/"
 _OPERATOR_KINDS = ("SPLIT_DISTRIBUTE", "UNION", "BROADCAST")
 
 _INSTANT = pa.timestamp("us", "UTC")
+_KEY_GROUP = pa.field("key_group", pa.int32())
 _TIMER_TIME = Logical(Number(pa.int64()), "epoch_ms", _INSTANT)
+
+
+OnUndecodable = Literal["fail", "skip", "raw"]
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What becomes of values that a column cannot hold, or that cannot be decoded."""
+
+    policy: Policy = Policy()
+    on_undecodable: OnUndecodable = "fail"
 
 
 @dataclass(frozen=True)
@@ -51,10 +64,13 @@ class ReadOptions:
     :param engine: ``auto``, ``kernel`` or ``interpreter``.
     :param key: only rows with this value in the column ``key`` are wanted; others may come, or be left out.
     :param context: what describing needs beside the serializers' snapshots.
+    :param choices: by state, what holds in place of ``policy`` and ``on_undecodable``.
+    :param pass_undecodable: a state that is not wanted and cannot be decoded loses the wanted states after it in its key
+        groups, whatever ``on_undecodable`` is.
     """
 
     policy: Policy = Policy()
-    on_undecodable: Literal["fail", "skip", "raw"] = "fail"
+    on_undecodable: OnUndecodable = "fail"
     verify_checksums: bool = True
     flatten: bool = False
     keep_empty_maps: bool = False
@@ -68,6 +84,15 @@ class ReadOptions:
     engine: str = "auto"
     key: pa.Scalar | None = None
     context: DescribeContext = DescribeContext()
+    choices: Mapping[str, Choice] = field(default_factory=dict)
+    pass_undecodable: bool = False
+
+    def of_state(self, name: str) -> ReadOptions:
+        """The options for one state."""
+        choice = self.choices.get(name)
+        if choice is None:
+            return self
+        return replace(self, policy=choice.policy, on_undecodable=choice.on_undecodable, choices={})
 
 
 def raw_schema(row: RowLayout, options: ReadOptions) -> pa.Schema:
@@ -77,6 +102,7 @@ def raw_schema(row: RowLayout, options: ReadOptions) -> pa.Schema:
     ends; ``key_bytes`` where the key cannot. ``entries`` (at the first part): how many entries of the state the bytes
     hold; ``part`` counts the pieces of one key group's bytes.
     """
+    options = options.of_state(row.name)
     columns: list[tuple[str, pa.DataType]] = []
     if row.kind not in (*_OPERATOR_KINDS, "TIMER", "PRIORITY_QUEUE"):
         parts = _key_types(row, options)
@@ -115,6 +141,7 @@ def _key_types(row: RowLayout, options: ReadOptions) -> dict[str, pa.DataType]:
 
 def state_schema(row: RowLayout, options: ReadOptions) -> pa.Schema:
     """The Arrow schema of a state's rows."""
+    options = options.of_state(row.name)
     layout = apply_policy(row.layout, options.policy)
     assert isinstance(layout, Struct)
     types = {f.name: f.layout.arrow_type for f in layout.fields if f.layout.arrow_type is not None}
@@ -150,9 +177,26 @@ def state_schema(row: RowLayout, options: ReadOptions) -> pa.Schema:
     return _wanted(pa.schema([pa.field(name, type_) for name, type_ in columns]), row, options)
 
 
+def united_schema(rows: Sequence[RowLayout], options: ReadOptions) -> pa.Schema:
+    """The Arrow schema of the rows of one state in several files.
+
+    :param rows: the layouts in the files.
+    :raises UnsupportedError: where a column has types that cannot be united.
+    """
+    return merge_schemas(list(dict.fromkeys(state_schema(row, options) for row in rows)))
+
+
+def united_raw_schema(rows: Sequence[RowLayout], options: ReadOptions) -> pa.Schema:
+    """The same of :func:`raw_schema`."""
+    return merge_schemas(list(dict.fromkeys(raw_schema(row, options) for row in rows)))
+
+
 def _wanted(schema: pa.Schema, row: RowLayout, options: ReadOptions) -> pa.Schema:
     wanted = None if options.columns is None else options.columns.get(row.name)
-    return schema if wanted is None else pa.schema([f for f in schema if f.name in wanted.names])
+    if wanted is None:
+        return schema
+    # The wanted columns may be in other files only, and a batch without columns has no rows.
+    return pa.schema([f for f in schema if f.name in wanted.names] or [_KEY_GROUP])
 
 
 def timer_state(kind: str, service: str) -> str:
@@ -245,8 +289,7 @@ def build_batch(
         columns["value"] = value.field(value.type.get_field_index("value"))
     if row.window_columns and "namespace" in columns:
         columns |= window_values(row.window_columns, columns["namespace"], tally.counts)
-    if options.key_group_column:
-        columns["key_group"] = key_group
+    columns["key_group"] = key_group
     if options.subtask_column:
         columns["subtask"] = pa.repeat(pa.scalar(subtask, pa.int32()), len(key_group))
     return pa.RecordBatch.from_arrays([columns[f.name] for f in schema], schema=schema)
@@ -263,6 +306,7 @@ def build_operator_batch(
     schema = state_schema(row, options)
     columns["index"] = pa.array(index)
     columns["subtask"] = pa.repeat(pa.scalar(subtask, pa.int32()), len(array))
+    columns.setdefault(_KEY_GROUP.name, pa.nulls(len(array), _KEY_GROUP.type))
     return pa.RecordBatch.from_arrays([columns[f.name] for f in schema], schema=schema)
 
 

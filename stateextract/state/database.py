@@ -82,6 +82,6 @@ def _bounds(
     """
     if options.key is None or first != last or row.kind in ("TIMER", "PRIORITY_QUEUE"):
         return None, None
-    lower = first.to_bytes(prefix, "big") + key_beginning(row, options.key, options.policy)
+    lower = first.to_bytes(prefix, "big") + key_beginning(row, options.key, options.of_state(row.name).policy)
     followed = lower.rstrip(b"\xff")
     return lower, followed[:-1] + bytes([followed[-1] + 1]) if followed else None

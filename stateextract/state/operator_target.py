@@ -57,7 +57,7 @@ class OperatorTarget(Target):
         self.decoder: Decoder | None = None
         if self.why is None:
             self.decoder = make_decoder(
-                self.row.layout, job.options.policy, None, job.options.engine, job.options.batch_rows, job.budget,
+                self.row.layout, self.options.policy, None, job.options.engine, job.options.batch_rows, job.budget,
                 keep=self.keep,
             )  # fmt: skip
             if self.wanted:

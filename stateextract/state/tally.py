@@ -26,6 +26,7 @@ class StateTally:
     :param engine: ``kernel`` or ``interpreter``.
     :param copies: of broadcast state, for each subtask what its copy holds, as a digest of the entries in any order.
     :param problems: why something is missing, each reason once.
+    :param failure: the status of the state if nothing of it could be read, as the first error says it.
     """
 
     rows: int = 0
@@ -41,6 +42,7 @@ class StateTally:
     counts: Counts = field(default_factory=Counts)
     copies: dict[str, str] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
+    failure: str = ""
 
     _SUMS = (
         "rows", "entries", "bytes", "key_groups", "lost_key_groups", "lost_entries", "raw_rows", "empty_maps", "changes",
@@ -60,8 +62,14 @@ class StateTally:
             self.engine = other.engine if not self.engine else "kernel and interpreter"
         self.counts += other.counts
         self.copies |= other.copies
+        self.failure = self.failure or other.failure
         for text in other.problems:
             self.problem(text)
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether anything of the state is not there in typed rows."""
+        return bool(self.lost_key_groups or self.lost_entries or self.raw_rows or self.failure)
 
     @property
     def differing(self) -> list[int]:

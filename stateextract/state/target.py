@@ -76,11 +76,11 @@ class Target:
 
     def __init__(self, job: Job, row: RowLayout) -> None:
         self.job = job
+        self.options = job.options.of_state(row.name)
         self.whole_row = row
         self.row = narrowed_row(row, job.options)
         self.name = row.name
         self.keep = row.name in job.wanted
-        self.options = job.options
         self.flat = False
         self.tally = job.tally.of(row.name) if self.keep else StateTally()
         self.counted = Counts()
@@ -264,9 +264,10 @@ def on_lost(
         raise lost.error
     if not target.keep and not also:
         return
-    if options.on_undecodable == "fail":
+    choice = target.options.on_undecodable
+    if choice == "fail" and (target.keep or not options.pass_undecodable):
         raise advised(lost.error, also)
-    target.lost(lost, unread() if options.on_undecodable == "raw" else None)
+    target.lost(lost, unread() if choice == "raw" else None)
     if changes is not None:
         for incomplete in (target, *also):
             changes.lost(incomplete.name, lost.key_group)

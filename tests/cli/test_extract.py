@@ -87,11 +87,12 @@ def test_spark_says_how_far_it_is(tmp_path: Path, spark: Any) -> None:
 
 def test_exit_codes(out: Out, tmp_path: Path) -> None:
     local = ("--engine", "local", "--workers", "1", "--output", str(tmp_path / "out"))
-    code, _, err = out("extract", CUSTOM, *local)
+    code, _, err = out("extract", CUSTOM, *local, "--strict")
     assert code == 1
     assert "the serializer's snapshot class is not known" in err
     assert not (tmp_path / "out").exists()
-    assert out("extract", CUSTOM, *local, "--on-undecodable", "skip")[0] == 0
+    for choice in ("fail", "skip", "raw"):
+        assert out("extract", CUSTOM, *local, "--mode", "overwrite", "--on-undecodable", choice)[0] == 3
     code, _, err = out("extract", ORDERS, *local)
     assert code == 1
     assert "the output is not empty" in err

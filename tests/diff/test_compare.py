@@ -16,9 +16,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from stateextract.columnar.schema import conform
 from stateextract.diff.compare import Comparison, compare, comparison
 from stateextract.diff.gather import Gather
-from stateextract.diff.schemas import bring_batch, schema_changes, united_schema
+from stateextract.diff.schemas import schema_changes, united_schema
 from stateextract.diff.shapes import Shape
 from stateextract.diff.summary import Counts
 from stateextract.errors import OutputError, UnsupportedError, ValueRefusedError
@@ -310,7 +311,7 @@ def test_retyped_fields_are_compared_by_the_wider_type() -> None:
         if before is None:
             continue
         sides = [
-            bring_batch(
+            conform(
                 pa.RecordBatch.from_pylist([{"key": k, "value": {"f": v}} for k, v in enumerate(vs)], schema=s), both
             )
             for s, vs in ((one, before), (other, after))
@@ -333,7 +334,7 @@ def test_fields_that_one_side_lacks_are_null_there() -> None:
     rows = pa.RecordBatch.from_pylist(
         [{"key": 0, "value": [{"a": 1, "b": "x"}]}, {"key": 1, "value": None}], schema=old
     )
-    brought = bring_batch(rows.slice(0), both)
+    brought = conform(rows.slice(0), both)
     assert brought.column("value").to_pylist() == [[{"a": 1, "b": "x", "c": None}], None]
 
 

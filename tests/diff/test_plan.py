@@ -154,10 +154,10 @@ def test_what_cannot_be_decoded_stops_the_comparison_or_is_said(tmp_path: Path) 
     )
     other = write_snapshot(tmp_path / "b", {"op": {"known": ROWS, "unknown": rows, "zz": _without(ROWS, {5})}})
     with pytest.raises(UnsupportedError, match="ShapeSerializer") as caught:
-        found(one, other)
+        found(one, other, strict=True)
     assert caught.value.file is not None
     assert caught.value.operator == "op"
-    result = found(one, other, on_undecodable="skip")
+    result = found(one, other)
     assert result.states[result.named("unknown")].why == "its values cannot be decoded"
     assert result.counts[result.named("known")] == Counts(before=64, after=64)
     # Lost behind the unknown one in its key groups, on one side; nothing is called added there.
@@ -175,12 +175,18 @@ def test_damage_is_an_error_with_its_place(tmp_path: Path) -> None:
     data[-40] ^= 0xFF
     file.write_bytes(data)
     with pytest.raises(FormatError) as caught:
-        found(one, other)
+        found(one, other, strict=True)
     error = caught.value
     assert error.file is not None
     assert error.file.endswith(file.name)
     assert error.operator == "op"
     assert error.key_group is not None
+    # Without strict, all other key groups are compared.
+    result = found(one, other)
+    counts = result.counts[result.named("s")]
+    assert counts.left_out == [error.key_group]
+    assert file.name in counts.why[0]
+    assert (counts.before, counts.after, counts.differs) == (56, 56, False)
 
 
 def test_options_that_make_no_sense_here(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@ from __future__ import annotations
 import io
 import json
 
+import pytest
 from rich.console import Console
 
 from stateextract.columnar.policy import Counts
@@ -37,10 +38,42 @@ def test_status_follows_from_what_was_read() -> None:
     assert untouched.status == "unsupported"
 
 
-def test_exit_code_follows_from_the_entries() -> None:
-    assert _coverage(_entry("a", "decoded"), _entry("b", "not selected"), _entry("c", "no state")).exit_code() == 0
-    for status in ("skipped", "unsupported", "partial", "raw", "missing", "unreadable"):
-        assert _coverage(_entry("a", "decoded"), _entry("b", status)).exit_code() == 3, status
+@pytest.mark.parametrize(
+    ("statuses", "code"),
+    [
+        (("decoded", "not selected", "no state"), 0),
+        (("decoded", "skipped"), 3),
+        (("decoded", "raw"), 3),
+        (("decoded", "partial"), 3),
+        (("decoded", "unsupported"), 3),
+        (("decoded", "missing"), 3),
+        (("skipped",), 3),
+        (("unreadable", "missing"), 1),
+    ],
+)
+def test_the_exit_code_follows_from_all_statuses(statuses: tuple[str, ...], code: int) -> None:
+    assert _coverage(*(_entry("s", status) for status in statuses)).exit_code() == code
+
+
+def test_the_summary_counts_states_and_rows() -> None:
+    coverage = _coverage(
+        _entry("a", "decoded", read=StateTally(rows=1200)),
+        _entry("b", "partial", read=StateTally(rows=3, lost_key_groups=2)),
+        _entry("c", "raw", read=StateTally(raw_rows=4, lost_entries=4)),
+        _entry("d", "missing"),
+        _entry("e", "not selected"),
+    )
+    assert coverage.summary() == (
+        "4 states: 1 whole, 2 partial, 1 missing, 1,203 rows read, 4 rows kept as raw bytes, 4 entries lost, "
+        "2 key groups of a state lost in part or whole."
+    )
+
+
+def test_a_failure_says_what_a_state_without_rows_is() -> None:
+    for failure, rows, status in (("missing", 0, "missing"), ("unreadable", 0, "unreadable"), ("missing", 2, "partial")):
+        entry = _entry("s", "decoded", read=StateTally(rows=rows, failure=failure, problems=["the file is not there"]))
+        entry.settle()
+        assert (entry.status, entry.reason) == (status, "the file is not there")
 
 
 def test_the_json_names_every_entry() -> None:

@@ -43,8 +43,8 @@ def _rows(output: Path, folder: str) -> list[tuple[object, ...]]:
     return sorted(rows)
 
 
-def _entry(outcome: Outcome, state: str) -> Entry:
-    return next(e for e in outcome.coverage.entries if e.state == state)
+def _entry(outcome: Outcome, state: str, uid: str | None = None) -> Entry:
+    return next(e for e in outcome.coverage.entries if e.state == state and uid in (None, e.uid))
 
 
 @pytest.fixture
@@ -169,12 +169,30 @@ class TestUndecodable:
             make_plan(_options(snap, tmp_path / "out", state=("b",)))
         assert (caught.value.operator, caught.value.state) == ("op", "b")
 
-    def test_fail_publishes_nothing(self, snap: Path, tmp_path: Path) -> None:
+    def test_fail_publishes_nothing_if_the_job_is_strict(self, snap: Path, tmp_path: Path) -> None:
         with pytest.raises(UndecodableError) as caught:
-            _run(snap, tmp_path / "out")
-        assert caught.value.file == str(snap / "op-0")
-        assert caught.value.key_group == 0
+            _run(snap, tmp_path / "out", strict=True)
+        assert (caught.value.file, caught.value.operator, caught.value.state) == (str(snap / "op-0"), "op", "b")
         assert not (tmp_path / "out").exists()
+
+    def test_fail_leaves_out_the_state(self, snap: Path, tmp_path: Path) -> None:
+        outcome = _run(snap, tmp_path / "out")
+        assert [r[:2] for r in _rows(tmp_path / "out", "op/a")] == [(i, 10 * i) for i in range(10)]
+        assert [(_entry(outcome, n).status, _entry(outcome, n).read.rows) for n in "abc"] == [
+            ("decoded", 10), ("unsupported", 0), ("partial", 5),
+        ]  # fmt: skip
+        assert "com.example.Shape" in str(_entry(outcome, "b").reason)
+        assert outcome.exit_code == 3
+        assert not (tmp_path / "out" / "op" / "b").exists()
+        assert outcome.coverage.summary() == (
+            "3 states: 1 whole, 1 partial, 1 missing, 15 rows read, 3 entries lost, "
+            "6 key groups of a state lost in part or whole."
+        )
+
+    def test_a_state_without_values_is_whole_whatever_its_serializer_is(self, tmp_path: Path) -> None:
+        snap = write_snapshot(tmp_path / "s", {"op": {"a": numbered(4), "b": {}}}, values={"b": UNKNOWN})
+        outcome = _run(snap, tmp_path / "out")
+        assert (_entry(outcome, "b").status, outcome.exit_code) == ("decoded", 0)
 
     def test_skip_keeps_what_can_be_read(self, snap: Path, tmp_path: Path) -> None:
         outcome = _run(snap, tmp_path / "out", on_undecodable="skip")
@@ -186,6 +204,8 @@ class TestUndecodable:
         assert _entry(outcome, "c").status == "partial"
         assert _entry(outcome, "c").read.lost_key_groups == 3
         assert outcome.exit_code == 3
+        assert sorted(d.state_name for d in outcome.datasets) == ["a", "c"]
+        assert not (tmp_path / "out" / "op" / "b").exists()
 
     def test_raw_keeps_the_bytes(self, snap: Path, tmp_path: Path) -> None:
         outcome = _run(snap, tmp_path / "out", on_undecodable="raw")
@@ -209,24 +229,45 @@ class TestUndecodable:
 
 
 class TestDamage:
-    """Whatever is wrong, the message names the file and nothing is published."""
+    """A strict job publishes nothing, and the message names the file. Any other job reads the rest."""
 
     def _fails(self, snapshot: Path, tmp_path: Path, kind: type[StateExtractError]) -> StateExtractError:
         with pytest.raises(kind) as caught:
-            _run(snapshot, tmp_path / "out")
+            _run(snapshot, tmp_path / "out", strict=True)
         assert not (tmp_path / "out").exists()
         return caught.value
+
+    def _partial(self, outcome: Outcome, tmp_path: Path, status: str, *rows: int) -> Entry:
+        """Of operator ``one`` there are some rows; ``two`` is whole."""
+        assert outcome.exit_code == 3
+        entry = _entry(outcome, "count", "one")
+        assert (entry.status, entry.read.rows) == (status, len(rows))
+        assert [r[0] for r in _rows(tmp_path / "out", "one/count")] == list(rows)
+        assert (_entry(outcome, "count", "two").status, len(_rows(tmp_path / "out", "two/count"))) == ("decoded", 3)
+        return entry
 
     def test_missing_file(self, snapshot: Path, tmp_path: Path) -> None:
         (snapshot / "one-1").unlink()
         error = self._fails(snapshot, tmp_path, MissingFileError)
         assert str(error.file).endswith("one-1")
         assert error.operator == "one"
+        entry = self._partial(_run(snapshot, tmp_path / "out"), tmp_path, "partial", *(i for i in range(100) if i % 8 < 4))
+        assert "one-1" in str(entry.reason)
+
+    def test_all_files_missing(self, snapshot: Path, tmp_path: Path) -> None:
+        for number in range(2):
+            (snapshot / f"one-{number}").unlink()
+        outcome = _run(snapshot, tmp_path / "out")
+        assert {e.status for e in outcome.coverage.entries if e.uid == "one"} <= {"missing", "unsupported"}
+        assert len(_rows(tmp_path / "out", "two/count")) == 3
+        assert (outcome.exit_code, (tmp_path / "out" / "one").exists()) == (3, False)
 
     def test_truncated_file(self, snapshot: Path, tmp_path: Path) -> None:
         file = snapshot / "one-1"
         file.write_bytes(file.read_bytes()[:-1])
         assert str(self._fails(snapshot, tmp_path, FormatError).file).endswith("one-1")
+        # A file of another size than the snapshot says is not read.
+        self._partial(_run(snapshot, tmp_path / "out"), tmp_path, "partial", *(i for i in range(100) if i % 8 < 4))
 
     def test_damage_in_a_body(self, snapshot: Path, tmp_path: Path) -> None:
         file = snapshot / "one-1"
@@ -235,6 +276,12 @@ class TestDamage:
         file.write_bytes(data)
         error = self._fails(snapshot, tmp_path, FormatError)
         assert (str(error.file), error.operator, error.key_group) == (str(file), "one", 7)
+        outcome = _run(snapshot, tmp_path / "out")
+        # The state before it in the same key group is whole.
+        self._partial(outcome, tmp_path, "decoded", *range(100))
+        entry = _entry(outcome, "limit")
+        assert (entry.status, entry.read.rows, entry.read.lost_key_groups) == ("partial", 7, 1)
+        assert f"{file}" in str(entry.reason)
 
     def test_damage_in_an_operator_that_is_not_wanted(self, snapshot: Path, tmp_path: Path) -> None:
         (snapshot / "one-1").unlink()
@@ -247,8 +294,16 @@ class TestDamage:
             (snapshot / "one-0").unlink()
             return run_here(tasks)
 
+        outcome = run_job(_options(snapshot, tmp_path / "out"), execute)  # type: ignore[arg-type]
+        self._partial(outcome, tmp_path, "partial", *(i for i in range(100) if i % 8 >= 4))
+
+    def test_a_file_that_vanishes_after_the_planning_of_a_strict_job(self, snapshot: Path, tmp_path: Path) -> None:
+        def execute(tasks: Tasks) -> object:
+            (snapshot / "one-0").unlink()
+            return run_here(tasks)
+
         with pytest.raises(MissingFileError):
-            run_job(_options(snapshot, tmp_path / "out"), execute)  # type: ignore[arg-type]
+            run_job(_options(snapshot, tmp_path / "out", strict=True), execute)  # type: ignore[arg-type]
         assert not (tmp_path / "out").exists()
 
 
@@ -324,7 +379,7 @@ class TestAttempts:
                 seen.append(len(list((tmp_path / "out").rglob("*.parquet"))))
 
         with pytest.raises(FormatError):
-            run_job(_options(snapshot, tmp_path / "out", row_group_bytes=1), execute)
+            run_job(_options(snapshot, tmp_path / "out", row_group_bytes=1, strict=True), execute)
         assert seen == [0]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.dataset as ds
@@ -11,7 +12,7 @@ import pytest
 
 from stateextract.errors import UsageError, ValueRefusedError
 from stateextract.job.options import JobOptions, from_lines, parse_file
-from stateextract.job.run import run_here, run_job
+from stateextract.job.run import Outcome, run_here, run_job
 from tests.job.snapshots import TUPLE, numbered, write_snapshot
 
 
@@ -20,8 +21,8 @@ def snapshot(tmp_path: Path) -> Path:
     return write_snapshot(tmp_path / "s", {"op": {"a": numbered(8), "b": numbered(4)}}, values={"b": TUPLE})
 
 
-def run(snapshot: Path, output: Path, *types: str) -> None:
-    run_job(JobOptions(snapshot=str(snapshot), output=str(output), types=types), run_here)
+def run(snapshot: Path, output: Path, *types: str, **more: Any) -> Outcome:
+    return run_job(JobOptions(snapshot=str(snapshot), output=str(output), types=types, **more), run_here)
 
 
 def column(output: Path, state: str, name: str) -> pa.ChunkedArray:
@@ -40,11 +41,22 @@ def test_wishes_reach_the_files(snapshot: Path, tmp_path: Path) -> None:
     assert sorted(column(tmp_path / "wished", "b", "value").to_pylist()) == [f'{{"f0":{10 * i}}}' for i in range(4)]
 
 
-def test_a_value_that_does_not_fit_stops_the_job(snapshot: Path, tmp_path: Path) -> None:
+def test_a_value_that_does_not_fit_stops_a_strict_job(snapshot: Path, tmp_path: Path) -> None:
     with pytest.raises(ValueRefusedError, match="of the column value does not fit the wanted type") as caught:
-        run(snapshot, tmp_path / "out", "op/a/value=bool")
+        run(snapshot, tmp_path / "out", "op/a/value=bool", strict=True)
     assert caught.value.state == "a"
     assert not list((tmp_path / "out").rglob("*.parquet"))
+
+
+def test_a_value_that_does_not_fit_leaves_out_its_state(snapshot: Path, tmp_path: Path) -> None:
+    outcome = run(snapshot, tmp_path / "out", "op/a/value=bool", split_bytes=1)  # so that some splits have no such value
+    a, b = outcome.coverage.entries
+    assert (a.state, a.status, a.read.rows, a.folder) == ("a", "skipped", 0, None)
+    assert str(a.reason).startswith("the value 10 of the column value does not fit the wanted type bool")
+    assert (b.state, b.status, b.read.rows) == ("b", "decoded", 4)
+    assert outcome.exit_code == 3
+    assert {path.parent.name for path in (tmp_path / "out").rglob("*.parquet")} == {"b"}
+    assert [dataset.state_name for dataset in outcome.datasets] == ["b"]
 
 
 @pytest.mark.parametrize(

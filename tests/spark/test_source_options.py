@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from pyspark.sql.types import ArrayType, IntegerType, LongType, StringType, StructField, StructType
 
-from stateextract.errors import SnapshotNotFoundError, UndecodableError, UsageError
+from stateextract.errors import SnapshotNotFoundError, UndecodableError, UnsupportedError, UsageError
 from stateextract.job.options import JobOptions
 from stateextract.spark.source import FlinkStateMetadataSource, FlinkStateSource
 from stateextract.spark.source_options import (
@@ -45,7 +45,7 @@ def test_defaults_are_those_of_the_job() -> None:
     assert own == {
         "path": "", "operatorUid": "", "operatorId": "", "operatorName": "", "stateName": "", "stateScope": "",
         "readTimers": False, "wide": False, "includeMetadata": True, "keys": (), "keyGroups": (), "pushFilters": False,
-        "columns": (),
+        "columns": (), "policies": (), "strict": False,
     }  # fmt: skip
 
 
@@ -275,17 +275,25 @@ def test_types_that_are_wished_for() -> None:
 # ---- what cannot be decoded
 
 
-def test_undecodable_values(tmp_path: Path) -> None:
+def test_undecodable_values(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     snap = write_snapshot(tmp_path / "s", {"op": {"a": numbered(9), "b": numbered(5)}}, values={"b": UNKNOWN})
     with pytest.raises(UndecodableError, match="plug-in") as caught:
         load(snap, stateName="b")
     assert (caught.value.operator, caught.value.state) == ("op", "b")
     assert load(snap, stateName="a").table().num_rows == 9
-    assert load(snap, stateName="b", onUndecodable="skip").table().num_rows == 0
-    with pytest.raises(UsageError, match=r"the values of 'b' cannot be decoded\. Say with stateName which states"):
-        load(snap, wide=True)
+    with pytest.raises(UndecodableError, match="no value of the state can be read") as caught:
+        load(snap, stateName="b", onUndecodable="skip")
+    assert (caught.value.operator, caught.value.state) == ("op", "b")
+    for options in ({}, {"onUndecodable": "skip"}):
+        caplog.clear()
+        assert load(snap, wide=True, **options).schema.fieldNames() == ["key", "a", "key_group", "subtask"]
+        (record,) = caplog.records
+        assert record.getMessage().startswith("flink-state: the state becomes no column. 'b': values of com.example.Shape")
+        assert load(snap, wide=True, **options).table().num_rows == 9
+    for strictly in ({"strict": True}, {"stateName": "a,b"}):
+        with pytest.raises(UnsupportedError, match=r"com\.example\.Shape"):
+            load(snap, wide=True, **strictly)
     assert load(snap, wide=True, stateName="a").schema.fieldNames() == ["key", "a", "key_group", "subtask"]
-    assert load(snap, wide=True, onUndecodable="skip").table().num_rows == 9
 
 
 def test_damage_is_told_with_its_place(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 const sizes = (() => {
   const { h, choice } = dom;
   const MEASURES = { file_bytes: "bytes in files", decoded_bytes: "decoded bytes", rows: "rows" };
-  const UNREAD = ["skipped", "unsupported"];
+  const UNREAD = ["skipped", "unsupported", "missing", "unreadable"];
   const LABELLED = 0.002; // of everything: smaller ones have no room for a word, and looking for it takes time
 
   const text = (measure, value) => (measure === "rows" ? format.many(value, "row") : format.bytes(value));

@@ -1,0 +1,158 @@
+"""Files of one state with different serializers: what Flink restores is one dataset, and the rest is one state less."""
+
+from __future__ import annotations
+
+import datetime
+import os
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pytest
+
+from stateextract import open_snapshot
+from stateextract.columnar.schema import conform, merge_schemas
+from stateextract.errors import UnsupportedError, ValueRefusedError
+from stateextract.job.options import JobOptions
+from stateextract.job.run import Outcome, run_here, run_job
+from tests.job.snapshots import TUPLE, numbered, write_snapshot
+
+_SHARED = Path(__file__).resolve().parents[2].parent / "shared"
+REPORTS = Path(os.environ.get("FLINK_REPORTS", _SHARED / "reports"))
+
+
+def run(snapshot: Path, output: Path, **more: Any) -> Outcome:
+    return run_job(JobOptions(snapshot=str(snapshot), output=str(output), **more), run_here)
+
+
+def table(outcome: Outcome, output: Path, state: str) -> pa.Table:
+    (dataset,) = [one for one in outcome.datasets if one.state_name == state]
+    return ds.dataset([str(output / file.path) for file in dataset.files], format="parquet").to_table()
+
+
+@pytest.mark.skipif(not (REPORTS / "ttl-on-in-one-subtask").is_dir(), reason="the reports are not there")
+@pytest.mark.parametrize("kind", ["canonical", "native"])
+class TestTtlOnInOneSubtask:
+    """Subtask 0 has the serializers without TTL, subtask 1 those with."""
+
+    def test_extract(self, kind: str, tmp_path: Path) -> None:
+        outcome = run(REPORTS / "ttl-on-in-one-subtask" / kind, tmp_path / "out", mode="error")
+        assert outcome.exit_code == 0
+        values, maps, lists = (
+            {row["key"]: row for row in table(outcome, tmp_path / "out", name).to_pylist()} for name in "vml"
+        )
+        assert [len(rows) for rows in (values, maps, lists)] == [10, 10, 10]
+        (new,) = [key for key in values if str(key).endswith("0")]
+        (old,) = [key for key in values if str(key).endswith("4")]
+        assert (values[new]["value"], values[old]["value"]) == (100, 14)
+        assert values[old]["last_access"] is None
+        # The README speaks of entries "b", too, which the files do not have.
+        assert {k: e["value"] for k, e in maps[new]["value"]} == {"a0": 0, "a1": 100}
+        assert {k: e["value"] for k, e in maps[old]["value"]} == {"a1": 4, "a2": 14}
+        assert [e["value"] for e in lists[new]["value"]] == ["i0", "i10", "i100"]
+        assert [e["value"] for e in lists[old]["value"]] == ["i4", "i14"]
+        assert {e["last_access"] for e in lists[old]["value"]} == {e["last_access"] for _, e in maps[old]["value"]} == {None}
+        assert all(isinstance(e["last_access"], datetime.datetime) for e in lists[new]["value"])
+
+    def test_every_way_to_read_it(self, kind: str) -> None:
+        snapshot = open_snapshot(str(REPORTS / "ttl-on-in-one-subtask" / kind))
+        states = {state.name: state for state in snapshot.states}
+        assert {name: states[name].count() for name in "vml"} == {"v": 10, "m": 10, "l": 10}
+        assert {name: states[name].to_table().num_rows for name in "vml"} == {"v": 10, "m": 10, "l": 10}
+        flat = open_snapshot(str(REPORTS / "ttl-on-in-one-subtask" / kind), flatten=True)
+        values = next(state for state in flat.states if state.name == "l").to_table()["value"].to_pylist()
+        assert sorted(values) == sorted([*(f"i{n}" for n in range(20)), "i100"])
+
+
+def test_what_cannot_be_united_takes_no_other_state_with_it(tmp_path: Path) -> None:
+    states = {"op": {"a": numbered(8), "b": numbered(8)}, "other": {"c": numbered(3)}}
+    snapshot = write_snapshot(tmp_path / "s", states, values_by_subtask={("a", 1): TUPLE})
+    outcome = run(snapshot, tmp_path / "out")
+    a, b, c = outcome.coverage.entries
+    assert (a.status, b.status, c.status, outcome.exit_code) == ("unsupported", "decoded", "decoded", 3)
+    assert a.reason == (
+        "the column 'value' is int64 in one subtask's file and struct<f0: int64> in another's, and no type holds both"
+    )
+    assert (b.read.rows, c.read.rows) == (8, 3)
+    assert not (tmp_path / "out" / "op" / "a").exists()
+    for strictly in ({"strict": True}, {"state": ("a",)}, {"state": ("a", "b")}):
+        with pytest.raises(UnsupportedError, match="no type holds both") as caught:
+            run(snapshot, tmp_path / "strict", **strictly)
+        assert (caught.value.operator, caught.value.state) == ("op", "a")
+        assert not (tmp_path / "strict").exists()
+
+
+_TIME = pa.timestamp("us", "UTC")
+_NOW = datetime.datetime(2026, 1, 2, tzinfo=datetime.UTC)
+
+
+def _ttl(value: pa.DataType) -> pa.DataType:
+    return pa.struct([("last_access", _TIME), ("value", value)])
+
+
+_POJO = pa.struct([("a", pa.int32()), ("b", pa.string())])
+_MORE = pa.struct([("a", pa.int64()), ("c", pa.string())])
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "united", "value", "becomes"),
+    [
+        (pa.int32(), pa.int64(), pa.int64(), 7, 7),
+        (pa.int32(), pa.float64(), pa.float64(), 7, 7.0),
+        (pa.int64(), pa.float64(), pa.float64(), 7, 7.0),
+        (pa.int64(), pa.float32(), pa.float64(), 7, 7.0),
+        (pa.float32(), pa.float64(), pa.float64(), 0.5, 0.5),
+        (pa.string(), pa.binary(), pa.binary(), "é", "é".encode()),
+        (pa.null(), pa.string(), pa.string(), None, None),
+        (pa.list_(pa.int32()), pa.list_(pa.float64()), pa.list_(pa.float64()), [1, None], [1.0, None]),
+        (pa.map_(pa.string(), pa.int32()), pa.map_(pa.string(), pa.int64()), pa.map_(pa.string(), pa.int64()),
+         [("k", 1)], [("k", 1)]),
+        (pa.list_(pa.int64()), pa.list_(_ttl(pa.int64())), pa.list_(_ttl(pa.int64())), [5, None],
+         [{"last_access": None, "value": 5}, {"last_access": None, "value": None}]),
+        (pa.map_(pa.string(), pa.int32()), pa.map_(pa.string(), _ttl(pa.int64())), pa.map_(pa.string(), _ttl(pa.int64())),
+         [("k", 1)], [("k", {"last_access": None, "value": 1})]),
+        (_POJO, _MORE, pa.struct([("a", pa.int64()), ("b", pa.string()), ("c", pa.string())]),
+         {"a": 1, "b": "x"}, {"a": 1, "b": "x", "c": None}),
+        (pa.list_(_POJO), pa.list_(_ttl(_MORE)),
+         pa.list_(_ttl(pa.struct([("a", pa.int64()), ("c", pa.string()), ("b", pa.string())]))),
+         [{"a": 1, "b": "x"}], [{"last_access": None, "value": {"a": 1, "c": None, "b": "x"}}]),
+        # A class of the user's that has got a field, and looks like a value with TTL now.
+        (pa.list_(pa.struct([("value", pa.int64())])), pa.list_(_ttl(pa.int64())),
+         pa.list_(pa.struct([("value", pa.int64()), ("last_access", _TIME)])),
+         [{"value": 5}], [{"last_access": None, "value": 5}]),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("turned", [False, True])
+def test_types_that_unite(
+    one: pa.DataType, other: pa.DataType, united: pa.DataType, value: Any, becomes: Any, turned: bool
+) -> None:
+    schemas = [pa.schema([("key", pa.int64()), ("value", type_)]) for type_ in (one, other)]
+    merged = merge_schemas(schemas[::-1] if turned else schemas)
+    if not turned:
+        assert merged.field("value").type == united
+    batch = pa.RecordBatch.from_pylist([{"key": 0}, {"key": 1, "value": value}, {"key": 2, "value": value}], schemas[0])
+    for rows in (batch, batch.slice(1)):
+        brought = conform(rows, merged)
+        assert brought.schema == merged
+        assert brought.slice(len(brought) - 2)["value"].to_pylist() == [becomes, becomes]
+
+
+def test_a_number_that_a_double_does_not_hold_is_refused() -> None:
+    merged = merge_schemas([pa.schema([("value", pa.int64())]), pa.schema([("value", pa.float64())])])
+    batch = pa.RecordBatch.from_pydict({"value": pa.array([2**53 + 1], pa.int64())})
+    with pytest.raises(ValueRefusedError, match="column 'value' does not fit exactly into double"):
+        conform(batch, merged)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (pa.int64(), pa.string()), (pa.int64(), pa.bool_()), (pa.list_(pa.int64()), pa.int64()),
+        (pa.struct([("a", pa.int64())]), pa.int64()), (pa.date32(), pa.int32()),
+        (pa.list_(_ttl(pa.int64())), pa.list_(pa.string())),
+    ],
+)  # fmt: skip
+def test_types_that_do_not_unite(one: pa.DataType, other: pa.DataType) -> None:
+    with pytest.raises(UnsupportedError, match="no type holds both"):
+        merge_schemas([pa.schema([("value", one)]), pa.schema([("value", other)])])
