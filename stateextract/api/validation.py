@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from stateextract.api.access import FileAccess
 from stateextract.api.state import suited
 from stateextract.columnar.policy import Policy
-from stateextract.errors import StateExtractError
+from stateextract.errors import StateExtractError, UnsupportedError
 from stateextract.job.coverage import UNSUPPORTED
 from stateextract.job.heads import Scope, StateFile
 from stateextract.outcome import Status
@@ -63,8 +63,11 @@ class Finding:
         self.rows, self.size = tally.rows, tally.bytes
         if self.status is not SOUND:
             return
-        if self.problems:
-            self.status = DAMAGED
+        damage = [problem for problem in self.problems if not isinstance(problem, UnsupportedError)]
+        if damage:
+            self.status, self.problems = DAMAGED, damage
+        elif self.problems:
+            self.status, self.reason, self.problems = UNCHECKED, str(self.problems[0]), []
         elif tally.lost_entries or tally.lost_key_groups:
             self.status, self.reason = UNCHECKED, tally.problems[0] if tally.problems else None
 

@@ -16,7 +16,7 @@ from stateextract.changelog.emit import Emitter
 from stateextract.changelog.identity import GROUP_BYTES, HeapIdentity, PairIdentity
 from stateextract.changelog.over import OverlaidDecoder, OverlaidPairDecoder
 from stateextract.changelog.overlay import Overlay, StateOverlay
-from stateextract.changelog.rows import Found, MapRow, UnresolvedError, ValueRow, Written
+from stateextract.changelog.rows import Entry, Found, MapRow, UnresolvedError, ValueRow, Written, joined
 from stateextract.changelog.states import LIST, MAP, QUEUE, ChangedState
 from stateextract.columnar.cuts import entry_cutter, pair_cutter
 from stateextract.columnar.decoder import Decoder
@@ -147,14 +147,12 @@ class BaseChanges:
     ) -> None:
         row.settled = True
         try:
-            if row.state is not None and not row.state.same_values(base):
-                raise _changed_serializer(base)
-            found = row.over(entries)
+            found = row.over(entries, base)
         except UndecodableError as error:
             self._refuse(error, changed, base, row_id, row)
             return
         if found is not None:
-            self._emit(base, row, row_id, row.place, found or bytes(4))
+            self._emit_map(base, row, row_id, found)
 
     # -- what is left
 
@@ -177,9 +175,9 @@ class BaseChanges:
             if row.over_base and (changed.name, row.group) in self.lost_groups:
                 self._lost_base(changed)
                 return
-            found = row.over(None)
+            found = row.over(None, None)
             if found is not None:
-                self._emit(row.state or changed.state, row, row_id, row.place, found or bytes(4))
+                self._emit_map(changed.state, row, row_id, found)
             return
         if (changed.name, row.group) in self.lost_groups and any(
             (changed.name, part) not in self.captured for part in row.needs()
@@ -210,33 +208,56 @@ class BaseChanges:
         base: ChangedState | None,
     ) -> None:
         """Put a row together of its parts."""
-        state, place, total = base, row.place, 0
-        pieces: list[bytes | bytearray] = []
+        place = row.place
+        found: list[tuple[ChangedState, list[tuple[int, bytes | bytearray]]]] = []
         for part in row.parts:
             if isinstance(part, Written):
-                count, data, by, place = part.count, part.data, part.state, part.place
+                found.append((part.state, [(part.count, part.data)]))
+                place = part.place
             else:
-                found = materialized(part)
-                if found is None:
-                    continue
-                assert base is not None
-                count, data, by = *found, base
-            if pieces and state is not None and not state.same_values(by):
-                raise _changed_serializer(by)
-            state = by
-            pieces.append(data)
-            total += count
-        if not pieces or state is None:
+                value = materialized(part)
+                if value is not None:
+                    assert base is not None
+                    found.append((base, [value]))
+        if not found:
             return
         if changed.shape == LIST:
-            self._emit(state, row, row_id, place, total.to_bytes(4, "big") + b"".join(pieces))
-        elif len(pieces) == 1:
-            self._emit(state, row, row_id, place, bytes(pieces[0]))
+            values = []
+            for state, pieces in joined(found):
+                total = sum(count for count, _ in pieces)
+                values.append((state, total.to_bytes(4, "big") + b"".join(data for _, data in pieces)))
+            if len(values) > 1:
+                self._emit_parts(row, row_id, place, values)
+            else:
+                self._emit(values[0][0], row, row_id, place, values[0][1])
+        elif len(found) == 1:
+            self._emit(found[0][0], row, row_id, place, bytes(found[0][1][0][1]))
         else:
             raise UnresolvedError(
-                f"{len(pieces)} windows were merged, and nothing was added since: only the job knows what their values "
+                f"{len(found)} windows were merged, and nothing was added since: only the job knows what their values "
                 "make together"
             )
+
+    def _emit_map(
+        self, state: ChangedState, row: MapRow, row_id: bytes, found: list[tuple[ChangedState, list[Entry]]]
+    ) -> None:
+        """A map's row; ``state`` is for one without entries."""
+        if len(found) > 1:
+            values = [
+                (by, len(entries).to_bytes(4, "big") + b"".join(k + v for k, v in entries)) for by, entries in found
+            ]
+            self._emit_parts(row, row_id, row.place, values)
+        else:
+            by, entries = found[0] if found else (state, None)
+            self._emit(by, row, row_id, row.place, entries or bytes(4))
+
+    def _emit_parts(
+        self, row: ValueRow | MapRow, row_id: bytes, place: int, values: list[tuple[ChangedState, bytes]]
+    ) -> None:
+        """A list or map of which several serializers wrote parts."""
+        keys = [(self.identity(state).pair_key(row.group, row_id), self.identity(state).lengths) for state, _ in values]
+        parts = [(state, *key, value) for key, (state, value) in zip(keys, values, strict=True)]
+        self.emitter.add_parts(parts, row.group, place)
 
     def _emit(
         self,
@@ -302,13 +323,6 @@ def _elements(base: ChangedState, value: bytes) -> tuple[int, bytes]:
     if pos == end and elements:
         raise FormatError("a list ends behind a separator")
     return len(elements), b"".join(elements)
-
-
-def _changed_serializer(state: ChangedState) -> UnsupportedError:
-    return UnsupportedError(
-        "elements were added to a value that another serializer wrote",
-        advice=f"let Flink write a savepoint of the job, in which all of {state.name!r} has one serializer",
-    )
 
 
 __all__ = ["BaseChanges"]

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
+from stateextract.changelog.mixed import MixedRow, Placed, read_mixed
 from stateextract.changelog.states import ChangedState
 from stateextract.errors import StateExtractError, UndecodableError, ValueRefusedError
 from stateextract.files.window import RangeSource
@@ -25,9 +25,6 @@ GATHERED = 8 << 20
 
 _LARGEST = (1 << 31) - 1
 
-Placed: TypeAlias = Callable[[StateExtractError, int], StateExtractError]
-"""Adds to an error where the change at a place stands."""
-
 
 @dataclass
 class _Gathered:
@@ -37,6 +34,15 @@ class _Gathered:
     data: bytearray = field(default_factory=bytearray)
     starts: list[int] = field(default_factory=list)
     origins: list[tuple[int, int | None]] = field(default_factory=list)
+
+
+@dataclass
+class _Mixed:
+    """Rows of which the same serializers wrote parts, and their bytes."""
+
+    lengths: bool
+    rows: list[MixedRow] = field(default_factory=list)
+    size: int = 0
 
 
 class Emitter:
@@ -52,6 +58,7 @@ class Emitter:
         self.subtask = subtask
         self.placed = placed
         self._gathered: dict[tuple[ChangedState, bool], _Gathered] = {}
+        self._mixed: dict[tuple[ChangedState, ...], _Mixed] = {}
 
     def add(
         self,
@@ -83,6 +90,21 @@ class Emitter:
         if len(rows.data) >= GATHERED:
             self._flush(state, entries)
 
+    def add_parts(self, parts: Sequence[tuple[ChangedState, bytes, bool, bytes]], group: int, place: int) -> None:
+        """A row whose list or map several serializers wrote parts of.
+
+        :param parts: for each the state by its serializers, and key, lengths and value as :meth:`add` takes them; none empty.
+        :param place: of the change that the row came from.
+        """
+        states = tuple(state for state, *_ in parts)
+        mixed = self._mixed.setdefault(states, _Mixed(parts[0][2]))
+        pairs = [b"".join(len(part).to_bytes(4, "big") + part for part in (key, value)) for _, key, _, value in parts]
+        row = MixedRow(group, place, pairs, [int.from_bytes(value[:4], "big") for *_, value in parts])
+        mixed.rows.append(row)
+        mixed.size += row.size
+        if mixed.size >= GATHERED:
+            self._flush_mixed(states)
+
     def refuse(self, error: UndecodableError, state: ChangedState, group: int, place: int, data: bytes) -> None:
         """A row that cannot be made: lost, or kept as bytes, or the end."""
         error = error.at(state=state.name, key_group=group)
@@ -104,6 +126,13 @@ class Emitter:
         """Decode what is left."""
         for state, entries in list(self._gathered):
             self._flush(state, entries)
+        for states in list(self._mixed):
+            self._flush_mixed(states)
+
+    def _flush_mixed(self, states: tuple[ChangedState, ...]) -> None:
+        mixed = self._mixed.pop(states)
+        found = read_mixed(states, mixed.lengths, mixed.rows, self.options, self.tally, self.subtask, self.placed)
+        self.ready.extend(found)
 
     def _flush(self, state: ChangedState, entries: bool) -> None:
         rows = self._gathered.pop((state, entries))
@@ -130,4 +159,4 @@ class Emitter:
         self.tally.add(part)
 
 
-__all__ = ["GATHERED", "Emitter", "Placed"]
+__all__ = ["GATHERED", "Emitter"]

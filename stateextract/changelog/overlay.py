@@ -199,14 +199,10 @@ class Overlay:
 
     def put(self, bound: _Bound, row: MapRow, user_key: bytes, value: bytes | None) -> None:
         """Put an entry into a map, or remove it."""
-        if value is not None:
-            if row.state is not None and not row.state.same_values(bound.state):
-                raise _changed_serializer(bound.state)
-            row.state = bound.state
         if user_key not in row.entries:
             self.held += PART_COST + len(user_key)
         self.held += len(value or b"")
-        row.entries[user_key] = value
+        row.put(bound.state, user_key, value)
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,13 +220,6 @@ class _Bound:
         namespace_end = self.state.namespace(record, key_end, end)
         key = record[_HEAD:key_end]
         return self.identity.of(group, key, record[key_end:namespace_end]), key, namespace_end
-
-
-def _changed_serializer(state: ChangedState) -> UnsupportedError:
-    return UnsupportedError(
-        "elements were added to a value that another serializer wrote",
-        advice=f"let Flink write a savepoint of the job, in which all of {state.name!r} has one serializer",
-    )
 
 
 def _two_groups(other: int) -> FormatError:
@@ -335,7 +324,7 @@ def _clear_map(overlay: Overlay, bound: _Bound, group: int, place: int, record: 
     row_id, _, pos = bound.id_at(group, record)
     _ends(record, pos)
     row = overlay.map_row(bound, group, place, row_id)
-    row.entries, row.over_base, row.stays_empty, row.state = {}, False, False, None
+    row.clear()
 
 
 def _put_all(overlay: Overlay, bound: _Bound, group: int, place: int, record: bytes) -> None:
@@ -376,10 +365,7 @@ def _remove(overlay: Overlay, bound: _Bound, group: int, place: int, record: byt
     _ends(record, bound.state.user_key(record, pos, len(record)))
     row = overlay.map_row(bound, group, place, row_id)
     row.stays_empty = False
-    if row.over_base:
-        overlay.put(bound, row, record[pos:], None)
-    else:
-        row.entries.pop(record[pos:], None)
+    overlay.put(bound, row, record[pos:], None)
 
 
 def _register(overlay: Overlay, bound: _Bound, group: int, place: int, record: bytes) -> None:
@@ -437,7 +423,8 @@ def _held(state: StateOverlay) -> int:
     for key, row in state.rows.items():
         held += ROW_COST + len(key)
         if isinstance(row, MapRow):
-            held += sum(PART_COST + len(k) + len(v or b"") for k, v in row.entries.items())
+            layers = [row.entries, *(entries for _, entries in row.older)]
+            held += sum(PART_COST + len(k) + len(v or b"") for entries in layers for k, v in entries.items())
         else:
             held += sum(PART_COST + len(part.data) if isinstance(part, Written) else 8 for part in row.parts)
     return held

@@ -9,10 +9,10 @@ that the serializers wrote; nothing is decoded. Knows no files.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from stateextract.changelog.states import ChangedState
-from stateextract.errors import UndecodableError
+from stateextract.errors import UndecodableError, UnsupportedError
 
 ROW_COST, PART_COST = 400, 160
 """Bytes that a row, and a part of one, take in memory beside the bytes that they hold: a bound of what was measured."""
@@ -48,6 +48,13 @@ Found: TypeAlias = "tuple[int, bytes] | None"
 """A materialized value as a heap file has it: how many elements (of a value: 1), and their bytes; ``None``: no such row."""
 
 
+Entry: TypeAlias = tuple[bytes, bytes]
+"""Of a map: user key, and the flag and the value."""
+Entries: TypeAlias = Iterable[Entry]
+
+T = TypeVar("T")
+
+
 class ValueRow:
     """A value, or the list that its parts make one after the other. No parts: there is no row.
 
@@ -71,37 +78,87 @@ class MapRow:
     """A map.
 
     :param entries: by user key the flag and the value as a heap file has them; ``None``: removed.
+    :param state: whose serializers wrote the entries; ``None``: there are none.
+    :param older: entries by other serializers, which were written before, with those.
     :param over_base: the materialized entries of the row are there too, but for those.
     :param stays_empty: the row is there though its map is empty: yes, no, or ``None``: if it was materialized.
-    :param state: whose serializers wrote the entries; ``None``: there are none.
     """
 
-    __slots__ = ("entries", "group", "over_base", "place", "settled", "state", "stays_empty")
+    __slots__ = ("entries", "group", "older", "over_base", "place", "settled", "state", "stays_empty")
 
     def __init__(self, group: int, place: int, over_base: bool = True) -> None:
         self.group = group
         self.place = place
         self.entries: dict[bytes, bytes | None] = {}
+        self.state: ChangedState | None = None
+        self.older: tuple[tuple[ChangedState, dict[bytes, bytes | None]], ...] = ()
         self.over_base = over_base
         self.stays_empty: bool | None = None
-        self.state: ChangedState | None = None
         self.settled = False
 
-    def over(self, base: Iterable[tuple[bytes, bytes]] | None) -> list[tuple[bytes, bytes]] | None:
-        """The map's entries, each as user key and flagged value; ``None``: no row.
+    def clear(self) -> None:
+        """No entries are left."""
+        self.entries, self.state, self.older, self.over_base, self.stays_empty = {}, None, (), False, False
 
-        :param base: the materialized entries; ``None``: the row was not materialized.
+    def put(self, state: ChangedState, user_key: bytes, value: bytes | None) -> None:
+        """Put an entry, or remove it."""
+        if self.state is None or self.state is state or self.state.same_values(state):
+            self.state = state
+        else:
+            _check_user_keys(self.state, state)
+            self.older = (*self.older, (self.state, self.entries))
+            self.entries, self.state = {}, state
+        if value is None and not self.over_base and not self.older:
+            self.entries.pop(user_key, None)
+        else:
+            self.entries[user_key] = value
+
+    def over(self, base: Entries | None, by: ChangedState | None) -> list[tuple[ChangedState, list[Entry]]] | None:
+        """The map's entries, each as user key and flagged value, with whose serializers wrote them; ``None``: no row.
+
+        :param base: the materialized entries; ``None``: the row was not materialized. :param by: whose serializers wrote them.
         """
-        entries = self.entries
-        found = [(user_key, value) for user_key, value in base or () if user_key not in entries]
-        found += [(user_key, written) for user_key, written in entries.items() if written is not None]
+        layers = [*self.older, *([] if self.state is None else [(self.state, self.entries)])]
+        if base is not None and by is not None:
+            for state, _ in layers:
+                _check_user_keys(state, by)
+            layers.insert(0, (by, dict(base)))
+        hidden: set[bytes] = set()
+        found: list[tuple[ChangedState, list[Entry]]] = []
+        for state, entries in reversed(layers):
+            found.append((state, [(k, v) for k, v in entries.items() if v is not None and k not in hidden]))
+            hidden.update(entries)
+        found.reverse()
+        found = joined([(state, entries) for state, entries in found if entries])
         if not found and not (base is not None if self.stays_empty is None else self.stays_empty):
             return None
         return found
+
+
+def _check_user_keys(one: ChangedState, other: ChangedState) -> None:
+    if not one.same_user_keys(other):
+        raise UnsupportedError(
+            "the serializer of the map's keys changed, so entries before and after cannot be compared",
+            advice="let Flink write a savepoint of the job, in which the whole state has one serializer",
+            state=one.name,
+        )
+
+
+def joined(parts: Iterable[tuple[ChangedState, list[T]]]) -> list[tuple[ChangedState, list[T]]]:
+    """Parts one after the other of which the values have the same bytes, in one."""
+    found: list[tuple[ChangedState, list[T]]] = []
+    for state, items in parts:
+        if found and found[-1][0].same_values(state):
+            found[-1][1].extend(items)
+        else:
+            found.append((state, list(items)))
+    return found
 
 
 class UnresolvedError(UndecodableError):
     """A value that the job's own function made of others, which are all that the snapshot has."""
 
 
-__all__ = ["PART_COST", "ROW_COST", "Found", "MapRow", "Part", "UnresolvedError", "ValueRow", "Written"]
+__all__ = [
+    "PART_COST", "ROW_COST", "Entry", "Found", "MapRow", "Part", "UnresolvedError", "ValueRow", "Written", "joined",
+]  # fmt: skip

@@ -50,6 +50,11 @@ class ChangedState:
         """Whether values of both have the same bytes, so that parts of them can stand in one value."""
         return self is other or self.meta == other.meta or self.row.layout == other.row.layout
 
+    def same_user_keys(self, other: ChangedState) -> bool:
+        """Whether the user keys of both, which are maps, have the same bytes."""
+        mine, theirs = value_layout(self.row), value_layout(other.row)
+        return self is other or (isinstance(mine, Map) and isinstance(theirs, Map) and mine.key == theirs.key)
+
 
 def changed_state(head: KeyedHead, meta: StateMeta, context: DescribeContext) -> ChangedState:
     """A state as its declaration says.

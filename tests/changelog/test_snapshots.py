@@ -22,7 +22,9 @@ from tests.changelog.writer import (
     ADD,
     ADD_ELEMENT,
     ADD_OR_UPDATE,
+    CLEAR,
     MERGE_NS,
+    REMOVE,
     SET,
     SET_INTERNAL,
     VOID,
@@ -219,15 +221,130 @@ def test_a_serializer_that_changed(engine: str, tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def test_elements_of_two_serializers_in_one_value_are_refused(tmp_path: Path) -> None:
+def test_elements_of_two_types_in_one_value_are_refused(tmp_path: Path) -> None:
     longs, strings = (State("s", kind="LIST", value=list_of(s)) for s in (LONG, STRING))
     base = Keyed([replace(longs, entries=[Entry(0, i64(1), [i64(1)])])])
     add = (0, change(ADD_ELEMENT, 0, i64(1), VOID, flink_string("x")))
-    with pytest.raises(
-        UnsupportedError, match="elements were added to a value that another serializer wrote"
-    ) as caught:
-        opened(tmp_path / "list", over(base, log_of([strings], add))).operator("op").state("s").raw_batches().read_all()
+    found = opened(tmp_path / "list", over(base, log_of([strings], add)))
+    with pytest.raises(UnsupportedError, match=r"the column 'value.item' is int64 .* and string") as caught:
+        found.operator("op").state("s").raw_batches().read_all()
     assert (caught.value.state, caught.value.key_group, caught.value.operator) == ("s", 0, "op")
+    # It is no damage.
+    assert [(f.state, f.status) for f in found.validate()] == [("s", "not checked")]
+
+
+OLD_POJO = pojo("com.example.P", {"a": LONG, "gone": LONG})
+NEW_POJO = pojo("com.example.P", {"a": LONG, "added": STRING})
+"""As a restore with another class makes of it."""
+
+
+def old_value(a: int, gone: int) -> bytes:
+    return b"\x02\x00" + i64(a) + b"\x00" + i64(gone)
+
+
+def new_value(a: int, added: str) -> bytes:
+    return b"\x02\x00" + i64(a) + b"\x00" + flink_string(added)
+
+
+def shown(value: Any) -> Any:
+    """A POJO of either as its fields that are not null."""
+    if isinstance(value, dict):
+        return {k: v for k, v in value.items() if v is not None}
+    return sorted((k, shown(v)) for k, v in value) if value and isinstance(value[0], tuple) else [shown(v) for v in value]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("base", [None, *FORMS])
+def test_lists_and_maps_of_a_serializer_that_changed(base: str | None, engine: str, tmp_path: Path) -> None:
+    """Their older parts are in what was materialized, in the log, or in both."""
+    lists, maps = ([State("l", kind="LIST", value=list_of(p)), State("m", kind="MAP", value=map_of(STRING, p))]
+                   for p in (OLD_POJO, NEW_POJO))  # fmt: skip
+    x, y, z, w = (flink_string(t) for t in "xyzw")
+    (l_old, m_old), (l_new, m_new) = lists, maps
+    before = None
+    if base is not None:
+        before = Keyed([
+            replace(l_old, entries=[Entry(0, i64(k), [old_value(k, 1)]) for k in (1, 2, 3, 9)]),
+            replace(m_old, entries=[Entry(0, i64(k), [(x, old_value(k, 1)), (y, None)]) for k in (1, 2, 3, 9)]),
+        ])  # fmt: skip
+    records = [
+        (-1, declare(l_old, 0)), (-1, declare(m_old, 1)),
+        (0, change(ADD_ELEMENT, 0, i64(1), VOID, old_value(1, 2))), (0, change(SET, 0, i64(4), VOID, i32(1), old_value(4, 2))),
+        (0, change(ADD_OR_UPDATE, 1, i64(1), VOID, z, old_value(1, 2))),
+        (0, change(ADD_OR_UPDATE, 1, i64(4), VOID, x, old_value(4, 2))),
+        (0, change(ADD_OR_UPDATE, 1, i64(4), VOID, y, old_value(4, 3))),
+        (-1, declare(l_new, 0)), (-1, declare(m_new, 1)),
+        (0, change(ADD_ELEMENT, 0, i64(1), VOID, new_value(1, "n"))),
+        (0, change(ADD_ELEMENT, 0, i64(2), VOID, new_value(2, "n"))),
+        (0, change(SET, 0, i64(3), VOID, i32(2), new_value(3, "n"), new_value(3, "o"))),
+        (0, change(ADD_ELEMENT, 0, i64(4), VOID, new_value(4, "n"))),
+        (0, change(ADD_OR_UPDATE, 1, i64(1), VOID, w, new_value(1, "n"))),
+        (0, change(ADD_OR_UPDATE, 1, i64(2), VOID, x, new_value(2, "n"))),
+        (0, change(REMOVE, 1, i64(3), VOID, x)), (0, change(ADD_OR_UPDATE, 1, i64(3), VOID, z, new_value(3, "n"))),
+        (0, change(ADD_OR_UPDATE, 1, i64(4), VOID, z, new_value(4, "n"))), (0, change(REMOVE, 1, i64(4), VOID, x)),
+        (0, change(CLEAR, 1, i64(5), VOID)), (0, change(ADD_OR_UPDATE, 1, i64(5), VOID, x, new_value(5, "n"))),
+    ]  # fmt: skip
+    managed = over(before, records, base or "")
+    there = base is not None
+    expected_lists = {
+        1: [*[{"a": 1, "gone": 1}] * there, {"a": 1, "gone": 2}, {"a": 1, "added": "n"}],
+        2: [*[{"a": 2, "gone": 1}] * there, {"a": 2, "added": "n"}],
+        3: [{"a": 3, "added": "n"}, {"a": 3, "added": "o"}],
+        4: [{"a": 4, "gone": 2}, {"a": 4, "added": "n"}],
+        **({9: [{"a": 9, "gone": 1}]} if there else {}),
+    }
+    kept: dict[str, Any] = {"y": {}} if there else {}
+    expected_maps: dict[int, dict[str, Any]] = {
+        1: {**({"x": {"a": 1, "gone": 1}} if there else {}), **kept, "z": {"a": 1, "gone": 2}, "w": {"a": 1, "added": "n"}},
+        2: {"x": {"a": 2, "added": "n"}, **kept},
+        3: {**kept, "z": {"a": 3, "added": "n"}},
+        4: {"y": {"a": 4, "gone": 3}, "z": {"a": 4, "added": "n"}},
+        5: {"x": {"a": 5, "added": "n"}},
+        **({9: {"x": {"a": 9, "gone": 1}, **kept}} if there else {}),
+    }
+    snapshot = opened(tmp_path / "nested", managed, engine=engine)
+    found = {name: snapshot.operator("op").state(name) for name in "lm"}
+    values = {n: {r["key"]: r["value"] for r in s.to_table().to_pylist()} for n, s in found.items()}
+    assert {k: shown(v) for k, v in values["l"].items()} == expected_lists
+    assert {k: {e: shown(v or {}) for e, v in m} for k, m in values["m"].items()} == expected_maps
+    tallies = [s.coverage.tally for s in found.values()]
+    assert [(t.rows, t.lost_entries) for t in tallies] == [(len(expected_lists), 0), (len(expected_maps), 0)]
+    flat = opened(tmp_path / "flat", managed, engine=engine, flatten=True).operator("op")
+    elements = sorted((r["key"], r["list_index"], repr(shown(r["value"]))) for r in flat.state("l").to_table().to_pylist())
+    assert elements == [(k, i, repr(e)) for k, row in sorted(expected_lists.items()) for i, e in enumerate(row)]
+    entries = sorted((r["key"], r["map_key"], repr(shown(r["value"] or {}))) for r in flat.state("m").to_table().to_pylist())
+    assert entries == sorted((k, e, repr(v)) for k, row in expected_maps.items() for e, v in row.items())
+    assert [f.status for f in snapshot.validate() if f.state in ("l", "m")] == ["sound", "sound"]
+
+
+def test_user_keys_whose_serializer_changed(tmp_path: Path) -> None:
+    """Then nobody can tell which entries are replaced; it is no damage."""
+    old, new = (State("s", kind="MAP", value=map_of(key, LONG)) for key in (OLD_POJO, NEW_POJO))
+    base = Keyed([replace(old, entries=[Entry(0, i64(1), [(old_value(1, 1), i64(1))])])])
+    managed = over(base, log_of([new], (0, change(ADD_OR_UPDATE, 0, i64(1), VOID, new_value(1, "x"), i64(1)))))
+    found = opened(tmp_path, managed)
+    with pytest.raises(UnsupportedError, match="serializer of the map's keys changed") as caught:
+        found.operator("op").state("s").to_table()
+    assert (caught.value.state, caught.value.operator) == ("s", "op")
+    assert [f.status for f in found.validate()] == ["not checked"]
+
+
+@pytest.mark.parametrize("policy", ["skip", "raw"])
+def test_a_part_of_another_serializer_that_cannot_be_decoded(policy: Any, tmp_path: Path) -> None:
+    """The row is lost, and no other."""
+    old, new = (State("s", kind="LIST", value=list_of(p)) for p in (OLD_POJO, NEW_POJO))
+    base = Keyed([replace(old, entries=[Entry(0, i64(k), [old_value(k, 1)]) for k in range(7)])])
+    unknown = b"\x04\x00\x0dcom.example.Q\x00"
+    added = [(0, change(ADD_ELEMENT, 0, i64(k), VOID, unknown if k == 3 else new_value(k, "n"))) for k in range(7)]
+    found = state(tmp_path, over(base, log_of([new], *added)), on_undecodable=policy)
+    table = found.to_table()
+    assert sorted(table["key"].to_pylist()) == [0, 1, 2, 4, 5, 6]
+    assert {len(value) for value in table["value"].to_pylist()} == {2}
+    tally = found.coverage.tally
+    assert (tally.rows, tally.lost_entries, tally.raw_rows) == (6, 1, int(policy == "raw"))
+    if policy == "raw":
+        raw = found.raw_batches().read_all().to_pylist()
+        assert [(row["key"], row["bytes"]) for row in raw] == [(3, i32(1) + unknown)]
 
 
 # ---- what cannot be decoded

@@ -97,3 +97,58 @@ def test_compressed_empty_operator_list_beside_keyed_state() -> None:
         assert rows(full.state(f"bc-{s}"), "key", "value") == [(f"k{s}-{i}", 1000 * i + s) for i in range(5)]
     assert rows(keyed.state("v"), "key", "value") == [(i, i + 10) for i in range(10)]
     assert (full.notes, keyed.notes) == ([], [])
+
+
+def _changed(name: str, **options: Any) -> stateextract.Operator:
+    """The operator with the states, of the checkpoint whose log has two serializers."""
+    folder = reported("changelog-schema-changed") + "/flink/state"
+    (path,) = Path(folder, f"{name}2-hashmap", "checkpoints").glob("*/chk-4")
+    snapshot = stateextract.open_snapshot(str(path), path_map={"/flink/state": folder}, **options)
+    return next(o for o in snapshot.operators if {s.name for s in o.states} >= {"v", "m", "l"})
+
+
+def _restored(name: str, **options: Any) -> stateextract.Operator:
+    snapshot = stateextract.open_snapshot(reported(f"changelog-schema-changed/restored-by-flink/{name}"), **options)
+    return next(o for o in snapshot.operators if {s.name for s in o.states} >= {"v", "m", "l"})
+
+
+def _plain(value: Any) -> Any:
+    """A value without when it was accessed last, and maps by key.
+
+    A field that a value's serializer did not have is null here. Flink makes an object, whose ``added`` is 0 then.
+    """
+    if isinstance(value, dict) and "a" in value:
+        return value["a"], value["b"], value["added"] or 0, value["addedText"]
+    if isinstance(value, dict):
+        return _plain(value["value"]) if set(value) == {"last_access", "value"} else {k: _plain(v) for k, v in value.items()}
+    if isinstance(value, list):
+        items = [_plain(item) for item in value]
+        return sorted(items) if items and isinstance(items[0], tuple) and len(items[0]) == 2 else items
+    return tuple(map(_plain, value)) if isinstance(value, tuple) else value
+
+
+@pytest.mark.parametrize("flatten", [False, True])
+@pytest.mark.parametrize("engine", ["kernel", "interpreter"])
+@pytest.mark.parametrize(("name", "truth"), [("clevo", "evolution"), ("clttl", "ttl")])
+def test_changelog_schema_changed(name: str, truth: str, engine: Any, flatten: bool) -> None:
+    found, expected = (of(n, engine=engine, flatten=flatten) for of, n in ((_changed, name), (_restored, truth)))
+    for state in ("v", "m", "l"):
+        mine, theirs = (
+            sorted(
+                (tuple(repr(_plain(row.get(c))) for c in ("key", "map_key", "list_index", "value")))
+                for row in operator.state(state).to_table().to_pylist()
+            )
+            for operator in (found, expected)
+        )
+        assert mine == theirs, state
+        assert len({row[0] for row in mine}) == {"clevo": 50, "clttl": 10}[name]
+        assert found.state(state).coverage.status == "decoded"
+
+
+def test_changelog_schema_changed_key_4() -> None:
+    operator = _changed("clevo")
+    rows_of = {s: {r["key"]: r["value"] for r in operator.state(s).to_table().to_pylist()} for s in ("v", "m", "l")}
+    assert _plain(rows_of["v"][4]) == (1004, "two1004", 7028, "new1004")
+    assert _plain(rows_of["l"][4]) == [(4, "one4", 0, None), (54, "one54", 0, None), (1004, "two1004", 7028, "new1004")]
+    assert [element["gone"] is None for element in rows_of["l"][4]] == [False, False, True]
+    assert sorted(key for key, _ in rows_of["m"][4]) == ["a0", "a1", "a2", "b"]
