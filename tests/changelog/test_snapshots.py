@@ -572,5 +572,5 @@ def test_a_job_without_the_key(tmp_path: Path) -> None:
     path = write(tmp_path / "chk-7", [SubtaskState(0, managed_keyed=managed)])
     with pytest.raises(UnsupportedError, match="none of the usual ones fits"):
         run(tmp_path, path, "out", state=("s",))
-    with pytest.raises(StateExtractError, match="nothing that was chosen can be read"):
+    with pytest.raises(StateExtractError, match="no selected state can be read"):
         run(tmp_path, path, "all")

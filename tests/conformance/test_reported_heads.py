@@ -56,7 +56,7 @@ def test_operator_list_of_an_unknown_serializer() -> None:
     assert rows(both.state("count"), "key", "value") == [("k0", 9), ("k1", 12), ("k2", 15)]
     assert rows(both.state("offsets"), "value", "index") == [(42, 0)]
     buffer = both.state("buffer")
-    assert (buffer.kind, raw(buffer, "bytes")) == ("list", [(_string("a"),), (_string("b"),)])
+    assert (buffer.kind, raw(buffer, "bytes")) == ("list (split)", [(_string("a"),), (_string("b"),)])
 
 
 _NOTE = (
@@ -69,7 +69,7 @@ def test_compressed_empty_operator_list_that_flink_restores() -> None:
     snapshot = stateextract.open_snapshot(reported("compressed-empty-operator-list/one"))
     operator = snapshot.operator("2e10a607b4c70e691d47ead33ce714c9")
     found = {s.name: (s.kind, s.coverage.status, s.to_table().num_rows) for s in operator.states}
-    assert found == {"list-0": ("list", "decoded", 0), "bc-0": ("broadcast", "decoded", 0)}
+    assert found == {"list-0": ("list (split)", "decoded", 0), "bc-0": ("broadcast", "decoded", 0)}
     assert operator.notes == [_NOTE]
 
 
