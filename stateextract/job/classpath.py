@@ -123,7 +123,7 @@ def read_classes(place: str, store: Store) -> Iterator[ClassModel]:
 def _files_of(folder: Path) -> Iterator[tuple[str, bytes]]:
     for path in sorted(folder.rglob("*.class")):
         try:
-            if path.stat().st_size <= MAX_BYTES:
+            if path.is_file() and path.stat().st_size <= MAX_BYTES:
                 yield str(path.relative_to(folder)), path.read_bytes()
         except OSError as error:
             raise UnreadableFileError(f"a class file cannot be read: {error.strerror}", file=str(path)) from None

@@ -84,7 +84,7 @@ class JobOptions:
     verify_checksums: bool = _option(True, "input", "flag",
         "Verify the CRC-32C of every chunk of compressed state (Flink itself does not).")
 
-    output: str = _option("", "output", "text", "Directory for the datasets; any URI that pyarrow opens.")
+    output: str = _option("", "output", "text", "Directory for the datasets: a local path or the URI of a store.")
     mode: str = _option("error", "output", "choice",
         "error: refuse an output that is not empty. overwrite: replace the datasets that this job writes, keep all "
         "others.",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +16,15 @@ import stateextract
 from benchmarks.generate import Written, plan_operators, write_snapshot
 from benchmarks.shapes import rows
 from stateextract.api import access
-from stateextract.errors import MissingFileError, SnapshotNotFoundError
+from stateextract.errors import MissingFileError, SnapshotNotFoundError, UnreadableFileError
 from stateextract.files import window
 from stateextract.files.piece import FilePiece
 from stateextract.job.options import JobOptions
 from stateextract.job.run import run_here, run_job
-from stateextract.metadata.model import KeyGroupsHandle, RelativeHandle
+from stateextract.metadata.model import FileHandle, KeyGroupsHandle, RelativeHandle
 from stateextract.metadata.parser import parse_metadata
 from tests.golden.expected import DATA, load
+from tests.metadata.writer import metadata
 
 pytest.importorskip("moto")
 
@@ -238,3 +239,43 @@ def test_a_history(server: Bucket, snapshot: tuple[Path, Written], tmp_path: Pat
     assert [s.rows for _, s in one.document().states if s.state == "long-long"] == [ENTRIES]
     assert run(["report", "--from", "s3://flink/history", "-o", str(page)]) == 0
     assert "s3://flink/job/chk-1/_metadata" in page.read_text()
+
+
+def test_files_in_another_store_are_read_where_it_is_allowed(
+    bucket: Bucket, snapshot: tuple[Path, Written], tmp_path: Path
+) -> None:
+    """A local ``_metadata`` of which the files stayed in the bucket; the workers of both engines are given what is allowed."""
+    from stateextract.spark import source_read
+
+    here = tmp_path / "copy" / "chk-1"
+    here.mkdir(parents=True)
+    whole = parse_metadata((snapshot[0] / "_metadata").read_bytes())
+    operators = []
+    for operator in whole.operators:
+        tasks = []
+        for task in operator.subtasks:
+            handle = task.managed_keyed
+            assert isinstance(handle, KeyGroupsHandle)
+            assert isinstance(handle.stream, RelativeHandle)
+            away = FileHandle(handle.stream.size, f"s3a://flink/job/chk-1/{handle.stream.path}")
+            tasks.append(replace(task, managed_keyed=replace(handle, stream=away)))
+        operators.append(replace(operator, subtasks=tuple(tasks)))
+    (here / "_metadata").write_bytes(metadata(replace(whole, operators=tuple(operators))))
+    job = JobOptions(snapshot=str(here), output=str(tmp_path / "out"), operator=("customers",))
+    refused = "the snapshot names a file in another store than its own, s3://flink,"
+    with pytest.raises(UnreadableFileError, match=refused):
+        run_job(job, run_here)
+    spark = {"path": str(here), "operatorUid": "customers", "stateName": "pojo"}
+    with pytest.raises(UnreadableFileError, match=f"{refused}.* allowStores s3://flink"):
+        source_read.planned(spark)
+    assert bucket.requests == []
+    expected = rows("pojo", 1, 0, ENTRIES).sort_by("key")
+    opened = stateextract.open_snapshot(str(here), allow_stores=["s3a://flink/job"])
+    assert opened.operator("customers").state("pojo").to_table().select(["key", "value"]).sort_by("key").equals(expected)
+    outcome = run_job(replace(job, allow_store=("s3://flink",)), run_here)
+    (dataset,) = outcome.manifest.datasets
+    assert dataset.rows == ENTRIES
+    plan, schema = source_read.planned({**spark, "allowStores": "s3://flink"})
+    plan = source_read.with_schema(plan, schema)
+    batches = [batch for split in source_read.splits(plan) for batch in source_read.read(source_read.for_tasks(plan), split)]
+    assert sum(batch.num_rows for batch in batches) == ENTRIES
