@@ -213,6 +213,9 @@ def _choose(
         if name not in names and missing is not None:
             missing.append(("state", name))
         elif name not in names:
+            for i in chosen:
+                if i.problems:
+                    raise i.problems[0]  # of a file that may hold it
             raise UsageError(
                 f"no state is called {name!r}{' in the chosen operators' if options.operator else ''}",
                 advice=there_is(name, sorted(names), "states"),
