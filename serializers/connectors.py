@@ -76,7 +76,8 @@ def payload_layout(state: str, snapshot_class: str) -> Layout | None:
         return decode_payload(state, raw), reader.pos
 
     columns = [pa.field("bytes", pa.binary()), pa.field("version", pa.int32())]
-    return Python(decode, pa.struct([*columns, *(pa.field(form.name, form.type) for form in forms)]))
+    type_ = pa.struct([*columns, *(pa.field(form.name, form.type) for form in forms)])
+    return Python(decode, type_, uncertain=("payloads of connectors that are not known here stay bytes",))
 
 
 def decode_payload(state: str, raw: bytes) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from serializers.javatypes import OBJECT_CLASS, JavaType, parse_type
 from serializers.kryo import javakaffee, jdk, protobuf_columns, scala_columns
 from serializers.kryo.bodies import BLOB_SERIALIZERS, PROTOBUF_SERIALIZERS
 from serializers.kryo.hierarchy import upper_bound
-from serializers.kryo.reader import Kryo
+from serializers.kryo.reader import NOT_DESCRIBED, Kryo, undecodable_reason
 from serializers.kryo.shapes import (
     ANY,
     BYTES,
@@ -38,7 +38,7 @@ from serializers.kryo.shapes import (
 from serializers.kryo.values import Obj
 from serializers.pojo import Columns
 from stateextract.columnar.layout import Field, Layout, Struct, Text
-from stateextract.errors import StateExtractError, ValueRefusedError
+from stateextract.errors import StateExtractError, UndecodableError, ValueRefusedError
 
 MAX_COLUMNS: Final = 1000
 """A type with more columns than this becomes JSON."""
@@ -87,14 +87,28 @@ class Planner:
         self.kryo = kryo
         self.classes = kryo.classes
         self.columns = 0
+        self.not_described: dict[str, None] = {}
+        """Classes that values are declared to have and that nothing describes."""
+        self.uncertain: dict[str, None] = {}
+        """Why else values may not be decodable."""
 
     def plan(self, type_: JavaType) -> Column:
         """The column of a declared type; JSON where it would be too wide, or hold a class that is not known."""
         self.columns = 0
         try:
             return self.column(type_)
+        except UndecodableError as error:
+            self.uncertain[error.message] = None
+            return ANY
         except StateExtractError:
             return ANY
+
+    def _open(self, declared: str) -> Column:
+        """The column of a type whose values may be of any class."""
+        registered = dict.fromkeys(self.kryo.registrations.ids.values())
+        self.not_described |= {n: None for n in registered if (undecodable_reason(self.kryo, n) or ("",))[0] == NOT_DESCRIBED}
+        self.uncertain[f"values declared as {declared} may be of any class"] = None
+        return ANY
 
     def column(self, type_: JavaType, above: tuple[str, ...] = ()) -> Column:
         """The column of a type.
@@ -126,14 +140,14 @@ class Planner:
         if name == "java.util.BitSet":
             return list_of(PRIMITIVES["int"], name)
         if name in _WRAPPERS:
-            return wrapper(self.column(type_.arguments[0], above)) if type_.arguments else ANY
+            return wrapper(self.column(type_.arguments[0], above)) if type_.arguments else self._open(name)
         if name in jdk.LIST_LIKE or name in jdk.SET_LIKE:
             if len(type_.arguments) != 1:
-                return ANY
+                return self._open(name)
             return list_of(self.column(type_.arguments[0], above), name, unordered=name in jdk.SET_LIKE)
         if name in jdk.MAP_LIKE:
             if len(type_.arguments) != 2:
-                return ANY
+                return self._open(name)
             return map_of(*(self.column(argument, above) for argument in type_.arguments))
         return self._user_class(type_, above)
 
@@ -160,7 +174,9 @@ class Planner:
     def _user_class(self, type_: JavaType, above: tuple[str, ...]) -> Column:
         name = type_.name
         model = self.classes.get(name)
-        if name in above or name == OBJECT_CLASS:
+        if name == OBJECT_CLASS:
+            return self._open(name)
+        if name in above:
             return ANY
         if model is not None and model.kind == "enum":
             return STRING
@@ -170,6 +186,11 @@ class Planner:
                 names = [name, *names]
             if names and len(names) <= MAX_COLUMNS:
                 return self._struct(name, names, type_, above)
+        reason = undecodable_reason(self.kryo, name)
+        if reason is not None and reason[0] == NOT_DESCRIBED and name not in jdk.OPEN:
+            self.not_described[name] = None
+        elif not names and (name in jdk.OPEN or (model is not None and model.kind == "interface")):
+            return self._open(name)
         return ANY
 
     def _is_collection(self, name: str) -> bool:

@@ -36,7 +36,8 @@ def _layout(snapshot: SerializerSnapshot, context: DescribeContext) -> Layout:
     reason = _hopeless(kryo, name)
     if reason is not None:
         return Undecodable(name, "; ".join(reason))
-    column = Planner(kryo).plan(of_class_name(name))
+    planner = Planner(kryo)
+    column = planner.plan(of_class_name(name))
     shape = column.shape
 
     def decode(data: memoryview, pos: int, end: int, inner: Layout, counts: Counts) -> tuple[Any, int]:
@@ -45,7 +46,7 @@ def _layout(snapshot: SerializerSnapshot, context: DescribeContext) -> Layout:
 
     wire_type = column.layout.wire_type
     assert wire_type is not None
-    return Python(decode, wire_type, column.layout)
+    return Python(decode, wire_type, column.layout, tuple(planner.not_described), tuple(planner.uncertain))
 
 
 def _hopeless(kryo: Kryo, name: str) -> tuple[str, str] | None:

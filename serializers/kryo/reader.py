@@ -31,6 +31,8 @@ Body = Callable[["Kryo", Input, int, Generics], Any]
 """Reads what stands behind an object's reference mark: ``body(kryo, input, number of the object or -1, generics)``."""
 
 _LARGEST_NAME: Final = 1 << 12
+NOT_DESCRIBED: Final = "Kryo writes neither names nor lengths of fields, and its class is not known"
+"""Why a class that is described nowhere cannot be read."""
 _MESSAGES: Final = tuple(
     f"com.google.protobuf.{name}"
     for name in (
@@ -250,7 +252,7 @@ class Kryo:
         if jdk.is_jdk(name):
             reason = "Kryo writes neither names nor lengths of fields, and those of this class of the JDK are not known here"
             return reason, advice_for(name)
-        return "Kryo writes neither names nor lengths of fields, and its class is not known", advice_for(name)
+        return NOT_DESCRIBED, advice_for(name)
 
 
 def undecodable_reason(kryo: Kryo, name: str) -> tuple[str, str] | None:

@@ -27,6 +27,7 @@ from stateextract.files.connect import TIMEOUT
 from stateextract.files.filesystem import Store
 from stateextract.files.locate import FoundSnapshot, Locator, find_snapshot
 from stateextract.job.classpath import describe_context, with_names
+from stateextract.job.forecast import Forecasts
 from stateextract.job.heads import HeadReader, OnHeads, operator_label, unheard
 from stateextract.job.inventory import OperatorInventory, take_inventory
 from stateextract.job.missing import MissingFiles, missing_files
@@ -352,6 +353,10 @@ class Operator:
     @cached_property
     def _inventory(self) -> OperatorInventory:
         return self.snapshot._source.inventory([self._state])[self.id]
+
+    @cached_property
+    def _forecasts(self) -> Forecasts:
+        return Forecasts(self.snapshot._source.options.context.of_operator(self.id))
 
     @cached_property
     def states(self) -> tuple[State, ...]:

@@ -38,7 +38,6 @@ from stateextract.state.engine import (
     ReadOptions,
     StateTally,
     Tally,
-    certainly_undecodable,
 )
 from stateextract.state.head import KeyedHead
 from stateextract.state.key_groups import key_scalar
@@ -153,16 +152,11 @@ class State:
         return self._coverage
 
     def _expected(self) -> Coverage:
-        if self._entry.status in CANNOT_BE_READ:
-            return Coverage(self._entry.status, self._entry.reason)
-        for row in self._rows:
-            part = certainly_undecodable(row.layout)
-            if part is not None:
-                status = {"fail": Status.UNSUPPORTED, "skip": Status.SKIPPED, "raw": Status.RAW}[self._options.on_undecodable]
-                return Coverage(status, f"values of {part.class_name} cannot be decoded: {part.reason}")
-        parts = dict.fromkeys(part for row in self._rows for part in row.undecodable)
-        why = [f"a value of {part.class_name} could not be decoded: {part.reason}" for part in parts]
-        return Coverage(self._entry.status, why[0] if why else None)
+        found = self.operator._forecasts.of(self._named_state)
+        status = found.status
+        if self._entry.status not in CANNOT_BE_READ and status is Status.UNSUPPORTED:
+            status = {"fail": Status.UNSUPPORTED, "skip": Status.SKIPPED, "raw": Status.RAW}[self._options.on_undecodable]
+        return Coverage(status, found.reason)
 
     def to_batches(
         self, limit: int | None = None, *, key_groups: Collection[int] | None = None

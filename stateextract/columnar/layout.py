@@ -606,11 +606,15 @@ class Python(Layout):
     :param type: Arrow type of the values, which must be acceptable to ``pa.array``.
     :param inner: says what the values mean, so that policies and logical conversions reach them: ``decode`` gives the
         wire values of this layout, though the bytes are others. ``type`` is then its wire type.
+    :param not_described: classes that values may have and of which nothing is known: a value of one cannot be decoded.
+    :param uncertain: why else only a read shows whether all values can be decoded, one clause each.
     """
 
     decode: Callable[..., tuple[Any, int]] = field(compare=False)
     type: pa.DataType
     inner: Layout | None = None
+    not_described: tuple[str, ...] = field(default=(), compare=False)
+    uncertain: tuple[str, ...] = field(default=(), compare=False)
 
     @cached_property
     def wire_type(self) -> pa.DataType | None:

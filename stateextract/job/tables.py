@@ -19,7 +19,8 @@ from stateextract.columnar.sql_names import sql_schema
 from stateextract.errors import MissingFileError, StateExtractError, UnreadableFileError, UsageError
 from stateextract.files.locate import Locator, find_snapshot
 from stateextract.job.classpath import describe_context, entries_of, with_names
-from stateextract.job.coverage import CANNOT_BE_READ, UNSUPPORTED, Entry
+from stateextract.job.coverage import Entry
+from stateextract.job.forecast import Forecast, Forecasts
 from stateextract.job.heads import HeadReader, OnHeads, StateFile, operator_label, unheard
 from stateextract.job.inventory import NamedState, OperatorInventory, master_entries, take_inventory
 from stateextract.job.missing import streams
@@ -33,7 +34,7 @@ from stateextract.metadata.model import (
     StreamHandle,
 )
 from stateextract.state.body import BodyKind
-from stateextract.state.columns import ReadOptions, certainly_undecodable, united_schema
+from stateextract.state.columns import ReadOptions, united_schema
 from stateextract.state.rows import RowLayout
 
 _I32, _I64, _TEXT, _BOOL = pa.int32(), pa.int64(), pa.string(), pa.bool_()
@@ -140,18 +141,19 @@ class SnapshotTables:
         context = self._context()
         for inventory in self._inventory()[0]:
             named = {id(state.entry): state for state in (*inventory.named, *inventory.nameless)}
+            of_operator = context.of_operator(inventory.operator.id)
+            forecasts = Forecasts(of_operator)
             for entry in inventory.entries:
                 state = named.get(id(entry))
-                rows = [] if state is None else state.rows(context.of_operator(inventory.operator.id))
-                yield self._state(entry, state, rows)
+                rows = [] if state is None else state.rows(of_operator)
+                expected = Forecast(entry.status, entry.reason) if state is None else forecasts.of(state)
+                yield self._state(entry, state, rows, expected)
         for entry in master_entries(self.metadata):
-            yield self._state(entry, None, [])
+            yield self._state(entry, None, [], Forecast(entry.status, entry.reason))
 
-    def _state(self, entry: Entry, state: NamedState | None, rows: list[RowLayout]) -> dict[str, Any]:
-        status, reason = entry.status, entry.reason
-        part = next(filter(None, (certainly_undecodable(row.layout) for row in rows)), None)
-        if part is not None and status not in CANNOT_BE_READ:
-            status, reason = UNSUPPORTED, f"values of {part.class_name} cannot be decoded: {part.reason}"
+    def _state(
+        self, entry: Entry, state: NamedState | None, rows: list[RowLayout], expected: Forecast
+    ) -> dict[str, Any]:
         return self._named(entry.operator_id, entry.uid, entry.operator_name) | {
             "state_name": entry.state,
             "state_kind": None if entry.kind == "-" else entry.kind,
@@ -162,8 +164,8 @@ class SnapshotTables:
             "form": None if entry.form == "-" else entry.form,
             "handle_count": entry.handles,
             "size_in_bytes": entry.size,
-            "status": status,
-            "reason": reason,
+            "status": expected.status,
+            "reason": expected.reason,
         }
 
     def files(self, operator_name: str | None = None) -> Rows:
