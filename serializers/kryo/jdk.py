@@ -177,8 +177,6 @@ FIELD_BY_FIELD: Final = {
         _model(_UTIL + "Random", seed=_ATOMIC + "AtomicLong", nextNextGaussian="double", haveNextNextGaussian="boolean"),
         *(_model(_ATOMIC + name, "E" if name == "AtomicReferenceArray" else "", array=type_)
           for name, type_ in _ARRAYS.items()),
-        _model("java.time.temporal.ValueRange", minSmallest="long", minLargest="long", maxSmallest="long",
-               maxLargest="long"),
         _model("com.google.common.collect.NaturalOrdering"),
         _model("com.google.common.collect.ReverseNaturalOrdering"),
         *(_model(f"org.apache.flink.api.java.tuple.Tuple{n}", " ".join(f"T{i}" for i in range(n)),
