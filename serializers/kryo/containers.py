@@ -19,10 +19,6 @@ from stateextract.errors import FormatError
 
 Factory = Callable[[str], Body]
 
-MAX_NULLS: Final = 1 << 20
-"""A list of nothing but nulls has no bytes for its elements in Kryo 5."""
-
-
 def collection2(kind: str, comparator: bool = False) -> Factory:
     """Kryo 2: a count and the elements; without their classes where a type argument is final."""
 
@@ -73,8 +69,7 @@ def collection5(kind: str, comparator: bool = False, nulls: bool = True) -> Fact
             elif flag:
                 name = k.class_name(s)
                 if name is None:
-                    if n > MAX_NULLS:
-                        raise FormatError(f"a list of {n} nulls", offset=start)
+                    wire.spend(s, n)
                     items.extend([None] * n)
                     return obj
                 element, has_null = k.type(name), nulls and wire.boolean(s)

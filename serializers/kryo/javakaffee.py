@@ -56,6 +56,7 @@ def _sub_list(class_name: str) -> Body:
         start, end = wire.vint(s), wire.vint(s)
         if not start <= end <= len(items):
             raise FormatError(f"the part from {start} to {end} of a list of {len(items)}", offset=at)
+        wire.spend(s, end - start)
         return Obj(class_name, "list", items[start:end])
 
     return body

@@ -17,6 +17,9 @@ from stateextract.errors import FormatError, TruncatedError
 MAX_DEPTH: Final = 150
 """Objects inside of each other. Kryo recurses for each, and so does the reader."""
 
+MAX_FREE: Final = 1 << 22
+"""Elements of one value that have no bytes of their own: nulls of a list of nulls, copies of what stands elsewhere."""
+
 
 _LAST: Final = re.compile(rb"[\x80-\xff]")
 
@@ -38,9 +41,10 @@ class Input:
     :ivar names: class names by the numbers that this value gave them.
     :ivar depth: how many objects are being read.
     :ivar scope: what type parameters stand for in the object at hand.
+    :ivar free: elements without bytes that were made.
     """
 
-    __slots__ = ("data", "depth", "end", "names", "pos", "refs", "scope")
+    __slots__ = ("data", "depth", "end", "free", "names", "pos", "refs", "scope")
 
     def __init__(self, data: bytes | memoryview, pos: int, end: int) -> None:
         self.data = data
@@ -49,12 +53,23 @@ class Input:
         self.refs: list[Any] = []
         self.names: list[str] = []
         self.depth = 0
+        self.free = 0
         self.scope: tuple[tuple[Any, str], ...] = ()
 
 
 def truncated(what: str, at: int) -> TruncatedError:
     """The bytes end inside of ``what``."""
     return TruncatedError(f"the data ends inside {what}", offset=at)
+
+
+def spend(s: Input, n: int) -> None:
+    """Count elements that have no bytes of their own, before they are made.
+
+    :raises FormatError: where one value has more than :data:`MAX_FREE` of them.
+    """
+    s.free += n
+    if s.free > MAX_FREE:
+        raise FormatError(f"one value has more than {MAX_FREE} elements without bytes of their own", offset=s.pos)
 
 
 def u8(s: Input) -> int:

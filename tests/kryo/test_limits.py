@@ -56,7 +56,7 @@ def outcomes(layout: Layout, damaged: Iterable[bytes]) -> tuple[int, int]:
     return read, refused
 
 
-FAMILIES = [("spec", BY_HAND), ("kryo", models()), ("scala", models(SCALA_JAR))]
+FAMILIES = [("spec", BY_HAND), ("kryo", models()), ("scala", models(SCALA_JAR)), ("libraries", BY_HAND)]
 
 
 @pytest.mark.parametrize(("stem", "classes"), FAMILIES, ids=[stem for stem, _ in FAMILIES])
@@ -138,6 +138,27 @@ def test_impossible_numbers(flavour: int, data: str, error: type[StateExtractErr
     with pytest.raises(error) as caught:
         kryo(flavour, "java.util.ArrayList").read(raw, 0, len(raw))
     assert caught.value.offset is not None
+
+
+def test_elements_without_bytes_are_bounded_in_all_of_a_value() -> None:
+    """Lists of a million nulls each, and parts of one list many times."""
+    nulls = bytes.fromhex("5701c080800100")
+    for count, bounded in ((4, False), (5, True)):
+        data = bytes([0x57, 1, count + 1]) + nulls * count
+        if bounded:
+            with pytest.raises(FormatError, match="more than 4194304 elements without bytes"):
+                kryo(5, "java.util.ArrayList").read(data, 0, len(data))
+        else:
+            value, end = kryo(5, "java.util.ArrayList").read(data, 0, len(data))
+            assert (end, [len(item.value) for item in value.value]) == (len(data), [1_048_575] * 4)
+    vector = next(v for v in vectors("libraries") if (v.name, v.flavour) == ("part of an array list", 2))
+    names = [b"java.util.ArrayList" + end for end in (b"", b"$SubList")]
+    names = [name[:-1] + bytes([name[-1] | 0x80]) for name in names]
+    part = b"\1\1\1\1\0\3\0\x80\x20"  # of the list, object 1, the elements 0 to 4,096
+    data = b"\1\0" + names[0] + b"\1\x82\x10" + b"\1\0\1\x80\x20" + b"\2\2" * 4096
+    data += b"\1\1" + names[1] + part[2:] + part * 2048
+    with pytest.raises(FormatError, match="more than 4194304 elements without bytes"):
+        vector.kryo(BY_HAND).read(data, 0, len(data))
 
 
 def test_many_references_to_few_objects() -> None:
