@@ -18,6 +18,7 @@ from stateextract.job.coverage import Entry
 from stateextract.job.options import JobOptions
 from stateextract.job.split import Part
 from stateextract.metadata.model import OperatorState
+from stateextract.outcome import Status
 from stateextract.state.body import BodyKind
 
 
@@ -39,23 +40,35 @@ class StatesTask:
         :param reader: of the plan's work; :param empty: the plan's document.
         :raises StateExtractError: with file, operator and state.
         """
+        collected = self._collected(reader)
+        parallelism = self.operator.operator_parallelism, self.operator.operator_max_parallelism
+        states = [measured(entry, parallelism, key, collected, reader) for key, entry in self.entries.items()]
+        return replace(empty, operators=[replace(self.operator, states=states)])
+
+    def cover(self, reader: SplitReader) -> list[Entry]:
+        """The entries of the coverage report after reading the states; parameters and errors are those of :meth:`measure`."""
+        self._collected(reader)
+        return list(self.entries.values())
+
+    def _collected(self, reader: SplitReader) -> Collected:
         collected = Collected()
         names = {name for _, name in self.entries}
         for part in self.parts:
             reader.add([part], collected, names)
-        states = []
-        parallelism = self.operator.operator_parallelism, self.operator.operator_max_parallelism
         for key, entry in self.entries.items():
             settle(entry, key, collected)
-            states.append(measured(entry, parallelism, key, collected, reader))
-        return replace(empty, operators=[replace(self.operator, states=states)])
+        return collected
+
+    def only(self, state: str) -> StatesTask:
+        """The task of the states with this name."""
+        return replace(self, entries={key: entry for key, entry in self.entries.items() if key[1] == state})
 
 
 @dataclass(frozen=True)
 class StatesPlan:
     """The tasks.
 
-    :param unread: the document of what is not read.
+    :param unread: the document of what is not read; ``entries``: the same of the coverage report.
     :param empty: the document without operators.
     """
 
@@ -63,6 +76,7 @@ class StatesPlan:
     empty: Statistics
     unread: Statistics
     tasks: Sequence[StatesTask]
+    entries: Sequence[Entry] = ()
 
 
 def plan_by_state(options: JobOptions, question: Question | None = None, store: Store | None = None) -> StatesPlan:
@@ -84,7 +98,9 @@ def plan_by_state(options: JobOptions, question: Question | None = None, store: 
         StatesTask(bare[of[keys[0]]], {key: entries[key] for key in keys}, mine)
         for keys, mine in _shares(parts, list(entries))
     ]
-    return StatesPlan(planned.work, planned.empty, replace(planned.empty, operators=operators), tasks)
+    read = {id(entry) for entry in entries.values()}
+    others = [entry for entry in planned.plan.coverage.entries if id(entry) not in read and entry.status != Status.EMPTY]
+    return StatesPlan(planned.work, planned.empty, replace(planned.empty, operators=operators), tasks, others)
 
 
 def _shares(parts: Sequence[Part], keys: Sequence[Key]) -> Iterator[tuple[list[Key], list[Part]]]:

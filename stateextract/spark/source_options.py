@@ -137,8 +137,10 @@ STATE_OPTIONS: tuple[Option, ...] = (
 )  # fmt: skip
 """What ``flink-state`` can be told."""
 
-STATISTICS = "statistics"
-TABLES = ("operators", "states", "files", "key_groups", "serializers", STATISTICS)
+COVERAGE, STATISTICS = "coverage", "statistics"
+TABLES = ("operators", "states", "files", "key_groups", "serializers", COVERAGE, STATISTICS)
+READ_TABLES = (COVERAGE, STATISTICS)
+"""Tables for which the states are read."""
 
 STATISTICS_OPTIONS: tuple[Option, ...] = (
     *_WHICH,
@@ -155,13 +157,17 @@ STATISTICS_OPTIONS: tuple[Option, ...] = (
     _of_job("codec"),
     _of_job("verify_checksums"),
 )  # fmt: skip
-"""Options of the table ``statistics`` only."""
+"""Options of the tables :data:`READ_TABLES` only; ``asOf`` and ``ttl`` of the table ``statistics``."""
 
 METADATA_OPTIONS: tuple[Option, ...] = (
     *_WHERE,
     _own("table", "choice", "operators", "Which table.", TABLES),
     *_MEANING,
-    *(replace(option, doc=f"Of the table {STATISTICS}. {option.doc}") for option in STATISTICS_OPTIONS),
+    *(
+        replace(option, doc=f"Of the {'table' if option.name in ('asOf', 'ttl') else f'tables {COVERAGE} and'} {STATISTICS}. "
+                f"{option.doc}")
+        for option in STATISTICS_OPTIONS
+    ),
 )
 """What ``flink-state-metadata`` can be told."""
 
@@ -358,6 +364,6 @@ def _shown(option: Option) -> str:
 
 
 __all__ = [
-    "DIFF", "DIFF_OPTIONS", "METADATA", "METADATA_OPTIONS", "STATE", "STATE_OPTIONS", "STATISTICS",
+    "COVERAGE", "DIFF", "DIFF_OPTIONS", "METADATA", "METADATA_OPTIONS", "READ_TABLES", "STATE", "STATE_OPTIONS", "STATISTICS",
     "STATISTICS_OPTIONS", "TABLES", "Option", "in_spark_words", "job_options", "markdown", "parse_options",
 ]  # fmt: skip

@@ -1,4 +1,7 @@
-"""The table ``statistics`` of ``flink-state-metadata``: the rows of a history (``audit/history.py``), read by Spark's tasks."""
+"""The tables of ``flink-state-metadata`` for which Spark's tasks read states.
+
+``statistics`` has the rows of a history (``audit/history.py``), ``coverage`` what became of each state.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +18,19 @@ from stateextract.audit.by_state import StatesPlan, StatesTask, plan_by_state
 from stateextract.audit.collect import SplitReader
 from stateextract.audit.document import Statistics
 from stateextract.audit.durations import moment, times_to_live
-from stateextract.audit.history import SCHEMA, table_of
+from stateextract.audit.history import READ, SCHEMA, table_of
 from stateextract.audit.statistics import Question
 from stateextract.columnar.schema import conform
 from stateextract.errors import StateExtractError, UsageError
-from stateextract.spark.source_options import METADATA, METADATA_OPTIONS, in_spark_words, job_options
+from stateextract.job.coverage import Entry
+from stateextract.spark.source_options import (
+    COVERAGE,
+    METADATA,
+    METADATA_OPTIONS,
+    STATISTICS,
+    in_spark_words,
+    job_options,
+)
 from stateextract.spark.source_types import arrow_schema, check_given
 
 
@@ -27,9 +38,12 @@ from stateextract.spark.source_types import arrow_schema, check_given
 class _Planned:
     """What is read.
 
+    :param table: ``statistics`` or ``coverage``; :param state: the only state that is asked for, if any.
     :param given: the schema that Spark expects of batches.
     """
 
+    table: str
+    state: str
     states: StatesPlan
     given: pa.Schema
 
@@ -43,11 +57,23 @@ class _Planned:
         return plan
 
 
-def statistics_schema() -> Any:
-    """The ``StructType`` of the table."""
+_TEXT, _I64 = pa.string(), pa.int64()
+COVERAGE_SCHEMA = pa.schema({
+    "checkpoint_id": _I64, "operator_name": _TEXT, "operator_uid": _TEXT, "operator_id": _TEXT, "state_name": _TEXT,
+    "state_kind": _TEXT, "status": _TEXT, "reason": _TEXT, "row_count": _I64, "lost_entries": _I64, "lost_key_groups": _I64,
+    "problems": pa.list_(_TEXT),
+})  # fmt: skip
+"""The columns of the table ``coverage``."""
+
+
+def read_table_schema(table: str) -> Any:
+    """The ``StructType`` of a table."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
-    return from_arrow_schema(SCHEMA)
+    return from_arrow_schema(_SCHEMAS[table])
+
+
+_SCHEMAS = {STATISTICS: SCHEMA, COVERAGE: COVERAGE_SCHEMA}
 
 
 def planned(values: Mapping[str, Any], schema: Any) -> bytes:
@@ -57,13 +83,15 @@ def planned(values: Mapping[str, Any], schema: Any) -> bytes:
     :raises StateExtractError: where the snapshot cannot be read, or not what was asked for.
     """
     given = arrow_schema(schema)
-    check_given(given, arrow_schema(statistics_schema()))
+    check_given(given, arrow_schema(read_table_schema(values["table"])))
     operators = tuple(values[name] for name in ("operatorUid", "operatorName", "operatorId") if values[name])
     if len(operators) > 1:
         raise UsageError(
             f"{METADATA}: the operator is said in more than one way", advice="leave all but one of them out"
         )
-    states = (values["stateName"],) if values["stateName"] else ()
+    # What becomes of a state that is asked for by name is an error elsewhere, and a row here.
+    covers, name = values["table"] == COVERAGE, values["stateName"]
+    states = (name,) if name and not covers else ()
     where = f"{METADATA}: the option"
     as_of = moment(values["asOf"], f"{where} asOf") if values["asOf"] else None
     question = Question(as_of, times_to_live(values["ttl"], f"{where} ttl"), top=1)
@@ -71,14 +99,19 @@ def planned(values: Mapping[str, Any], schema: Any) -> bytes:
         plan = plan_by_state(job_options(values, METADATA_OPTIONS, operator=operators, state=states), question)
     except StateExtractError as error:
         raise in_spark_words(error) from None
-    return _Planned(plan, given).to_bytes()
+    return _Planned(values["table"], name, plan, given).to_bytes()
 
 
 def splits(data: bytes) -> list[bytes]:
     """What each task does: read states, or say which are not read."""
-    plan = _Planned.from_bytes(data).states
-    parts: list[StatesTask | Statistics] = [*plan.tasks]
-    if any(True for _ in plan.unread.states):
+    planned = _Planned.from_bytes(data)
+    plan = planned.states
+    parts: list[StatesTask | Statistics | list[Entry]] = [*plan.tasks]
+    if planned.table == COVERAGE:
+        tasks = [task.only(planned.state) if planned.state else task for task in plan.tasks]
+        unread = [entry for entry in plan.entries if planned.state in ("", entry.state)]
+        parts = [*(task for task in tasks if task.entries), *([unread] if unread else [])]
+    elif any(True for _ in plan.unread.states):
         parts.append(plan.unread)
     return [zlib.compress(pickle.dumps(part), 6) for part in parts]
 
@@ -86,7 +119,7 @@ def splits(data: bytes) -> list[bytes]:
 def for_tasks(data: bytes) -> bytes:
     """What all tasks share."""
     plan = _Planned.from_bytes(data)
-    return replace(plan, states=replace(plan.states, tasks=(), unread=plan.states.empty)).to_bytes()
+    return replace(plan, states=replace(plan.states, tasks=(), entries=(), unread=plan.states.empty)).to_bytes()
 
 
 def read(data: bytes, split: bytes) -> Iterator[pa.RecordBatch]:
@@ -95,13 +128,29 @@ def read(data: bytes, split: bytes) -> Iterator[pa.RecordBatch]:
     :raises StateExtractError: with file, operator, state, key group and offset.
     """
     plan, reader = _running(data)
-    part: StatesTask | Statistics = pickle.loads(zlib.decompress(split))
+    part: StatesTask | Statistics | list[Entry] = pickle.loads(zlib.decompress(split))
     try:
-        document = part if isinstance(part, Statistics) else part.measure(reader, plan.states.empty)
+        if plan.table == COVERAGE:
+            entries = part.cover(reader) if isinstance(part, StatesTask) else part
+            found = _covered(entries, plan.states.empty.snapshot.checkpoint_id)  # type: ignore[arg-type]
+        else:
+            document = part.measure(reader, plan.states.empty) if isinstance(part, StatesTask) else part
+            found = table_of([document])  # type: ignore[list-item]
     except StateExtractError as error:
         raise in_spark_words(error) from None
-    for batch in table_of([document]).cast(arrow_schema(statistics_schema())).to_batches():
+    for batch in found.cast(arrow_schema(read_table_schema(plan.table))).to_batches():
         yield conform(batch, plan.given)
+
+
+def _covered(entries: list[Entry], checkpoint: int) -> pa.Table:
+    """The rows of the table ``coverage``."""
+    rows = [
+        (checkpoint, e.operator_name, e.uid, e.operator_id, e.state, e.kind, str(e.status), e.reason,
+         e.read.rows if e.status in READ else None, e.read.lost_entries, e.read.lost_key_groups, e.read.problems)
+        for e in entries
+    ]  # fmt: skip
+    names = COVERAGE_SCHEMA.names
+    return pa.Table.from_pylist([dict(zip(names, row, strict=True)) for row in rows], COVERAGE_SCHEMA)
 
 
 @lru_cache(maxsize=4)
@@ -110,4 +159,4 @@ def _running(data: bytes) -> tuple[_Planned, SplitReader]:
     return plan, SplitReader(plan.states.work)
 
 
-__all__ = ["for_tasks", "planned", "read", "splits", "statistics_schema"]
+__all__ = ["COVERAGE_SCHEMA", "for_tasks", "planned", "read", "read_table_schema", "splits"]

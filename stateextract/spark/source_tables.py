@@ -17,6 +17,7 @@ from stateextract.printable import plain_names
 from stateextract.spark.source_options import (
     METADATA,
     METADATA_OPTIONS,
+    READ_TABLES,
     STATISTICS,
     STATISTICS_OPTIONS,
     in_spark_words,
@@ -31,10 +32,10 @@ _BATCH = 10_000
 def table_schema(options: Mapping[str, str]) -> Any:
     """The ``StructType`` of the table that the options ask for."""
     table = _values(options)["table"]
-    if table == STATISTICS:
-        from stateextract.spark.source_statistics import statistics_schema  # imports all that decodes
+    if table in READ_TABLES:
+        from stateextract.spark.source_statistics import read_table_schema  # imports all that decodes
 
-        return statistics_schema()
+        return read_table_schema(table)
     return spark_schema(SCHEMAS[table])
 
 
@@ -46,15 +47,16 @@ def _values(options: Mapping[str, str]) -> dict[str, Any]:
     values = parse_options(options, METADATA_OPTIONS, METADATA)
     given = {name.lower() for name in options}
     for option in STATISTICS_OPTIONS:
-        if values["table"] != STATISTICS and option.name.lower() in given:
-            raise UsageError(f"{METADATA}: the option {option.name} is for the table {STATISTICS}")
+        tables = (STATISTICS,) if option.name in ("asOf", "ttl") else READ_TABLES
+        if values["table"] not in tables and option.name.lower() in given:
+            raise UsageError(f"{METADATA}: the option {option.name} is for the table {' or '.join(tables)}")
     return values
 
 
 def planned(options: Mapping[str, str], schema: Any) -> bytes | None:
-    """The plan of ``source_statistics.py``, if that is the table that is asked for."""
+    """The plan of ``source_statistics.py``, if it is a table for which states are read."""
     values = _values(options)
-    if values["table"] != STATISTICS:
+    if values["table"] not in READ_TABLES:
         return None
     from stateextract.spark import source_statistics
 

@@ -52,6 +52,32 @@ def test_every_kind_of_snapshot(case: str) -> None:
     assert tasks == CASES[case]
 
 
+def coverage(path: Path | str, **options: Any) -> dict[tuple[str | None, str | None], dict[str, Any]]:
+    loaded = Loaded(make(FlinkStateMetadataSource, {"path": str(path), "table": "coverage", **options}))
+    return {(row["operator_uid"], row["state_name"]): row for row in loaded.table().to_pylist()}
+
+
+def test_the_coverage_is_filled_by_a_read(tmp_path: Path) -> None:
+    states = {"a": numbered(9), "b": numbered(5), "c": numbered(9)}
+    snap = write_snapshot(tmp_path / "s", {"op": states, "gone": {"d": numbered(3)}, "fine": {"e": numbered(3)}},
+                          values={"b": UNKNOWN})  # fmt: skip
+    for number in range(2):
+        (snap / f"gone-{number}").unlink()
+    found = coverage(snap)
+    seen = {key: (row["status"], row["row_count"], row["lost_key_groups"]) for key, row in found.items()}
+    assert seen == {
+        ("op", "a"): ("decoded", 9, 0), ("op", "b"): ("skipped", None, 5), ("op", "c"): ("partial", 3, 5),
+        ("gone", None): ("missing", None, 0), ("fine", "e"): ("decoded", 3, 0),
+    }  # fmt: skip
+    assert "com.example.Shape" in found["op", "b"]["reason"]
+    assert "lost behind state 'b'" in found["op", "c"]["problems"][0]
+    assert {row["checkpoint_id"] for row in found.values()} == {7}
+    # A state that is asked for by name is a row, too, whatever became of it.
+    assert list(coverage(snap, operatorUid="op", stateName="b")) == [("op", "b")]
+    with pytest.raises(UsageError, match="asOf is for the table statistics"):
+        coverage(snap, asOf="2026-01-01")
+
+
 def test_what_is_asked() -> None:
     found, tasks = table(ORDERS, operatorUid="orders-by-customer", stateName="voucher", asOf="2026-11-28T13:43:25.030Z",
                          ttl="voucher=12h")  # fmt: skip
@@ -78,8 +104,11 @@ def test_damage_is_placed(tmp_path: Path) -> None:
     data = (folder / "op-0").read_bytes()
     size = 4 + 2 + 4 + 8 * 17  # of the last key group: its number, the state's, a count, rows
     (folder / "op-0").write_bytes(data[:-size] + (99).to_bytes(4, "big") + data[4 - size :])
+    (row,), _ = table(str(folder))
+    assert (row["status"], row["row_count"]) == ("partial", 56)
+    assert str(folder / "op-0") in row["reason"]
     with pytest.raises(FormatError) as caught:
-        table(str(folder))
+        table(str(folder), stateName="a")
     assert (caught.value.operator, caught.value.file) == ("op", str(folder / "op-0"))
 
 
@@ -87,7 +116,7 @@ def test_damage_is_placed(tmp_path: Path) -> None:
     ("options", "message"),
     [
         ({"table": "states", "ttl": "1d"}, "the option ttl is for the table statistics"),
-        ({"table": "states", "strings": "replace"}, "the option strings is for the table statistics"),
+        ({"table": "states", "strings": "replace"}, "the option strings is for the table coverage or statistics"),
         ({"ttl": "1 day"}, "the option ttl '1 day' is no duration"),
         ({"asOf": "soon"}, "the option asOf 'soon' is no time"),
         ({"ttl": "x=1d"}, "a time to live is given for 'x'"),
