@@ -154,6 +154,10 @@ class UnreadableFileError(StateExtractError):
     """A file exists but cannot be opened or read (permissions, a broken store)."""
 
 
+class NoAnswerError(UnreadableFileError):
+    """A store did not answer in time."""
+
+
 class SnapshotDeletedError(MissingFileError):
     """The snapshot vanished while it was read: Flink subsumed the checkpoint and deletes its files."""
 

@@ -40,7 +40,7 @@ class FileAccess:
 
     def __init__(self, source: Source) -> None:
         self._source = source
-        self._files = EarlyFiles(source.store)
+        self._files = EarlyFiles(source.locator.store)
 
     def opened(self, file: StateFile, on_read: OnRead = _unheard) -> HandleBytes:
         """The bytes of a file's handle; a context manager that gives ``read_at``.
@@ -109,7 +109,7 @@ class FileAccess:
         source = self._source
         assert file.changelog is not None
         return open_log(
-            file.changelog, source.locator, source.store, lambda: source.data, options.codec, options.verify_checksums,
+            file.changelog, source.locator, lambda: source.data, options.codec, options.verify_checksums,
             source.changelog_files,
         )  # fmt: skip
 

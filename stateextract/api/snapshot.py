@@ -138,7 +138,7 @@ def open_snapshot(
     locator = Locator(found, store, tuple(pairs))
     wishes = JobWishes([f"{place}={type_}" for place, type_ in (types or {}).items()])
     wishes.refuse_strangers(metadata.operators)
-    return Snapshot(Source(found, data, metadata, locator, locator.store, options, wishes, head_threads, on_heads))
+    return Snapshot(Source(found, data, metadata, locator, options, wishes, head_threads, on_heads))
 
 
 def _one_of(name: str, value: str, choices: Sequence[str]) -> None:
@@ -154,7 +154,6 @@ class Source:
     data: bytes = field(repr=False)
     metadata: SnapshotMetadata = field(repr=False)
     locator: Locator = field(repr=False)
-    store: Store = field(repr=False)
     options: ReadOptions
     wishes: JobWishes = field(repr=False)
     head_threads: int
@@ -165,7 +164,7 @@ class Source:
         """Reads the heads of these operators' files; the inventories by operator id."""
         part = replace(self.metadata, operators=tuple(operators))
         options = self.options
-        heads = HeadReader(part, self.data, self.locator, self.store, options.codec, options.verify_checksums)
+        heads = HeadReader(part, self.data, self.locator, options.codec, options.verify_checksums)
         files = heads.read(self.head_threads, self.on_heads)
         return {inventory.operator.id: inventory for inventory in take_inventory(part, files)}
 

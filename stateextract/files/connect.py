@@ -19,7 +19,7 @@ from datetime import timedelta
 from functools import cache
 from typing import Any, NamedTuple, TypeVar
 
-from stateextract.errors import EnvironmentProblem, UnreadableFileError, UsageError
+from stateextract.errors import EnvironmentProblem, NoAnswerError, UnreadableFileError, UsageError
 
 T = TypeVar("T")
 
@@ -102,10 +102,6 @@ def within(seconds: int, work: Callable[[], T], uri: str) -> T:
     return answer.result()
 
 
-class NoAnswerError(UnreadableFileError):
-    """A store did not answer in time."""
-
-
 # -- clients
 
 
@@ -116,7 +112,7 @@ def _s3(scheme: str, bucket: str, options: dict[str, Any], timeout: int) -> tupl
     endpoint = endpoint or os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
     if endpoint:
         protocol, sign, host = str(endpoint).rpartition("://")
-        options["endpoint_override"] = host
+        options["endpoint_override"] = host.rstrip("/")
         if sign:
             options.setdefault("scheme", protocol)
     elif "region" not in options:
@@ -253,4 +249,4 @@ STORES: dict[str, _Kind] = {
 """All schemes of stores; the last ones need fsspec and its package for the store."""
 
 
-__all__ = ["STORES", "TIMEOUT", "NoAnswerError", "connect", "problem_of", "within"]
+__all__ = ["STORES", "TIMEOUT", "connect", "problem_of", "within"]

@@ -27,8 +27,15 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import pyarrow as pa
 
 from stateextract.beside import done
-from stateextract.errors import MissingFileError, StateExtractError, TruncatedError, UnreadableFileError, UsageError
-from stateextract.files.connect import TIMEOUT, NoAnswerError, connect, problem_of, within
+from stateextract.errors import (
+    MissingFileError,
+    NoAnswerError,
+    StateExtractError,
+    TruncatedError,
+    UnreadableFileError,
+    UsageError,
+)
+from stateextract.files.connect import TIMEOUT, connect, problem_of, within
 from stateextract.files.threads import READING
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]+):(?=/)")
@@ -159,7 +166,7 @@ class Store:
     ) -> None:
         self.options = {scheme: dict(values) for scheme, values in (options or {}).items()}
         self.timeout = timeout
-        self.allow = tuple(map(_allowed, allow))
+        self.allow = tuple(map(_allowed, (allow,) if isinstance(allow, str) else allow))
         self._places: tuple[Address, ...] | None = None
         self._lock = threading.Lock()
         self._connections: dict[tuple[str, str], _Connection] = {}

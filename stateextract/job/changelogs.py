@@ -28,7 +28,6 @@ from stateextract.changelog.keys import find_key
 from stateextract.changelog.log import Files, Log
 from stateextract.errors import FormatError, StateExtractError, UnsupportedError
 from stateextract.files.early import EarlyFiles
-from stateextract.files.filesystem import Store
 from stateextract.files.locate import Locator
 from stateextract.metadata.model import ChangelogHandle, IncrementalHandle, KeyedStateHandle, KeyGroupsHandle
 from stateextract.rocksdb.access import Opener
@@ -46,7 +45,6 @@ _ALL = range(1 << 15)
 def open_log(
     handle: ChangelogHandle,
     locator: Locator,
-    store: Store,
     metadata: Callable[[], bytes],
     codec: str = "snappy",
     verify: bool = True,
@@ -57,7 +55,7 @@ def open_log(
     :param metadata: gives the content of ``_metadata``.
     """
     uri = locator.found.metadata_uri
-    open_file = Opener(locator, EarlyFiles(store), uri, exact_size=False)
+    open_file = Opener(locator, EarlyFiles(locator.store), uri, exact_size=False)
     return Log(handle, open_file, uri, metadata, codec, verify, files)
 
 

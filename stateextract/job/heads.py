@@ -151,14 +151,13 @@ class HeadReader:
         snapshot: SnapshotMetadata,
         metadata: bytes,
         locator: Locator,
-        store: Store,
         codec: str = "snappy",
         verify: bool = True,
     ) -> None:
         self._snapshot = snapshot
         self._metadata = metadata
         self._locator = locator
-        self._store = store
+        self._store = locator.store
         self._heads: dict[tuple[bool, bytes], tuple[Head, bytes]] = {}
         self._lock = threading.Lock()
         self._inline: dict[int, int] = {}
@@ -377,7 +376,7 @@ class HeadReader:
                     return [replace(file, kind=handle.kind, form=BodyKind.CHANGELOG, content=None)]
                 parts.append((part, file))
         log = open_log(
-            handle, self._locator, self._store, lambda: self._metadata, self._codec, self._verify, self._changelog_files
+            handle, self._locator, lambda: self._metadata, self._codec, self._verify, self._changelog_files
         )
         changelog = Changelog(operator, subtask, handle, log, parts)
         changelog.look()

@@ -139,7 +139,7 @@ def make_plan(
     metadata, data = read_metadata(store, found.metadata_uri)
     locator = Locator(found, store, options.path_pairs())
     looked_at = metadata if only is None else replace(metadata, operators=(only(metadata),))
-    heads = HeadReader(looked_at, data, locator, locator.store, options.codec, options.verify_checksums)
+    heads = HeadReader(looked_at, data, locator, options.codec, options.verify_checksums)
     files = heads.read(options.head_threads, on_heads)
     inventory = take_inventory(looked_at, files)
     missing: list[tuple[str, str]] | None = [] if partial else None

@@ -117,7 +117,7 @@ class PartReader:
         handle, data = self._handle(part, targets)
         assert isinstance(handle, ChangelogHandle)
         return open_log(
-            handle, self._locator, self._store, lambda: data, options.codec, options.verify_checksums, self._changelog_files
+            handle, self._locator, lambda: data, options.codec, options.verify_checksums, self._changelog_files
         )
 
     def _handle(self, part: Part, targets: OperatorTargets) -> tuple[KeyedStateHandle | None, bytes]:

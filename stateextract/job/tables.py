@@ -97,9 +97,7 @@ class SnapshotTables:
 
     def _inventory(self) -> tuple[list[OperatorInventory], list[StateFile]]:
         job = self._job
-        reader = HeadReader(
-            self.metadata, self._data, self._locator, self._store, job.codec, job.verify_checksums
-        )  # fmt: skip
+        reader = HeadReader(self.metadata, self._data, self._locator, job.codec, job.verify_checksums)
         files = reader.read(job.head_threads, self._on_heads)
         return take_inventory(self.metadata, files), files
 

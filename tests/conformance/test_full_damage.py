@@ -34,7 +34,7 @@ def files(folder: Path) -> Iterator[tuple[StateFile, bytes]]:
     found = find_snapshot(str(folder), store)
     data = store.read(found.metadata_uri)
     metadata = parse_metadata(data)
-    for file in HeadReader(metadata, data, Locator(found, store), store).read(1):
+    for file in HeadReader(metadata, data, Locator(found, store)).read(1):
         if file.content is not None and file.form in (BodyKind.FULL_SNAPSHOT, BodyKind.OPERATOR):
             yield file, store.read(file.uri, file.start, file.size)
 

@@ -53,7 +53,7 @@ def read_metadata(data: bytes, folder: Path) -> None:
     store = Store()
     found = find_snapshot(str(folder), store)
     metadata = parse_metadata(data)
-    for file in HeadReader(metadata, data, Locator(found, store), store).read(1):
+    for file in HeadReader(metadata, data, Locator(found, store)).read(1):
         if file.problem is not None:
             assert isinstance(file.problem, StateExtractError)
 
