@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from stateextract.cli.options import format_option
+from stateextract.cli.progress import Meter
 from stateextract.cli.quick import without_pandas
-from stateextract.cli.reading import chosen_states, identity, metered, opened, snapshot_options, state_options
+from stateextract.cli.reading import chosen_states, identity, opened, snapshot_options, state_options
 from stateextract.outcome import ExitCode, Status, exit_code
 from stateextract.printable import json_document
 
 if TYPE_CHECKING:
     from stateextract.api import State
+    from stateextract.api.counting import Count
 
 
 @click.command()
@@ -28,11 +31,13 @@ def count(path: str, operator: str | None, name: str | None, scope: Any, format_
     or 1 if none can be counted.
     """
     without_pandas()
+    from stateextract.api.counting import count_rows
+
     states = chosen_states(opened(path, options), operator, name, scope)
-    documents = []
-    for state in states:
-        with metered(f"count {state.name}", state):
-            documents.append(describe(state))
+    size = sum(max(state.bytes_of() for state in sharing) for sharing in _by_operator(states))
+    with Meter("count", size) as meter:
+        counts = count_rows(states, lambda size: meter.add(size))
+    documents = [describe(state, found) for state, found in zip(states, counts, strict=True)]
     if format_ == "json":
         click.echo(json_document(documents, indent=1))
     else:
@@ -55,21 +60,19 @@ def count(path: str, operator: str | None, name: str | None, scope: Any, format_
     return exit_code(d["status"] for d in documents)
 
 
-def describe(state: State) -> dict[str, Any]:
-    """The document of one state; ``rows`` is ``None`` where they cannot be counted, then ``reason`` says the reason."""
-    from stateextract.errors import StateExtractError
+def _by_operator(states: list[State]) -> Iterable[list[State]]:
+    """States that share files."""
+    groups: dict[tuple[str, str], list[State]] = {}
+    for state in states:
+        groups.setdefault((state.operator.id, state.scope), []).append(state)
+    return groups.values()
 
-    rows, why, status = None, None, Status.DECODED
-    try:
-        rows = state.count()
-    except StateExtractError as error:
-        why, status = str(error), error.status
-    return {
-        **identity(state),
-        "rows": rows,
-        "status": status,
-        "reason": why,
-    }
+
+def describe(state: State, found: Count) -> dict[str, Any]:
+    """The document of one state; ``rows`` is ``None`` if they cannot be counted, then ``reason`` says why."""
+    if isinstance(found, int):
+        return {**identity(state), "rows": found, "status": Status.DECODED, "reason": None}
+    return {**identity(state), "rows": None, "status": found.status, "reason": str(found)}
 
 
 __all__ = ["count", "describe"]

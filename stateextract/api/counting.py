@@ -1,0 +1,109 @@
+"""Rows of many states, with each file read once: entries are skipped, not decoded.
+
+Depends on states and the engine. A state alone is counted by :meth:`State.count`, which may find its count in the files.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import pyarrow as pa
+
+from stateextract.api.access import FileAccess
+from stateextract.api.state import State, suited
+from stateextract.errors import StateExtractError, UndecodableError
+from stateextract.job.heads import StateFile
+from stateextract.state.content import Content
+from stateextract.state.engine import Tally
+
+Count = int | StateExtractError
+"""Rows of a state, or why they cannot be counted."""
+
+_ROW_COLUMNS = ("key_group", "subtask")
+"""Columns that take no decoding."""
+
+
+def count_rows(states: Sequence[State], on_read: Callable[[int], None] = lambda size: None) -> list[Count]:
+    """Count the rows of states, each file once.
+
+    :param on_read: is called with numbers of bytes as they are read.
+    :returns: for each state its rows, or the error if they cannot be counted.
+    """
+    found: dict[State, Count] = {}
+    groups: dict[str, list[State]] = {}
+    for state in states:
+        if state.kind in ("list (split)", "list (union)"):
+            found[state] = _alone(state)  # the offsets in _metadata are counted
+        else:
+            groups.setdefault(f"{state.operator.id} {state.scope}", []).append(state)
+    for group in groups.values():
+        found |= _together(group, on_read) if len(group) > 1 else {group[0]: _alone(group[0])}
+    return [found[state] for state in states]
+
+
+def _alone(state: State) -> Count:
+    try:
+        return state.count()
+    except StateExtractError as error:
+        return error
+
+
+def _together(states: Sequence[State], on_read: Callable[[int], None]) -> dict[State, Count]:
+    """The rows of several states of one operator."""
+    found: dict[State, Count] = {}
+    readable: dict[str, State] = {}
+    for state in states:
+        try:
+            state._check_readable()
+            readable[state.name] = state
+        except StateExtractError as error:
+            found[state] = error
+    try:
+        tally = _walk(readable, on_read)
+    except StateExtractError:
+        # Which states the error concerns shows only if each is read by itself.
+        return found | {state: _alone(state) for state in readable.values()}
+    for name, state in readable.items():
+        counted = tally.of(name)
+        found[state] = counted.rows
+        if counted.lost_entries or counted.lost_key_groups:
+            text = f"the rows cannot be counted: {counted.problems[0]}"
+            found[state] = UndecodableError(text, operator=state.operator.label, state=name)
+    return found
+
+
+def _walk(states: dict[str, State], on_read: Callable[[int], None]) -> Tally:
+    tally = Tally()
+    if not states:
+        return tally
+    first = next(iter(states.values()))
+    columns = {
+        name: pa.schema(kept)
+        for name, state in states.items()
+        if (kept := [field for field in state.schema if field.name in _ROW_COLUMNS])
+    }
+    options = replace(first._options, on_undecodable="skip", columns=columns or None)
+    files = {id(file): file for state in states.values() for file in state._named_state.files}
+    work: list[tuple[StateFile, Content]] = [
+        (file, file.content.only(set(states)))
+        for file in files.values()
+        if file.content is not None and file.head is not None
+    ]
+    options = suited(options, sum(sum(content.sizes) for _, content in work))
+    access, given = FileAccess(first._source), set[str]()
+    for file, content in access.in_order(work):
+        assert file.head is not None
+        names = {meta.name for meta in file.head.states} & set(states)
+        try:
+            with access.opened(file, on_read) as read_at:
+                silent = () if options.all_copies else tuple(given)
+                for _ in access.pieces(read_at, file, content, names, options, tally, silent, on_read):
+                    pass
+        except StateExtractError as error:
+            raise access.placed(error, file) from None
+        given |= {part.name for part in content.partitions if states[part.name].kind == "broadcast"}
+    return tally
+
+
+__all__ = ["Count", "count_rows"]
