@@ -12,6 +12,7 @@ import click
 from stateextract.cli.options import format_option
 from stateextract.cli.reading import WHERE, config_option, job_options, read_options
 from stateextract.cli.stats import ROWS, measured, question, question_options
+from stateextract.outcome import ExitCode, exit_code
 from stateextract.printable import json_document
 
 if TYPE_CHECKING:
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 def history(
     paths: tuple[str, ...], as_of: str | None, ttls: tuple[str, ...], top: int, uids: str | None, workers: int | None,
     output: str, skip_existing: bool, format_: str, **options: Any,
-) -> None:  # fmt: skip
+) -> ExitCode:  # fmt: skip
     """Add the figures of the snapshots at PATHS to a Parquet dataset, and show how states grew over all that it has.
 
     A folder with several snapshots in it stands for all of them. Every row of them is read once, as stats does; of
@@ -52,6 +53,7 @@ def history(
     known = {identity(one.snapshot): one for one in read_history(output)}
     store, added = open_store(job), 0
     failed: list[StateExtractError] = []
+    statuses: list[str] = []
     snapshots: list[str] = []
     for given in paths:
         try:
@@ -67,6 +69,7 @@ def history(
             # Such as a checkpoint that Flink has deleted meanwhile: the others are there all the same.
             failed.append(error.at(file=path))
             continue
+        statuses += [state.status for _, state in document.states]
         name = write_snapshot(output, document)
         # As it is in the dataset, so that the document, which may be large, need not be kept.
         (known[identity(document.snapshot)],) = read_history(f"{output.rstrip('/')}/{name}")
@@ -80,10 +83,11 @@ def history(
         click.echo(json_document(document_of, indent=1, ensure_ascii=False))
     elif is_told:
         _show(recorded, added, output)
-    for other in failed[1:]:
-        click.echo(f"Error: {other}", err=True)
-    if failed:
-        raise failed[0]
+    for one in failed:
+        click.echo(f"Error: {one}", err=True)
+    if failed and not statuses:
+        return ExitCode(failed[0].exit_code)
+    return exit_code([*statuses, *(one.status for one in failed)])
 
 
 def _snapshots(path: str, store: Store) -> list[str]:

@@ -12,6 +12,7 @@ from stateextract.cli.options import debug_option
 from stateextract.cli.reading import read_options, snapshot_options
 from stateextract.cli.stats import ROWS, measured, question, question_options, text_of, written
 from stateextract.errors import UsageError
+from stateextract.outcome import ExitCode, exit_code
 
 if TYPE_CHECKING:
     from stateextract.audit.document import Statistics
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 def report(
     path: str | None, as_of: str | None, ttls: tuple[str, ...], top: int, uids: str | None, workers: int | None,
     documents: tuple[str, ...], title: str | None, output: str, **options: Any,
-) -> None:  # fmt: skip
+) -> ExitCode:  # fmt: skip
     """Write sizes, skew, columns, ages and coverage of the snapshot at PATH as one HTML page that needs nothing else.
 
     Every row is read once, as stats does; of snapshots whose statistics history or stats wrote (--from) nothing is read
@@ -44,8 +45,11 @@ def report(
     from stateextract.report.page import report_page
 
     shown: list[Statistics | Recorded] = [one for name in documents for one in _documents(name)]
+    code = ExitCode.COMPLETE
     if path is not None:
-        shown.append(measured(read_options(path, options), question(as_of, ttls, top, uids), workers))
+        document = measured(read_options(path, options), question(as_of, ttls, top, uids), workers)
+        shown.append(document)
+        code = exit_code(state.status for _, state in document.states)
     if not shown:
         raise UsageError("there is nothing to report", advice="say the PATH of a snapshot, or --from FILE")
     for one in shown:
@@ -55,6 +59,7 @@ def report(
     totals = snapshots[-1].totals
     growth = f", and their growth over {len(snapshots)} snapshots" if len(snapshots) > 1 else ""
     click.echo(f"Wrote {output}: {many(totals.states, 'state')} of {many(totals.operators, 'operator')}{growth}.")
+    return code
 
 
 def _documents(name: str) -> Iterator[Statistics | Recorded]:

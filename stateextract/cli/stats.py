@@ -13,6 +13,7 @@ from stateextract.cli.options import format_option
 from stateextract.cli.progress import Meter
 from stateextract.cli.reading import read_options, snapshot_options
 from stateextract.errors import OutputError, UsageError
+from stateextract.outcome import ExitCode, exit_code
 
 if TYPE_CHECKING:
     from stateextract.audit.document import Statistics
@@ -64,7 +65,7 @@ def question_options(command: F) -> F:
 def stats(
     path: str, as_of: str | None, ttls: tuple[str, ...], top: int, uids: str | None, workers: int | None, output: str | None,
     format_: str, **options: Any,
-) -> None:  # fmt: skip
+) -> ExitCode:  # fmt: skip
     """Show rows, keys, bytes, skew, columns, ages and the biggest keys of the states of the snapshot at PATH.
 
     Every row is read once. --operator and --state choose. With --plan or --uids, operators whose state no operator of
@@ -82,6 +83,7 @@ def stats(
         click.echo(document.to_json())
     else:
         show(document, detailed=bool(options["state"]))
+    return exit_code(state.status for _, state in document.states)
 
 
 def question(as_of: str | None, ttls: Iterable[str], top: int, uids: str | None) -> Question:

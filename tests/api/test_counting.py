@@ -14,7 +14,6 @@ from stateextract.errors import MissingFileError, StateExtractError
 from tests.golden.expected import DATA, load
 from tests.job.snapshots import UNKNOWN, numbered, write_snapshot
 
-DATA = Path(__file__).parents[1] / "golden" / "data"
 MANY = Path(__file__).parents[2] / ".." / "shared" / "reports" / "count-passes-once-per-state" / "chk-2.tar.xz"
 
 
