@@ -142,7 +142,7 @@ def test_one_that_cannot_be_read_does_not_stop_the_others(out: Out, job: list[st
         assert code == (3 if number == "1" else 1)
         assert text.splitlines()[-1] == f"{folder} has 1 snapshot, checkpoint 6; {number} of them written now."
         assert [line.split(":")[0] for line in error.splitlines()] == ["Error"] * 3
-        assert "no filesystem for foo://" in error
+        assert "foo:// is not the scheme of a supported store" in error
         assert "none does not exist" in error
         assert f"{job[0]}/_metadata" in error
 
