@@ -32,6 +32,22 @@ def printable(text: str) -> str:
     return replaced(_OBEYED.sub(lambda found: found[0].encode("unicode_escape").decode(), text))
 
 
+def many(number: int, what: str) -> str:
+    """``1 state``, ``2,000 states``, ``3 entries``."""
+    plural = f"{what[:-1]}ies" if what.endswith("ry") else f"{what}s"
+    return f"{number:,} {what if number == 1 else plural}"
+
+
+def one_line(text: str) -> str:
+    """A name as :func:`printable` shows it, with ``\\n`` for an end of a line, so that it begins none."""
+    return printable(text).replace("\r", "\\r").replace("\n", "\\n").replace("\t", "\\t")
+
+
+def named(name: str) -> str:
+    """A name in a sentence or a heading: in one line, and no longer than people read."""
+    return shortened(one_line(name))
+
+
 def replaced(text: str) -> str:
     """The text with U+FFFD for every lone surrogate."""
     return text if text.isascii() else _LONE.sub(_REPLACEMENT, text)
@@ -107,5 +123,5 @@ def json_escapes(text: str) -> str:
 
 __all__ = [
     "LONGEST_NAME", "LONGEST_TEXT", "LONGEST_WORD", "called", "distinct", "json_document", "json_escapes",
-    "lone_surrogates", "plain_names", "printable", "replaced", "short_words", "shortened",
+    "lone_surrogates", "many", "named", "one_line", "plain_names", "printable", "replaced", "short_words", "shortened",
 ]  # fmt: skip

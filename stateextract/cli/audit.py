@@ -15,7 +15,7 @@ from stateextract.cli.reading import read_options, snapshot_options
 from stateextract.cli.stats import ROWS, measured, question, text_of, written
 from stateextract.errors import UsageError
 from stateextract.outcome import ExitCode
-from stateextract.printable import json_document
+from stateextract.printable import json_document, many, named
 
 if TYPE_CHECKING:
     from stateextract.audit.document import Operator, State, Statistics
@@ -112,21 +112,23 @@ def _schemas(path: Path) -> Any:
 
 
 def _show(document: Statistics, verdicts: list[Verdict]) -> None:
-    from stateextract.cli.screen import console, escape, table
+    from stateextract.cli.screen import Table, console
 
     out = console()
     rows = [[v.name, "holds" if v.holds else "broken", f"{v.states:,}"] for v in verdicts]
-    out.print(table(["rule", "outcome", "states"], rows, ["states"]))
+    out.show(Table(["rule", "status", "states"], rows, ["states"], names=["rule"], keys=1))
     broken = [(verdict, violation) for verdict in verdicts for violation in verdict.violations]
     if broken:
         out.print()
     for verdict, violation in broken:
-        place = violation.operator_label + (f" / {violation.state_name}" if violation.state_name is not None else "")
+        place = named(violation.operator_label)
+        if violation.state_name is not None:
+            place += f" / {named(violation.state_name)}"
         given = "".join(f"\n  {json.dumps(row, ensure_ascii=False)}" for row in violation.rows)
-        out.print(escape(f"{verdict.name}: {place}: {violation.what}{given}"), soft_wrap=True)
+        out.say(f"{verdict.name}: {place}: {violation.what}{given}")
     out.print()
     held = sum(verdict.holds for verdict in verdicts)
-    out.print(escape(f"{held} of {len(verdicts)} rules hold: {document.snapshot.path}"), soft_wrap=True)
+    out.say(f"{many(held, 'rule')} of {len(verdicts)} {'holds' if held == 1 else 'hold'}: {document.snapshot.path}")
 
 
 __all__ = ["audit"]

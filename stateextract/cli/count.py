@@ -41,22 +41,19 @@ def count(path: str, operator: str | None, name: str | None, scope: Any, format_
     if format_ == "json":
         click.echo(json_document(documents, indent=1))
     else:
-        from stateextract.cli.screen import console, table
+        from stateextract.cli.screen import Cell, Table, console
 
         rows = [
             [
-                d["operator_label"],
+                Cell(d["operator_label"], of=d["operator_id"]),
                 d["state_name"] or "(not known)",
                 d["state_kind"],
                 "" if d["rows"] is None else f"{d['rows']:,}",
-                f"{d['status']}: {d['reason']}" if d["reason"] else "",
+                Cell(d["status"], d["reason"]) if d["reason"] else "",
             ]
             for d in documents
         ]
-        columns = ["operator", "state", "kind", "rows", "why not"]
-        if not any(d["reason"] for d in documents):
-            columns, rows = columns[:-1], [row[:-1] for row in rows]
-        console().print(table(columns, rows, ["rows"]))
+        console().show(Table(["operator", "state", "kind", "rows", "status"], rows, ["rows"]))
     return exit_code(d["status"] for d in documents)
 
 

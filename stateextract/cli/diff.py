@@ -13,7 +13,7 @@ from stateextract.cli.options import format_option
 from stateextract.cli.quick import without_pandas
 from stateextract.cli.reading import MEANING, WHERE, config_option, job_options, read_options
 from stateextract.outcome import ExitCode
-from stateextract.printable import json_document
+from stateextract.printable import json_document, many, named
 
 if TYPE_CHECKING:
     from stateextract.diff.plan import DiffState
@@ -92,34 +92,31 @@ def diff(
 
 
 def _show(result: DiffResult, output: str | None) -> None:
-    from stateextract.cli.screen import console, table
+    from stateextract.cli.screen import Cell, Table, console
 
     screen = console()
     names = ["operator", "state", "kind", "before", "after", "added", "removed", "changed", "changed fields"]
-    rows: list[list[str]] = []
-    last = ("", "")
+    rows: list[list[str | Cell]] = []
     for state in result.plan.states:
         counts = result.counts[state.number]
         numbers = ["-"] * 5
         if state.how is not None:
             found = (counts.before, counts.after, counts.added, counts.removed, counts.changed)
             numbers = [f"{number:,}" for number in found]
-        label = state.label if (state.operator_id, state.label) != last else ""
-        last = (state.operator_id, state.label)
-        rows.append([label, state.name, state.kind, *numbers, _fields(counts)])
-    screen.print(table(names, rows, names[3:8]))
+        rows.append([Cell(state.label, of=state.operator_id), state.name, state.kind, *numbers, _fields(counts)])
+    screen.show(Table(names, rows, names[3:8]))
     lines = [line for state in result.plan.states for line in _lines(state, result.counts[state.number])]
-    lines += [f"{operator} / {what}: not compared: {why}." for operator, what, why in result.plan.unread]
-    lines += [f"{pair.operator}: not compared: coordinator state; {pair.outcome}." for pair in result.plan.coordinators]
+    lines += [f"{named(operator)} / {named(what)}: not compared: {why}." for operator, what, why in result.plan.unread]
+    lines += [f"{named(pair.operator)}: not compared: coordinator state; {pair.outcome}." for pair in result.plan.coordinators]
     for line in lines:
-        screen.print(line, markup=False, soft_wrap=True)
+        screen.say(line)
     if not result.differs:
         everything = result.complete and all(pair.equal for pair in result.plan.coordinators)
         screen.print("No difference." if everything else "No difference in what could be compared.")
     if result.manifest is not None:
         mine = [d for d in result.manifest.datasets if d.job == result.manifest.job]
         total = sum(dataset.rows for dataset in mine)
-        screen.print(f"Wrote {total:,} changes in {len(mine)} datasets to {output}.", markup=False, soft_wrap=True)
+        screen.say(f"Wrote {many(total, 'change')} in {many(len(mine), 'dataset')} to {output}.")
 
 
 def _fields(counts: Counts) -> str:
@@ -131,7 +128,7 @@ def _fields(counts: Counts) -> str:
 
 def _lines(state: DiffState, counts: Counts) -> Iterator[str]:
     """What a person should know of a state."""
-    where = f"{state.label} / {state.name}: "
+    where = f"{named(state.label)} / {named(state.name)}: "
     if state.presence in ("new", "gone"):
         yield f"{where}{state.presence}: only the {'later' if state.presence == 'new' else 'earlier'} snapshot has it."
     if state.schema_changes:
@@ -141,7 +138,7 @@ def _lines(state: DiffState, counts: Counts) -> Iterator[str]:
     if counts.left_out:
         reasons = "; ".join(counts.why)
         groups = [group for group in counts.left_out if group >= 0]
-        what = f"{len(groups)} key groups ({_some(groups)})" if groups else "all of it"
+        what = f"{many(len(groups), 'key group')} ({_some(groups)})" if groups else "all of it"
         yield f"{where}not compared in {what}: {reasons}."
     for path, entries in counts.entries.items():
         found = {"added": entries.added, "removed": entries.removed, "changed": entries.changed}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stateextract.cli.options import debug_option
+from stateextract.cli.options import debug_option, wide_option
 from stateextract.cli.reading import config_option, job_options, read_options
 from stateextract.errors import UsageError
 from stateextract.job.options import FILE_ONLY, JobOptions, fields
@@ -59,6 +59,7 @@ def _settings(_: click.Context, __: click.Parameter, values: tuple[str, ...]) ->
     show_default=True,
     help="How to print the coverage report: text for people, JSON for scripts.",
 )
+@wide_option
 @debug_option
 def extract(
     path: str | None,

@@ -8,7 +8,7 @@ import click
 
 from stateextract.cli.options import format_option
 from stateextract.cli.reading import operator_option, read_options, snapshot_options
-from stateextract.printable import json_document
+from stateextract.printable import json_document, many
 
 
 @click.command()
@@ -37,28 +37,28 @@ def files(path: str, operator: str | None, format_: str, **options: Any) -> None
 
 
 def _show(rows: list[dict[str, Any]], metadata: str) -> None:
-    from stateextract.cli.screen import console, table
+    from stateextract.cli.screen import Cell, Table, console
     from stateextract.cli.sizes import text_size
 
     folder = metadata.rpartition("/")[0] + "/"
     cells = [
         [
-            str(row["operator_uid"] or row["operator_name"] or row["operator_id"]),
+            Cell(str(row["operator_uid"] or row["operator_name"] or row["operator_id"]), of=row["operator_id"]),
             "" if row["subtask"] is None else str(row["subtask"]),
             row["handle_role"].replace("_", " "),
             row["stream_kind"],
             "" if row["first_key_group"] is None else f"{row['first_key_group']}-{row['last_key_group']}",
             row["local_name"] or "",
             text_size(row["size_in_bytes"]),
-            row["problem"] or (row["found_path"] or "in _metadata").removeprefix(folder),
+            Cell("missing", row["problem"]) if row["problem"] else (row["found_path"] or "in _metadata").removeprefix(folder),
         ]
         for row in rows
     ]
     columns = ["operator", "subtask", "state", "stream", "key groups", "name", "size", "where"]
     out = console()
-    out.print(table(columns, cells, ["subtask", "size"]))
+    out.show(Table(columns, cells, ["subtask", "size"], names=["operator", "name", "where"], keys=1))
     total = sum(row["size_in_bytes"] for row in rows)
-    out.print(f"\n{len(rows)} streams, {text_size(total)}, in {folder}", markup=False, soft_wrap=True)
+    out.say(f"\n{many(len(rows), 'stream')}, {text_size(total)}, in {folder}")
 
 
 __all__ = ["files"]

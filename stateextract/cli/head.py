@@ -19,7 +19,7 @@ from stateextract.cli.reading import (
     the_state,
 )
 from stateextract.outcome import ExitCode, exit_code
-from stateextract.printable import json_document
+from stateextract.printable import json_document, named
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -86,9 +86,9 @@ def _show(state: State, table: pa.Table, limit: int) -> None:
     print_rows(table, out)
     coverage = state.coverage
     if coverage.complete and table.num_rows < limit:
-        out.print(f"\nAll {table.num_rows} rows of {state.kind} state {state.name!r}.", markup=False, soft_wrap=True)
+        out.say(f"\nAll rows of {state.kind} state {named(state.name)}: {table.num_rows:,}.")
     if coverage.reason and coverage.status != "decoded":
-        out.print(f"{coverage.status}: {coverage.reason}", markup=False, soft_wrap=True)
+        out.say(f"{coverage.status}: {coverage.reason}")
 
 
 __all__ = ["describe", "head"]

@@ -128,14 +128,13 @@ _COLUMNS = ["operator", "state", "rows first", "last", "change", "decoded first"
 def _show(recorded: Sequence[Recorded], added: int, output: str) -> None:
     from stateextract.audit.growth import by_growth, total_change
     from stateextract.audit.history import order_note
-    from stateextract.cli.screen import console, escape
-    from stateextract.cli.screen import table as text_table
-    from stateextract.cli.sizes import many
+    from stateextract.cli.screen import Cell, Table, console
+    from stateextract.printable import many
 
     out = console()
     series = _series(recorded)
-    cells = [
-        [one.operator, one.state or f"({one.kind})",
+    cells: list[list[str | Cell]] = [
+        [Cell(one.operator, of=one.operator_id), one.state or f"({one.kind})",
          *_cells(one.change("rows"), _number), *_cells(one.change("decoded_bytes"), _size),
          "gone" if one.gone else "new" if one.new else ""]
         for one in by_growth(series)
@@ -146,16 +145,16 @@ def _show(recorded: Sequence[Recorded], added: int, output: str) -> None:
             for measure, text in (("rows", _number), ("decoded_bytes", _size))
         ]
         cells.append(["all", "", *(cell for of_measure in sums for cell in of_measure), ""])
-        out.print(text_table(_COLUMNS, cells, _COLUMNS[2:8]))
+        out.show(Table(_COLUMNS, cells, _COLUMNS[2:8]))
         out.print()
         ends = " to ".join(
             dict.fromkeys(f"checkpoint {one.snapshot.checkpoint_id}" for one in (recorded[0], recorded[-1]))
         )
         has = f"{output} has {many(len(recorded), 'snapshot')}, {ends}; {added or 'none'} of them written now."
-        out.print(escape(has), soft_wrap=True)
+        out.say(has)
         note = order_note(recorded)
         if note:
-            out.print(f"Note: {note}.", soft_wrap=True)
+            out.say(f"Note: {note}.", markup=True)
 
 
 def _cells(change: Change, text: Any) -> list[str]:

@@ -8,12 +8,12 @@ import click
 
 from stateextract.cli.options import format_option
 from stateextract.cli.reading import opened, snapshot_options
-from stateextract.cli.sizes import many
 from stateextract.outcome import ExitCode, exit_code
-from stateextract.printable import json_document
+from stateextract.printable import json_document, many, named
 
 if TYPE_CHECKING:
     from stateextract.api import Operator, Snapshot, State, UnnamedState
+    from stateextract.cli.screen import Cell
 
 
 @click.command()
@@ -130,14 +130,12 @@ def show(snapshot: Snapshot) -> None:
     properties = snapshot.properties
     kind = " ".join(filter(None, (properties.format, properties.kind))) if properties else "snapshot of unknown kind"
     total = sum(operator.total_size for operator in snapshot.operators)
-    out.print(
-        f"[bold]{escape(kind.capitalize())} {snapshot.checkpoint_id}[/bold]  {escape(snapshot.path)}", soft_wrap=True
-    )
+    out.say(f"[bold]{escape(kind.capitalize())} {snapshot.checkpoint_id}[/bold]  {escape(snapshot.path)}", markup=True)
     out.print(
         f"metadata version {snapshot.metadata_version}, {many(len(snapshot.operators), 'operator')}, {text_size(total)}"
     )
     for line in _notes(snapshot):
-        out.print(escape(line), soft_wrap=True)
+        out.say(line)
     for operator in sorted(snapshot.operators, key=lambda o: (o.uid or o.name or "", o.id)):
         out.print()
         _show_operator(operator, out)
@@ -157,53 +155,48 @@ def _notes(snapshot: Snapshot) -> list[str]:
 
 
 def _show_operator(operator: Operator, out: Any) -> None:
-    from stateextract.cli.screen import escape, table
+    from stateextract.cli.screen import Cell, Table, escape
     from stateextract.cli.sizes import text_size
 
-    named = [f"name {operator.name}"] if operator.name and operator.uid else []
+    names = [f"name {named(operator.name)}"] if operator.name and operator.uid else []
     ids = [f"id {operator.id}"] if operator.label != operator.id else []
     finished = ["finished"] if operator.fully_finished else []
     if operator.finished_subtasks:
         finished.append(f"finished subtasks {', '.join(map(str, operator.finished_subtasks))}")
     facts = [
-        *named,
+        *names,
         *ids,
         f"parallelism {operator.parallelism} of {operator.max_parallelism}",
         text_size(operator.total_size),
         *finished,
     ]
-    out.print(f"[bold cyan]{escape(operator.label)}[/bold cyan]  {escape(' · '.join(facts))}", soft_wrap=True)
+    out.say(f"[bold cyan]{escape(named(operator.label))}[/bold cyan]  {escape(' · '.join(facts))}", markup=True)
     for role, kind, stream, count, size in operator.handles:
         where = "" if stream == "-" else f" ({stream})"
-        out.print(f"  {role.replace('_', ' ')}: {count} × {kind}{where}, {text_size(size)}", soft_wrap=True)
+        out.say(f"  {role.replace('_', ' ')}: {count} × {kind}{where}, {text_size(size)}", markup=True)
     for note in operator.notes:
-        out.print(f"  Note: {escape(note)}.", soft_wrap=True)
-    rows = [_cells(state) for state in operator.states]
+        out.say(f"  Note: {escape(note)}.", markup=True)
+    rows: list[list[str | Cell]] = [_cells(state) for state in operator.states]
     rows += [
-        [f"({u.form})", u.kind, "", "", "", text_size(u.size), f"{u.status}: {u.reason}" if u.reason else ""]
+        [f"({u.form})", u.kind, "", "", "", text_size(u.size), Cell(u.status, u.reason) if u.reason else ""]
         for u in operator.unnamed
     ]
     if rows:
-        out.print(_indented(table(["state", "kind", "key", "namespace", "value", "size", "status"], rows, ["size"])))
+        columns = ["state", "kind", "key", "namespace", "value", "size", "status"]
+        out.show(Table(columns, rows, ["size"], keys=1, indent=2, group=False))
 
 
-def _cells(state: State) -> list[str]:
+def _cells(state: State) -> list[str | Cell]:
+    from stateextract.cli.screen import Cell
     from stateextract.cli.sizes import text_size
 
     columns = _columns(state) or {}
     value = columns.get("value", "timestamp" if state.kind == "timer" else "")
     if "last_access" in columns:
         value += " + last_access"
-    coverage = state.coverage
-    status = coverage.status + (f": {coverage.reason}" if coverage.reason else "")
+    status = Cell(state.coverage.status, state.coverage.reason)
     size = text_size(state.size) if state.size is not None else ""
     return [state.name or "(not known)", state.kind, columns.get("key", ""), columns.get("namespace", ""), value, size, status]
-
-
-def _indented(content: Any) -> Any:
-    from rich.padding import Padding
-
-    return Padding(content, (0, 0, 0, 2), expand=False)
 
 
 __all__ = ["describe", "inspect", "show"]

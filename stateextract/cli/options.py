@@ -16,13 +16,26 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 @dataclass
 class Settings:
-    """What the one place that prints errors must know of the command line."""
+    """What places that print must know of the command line."""
 
     debug: bool = False
+    wide: bool = False
 
 
 def _set_debug(context: click.Context, _: click.Parameter, value: bool) -> None:
     context.ensure_object(Settings).debug = value
+
+
+def _set_wide(context: click.Context, _: click.Parameter, value: bool) -> None:
+    context.ensure_object(Settings).wide = value
+
+
+def wide_option(command: F) -> F:
+    """``--wide``."""
+    return click.option(
+        "--wide", is_flag=True, expose_value=False, callback=_set_wide,
+        help="Show names and texts whole, also where lines become longer than the terminal.",
+    )(command)  # fmt: skip
 
 
 def debug_option(command: F) -> F:
@@ -33,7 +46,7 @@ def debug_option(command: F) -> F:
 
 
 def format_option(command: F) -> F:
-    """``--format`` and ``--debug``."""
+    """``--format``, ``--wide`` and ``--debug``."""
     return click.option(
         "--format",
         "format_",
@@ -41,7 +54,7 @@ def format_option(command: F) -> F:
         default="text",
         show_default=True,
         help="How to print: text for people, JSON for scripts.",
-    )(debug_option(command))
+    )(wide_option(debug_option(command)))
 
 
-__all__ = ["Settings", "debug_option", "format_option"]
+__all__ = ["Settings", "debug_option", "format_option", "wide_option"]

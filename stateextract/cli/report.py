@@ -39,8 +39,8 @@ def report(
     Every row is read once, as stats does; of snapshots whose statistics history or stats wrote (--from) nothing is read
     again. Of several snapshots the newest is shown, and how states grew.
     """
-    from stateextract.cli.sizes import many
     from stateextract.job.output import refuse_inside
+    from stateextract.printable import many
     from stateextract.report.model import snapshots_of
     from stateextract.report.page import report_page
 

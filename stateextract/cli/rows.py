@@ -10,7 +10,7 @@ from stateextract.cli.values import text_value
 from stateextract.columnar.json_values import json_value
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from stateextract.job.screen import Screen
 
 
 def json_rows(table: pa.Table) -> dict[str, Any]:
@@ -22,14 +22,14 @@ def json_rows(table: pa.Table) -> dict[str, Any]:
     }
 
 
-def print_rows(table: pa.Table, out: Console) -> None:
+def print_rows(table: pa.Table, out: Screen) -> None:
     """A line for each row."""
-    from stateextract.cli.screen import table as made
+    from stateextract.cli.screen import Table
 
     names = table.column_names
     rows = list(zip(*([text_value(value) for value in table[name]] for name in names), strict=True))
     numbers = [f.name for f in table.schema if pa.types.is_integer(f.type) or pa.types.is_floating(f.type)]
-    out.print(made(names, rows, numbers))
+    out.show(Table(names, rows, numbers, names=(), keys=1, group=False))
 
 
 __all__ = ["json_rows", "print_rows"]

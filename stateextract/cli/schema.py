@@ -9,7 +9,7 @@ import click
 from stateextract.cli.options import format_option
 from stateextract.cli.reading import MEANING, chosen_states, identity, opened, snapshot_options, state_options
 from stateextract.outcome import ExitCode, exit_code
-from stateextract.printable import json_document
+from stateextract.printable import json_document, named
 
 if TYPE_CHECKING:
     from stateextract.api import State
@@ -30,19 +30,19 @@ def schema(path: str, operator: str | None, name: str | None, scope: Any, format
     if format_ == "json":
         click.echo(json_document(documents, indent=1))
         return code
-    from stateextract.cli.screen import console, escape, table
+    from stateextract.cli.screen import Table, console, escape
 
     out = console()
     for number, document in enumerate(documents):
         if number:
             out.print()
-        title = f"{document['operator_label']} / {document['state_name'] or '(not known)'}"
-        out.print(f"[bold cyan]{escape(title)}[/bold cyan]  {document['state_kind']}", soft_wrap=True)
+        title = f"{named(document['operator_label'])} / {named(document['state_name'] or '(not known)')}"
+        out.say(f"[bold cyan]{escape(title)}[/bold cyan]  {document['state_kind']}", markup=True)
         if document["columns"] is None:
-            out.print(f"{document['status']}: {document['reason']}", markup=False, soft_wrap=True)
+            out.say(f"{document['status']}: {document['reason']}")
             continue
         rows = [[c["name"], c["arrow"], c["sql"] or "-"] for c in document["columns"]]
-        out.print(table(["column", "Arrow", "Spark SQL"], rows))
+        out.show(Table(["column", "Arrow", "Spark SQL"], rows, names=["column"], keys=1))
     return code
 
 

@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterable, Sequence
 from typing import NoReturn
 
+import click
 from rich.markup import escape
-from rich.table import Table
 
-from stateextract.job.screen import Screen
-
-_PIPE_WIDTH = 100_000  # what is cut into lines of its own cannot be looked for by grep, or copied
+from stateextract.cli.options import Settings
+from stateextract.job.screen import UNLIMITED, Cell, Screen, Table
 
 
 class _Output(Screen):
@@ -26,21 +24,13 @@ class _Output(Screen):
 
 
 def console() -> Screen:
-    """Standard output; where it is not a terminal a row stays one line however long."""
+    """Standard output; where it is not a terminal, and with ``--wide``, a row stays one line however long."""
     out = _Output(highlight=False, emoji=False)
-    if not out.is_terminal:
-        out = _Output(highlight=False, emoji=False, width=_PIPE_WIDTH)
+    context = click.get_current_context(silent=True)
+    settings = context.find_object(Settings) if context is not None else None
+    if not out.is_terminal or (settings is not None and settings.wide):
+        out = _Output(highlight=False, emoji=False, width=UNLIMITED)
     return out
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[str] = ()) -> Table:
-    """A plain table; ``right`` names the columns of numbers."""
-    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for name in columns:
-        made.add_column(escape(name), justify="right" if name in right else "left", overflow="fold")
-    for row in rows:
-        made.add_row(*(escape(cell.replace("\n", "\\n")) for cell in row))
-    return made
-
-
-__all__ = ["console", "escape", "table"]
+__all__ = ["Cell", "Table", "console", "escape"]

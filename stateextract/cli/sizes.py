@@ -15,9 +15,4 @@ def text_size(size: int | None) -> str:
     return f"{amount:.1f} TB"
 
 
-def many(number: int, what: str) -> str:
-    """``1 state``, ``2 states``."""
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
-
-
-__all__ = ["many", "text_size"]
+__all__ = ["text_size"]

@@ -28,24 +28,23 @@ def states(path: str, format_: str, **options: Any) -> ExitCode:
     if format_ == "json":
         click.echo(json_document(rows, indent=1))
         return code
-    from stateextract.cli.screen import console, table
+    from stateextract.cli.screen import Cell, Table, console
     from stateextract.cli.sizes import text_size
 
-    columns = ["operator", "state", "kind", "scope", "form", "files", "size", "status"]
+    columns = ["operator", "state", "kind", "form", "files", "size", "status"]
     cells = [
         [
-            _label(row),
+            Cell(_label(row), of=row["operator_id"]),
             row["state_name"] or "",
             row["state_kind"] or "",
-            row["state_scope"] or "",
             row["form"] or "",
             str(row["handle_count"]),
             "" if row["size_in_bytes"] is None else text_size(row["size_in_bytes"]),
-            row["status"] + (f": {row['reason']}" if row["reason"] else ""),
+            Cell(row["status"], row["reason"]),
         ]
         for row in rows
     ]
-    console().print(table(columns, cells, ["files", "size"]))
+    console().show(Table(columns, cells, ["files", "size"]))
     return code
 
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from stateextract.audit.document import Big, Column, Distinct, Skew, State, Statistics
 from stateextract.audit.durations import text_duration
-from stateextract.cli.screen import console, escape, table
+from stateextract.cli.screen import Cell, Table, console
 from stateextract.cli.sizes import text_size
 from stateextract.columnar.json_values import iso_timestamp
 from stateextract.outcome import Status
+from stateextract.printable import many, named
 
 _WIDEST = 40
 _RIGHT = (
@@ -27,12 +28,12 @@ def show(document: Statistics, detailed: bool) -> None:
     """
     out = console()
     snapshot, totals = document.snapshot, document.totals
-    out.print(escape(f"{snapshot.path}: checkpoint {snapshot.checkpoint_id}"), soft_wrap=True)
+    out.say(f"{snapshot.path}: checkpoint {snapshot.checkpoint_id}")
     out.print(
-        f"{totals.operators:,} operators, {totals.states:,} states, {totals.rows:,} rows, "
+        f"{many(totals.operators, 'operator')}, {many(totals.states, 'state')}, {many(totals.rows, 'row')}, "
         f"{text_size(totals.file_bytes)} in files, {text_size(totals.decoded_bytes)} decoded"
     )
-    sections: list[tuple[str, list[str], list[list[str]]]] = [("", _STATES, _states(document))]
+    sections: list[tuple[str, list[str], Sequence[Sequence[str | Cell]]]] = [("", _STATES, _states(document))]
     sections.append(("Time to live", _TTL, _rows(document, _ttl)))
     sections.append(("Windows and timers", _TIMES, _rows(document, _times)))
     if detailed:
@@ -45,12 +46,12 @@ def show(document: Statistics, detailed: bool) -> None:
             out.print()
             if title:
                 out.print(title, style="bold")
-            out.print(table(columns, rows, _RIGHT))
+            out.show(Table(columns, rows, _RIGHT, names=("operator", "state", "column"), keys=1 if columns is _COLUMNS else 2))
     lines = list(_remarks(document))
     if lines:
         out.print()
     for line in lines:
-        out.print(escape(line), soft_wrap=True)
+        out.say(line)
 
 
 # ---- all states
@@ -58,15 +59,15 @@ def show(document: Statistics, detailed: bool) -> None:
 _STATES = ["operator", "state", "kind", "rows", "keys", "in files", "decoded", "skew", "top 1 %", "max value", "status"]
 
 
-def _states(document: Statistics) -> list[list[str]]:
+def _states(document: Statistics) -> list[list[str | Cell]]:
     return [
         [
-            operator.operator_label, state.state_name or "", state.state_kind,
+            Cell(operator.operator_label, of=operator.operator_id), state.state_name or "", state.state_kind,
             f"{state.rows:,}" if state.columns else "", _distinct(state.distinct_keys),
             text_size(state.file_bytes), text_size(state.decoded_bytes) if state.columns else "",
             *_skew(state.skew.key_groups if state.skew else None),
             text_size(state.biggest_values[0].bytes) if state.biggest_values else "",
-            state.status,
+            Cell(state.status, state.reason),
         ]
         for operator, state in document.states
         if state.status != Status.NOT_SELECTED
@@ -164,15 +165,15 @@ def _value(value: Any) -> str:
 def _remarks(document: Statistics) -> Iterable[str]:
     for note in document.notes:
         yield f"Note: {note}."
-    without = [o.operator_label for o in document.operators if o.without_uid and o.handle_bytes]
+    without = [named(o.operator_label) for o in document.operators if o.without_uid and o.handle_bytes]
     if without:
         yield f"Operators with state and without a uid: {', '.join(without)}."
-    unowned = [o.operator_label for o in document.operators if o.unowned]
+    unowned = [named(o.operator_label) for o in document.operators if o.unowned]
     if unowned:
         yield f"State that no operator of the job owns: {', '.join(unowned)}."
     for operator, state in document.states:
-        for problem in dict.fromkeys(filter(None, (state.reason, *state.problems))):
-            yield f"{operator.operator_label} / {state.state_name or state.form}: {problem}."
+        for problem in dict.fromkeys(p for p in state.problems if p != state.reason):
+            yield f"{named(operator.operator_label)} / {named(state.state_name or state.form)}: {problem}."
 
 
 __all__ = ["show"]

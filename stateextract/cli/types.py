@@ -28,17 +28,17 @@ def types(words: tuple[str, ...], format_: str) -> None:
     if format_ == "json":
         click.echo(json.dumps([asdict(c) for c in found], indent=1))
         return
-    from stateextract.cli.screen import console, table
+    from stateextract.cli.screen import Cell, Table, console
 
-    rows = []
+    rows: list[list[str | Cell]] = []
     for c in found:
         name = c.snapshot_class.removeprefix("org.apache.flink.")
         if c.column is None:
-            rows.append([name, f"raw bytes: {c.reason}", ""])
+            rows.append([name, Cell("raw bytes", c.reason), ""])
         else:
             rows.append([name, c.column, "yes" if c.kernel else "no"])
     if rows:
-        console().print(table(["snapshot class", "column", "kernel"], rows))
+        console().show(Table(["snapshot class", "column", "kernel"], rows, names=["snapshot class"], keys=1))
     else:
         click.echo(f"No serializer or type has {' or '.join(map(repr, words))} in it.")
 

@@ -12,7 +12,7 @@ from stateextract.cli.progress import Meter
 from stateextract.cli.quick import without_pandas
 from stateextract.cli.reading import opened, snapshot_options
 from stateextract.outcome import ExitCode
-from stateextract.printable import json_document
+from stateextract.printable import json_document, named
 
 if TYPE_CHECKING:
     from stateextract.api import Finding, Snapshot
@@ -80,29 +80,29 @@ def describe(snapshot: Snapshot, findings: list[Finding]) -> dict[str, Any]:
 
 
 def _show(snapshot: Snapshot, findings: list[Finding], code: int) -> None:
-    from stateextract.cli.screen import console, table
+    from stateextract.cli.screen import Cell, Table, console
     from stateextract.cli.sizes import text_size
 
     out = console()
-    rows = [
+    rows: list[list[str | Cell]] = [
         [
-            f.operator,
+            Cell(f.operator, of=f.operator_id),
             f.state or "-",
             f.kind,
             f"{f.rows:,}",
             text_size(f.size),
-            f.status + (f": {f.reason}" if f.reason else ""),
+            Cell(f.status, f.reason),
         ]
         for f in findings
     ]
-    out.print(table(["operator", "state", "kind", "rows", "size", "outcome"], rows, ["rows", "size"]))
+    out.show(Table(["operator", "state", "kind", "rows", "size", "status"], rows, ["rows", "size"]))
     for f in findings:
         for problem in f.problems:
-            out.print(f"\n{f.operator} / {f.state or f.kind}: {problem}", markup=False, soft_wrap=True)
+            out.say(f"\n{named(f.operator)} / {named(f.state or f.kind)}: {problem}")
     said = {0: "All is sound", 1: "There is damage", 3: "No damage, but not everything could be checked"}
     if code == ExitCode.FAILED and all(f.status != "damaged" for f in findings):
         said[1] = "Not all files can be read"
-    out.print(f"\n{said[code]}: {snapshot.path}", markup=False, soft_wrap=True)
+    out.say(f"\n{said[code]}: {snapshot.path}")
 
 
 __all__ = ["describe", "exit_code", "validate"]

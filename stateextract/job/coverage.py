@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from stateextract.errors import StateExtractError
 from stateextract.outcome import ExitCode, Status, exit_code
-from stateextract.printable import json_document
+from stateextract.printable import json_document, many, named
 from stateextract.state.engine import StateTally
 from stateextract.state.kinds import BROADCAST
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from stateextract.job.screen import Cell, Screen
 
 DECODED, PARTIAL, RAW, SKIPPED = Status.DECODED, Status.PARTIAL, Status.RAW, Status.SKIPPED
 UNSUPPORTED, MISSING, UNREADABLE = Status.UNSUPPORTED, Status.MISSING, Status.UNREADABLE
@@ -32,6 +32,7 @@ _NAMES = {
 CANNOT_BE_READ = (UNSUPPORTED, MISSING, UNREADABLE)
 """Of a state of one of these nothing is read."""
 _COUNTED = (DECODED, PARTIAL, RAW, SKIPPED, *CANNOT_BE_READ, NOT_SELECTED)
+_NAME_COLUMNS = ("operator", "state", "directory")
 
 
 @dataclass
@@ -125,12 +126,13 @@ class Coverage:
         counted = [f"{whole} whole", f"{partly} partial", f"{len(states) - whole - partly} missing"]
         read = [entry.read for entry in states]
         lost = (
-            (sum(r.rows for r in read), "rows read", True), (sum(r.raw_rows for r in read), "rows kept as raw bytes", False),
-            (sum(r.lost_entries for r in read), "entries lost", False),
-            (sum(r.lost_key_groups for r in read), "key groups of a state lost in part or whole", False),
+            (sum(r.rows for r in read), "row", " read", True),
+            (sum(r.raw_rows for r in read), "row", " kept as raw bytes", False),
+            (sum(r.lost_entries for r in read), "entry", " lost", False),
+            (sum(r.lost_key_groups for r in read), "key group", " of a state lost in part or whole", False),
         )  # fmt: skip
-        counted += [f"{number:,} {what}" for number, what, always in lost if number or always]
-        return f"{len(states)} state{'s' * (len(states) != 1)}: {', '.join(counted)}."
+        counted += [many(number, what) + became for number, what, became, always in lost if number or always]
+        return f"{many(len(states), 'state')}: {', '.join(counted)}."
 
     def to_json(self) -> bytes:
         """Content of ``_coverage.json``."""
@@ -144,69 +146,68 @@ class Coverage:
         document["exit_code"] = self.exit_code()
         return json_document(document, indent=1, ensure_ascii=True).encode()
 
-    def show(self, console: Console) -> None:
+    def show(self, screen: Screen) -> None:
         """Print the table, and below it what a person should know."""
-        from rich.markup import escape  # only where something is shown: rich takes its time to load
-        from rich.table import Table
+        from stateextract.job.screen import Table  # only where something is shown: rich takes its time to load
 
-        console.print(f"[italic]Coverage of {escape(self.snapshot)}[/italic]", soft_wrap=True)
-        table = Table()
-        for name in ("operator", "state", "kind"):
-            table.add_column(name, overflow="fold")
-        for name in ("rows", "bytes"):
-            table.add_column(name, justify="right")
-        table.add_column("outcome", overflow="fold")
-        last = None
-        for entry in self.entries:
-            shown = "" if (entry.operator_id, entry.label) == last else entry.label
-            last = (entry.operator_id, entry.label)
-            table.add_row(*(escape(cell) for cell in _cells(entry, shown)), style=None)
-        console.print(table)
+        screen.say(f"Coverage of {self.snapshot}")
+        columns = ["operator", "state", "kind", "rows", "bytes", "status", "directory"]
+        screen.show(Table(columns, [_cells(entry) for entry in self._shown()], ["rows", "bytes"], names=_NAME_COLUMNS))
         for line in self._lines():
-            console.print(escape(line), soft_wrap=True)
+            screen.say(line)
+
+    def _shown(self) -> list[Entry]:
+        """The entries that have a line of their own."""
+        return [entry for entry in self.entries if entry.status != NOT_SELECTED]
 
     def _lines(self) -> list[str]:
-        lines = [f"Note: {note}." for note in self.notes]
+        left = len(self.entries) - len(self._shown())
+        lines = [f"Not selected: {many(left, 'other state')}."] if left else []
+        lines += [f"Note: {note}." for note in self.notes]
         if self.relocations:
             stored, found = self.relocations[0]
             more = f" and {len(self.relocations) - 1} more" if len(self.relocations) > 1 else ""
             lines.append(f"Found elsewhere than the snapshot says: {stored} at {found}{more}.")
         for entry in self.entries:
             for sentence in _remarks(entry):
-                lines.append(f"{entry.label} / {entry.state}: {sentence}.")
+                lines.append(f"{named(entry.label)} / {named(entry.state or entry.kind)}: {sentence}.")
         return lines
 
 
-def _cells(entry: Entry, operator: str) -> list[str]:
+def _cells(entry: Entry) -> list[str | Cell]:
+    from stateextract.job.screen import Cell
+
     read = entry.status in (DECODED, PARTIAL, RAW, SKIPPED)
     size = entry.read.bytes if read else entry.size
-    outcome = entry.status + (f": {entry.reason}" if entry.reason else "")
+    folders = [folder for folder in (entry.folder, entry.raw_folder) if folder]
+    plain = f"{entry.label}/{entry.state or entry.kind}"
     return [
-        operator,
+        Cell(entry.label, of=entry.operator_id or entry.label),
         entry.state or "-",
         entry.kind,
         f"{entry.read.rows:,}" if read else "-",
         "-" if size is None else f"{size:,}",
-        outcome,
+        Cell(entry.status, entry.reason),
+        ", ".join(folders) if folders != [plain] else "",
     ]
 
 
 def _remarks(entry: Entry) -> list[str]:
     """Sentences about values that are not exactly what Flink had, or were read in an unusual way."""
     read = entry.read
-    counted: Sequence[tuple[int, str]] = (
-        (entry.replaced, "lone surrogates in names replaced by U+FFFD"),
-        (read.counts.lone_surrogates, "lone surrogates replaced by U+FFFD"),
-        (read.counts.malformed_utf8, "sequences that are no UTF-8 replaced by U+FFFD"),
-        (read.counts.sub_microsecond, "timestamps floored to microseconds"),
-        (read.counts.out_of_range, "times out of range written as null"),
-        (read.changes, "changes applied to what was materialized"),
-        (read.empty_maps, "keys left out because their map is empty"),
-        (read.lost_key_groups, "key groups not read to their end"),
-        (read.lost_entries, "entries not decoded"),
-        (read.raw_rows, "rows kept as raw bytes"),
+    counted: Sequence[tuple[int, str, str]] = (
+        (entry.replaced, "lone surrogate", " in names replaced by U+FFFD"),
+        (read.counts.lone_surrogates, "lone surrogate", " replaced by U+FFFD"),
+        (read.counts.malformed_utf8, "sequence", " of malformed UTF-8 replaced by U+FFFD"),
+        (read.counts.sub_microsecond, "timestamp", " floored to microseconds"),
+        (read.counts.out_of_range, "time", " out of range written as null"),
+        (read.changes, "change", " applied to what was materialized"),
+        (read.empty_maps, "key", " left out because of an empty map"),
+        (read.lost_key_groups, "key group", " not read to the end"),
+        (read.lost_entries, "entry", " not decoded"),
+        (read.raw_rows, "row", " kept as raw bytes"),
     )
-    remarks = [f"{number:,} {what}" for number, what in counted if number]
+    remarks = [many(number, what) + became for number, what, became in counted if number]
     if entry.slow and "interpreter" in read.engine:
         remarks.append("read by the interpreter, the slow way")
     return [*remarks, *read.problems]

@@ -39,10 +39,11 @@ from stateextract.job.split import Context, plan_file
 from stateextract.job.task import SplitReport, TaskRunner
 from stateextract.job.writer import WrittenFile, parquet_settings
 from stateextract.outcome import ExitCode, Status
+from stateextract.printable import many
 from stateextract.version import VERSION
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from stateextract.job.screen import Screen
 
 
 @dataclass(frozen=True)
@@ -79,15 +80,12 @@ class Outcome:
         """The datasets that this job wrote; the manifest has those of earlier ones too."""
         return [dataset for dataset in self.manifest.datasets if dataset.job == self.manifest.job]
 
-    def show(self, console: Console, output: str) -> None:
+    def show(self, screen: Screen, output: str) -> None:
         """Print the coverage report and what was written where."""
-        self.coverage.show(console)
+        self.coverage.show(screen)
         rows = sum(dataset.rows for dataset in self.datasets)
-        for line in (
-            self.coverage.summary(),
-            f"Wrote {rows:,} rows in {len(self.datasets)} datasets to {output}.",
-        ):
-            console.print(line, markup=False, highlight=False, soft_wrap=True)
+        screen.say(self.coverage.summary())
+        screen.say(f"Wrote {many(rows, 'row')} in {many(len(self.datasets), 'dataset')} to {output}.")
 
 
 def run_job(options: JobOptions, execute: Execute, store: Store | None = None, on_heads: OnHeads = unheard) -> Outcome:

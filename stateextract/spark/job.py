@@ -29,7 +29,7 @@ from stateextract.errors import EnvironmentProblem, StateExtractError
 from stateextract.job.heads import OnHeads, unheard
 from stateextract.job.options import JobOptions, parse_arguments
 from stateextract.job.run import Execute, Outcome, Tasks, run_job
-from stateextract.job.screen import Screen
+from stateextract.job.screen import UNLIMITED, Screen
 from stateextract.job.task import compile_once
 from stateextract.spark import carrier
 from stateextract.spark.archive import zipped
@@ -46,7 +46,7 @@ def main(arguments: Sequence[str], defaults: Path | None = None) -> int:
 
     :param defaults: Spark settings for a Spark that this process has to start.
     """
-    screen, complaints = Screen(width=None if sys.stdout.isatty() else 160), Screen(stderr=True, soft_wrap=True)
+    screen, complaints = Screen(width=None if sys.stdout.isatty() else UNLIMITED), Screen(stderr=True, soft_wrap=True)
     try:
         options = parse_arguments(arguments)
         outcome = extract(options, defaults)

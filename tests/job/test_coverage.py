@@ -4,10 +4,10 @@ import io
 import json
 
 import pytest
-from rich.console import Console
 
 from stateextract.columnar.policy import Counts
 from stateextract.job.coverage import Coverage, Entry
+from stateextract.job.screen import Screen
 from stateextract.state.engine import StateTally
 
 
@@ -95,7 +95,7 @@ def test_the_table_shows_rows_outcomes_and_remarks() -> None:
         _entry("[red]counts", "decoded", read=read, slow=True),
         _entry("b", "unsupported", reason="not yet supported", size=7),
         _entry("little", "decoded", read=StateTally(rows=1, engine="interpreter")),
-    ).show(Console(file=text, width=200))
+    ).show(Screen(file=text, width=200))
     shown = text.getvalue()
     for words in (
         "my-uid", "[red]counts", "1,234", "unsupported: not yet supported",
