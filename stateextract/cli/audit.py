@@ -128,7 +128,7 @@ def _show(document: Statistics, verdicts: list[Verdict]) -> None:
         out.say(f"{verdict.name}: {place}: {violation.what}{given}")
     out.print()
     held = sum(verdict.holds for verdict in verdicts)
-    out.say(f"{many(held, 'rule')} of {len(verdicts)} {'holds' if held == 1 else 'hold'}: {document.snapshot.path}")
+    out.say(f"{held} of {many(len(verdicts), 'rule')} {'holds' if len(verdicts) == 1 else 'hold'}: {document.snapshot.path}")
 
 
 __all__ = ["audit"]

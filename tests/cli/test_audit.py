@@ -142,7 +142,7 @@ def test_a_committed_state_that_is_not_selected_is_not_gone(capsys: pytest.Captu
     (tmp_path / "schemas.json").write_text(capsys.readouterr().out)
     job = _job(tmp_path, '[input]\nstate = ["voucher"]\n[[rules]]\nschema = "schemas.json"\n')
     assert run(["audit", ORDERS, "--config", job]) == 0
-    assert "1 of 1 rules hold" in capsys.readouterr().out
+    assert "1 of 1 rule holds" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(

@@ -110,7 +110,9 @@ def test_inspect_says_what_cannot_be_read_and_why(out: Out) -> None:
     assert "golden.MoneySerializer$Snapshot" in states["balance"]["reason"]
     code, text, err = out("inspect", CUSTOM)
     assert (code, err) == (0, "")
-    assert "unsupported: values of golden.MoneySerializer$Snapshot cannot be decoded" in " ".join(text.split())
+    lines = text.splitlines()
+    assert next(line for line in lines if line.startswith("  balance ")).endswith("  unsupported [1]")
+    assert any(line.startswith("  [1] values of golden.MoneySerializer$Snapshot cannot be decoded: ") for line in lines)
 
 
 def test_in_a_pipe_inspect_is_as_wide_as_what_it_shows(out: Out) -> None:
@@ -157,9 +159,9 @@ def test_inspect_as_text(out: Out) -> None:
 
 
 def test_a_name_that_looks_like_markup_is_shown_as_it_is(out: Out) -> None:
-    from stateextract.cli.screen import console, table
+    from stateextract.cli.screen import Table, console
 
-    console().print(table(["[bold]a"], [["[red]x[/red]"]]))
+    console().show(Table(["[bold]a"], [["[red]x[/red]"]]))
     assert [line.strip() for line in out("uid-hash", "x")[1].splitlines()[:2]] == ["[bold]a", "[red]x[/red]"]
 
 
@@ -193,7 +195,7 @@ def test_head_reads_all_and_says_so(out: Out) -> None:
     code, text, _ = out("head", KINDS, "--operator", "all-kinds", "--state", "reducing-sum", "-n", "100000")
     assert code == 0
     assert text.splitlines()[0].split() == ["key", "value", "key_group", "subtask"]
-    assert text.splitlines()[-1] == f"All {len(rows)} rows of reducing state 'reducing-sum'."
+    assert text.splitlines()[-1] == f"All rows of reducing state reducing-sum: {len(rows)}."
 
 
 def test_head_flattens(out: Out) -> None:

@@ -98,10 +98,10 @@ def test_the_table_shows_rows_outcomes_and_remarks() -> None:
     ).show(Screen(file=text, width=200))
     shown = text.getvalue()
     for words in (
-        "my-uid", "[red]counts", "1,234", "unsupported: not yet supported",
+        "my-uid", "[red]counts", "1,234", "unsupported [1]", "\n[1] not yet supported\n",
         "my-uid / [red]counts: 2 lone surrogates replaced by U+FFFD.",
-        "3 sequences that are no UTF-8 replaced by U+FFFD",
-        "1 timestamps floored to microseconds", "the slow way", "Note: a note.",
+        "3 sequences of malformed UTF-8 replaced by U+FFFD",
+        "1 timestamp floored to microseconds", "the slow way", "Note: a note.",
         "Found elsewhere than the snapshot says: /old/a at /new/a.",
     ):  # fmt: skip
         assert words in shown
