@@ -41,7 +41,7 @@ REACH = {
     "timestamp[unit], timestamp[unit, UTC]": "timestamps without digits below the unit (s, ms, us, ns), whose zone comes or "
     "goes without a shift; dates; integers, which count that unit since 1970",
     "json": "everything, as text: bytes in hexadecimal, decimals as text",
-    "pickle": "bytes, as a struct of `bytes` and, where they are a pickle of plain data, their `json`; nothing in them is run",
+    "pickle": "bytes, as a struct of `bytes` and, where they are a pickle, their `json`; nothing in them is run",
     "elements(TYPE)": "bytes that PyFlink's coders wrote into state of a Python process, as a list; the types are below",
 }
 """What can be wished for, and of what it is made."""
