@@ -94,7 +94,8 @@ class Validation:
         # What a column cannot hold is sound all the same: times out of its range, maps with a null key.
         policy = Policy(strings="replace", timestamps="floor", out_of_range="null", maps="list")
         self._options = replace(
-            source.options, policy=policy, on_undecodable="skip", verify_checksums=True, all_copies=True, flatten=False
+            source.options, policy=policy, on_undecodable="skip", verify_checksums=True, all_copies=True, flatten=False,
+            sessions=False,
         )
         self._access = FileAccess(source)
         self._on_progress = on_progress

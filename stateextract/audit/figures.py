@@ -203,8 +203,9 @@ class StateFigures:
         if self.ttl is not None:
             self.ttl.add(_last_accesses(batch))
         if self.times is not None:
-            name = "timestamp_ms" if self.times_of == "timer" else "window_end"
-            self.times.add(_milliseconds(batch.column(name)))
+            # Contents of a session are kept under another window, which ends before the session does.
+            end = "session_end" if "session_end" in self._names else "window_end"
+            self.times.add(_milliseconds(batch.column("timestamp_ms" if self.times_of == "timer" else end)))
 
     def merge(self, other: StateFigures) -> None:
         """Take in the figures of other rows of the same state."""

@@ -27,7 +27,7 @@ from stateextract.columnar.policy import Policy, apply_policy
 from stateextract.columnar.schema import merge_schemas
 from stateextract.state.rows import RowLayout
 from stateextract.state.tally import StateTally
-from stateextract.state.windows import window_types, window_values
+from stateextract.state.windows import SESSION_COLUMNS, window_types, window_values, with_session_columns
 
 EVENT, PROCESSING = "event", "processing"
 _TIMER_STATE = "_timer_state/"
@@ -84,6 +84,7 @@ class ReadOptions:
     engine: str = "auto"
     key: pa.Scalar | None = None
     context: DescribeContext = DescribeContext()
+    sessions: bool = True
     choices: Mapping[str, Choice] = field(default_factory=dict)
     pass_undecodable: bool = False
 
@@ -183,7 +184,14 @@ def united_schema(rows: Sequence[RowLayout], options: ReadOptions) -> pa.Schema:
     :param rows: the layouts in the files.
     :raises UnsupportedError: where a column has types that cannot be united.
     """
-    return merge_schemas(list(dict.fromkeys(state_schema(row, options) for row in rows)))
+    schema = merge_schemas(list(dict.fromkeys(state_schema(row, options) for row in rows)))
+    row = next((row for row in rows if row.sessions is not None), None)
+    if row is None:
+        return schema
+    namespace = state_schema(row, replace(options, columns=None)).field("namespace").type
+    wanted = None if options.columns is None else options.columns.get(row.name)
+    names = [*schema.names, *(name for name in SESSION_COLUMNS if wanted is None or name in wanted.names)]
+    return pa.schema([field for field in with_session_columns(schema, namespace) if field.name in names])
 
 
 def united_raw_schema(rows: Sequence[RowLayout], options: ReadOptions) -> pa.Schema:

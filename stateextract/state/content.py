@@ -25,6 +25,7 @@ from stateextract.state.head import KeyedHead, OperatorHead, parse_head, parse_o
 from stateextract.state.heap import KeyGroupRange
 from stateextract.state.operator import Partition, read_operator_state
 from stateextract.state.raw_timers import timers_head
+from stateextract.state.sessions import read_with_sessions
 from stateextract.state.tally import Tally
 from stateextract.state.target import Piece
 
@@ -187,6 +188,24 @@ def read_content(
             read_at, head, content.partitions, content.size, wanted, options, tally, subtask, silent
         )
         return
+
+    def read(wanted: Collection[str], options: ReadOptions, tally: Tally) -> Iterator[Piece]:
+        return _read_keyed(read_at, head, content, wanted, options, tally, subtask, open_database, open_log)
+
+    yield from read_with_sessions(read, head, wanted, options, tally)
+
+
+def _read_keyed(
+    read_at: ReadAt,
+    head: KeyedHead,
+    content: Content,
+    wanted: Collection[str],
+    options: ReadOptions,
+    tally: Tally,
+    subtask: int,
+    open_database: OpenDatabase | None,
+    open_log: OpenLog | None,
+) -> Iterator[Piece]:
     if content.changes is not None and open_log is not None:
         from stateextract.changelog.replay import Replay
 

@@ -24,7 +24,7 @@ from stateextract.columnar.binary import BinaryRow
 from stateextract.columnar.layout import Field, Layout, Null, Skip, Struct, Undecodable
 from stateextract.errors import FormatError
 from stateextract.state.head import KEY, NAMESPACE, VALUE, KeyedHead, OperatorHead, StateMeta
-from stateextract.state.windows import readable_value, window_columns
+from stateextract.state.windows import mapping_state, readable_value, window_columns
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,7 @@ class RowLayout:
     :param key_serializer: snapshot of the keys; absent for lists of operator state.
     :param namespace_serializer: snapshot of the namespaces; absent for queues that hold no timers.
     :param value_serializer: snapshot of the whole value (for timers: of the timer).
+    :param sessions: the mapping state that has the sessions, where the namespaces are state windows of those.
     """
 
     name: str
@@ -51,6 +52,7 @@ class RowLayout:
     key_serializer: SerializerSnapshot | None
     namespace_serializer: SerializerSnapshot | None
     value_serializer: SerializerSnapshot
+    sessions: str | None = None
 
     @property
     def splits_ttl(self) -> bool:
@@ -99,7 +101,9 @@ def row_layout(head: KeyedHead | OperatorHead, meta: StateMeta, context: Describ
         Field("key", _key(key, context)),
         Field("value", readable_value(meta.name, value, describe(value, context))),
     )
-    return _row(meta, fields, _has_ttl(meta.kind, value), key, namespace, value, context)
+    row = _row(meta, fields, _has_ttl(meta.kind, value), key, namespace, value, context)
+    others = {other.name: other.serializers[VALUE] for other in head.states}
+    return replace(row, sessions=mapping_state(meta.name, namespace, others))
 
 
 def operator_row_layout(meta: StateMeta, context: DescribeContext | None = None) -> RowLayout:

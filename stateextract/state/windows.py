@@ -8,6 +8,9 @@ The namespace of such a state is its window. Beside the column ``namespace`` sta
     slice_end                   SQL's window aggregations: the end of the slice that the accumulators are of; a tumbling
                                 window has one slice, overlapping windows share theirs
 
+Beside them, of the contents of merging windows, stand ``session_start`` and ``session_end``: the session as it is
+(``sessions.py``).
+
 Values that Flink wraps for its own use get a form of their own: a window with an evictor keeps stream records, here
 structs of ``timestamp`` and ``value``; the set of merging windows keeps pairs, here structs of ``window`` (the session as
 it is) and ``state_window`` (the one under which its contents are kept, as its first event opened it).
@@ -20,7 +23,7 @@ All of it follows from names and snapshots in one state's meta, so it is the sam
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 import pyarrow as pa
@@ -35,7 +38,13 @@ from stateextract.columnar.policy import Counts, Policy
 
 WINDOW_CONTENTS, MERGING_WINDOWS = "window-contents", "merging-window-set"
 
+SESSION_MAPPING = "session-window-mapping"
+"""Merging windows of SQL, from the session to its state window."""
+
 WINDOW_COLUMNS = ("window_start", "window_end")
+SESSION_COLUMNS = ("session_start", "session_end")
+OF_SESSIONS = {WINDOW_CONTENTS: MERGING_WINDOWS, "window-aggs": SESSION_MAPPING}
+"""States of which each row is kept under a state window, and the mapping state that has the sessions."""
 
 _LONG = f"{BASE}LongSerializer$LongSerializerSnapshot"
 _SQL = "org.apache.flink.table."
@@ -81,6 +90,30 @@ def window_types(names: tuple[str, ...], namespace: pa.DataType) -> Iterator[tup
         yield names[0], EPOCH_MS.type
 
 
+def mapping_state(state: str, namespace: SerializerSnapshot | None, others: Mapping[str, SerializerSnapshot]) -> str | None:
+    """The mapping state that has the sessions of a state's rows; ``None`` where its windows do not merge.
+
+    :param namespace: snapshot of the state's namespaces; :param others: of the values of the file's states, by name.
+    """
+    mapping = OF_SESSIONS.get(state)
+    if mapping is None or namespace is None or namespace.class_name not in TIME_WINDOWS or mapping not in others:
+        return None
+    value = others[mapping]
+    pair = value.nested[0].nested if mapping == MERGING_WINDOWS and value.nested else value.nested
+    return mapping if len(pair) == 2 and all(part.class_name in TIME_WINDOWS for part in pair) else None
+
+
+def with_session_columns(schema: pa.Schema, namespace: pa.DataType) -> pa.Schema:
+    """The columns of a state with those of its sessions, behind those of its windows.
+
+    :param namespace: the type of the windows.
+    """
+    fields = list(schema)
+    place = max((i + 1 for i, f in enumerate(fields) if f.name in ("key", "namespace", *WINDOW_COLUMNS)), default=0)
+    bounds = [pa.field(name, namespace.field(i).type) for i, name in enumerate(SESSION_COLUMNS)]
+    return pa.schema([*fields[:place], *bounds, *fields[place:]])
+
+
 def readable_value(state: str, value: SerializerSnapshot, layout: Layout) -> Layout:
     """The layout of a window state's value with names that say what its parts are; of others as it is.
 
@@ -98,6 +131,6 @@ def readable_value(state: str, value: SerializerSnapshot, layout: Layout) -> Lay
 
 
 __all__ = [
-    "MERGING_WINDOWS", "WINDOW_COLUMNS", "WINDOW_CONTENTS", "readable_value", "window_columns", "window_types",
-    "window_values",
+    "MERGING_WINDOWS", "OF_SESSIONS", "SESSION_COLUMNS", "WINDOW_COLUMNS", "WINDOW_CONTENTS", "mapping_state", "readable_value",
+    "window_columns", "window_types", "window_values", "with_session_columns",
 ]  # fmt: skip

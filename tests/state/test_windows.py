@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,13 @@ import pytest
 
 import stateextract
 from benchmarks.flink_writer import VOID_NAMESPACE, composite, flink_string, list_of, map_of, tuple_of, versioned
+from stateextract.audit.statistics import Question, statistics
 from stateextract.errors import FormatError
 from stateextract.job.options import JobOptions
 from stateextract.job.run import run_here, run_job
 from stateextract.metadata.model import SubtaskState
 from stateextract.state.roles import role_of
+from stateextract.state.tally import Tally
 from tests.state.keyed_writer import FORMS, LONG, STRING, Entry, Keyed, State, i32, i64, write
 
 PACKAGE = "org.apache.flink."
@@ -255,3 +258,79 @@ def test_a_job_writes_the_same_columns(form: str, tmp_path: Path) -> None:
 )
 def test_roles(state: str, others: Sequence[str], role: str) -> None:
     assert role_of(state, others) == role
+
+
+def session_states(kind: str) -> Keyed:
+    """Two sessions of key ``a``, one of ``b``, and contents that no session has; in SQL's words or DataStream's."""
+    sessions = {A: [(i64(0, 300), i64(0, 100)), (i64(1000, 1100), i64(1000, 1100))], B: [(i64(0, 50), i64(0, 50))]}
+    kept = [(A, i64(0, 100), 1), (A, i64(1000, 1100), 2), (B, i64(0, 50), 3), (B, i64(7, 8), 4)]
+    window_type, names, key = (
+        (SQL_WINDOW, ("session-window-mapping", "window-aggs"), STRING)
+        if kind == "SQL"
+        else (TIME_WINDOW, ("merging-window-set", "window-contents"), STRING)
+    )
+    contents = State(names[1], [Entry(1, k, i64(v), w) for k, w, v in kept], "VALUE", LONG, window_type)
+    if kind == "SQL":
+        mapping = State(
+            names[0], [Entry(1, k, list(pairs)) for k, pairs in sessions.items()], "MAP", map_of(window_type, window_type)
+        )
+        mapping = replace(mapping, entries=[Entry(1, k, [(s, w) for s, w in pairs]) for k, pairs in sessions.items()])
+    else:
+        pair = tuple_of(window_type, window_type)
+        lists = [Entry(1, k, [s + w for s, w in pairs]) for k, pairs in sessions.items()]
+        mapping = State(names[0], lists, "LIST", list_of(pair), VOID_NAMESPACE)
+    # The mapping comes behind the contents in a key group, and may come before.
+    return Keyed([contents, mapping] if kind != "DataStream, mapping first" else [mapping, contents], key)
+
+
+SESSIONS = [("a", 0, 100, 0, 300, 1), ("a", 1000, 1100, 1000, 1100, 2), ("b", 0, 50, 0, 50, 3), ("b", 7, 8, None, None, 4)]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("kind", ["DataStream", "DataStream, mapping first", "SQL"])
+@pytest.mark.parametrize("form", FORMS)
+def test_the_bounds_of_sessions(form: str, kind: str, engine: str, tmp_path: Path) -> None:
+    keyed = session_states(kind)
+    name = "window-aggs" if kind == "SQL" else "window-contents"
+    found = table(tmp_path, form, engine, keyed, name)
+    bounds = ["window_start", "window_end", "session_start", "session_end"]
+    assert found.schema.names == ["key", "namespace", *bounds, "value"]
+    assert {found.schema.field(column).type for column in bounds} == {TIME}
+    in_order = sorted(found.to_pylist(), key=lambda row: row["value"])
+    assert [(r["key"], *(r[c] for c in bounds), r["value"]) for r in in_order] == [
+        (k, *(None if t is None else at(t) for t in times), v) for k, *times, v in SESSIONS
+    ]
+
+
+def test_only_the_sessions_that_are_asked_for(tmp_path: Path) -> None:
+    """Key and window are read for them, and left out again."""
+    path = write(tmp_path / "chk-1", [SubtaskState(0, managed_keyed=FORMS["heap"](session_states("DataStream")))])
+    content = stateextract.open_snapshot(str(path)).operator("op").state("window-contents")
+    assert content.count() == 4
+    assert sorted(content.get("a")["session_end"].to_pylist()) == [at(300), at(1100)]
+    wanted = pa.schema([("session_end", TIME), ("value", pa.int64())])
+    tally = Tally()
+    options = replace(content._options, columns={"window-contents": wanted})
+    pieces = [piece.batch for piece in content._pieces(options, tally, None)]
+    assert [b.schema.names for b in pieces] == [["session_end", "value"]]
+    assert sorted(pieces[0]["value"].to_pylist()) == [1, 2, 3, 4]
+    assert tally.of("window-contents").rows == 4
+
+
+@pytest.mark.parametrize("form", ["heap", "RocksDB"])
+def test_statistics_count_sessions_not_state_windows(form: str, tmp_path: Path) -> None:
+    path = write(tmp_path / "chk-1", [SubtaskState(0, managed_keyed=FORMS[form](session_states("DataStream")))])
+    document = statistics(JobOptions(snapshot=str(path)), Question(as_of_ms=150), workers=1)
+    (state,) = (s for _, s in document.states if s.state_name == "window-contents")
+    assert state.times is not None
+    # At 150 the state window [0, 100) has ended, and its session [0, 300) has not.
+    assert (state.times.of, state.times.min_ms, state.times.max_ms, state.times.past) == ("window_end", 50, 1100, 1)
+
+
+def test_a_job_writes_the_bounds_of_sessions(tmp_path: Path) -> None:
+    path = write(tmp_path / "chk-1", [SubtaskState(0, managed_keyed=FORMS["canonical"](session_states("DataStream")))])
+    run_job(JobOptions(snapshot=str(path), output=str(tmp_path / "out"), state=("window-contents",)), run_here)
+    found = pq.read_table(tmp_path / "out" / "op" / "window-contents")
+    assert sorted(str(t) for t in found["session_end"].to_pylist()) == sorted(
+        str(None if t is None else at(t)) for t in (300, 1100, 50, None)
+    )
