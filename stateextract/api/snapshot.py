@@ -31,12 +31,14 @@ from stateextract.job.forecast import Forecasts
 from stateextract.job.heads import HeadReader, OnHeads, operator_label, unheard
 from stateextract.job.inventory import OperatorInventory, take_inventory
 from stateextract.job.missing import MissingFiles, missing_files
+from stateextract.job.policies import JobPolicies
 from stateextract.job.wishes import JobWishes
 from stateextract.metadata.called import operators_called
 from stateextract.metadata.file import read_metadata
 from stateextract.metadata.model import CheckpointProperties, MasterState, OperatorState, SnapshotMetadata
 from stateextract.outcome import Status
 from stateextract.printable import called
+from stateextract.state.columns import Choice
 from stateextract.state.engine import ReadOptions
 
 OnUndecodable = Literal["fail", "skip", "raw"]
@@ -73,6 +75,7 @@ def open_snapshot(
     plan: str = "",
     names: str = "",
     types: Mapping[str, str] | None = None,
+    policies: Mapping[str, str] | None = None,
     head_threads: int = 32,
     on_heads: OnHeads = unheard,
 ) -> Snapshot:
@@ -108,6 +111,9 @@ def open_snapshot(
     :param names: a TOML or JSON file with names of fields; ``docs/sql.md`` tells how.
     :param types: types of columns by ``OPERATOR/STATE/PATH``, for example ``{"orders/total/value.amount":
         "decimal(38,10)"}``; ``docs/types.md`` tells which types there are. A value that does not fit exactly is an error.
+    :param policies: values of ``strings``, ``timestamps``, ``out_of_range``, ``maps`` and ``on_undecodable`` for single
+        states by ``OPERATOR/STATE/OPTION``, for example ``{"orders/total/maps": "list"}``; the operator or the state may be
+        ``*``.
     :param head_threads: threads that read the heads of state files.
     :param on_heads: is told how many of their handles were looked at, and how many there are.
     :raises SnapshotNotFoundError: where there is no snapshot at ``path``, or more than one.
@@ -138,7 +144,9 @@ def open_snapshot(
     locator = Locator(found, store, tuple(pairs))
     wishes = JobWishes([f"{place}={type_}" for place, type_ in (types or {}).items()])
     wishes.refuse_strangers(metadata.operators)
-    return Snapshot(Source(found, data, metadata, locator, options, wishes, head_threads, on_heads))
+    lines = [f"{place}={value}" for place, value in (policies or {}).items()]
+    chosen = JobPolicies(lines, Choice(options.policy, options.on_undecodable))
+    return Snapshot(Source(found, data, metadata, locator, options, wishes, chosen, head_threads, on_heads))
 
 
 def _one_of(name: str, value: str, choices: Sequence[str]) -> None:
@@ -156,6 +164,7 @@ class Source:
     locator: Locator = field(repr=False)
     options: ReadOptions
     wishes: JobWishes = field(repr=False)
+    policies: JobPolicies = field(repr=False)
     head_threads: int
     on_heads: OnHeads = field(default=unheard, repr=False)
     changelog_files: Files = field(default_factory=Files, repr=False)
@@ -365,6 +374,7 @@ class Operator:
         read = [o for o in self.snapshot.operators if o is self or "states" in vars(o)]
         unread = [o._state for o in self.snapshot.operators if o not in read or o.problems]
         self.snapshot._source.wishes.refuse_unused(unread)
+        self.snapshot._source.policies.refuse_unused(unread)
         return tuple(sorted(named, key=lambda s: (s.scope, s.name)))
 
     def timers(self) -> pa.RecordBatchReader:

@@ -94,6 +94,7 @@ class State:
         """Is told, while rows are read, how many bytes of the files and how many rows have come since it was told last."""
         self._coverage: Coverage | None = None
         self._wish_texts = self._source.wishes.of(operator._state, self.name)
+        self._choice = self._source.policies.of(operator._state, self.name)
 
     def __repr__(self) -> str:
         return f"<State {self.name!r} ({self.kind}) of {self.operator.label}, {self.coverage.status}>"
@@ -107,6 +108,8 @@ class State:
     def _options(self) -> ReadOptions:
         """The snapshot's, with the names for this operator."""
         options = self._source.options
+        if self._choice is not None:
+            options = replace(options, policy=self._choice.policy, on_undecodable=self._choice.on_undecodable)
         return replace(options, context=options.context.of_operator(self.operator.id))
 
     @cached_property

@@ -53,7 +53,7 @@ class SideStates:
 
         :raises UnsupportedError: where they differ between subtasks and cannot be united.
         """
-        options = read_options(self.exact, self.plan.describe)
+        options = replace(read_options(self.exact, self.plan.describe), choices={state.name: state.target.choice.exact()})
         return united_schema(self._rows(state), options)
 
     def shapes(self, state: PlannedState) -> Iterator[Shape]:
@@ -67,7 +67,7 @@ class SideStates:
         labels: dict[str, str] = {}
         for (operator, scope, name), state in self.states.items():
             if state.typed:
-                target = replace(state.target, schema=self.exact_schema(state))
+                target = replace(state.target, schema=self.exact_schema(state), choice=state.target.choice.exact())
                 by_key.setdefault((operator, scope), {})[name] = target
                 labels[operator] = self.plan.operators[state.operator].label
         return [OperatorTargets(labels.get(key[0], key[0]), by_key.get(key, {}), key[0]) for key in keys]

@@ -84,7 +84,7 @@ class PartReader:
         :param targets: the states, with their schemas and wishes.
         :raises StateExtractError: with file and operator, its offset counted in the file.
         """
-        choices = {name: target.choice for name, target in targets.states.items() if target.choice is not None}
+        choices = {name: target.choice for name, target in targets.states.items()}
         options = replace(self._options, context=self._options.context.of_operator(targets.id), choices=choices)
         try:
             with self._files.open(part.uri) as file:

@@ -17,7 +17,7 @@ import itertools
 import json
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import pyarrow as pa
@@ -42,7 +42,7 @@ class StateTarget:
     """Where the rows of a state go, with which schema; what cannot be decoded goes beside it, if it is kept.
 
     :param wishes: paths with their types.
-    :param choice: what holds for this state in place of the job's options.
+    :param choice: what becomes of values that a column cannot hold, or that cannot be decoded.
     :param united: the columns before ``wishes``, to which batches of all files are brought first; ``None``: any.
     """
 
@@ -52,7 +52,7 @@ class StateTarget:
     wishes: WishTexts = ()
     raw_schema: pa.Schema | None = None
     united: pa.Schema | None = None
-    choice: Choice | None = None
+    choice: Choice = field(default_factory=Choice)
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ class Context:
                 "id": o.id,
                 "states": {
                     name: [
-                        t.folder, t.raw_folder, t.wishes, None if t.choice is None else asdict(t.choice),
+                        t.folder, t.raw_folder, t.wishes, asdict(t.choice),
                         *map(_schema_text, (t.schema, t.raw_schema, t.united)),
                     ]
                     for name, t in o.states.items()
@@ -116,7 +116,7 @@ class Context:
                 name: StateTarget(
                     folder, raw, _schema_of(schema), tuple((path, type_) for path, type_ in wishes),
                     _schema_of(raw_schema) if raw_schema else None, _schema_of(united) if united else None,
-                    None if choice is None else Choice(Policy(**choice["policy"]), choice["on_undecodable"]),
+                    Choice(Policy(**choice["policy"]), choice["on_undecodable"]),
                 )
                 for name, (folder, raw, wishes, choice, schema, raw_schema, united) in o["states"].items()
             }, o["id"])

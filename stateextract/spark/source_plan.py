@@ -221,7 +221,7 @@ def refuse_hopeless(plan: Plan, job: JobOptions, store: Store | None, wide: bool
     """
     for state in plan.states:
         choice = state.target.choice
-        if choice is None or choice.on_undecodable != "skip" or state.entry.read.failure:
+        if choice.on_undecodable != "skip" or state.entry.read.failure:
             continue
         read = _first_rows(plan, job, store, state)
         if read.rows or not read.incomplete:

@@ -84,10 +84,13 @@ def wide_columns(plan: Plan, states: Sequence[PlannedState], job: JobOptions) ->
                 place = names.take(name if column == "value" else f"{name}_{column}")
                 places[name][column] = place
                 columns.append(pa.field(place, schema.field(column).type))
-    # Strings as bytes.
     context = plan.describe.of_operator(plan.operators[states[0].operator].id)
-    options = read_options(replace(job, strings="binary"), context)
-    targets = {s.name: replace(s.target, schema=united_schema(s.named.rows(context), options)) for s in states}
+    choices = {s.name: s.target.choice.exact() for s in states}
+    options = replace(read_options(job, context), choices=choices)
+    targets = {
+        s.name: replace(s.target, schema=united_schema(s.named.rows(context), options), choice=choices[s.name])
+        for s in states
+    }
     return WideColumns(pa.schema([*_part(shared, _SHARED), *columns, *behind]), places, targets, rows)
 
 

@@ -49,6 +49,10 @@ class Choice:
     policy: Policy = Policy()
     on_undecodable: OnUndecodable = "fail"
 
+    def exact(self) -> Choice:
+        """The same with strings as bytes, which tell apart what is the same text."""
+        return replace(self, policy=replace(self.policy, strings="binary"))
+
 
 @dataclass(frozen=True)
 class ReadOptions:
