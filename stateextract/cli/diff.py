@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from stateextract.diff.run import DiffResult, DiffTasks, TaskReport
     from stateextract.diff.summary import Counts
 
-_OPTIONS = [name for name in (*WHERE, *MEANING, "memory_bytes", "mode", "compression") if name != "all_copies"]
+_OPTIONS = [name for name in (*WHERE, *MEANING, "strict", "memory_bytes", "mode", "compression") if name != "all_copies"]
 _FIELDS = 6  # that are named in the table
 
 

@@ -108,6 +108,7 @@ def opened(path: str, options: Mapping[str, Any]) -> Snapshot:
         job.path_pairs(),
         allow_stores=job.allow_store,
         types=dict(line.rpartition("=")[::2] for line in job.types),
+        policies=dict(line.rpartition("=")[::2] for line in job.policies),
         kryo_classes=[json.loads(text) for text in job.kryo_class],
         on_heads=HeadsBar(),
         **{name: getattr(job, name) for name in as_they_are},

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-ROWS = ("operator", "state", "strings", "timestamps", "out_of_range", "maps", "on_undecodable", "split_bytes")
+ROWS = ("operator", "state", "strings", "timestamps", "out_of_range", "maps", "on_undecodable", "strict", "split_bytes")
 """Options of the job that choose what is read, and how."""
 
 
