@@ -1,6 +1,7 @@
 """Columns: what a user gets of a state's entries, and in which order.
 
-``key``, ``namespace`` and, where that is a window, ``window_start`` and ``window_end`` (``windows.py``), ``value`` (timers:
+``key``, ``namespace`` and, where that is a window, ``window_start`` and ``window_end`` (``windows.py``), of sessions also
+``session_start`` and ``session_end``, which come from another state (``sessions.py``), ``value`` (timers:
 ``timestamp``, ``timestamp_ms``, ``kind``, ``service``), ``last_access`` beside a value with a time to live, ``key_group``,
 ``subtask``; flattened, a row per element or entry with ``list_index`` or ``map_key``. Operator state: ``value``, ``index``
 of lists, ``key``, ``value`` of broadcast maps, ``subtask``.

@@ -208,7 +208,8 @@ def check_times(
     times = state.times
     if "timestamp_ms" in values or "window_end" in values:
         assert times is not None
-        ms = values.get("timestamp_ms") or [v // 1000 for v in values.get("window_end", ()) if v is not None]
+        ends = values.get("session_end", values.get("window_end", []))  # contents of sessions are under other windows
+        ms = values.get("timestamp_ms") or [v // 1000 for v in ends if v is not None]
         assert (times.min_ms, times.max_ms) == ((min(ms), max(ms)) if ms else (None, None))
         assert times.past == sum(v <= as_of_ms for v in ms)
         check_bins([(b.from_ms, b.to_ms, b.rows) for b in times.histogram], ms)
