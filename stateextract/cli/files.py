@@ -8,6 +8,7 @@ import click
 
 from stateextract.cli.options import format_option
 from stateextract.cli.reading import operator_option, read_options, snapshot_options
+from stateextract.outcome import ExitCode, Status, exit_code
 from stateextract.printable import json_document, many
 
 
@@ -15,11 +16,11 @@ from stateextract.printable import json_document, many
 @operator_option
 @snapshot_options()
 @format_option
-def files(path: str, operator: str | None, format_: str, **options: Any) -> None:
+def files(path: str, operator: str | None, format_: str, **options: Any) -> ExitCode:
     """List the files of the snapshot at PATH: which subtask's, of which key groups, how large, and where they are.
 
     A line is a stream of bytes that a handle refers to: a file, a part of one, or bytes inside of _metadata. With
-    a file that is missing the command goes on, and its exit code is 1.
+    a file that is missing or not as large as it should be the command goes on, and its exit code is 1.
     """
     from stateextract.job.tables import SCHEMAS, SnapshotTables
 
@@ -30,10 +31,11 @@ def files(path: str, operator: str | None, format_: str, **options: Any) -> None
         click.echo(json_document(rows, indent=1))
     else:
         _show(rows, tables.found.metadata_uri)
-    missing = sum(row["problem"] is not None for row in rows)
+    missing = {row["file_path"] or row["stream_kind"] for row in rows if row["problem"] is not None}
     if missing:
-        click.echo(f"Error: {missing} of {len(rows)} files cannot be found.", err=True)
-        click.get_current_context().exit(1)
+        count = len(missing | {row["file_path"] for row in rows if row["file_path"] is not None})
+        click.echo(f"Error: {len(missing)} of {count} files are missing, or not as large as they should be.", err=True)
+    return exit_code([Status.MISSING if missing else Status.SOUND], check=True)
 
 
 def _show(rows: list[dict[str, Any]], metadata: str) -> None:

@@ -21,7 +21,7 @@ from stateextract.metadata.model import (
 class MissingFiles:
     """Of some operators' files.
 
-    :param count: how many files, pieces of files and inline bytes there are.
+    :param count: how many files there are; one that several handles share counts once.
     :param paths: of those that cannot be found, or have another size, as the snapshot writes them.
     """
 
@@ -40,17 +40,19 @@ class MissingFiles:
 
 def missing_files(operators: Iterable[OperatorState], locator: Locator) -> MissingFiles:
     """Look for all files of operators. The locator remembers which lie elsewhere than the snapshot says."""
-    count = 0
+    found: set[str] = set()
     paths: dict[str, None] = {}
     for operator in operators:
         for use in operator.handles():
             for _, stream, exact in streams(use.handle):
-                count += 1
+                path = getattr(stream, "path", None)
                 try:
                     locator.locate(stream, exact_size=exact)
                 except StateExtractError:
-                    paths[str(getattr(stream, "path", stream.kind))] = None
-    return MissingFiles(count, tuple(paths))
+                    paths[str(path or stream.kind)] = None
+                if path is not None:
+                    found.add(path)
+    return MissingFiles(len(found | set(paths)), tuple(paths))
 
 
 def streams(handle: Handle) -> Iterator[tuple[str | None, StreamHandle, bool]]:
