@@ -90,7 +90,7 @@ class Table:
             for number in range(len(rows) - 1, 0, -1):
                 if firsts[number] == firsts[number - 1]:
                     cells[number][0] = ""
-        there = [i for i in range(len(columns)) if any(row[i] for row in cells)]
+        there = [i for i in range(len(columns)) if not rows or any(row[i] for row in cells)]
         self.columns = [columns[i] for i in there]
         self.rows = [[row[i] for i in there] for row in cells]
 
@@ -157,7 +157,7 @@ class Table:
             return natural
         if name in self.names:
             return min(natural, _NAME)
-        longest = max(cell_len(word) for row in self.rows for word, _ in _words(row[column]))
+        longest = max((cell_len(word) for row in self.rows for word, _ in _words(row[column])), default=0)
         return min(natural, max(cell_len(name), min(longest, _WORD)))
 
     def _row(self, columns: Sequence[int], cells: Sequence[str], widths: Sequence[int], folds: bool) -> Iterator[str]:

@@ -23,6 +23,7 @@ import pytest
 from rich.cells import cell_len
 
 from stateextract.cli import _COMMANDS
+from stateextract.job.screen import Table
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "tests" / "golden" / "data"
@@ -126,3 +127,8 @@ def test_no_line_is_longer_than_the_terminal(width: int) -> None:
 
 def test_every_command_is_looked_at() -> None:
     assert {command[0] for command in COMMANDS} == {*_COMMANDS} - {"completion"}
+
+
+def test_a_table_without_rows_has_its_columns() -> None:
+    for width in (None, 80):
+        assert list(Table(["key", "value"], []).lines(width)) == [("key  value", True)]
