@@ -144,19 +144,19 @@ def test_the_listener_sees_a_client(listener: Listener) -> None:
 
 # -- every way in which a URI of a file reaches a store
 
-COMMANDS = (
-    ["inspect"], ["states"], ["files"], ["validate"], ["schema"], ["count"], ["head"], ["stats"],
-)  # fmt: skip
+COMMANDS = ("inspect", "states", "files", "validate", "schema", "count", "head", "stats")
 
 
 def through_all_doors(folder: Path, out: Path) -> None:
     """Whatever comes of it, it is a documented error or a report."""
-    for command in COMMANDS:
-        assert run([*command, str(folder)]) in (0, 1, 2, 3)
-    run(["diff", str(folder), str(folder)])
-    run(["report", str(folder), "-o", str(out / "report.html")])
-    run(["history", str(folder), "-o", str(out / "history")])
-    run(["extract", str(folder), "-o", str(out / "data"), "--engine", "local"])
+    for command in (
+        *([name, str(folder)] for name in COMMANDS),
+        ["diff", str(folder), str(folder)],
+        ["report", str(folder), "-o", str(out / "report.html")],
+        ["history", str(folder), "-o", str(out / "history")],
+        ["extract", str(folder), "-o", str(out / "data"), "--engine", "local"],
+    ):
+        assert run(command) in (1, 2, 3), command
     for options in (JobOptions(snapshot=str(folder)), JobOptions(snapshot=str(folder), on_undecodable="skip")):
         with pytest.raises(StateExtractError):
             make_plan(options)
@@ -309,7 +309,7 @@ def test_azure_does_not_end_the_process() -> None:
     without = {name: value for name, value in os.environ.items() if not name.startswith("AZURE")}
     command = [sys.executable, "-m", "stateextract.cli", "states", str(HOSTILE / "uri-abfs-abort")]
     found = subprocess.run(command, capture_output=True, text=True, timeout=60, env=without, check=False)
-    assert found.returncode in (0, 1, 3)
+    assert found.returncode == 1
     said = re.sub(r"\s+", " ", found.stdout + found.stderr)
     assert "'c@127.0.0.1' is not a valid authority for abfs://" in said
     assert "Azure" not in found.stderr
