@@ -7,6 +7,7 @@ U+FFFD wherever a name leaves this program: in columns, labels, tables and JSON.
 
 from __future__ import annotations
 
+import difflib
 import json
 import re
 from collections.abc import Callable, Iterable
@@ -14,6 +15,8 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
+NEAREST = 5
+"""Names that advice lists."""
 LONGEST_NAME = 200
 """Characters of a name that a message shows."""
 LONGEST_WORD = 1200
@@ -85,6 +88,18 @@ def called(wanted: str, known: Iterable[T], names: Callable[[T], Iterable[str | 
     return exact or [one for one in known if any(wanted == replaced(name) for name in names(one) if name is not None)]
 
 
+def there_is(name: str, known: Iterable[str], what: str) -> str:
+    """Advice for whoever asked for a name that nothing has: the nearest names, or all where they are few."""
+    names = list(dict.fromkeys(known))
+    if not names:
+        return f"there are no {what}"
+    near = [one for one in names if name.lower() in one.lower()] or difflib.get_close_matches(name, names, NEAREST)
+    few = len(names) <= NEAREST
+    start = "the nearest are" if near else f"the {what} are" if few else f"the nearest of {len(names)} {what} are"
+    near = near or (names if few else difflib.get_close_matches(name, names, NEAREST, 0.0))
+    return f"{start} {', '.join(repr(shortened(one, 60)) for one in near[:NEAREST])}"
+
+
 def shortened(text: str, longest: int = LONGEST_NAME) -> str:
     """The beginning and the end of a text that is too long to be read."""
     if len(text) <= longest:
@@ -124,4 +139,5 @@ def json_escapes(text: str) -> str:
 __all__ = [
     "LONGEST_NAME", "LONGEST_TEXT", "LONGEST_WORD", "called", "distinct", "json_document", "json_escapes",
     "lone_surrogates", "many", "named", "one_line", "plain_names", "printable", "replaced", "short_words", "shortened",
+    "there_is",
 ]  # fmt: skip

@@ -6,7 +6,6 @@ asked for. Decodes nothing itself. May import metadata, heads and files; must no
 
 from __future__ import annotations
 
-import difflib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -37,7 +36,7 @@ from stateextract.metadata.called import operators_called
 from stateextract.metadata.file import read_metadata
 from stateextract.metadata.model import CheckpointProperties, MasterState, OperatorState, SnapshotMetadata
 from stateextract.outcome import Status
-from stateextract.printable import called
+from stateextract.printable import called, there_is
 from stateextract.state.columns import Choice
 from stateextract.state.engine import ReadOptions
 
@@ -272,7 +271,7 @@ class Snapshot:
         if not matching:
             known = [o.label for o in self.operators]
             raise UsageError(
-                f"no operator has the uid, name or id {name!r}", advice=_there_is(name, known, "operators")
+                f"no operator has the uid, name or id {name!r}", advice=there_is(name, known, "operators")
             )
         if len(matching) > 1:
             ids = ", ".join(o.id for o in matching)
@@ -428,7 +427,7 @@ class Operator:
             raise UsageError(
                 f"no state of the operator is called {name!r}",
                 operator=self.label,
-                advice=_there_is(name, known, "states"),
+                advice=there_is(name, known, "states"),
             )
         if len({s.name for s in matching}) > 1:
             raise UsageError(f"the names of {len(matching)} states of the operator are shown as {name!r}",
@@ -436,13 +435,6 @@ class Operator:
         if len(matching) > 1:
             raise UsageError(f"the operator has a keyed and an operator state called {name!r}", advice="give the scope")
         return matching[0]
-
-
-def _there_is(name: str, known: Sequence[str], what: str) -> str:
-    near = difflib.get_close_matches(name, known, n=3)
-    if near:
-        return f"the nearest are {', '.join(map(repr, near))}"
-    return f"the {what} are {', '.join(map(repr, known[:30]))}" if known else f"there are no {what}"
 
 
 __all__ = ["Engine", "OnUndecodable", "Operator", "PathMap", "Snapshot", "UnnamedState", "open_snapshot"]

@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stateextract.cli.options import format_option
+from stateextract.cli.options import rows_format_option
 from stateextract.cli.progress import Meter
 from stateextract.cli.quick import without_pandas
 from stateextract.cli.reading import chosen_states, identity, opened, snapshot_options, state_options
 from stateextract.outcome import ExitCode, Status, exit_code
-from stateextract.printable import json_document
 
 if TYPE_CHECKING:
     from stateextract.api import State
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 @click.command()
 @state_options
 @snapshot_options("flatten", "keep_empty_maps", "all_copies")
-@format_option
+@rows_format_option
 def count(path: str, operator: str | None, name: str | None, scope: Any, format_: str, **options: Any) -> ExitCode:
     """Count the rows of states of the snapshot at PATH, exactly.
 
@@ -38,8 +37,10 @@ def count(path: str, operator: str | None, name: str | None, scope: Any, format_
     with Meter("count", size) as meter:
         counts = count_rows(states, lambda size: meter.add(size))
     documents = [describe(state, found) for state, found in zip(states, counts, strict=True)]
-    if format_ == "json":
-        click.echo(json_document(documents, indent=1))
+    if format_ != "text":
+        from stateextract.cli.rows import print_document
+
+        print_document(documents, documents, format_)
     else:
         from stateextract.cli.screen import Cell, Table, console
 

@@ -10,7 +10,7 @@ import click
 
 from stateextract.cli.options import debug_option, wide_option
 from stateextract.cli.reading import config_option, job_options, read_options
-from stateextract.errors import UsageError
+from stateextract.errors import EnvironmentProblem, UsageError
 from stateextract.job.options import FILE_ONLY, JobOptions, fields
 from stateextract.printable import json_document
 
@@ -128,7 +128,11 @@ def _on_spark(options: JobOptions, conf: dict[str, str]) -> Outcome:
 
     with Meter("extract") as meter:
         settings = {**_SPARK, **conf}
-        return extract_on_spark(options, job_files()[1], None, settings, on_tasks, meter.heads)
+        try:
+            return extract_on_spark(options, job_files()[1], None, settings, on_tasks, meter.heads)
+        except EnvironmentProblem as error:
+            advice = f"{(error.advice or '').rstrip('.')}; or extract without Spark: --engine local"
+            raise EnvironmentProblem(error.message, expected=error.expected, advice=advice) from error
 
 
 def describe(outcome: Outcome, options: JobOptions) -> dict[str, Any]:

@@ -6,16 +6,16 @@ from typing import Any
 
 import click
 
-from stateextract.cli.options import format_option
+from stateextract.cli.options import rows_format_option
 from stateextract.cli.reading import operator_option, read_options, snapshot_options
 from stateextract.outcome import ExitCode, Status, exit_code
-from stateextract.printable import json_document, many
+from stateextract.printable import many
 
 
 @click.command()
 @operator_option
 @snapshot_options()
-@format_option
+@rows_format_option
 def files(path: str, operator: str | None, format_: str, **options: Any) -> ExitCode:
     """List the files of the snapshot at PATH: which subtask's, of which key groups, how large, and where they are.
 
@@ -27,8 +27,10 @@ def files(path: str, operator: str | None, format_: str, **options: Any) -> Exit
     tables = SnapshotTables(read_options(path, options))
     names = SCHEMAS["files"].names
     rows = [{name: row.get(name) for name in names} for row in tables.files(operator)]
-    if format_ == "json":
-        click.echo(json_document(rows, indent=1))
+    if format_ != "text":
+        from stateextract.cli.rows import print_document
+
+        print_document(rows, rows, format_)
     else:
         _show(rows, tables.found.metadata_uri)
     missing = {row["file_path"] or row["stream_kind"] for row in rows if row["problem"] is not None}

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stateextract.cli.options import format_option
+from stateextract.cli.options import rows_format_option
 from stateextract.cli.quick import without_pandas
 from stateextract.cli.reading import (
     MEANING,
@@ -19,7 +19,7 @@ from stateextract.cli.reading import (
     the_state,
 )
 from stateextract.outcome import ExitCode, exit_code
-from stateextract.printable import json_document, printable
+from stateextract.printable import printable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 )  # fmt: skip
 @click.option("--namespace", metavar="NAMESPACE", help="Only of this namespace, such as a window; written like a key.")
 @snapshot_options(*MEANING)
-@format_option
+@rows_format_option
 def get(
     path: str,
     operator: str | None,
@@ -59,8 +59,11 @@ def get(
     groups = state.key_groups_of(key)
     with metered("get", state, groups):
         table = state.get(key, namespace)
-    if format_ == "json":
-        click.echo(json_document(describe(state, table, groups), indent=1))
+    if format_ != "text":
+        from stateextract.cli.rows import print_document
+
+        document = describe(state, table, groups)
+        print_document(document, document["rows"], format_, table.column_names)
         return exit_code([state.coverage.status])
     if table.num_rows:
         from stateextract.cli.rows import print_rows

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stateextract.cli.options import format_option
+from stateextract.cli.options import rows_format_option
 from stateextract.cli.quick import without_pandas
 from stateextract.cli.reading import (
     MEANING,
@@ -18,8 +18,9 @@ from stateextract.cli.reading import (
     the_operator,
     the_state,
 )
+from stateextract.errors import UsageError
 from stateextract.outcome import ExitCode, exit_code
-from stateextract.printable import json_document, named
+from stateextract.printable import named, there_is
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,10 +31,20 @@ if TYPE_CHECKING:
 @click.command()
 @state_options
 @click.option("-n", "--rows", "limit", type=click.IntRange(min=0), default=10, show_default=True, help="How many rows.")
+@click.option("--columns", metavar="NAME,…", help="Show these columns only, comma-separated and in this order.")
+@click.option("--vertical", is_flag=True, help="Print a line for each value instead of each row.")
 @snapshot_options(*MEANING)
-@format_option
+@rows_format_option
 def head(
-    path: str, operator: str | None, name: str | None, scope: Any, limit: int, format_: str, **options: Any
+    path: str,
+    operator: str | None,
+    name: str | None,
+    scope: Any,
+    limit: int,
+    columns: str | None,
+    vertical: bool,
+    format_: str,
+    **options: Any,
 ) -> ExitCode:
     """Show the first rows of a state of the snapshot at PATH.
 
@@ -43,11 +54,28 @@ def head(
     state = the_state(the_operator(opened(path, options), operator), name, scope)
     with metered("head", state):
         table = _rows(state, limit)
-    if format_ == "json":
-        click.echo(json_document(describe(state, table), indent=1))
+    if columns:
+        table = table.select(_columns(columns, table.column_names))
+    if format_ != "text":
+        from stateextract.cli.rows import print_document
+
+        document = describe(state, table)
+        print_document(document, document["rows"], format_, table.column_names)
     else:
-        _show(state, table, limit)
+        _show(state, table, limit, vertical)
     return exit_code([state.coverage.status])
+
+
+def _columns(text: str, known: list[str]) -> list[str]:
+    """The columns of ``--columns``.
+
+    :raises UsageError: for one that there is not.
+    """
+    names = [name.strip() for name in text.split(",")]
+    for name in names:
+        if name not in known:
+            raise UsageError(f"--columns: no column is called {name!r}", advice=there_is(name, known, "columns"))
+    return names
 
 
 def _rows(state: State, limit: int) -> pa.Table:
@@ -78,12 +106,12 @@ def describe(state: State, table: pa.Table) -> dict[str, Any]:
     }
 
 
-def _show(state: State, table: pa.Table, limit: int) -> None:
+def _show(state: State, table: pa.Table, limit: int, vertical: bool) -> None:
     from stateextract.cli.rows import print_rows
     from stateextract.cli.screen import console
 
     out = console()
-    print_rows(table, out)
+    print_rows(table, out, vertical)
     coverage = state.coverage
     if coverage.complete and table.num_rows < limit:
         out.say(f"\nAll rows of {state.kind} state {named(state.name)}: {table.num_rows:,}.")

@@ -47,14 +47,24 @@ def debug_option(command: F) -> F:
 
 def format_option(command: F) -> F:
     """``--format``, ``--wide`` and ``--debug``."""
-    return click.option(
-        "--format",
-        "format_",
-        type=click.Choice(["text", "json"]),
-        default="text",
-        show_default=True,
-        help="How to print: text for people, JSON for scripts.",
-    )(wide_option(debug_option(command)))
+    return _format(["text", "json"], "How to print: text for people, JSON for scripts.")(command)
 
 
-__all__ = ["Settings", "debug_option", "format_option", "wide_option"]
+def rows_format_option(command: F) -> F:
+    """The same for a command that prints rows."""
+    return _format(
+        ["text", "json", "csv", "lines"],
+        "How to print: text for people; a JSON document, CSV, or lines of JSON, one for each row, for scripts.",
+    )(command)
+
+
+def _format(choices: list[str], text: str) -> Callable[[F], F]:
+    def decorate(command: F) -> F:
+        return click.option(
+            "--format", "format_", type=click.Choice(choices), default="text", show_default=True, help=text
+        )(wide_option(debug_option(command)))
+
+    return decorate
+
+
+__all__ = ["Settings", "debug_option", "format_option", "rows_format_option", "wide_option"]

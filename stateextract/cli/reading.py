@@ -17,7 +17,7 @@ from stateextract.cli.names import operator_names, state_names
 from stateextract.cli.progress import Meter
 from stateextract.errors import UsageError
 from stateextract.job.options import FILE_ONLY, JobOptions, fields, make_options, metavar, option_help, outside
-from stateextract.printable import called
+from stateextract.printable import called, there_is
 
 if TYPE_CHECKING:
     from stateextract.api import Operator, Snapshot, State
@@ -189,7 +189,7 @@ def chosen_states(snapshot: Snapshot, operator: str | None, name: str | None, sc
     found = called(name, every, lambda s: (s.name,))
     if not found:
         known = sorted({s.name for o in ordered for s in o.states if s.name})
-        raise UsageError(f"no state is called {name!r}", advice=f"the states are: {', '.join(map(repr, known[:30]))}")
+        raise UsageError(f"no state is called {name!r}", advice=there_is(name, known, "states"))
     return found
 
 

@@ -6,15 +6,14 @@ from typing import Any
 
 import click
 
-from stateextract.cli.options import format_option
+from stateextract.cli.options import rows_format_option
 from stateextract.cli.reading import read_options, snapshot_options
 from stateextract.outcome import ExitCode, exit_code
-from stateextract.printable import json_document
 
 
 @click.command()
 @snapshot_options()
-@format_option
+@rows_format_option
 def states(path: str, format_: str, **options: Any) -> ExitCode:
     """List the states of the snapshot at PATH, one line each.
 
@@ -25,8 +24,10 @@ def states(path: str, format_: str, **options: Any) -> ExitCode:
 
     rows = list(SnapshotTables(read_options(path, options), on_heads=HeadsBar()).states())
     code = exit_code((row["status"] for row in rows), forecast=True)
-    if format_ == "json":
-        click.echo(json_document(rows, indent=1))
+    if format_ != "text":
+        from stateextract.cli.rows import print_document
+
+        print_document(rows, rows, format_)
         return code
     from stateextract.cli.screen import Cell, Table, console
     from stateextract.cli.sizes import text_size

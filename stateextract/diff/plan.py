@@ -27,8 +27,9 @@ from stateextract.job.coverage import CANNOT_BE_READ, Coverage
 from stateextract.job.heads import OnHeads, Scope, unheard
 from stateextract.job.names import operator_folders, state_folders
 from stateextract.job.options import JobOptions
-from stateextract.job.plan import Plan, PlannedState, make_plan, there_is
+from stateextract.job.plan import Plan, PlannedState, make_plan
 from stateextract.job.split import OperatorTargets, Part
+from stateextract.printable import there_is
 from stateextract.state.kinds import OPERATOR_KINDS
 
 UNIT_BYTES = 16 << 20

@@ -69,8 +69,8 @@ class JobOptions:
     path_map: tuple[str, ...] = _option((), "input", "list",
         "OLD=NEW: paths in the snapshot that begin with OLD are looked for under NEW; repeat for several.")
     allow_store: tuple[str, ...] = _option((), "input", "list",
-        "Another store whose files the snapshot may refer to, for example s3://bucket (docs/relocate.md explains why); for a "
-        "snapshot that is not local also a local directory; repeat for several.",
+        "Another store whose files the snapshot may refer to, for example s3://bucket; for a snapshot that is not local also a "
+        "local directory; repeat for several.",
         name="allow-stores")
     store_timeout: int = _option(60, "input", "count",
         "Seconds that a store has for one answer; if it takes longer, reading fails.", least=1)
@@ -80,7 +80,7 @@ class JobOptions:
     plan: str = _option("", "input", "text",
         "Compiled plan of a SQL job (COMPILE PLAN): names the fields of its rows, which snapshots do not.")
     names: str = _option("", "input", "text",
-        "TOML or JSON file with names of fields; docs/sql.md tells how. Wins over the plan.")
+        "TOML or JSON file with names of fields. Wins over the plan.")
     verify_checksums: bool = _option(True, "input", "flag",
         "Verify the CRC-32C of every chunk of compressed state (Flink itself does not).")
 
@@ -145,11 +145,11 @@ class JobOptions:
         "code 3. A state that --state selects always has to be whole.")
 
     kryo_class: tuple[str, ...] = _option((), "kryo", "tables",
-        "Classes that Kryo wrote, described by hand as [[kryo.class]] tables; docs/kryo.md tells how.", name="class")
+        "Classes that Kryo wrote, described by hand as [[kryo.class]] tables.", name="class")
 
     types: tuple[str, ...] = _option((), "types", "mapping",
         "Types of columns, by operator (uid, name, hex id or *), state and path; a state with a value that does not fit "
-        "exactly is refused; docs/types.md tells which types there are.")
+        "exactly is refused.")
 
     policies: tuple[str, ...] = _option((), "policies", "mapping",
         "Values of strings, timestamps, out-of-range, maps and on-undecodable for single states, by operator (uid, name, hex "

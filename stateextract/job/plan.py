@@ -10,7 +10,6 @@ May import metadata, files, state, columnar; must not know of Spark or of how fi
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -38,7 +37,7 @@ from stateextract.metadata.file import read_metadata
 from stateextract.metadata.model import OperatorState, SnapshotMetadata
 from stateextract.metadata.uid import operator_id
 from stateextract.outcome import Status
-from stateextract.printable import called, lone_surrogates
+from stateextract.printable import called, lone_surrogates, there_is
 from stateextract.state.columns import Choice, ReadOptions, certainly_undecodable, united_raw_schema, united_schema
 from stateextract.state.kinds import COORDINATOR, TIMER
 from stateextract.state.operator import BROADCAST
@@ -263,14 +262,6 @@ def _chosen_operators(
             raise UsageError(f"no operator has the uid, name or id {name!r}", advice=there_is(name, known, "operators"))
         chosen += [i for i in matching if i not in chosen]
     return chosen
-
-
-def there_is(name: str, known: Sequence[str], what: str) -> str:
-    """Advice for whoever asked for a name that nothing has."""
-    near = difflib.get_close_matches(name, known, n=3)
-    if near:
-        return f"the nearest are {', '.join(map(repr, near))}"
-    return f"the {what} are {', '.join(map(repr, known[:30]))}" if known else f"the snapshot has no {what}"
 
 
 def _refuse_problems(i: OperatorInventory, options: JobOptions) -> None:

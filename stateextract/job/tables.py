@@ -33,6 +33,7 @@ from stateextract.metadata.model import (
     SegmentHandle,
     StreamHandle,
 )
+from stateextract.printable import there_is
 from stateextract.state.body import BodyKind
 from stateextract.state.columns import ReadOptions, united_schema
 from stateextract.state.rows import RowLayout
@@ -176,9 +177,9 @@ class SnapshotTables:
         if operator_name is not None:
             operators = tuple(operators_called(operator_name, operators))
             if not operators:
-                known = ", ".join(map(operator_label, self.metadata.operators))
+                known = map(operator_label, self.metadata.operators)
                 raise UsageError(
-                    f"no operator has the uid, name or id {operator_name!r}", advice=f"the operators are: {known}"
+                    f"no operator has the uid, name or id {operator_name!r}", advice=there_is(operator_name, known, "operators")
                 )
         for operator in operators:
             for use in operator.handles():

@@ -62,7 +62,7 @@ _PATHS = _of_job(
 )
 _STORES = (
     _of_job("allow_store", "allowStores", doc="Other stores whose files the snapshot may refer to, comma-separated, for "
-        "example s3://bucket (docs/relocate.md explains why); for a snapshot that is not local also local directories."),
+        "example s3://bucket; for a snapshot that is not local also local directories."),
     _of_job("store_timeout"),
 )  # fmt: skip
 _WHERE = (
@@ -122,7 +122,7 @@ STATE_OPTIONS: tuple[Option, ...] = (
     _of_job("out_of_range", doc="Times that the column type cannot hold: fail, or null."),
     _of_job("maps"),
     _of_job("types", doc="Types of columns, as PATH=TYPE parted by semicolons; a value that does not fit exactly stops the "
-        "query; docs/types.md tells which types there are."),
+        "query."),
     _own("policies", "mapping", (),
         "Values of strings, timestamps, outOfRange, maps and onUndecodable for single states, as STATE/OPTION=VALUE parted by "
         "semicolons; the state is a name or *."),

@@ -348,13 +348,13 @@ def in_shell(command: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize("what", [f"inspect {KINDS} --format json", f"states {KINDS}"])
 def test_output_that_nobody_reads(what: str) -> None:
     """``stateextract inspect … | head -1`` must end without a word."""
-    command = f"{sys.executable} -m stateextract.cli {what}"
+    command = f"{sys.executable} -m stateextract {what}"
     done = in_shell(f"({command}; echo $? >&2) | exec 0<&-")
     assert (done.stdout, done.stderr) == ("", "141\n")
 
 
 def test_output_that_cannot_be_written() -> None:
-    command = f"{sys.executable} -m stateextract.cli states {KINDS}"
+    command = f"{sys.executable} -m stateextract states {KINDS}"
     done = in_shell(f"{command} > /dev/full")
     assert done.returncode == 1
     assert done.stderr == "Error: the system refuses to go on: [Errno 28] No space left on device\n"

@@ -35,7 +35,7 @@ def completed(words: str) -> list[str]:
     line = f"stateextract {words}"
     environment = {"_STATEEXTRACT_COMPLETE": "bash_complete", "COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}
     done = subprocess.run(
-        [sys.executable, "-m", "stateextract.cli"],
+        [sys.executable, "-m", "stateextract"],
         cwd=ROOT, env={**os.environ, **environment}, capture_output=True, text=True, timeout=60, check=False,
     )  # fmt: skip
     assert done.stderr == ""

@@ -151,7 +151,7 @@ def workers_of(process: int) -> list[int]:
 @pytest.mark.parametrize("seconds", [0.05, 0.1, 0.2])
 def test_whoever_interrupts_is_told_so_and_no_more(seconds: float, tmp_path: Path) -> None:
     """Also where the processes are still importing; nothing is left."""
-    command = [sys.executable, "-m", "stateextract.cli", "extract", ORDERS, "--engine", "local", "--workers", "2"]
+    command = [sys.executable, "-m", "stateextract", "extract", ORDERS, "--engine", "local", "--workers", "2"]
     with subprocess.Popen(
         [*command, "--output", str(tmp_path / "out")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         cwd=ROOT, start_new_session=True,

@@ -307,7 +307,7 @@ def test_protocols_of_fsspec(name: str, credentials: None) -> None:
 @hostile
 def test_azure_does_not_end_the_process() -> None:
     without = {name: value for name, value in os.environ.items() if not name.startswith("AZURE")}
-    command = [sys.executable, "-m", "stateextract.cli", "states", str(HOSTILE / "uri-abfs-abort")]
+    command = [sys.executable, "-m", "stateextract", "states", str(HOSTILE / "uri-abfs-abort")]
     found = subprocess.run(command, capture_output=True, text=True, timeout=60, env=without, check=False)
     assert found.returncode == 1
     said = re.sub(r"\s+", " ", found.stdout + found.stderr)
@@ -469,7 +469,7 @@ def test_a_fifo_for_metadata(named: str, tmp_path: Path) -> None:
     path.parent.mkdir(exist_ok=True)
     os.mkfifo(path)
     for command in ("inspect", "states", "stats", "files"):
-        asked = [sys.executable, "-m", "stateextract.cli", command, str(path)]
+        asked = [sys.executable, "-m", "stateextract", command, str(path)]
         found = subprocess.run(asked, capture_output=True, text=True, timeout=60, check=False)
         assert found.returncode == 1
         assert "it is a FIFO and is not opened" in re.sub(r"\s+", " ", found.stderr)
@@ -517,7 +517,7 @@ def mute() -> Iterator[int]:
 def test_a_store_that_never_answers(mute: int, credentials: None) -> None:
     """S3, Google's and Azure's clients by the command's option; and the process ends."""
     environment = {**os.environ, "AWS_ENDPOINT_URL": f"http://127.0.0.1:{mute}"}
-    command = [sys.executable, "-m", "stateextract.cli", "inspect", "s3://b/x", "--store-timeout", "2"]
+    command = [sys.executable, "-m", "stateextract", "inspect", "s3://b/x", "--store-timeout", "2"]
     started = time.monotonic()
     found = subprocess.run(command, capture_output=True, text=True, timeout=60, env=environment, check=False)
     assert found.returncode == 1
@@ -591,7 +591,7 @@ def test_azure_on_purpose() -> None:
     """Without credentials the SDK ends the process that asks: not this one."""
     without = {name: value for name, value in os.environ.items() if not name.startswith(("AZURE", "IDENTITY", "MSI"))}
     uri = "abfs://box@account.dfs.core.windows.net/job/chk-1"
-    command = [sys.executable, "-m", "stateextract.cli", "inspect", uri, "--store-timeout", "20"]
+    command = [sys.executable, "-m", "stateextract", "inspect", uri, "--store-timeout", "20"]
     found = subprocess.run(command, capture_output=True, text=True, timeout=120, env=without, check=False)
     assert found.returncode == 1
     assert found.stderr.startswith(("Error: Azure cannot be reached with the credentials", "Error: Azure did not answer"))

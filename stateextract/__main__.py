@@ -1,4 +1,4 @@
-"""``python -m stateextract.cli``."""
+"""``python -m stateextract``."""
 
 from __future__ import annotations
 
