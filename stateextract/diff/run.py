@@ -178,7 +178,7 @@ def run_diff(
         tasks = DiffTasks(plan.context, splits, output, commit.task_folder, commit.job, writer_options(after))
         reports = _one_per_split(execute(tasks), splits)
         result = DiffResult(plan, _counts(plan, reports))
-        manifest = _manifest(plan, commit, reports, after, options)
+        manifest = _manifest(plan, commit, reports, result.counts, after, options)
         coverage = json_document(result.document(), indent=1).encode()
         return replace(result, manifest=commit.publish(manifest, coverage))
     except BaseException:
@@ -216,7 +216,12 @@ def _counts(plan: DiffPlan, reports: Iterable[TaskReport]) -> list[Counts]:
 
 
 def _manifest(
-    plan: DiffPlan, commit: Commit, reports: Iterable[TaskReport], job: JobOptions, options: DiffOptions
+    plan: DiffPlan,
+    commit: Commit,
+    reports: Iterable[TaskReport],
+    counts: Sequence[Counts],
+    job: JobOptions,
+    options: DiffOptions,
 ) -> Manifest:
     files: dict[str, list[WrittenFile]] = {}
     for report in reports:
@@ -227,6 +232,8 @@ def _manifest(
         if state.output is None:
             continue
         written = files.get(state.folder)
+        if not written and counts[state.number].left_out:
+            continue  # an empty dataset would say that nothing changed
         if not written:
             # A state without changes has its schema too.
             path = f"{state.folder}/part-empty-{commit.job}-0.parquet"

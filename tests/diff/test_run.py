@@ -95,9 +95,9 @@ def test_where_it_fails_nothing_is_published(pair: tuple[Path, Path], tmp_path: 
     data[-30] ^= 1
     file.write_bytes(data)
     with pytest.raises(FormatError):
-        compared(pair, out, mode="overwrite")
+        compared(pair, out, mode="overwrite", strict=True)
     with pytest.raises(FormatError):
-        compared(pair, tmp_path / "other")
+        compared(pair, tmp_path / "other", strict=True)
     assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
     assert not (tmp_path / "other").exists()
 
@@ -236,3 +236,23 @@ def test_evolved_fields_in_text(capsys: pytest.CaptureFixture[str]) -> None:
         "accounts / account: schema: value.legacy removed (int64); value.credit added (double); value.email added (string)."
         in out
     )
+
+
+def test_a_state_that_is_compared_in_part_has_no_empty_dataset(tmp_path: Path) -> None:
+    """No changes would be read as nothing changed, and some key groups could not be compared."""
+    one, other = (
+        write_snapshot(tmp_path / name, {"op": {"s": numbered(64)}, "fine": {"s": numbered(3)}}, compressed=True)
+        for name in ("a", "b")
+    )
+    file = other / "op-1"
+    data = bytearray(file.read_bytes())
+    data[-40] ^= 0xFF
+    file.write_bytes(data)
+    result = compared((one, other), tmp_path / "out")
+    assert (result.complete, result.differs) == (False, False)
+    assert result.manifest is not None
+    assert [dataset.folder for dataset in result.manifest.datasets] == ["fine/s"]
+    assert not (tmp_path / "out" / "op").exists()
+    (lost,) = [state for state in result.document()["states"] if state["key_groups_left_out"]]
+    assert (lost["operator_uid"], lost["status"], len(lost["key_groups_left_out"])) == ("op", "partial", 1)
+    assert "op-1" in lost["problems"][0]
