@@ -236,7 +236,7 @@ def test_a_history(server: Bucket, snapshot: tuple[Path, Written], tmp_path: Pat
     ]
     (one,) = read_history("s3://flink/history")
     assert one.snapshot.path == "s3://flink/job/chk-1/_metadata"
-    assert [s.rows for _, s in one.document().states if s.state == "long-long"] == [ENTRIES]
+    assert [s.rows for _, s in one.document().states if s.state_name == "long-long"] == [ENTRIES]
     assert run(["report", "--from", "s3://flink/history", "-o", str(page)]) == 0
     assert "s3://flink/job/chk-1/_metadata" in page.read_text()
 
