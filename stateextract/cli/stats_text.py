@@ -13,6 +13,7 @@ from stateextract.cli.sizes import text_size
 from stateextract.columnar.json_values import iso_timestamp
 from stateextract.outcome import Status
 from stateextract.printable import many, named
+from stateextract.state.causes import causes_of, is_caused
 
 _WIDEST = 40
 _RIGHT = (
@@ -60,6 +61,9 @@ _STATES = ["operator", "state", "kind", "rows", "keys", "in files", "decoded", "
 
 
 def _states(document: Statistics) -> list[list[str | Cell]]:
+    states = list(document.states)
+    causes = causes_of((number, (state.reason, *state.problems)) for number, (_, state) in enumerate(states))
+    told = {number: cause.sentence for cause in causes for number in (*cause.own, *cause.after)}
     return [
         [
             Cell(operator.operator_label, of=operator.operator_id), state.state_name or "", state.state_kind,
@@ -67,9 +71,9 @@ def _states(document: Statistics) -> list[list[str | Cell]]:
             text_size(state.file_bytes), text_size(state.decoded_bytes) if state.columns else "",
             *_skew(state.skew.key_groups if state.skew else None),
             text_size(state.biggest_values[0].bytes) if state.biggest_values else "",
-            Cell(state.status, state.reason),
+            Cell(state.status, told.get(number) if state.reason and is_caused(state.reason) else state.reason),
         ]
-        for operator, state in document.states
+        for number, (operator, state) in enumerate(states)
         if state.status != Status.NOT_SELECTED
     ]  # fmt: skip
 
@@ -172,7 +176,7 @@ def _remarks(document: Statistics) -> Iterable[str]:
     if unowned:
         yield f"State that no operator of the job owns: {', '.join(unowned)}."
     for operator, state in document.states:
-        for problem in dict.fromkeys(p for p in state.problems if p != state.reason):
+        for problem in dict.fromkeys(p for p in state.problems if p != state.reason and not is_caused(p)):
             yield f"{named(operator.operator_label)} / {named(state.state_name or state.form)}: {problem}."
 
 

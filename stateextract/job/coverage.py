@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from stateextract.errors import StateExtractError
 from stateextract.outcome import ExitCode, Status, exit_code
 from stateextract.printable import json_document, many, named
+from stateextract.state.causes import Cause, causes_of, is_caused
 from stateextract.state.engine import StateTally
 from stateextract.state.kinds import BROADCAST
 
@@ -134,6 +135,10 @@ class Coverage:
         counted += [many(number, what) + became for number, what, became, always in lost if number or always]
         return f"{many(len(states), 'state')}: {', '.join(counted)}."
 
+    def causes(self) -> list[Cause[int]]:
+        """Why values cannot be decoded, each cause once; states are positions in :attr:`entries`."""
+        return causes_of((number, (e.reason, *e.read.problems)) for number, e in enumerate(self.entries))
+
     def to_json(self) -> bytes:
         """Content of ``_coverage.json``."""
         document = asdict(self) | {"entries": [entry.document() for entry in self.entries]}
@@ -143,8 +148,22 @@ class Coverage:
             status: sum(entry.status == status for entry in self.entries)
             for status in _COUNTED
         }
+        document["causes"] = [
+            {
+                "cause": cause.sentence,
+                "class_name": cause.class_name,
+                "message": cause.message,
+                "states": [self._name(number) for number in cause.own],
+                "states_after": [self._name(number) for number in cause.after],
+            }
+            for cause in self.causes()
+        ]
         document["exit_code"] = self.exit_code()
         return json_document(document, indent=1, ensure_ascii=True).encode()
+
+    def _name(self, number: int) -> dict[str, str | None]:
+        entry = self.entries[number]
+        return {"operator_id": entry.operator_id, "operator_label": entry.label, "state_name": entry.state}
 
     def show(self, screen: Screen) -> None:
         """Print the table, and below it what a person should know."""
@@ -152,7 +171,9 @@ class Coverage:
 
         screen.say(f"Coverage of {self.snapshot}")
         columns = ["operator", "state", "kind", "rows", "bytes", "status", "directory"]
-        screen.show(Table(columns, [_cells(entry) for entry in self._shown()], ["rows", "bytes"], names=_NAME_COLUMNS))
+        causes = {id(self.entries[n]): cause.sentence for cause in self.causes() for n in (*cause.own, *cause.after)}
+        rows = [_cells(entry, causes.get(id(entry))) for entry in self._shown()]
+        screen.show(Table(columns, rows, ["rows", "bytes"], names=_NAME_COLUMNS))
         for line in self._lines():
             screen.say(line)
 
@@ -174,7 +195,7 @@ class Coverage:
         return lines
 
 
-def _cells(entry: Entry) -> list[str | Cell]:
+def _cells(entry: Entry, cause: str | None) -> list[str | Cell]:
     from stateextract.job.screen import Cell
 
     read = entry.status in (DECODED, PARTIAL, RAW, SKIPPED)
@@ -187,7 +208,7 @@ def _cells(entry: Entry) -> list[str | Cell]:
         entry.kind,
         f"{entry.read.rows:,}" if read else "-",
         "-" if size is None else f"{size:,}",
-        Cell(entry.status, entry.reason),
+        Cell(entry.status, cause if entry.reason and is_caused(entry.reason) else entry.reason),
         ", ".join(folders) if folders != [plain] else "",
     ]
 
@@ -210,7 +231,7 @@ def _remarks(entry: Entry) -> list[str]:
     remarks = [many(number, what) + became for number, what, became in counted if number]
     if entry.slow and "interpreter" in read.engine:
         remarks.append("read by the interpreter, the slow way")
-    return [*remarks, *read.problems]
+    return [*remarks, *(problem for problem in read.problems if not is_caused(problem))]
 
 
 __all__ = [

@@ -5,10 +5,11 @@ These are remarks with limits that suit most jobs, no verdict.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from stateextract.audit.document import Operator, State, Statistics
+from stateextract.state.causes import causes_of, is_caused
 
 UNREAD = ("skipped", "unsupported", "missing", "unreadable")
 PARTIAL = ("partial", "raw")
@@ -29,6 +30,8 @@ def findings(statistics: Statistics) -> list[dict[str, Any]]:
     """
     states = list(statistics.states)
     operators = statistics.operators
+    causes = causes_of((index, (state.reason, *state.problems)) for index, (_, state) in enumerate(states))
+    told = {index: cause.sentence for cause in causes for index in (*cause.own, *cause.after)}
     per_subtask = {id(state): state.rows / max(operator.operator_parallelism, 1) for operator, state in states}
 
     def uneven(state: State) -> str | None:
@@ -38,9 +41,9 @@ def findings(statistics: Statistics) -> list[dict[str, Any]]:
         return f"{skew.max_over_mean:.1f} × the average" if skew.max_over_mean >= SUBTASK_SKEW else None
 
     groups = [
-        ("bad", "Not read", _of(states, lambda s: _why(s) if s.status in UNREAD else None)),
+        ("bad", "Not read", _once(_of(states, lambda s: _why(s) if s.status in UNREAD else None), told)),
         ("bad", "Owned by no operator of the plan", _operators(operators, lambda o: bool(o.unowned))),
-        ("warn", "Read in part", _of(states, lambda s: _why(s) if s.status in PARTIAL else None)),
+        ("warn", "Read in part", _once(_of(states, lambda s: _why(s) if s.status in PARTIAL else None), told)),
         ("warn", "Read, with something to know", _of(states, _problems)),
         ("warn", "Timers due already", _of(states, lambda s: _past(s, "timer"))),
         ("warn", "Expired, but still there", _of(states, _expired)),
@@ -55,6 +58,22 @@ def _of(states: Iterable[tuple[Operator, State]], note: Note) -> list[dict[str, 
     noted = [(index, state.file_bytes, note(state)) for index, (_, state) in enumerate(states)]
     noted.sort(key=lambda one: -one[1])
     return [{"state": index, "note": text} for index, _, text in noted if text is not None]
+
+
+def _once(items: list[dict[str, Any]], told: Mapping[int, str]) -> list[dict[str, Any]]:
+    """The remarks, with each cause once: at the largest state that it makes unreadable.
+
+    :param told: the causes by the indexes of states.
+    """
+    seen: set[str] = set()
+    kept = []
+    for item in items:
+        cause = told.get(item["state"]) if is_caused(item["note"]) else None
+        if cause not in seen:
+            kept.append(item if cause is None else {**item, "note": cause})
+        if cause is not None:
+            seen.add(cause)
+    return kept
 
 
 def _operators(operators: Iterable[Operator], is_one: Callable[[Operator], bool]) -> list[dict[str, Any]]:

@@ -24,6 +24,7 @@ from stateextract.columnar.policy import Counts
 from stateextract.columnar.searching import SearchingDecoder
 from stateextract.errors import StateExtractError, UndecodableError
 from stateextract.files.window import Window
+from stateextract.state.causes import behind as problem_behind
 from stateextract.state.changes import Changes, EntriesUnder
 from stateextract.state.columns import ReadOptions, build_batch, certainly_undecodable, raw_schema, state_schema
 from stateextract.state.heap import Lost
@@ -273,4 +274,4 @@ def on_lost(
             changes.lost(incomplete.name, lost.key_group)
     for behind in also:
         behind.tally.lost_key_groups += 1
-        behind.tally.problem(f"lost behind state {target.name!r} in the same key group: {lost.error.message}")
+        behind.tally.problem(problem_behind(target.name, lost.error.message))
