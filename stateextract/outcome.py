@@ -73,8 +73,10 @@ class ExitCode(IntEnum):
     )
     DIFFERENT = 4, "`diff --exit-code` found a difference."
     RULE_FAILED = 5, "A rule of `audit` fails."
-    INTERRUPTED = 130, "The command was interrupted (SIGINT)."
+    HUNG_UP = 129, "The terminal session ended (SIGHUP). A job has removed what it wrote."
+    INTERRUPTED = 130, "The command was interrupted (SIGINT). A job has removed what it wrote."
     READER_GONE = 141, "The program that reads the output ended before the command did."
+    TERMINATED = 143, "The system ended the command (SIGTERM). A job has removed what it wrote."
 
 
 _WHOLE = frozenset({Status.DECODED, Status.UNCERTAIN, Status.SOUND})

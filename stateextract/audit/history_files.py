@@ -26,7 +26,7 @@ from stateextract.audit.document import Snapshot, Statistics, Totals, check_form
 from stateextract.audit.growth import COLUMNS
 from stateextract.audit.history import SCHEMA, identity, in_order, table_of
 from stateextract.errors import OutputError, UsageError
-from stateextract.job.output import Output, open_output, refuse_inside
+from stateextract.job.output import open_output, refuse_inside
 
 KEY = b"stateextract.statistics"
 """Of the file's metadata: the statistics document, with the number of an operator's states in place of them."""
@@ -94,7 +94,7 @@ def write_snapshot(folder: str, document: Statistics) -> str:
                 # With checksums: what damage makes of figures must not pass for figures.
                 pq.write_table(table, stream, compression="zstd", write_page_checksum=True)
             if output.renames:
-                _rename(output, written, output.path(name))
+                output.replace(written, output.path(name))
         except BaseException:
             with contextlib.suppress(OSError):
                 output.fs.delete_file(written)
@@ -102,13 +102,6 @@ def write_snapshot(folder: str, document: Statistics) -> str:
     except OSError as error:
         raise OutputError(f"it cannot be written: {' '.join(str(error).split())}", file=output.path(name)) from error
     return name
-
-
-def _rename(output: Output, source: str, target: str) -> None:
-    # HDFS renames onto nothing that is there.
-    if output.fs.type_name != "local" and output.fs.get_file_info(target).type != pafs.FileType.NotFound:
-        output.fs.delete_file(target)
-    output.fs.move(source, target)
 
 
 # ---- reading

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 import click
 
 from stateextract.cli.options import Settings
+from stateextract.ending import exit_code_of
 from stateextract.errors import StateExtractError
 from stateextract.outcome import ExitCode
 from stateextract.version import VERSION
@@ -125,9 +126,9 @@ def run(arguments: Sequence[str] | None = None) -> int:
         return ExitCode.READER_GONE
     except click.exceptions.Exit as exit_:
         return exit_.exit_code
-    except (click.Abort, KeyboardInterrupt):
+    except (click.Abort, KeyboardInterrupt) as error:
         click.echo("Interrupted.", err=True)
-        return ExitCode.INTERRUPTED
+        return exit_code_of(error if isinstance(error, KeyboardInterrupt) else error.__cause__)
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message(), err=True)
         return error.exit_code

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -110,13 +112,24 @@ def text_of(path: str, option: str) -> str:
 
 
 def written(path: Path, text: str) -> None:
-    """Write a file, and the folders that it is to stand in.
+    """Write a file, and the directories that it is in. A regular file appears whole, or stays as it was.
 
-    :raises OutputError: where that is impossible.
+    :raises OutputError: if that fails.
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, encoding="utf-8")
+        if path.exists() and not path.is_file():  # as /dev/stdout
+            path.write_text(text, encoding="utf-8")
+            return
+        target = path.resolve()
+        made = target.with_name(f".{target.name[:100]}-{os.getpid()}.tmp")
+        try:
+            made.write_text(text, encoding="utf-8")
+            if target.exists():
+                shutil.copymode(target, made)
+            made.replace(target)
+        finally:
+            made.unlink(missing_ok=True)
     except OSError as error:
         raise OutputError(f"it cannot be written: {error.strerror}", file=str(path)) from error
 

@@ -23,7 +23,7 @@ from stateextract.diff.plan import DiffContext, DiffOptions, DiffPlan, DiffState
 from stateextract.diff.summary import NOT_COMPARED, Counts
 from stateextract.diff.task import DiffRunner
 from stateextract.errors import OutputError, UsageError
-from stateextract.job.commit import Commit, new_job_id
+from stateextract.job.commit import Commit, new_job_id, publishing
 from stateextract.job.heads import OnHeads, unheard
 from stateextract.job.local import in_processes
 from stateextract.job.manifest import DataFile, Dataset, Job, Manifest, describe_schema
@@ -173,17 +173,14 @@ def run_diff(
     folder = open_output(output, after.store_timeout)
     renames = {"auto": folder.renames, "rename": True, "direct": False}[after.publish]
     commit = Commit(folder, new_job_id(), after.mode, renames)
-    commit.prepare()
-    try:
+    with publishing(commit):
         tasks = DiffTasks(plan.context, splits, output, commit.task_folder, commit.job, writer_options(after))
         reports = _one_per_split(execute(tasks), splits)
         result = DiffResult(plan, _counts(plan, reports))
         manifest = _manifest(plan, commit, reports, result.counts, after, options)
         coverage = json_document(result.document(), indent=1).encode()
-        return replace(result, manifest=commit.publish(manifest, coverage))
-    except BaseException:
-        commit.abort()
-        raise
+        result = replace(result, manifest=commit.publish(manifest, coverage))
+    return result
 
 
 def packed(units: Sequence[Unit], split_bytes: int) -> list[list[Unit]]:

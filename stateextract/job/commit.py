@@ -1,14 +1,14 @@
-"""Publishing: nothing of a job is visible before its end, and a failed one leaves nothing behind.
+"""Publishing: nothing of a job counts before its manifest, and a failed or killed one leaves nothing behind.
 
 Where the store renames (local disks, HDFS) tasks write below ``<output>/_staging-<job>/data`` and the driver moves the
-files to their datasets at the end; a dataset that is new appears whole with one rename. Object stores cannot rename, so
-there the files are written once, at their final place under names that no other attempt uses. Either way the driver
-publishes exactly the files that the reports name, never what a listing shows: a file of a killed or doubled attempt
-is in no report. Then the coverage report and the manifest are written, ``overwrite`` removes the files of the datasets
-that were replaced, and ``_SUCCESS`` comes last.
+files to their datasets at the end. A new dataset appears whole with one rename. Object stores cannot rename, so there
+the files are written once, at their final place under names that no other attempt uses. Either way the driver publishes
+exactly the files that the reports name, never what a listing shows: a file of a killed or doubled attempt is in no
+report.
 
-The staging folder holds ``_job.json`` (who writes here, since when) and the plan that tasks read. A staging folder
-whose job is dead is removed by the next job, with all that it had written and no manifest names.
+One job at a time has the output (``claim.py``). The manifest is the commit: before it everything is undone, after it
+everything is finished, by the job itself or by the next one if this one was killed. :meth:`Commit._settle` does both.
+The protocol is in ``docs/architecture.md``, and ``tests/job/test_interleavings.py`` steps jobs through all its orders.
 
 Works on any ``pyarrow.fs`` file system. Must not know of Spark or of Flink's formats.
 """
@@ -18,15 +18,16 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import socket
-import time
+import re
 import uuid
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pyarrow.fs as pafs
 
+from stateextract.ending import ending_by_exception
 from stateextract.errors import OutputError
+from stateextract.job.claim import CANDIDATE, WRITER, Claim, Place
 from stateextract.job.manifest import FILE_NAME, Dataset, Manifest, parse_manifest
 from stateextract.job.output import Output
 from stateextract.job.writer import write_error
@@ -34,9 +35,9 @@ from stateextract.job.writer import write_error
 STAGING = "_staging-"
 COVERAGE = "_coverage.json"
 SUCCESS = "_SUCCESS"
-_MARKER = "_job.json"
-_OURS = frozenset({FILE_NAME, COVERAGE, SUCCESS})
-_STALE_AFTER = 3 * 24 * 3600  # a job elsewhere that began so long ago is taken for dead
+_STAGING_NAME = re.compile(r"_staging-([0-9a-f]{12})")
+_OLDER = "_older.json"
+_FOUND = "_found.json"
 
 
 def new_job_id() -> str:
@@ -46,29 +47,31 @@ def new_job_id() -> str:
 
 @dataclass
 class Commit:
-    """The writing side of one job, held by the driver: ``prepare``, then ``publish`` or ``abort``.
+    """The writing side of one job, held by the driver: ``prepare``, then ``publish``, and ``abort`` if anything fails.
 
     :param output: where the datasets go.
     :param job: id of the run.
     :param mode: ``error`` or ``overwrite``.
     :param renames: files are staged and moved; otherwise they are written at their final place.
+    :param place: the process, for tests.
     """
 
     output: Output
     job: str
     mode: str
     renames: bool
+    place: Place | None = None
     _older: Manifest | None = None
-    _older_coverage: bytes | None = None
-    _existed: bool = False
-    _published: bool = False
-    _moved: list[str] = field(default_factory=list)
-    _folders: list[str] = field(default_factory=list)
+    _existed: bool = True
+    _claim: Claim = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._claim = Claim(self.output, self.job, self.place)
 
     @property
     def staging(self) -> str:
         """Path of the staging folder."""
-        return self.output.path(STAGING + self.job)
+        return self._staging_of(self.job)
 
     @property
     def task_folder(self) -> str:
@@ -81,23 +84,30 @@ class Commit:
         return f"{self.staging}/plan"
 
     def prepare(self) -> None:
-        """Check that the output may be written, clear what dead jobs left, and claim it.
+        """Claim the output, settle what killed jobs left, and check that this job may write.
 
-        :raises OutputError: where it holds something that may not be touched, or cannot be written.
+        :raises OutputError: if another job is writing, if the output has something that may not be touched, or if it
+            cannot be written.
         """
         with self._errors():
             info = self.output.fs.get_file_info(self.output.root)
             if info.type == pafs.FileType.File:
                 raise OutputError("the output is a file", expected="a directory", file=self.output.uri)
             self._existed = info.type == pafs.FileType.Directory
-            for entry in self._entries():
-                if entry.base_name.startswith(STAGING):
-                    self._clear_staging(entry)
-            self._check_mode()
+            entries = self._entries()
+            if not any(_is_of_jobs(entry) for entry in entries):
+                self._check_mode(entries)  # so that no claim is written into a directory of someone else
+            self._claim.acquire()
+            # What was seen before the claim may be the work of a job that has ended since, so look again.
+            self._settle_dead_jobs()
+            entries = self._entries()
+            self._check_mode(entries)
             self.output.fs.create_dir(self.staging, recursive=True)
-            marker = {"tool": "stateextract", "job": self.job, "host": socket.gethostname(), "pid": os.getpid(),
-                      "started": time.time()}  # fmt: skip
-            self.output.write(f"{self.staging}/{_MARKER}", json.dumps(marker).encode())
+            found = [entry.base_name for entry in entries if not _is_of_jobs(entry)]
+            self.output.write(f"{self.staging}/{_FOUND}", json.dumps(found).encode())
+            if not self.renames:
+                # From now on the datasets' directories have files that do not count yet.
+                self._delete_file(self.output.path(SUCCESS))
 
     def write_plan(self, data: bytes) -> None:
         """Lay down what the tasks read."""
@@ -107,42 +117,45 @@ class Commit:
     def publish(self, manifest: Manifest, coverage: bytes) -> Manifest:
         """Make the files of ``manifest`` the output's data; the manifest as it was written.
 
-        :param manifest: this job's datasets; their files lie in :attr:`task_folder`.
+        :param manifest: this job's datasets; their files are in :attr:`task_folder`.
         :param coverage: content of the coverage report.
         """
-        had_success = self._delete_file(self.output.path(SUCCESS))
-        try:
-            with self._errors():
-                if self.renames:
-                    self._check_mode()
-                    for dataset in manifest.datasets:
-                        self._move(dataset)
-                whole = manifest.replacing(self._older)
-                self._put(COVERAGE, coverage)
-                self._put(FILE_NAME, whole.to_json())
-                self._published = True
-        except BaseException:
-            self._roll_back(had_success)
-            raise
-        with self._errors("the new data are published, but old files could not be removed"):
-            self._remove_old(manifest)
         with self._errors():
-            self._remove_unreported(manifest)
-            self.output.write(self.output.path(SUCCESS), b"")
+            self._claim.check()
+            self._delete_file(self.output.path(SUCCESS))
+            if self.renames:
+                for dataset in manifest.datasets:
+                    self._move(dataset)
+            whole = manifest.replacing(self._older)
+            # What finishes the job after the commit, also if another process has to do it.
+            self.output.write(f"{self.staging}/{COVERAGE}", coverage)
+            if self._older is not None:
+                self.output.write(f"{self.staging}/{_OLDER}", self._older.to_json())
+            self._claim.check()
+            self._put(FILE_NAME, whole.to_json(), self.job)
+        with self._errors("the new data are published, but the output could not be tidied"):
+            self._settle(self.job)
+        self._claim.release()
         return whole
 
     def abort(self) -> None:
-        """Remove everything that this job wrote and did not publish; never raises."""
+        """Remove everything that this job wrote and did not publish; finish what it did publish. Never raises."""
         with contextlib.suppress(Exception):
-            self._delete_dir(self.staging)
-        if not self.renames and not self._published:
+            if self._claim.mine():
+                self._settle(self.job)
+            elif self._claim.held:
+                # The output belongs to another job now. Only files that have this job's name are safe to remove.
+                self._remove_files_of(self.job, self._read_manifest())
+                self._delete_dir(self.staging)
+        self._claim.release()
+        if not self._existed:
             with contextlib.suppress(Exception):
-                self._remove_files_of(self.job, frozenset())
-        with contextlib.suppress(Exception):
-            if not self._existed and not self._entries():
-                self.output.fs.delete_dir(self.output.root)
+                self.output.remove_if_empty()
 
     # -- before
+
+    def _staging_of(self, job: str) -> str:
+        return self.output.path(STAGING + job)
 
     def _entries(self) -> list[pafs.FileInfo]:
         found: list[pafs.FileInfo] = self.output.fs.get_file_info(
@@ -150,8 +163,9 @@ class Commit:
         )
         return sorted(found, key=lambda info: info.base_name)
 
-    def _check_mode(self) -> None:
-        others = [e.base_name for e in self._entries() if not e.base_name.startswith(STAGING)]
+    def _check_mode(self, entries: Sequence[pafs.FileInfo]) -> None:
+        self._older = None
+        others = [entry.base_name for entry in entries if not _is_of_jobs(entry)]
         if not others:
             return
         if self.mode == "error":
@@ -161,28 +175,27 @@ class Commit:
             raise OutputError(f"the output holds {_some(others)} and no manifest of this tool", file=self.output.uri,
                               advice="choose another --output; --mode overwrite replaces only what this tool wrote")
         self._older = self._read_manifest()
-        if COVERAGE in others:
-            self._older_coverage = self.output.read(self.output.path(COVERAGE))
 
-    def _read_manifest(self) -> Manifest:
+    def _read_manifest(self) -> Manifest | None:
         path = self.output.path(FILE_NAME)
-        return parse_manifest(self.output.read(path), path)
+        data = self._read_if_there(path)
+        if data is None:
+            return None
+        manifest = parse_manifest(data, path)
+        for dataset in manifest.datasets:
+            self._check_folder(dataset)
+        return manifest
 
-    def _clear_staging(self, entry: pafs.FileInfo) -> None:
-        job, marker = entry.base_name[len(STAGING) :], {}
-        with contextlib.suppress(OSError, ValueError):
-            marker = json.loads(self.output.read(f"{entry.path}/{_MARKER}"))
-        if not isinstance(marker, dict) or marker.get("tool") != "stateextract" or marker.get("job") != job:
-            raise OutputError("a staging folder in the output has no mark of this tool", file=entry.path,
-                              advice="remove it if it is what a dead job left")
-        if not _dead(marker):
-            raise OutputError(f"another job is writing there (process {marker.get('pid')} on {marker.get('host')})",
-                              file=self.output.uri, advice=f"wait for it, or remove {entry.path} if it is dead")
-        named: frozenset[str] = frozenset()
-        if any(e.base_name == FILE_NAME for e in self._entries()):
-            named = frozenset(file.path for dataset in self._read_manifest().datasets for file in dataset.files)
-        self._remove_files_of(job, named)
-        self._delete_dir(entry.path)
+    def _check_folder(self, dataset: Dataset) -> None:
+        """Refuse a manifest whose datasets are elsewhere by a symbolic link; only local disks have such links."""
+        if self.output.fs.type_name != "local":
+            return
+        top = os.path.realpath(self.output.root)
+        if not os.path.realpath(self.output.path(dataset.folder)).startswith(top.rstrip("/") + "/"):
+            raise OutputError(
+                "a symbolic link takes a dataset of the manifest out of the output", file=self.output.path(dataset.folder),
+                advice="put the files where the link is, or choose another --output",
+            )  # fmt: skip
 
     # -- publishing
 
@@ -194,70 +207,125 @@ class Commit:
             for name in _names(dataset):
                 fs.move(f"{self.task_folder}/{dataset.folder}/{name}", f"{gathered}/{name}")
             fs.create_dir(target.rsplit("/", 1)[0], recursive=True)
-            self._folders.append(target)
             fs.move(gathered, target)
             return
         for name in _names(dataset):
-            self._moved.append(f"{target}/{name}")
             fs.move(f"{self.task_folder}/{dataset.folder}/{name}", f"{target}/{name}")
 
-    def _put(self, name: str, data: bytes) -> None:
-        """Write a file at the top so that a reader sees the old or the new one."""
-        if not self.renames:
-            self.output.write(self.output.path(name), data)
+    def _put(self, name: str, data: bytes, job: str) -> None:
+        """Write a file at the top so that a reader sees the old or the new one, whole."""
+        path = self.output.path(name)
+        if not self.output.renames:
+            self.output.write(path, data)
             return
-        self.output.write(f"{self.staging}/{name}", data)
-        self.output.fs.move(f"{self.staging}/{name}", self.output.path(name))
+        made = f"{self._staging_of(job)}/{name}.new"
+        self.output.write(made, data)
+        self.output.replace(made, path)
 
-    def _roll_back(self, had_success: bool) -> None:
-        for path in self._moved:
-            self._delete_file(path)
-        for path in self._folders:
-            with contextlib.suppress(Exception):
-                self._delete_dir(path)
-                self._delete_if_empty(path.rsplit("/", 1)[0])
-        with contextlib.suppress(Exception):
-            if self._older is None:
-                self._delete_file(self.output.path(FILE_NAME))
-            if self._older_coverage is None:
-                self._delete_file(self.output.path(COVERAGE))
-            else:
-                self.output.write(self.output.path(COVERAGE), self._older_coverage)
-            if had_success:
-                self.output.write(self.output.path(SUCCESS), b"")
+    # -- settling: what a job did is finished if its manifest is there, and undone if it is not
 
-    def _remove_old(self, manifest: Manifest) -> None:
-        for dataset in manifest.replaced(self._older):
+    def _settle_dead_jobs(self) -> None:
+        entries = self._entries()
+        # Only the job that has the output makes a staging folder, so those of others are of dead jobs.
+        stagings = [match[1] for entry in entries if (match := _STAGING_NAME.fullmatch(entry.base_name))]
+        for job in sorted({*self._claim.dead(entries), *stagings} - {self.job}):
+            self._settle(job)
+            self._claim.remove(job)
+
+    def _settle(self, job: str) -> None:
+        """Finish or undo what a job did. Can be repeated after a stop at any step, by any job that has the output."""
+        staging = self._staging_of(job)
+        # The staging folder is made before anything is changed, and removed after everything.
+        if self.output.fs.get_file_info(staging).type == pafs.FileType.NotFound:
+            return
+        older = self._staged_manifest(job)
+        manifest = self._read_manifest()
+        if manifest is None and older is not None:
+            # The store cannot replace a file by renaming, and the job was stopped between removing and renaming.
+            self._put(FILE_NAME, older.to_json(), job)
+            manifest = older
+        if manifest is not None and manifest.job == job:
+            coverage = self._read_if_there(f"{staging}/{COVERAGE}")
+            if coverage is not None:
+                self._put(COVERAGE, coverage, job)
+            mine = replace(manifest, datasets=[d for d in manifest.datasets if d.job == job])
+            self._remove_old(mine, older)
+            self._remove_unreported(mine)
+        else:
+            self._remove_files_of(job, manifest)
+        if manifest is not None:
+            self.output.write(self.output.path(SUCCESS), b"")
+        self._delete_dir(staging)
+
+    def _staged_manifest(self, job: str) -> Manifest | None:
+        """The manifest that a job replaces; ``None`` too if it was not written to its end, which is before the commit."""
+        path = f"{self._staging_of(job)}/{_OLDER}"
+        data = self._read_if_there(path)
+        if data is None:
+            return None
+        with contextlib.suppress(OutputError):
+            return parse_manifest(data, path)
+        return None
+
+    def _remove_old(self, mine: Manifest, older: Manifest | None) -> None:
+        for dataset in mine.replaced(older):
             for file in dataset.files:
-                self._delete_file(self.output.path(file.path), missing_ok=False)
+                self._delete_file(self.output.path(file.path))
             folder = self.output.path(dataset.folder)
             self._delete_if_empty(folder)
             self._delete_if_empty(folder.rsplit("/", 1)[0])
 
-    def _remove_unreported(self, manifest: Manifest) -> None:
-        """Files that no report names, of this job (doubled attempts) or of dead ones; and the staging folder."""
-        named = {file.path for dataset in manifest.datasets for file in dataset.files}
-        for dataset in manifest.datasets:
+    def _remove_unreported(self, mine: Manifest) -> None:
+        """Files in a job's datasets that no report names, of this job (doubled attempts) or of dead ones."""
+        named = {file.path for dataset in mine.datasets for file in dataset.files}
+        for dataset in mine.datasets:
             selector = pafs.FileSelector(self.output.path(dataset.folder), allow_not_found=True)
             for info in self.output.fs.get_file_info(selector):
                 ours = info.base_name.startswith("part-") and info.base_name.endswith(".parquet")
                 if ours and f"{dataset.folder}/{info.base_name}" not in named:
                     self._delete_file(info.path)
-        self._delete_dir(self.staging)
 
-    # -- removing
-
-    def _remove_files_of(self, job: str, named: frozenset[str]) -> None:
-        """Files that a job wrote below the datasets' folders, but for those that the manifest names."""
-        selector = pafs.FileSelector(self.output.root, recursive=True, allow_not_found=True)
-        for info in self.output.fs.get_file_info(selector):
-            name = info.base_name
-            written = info.type == pafs.FileType.File and name.startswith("part-") and f"-{job}-" in name
-            if written and info.path.removeprefix(self.output.root + "/") not in named:
+    def _remove_files_of(self, job: str, manifest: Manifest | None) -> None:
+        """What a job wrote outside of its staging folder, but for files that the manifest names."""
+        named = {file.path for dataset in manifest.datasets for file in dataset.files} if manifest is not None else set()
+        root = self.output.root
+        infos = self.output.fs.get_file_info(pafs.FileSelector(root, recursive=True, allow_not_found=True))
+        left = set()  # entries at the top that have a file
+        for info in infos:
+            if info.type == pafs.FileType.Directory:
+                continue
+            path = info.path.removeprefix(root + "/")
+            written = info.base_name.startswith("part-") and f"-{job}-" in info.base_name
+            if written and path not in named and not path.startswith(STAGING):
                 self._delete_file(info.path)
                 folder = info.path.rsplit("/", 1)[0]
                 self._delete_if_empty(folder)
                 self._delete_if_empty(folder.rsplit("/", 1)[0])
+            else:
+                left.add(path.split("/", 1)[0])
+        found = self._found_by(job)
+        if found is None:
+            return
+        for entry in self._entries():
+            empty = entry.type == pafs.FileType.Directory and entry.base_name not in left
+            if empty and entry.base_name not in found and not _is_of_jobs(entry):
+                self._delete_dir(entry.path)
+
+    def _found_by(self, job: str) -> list[str] | None:
+        """The entries that were in the output when a job began; ``None`` if it did not come so far."""
+        data = self._read_if_there(f"{self._staging_of(job)}/{_FOUND}")
+        try:
+            found = None if data is None else json.loads(data)
+        except ValueError:
+            return None
+        return found if isinstance(found, list) else None
+
+    # -- files
+
+    def _read_if_there(self, path: str) -> bytes | None:
+        if self.output.fs.get_file_info(path).type == pafs.FileType.NotFound:
+            return None
+        return self.output.read(path)
 
     def _delete_if_empty(self, folder: str) -> None:
         if folder.rstrip("/") == self.output.root or not folder.startswith(self.output.root):
@@ -270,17 +338,9 @@ class Commit:
         if self.output.fs.get_file_info(folder).type == pafs.FileType.Directory:
             self.output.fs.delete_dir(folder)
 
-    def _delete_file(self, path: str, missing_ok: bool = True) -> bool:
-        """Delete a file; whether it was there."""
-        if self.output.fs.get_file_info(path).type == pafs.FileType.NotFound:
-            return False
-        try:
+    def _delete_file(self, path: str) -> None:
+        if self.output.fs.get_file_info(path).type != pafs.FileType.NotFound:
             self.output.fs.delete_file(path)
-        except OSError:
-            if not missing_ok:
-                raise
-            return False
-        return True
 
     @contextlib.contextmanager
     def _errors(self, before: str = "") -> Iterator[None]:
@@ -293,6 +353,18 @@ class Commit:
             raise problem from error
 
 
+@contextlib.contextmanager
+def publishing(commit: Commit) -> Iterator[None]:
+    """Prepare a job's output; whatever ends the block with an exception, a signal too, is cleaned up after."""
+    with ending_by_exception():
+        try:
+            commit.prepare()
+            yield
+        except BaseException:
+            commit.abort()
+            raise
+
+
 def _names(dataset: Dataset) -> list[str]:
     return [file.path.rsplit("/", 1)[1] for file in dataset.files]
 
@@ -301,19 +373,10 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 
-def _dead(marker: dict[str, object]) -> bool:
-    started, pid = marker.get("started"), marker.get("pid")
-    if not isinstance(started, (int, float)) or time.time() - started > _STALE_AFTER:
-        return True
-    if marker.get("host") != socket.gethostname() or not isinstance(pid, int) or pid <= 0:
-        return False
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return True
-    except OSError:
-        return False
-    return False
+def _is_of_jobs(entry: pafs.FileInfo) -> bool:
+    """Whether an entry of the output is what jobs have there while they run."""
+    name: str = entry.base_name
+    return name.startswith((CANDIDATE, WRITER)) or _STAGING_NAME.fullmatch(name) is not None
 
 
-__all__ = ["COVERAGE", "STAGING", "SUCCESS", "Commit", "new_job_id"]
+__all__ = ["COVERAGE", "STAGING", "SUCCESS", "Commit", "new_job_id", "publishing"]

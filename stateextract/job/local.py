@@ -69,6 +69,7 @@ def in_processes(
         compile_once(size)
     context = multiprocessing.get_context("spawn")
     pool = ProcessPoolExecutor(count, context, initializer=_prepare)
+    others = set(multiprocessing.active_children())
     try:
         with _interrupt_later():
             running = [pool.submit(function, *given) for given in arguments]
@@ -82,6 +83,11 @@ def in_processes(
             f"one of {count} worker processes ended before its task was done",
             advice="if the system killed it for want of memory, fewer --workers or smaller --memory-bytes take less",
         ) from error
+    except KeyboardInterrupt:
+        # A container that is stopped gives seconds, and the signal reaches this process alone.
+        for child in set(multiprocessing.active_children()) - others:
+            child.terminate()
+        raise
     finally:
         # The tasks that run now are waited for, so that none writes when the output is cleared.
         pool.shutdown(wait=True, cancel_futures=True)

@@ -145,10 +145,18 @@ def _dataset(document: Mapping[str, Any]) -> Dataset:
     values = dict(document)
     values["files"] = [DataFile(**f) for f in values["files"]]
     values["sources"] = [Source(**s) for s in values["sources"]]
-    for f in values["files"]:
-        if f.path.startswith("/") or ".." in f.path.split("/"):
-            raise ValueError("a path that leads out of the output")
-    return Dataset(**values)
+    dataset = Dataset(**values)
+    # What is named here is deleted when it is replaced, so nothing may lead out of the output.
+    if not _is_inside(dataset.folder) or not all(_is_inside(file.path) for file in dataset.files):
+        raise ValueError("a path that leads out of the output")
+    if any(file.path.rpartition("/")[0] != dataset.folder for file in dataset.files):
+        raise ValueError("a file outside of its dataset's directory")
+    return dataset
+
+
+def _is_inside(path: str) -> bool:
+    """Whether a relative path names something below the directory that it is relative to."""
+    return all(part not in ("", ".", "..") and "\0" not in part for part in path.split("/"))
 
 
 def describe_schema(schema: pa.Schema) -> list[dict[str, Any]]:

@@ -6,6 +6,7 @@ Knows nothing of what is written.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from dataclasses import dataclass
 
@@ -54,6 +55,18 @@ class Output:
         """A whole file; an existing one is replaced."""
         with self.fs.open_output_stream(path) as stream:
             stream.write(data)
+
+    def replace(self, source: str, target: str) -> None:
+        """Rename a file onto another one; HDFS cannot do that in one step."""
+        if self.fs.type_name == "hdfs" and self.fs.get_file_info(target).type != pafs.FileType.NotFound:
+            self.fs.delete_file(target)
+        self.fs.move(source, target)
+
+    def remove_if_empty(self) -> None:
+        """Remove the folder itself. Only local disks do that without taking what was written into it a moment before."""
+        if self.fs.type_name == "local":
+            with contextlib.suppress(OSError):
+                os.rmdir(self.root)
 
 
 def open_output(uri: str, timeout: int = TIMEOUT) -> Output:

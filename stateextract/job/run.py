@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 from serializers.coordinators import COORDINATOR, decode_coordinator
 from stateextract.errors import FormatError, OutputError, StateExtractError
 from stateextract.files.filesystem import Store
-from stateextract.job.commit import Commit, new_job_id
+from stateextract.job.commit import Commit, new_job_id, publishing
 from stateextract.job.coverage import Coverage
 from stateextract.job.heads import OnHeads, unheard
 from stateextract.job.manifest import (
@@ -99,8 +99,7 @@ def run_job(options: JobOptions, execute: Execute, store: Store | None = None, o
     output = open_output(options.output, options.store_timeout)
     renames = {"auto": output.renames, "rename": True, "direct": False}[options.publish]
     commit = Commit(output, new_job_id(), options.mode, renames)
-    commit.prepare()
-    try:
+    with publishing(commit):
         context = Context(
             commit.job, options.output, commit.task_folder, plan.found.metadata_uri, options, plan.operators,
             describe=plan.describe, size=sum(plan.sizes),
@@ -113,10 +112,8 @@ def run_job(options: JobOptions, execute: Execute, store: Store | None = None, o
         coverage = plan.coverage
         if not manifest.datasets and coverage.exit_code() == ExitCode.FAILED:
             raise _nothing(coverage)
-        return Outcome(commit.publish(manifest, coverage.to_json()), coverage, coverage.exit_code())
-    except BaseException:
-        commit.abort()
-        raise
+        outcome = Outcome(commit.publish(manifest, coverage.to_json()), coverage, coverage.exit_code())
+    return outcome
 
 
 def run_here(tasks: Tasks) -> Iterable[bytes]:

@@ -16,9 +16,11 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache, partial
 
+import pyarrow.fs as pafs
+
 from serializers import load_plugins
 from stateextract.columnar.engines import engine_for
-from stateextract.errors import StateExtractError
+from stateextract.errors import OutputError, StateExtractError
 from stateextract.job.output import Output, open_output
 from stateextract.job.reader import PartReader
 from stateextract.job.salvage import Attempt, salvage
@@ -114,7 +116,11 @@ class TaskRunner:
             in_order = self._reader.in_order(parts, self._targets)
             reports = [self._read(part, self._targets(part), writer, attempt) for part in in_order]
             refused = [(*state, error) for state, error in attempt.refused.items()]
-            return SplitReport(split, writer.finish(), reports, refused)
+            files = writer.finish()
+            # Tasks on Spark can survive the driver. What they leave after the next job has cleared the output stays there.
+            if self._output.fs.get_file_info(self._plan_path).type == pafs.FileType.NotFound:
+                raise OutputError("the job of this task has ended", file=self._plan_path)
+            return SplitReport(split, files, reports, refused)
         except BaseException:
             writer.abort()
             raise

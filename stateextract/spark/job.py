@@ -19,12 +19,14 @@ import shutil
 import sys
 import tempfile
 import threading
+import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from stateextract import errors
 from stateextract.columnar import native
+from stateextract.ending import exit_code_of
 from stateextract.errors import EnvironmentProblem, StateExtractError
 from stateextract.job.heads import OnHeads, unheard
 from stateextract.job.options import JobOptions, parse_arguments
@@ -53,6 +55,9 @@ def main(arguments: Sequence[str], defaults: Path | None = None) -> int:
     except StateExtractError as error:
         complaints.print(f"extract.py: {error}", style="red", markup=False, highlight=False)
         return error.exit_code
+    except KeyboardInterrupt as error:
+        complaints.print("extract.py: Interrupted.", markup=False, highlight=False)
+        return exit_code_of(error)
     outcome.show(screen, options.output)
     return outcome.exit_code
 
@@ -112,13 +117,23 @@ def mapped(spark: Any, count: int, function: Callable[[Iterator[Any]], Iterator[
     :raises StateExtractError: what a task raised, or what is wrong with the workers.
     """
     _send_by_value()
+    tag = f"stateextract-{uuid.uuid4().hex}"
     try:
+        spark.addTag(tag)
         frame = spark.range(0, count, 1, numPartitions=count).mapInArrow(function, SCHEMA)
         return [bytes(row["report"]) for row in frame.collect()]
     except StateExtractError:
         raise
     except Exception as error:
         raise job_error(error) from error
+    except BaseException:
+        # The driver goes on to clear the output, so no task may write any more.
+        with contextlib.suppress(Exception):
+            spark.interruptTag(tag)
+        raise
+    finally:
+        with contextlib.suppress(Exception):
+            spark.removeTag(tag)
 
 
 def compiled(size: int | None) -> tuple[str, ...]:

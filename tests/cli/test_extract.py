@@ -148,6 +148,27 @@ def workers_of(process: int) -> list[int]:
     return found
 
 
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGHUP, 129)])
+@pytest.mark.parametrize("whole_group", [True, False])
+def test_a_job_that_is_asked_to_end_leaves_nothing(number: int, code: int, whole_group: bool, tmp_path: Path) -> None:
+    """As containers are stopped (the first process only), and as a terminal session or a service ends (all processes)."""
+    command = [sys.executable, "-m", "stateextract.cli", "extract", ORDERS, "--engine", "local", "--workers", "2"]
+    with subprocess.Popen(
+        [*command, "--output", str(tmp_path / "out")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        cwd=ROOT, start_new_session=True,
+    ) as running:  # fmt: skip
+        while running.poll() is None and not workers_of(running.pid):
+            time.sleep(0.01)
+        assert list((tmp_path / "out").glob("_writer-*"))
+        (os.killpg if whole_group else os.kill)(running.pid, number)
+        out, err = running.communicate(timeout=60)
+    assert (running.returncode, out) == (code, "")
+    # Python's own resource tracker is not prepared for SIGHUP, and complains.
+    noisy = number == signal.SIGHUP and whole_group
+    assert "Interrupted.\n" in err if noisy else err.strip() == "Interrupted."
+    assert not (tmp_path / "out").exists()
+
+
 @pytest.mark.parametrize("seconds", [0.05, 0.1, 0.2])
 def test_whoever_interrupts_is_told_so_and_no_more(seconds: float, tmp_path: Path) -> None:
     """Also where the processes are still importing; nothing is left."""

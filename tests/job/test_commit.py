@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import socket
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,6 +20,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from stateextract.errors import OutputError
+from stateextract.job.claim import Claim, Place, Sign, start_of
 from stateextract.job.commit import Commit, new_job_id
 from stateextract.job.manifest import DataFile, Dataset, Job, Manifest, joined_ranges, parse_manifest
 from stateextract.job.output import Output, open_output
@@ -46,9 +51,13 @@ class Run:
         return DataFile(path, len(values), full.stat().st_size)
 
     def run(self, content: dict[str, list[int]]) -> Manifest:
-        self.commit.prepare()
-        datasets = [_dataset(folder, self.job, [self.write(folder, rows)]) for folder, rows in content.items()]
-        return self.commit.publish(Manifest(self.job, {self.job: _job(self.job)}, datasets), b"{}")
+        try:
+            self.commit.prepare()
+            datasets = [_dataset(folder, self.job, [self.write(folder, rows)]) for folder, rows in content.items()]
+            return self.commit.publish(Manifest(self.job, {self.job: _job(self.job)}, datasets), b"{}")
+        except BaseException:
+            self.commit.abort()
+            raise
 
 
 def rows(root: Path, folder: str) -> list[int]:
@@ -87,7 +96,7 @@ def test_staged_files_are_invisible_before_the_end(out: Path) -> None:
     run = Run(open_output(str(out)))
     run.commit.prepare()
     run.write("op/a", [1])
-    assert [p.name for p in out.iterdir()] == [f"_staging-{run.job}"]
+    assert {p.name for p in out.iterdir()} == {f"{kind}-{run.job}" for kind in ("_staging", "_claim", "_writer")}
 
 
 def test_files_that_no_report_names_are_not_published(out: Path, renames: bool) -> None:
@@ -254,7 +263,6 @@ def test_a_failure_at_any_step_leaves_the_old_data_or_the_new(tmp_path: Path, re
         try:
             run.run({"op/a": [9], "op/c": [4]})
         except OutputError:
-            run.commit.abort()
             failed = True
         else:
             failed = False
@@ -286,7 +294,6 @@ def test_a_broken_first_publish_leaves_nothing(tmp_path: Path, renames: bool) ->
         try:
             run.run({"op/a": [1], "op2/b": [2]})
         except OutputError:
-            run.commit.abort()
             if not (out / "_manifest.json").exists():
                 assert not out.exists() or tree(out) == set(), (step, handler.calls)
         else:
@@ -301,11 +308,23 @@ def _dead_pid() -> int:
     return process.pid
 
 
+def _change_claim(out: Path, job: str, **changes: object) -> None:
+    path = out / f"_claim-{job}"
+    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+
+
+def _killed(out: Path, run: Run, **changes: object) -> None:
+    """Let a run look like one whose process was killed."""
+    run.commit._claim._ended.set()
+    _change_claim(out, run.job, **{"pid": _dead_pid(), **changes})
+
+
 def test_what_a_dead_job_left_is_cleared(out: Path, renames: bool) -> None:
     dead = Run(open_output(str(out)), renames=renames)
     dead.commit.prepare()
     dead.write("op/a", [1])
-    _change_marker(out, dead.job, pid=_dead_pid())
+    (out / "op" / "empty").mkdir(parents=True, exist_ok=True)
+    _killed(out, dead)
     run = Run(open_output(str(out)), renames=renames)
     run.run({"op/b": [2]})
     assert {p.name for p in out.iterdir()} == {"op", "_manifest.json", "_coverage.json", "_SUCCESS"}
@@ -313,43 +332,209 @@ def test_what_a_dead_job_left_is_cleared(out: Path, renames: bool) -> None:
     assert not (out / "op" / "a").exists()
 
 
-def test_a_job_that_died_after_its_manifest_keeps_its_data(out: Path, renames: bool) -> None:
+def test_a_process_with_the_id_of_a_dead_one_does_not_block(out: Path, renames: bool) -> None:
+    """Containers give the same host name and process id again; the start of the process differs."""
     dead = Run(open_output(str(out)), renames=renames)
-    dead.run({"op/a": [1]})
-    (out / "_SUCCESS").unlink()
-    Path(dead.commit.staging).mkdir()
-    marker = {"tool": "stateextract", "job": dead.job, "host": "elsewhere", "pid": 1, "started": 0}
-    (Path(dead.commit.staging) / "_job.json").write_text(json.dumps(marker))
-    Run(open_output(str(out)), "overwrite", renames).run({"op/b": [2]})
-    assert (rows(out, "op/a"), rows(out, "op/b")) == ([1], [2])
+    dead.commit.prepare()
+    claim = json.loads((out / f"_claim-{dead.job}").read_text())
+    assert (claim["pid"], claim["started"]) == (os.getpid(), start_of(os.getpid()))
+    _killed(out, dead, pid=os.getpid(), started=claim["started"] - 1)
+    Run(open_output(str(out)), renames=renames).run({"op/b": [2]})
+    assert rows(out, "op/b") == [2]
+    assert not list(out.glob(f"*{dead.job}*"))
 
 
-def test_a_living_job_is_not_disturbed(out: Path) -> None:
+def test_a_job_that_died_after_its_manifest_keeps_its_data_and_is_finished(out: Path, renames: bool) -> None:
+    Run(open_output(str(out)), renames=renames).run({"op/a": [7], "op/b": [3]})
+    dead = Run(open_output(str(out)), "overwrite", renames)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Commit, "_settle", lambda *_: None)
+        patch.setattr(Claim, "release", lambda _: None)
+        dead.run({"op/a": [1]})
+    assert not (out / "_SUCCESS").exists()
+    (out / "_coverage.json").write_text("old")
+    _killed(out, dead)
+    assert rows(out, "op/a") == [1, 7]
+    with pytest.raises(OutputError, match="not empty"):
+        Run(open_output(str(out)), renames=renames).run({"op/b": [2]})
+    assert (rows(out, "op/a"), rows(out, "op/b")) == ([1], [3])
+    assert {p.name for p in out.iterdir()} == {"op", "_manifest.json", "_coverage.json", "_SUCCESS"}
+    assert (out / "_coverage.json").read_text() == "{}"
+
+
+def test_a_living_job_is_not_disturbed(out: Path, renames: bool) -> None:
+    living = Run(open_output(str(out)), renames=renames)
+    living.commit.prepare()
+    parent = os.getppid()
+    for changes in ({}, {"pid": parent, "started": start_of(parent)}):
+        _change_claim(out, living.job, **changes)
+        for mode in ("error", "overwrite"):
+            with pytest.raises(OutputError, match="another job is writing there") as caught:
+                Run(open_output(str(out)), mode).run({"op/a": [1]})
+            assert f"process {changes.get('pid', os.getpid())} on {socket.gethostname()}" in str(caught.value)
+        assert {p.name for p in out.iterdir()} == {f"{kind}-{living.job}" for kind in ("_staging", "_claim", "_writer")}
+
+
+def test_a_job_that_failed_in_this_process_does_not_block(out: Path, renames: bool) -> None:
+    """Its claim could not be removed, and the process goes on."""
+    failed = Run(open_output(str(out)), renames=renames)
+    failed.commit.prepare()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Claim, "remove", lambda *_: None)
+        failed.commit.abort()
+    assert (out / f"_writer-{failed.job}").exists()
+    Run(open_output(str(out)), renames=renames).run({"op/b": [2]})
+    assert tree(out) == {*(f for f in tree(out) if f.startswith("op/")), "_manifest.json", "_coverage.json", "_SUCCESS"}
+
+
+class Elsewhere(Place):
+    """A process that sees no other one; time passes at each pause, in which others may act."""
+
+    def __init__(self, act: Callable[[float], None] = lambda _: None) -> None:
+        self.time = 0.0
+        self.act = act
+
+    def lives(self, job: str, claim: Any) -> bool | None:
+        return None
+
+    def now(self) -> float:
+        return self.time
+
+    def pause(self, seconds: float) -> None:
+        self.time += seconds
+        self.act(self.time)
+
+
+def _elsewhere(output: Output, place: Place, mode: str = "error") -> Run:
+    run = Run(output, mode)
+    run.commit = Commit(output, run.job, mode, True, place)
+    return run
+
+
+def test_a_claim_of_another_machine_counts_while_its_heartbeat_goes_on(out: Path, capsys: Any) -> None:
     living = Run(open_output(str(out)))
     living.commit.prepare()
-    _change_marker(out, living.job, pid=os.getppid())
-    for mode in ("error", "overwrite"):
-        with pytest.raises(OutputError, match="another job is writing there"):
-            Run(open_output(str(out)), mode).run({"op/a": [1]})
-    assert Path(living.commit.staging).exists()
+    place = Elsewhere(lambda time: _change_claim(out, living.job, beat=int(time // 15)))
+    with pytest.raises(OutputError, match="another job is writing there"):
+        _elsewhere(open_output(str(out)), place).run({"op/a": [1]})
+    assert 14 < place.time < 16
+    assert f"_claim-{living.job}. Waiting up to 120 seconds" in capsys.readouterr().err
+
+
+def test_a_claim_of_another_machine_without_heartbeat_is_dead(out: Path) -> None:
+    dead = Run(open_output(str(out)))
+    dead.commit.prepare()
+    place = Elsewhere()
+    _elsewhere(open_output(str(out)), place).run({"op/a": [1]})
+    assert 120 <= place.time < 121
+    assert rows(out, "op/a") == [1]
+    assert not list(out.glob(f"*{dead.job}*"))
+
+
+def test_a_job_that_was_taken_for_dead_does_not_touch_its_successors_data(out: Path, renames: bool) -> None:
+    slow = Run(open_output(str(out)), "overwrite", renames)
+    slow.commit.prepare()
+    file = slow.write("op/a", [1])
+    _elsewhere(open_output(str(out)), Elsewhere()).run({"op/a": [2]})
+    after = tree(out)
+    late = [slow.write("op/a", [1]), slow.write("op/b", [1])]
+    datasets = [_dataset(f.path.rsplit("/", 1)[0], slow.job, [f]) for f in (file, *late)]
+    with pytest.raises(OutputError, match="took this one for dead"):
+        slow.commit.publish(Manifest(slow.job, {slow.job: _job(slow.job)}, datasets), b"{}")
+    slow.commit.abort()
+    assert tree(out) == after
+    assert rows(out, "op/a") == [2]
+
+
+def test_heartbeats(out: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stateextract.job.claim.BEAT_SECONDS", 0.01)
+    run = Run(open_output(str(out)))
+    run.commit.prepare()
+    claim = out / f"_claim-{run.job}"
+
+    def beat() -> int:
+        with contextlib.suppress(ValueError):
+            return int(json.loads(claim.read_text())["beat"])
+        return 0
+
+    end = time.monotonic() + 20
+    while beat() < 3:
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    claim.unlink()
+    beating = run.commit._claim._beat
+    assert beating is not None
+    beating.join(20)
+    assert not beating.is_alive()
+    assert not claim.exists()
+    run.commit.abort()
+
+
+def test_processes_are_known_by_their_start() -> None:
+    sign = Sign.of_this_process()
+    assert (sign.pid, sign.started) == (os.getpid(), start_of(os.getpid()))
+    assert sign.lives() is True
+    assert replace(sign, started=(sign.started or 0) + 1).lives() is False
+    assert replace(sign, pid=_dead_pid()).lives() is False
+    assert replace(sign, boot="other").lives() is None
+    assert replace(sign, pids="pid:[1]").lives() is None
+    assert replace(sign, started=None).lives() is None
+    child = subprocess.Popen([sys.executable, "-c", ""])
+    end = time.monotonic() + 20
+    while start_of(child.pid) is not None:  # it has ended, and this process has not asked for its exit code
+        assert time.monotonic() < end
+        time.sleep(0.01)
+    child.wait()
 
 
 def test_a_staging_folder_of_someone_else_is_refused(out: Path) -> None:
     (out / "_staging-x").mkdir(parents=True)
-    with pytest.raises(OutputError, match="no mark of this tool"):
+    with pytest.raises(OutputError, match="it holds _staging-x"):
         Run(open_output(str(out))).run({"op/a": [1]})
     assert (out / "_staging-x").exists()
 
 
-def _change_marker(out: Path, job: str, **changes: object) -> None:
-    path = out / f"_staging-{job}" / "_job.json"
-    path.write_text(json.dumps({**json.loads(path.read_text()), **changes}))
+@pytest.mark.parametrize(
+    ("folder", "path"),
+    [
+        ("op/a", "../../etc/passwd"),
+        ("../op", "../op/part.parquet"),
+        ("op/..", "op/../part.parquet"),
+        ("op/../..", "op/a/part.parquet"),
+        ("/etc", "/etc/part.parquet"),
+        ("", "part.parquet"),
+        (".", "./part.parquet"),
+        ("op//a", "op//a/part.parquet"),
+        ("op/a/", "op/a//part.parquet"),
+        ("op/a", "op/b/part.parquet"),
+        ("op/a\0", "op/a\0/part.parquet"),
+    ],
+)
+def test_a_manifest_cannot_lead_out_of_the_output(folder: str, path: str) -> None:
+    dataset = replace(_dataset("op/a", "j", [DataFile(path, 1, 1)]), folder=folder)
+    with pytest.raises(OutputError, match="not one that this tool wrote"):
+        parse_manifest(Manifest("j", {"j": _job("j")}, [dataset]).to_json(), "m")
+    good = _dataset("op/a", "j", [DataFile("op/a/part.parquet", 1, 1)])
+    assert parse_manifest(Manifest("j", {"j": _job("j")}, [good]).to_json(), "m").datasets == [good]
 
 
-def test_a_manifest_cannot_lead_out_of_the_output() -> None:
-    manifest = Manifest("j", {"j": _job("j")}, [_dataset("op/a", "j", [DataFile("../../etc/passwd", 1, 1)])])
-    with pytest.raises(OutputError):
-        parse_manifest(manifest.to_json(), "m")
+def test_a_symbolic_link_cannot_lead_out_of_the_output(out: Path, tmp_path: Path) -> None:
+    Run(open_output(str(out))).run({"op/a": [1]})
+    (out / "op").rename(tmp_path / "precious")
+    (out / "op").symlink_to(tmp_path / "precious")
+    before = tree(tmp_path / "precious")
+    assert before
+    with pytest.raises(OutputError, match="a symbolic link takes a dataset of the manifest out of the output") as caught:
+        Run(open_output(str(out)), "overwrite").run({"op/a": [2]})
+    assert str(out / "op" / "a") in str(caught.value)
+    assert tree(tmp_path / "precious") == before
+    # A link that stays inside, and an output that is a link itself, lead nowhere else.
+    (out / "op").unlink()
+    (tmp_path / "precious").rename(out / "real")
+    (out / "op").symlink_to(out / "real")
+    (tmp_path / "link").symlink_to(out)
+    Run(open_output(str(tmp_path / "link")), "overwrite").run({"op/a": [2]})
+    assert rows(out, "op/a") == [2]
 
 
 def test_ranges() -> None:
