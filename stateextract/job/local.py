@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any, TypeVar
 
 from stateextract.cores import usable_cores
@@ -25,6 +26,8 @@ from stateextract.job.run import Execute, Tasks
 from stateextract.job.task import compile_once, runner_for
 
 R = TypeVar("R")
+
+_ENDS: set[int] = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 
 OnReport = Callable[[Tasks, bytes], None]
 """Is told of each report as it comes."""
@@ -95,15 +98,26 @@ def in_processes(
 
 @contextmanager
 def _interrupt_later() -> Iterator[None]:
-    """Processes that begin here hear that the user interrupts when they have started, and not amid an import.
+    """Processes that begin here get signals when they have started, not during an import; this process after the block.
 
-    What a thread blocks, the processes that it begins do too.
+    What a thread blocks, the processes that it begins block too. Here other threads may still receive a signal, and Python
+    then calls its handler in the main thread, so the handlers wait as well.
     """
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    came: list[tuple[int, FrameType | None]] = []
+    main = threading.current_thread() is threading.main_thread()
+    handlers: dict[int, Any] = {number: signal.getsignal(number) for number in _ENDS} if main else {}
+    handlers = {number: handler for number, handler in handlers.items() if callable(handler)}
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _ENDS)
+    for number in handlers:
+        signal.signal(number, lambda number, frame: came.append((number, frame)))
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
+        for number, frame in came[:1]:
+            handlers[number](number, frame)
 
 
 def _run(tasks: Tasks, split: int) -> bytes:
@@ -114,7 +128,7 @@ def _run(tasks: Tasks, split: int) -> bytes:
 def _prepare() -> None:
     """In a worker: end without a word when the user interrupts, and when the process that started it is gone."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
-    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, _ENDS)
     starter = multiprocessing.parent_process()
     assert starter is not None
 

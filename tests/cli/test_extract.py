@@ -165,7 +165,7 @@ def test_a_job_that_is_asked_to_end_leaves_nothing(number: int, code: int, whole
     assert (running.returncode, out) == (code, "")
     # Python's own resource tracker is not prepared for SIGHUP, and complains.
     noisy = number == signal.SIGHUP and whole_group
-    assert "Interrupted.\n" in err if noisy else err.strip() == "Interrupted."
+    assert ("Interrupted.\n" in err if noisy else err.strip() == "Interrupted."), err
     assert not (tmp_path / "out").exists()
 
 
