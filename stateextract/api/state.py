@@ -298,6 +298,7 @@ class State:
     def _check_readable(self) -> None:
         if self._entry.status in CANNOT_BE_READ:
             self._refuse()
+        self.schema  # noqa: B018 - raises where the columns of its files cannot be united
         expected = self._expected()
         if expected.status == Status.UNSUPPORTED:
             raise UndecodableError(

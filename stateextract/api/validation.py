@@ -120,6 +120,11 @@ class Validation:
                     findings[file.scope, name].problems.append(problem.at(operator=operator.label))
         for (scope, name), finding in findings.items():
             finding.settle(tallies[scope].of(name))
+        for state in inventory.named:
+            forecast, finding = operator._forecasts.of(state), findings[state.scope, state.name]
+            if finding.status is SOUND and finding.rows and forecast.status is UNSUPPORTED:
+                # Each file is sound; together they are no dataset.
+                finding.status, finding.reason = UNCHECKED, forecast.reason
         named = sorted(findings.values(), key=lambda f: (f.scope or "", f.state or ""))
         return [*named, *self._nameless(operator)]
 

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from serializers import DescribeContext
 from serializers.kryo.reader import NOT_DESCRIBED
 from stateextract.columnar.layout import Layout, Python, Undecodable
+from stateextract.errors import expected_error
 from stateextract.job.coverage import DECODED, UNSUPPORTED
 from stateextract.job.heads import StateFile
 from stateextract.job.inventory import NamedState
 from stateextract.outcome import Status
 from stateextract.state.body import BodyKind
-from stateextract.state.columns import certainly_undecodable
+from stateextract.state.columns import ReadOptions, certainly_undecodable, united_schema
 from stateextract.state.head import KeyedHead
 from stateextract.state.rows import row_layout
 
@@ -49,6 +50,16 @@ class Forecasts:
         assert entry is not None
         if entry.status != DECODED:
             return Forecast(entry.status, entry.reason)
+        try:
+            if len({file.head_key for file in state.files}) > 1:
+                united_schema(state.rows(self._context), ReadOptions())
+            return self._of_files(state)
+        except Exception as error:
+            # A head that says what no reader expects is this state's matter only.
+            failure = expected_error(error)
+            return Forecast(failure.status, failure.message)
+
+    def _of_files(self, state: NamedState) -> Forecast:
         files = list({file.head_key: file for file in state.files}.values())
         own = [f for file in files for f in self._own(file, state.name)]
         before = [f for file in files for f in self._before(file, state.name)]

@@ -16,6 +16,7 @@ from stateextract.columnar.schema import conform, merge_schemas
 from stateextract.errors import UnsupportedError, ValueRefusedError
 from stateextract.job.options import JobOptions
 from stateextract.job.run import Outcome, run_here, run_job
+from stateextract.job.tables import SnapshotTables
 from tests.job.snapshots import TUPLE, numbered, write_snapshot
 
 _SHARED = Path(__file__).resolve().parents[2].parent / "shared"
@@ -81,6 +82,25 @@ def test_what_cannot_be_united_takes_no_other_state_with_it(tmp_path: Path) -> N
             run(snapshot, tmp_path / "strict", **strictly)
         assert (caught.value.operator, caught.value.state) == ("op", "a")
         assert not (tmp_path / "strict").exists()
+
+
+def test_it_is_known_before_anything_is_read(tmp_path: Path) -> None:
+    snapshot = write_snapshot(
+        tmp_path / "s", {"op": {"a": numbered(8), "b": numbered(8)}}, values_by_subtask={("a", 1): TUPLE}
+    )
+    opened = open_snapshot(str(snapshot))
+    found = {state.name: (str(state.coverage.status), state.coverage.reason) for state in opened.states}
+    why = "the column 'value' is int64 in one subtask's file and struct<f0: int64> in another's, and no type holds both"
+    assert found == {"a": ("unsupported", why), "b": ("decoded", None)}
+    tables = SnapshotTables(JobOptions(snapshot=str(snapshot)))
+    rows = {row["state_name"]: (row["status"], row["reason"]) for row in tables.states()}
+    assert rows == found
+    assert {f.state: (str(f.status), f.rows, f.reason) for f in opened.validate()} == {
+        "a": ("not checked", 8, why), "b": ("sound", 8, None),
+    }  # fmt: skip
+    for read in (lambda s: s.to_table(), lambda s: s.schema, lambda s: s.to_batches().read_all()):
+        with pytest.raises(UnsupportedError, match="no type holds both"):
+            read(opened.operator("op").state("a"))
 
 
 _TIME = pa.timestamp("us", "UTC")
