@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Any, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -29,9 +30,31 @@ Read: TypeAlias = Callable[[Collection[str], ReadOptions, Tally], Iterator[Piece
 """Reads states by name."""
 
 _IDENTITY = ("key", "namespace")
+_NULL = -(1 << 63)
+"""In the place of a bound that is null: no column of times has it."""
 
-Sessions: TypeAlias = dict[tuple[Any, Any, Any], tuple[Any, Any]]
-"""Start and end of a session, by key, and start and end of its state window."""
+
+class _Sessions:
+    """Starts and ends of sessions, in microseconds, found by key, and start and end of their state windows."""
+
+    def __init__(self) -> None:
+        self.places: dict[tuple[Any, Any, Any], int] = {}
+        self.bounds: tuple[list[npt.NDArray[np.int64]], ...] = ([], [])
+
+    def add(self, keys: pa.Array, windows: pa.Array, sessions: pa.Array) -> None:
+        first = sum(map(len, self.bounds[0]))
+        self.places.update(zip(_identities(keys, windows), range(first, first + len(keys)), strict=True))
+        for known, more in zip(self.bounds, _bounds(sessions), strict=True):
+            known.append(more)
+
+    def of(self, keys: pa.Array, windows: pa.Array) -> Iterator[pa.Array]:
+        """Starts and ends of the sessions of rows; null where there is none."""
+        place = self.places.get
+        found = np.fromiter((place(identity, -1) for identity in _identities(keys, windows)), np.int64, len(keys))
+        for known in self.bounds:
+            # One more, for rows without a session.
+            times = np.concatenate([*known, [_NULL]])[found]
+            yield pa.array(times, mask=times == _NULL)
 
 
 def read_with_sessions(
@@ -57,14 +80,14 @@ def read_with_sessions(
     if not contents:
         yield from read(wanted, options, tally)
         return
-    known: dict[str, Sessions] = {}
+    known: dict[str, _Sessions] = {}
     for row in contents.values():
         assert row.sessions is not None
         if row.sessions not in known:
             try:
                 known[row.sessions] = _sessions(read, row.sessions, options)
             except StateExtractError as error:
-                known[row.sessions] = {}
+                known[row.sessions] = _Sessions()
                 tally.of(row.name).problem(f"the bounds of sessions are not known: {error}")
     for piece in read(wanted, replace(options, columns=columns or None), tally):
         row_of = contents.get(piece.state)
@@ -76,45 +99,41 @@ def read_with_sessions(
         yield replace(piece, batch=_beside(piece.batch, known[row_of.sessions], asked))
 
 
-def _sessions(read: Read, state: str, options: ReadOptions) -> Sessions:
+def _sessions(read: Read, state: str, options: ReadOptions) -> _Sessions:
     """The sessions in a mapping state: a list of pairs, in SQL a map."""
     whole = replace(
         options, columns=None, flatten=False, key_group_column=False, subtask_column=False, on_undecodable="skip"
     )
-    found: Sessions = {}
+    found = _Sessions()
     for piece in read((state,), whole, Tally()):
-        if piece.raw:
-            continue
         value = piece.batch.column("value")
         lengths = np.diff(np.asarray(value.offsets))
         keys = piece.batch.column("key").take(pa.array(np.repeat(np.arange(len(value)), lengths)))
         is_map = pa.types.is_map(value.type)
         sessions, windows = (value.keys, value.items) if is_map else pc.list_flatten(value).flatten()
-        bounds = zip(*_bounds(sessions), strict=True)
-        found.update(zip(zip(_keys(keys), *_bounds(windows), strict=True), bounds, strict=True))
+        found.add(keys, windows, sessions)
     return found
 
 
-def _bounds(windows: pa.Array) -> tuple[list[Any], list[Any]]:
+def _bounds(windows: pa.Array) -> list[npt.NDArray[np.int64]]:
     """Starts and ends in microseconds."""
-    start, end = (part.cast(pa.int64()).to_pylist() for part in windows.flatten())
-    return start, end
+    return [part.cast(pa.int64()).fill_null(_NULL).to_numpy() for part in windows.flatten()]
 
 
-def _keys(keys: pa.Array) -> list[Any]:
-    """The keys as something that a dictionary takes."""
-    return [repr(key) for key in keys.to_pylist()] if pa.types.is_nested(keys.type) else keys.to_pylist()
+def _identities(keys: pa.Array, windows: pa.Array) -> Iterator[tuple[Any, Any, Any]]:
+    """Key and bounds of windows as something that a dictionary takes."""
+    nested = pa.types.is_nested(keys.type)
+    plain = map(repr, keys.to_pylist()) if nested else keys.to_numpy(zero_copy_only=False).tolist()
+    return zip(plain, *(bound.tolist() for bound in _bounds(windows)), strict=True)
 
 
-def _beside(batch: pa.RecordBatch, sessions: Sessions, asked: pa.Schema | None) -> pa.RecordBatch:
+def _beside(batch: pa.RecordBatch, sessions: _Sessions, asked: pa.Schema | None) -> pa.RecordBatch:
     """A batch of contents with the bounds of their sessions, and only the columns that were asked for."""
     namespace = batch.column("namespace")
-    keys = zip(_keys(batch.column("key")), *_bounds(namespace), strict=True)
-    bounds = [sessions.get(key, (None, None)) for key in keys]
     columns = {field.name: batch.column(i) for i, field in enumerate(batch.schema)}
-    for number, name in enumerate(SESSION_COLUMNS):
-        type_ = namespace.type.field(number).type
-        columns[name] = pa.array([found[number] for found in bounds], pa.int64()).cast(type_)
+    found = sessions.of(batch.column("key"), namespace)
+    for number, (name, bounds) in enumerate(zip(SESSION_COLUMNS, found, strict=True)):
+        columns[name] = bounds.cast(namespace.type.field(number).type)
     schema = with_session_columns(batch.schema, namespace.type)
     if asked is not None:
         schema = pa.schema([field for field in schema if field.name in asked.names])

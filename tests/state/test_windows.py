@@ -302,6 +302,21 @@ def test_the_bounds_of_sessions(form: str, kind: str, engine: str, tmp_path: Pat
     ]
 
 
+def test_a_session_without_end(tmp_path: Path) -> None:
+    """An end that the column cannot hold is null, as in the mapping state."""
+    forever = i64(0, 2**63 - 1)
+    pair = list_of(tuple_of(TIME_WINDOW, TIME_WINDOW))
+    keyed = Keyed(
+        [
+            State("window-contents", [Entry(1, A, i64(1), i64(0, 9))], "VALUE", LONG, TIME_WINDOW),
+            State("merging-window-set", [Entry(1, A, [forever + i64(0, 9)])], "LIST", pair, VOID_NAMESPACE),
+        ],
+        STRING,
+    )
+    found = table(tmp_path, "heap", "interpreter", keyed, "window-contents", out_of_range="null")
+    assert found.select(["session_start", "session_end"]).to_pylist() == [{"session_start": at(0), "session_end": None}]
+
+
 def test_only_the_sessions_that_are_asked_for(tmp_path: Path) -> None:
     """Key and window are read for them, and left out again."""
     path = write(tmp_path / "chk-1", [SubtaskState(0, managed_keyed=FORMS["heap"](session_states("DataStream")))])
