@@ -19,6 +19,7 @@ import pyarrow as pa
 from serializers.avroschema import AvroType
 from stateextract.columnar.layout import Layout, Python
 from stateextract.columnar.numerals import MAX_DIGIT_BYTES, big_decimal_text
+from stateextract.columnar.value_reader import ValueReader
 from stateextract.errors import FormatError, TruncatedError, ValueRefusedError
 from stateextract.files.reader import Reader
 from stateextract.printable import json_escapes
@@ -32,14 +33,14 @@ def json_leaf(type_: AvroType) -> Layout:
     """A layout whose values are JSON text."""
 
     def decode(data: memoryview, pos: int, end: int) -> tuple[str, int]:
-        reader = Reader(data, pos, end)
+        reader = ValueReader(data, pos, end)
         value = _value(type_, reader, 0)
         return json_escapes(json.dumps(value, ensure_ascii=False, separators=(",", ":"))), reader.pos
 
     return Python(decode, pa.string())
 
 
-def _value(type_: AvroType, r: Reader, depth: int) -> Any:
+def _value(type_: AvroType, r: ValueReader, depth: int) -> Any:
     if depth > MAX_VALUE_DEPTH:
         raise ValueRefusedError(
             f"an Avro value is nested more than {MAX_VALUE_DEPTH} deep, which JSON text is not made of here",
@@ -104,9 +105,8 @@ def _index(r: Reader, n: int, what: str) -> int:
     return index
 
 
-def _blocks(r: Reader) -> Any:
-    """Once for every item of counted blocks; the count 0 ends them."""
-    total = 0
+def _blocks(r: ValueReader) -> Any:
+    """Once for every item of counted blocks; the count 0 ends them. Items without bytes are bounded in the whole value."""
     while True:
         start = r.offset
         n = _varint(r)
@@ -117,9 +117,9 @@ def _blocks(r: Reader) -> Any:
         for _ in range(n):
             before = r.pos
             yield
-            total += r.pos == before
-            if total > _MAX_EMPTY_ITEMS:
-                raise FormatError(f"impossible number of items without bytes: {total}", offset=start)
+            r.empty.values += r.pos == before
+            if r.empty.values > _MAX_EMPTY_ITEMS:
+                raise FormatError(f"impossible number of items without bytes: {r.empty.values}", offset=start)
 
 
 def _varint(r: Reader) -> int:

@@ -19,7 +19,7 @@ from serializers.coordinators import decode_coordinator
 from stateextract.api.state import Scope, State
 from stateextract.api.validation import Finding, OnProgress, Validation
 from stateextract.changelog.log import Files
-from stateextract.columnar.policy import Maps, OutOfRange, Policy, Strings, Timestamps
+from stateextract.columnar.policy import MAX_VALUE_BYTES, Maps, OutOfRange, Policy, Strings, Timestamps
 from stateextract.errors import StateExtractError, UsageError
 from stateextract.files.compression import CODECS
 from stateextract.files.connect import TIMEOUT
@@ -65,6 +65,7 @@ def open_snapshot(
     subtask_column: bool = True,
     verify_checksums: bool = True,
     codec: str = "snappy",
+    max_value_bytes: int = MAX_VALUE_BYTES,
     engine: Engine = "auto",
     plugins: Sequence[str] = (),
     kryo: KryoVersion = "auto",
@@ -99,6 +100,7 @@ def open_snapshot(
     :param all_copies: give every subtask's copy of broadcast state, with the column ``subtask``, and not only one.
     :param verify_checksums: check the CRC of compressed state.
     :param codec: of compressed state, ``snappy`` or ``lz4``.
+    :param max_value_bytes: a row that has more bytes in the file is an error and does not take the memory.
     :param engine: ``auto`` takes the interpreter for little state and the compiled kernel for much.
     :param plugins: modules that register serializers of your own, beside those installed as entry points.
     :param kryo: version of Kryo that wrote values; ``auto`` takes 2 for snapshots of Flink 1 and 5 for those of Flink 2;
@@ -122,7 +124,7 @@ def open_snapshot(
     _one_of("engine", engine, get_args(Engine))
     _one_of("codec", codec, sorted(CODECS))
     options = ReadOptions(
-        policy=Policy(strings, timestamps, out_of_range, maps),
+        policy=Policy(strings, timestamps, out_of_range, maps, max_value_bytes),
         on_undecodable=on_undecodable,
         verify_checksums=verify_checksums,
         flatten=flatten,

@@ -92,7 +92,8 @@ class Validation:
 
     def __init__(self, source: Source, on_progress: OnProgress = lambda size, rows: None) -> None:
         # What a column cannot hold is sound all the same: times out of its range, maps with a null key.
-        policy = Policy(strings="replace", timestamps="floor", out_of_range="null", maps="list")
+        most = source.options.policy.max_value_bytes
+        policy = Policy(strings="replace", timestamps="floor", out_of_range="null", maps="list", max_value_bytes=most)
         self._options = replace(
             source.options, policy=policy, on_undecodable="skip", verify_checksums=True, all_copies=True, flatten=False,
             sessions=False,

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 WHERE = (
-    "path_map", "allow_store", "store_timeout", "codec", "verify_checksums", "plugins", "plan", "names", "kryo", "classpath",
-    "protobuf",
+    "path_map", "allow_store", "store_timeout", "codec", "verify_checksums", "max_value_bytes", "plugins", "plan", "names",
+    "kryo", "classpath", "protobuf",
 )  # fmt: skip
 """Options of every command that opens a snapshot."""
 MEANING = (

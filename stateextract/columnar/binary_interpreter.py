@@ -25,16 +25,16 @@ from stateextract.columnar.binary import (
 )
 from stateextract.columnar.layout import Bool, Bytes, Layout, MaskedStruct, Number, Text, Undecodable
 from stateextract.columnar.policy import Counts
+from stateextract.columnar.value_reader import ValueReader
 from stateextract.errors import FormatError, TruncatedError, ValueRefusedError
-from stateextract.files.reader import Reader
 
-Interpret: TypeAlias = Callable[[Layout, Reader, Counts], Any]
+Interpret: TypeAlias = Callable[[Layout, ValueReader, Counts], Any]
 """Decodes a value that stands at the reader's position."""
 
 _REPLACEMENT: Final = "\ufffd"
 
 
-def section(interpret: Interpret, node: Layout, r: Reader, counts: Counts) -> Any:
+def section(interpret: Interpret, node: Layout, r: ValueReader, counts: Counts) -> Any:
     """A section behind its ``i32`` length."""
     start = r.offset
     n = r.i32("a section's length")
@@ -42,21 +42,21 @@ def section(interpret: Interpret, node: Layout, r: Reader, counts: Counts) -> An
         raise FormatError(f"negative length {n} of a section", offset=start)
     begin = r.pos
     r.bytes(n, "a section")
-    return _content(interpret, node, Reader(r.data, begin, begin + n, r.base), counts)
+    return _content(interpret, node, r.part(begin, begin + n), counts)
 
 
-def _content(interpret: Interpret, node: Layout, r: Reader, counts: Counts) -> Any:
+def _content(interpret: Interpret, node: Layout, r: ValueReader, counts: Counts) -> Any:
     try:
         return CONTENTS[type(node)](interpret, node, r, counts)
     except TruncatedError as error:
         raise FormatError(error.message, expected=error.expected, offset=error.offset) from None
 
 
-def _slot(interpret: Interpret, node: Layout, r: Reader, at: int, counts: Counts) -> Any:
+def _slot(interpret: Interpret, node: Layout, r: ValueReader, at: int, counts: Counts) -> Any:
     """The value of a slot at position ``at`` of the section ``r``."""
     node = in_slot(node)
     if isinstance(node, Number | Bool | Undecodable):
-        return interpret(node, Reader(r.data, at, r.end, r.base), counts)
+        return interpret(node, r.part(at, r.end), counts)
     (word,) = struct.unpack_from("<q", r.data, at)
     offset, low = word >> 32, word & 0xFFFFFFFF
     if isinstance(node, SlotTimestamp):
@@ -69,10 +69,10 @@ def _slot(interpret: Interpret, node: Layout, r: Reader, at: int, counts: Counts
             raise FormatError(f"a slot of 8 bytes that holds {low}", expected="at most 7", offset=r.base + at)
     else:
         begin = _inside(r, offset, low, at)
-    return _content(interpret, node, Reader(r.data, begin, begin + low, r.base), counts)
+    return _content(interpret, node, r.part(begin, begin + low), counts)
 
 
-def _inside(r: Reader, offset: int, size: int, at: int) -> int:
+def _inside(r: ValueReader, offset: int, size: int, at: int) -> int:
     begin = _start(r) + offset
     if offset < 0 or begin + size > r.end:
         raise FormatError(
@@ -81,12 +81,12 @@ def _inside(r: Reader, offset: int, size: int, at: int) -> int:
     return begin
 
 
-def _start(r: Reader) -> int:
+def _start(r: ValueReader) -> int:
     # The reader of a section of slots is never moved.
     return r.pos
 
 
-def _text(interpret: Interpret, node: Text, r: Reader, counts: Counts) -> Any:
+def _text(interpret: Interpret, node: Text, r: ValueReader, counts: Counts) -> Any:
     raw = bytes(r.data[r.pos : r.end])
     if node.as_binary:
         return raw
@@ -95,18 +95,18 @@ def _text(interpret: Interpret, node: Text, r: Reader, counts: Counts) -> Any:
     return text
 
 
-def _bytes(interpret: Interpret, node: Bytes, r: Reader, counts: Counts) -> bytes:
+def _bytes(interpret: Interpret, node: Bytes, r: ValueReader, counts: Counts) -> bytes:
     return bytes(r.data[r.pos : r.end])
 
 
-def _framed(interpret: Interpret, node: Framed, r: Reader, counts: Counts) -> Any:
+def _framed(interpret: Interpret, node: Framed, r: ValueReader, counts: Counts) -> Any:
     value = interpret(node.inner, r, counts)
     if r.remaining:
         raise FormatError(f"{r.remaining} bytes are left behind a value", offset=r.offset)
     return value
 
 
-def _row(interpret: Interpret, node: BinaryRow, r: Reader, counts: Counts) -> Any:
+def _row(interpret: Interpret, node: BinaryRow, r: ValueReader, counts: Counts) -> Any:
     start = r.pos
     if r.remaining < node.fixed_bytes:
         raise FormatError(f"a row of {r.remaining} bytes", expected=f"at least {node.fixed_bytes}", offset=r.offset)
@@ -123,11 +123,11 @@ def _row(interpret: Interpret, node: BinaryRow, r: Reader, counts: Counts) -> An
     return columns or True
 
 
-def _array(interpret: Interpret, node: BinaryArray, r: Reader, counts: Counts) -> list[Any]:
+def _array(interpret: Interpret, node: BinaryArray, r: ValueReader, counts: Counts) -> list[Any]:
     return _elements(interpret, node.element, r, counts)
 
 
-def _elements(interpret: Interpret, element: Layout, r: Reader, counts: Counts) -> list[Any]:
+def _elements(interpret: Interpret, element: Layout, r: ValueReader, counts: Counts) -> list[Any]:
     start, width = r.pos, slot_width(element)
     n = _i32(r, "the number of elements")
     slots = 4 + (n + 31) // 32 * 4
@@ -144,13 +144,13 @@ def _elements(interpret: Interpret, element: Layout, r: Reader, counts: Counts) 
     return values
 
 
-def _map(interpret: Interpret, node: BinaryMap, r: Reader, counts: Counts) -> list[Any]:
+def _map(interpret: Interpret, node: BinaryMap, r: ValueReader, counts: Counts) -> list[Any]:
     size = _i32(r, "the size of a map's keys")
     if size < 0 or 4 + size > r.remaining:
         raise FormatError(f"keys of {size} bytes in a map of {r.remaining}", offset=r.offset)
     middle = r.pos + 4 + size
-    keys = _elements(interpret, node.key, Reader(r.data, r.pos + 4, middle, r.base), counts)
-    values = _elements(interpret, node.value, Reader(r.data, middle, r.end, r.base), counts)
+    keys = _elements(interpret, node.key, r.part(r.pos + 4, middle), counts)
+    values = _elements(interpret, node.value, r.part(middle, r.end), counts)
     if len(keys) != len(values):
         raise FormatError(f"a map of {len(keys)} keys and {len(values)} values", offset=r.offset)
     if node.as_list:
@@ -164,7 +164,7 @@ def _map(interpret: Interpret, node: BinaryMap, r: Reader, counts: Counts) -> li
     return list(zip(keys, values, strict=True))
 
 
-def _i32(r: Reader, what: str) -> int:
+def _i32(r: ValueReader, what: str) -> int:
     """The little-endian number that a section begins with; the reader stays where it is."""
     if r.remaining < 4:
         raise FormatError(f"a section of {r.remaining} bytes ends inside {what}", offset=r.offset)
@@ -172,7 +172,7 @@ def _i32(r: Reader, what: str) -> int:
     return number
 
 
-CONTENTS: Final[dict[type[Layout], Callable[[Interpret, Any, Reader, Counts], Any]]] = {
+CONTENTS: Final[dict[type[Layout], Callable[[Interpret, Any, ValueReader, Counts], Any]]] = {
     Text: _text,
     Bytes: _bytes,
     Framed: _framed,

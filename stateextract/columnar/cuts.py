@@ -27,6 +27,7 @@ from stateextract.columnar.layout import Field, Layout, Number, Struct
 from stateextract.columnar.operations import Op, Program
 from stateextract.columnar.pairs import PairCompiler, PairLayout
 from stateextract.columnar.policy import Counts, Policy
+from stateextract.columnar.value_reader import Empty
 from stateextract.errors import FormatError, StateExtractError, TruncatedError
 from stateextract.files.block import Block
 from stateextract.files.reader import Reader
@@ -165,12 +166,13 @@ class _InterpretedEntries:
         view = data.view
         found: list[tuple[int, int]] = []
         for _ in range(min(most, MOST)):
+            empty = Empty()
             try:
                 for layout in self.key:
-                    pos = interpret(layout, view, pos, end, Counts())[1]
+                    pos = interpret(layout, view, pos, end, Counts(), empty)[1]
                 value_start = pos
                 if self.value is not None:
-                    pos = interpret(self.value, view, pos, end, Counts())[1]
+                    pos = interpret(self.value, view, pos, end, Counts(), empty)[1]
             except TruncatedError:
                 break
             except StateExtractError:
@@ -232,9 +234,10 @@ class _InterpretedPairs:
 
     def _row_end(self, key: Reader) -> int:
         key.bytes(self.layout.prefix)
+        empty = Empty()
         for name in ("key", "namespace"):
             begin = key.pos
-            key.pos = interpret(self.layout.part(name), key.data, key.pos, key.end, Counts())[1]
+            key.pos = interpret(self.layout.part(name), key.data, key.pos, key.end, Counts(), empty)[1]
             size = key.pos - begin
             while self.layout.lengths:
                 if key.u8("a length") != size & 0xFF:

@@ -22,9 +22,10 @@ from stateextract.columnar.assembly import Arena
 from stateextract.columnar.interpreter import interpret
 from stateextract.columnar.layout import Field, Layout, Python, Struct, walk
 from stateextract.columnar.logical import apply_logical
-from stateextract.columnar.operations import Kind, Program
-from stateextract.columnar.policy import Counts, Policy, apply_policy
+from stateextract.columnar.operations import ColumnNode, Kind, Program
+from stateextract.columnar.policy import ROOM, Counts, Policy, apply_policy
 from stateextract.columnar.program import compile_layout, compile_skip
+from stateextract.columnar.value_reader import Empty
 from stateextract.errors import FormatError, StateExtractError, TruncatedError, UndecodableError, ValueRefusedError
 from stateextract.files.block import Block
 
@@ -32,6 +33,11 @@ BATCH_ROWS = 1 << 16
 """Most entries of a batch."""
 BATCH_BYTES = 32 << 20
 """Room that a batch's arena aims to stay below; a single larger entry gets what it needs."""
+
+LARGE_VALUE_ADVICE = (
+    "set max-value-bytes to a larger size if there is the memory for it; with flatten the elements of a list and the entries "
+    "of a map are rows of their own"
+)
 
 _FIRST_ROWS = 1 << 10
 _MAX_DATA = (1 << 31) - 64  # Arrow's int32 offsets
@@ -129,7 +135,7 @@ def make_decoder(
     """
     if not keep:
         # What is only passed over is never refused: a null map key, say, that no Arrow map could hold.
-        policy = Policy(maps="list", out_of_range="null")
+        policy = Policy(maps="list", out_of_range="null", max_value_bytes=policy.max_value_bytes)
     layout = apply_policy(layout, policy)
     if engine == "interpreter" or needs_interpreter(layout):
         return InterpreterDecoder(layout, policy, wanted, batch_rows, batch_bytes, keep)
@@ -265,7 +271,24 @@ class KernelDecoder:
         for index, node in enumerate(program.columns):
             wanted = int(slots[node.level] * self.data_per_slot[index]) + 64 if node.kind is Kind.VAR else 0
             data.append(min(max(wanted, self.least_data[index]), _MAX_DATA))
+        most = max(ROOM * self.policy.max_value_bytes, 2 * self.batch_bytes)
+        if self._room(slots, data) > most:
+            # What the entries so far took is no measure any more: room for one, as far as its needs are known.
+            slots, data = [1, *self.least_slots[1:]], self.least_data
+            room = self._room(slots, data)
+            if room > most:
+                # Few bytes may stand for many columns: a byte for a null is enough.
+                raise ValueRefusedError(
+                    f"one row needs {room} bytes in memory", expected=f"at most {most}", advice=LARGE_VALUE_ADVICE
+                )
         return Arena(program, slots, data)
+
+    def _room(self, slots: list[int], data: list[int]) -> int:
+        """Bytes of an arena."""
+        return sum(
+            slots[node.level] * (_fixed_width(node) + node.nullable) + size
+            for node, size in zip(self.program.columns, data, strict=True)
+        )
 
     def _row_bytes(self) -> float:
         """Bytes of arena that an entry takes, estimated."""
@@ -274,8 +297,7 @@ class KernelDecoder:
             slots[level] = slots[self.parents[level]] * self.per_slot[level]
         total = 0.0
         for index, node in enumerate(self.program.columns):
-            fixed = node.width if node.kind is Kind.FIXED else 0 if node.kind is Kind.VALID else 4
-            total += slots[node.level] * (fixed + node.nullable + self.data_per_slot[index])
+            total += slots[node.level] * (_fixed_width(node) + node.nullable + self.data_per_slot[index])
         return total
 
     def _learn(self, arena: Arena) -> None:
@@ -361,6 +383,11 @@ class KernelDecoder:
         return kind(message, expected=expected, offset=at)
 
 
+def _fixed_width(node: ColumnNode) -> int:
+    """Bytes of a column's slot, without its validity and its text."""
+    return node.width if node.kind is Kind.FIXED else 0 if node.kind is Kind.VALID else 4
+
+
 def _parents(program: Program) -> list[int]:
     """The level that each level's lists stand on."""
     parents = [0] * program.levels
@@ -405,12 +432,13 @@ class InterpreterDecoder:
         while entries < limit:
             if self.is_full:
                 return Progress(Stop.FULL, entries, pos, rows=entries)
-            counts = Counts()
+            counts, empty = Counts(), Empty()
             try:
-                value, behind = interpret(self.layout, view, pos, end, counts)
+                value, behind = interpret(self.layout, view, pos, end, counts, empty)
             except TruncatedError:
                 return Progress(Stop.NEED_INPUT, entries, pos, end + 1, entries)
-            self._add(value, behind - pos, counts)
+            # What takes no bytes takes room all the same.
+            self._add(value, behind - pos + empty.values, counts)
             pos = behind
             entries += 1
         return Progress(Stop.DONE, entries, pos, rows=entries)

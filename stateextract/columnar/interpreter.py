@@ -44,13 +44,16 @@ from stateextract.columnar.layout import (
     Switch,
     Text,
     Undecodable,
+    values_of,
+    walk,
 )
 from stateextract.columnar.policy import Counts
+from stateextract.columnar.value_reader import Empty, ValueReader
 from stateextract.errors import FormatError, StateExtractError, TruncatedError, UndecodableError, ValueRefusedError
 from stateextract.files.reader import Reader
 
-# Elements that take no bytes give no bound on their number: this many in one list are believed.
-MAX_ZERO_WIDTH: Final = 1 << 24
+# Elements that take no bytes give no bound on their number: so many values of them are believed in all lists of a row.
+MAX_EMPTY: Final = 1 << 20
 
 _MAX_I32: Final = 0x7FFF_FFFF
 _SHORT_NUMBERS: Final = {1: b"\x00", 2: b"\x01", 3: b"\x0a"}
@@ -74,7 +77,12 @@ NO_COLUMN: Final = _NoColumn()
 
 
 def interpret(
-    layout: Layout, data: bytes | bytearray | memoryview, pos: int, end: int, counts: Counts | None = None
+    layout: Layout,
+    data: bytes | bytearray | memoryview,
+    pos: int,
+    end: int,
+    counts: Counts | None = None,
+    empty: Empty | None = None,
 ) -> tuple[Any, int]:
     """Decode one value.
 
@@ -83,6 +91,7 @@ def interpret(
     :param pos: the value's first byte.
     :param end: first byte that must not be read.
     :param counts: where replaced surrogates are counted.
+    :param empty: of the row at hand, where the value is a part of it.
     :returns: the wire value, fit for ``pa.array([value], type=layout.wire_type)``, and the position behind its bytes.
         A map is a list of pairs (or, ``as_list``, of dicts), a struct without columns ``True``, and a node that makes
         no column gives :data:`NO_COLUMN`.
@@ -91,7 +100,9 @@ def interpret(
     :raises UndecodableError: a value or a class that nobody here can read.
     :raises ValueRefusedError: a null map key.
     """
-    reader = Reader(data, pos, end)
+    reader = ValueReader(data, pos, end)
+    if empty is not None:
+        reader.empty = empty
     value = _value(layout, reader, Counts() if counts is None else counts)
     return value, reader.pos
 
@@ -103,11 +114,11 @@ def has_column(node: Layout) -> bool:
     return not isinstance(node, Skip | Passed)
 
 
-def _value(node: Layout, r: Reader, counts: Counts) -> Any:
+def _value(node: Layout, r: ValueReader, counts: Counts) -> Any:
     return DECODERS[type(node)](node, r, counts)
 
 
-def _item(node: Layout, r: Reader, counts: Counts) -> Any:
+def _item(node: Layout, r: ValueReader, counts: Counts) -> Any:
     """An element, map key or map value, which has a column in any case: a bool, true, if its layout makes none."""
     value = _value(node, r, counts)
     return True if value is NO_COLUMN else value
@@ -127,7 +138,7 @@ def _bool(node: Bool, r: Reader, counts: Counts) -> bool:
     return r.bool()
 
 
-def _text(node: Text, r: Reader, counts: Counts) -> Any:
+def _text(node: Text, r: ValueReader, counts: Counts) -> Any:
     if node.coding == "utf8":
         return binary.section(_value, node, r, counts)
     units = _UNITS[node.coding](r)
@@ -244,7 +255,7 @@ def _skip(node: Skip, r: Reader, counts: Counts) -> Any:
     return NO_COLUMN
 
 
-def _passed(node: Passed, r: Reader, counts: Counts) -> Any:
+def _passed(node: Passed, r: ValueReader, counts: Counts) -> Any:
     _value(node.inner, r, Counts())
     return NO_COLUMN
 
@@ -261,20 +272,20 @@ def _columns(groups: Sequence[Sequence[Field]]) -> dict[str, Any]:
     return {f.name: None for group in groups for f in group if has_column(f.layout)}
 
 
-def _fill(columns: dict[str, Any], fields: Sequence[Field], r: Reader, counts: Counts) -> None:
+def _fill(columns: dict[str, Any], fields: Sequence[Field], r: ValueReader, counts: Counts) -> None:
     for f in fields:
         value = _value(f.layout, r, counts)
         if f.name in columns and has_column(f.layout):
             columns[f.name] = value
 
 
-def _struct(node: Struct, r: Reader, counts: Counts) -> Any:
+def _struct(node: Struct, r: ValueReader, counts: Counts) -> Any:
     columns = _columns([node.fields])
     _fill(columns, node.fields, r, counts)
     return columns or True
 
 
-def _nullable(node: Nullable, r: Reader, counts: Counts) -> Any:
+def _nullable(node: Nullable, r: ValueReader, counts: Counts) -> Any:
     _zeros(r, node.width - 1)
     if r.bool("a null flag") is node.null_if:
         r.bytes(node.padding, "padding")
@@ -290,7 +301,7 @@ def _zeros(r: Reader, n: int) -> None:
         raise FormatError(f"found the bytes {found.hex()}", expected=bytes(n).hex(), offset=start)
 
 
-def _masked_struct(node: MaskedStruct, r: Reader, counts: Counts) -> Any:
+def _masked_struct(node: MaskedStruct, r: ValueReader, counts: Counts) -> Any:
     mask = r.bytes(node.least, "a null mask")
     bits = [byte >> (7 - i) & 1 for byte in mask for i in range(8)]
     columns = _columns([node.fields])
@@ -301,7 +312,7 @@ def _masked_struct(node: MaskedStruct, r: Reader, counts: Counts) -> Any:
     return columns or True
 
 
-def _switch(node: Switch, r: Reader, counts: Counts) -> Any:
+def _switch(node: Switch, r: ValueReader, counts: Counts) -> Any:
     _zeros(r, node.width - 1)
     start = r.offset
     tag = r.u8("a tag")
@@ -313,7 +324,7 @@ def _switch(node: Switch, r: Reader, counts: Counts) -> Any:
     return columns or True
 
 
-def _subclasses(node: Subclasses, r: Reader, counts: Counts) -> Any:
+def _subclasses(node: Subclasses, r: ValueReader, counts: Counts) -> Any:
     start = r.offset
     flags = r.u8("the flags of a POJO")
     if flags & _IS_NULL:
@@ -365,7 +376,16 @@ def _length(r: Reader, what: str) -> int:
     return n
 
 
-def _count(r: Reader, least: int, what: str) -> int:
+def _believe(r: ValueReader, n: int, values: int, what: str, start: int) -> None:
+    """Refuse elements without bytes, of so many values each, before anything is made of them."""
+    r.empty.values += n * values
+    if r.empty.values > MAX_EMPTY:
+        raise FormatError(
+            f"impossible number {n} of {what} that take no bytes", expected=f"at most {MAX_EMPTY} values in a row", offset=start
+        )
+
+
+def _count(r: ValueReader, least: int, values: int, what: str) -> int:
     """A number of items that take at least ``least`` bytes each, refused before anything is allocated for them."""
     start = r.offset
     n = _length(r, what)
@@ -373,45 +393,56 @@ def _count(r: Reader, least: int, what: str) -> int:
         raise TruncatedError(
             f"the data ends inside {n} {what}", expected=f"{n * least} bytes, {r.remaining} are left", offset=start
         )
-    if least == 0 and n > MAX_ZERO_WIDTH:
-        raise FormatError(f"impossible number {n} of {what}", expected=f"at most {MAX_ZERO_WIDTH}", offset=start)
+    if least == 0:
+        _believe(r, n, values, what, start)
     return n
 
 
-def _blocks(r: Reader, least: int, what: str) -> Iterator[None]:
+def _blocks(r: ValueReader, least: int, values: int, what: str) -> Iterator[None]:
     """Once for every item of counted blocks."""
-    total = 0
     while True:
         start = r.offset
         n = _varint(r, _MAX_I32, f"the number of {what}")
-        total += n
         if n * least > r.remaining:
             raise TruncatedError(
                 f"the data ends inside {n} {what}", expected=f"{n * least} bytes, {r.remaining} are left", offset=start
             )
-        if least == 0 and total > MAX_ZERO_WIDTH:
-            raise FormatError(f"impossible number {total} of {what}", expected=f"at most {MAX_ZERO_WIDTH}", offset=start)
+        if least == 0:
+            _believe(r, n, values, what, start)
         if n == 0:
             return
         yield from repeat(None, n)
 
 
-def _items(node: List | Map, r: Reader, least: int, what: str) -> Iterable[Any]:
-    return _blocks(r, least, what) if node.blocks else range(_count(r, least, what))
+def _items(node: List | Map, r: ValueReader, what: str) -> Iterable[Any]:
+    least = sum(part.least for part in node.children)
+    if least == 0 and any(isinstance(part, Python) for below in node.children for part in walk(below)):
+        return _unbounded(r, _blocks(r, 0, 0, what) if node.blocks else range(_count(r, 0, 0, what)), what)
+    values = 0 if least else sum(map(values_of, node.children))
+    return _blocks(r, least, values, what) if node.blocks else range(_count(r, least, values, what))
 
 
-def _list(node: List, r: Reader, counts: Counts) -> list[Any]:
+def _unbounded(r: ValueReader, items: Iterable[Any], what: str) -> Iterator[None]:
+    """Once for every item that may have bytes or not; nobody knows beforehand."""
+    for _ in items:
+        before = r.pos
+        yield
+        if r.pos == before:
+            _believe(r, 1, 1, what, r.offset)
+
+
+def _list(node: List, r: ValueReader, counts: Counts) -> list[Any]:
     if node.null_mask:
         n = _length(r, "elements")
         mask = r.bytes((n + 7) // 8, "a null mask")
         nulls = [mask[i >> 3] >> (7 - (i & 7)) & 1 for i in range(n)]
         return [None if null else _item(node.element, r, counts) for null in nulls]
-    return [_item(node.element, r, counts) for _ in _items(node, r, node.element.least, "elements")]
+    return [_item(node.element, r, counts) for _ in _items(node, r, "elements")]
 
 
-def _map(node: Map, r: Reader, counts: Counts) -> list[Any]:
+def _map(node: Map, r: ValueReader, counts: Counts) -> list[Any]:
     entries: list[Any] = []
-    for _ in _items(node, r, node.key.least + node.value.least, "entries"):
+    for _ in _items(node, r, "entries"):
         start = r.offset
         key = _item(node.key, r, counts)
         if key is None and not node.as_list:
@@ -428,7 +459,7 @@ def _undecodable(node: Undecodable, r: Reader, counts: Counts) -> Any:
     raise UndecodableError(f"a value of {node.class_name} cannot be decoded: {node.reason}", offset=r.offset)
 
 
-def _python(node: Python, r: Reader, counts: Counts) -> Any:
+def _python(node: Python, r: ValueReader, counts: Counts) -> Any:
     start = r.offset
     try:
         if node.inner is None:
@@ -440,11 +471,11 @@ def _python(node: Python, r: Reader, counts: Counts) -> Any:
     return value
 
 
-def _logical(node: Logical, r: Reader, counts: Counts) -> Any:
+def _logical(node: Logical, r: ValueReader, counts: Counts) -> Any:
     return _value(node.inner, r, counts)
 
 
-DECODERS: Final[dict[type[Layout], Callable[[Any, Reader, Counts], Any]]] = {
+DECODERS: Final[dict[type[Layout], Callable[[Any, ValueReader, Counts], Any]]] = {
     Number: _number,
     Bool: _bool,
     Text: _text,
@@ -470,4 +501,4 @@ DECODERS: Final[dict[type[Layout], Callable[[Any, Reader, Counts], Any]]] = {
     Rest: lambda node, r, counts: bytes(r.bytes(r.remaining)),
 }
 
-__all__ = ["DECODERS", "MAX_ZERO_WIDTH", "NO_COLUMN", "has_column", "interpret"]
+__all__ = ["DECODERS", "MAX_EMPTY", "NO_COLUMN", "has_column", "interpret"]

@@ -697,6 +697,11 @@ def walk(layout: Layout) -> list[Layout]:
     return nodes
 
 
+def values_of(layout: Layout) -> int:
+    """How many values an element makes that takes no bytes: those of its leaves, and one at least."""
+    return sum(map(values_of, layout.children)) or 1
+
+
 def undecodable_parts(layout: Layout) -> list[Undecodable]:
     """Nodes that would stop the decoder if a value of them were met."""
     return [node for node in walk(layout) if isinstance(node, Undecodable)]
@@ -709,7 +714,33 @@ def refuse_twice(names: list[str]) -> None:
 
 
 __all__ = [
-    "BigInteger", "Bool", "Bytes", "Case", "Field", "Layout", "List", "Logical", "Map", "MaskedStruct", "Null", "Nullable",
-    "Number", "Passed", "Python", "Skip", "Struct", "Subclass", "Subclasses", "Switch", "Text", "Undecodable", "always_null",
-    "replace", "same_column", "struct", "undecodable_parts", "walk",
+    "BigInteger",
+    "Bool",
+    "Bytes",
+    "Case",
+    "Field",
+    "Layout",
+    "List",
+    "Logical",
+    "Map",
+    "MaskedStruct",
+    "Null",
+    "Nullable",
+    "Number",
+    "Passed",
+    "Python",
+    "Skip",
+    "Struct",
+    "Subclass",
+    "Subclasses",
+    "Switch",
+    "Text",
+    "Undecodable",
+    "always_null",
+    "replace",
+    "same_column",
+    "struct",
+    "undecodable_parts",
+    "values_of",
+    "walk",
 ]

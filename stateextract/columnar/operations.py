@@ -56,7 +56,8 @@ class Op(IntEnum):
     NULLABLE = 25  #    null_if, padding, t
     JUMP = 26  #        t
     FILL = 27  #        n, c × n       a null (or empty) slot in each
-    LIST = 28  #        c, level, least, t       i32 count; c is -1 where nothing is kept; t: behind the list
+    LIST = 28  #        c, level, least, t       i32 count; c is -1 where nothing is kept; least: fewest bytes of an element, or
+    #                                  of one without bytes its values, negative; t: behind the list
     NEXT = 29  #        end of a list's element
     MASK = 30  #        bits, c        mask of a Row; c for its kind or -1
     MASK_BIT = 31  #    bit, t         go to t if the bit is set

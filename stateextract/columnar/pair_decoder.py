@@ -15,6 +15,7 @@ import pyarrow as pa
 from stateextract.columnar.decoder import (
     BATCH_BYTES,
     BATCH_ROWS,
+    LARGE_VALUE_ADVICE,
     InterpreterDecoder,
     KernelDecoder,
     Progress,
@@ -26,7 +27,8 @@ from stateextract.columnar.interpreter import NO_COLUMN, has_column, interpret
 from stateextract.columnar.layout import Field, Layout, List, Map, Nullable, Passed, Struct
 from stateextract.columnar.logical import apply_logical
 from stateextract.columnar.pairs import KEY_GROUP, PairLayout, compile_pairs
-from stateextract.columnar.policy import Counts, Policy, apply_policy
+from stateextract.columnar.policy import ROOM, Counts, Policy, apply_policy
+from stateextract.columnar.value_reader import Empty
 from stateextract.errors import FormatError, StateExtractError, TruncatedError, UndecodableError, ValueRefusedError
 from stateextract.files.block import Block
 from stateextract.files.reader import Reader
@@ -93,7 +95,7 @@ class KernelPairDecoder:
         program = compile_pairs(layout, flat)
         self.inner = KernelDecoder(entry, policy, None, batch_rows, batch_bytes, program=program)
         self.merges = layout.shape == "map" and not flat
-        self.held = _Held()
+        self.held = _Held(max(ROOM * policy.max_value_bytes, 2 * batch_bytes))
         self.open = False
         self.key = np.zeros(0, np.uint8)
         self._key_room(1 << 10)
@@ -185,9 +187,13 @@ class KernelPairDecoder:
 
 
 class _Held:
-    """The last row of a batch, whose map may go on in the next one."""
+    """The last row of a batch, whose map may go on in the next one.
 
-    def __init__(self) -> None:
+    :param most: bytes that its entries may take in memory.
+    """
+
+    def __init__(self, most: int) -> None:
+        self.most = most
         self.row: pa.Array | None = None
         self.entries: list[pa.Array] = []
 
@@ -201,6 +207,11 @@ class _Held:
         if self.row is not None:
             if continued:
                 self.entries.append(_map_entries(array.slice(0, 1)))
+                room = sum(entries.nbytes for entries in self.entries)
+                if room > self.most:
+                    raise ValueRefusedError(
+                        f"one map needs {room} bytes in memory", expected=f"at most {self.most}", advice=LARGE_VALUE_ADVICE
+                    )
                 array = array.slice(1)
             if len(array) or not hold:
                 ready.append(self._joined())
@@ -257,6 +268,7 @@ class InterpreterPairDecoder(InterpreterDecoder):
             keys.append(value.key)
             value = value.value
         self.guessed = any(map(needs_interpreter, keys)), value is not None and needs_interpreter(value)
+        self.empty = Empty()
 
     def begin(self, key_group: int) -> None:
         self.key_group = key_group
@@ -268,6 +280,11 @@ class InterpreterPairDecoder(InterpreterDecoder):
         before = len(self.values)
         while pairs < limit:
             full = len(self.values) >= self.batch_rows or self.bytes >= self.batch_bytes
+            if len(self.values) == 1 and self.bytes > max(self.policy.max_value_bytes, self.batch_bytes):
+                raise ValueRefusedError(
+                    f"a map of at least {self.bytes} bytes", expected=f"at most {self.policy.max_value_bytes}",
+                    advice=LARGE_VALUE_ADVICE, offset=pos,
+                )  # fmt: skip
             if full and not (self.merges and self.last_key is not None and len(self.values) == 1):
                 return Progress(Stop.FULL, pairs, pos, rows=len(self.values) - before)
             reader = Reader(view, pos, end)
@@ -290,7 +307,7 @@ class InterpreterPairDecoder(InterpreterDecoder):
                     raise FormatError(message, offset=error.offset) from None
                 raise
             self.counts += counts
-            self.bytes += value_end - pos
+            self.bytes += value_end - pos + self.empty.values
             pairs += 1
             pos = value_end
             if view[key_start] & 0x80:
@@ -326,6 +343,7 @@ class InterpreterPairDecoder(InterpreterDecoder):
 
     def _pair(self, view: memoryview, group: int, pos: int, key_end: int, value_end: int, counts: Counts) -> None:
         layout = self.pairs
+        self.empty = Empty()
         if layout.shape == "skip":
             return
         row: dict[str, Any] = {KEY_GROUP: group} if layout.groups else {}
@@ -361,11 +379,10 @@ class InterpreterPairDecoder(InterpreterDecoder):
             row.setdefault("value", True)
         self.values.append(row or True)
 
-    @staticmethod
     def _part(
-        row: dict[str, Any], name: str, node: Layout, view: memoryview, pos: int, end: int, counts: Counts
+        self, row: dict[str, Any], name: str, node: Layout, view: memoryview, pos: int, end: int, counts: Counts
     ) -> int:
-        value, behind = interpret(node, view, pos, end, counts)
+        value, behind = interpret(node, view, pos, end, counts, self.empty)
         if value is not NO_COLUMN:
             row[name] = value
         return behind
@@ -387,7 +404,7 @@ class InterpreterPairDecoder(InterpreterDecoder):
         assert isinstance(value.value, Nullable)
         key = bytes(view[start:pos])
         value_start = key_end + 4
-        user_key, pos = interpret(value.key, view, pos, key_end, counts)
+        user_key, pos = interpret(value.key, view, pos, key_end, counts, self.empty)
         user_key = True if user_key is NO_COLUMN else user_key
         self._ends(pos, key_end)
         user_value: Any = None
@@ -396,7 +413,9 @@ class InterpreterPairDecoder(InterpreterDecoder):
         elif value_start >= value_end:
             raise TruncatedError("a map entry without its flag", offset=value_start)
         elif view[value_start] == 0:
-            user_value, behind = interpret(value.value.inner, view, value_start + 1, value_end, counts)
+            user_value, behind = interpret(
+                value.value.inner, view, value_start + 1, value_end, counts, self.empty
+            )  # fmt: skip
             user_value = True if user_value is NO_COLUMN else user_value
             self._ends(behind, value_end)
         if not self.merges:
@@ -425,7 +444,7 @@ class InterpreterPairDecoder(InterpreterDecoder):
                 pos += 1
                 if pos == end:
                     raise FormatError("a list ends behind a separator", offset=pos)
-            value, pos = interpret(element, view, pos, end, counts)
+            value, pos = interpret(element, view, pos, end, counts, self.empty)
             elements.append(True if value is NO_COLUMN else value)
         return elements
 

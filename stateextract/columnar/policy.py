@@ -48,6 +48,11 @@ _CHOICES = {
     "maps": get_args(Maps),
 }
 
+MAX_VALUE_BYTES = 256 * 10**6
+"""The default of :attr:`Policy.max_value_bytes`."""
+ROOM = 4
+"""Bytes of columns that a byte of the largest value may take."""
+
 # Conversions whose values can have digits below the microsecond.
 _FINE_CONVERSIONS = frozenset({"instant", "sql_timestamp", "local_datetime", "ms_nanos", "epoch_ns"})
 
@@ -62,12 +67,15 @@ class Policy:
         timestamps that can have them are in nanoseconds, which Spark cannot read).
     :param out_of_range: a date or time beyond its column's range stops the job, or becomes null and is counted.
     :param maps: maps stay maps, whose keys cannot be null, or become lists of ``struct<key, value>``.
+    :param max_value_bytes: a row that has more bytes in the file, or takes more than :data:`ROOM` times as many in memory, is
+        refused; where lists and maps are flattened, each element is a row.
     """
 
     strings: Strings = "replace"
     timestamps: Timestamps = "floor"
     out_of_range: OutOfRange = "fail"
     maps: Maps = "map"
+    max_value_bytes: int = MAX_VALUE_BYTES
 
     def __post_init__(self) -> None:
         for name, choices in _CHOICES.items():
@@ -75,6 +83,8 @@ class Policy:
                 raise UsageError(
                     f"the option {name} cannot be {getattr(self, name)!r}", expected=f"one of {', '.join(choices)}"
                 )
+        if self.max_value_bytes < 1:
+            raise UsageError(f"the option max_value_bytes cannot be {self.max_value_bytes!r}", expected="1 or more")
 
     def check(self, counts: Counts) -> None:
         """Refuse what the decoders counted but cannot refuse themselves.
@@ -189,4 +199,4 @@ def _timestamp_type(node: Logical, policy: Policy) -> pa.DataType:
     return node.type
 
 
-__all__ = ["Counts", "Policy", "apply_policy"]
+__all__ = ["MAX_VALUE_BYTES", "ROOM", "Counts", "Policy", "apply_policy"]

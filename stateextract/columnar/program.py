@@ -10,7 +10,7 @@ May import layouts, numpy, pyarrow. Must not know of numba, files, Flink.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -38,6 +38,7 @@ from stateextract.columnar.layout import (
     Switch,
     Text,
     Undecodable,
+    values_of,
 )
 from stateextract.columnar.operations import ColumnNode, Kind, Label, Op, Program
 from stateextract.files.reader import encode_modified_utf8
@@ -369,7 +370,7 @@ class Compiler:
         if layout.null_mask:
             self.emit_masked_list(layout, node, child)
             return
-        self.emit_elements(node, layout.element.least, layout.blocks, lambda: self.emit_some(layout.element, child))
+        self.emit_elements(node, (layout.element,), layout.blocks, lambda: self.emit_some(layout.element, child))
 
     def emit_masked_list(self, layout: List, node: ColumnNode | None, child: ColumnNode | None) -> None:
         null, next_, end = Label(), Label(), Label()
@@ -398,9 +399,12 @@ class Compiler:
             self.emit_some(layout.key, None if entry is None else entry.children["key"])
             self.emit_some(layout.value, None if entry is None else entry.children["value"])
 
-        self.emit_elements(node, layout.key.least + layout.value.least, layout.blocks, pair)
+        self.emit_elements(node, (layout.key, layout.value), layout.blocks, pair)
 
-    def emit_elements(self, node: ColumnNode | None, least: int, blocks: bool, element: Callable[[], None]) -> None:
+    def emit_elements(
+        self, node: ColumnNode | None, parts: Sequence[Layout], blocks: bool, element: Callable[[], None]
+    ) -> None:
+        least = sum(part.least for part in parts) or -sum(map(values_of, parts))
         end = Label()
         column, level = (-1, 0) if node is None else (node.index, node.child_level)
         self.depth += 1

@@ -15,7 +15,7 @@ from typing import Protocol
 
 import numpy as np
 
-from stateextract.errors import StateExtractError, TruncatedError
+from stateextract.errors import StateExtractError, TruncatedError, ValueRefusedError
 from stateextract.files.ahead import ReadAhead
 from stateextract.files.block import SLACK, Block
 from stateextract.files.compression import StreamDecoder
@@ -132,12 +132,15 @@ class Window:
     :param start: offset of the stream's first byte, for ``offset``.
     :param size: bytes to hold; ``WINDOW`` unless given.
 
+    :param most: bytes of the largest item; one that goes on beyond them is refused. ``None``: no bound.
+
     ``block`` holds the bytes, of which ``pos`` … ``end`` are unread; nothing beyond ``limit`` is given out until the
     limit is moved.
     """
 
-    def __init__(self, source: Source, start: int = 0, size: int | None = None) -> None:
+    def __init__(self, source: Source, start: int = 0, size: int | None = None, most: int | None = None) -> None:
         self.source = source
+        self.most = most
         self.size = max(size or WINDOW, source.least)
         # A range says how much there is: one read is cheaper than several, on an object store by far.
         expected = source.stop - source.at if isinstance(source, RangeSource) else 0
@@ -154,20 +157,35 @@ class Window:
     @property
     def end(self) -> int:
         """Position behind the last byte that may be read now."""
-        return self.filled if self.limit is None else min(self.filled, self.limit - self.base)
+        end = self.filled if self.limit is None else min(self.filled, self.limit - self.base)
+        return end if self.most is None else min(end, self.pos + self.most)
 
     def need(self, n: int) -> bool:
         """Make at least ``n`` bytes available from ``pos`` on.
 
         :returns: ``False`` if the stream, or its limit, ends before; then all that there is is available.
+        :raises ValueRefusedError: where that is more than the largest item may have.
         """
         if self.end - self.pos >= n:
             return True
+        if self.most is not None and n > self.most and self.need(self.most) and self._goes_on(n):
+            raise ValueRefusedError(
+                f"a value of at least {n} bytes", expected=f"at most {self.most}", offset=self.offset(),
+                advice="set max-value-bytes to a larger size if there is the memory for it; with flatten the elements of a "
+                "list and the entries of a map are rows of their own",
+            )  # fmt: skip
         if self.limit is not None and self.limit - self.base - self.pos < n:
             n = self.limit - self.base - self.pos
             self._fill(n)
             return False
         return self._fill(n)
+
+    def _goes_on(self, n: int) -> bool:
+        """Whether the stream may have ``n`` bytes from the position on: a length that no bytes stand behind is damage."""
+        last = self.base + self.pos + n
+        if self.limit is not None and self.limit < last:
+            return False
+        return not isinstance(self.source, RangeSource) or self.source.stop - self.source.at >= self.pos + n - self.filled
 
     def skip(self, n: int) -> None:
         """Pass over bytes."""

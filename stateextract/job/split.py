@@ -243,6 +243,7 @@ def plan_file(context: Context, splits: Sequence[Sequence[Part]]) -> tuple[bytes
 def choice_of(options: JobOptions) -> Choice:
     """What holds for values of all states that have no policy of their own."""
     policy = Policy(options.strings, options.timestamps, options.out_of_range, options.maps)  # type: ignore[arg-type]
+    policy = replace(policy, max_value_bytes=options.max_value_bytes)
     return Choice(policy, options.on_undecodable)  # type: ignore[arg-type]
 
 

@@ -133,6 +133,7 @@ STATE_OPTIONS: tuple[Option, ...] = (
     *_MEANING,
     _of_job("codec"),
     _of_job("verify_checksums"),
+    _of_job("max_value_bytes"),
     _of_job("split_bytes", doc="State that one Spark task reads. A key group is never split."),
 )  # fmt: skip
 """What ``flink-state`` can be told."""
@@ -156,6 +157,7 @@ STATISTICS_OPTIONS: tuple[Option, ...] = (
     _of_job("maps"),
     _of_job("codec"),
     _of_job("verify_checksums"),
+    _of_job("max_value_bytes"),
 )  # fmt: skip
 """Options of the tables :data:`READ_TABLES` only; ``asOf`` and ``ttl`` of the table ``statistics``."""
 
@@ -192,6 +194,7 @@ DIFF_OPTIONS: tuple[Option, ...] = (
     *_MEANING,
     _of_job("codec"),
     _of_job("verify_checksums"),
+    _of_job("max_value_bytes"),
     _of_job("split_bytes", doc="State of both snapshots that one Spark task compares. A key group is never split."),
     _of_job("memory_bytes", doc="Rows of both snapshots that a task holds; more go to a temporary folder."),
 )  # fmt: skip

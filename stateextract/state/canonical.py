@@ -55,6 +55,7 @@ class CanonicalWalker:
 
     :param targets: one per state of the head, by id.
     :param start_decoder: makes what decompresses a key group; ``None``: they are not compressed.
+    :param most: bytes of the largest pair.
     :param on_pair: called for a pair whose value cannot be decoded, with its bytes; it raises to stop.
     """
 
@@ -64,8 +65,10 @@ class CanonicalWalker:
         targets: Sequence[PairTarget],
         start_decoder: Callable[[], StreamDecoder] | None,
         on_pair: Callable[[int, int, UndecodableError, bytes], None],
+        most: int | None = None,
     ) -> None:
         self.read_at = read_at
+        self.most = most
         self.targets = targets
         self.start_decoder = start_decoder
         self.on_pair = on_pair
@@ -76,7 +79,8 @@ class CanonicalWalker:
         :raises StateExtractError: with key group, state and offset.
         """
         for run in adjacent(groups):
-            window = Window(RangeSource(self.read_at, run[0].start, run[-1].end), run[0].start)
+            most = self.most if self.start_decoder is None else None
+            window = Window(RangeSource(self.read_at, run[0].start, run[-1].end), run[0].start, most=most)
             for group in run:
                 window.limit = group.end
                 window.skip(group.start - window.offset())
@@ -91,7 +95,7 @@ class CanonicalWalker:
             return
         source = DecompressedSource(window, self.start_decoder())
         try:
-            yield from self._states(Window(source), key_group)
+            yield from self._states(Window(source, most=self.most), key_group)
         except StateExtractError as error:
             raise source.placed(error) from None
 
@@ -134,9 +138,9 @@ def read_pairs(
     entries = 0
     last = False
     while not last:
-        base = window.base
+        base, end = window.base, window.end
         try:
-            progress = decoder.decode(window.block, window.pos, window.end, _ALL)
+            progress = decoder.decode(window.block, window.pos, end, _ALL)
         except StateExtractError as error:
             if error.file is None and error.offset is not None:
                 error.offset += base
@@ -157,7 +161,7 @@ def read_pairs(
             entries += 1
             yield
         elif progress.stop is Stop.NEED_INPUT:
-            least = max(progress.needed - progress.pos, window.end - window.pos + 1)
+            least = max(progress.needed, end + 1) - progress.pos
             if not window.need(least):
                 if to_the_end and window.end == window.pos:
                     break

@@ -96,7 +96,7 @@ def read_key_groups(
                 state.put_under(changes)
         steps = HeapWalker(
             read_at, heap, start_decoder,
-            lambda lost, unread: on_lost(heap, options, lost, unread, changes),
+            lambda lost, unread: on_lost(heap, options, lost, unread, changes), options.policy.max_value_bytes,
         ).walk(key_groups)  # fmt: skip
     elif body is BodyKind.FULL_SNAPSHOT:
         prefix = prefix_bytes(max_parallelism)
@@ -107,6 +107,7 @@ def read_key_groups(
         steps = CanonicalWalker(
             read_at, pairs, start_decoder,
             lambda state_id, group, error, data: pairs[state_id].undecodable(group, error, data),
+            options.policy.max_value_bytes,
         ).walk(key_groups)  # fmt: skip
     elif body is BodyKind.RAW:
         timers = [HeapTarget(job, timers_row(head, meta, options.context)) for meta in head.states]
@@ -176,7 +177,8 @@ def _unless_changed(options: ReadOptions, changes: Changes | None) -> ReadOption
 
 def _read_all(source: Source, target: _PairTarget) -> Iterator[Piece]:
     ready = target.job.ready
-    for _ in read_pairs(Window(source), target, -1, lambda e, d: target.undecodable(-1, e, d), to_the_end=True):
+    window = Window(source, most=target.options.policy.max_value_bytes)
+    for _ in read_pairs(window, target, -1, lambda e, d: target.undecodable(-1, e, d), to_the_end=True):
         while ready:
             yield ready.popleft()
     target.flush(last=True)

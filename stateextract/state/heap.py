@@ -95,6 +95,7 @@ class HeapWalker:
 
     :param targets: one per state of the head, by id.
     :param start_decoder: makes what decompresses a key group; ``None``: they are not compressed.
+    :param most: bytes of the largest entry.
     :param on_lost: called for states that cannot be decoded, with what is lost and the unread bytes (given as a function
         that yields them piece by piece); it raises to stop, or returns to go on with what can be found again.
     """
@@ -105,8 +106,10 @@ class HeapWalker:
         targets: Sequence[Target],
         start_decoder: Callable[[], StreamDecoder] | None,
         on_lost: Callable[[Lost, Callable[[], Iterator[bytes]]], None],
+        most: int | None = None,
     ) -> None:
         self.read_at = read_at
+        self.most = most
         self.targets = targets
         self.start_decoder = start_decoder
         self.on_lost = on_lost
@@ -119,7 +122,8 @@ class HeapWalker:
         :raises StateExtractError: with key group, state id and offset in the file.
         """
         for run in adjacent(groups):
-            window = Window(RangeSource(self.read_at, run[0].start, run[-1].end), run[0].start)
+            most = self.most if self.start_decoder is None else None
+            window = Window(RangeSource(self.read_at, run[0].start, run[-1].end), run[0].start, most=most)
             for group in run:
                 window.limit = group.end
                 window.skip(group.start - window.offset())
@@ -160,7 +164,7 @@ class HeapWalker:
         else:
             source = DecompressedSource(window, self.start_decoder())
             try:
-                entries = yield from self._states(Window(source), group, source)
+                entries = yield from self._states(Window(source, most=self.most), group, source)
             except StateExtractError as error:
                 raise source.placed(error) from None
             if window.need(1):
@@ -271,8 +275,8 @@ def decode_entries(window: Window, target: Target, decoder: Decoder, group: int,
     while done < count:
         base = window.base
         try:
-            rows = decoder.rows
-            progress = decoder.decode(window.block, window.pos, window.end, count - done)
+            rows, end = decoder.rows, window.end
+            progress = decoder.decode(window.block, window.pos, end, count - done)
         except StateExtractError as error:
             entries = decoder.rows - rows
             if entries:
@@ -297,7 +301,7 @@ def decode_entries(window: Window, target: Target, decoder: Decoder, group: int,
                 target.decoded(group, 0, 1)
                 yield 1
                 continue
-            least = max(progress.needed - progress.pos, window.end - window.pos + 1)
+            least = max(progress.needed, end + 1) - progress.pos
             if not window.need(least):
                 raise TruncatedError(
                     f"the data ends inside entry {done + 1} of {count}",

@@ -201,7 +201,8 @@ def _plain(
         target = targets[part.name]
         if not target.wanted or not part.offsets:
             continue
-        window = Window(RangeSource(read_at, part.offsets[0], part.end), part.offsets[0])
+        most = options.policy.max_value_bytes
+        window = Window(RangeSource(read_at, part.offsets[0], part.end), part.offsets[0], most=most)
         bounds = (*part.offsets, part.end)
         try:
             if part.mode == BROADCAST:
@@ -228,7 +229,7 @@ def _compressed(
     codec = find_codec(options.codec)
     raw = Window(RangeSource(read_at, head.end, size), head.end)
     source = DecompressedSource(raw, codec.start(options.verify_checksums))
-    window = Window(source)
+    window = Window(source, most=options.policy.max_value_bytes)
     last = max((i for i, part in enumerate(parts) if targets[part.name].wanted), default=-1)
     offsets = [offset for part in parts for offset in part.offsets]
     done = 0

@@ -249,7 +249,7 @@ def _lose_rest(target: OperatorTarget, error: UndecodableError) -> NoReturn:
 
 
 def _refill(window: Window, progress: Progress, what: str) -> None:
-    least = max(progress.needed - progress.pos, window.end - window.pos + 1)
+    least = progress.needed - progress.pos
     if not window.need(least):
         raise TruncatedError(
             f"the data ends inside {what}",

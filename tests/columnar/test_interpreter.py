@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from stateextract.columnar import interpreter
-from stateextract.columnar.interpreter import MAX_ZERO_WIDTH, NO_COLUMN, has_column, interpret
+from stateextract.columnar.interpreter import MAX_EMPTY, NO_COLUMN, has_column, interpret
 from stateextract.columnar.layout import (
     BigInteger,
     Bool,
@@ -364,7 +364,7 @@ ERRORS: list[tuple[str, Layout, str, int, type[StateExtractError], str]] = [
     ("count above the bytes", List(I32), "00000003" + "00" * 11, 0, TruncatedError, "12 bytes, 11 are left"),
     ("count above any file", List(I64), "7fffffff", 0, TruncatedError, "17179869176 bytes, 0 are left"),
     ("list in a list", List(List(I8)), "00000001" + "00000005" + "01", 4, TruncatedError, "5 bytes, 1 are left"),
-    ("count of nothing", List(Null()), "01000001", 0, FormatError, f"impossible number {MAX_ZERO_WIDTH + 1} of elem"),
+    ("count of nothing", List(Null()), "00100001", 0, FormatError, f"impossible number {MAX_EMPTY + 1} of elem"),
     ("map of nothing", Map(EMPTY, Skip()), "7fffffff", 0, FormatError, "impossible number 2147483647 of entries"),
     ("map count", Map(I8, Nullable(I8)), "00000003" + "0001" * 2, 0, TruncatedError, "6 bytes, 4 are left"),
     ("negative map count", Map(I8, I8), "fffffffe", 0, FormatError, "negative number -2 of entries"),
@@ -390,10 +390,10 @@ def test_error(layout: Layout, data: str, offset: int, kind: type[StateExtractEr
 
 
 def test_the_most_elements_without_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert MAX_ZERO_WIDTH == 16_777_216
-    monkeypatch.setattr(interpreter, "MAX_ZERO_WIDTH", 3)
+    assert MAX_EMPTY == 1_048_576
+    monkeypatch.setattr(interpreter, "MAX_EMPTY", 3)
     assert read(List(Null()), "00000003") == [None] * 3
-    failing(List(Null()), "00000004", 0, FormatError, "impossible number 4 of elements; expected at most 3")
+    failing(List(Null()), "00000004", 0, FormatError, "impossible number 4 of elements that take no bytes; expected at most 3")
 
 
 def test_the_end_is_not_the_end_of_the_data() -> None:

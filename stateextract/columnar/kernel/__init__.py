@@ -6,7 +6,8 @@ at an error. There is no growing and no second pass. Whatever stopped it, the co
 whole entries; ``decoder.py`` hands over the batch, refills the window or grows the arena, and calls again.
 
 Rules that keep corrupt input harmless: every read is checked against the window's end before it happens, every write
-against the column's capacity; a list's count is checked against the bytes that its elements need at least; the caller
+against the column's capacity; a list's count is checked against the bytes that its elements need at least, and where they
+need none, against what is believed of a row; the caller
 gives 16 readable bytes after the window and as many writable ones after each data buffer (eight-byte loads and stores
 overrun by at most seven).
 
@@ -46,6 +47,7 @@ from stateextract.columnar.kernel.machine import (
     KEY_SIZE,
     LAST,
     MALFORMED,
+    MAX_EMPTY,
     NEED_INPUT,
     NEEDED,
     OUT_SIZE,
@@ -81,6 +83,7 @@ __all__ = [
     "KEY_SIZE",
     "LAST",
     "MALFORMED",
+    "MAX_EMPTY",
     "NEEDED",
     "NEED_INPUT",
     "OUT_SIZE",

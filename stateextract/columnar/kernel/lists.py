@@ -19,7 +19,7 @@ from stateextract.columnar.kernel.machine import (
     L_CAP,
     L_COUNT,
     L_SIZE,
-    MAX_ZERO_WIDTH,
+    MAX_EMPTY,
     Machine,
 )
 from stateextract.columnar.kernel.variable import varint
@@ -33,6 +33,15 @@ def take_slots(m: Machine, child: int, n: int) -> int:
         m.full_level(child, slot + n)
     put(m.levels, child * L_SIZE + L_COUNT, slot + n)
     return slot
+
+
+@inlined
+def believe(m: Machine, n: int, least: int, begin: int) -> None:
+    """Stop at more elements without bytes than are believed; ``-least`` values each, if they are such."""
+    if least < 0:
+        m.empty -= n * least
+        if m.empty > MAX_EMPTY:
+            m.bad(BAD_COUNT, begin)
 
 
 @inlined
@@ -60,12 +69,13 @@ def close_list(m: Machine) -> None:
 
 
 def list_of(m: Machine, c: int, child: int, least: int, t: int) -> None:
-    """A count of four bytes. ``c``: the column, or -1 where nothing is kept; an element has at least ``least`` bytes;
-    after them the program goes on at ``t``."""
+    """A count of four bytes. ``c``: the column, or -1 where nothing is kept; an element has at least ``least`` bytes, or,
+    negative, makes so many values of none; after them the program goes on at ``t``."""
     m.require(4)
     n = load_i32(m.src + m.pos)
-    if n < 0 or (least == 0 and n > MAX_ZERO_WIDTH):
+    if n < 0:
         m.bad(BAD_COUNT, m.pos)
+    believe(m, n, least, m.pos)
     m.pos += 4
     m.require(n * least)
     slot = 0
@@ -129,7 +139,6 @@ def masked_element(m: Machine, t: int) -> None:
 
 def list_blocks(m: Machine, c: int, child: int, t: int) -> None:
     """A list of counted blocks; ``t``: its ``NEXT_BLOCK``."""
-    put(m.frames, m.depth * F_SIZE + F_TOTAL, 0)
     open_list(m, 0)
     if c >= 0:
         m.level = child
@@ -148,9 +157,9 @@ def next_block(m: Machine, c: int, child: int, least: int) -> None:
         return
     begin = m.pos
     n = varint(m, begin, BAD_COUNT)
-    total = at(m.frames, f * F_SIZE + F_TOTAL) + n
-    if n > 0x7FFFFFFF or (least == 0 and total > MAX_ZERO_WIDTH):
+    if n > 0x7FFFFFFF:
         m.bad(BAD_COUNT, begin)
+    believe(m, n, least, begin)
     m.require(n * least)
     if n == 0:
         slot = m.i + 1
@@ -161,7 +170,6 @@ def next_block(m: Machine, c: int, child: int, least: int) -> None:
         if c >= 0:
             m.i = take_slots(m, child, n)
         put(m.frames, f * F_SIZE + F_LEFT, n)
-        put(m.frames, f * F_SIZE + F_TOTAL, total)
         m.pc = at(m.frames, f * F_SIZE + F_BODY)
 
 

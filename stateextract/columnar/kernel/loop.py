@@ -171,6 +171,7 @@ def _run(
             break
         pc = 0
         depth = 0
+        empty = 0
         mask_depth = 0
         sections = 0
         level = 0

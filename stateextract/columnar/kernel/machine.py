@@ -46,7 +46,8 @@ F_LEFT, F_SLOT, F_BODY, F_LEVEL, F_TOTAL, F_MASK, F_SIZE = 0, 1, 2, 3, 4, 5, 6
 # The same rows for open sections: the bounds of the outer section, and the position after this one.
 F_BASE, F_END, F_AFTER = 0, 1, 2
 
-MAX_ZERO_WIDTH = 1 << 24
+# Elements that take no bytes give no bound on their number: so many values of them are believed in all lists of a row.
+MAX_EMPTY = 1 << 20
 SLACK = 16
 
 HIGH_BITS = -9187201950435737472  # 0x8080808080808080
@@ -97,6 +98,9 @@ class Machine:
     """How many rows of ``frames`` are in use."""
     masks: int
     mask_depth: int
+
+    empty: int
+    """Values of the entry that were made of elements without bytes."""
 
     # Entries.
     limit: int

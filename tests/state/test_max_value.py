@@ -1,0 +1,126 @@
+"""The largest value: what is larger is an error of ours, in every form, and nothing is made of it."""
+
+from __future__ import annotations
+
+import struct
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import stateextract
+from benchmarks.flink_writer import flink_string, list_of
+from stateextract.columnar.decoder import make_decoder
+from stateextract.columnar.layout import Field, List, Map, Nullable, Number, Skip, Struct
+from stateextract.columnar.layout import struct as struct_of
+from stateextract.columnar.pair_decoder import make_pair_decoder
+from stateextract.columnar.pairs import PairLayout
+from stateextract.columnar.policy import Policy
+from stateextract.errors import FormatError, StateExtractError, UsageError, ValueRefusedError
+from stateextract.files.block import Block
+from stateextract.files.window import RangeSource, Window
+from stateextract.metadata.model import SubtaskState
+from tests.state.keyed_writer import FORMS, STRING, Entry, Keyed, State, i64, write
+
+ENGINES = ("interpreter", "kernel")
+LONG = Number(pa.int64())
+
+
+def test_a_window_knows_its_largest_item() -> None:
+    data = bytes(range(200))
+
+    def window(limit: int | None = None) -> Window:
+        made = Window(RangeSource(lambda at, n: data[at : at + n], 0, 200), most=50)
+        made.limit = limit
+        return made
+
+    w = window()
+    assert w.need(50)
+    assert w.end - w.pos == 50  # more is there, and not given out
+    with pytest.raises(ValueRefusedError, match="a value of at least 51 bytes; expected at most 50; in byte offset 0"):
+        w.need(51)
+    w.pos += 50
+    assert w.need(50)
+    w.skip(120)
+    assert (w.offset(), w.need(31), w.end - w.pos) == (170, False, 30)
+    # A length that no bytes stand behind is damage, as ever.
+    assert window().need(201) is False
+    assert window(limit=60).need(61) is False
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("form", FORMS)
+def test_every_form(form: str, engine: Any, tmp_path: Path) -> None:
+    values = [flink_string("x" * n) for n in (10, 1900, 100)]
+    entries = [Entry(0, i64(n), value) for n, value in enumerate(values)]
+    path = write(tmp_path, [SubtaskState(0, managed_keyed=FORMS[form](Keyed([State("s", entries, value=STRING)])))])
+
+    def read(most: int) -> Any:
+        snapshot = stateextract.open_snapshot(str(path), engine=engine, max_value_bytes=most)
+        return snapshot.operator("op").state("s").to_table()
+
+    assert sorted(map(len, read(2000)["value"].to_pylist())) == [10, 100, 1900]
+    with pytest.raises(ValueRefusedError, match=r"at least .* bytes; expected at most 1800; .*max-value-bytes") as e:
+        read(1800)
+    assert e.value.state == "s"
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_flattened_the_elements_count_alone(engine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("stateextract.state.heap.LARGE", 1000)
+    entries = [Entry(0, i64(1), [flink_string("x" * 90)] * 50)]
+    keyed = Keyed([State("s", entries, "LIST", list_of(STRING))])
+    path = write(tmp_path, [SubtaskState(0, managed_keyed=FORMS["heap"](keyed))])
+
+    def read(**options: Any) -> Any:
+        return stateextract.open_snapshot(str(path), engine=engine, **options).operator("op").state("s").to_table()
+
+    assert read(flatten=True, max_value_bytes=1000)["list_index"].to_pylist() == list(range(50))
+    with pytest.raises(ValueRefusedError, match="expected at most 1000"):
+        read(max_value_bytes=1000)
+
+
+def test_few_bytes_that_stand_for_many_columns() -> None:
+    """A byte for a null struct of many columns: refused before there is room for them."""
+    wide = Nullable(Struct(tuple(Field(f"f{i}", Nullable(LONG)) for i in range(1000))))
+    layout, n = struct_of(a=List(wide)), 50_000
+    data = struct.pack(">i", n) + b"\1" * n
+    decoder = make_decoder(layout, Policy(max_value_bytes=1 << 20), engine="kernel")
+    with pytest.raises(ValueRefusedError, match=r"one row needs \d+ bytes in memory; expected at most"):
+        decoder.decode(Block.of(data), 0, len(data), 1)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_map_of_many_pairs(engine: str) -> None:
+    """Each pair is small, and all of them are one row."""
+    fields = (Field("namespace", Skip(0)), Field("key", LONG), Field("value", Map(LONG, Nullable(LONG))))
+    layout = PairLayout("map", fields, 1, False)
+    pairs = []
+    for n in range(40_000):
+        key = b"\0" + i64(1) + i64(n)
+        pairs.append(struct.pack(">i", len(key)) + key + struct.pack(">i", 9) + b"\0" + i64(n))
+    data = b"".join(pairs)
+
+    def read(most: int, flat: bool = False) -> int:
+        policy = Policy(max_value_bytes=most)
+        decoder = make_pair_decoder(layout, policy, engine, batch_rows=1000, batch_bytes=1 << 16, flat=flat)
+        decoder.begin(0)
+        pos = done = rows = 0
+        while done < len(pairs):
+            progress = decoder.decode(Block.of(data), pos, len(data), len(pairs) - done)
+            pos, done = progress.pos, done + progress.entries
+            rows += len(decoder.flush(last=done == len(pairs)))
+        return rows
+
+    assert read(10 << 20) == 1
+    assert read(1 << 16, flat=True) == len(pairs)
+    with pytest.raises(ValueRefusedError, match="max-value-bytes"):
+        read(1 << 16)
+
+
+def test_the_option() -> None:
+    with pytest.raises(UsageError, match="max_value_bytes cannot be 0; expected 1 or more"):
+        Policy(max_value_bytes=0)
+    assert issubclass(ValueRefusedError, StateExtractError)
+    assert not issubclass(ValueRefusedError, FormatError)
