@@ -10,7 +10,15 @@ import click
 from stateextract.cli.options import rows_format_option
 from stateextract.cli.progress import Meter
 from stateextract.cli.quick import without_pandas
-from stateextract.cli.reading import chosen_states, identity, opened, snapshot_options, state_options
+from stateextract.cli.reading import (
+    chosen_coordinators,
+    chosen_states,
+    coordinator_identity,
+    identity,
+    opened,
+    snapshot_options,
+    state_options,
+)
 from stateextract.outcome import ExitCode, Status, exit_code
 
 if TYPE_CHECKING:
@@ -32,11 +40,16 @@ def count(path: str, operator: str | None, name: str | None, scope: Any, format_
     without_pandas()
     from stateextract.api.counting import count_rows
 
-    states = chosen_states(opened(path, options), operator, name, scope)
+    snapshot = opened(path, options)
+    coordinators = chosen_coordinators(snapshot, operator, name)
+    states = [] if coordinators else chosen_states(snapshot, operator, name, scope)
     size = sum(max(state.bytes_of() for state in sharing) for sharing in _by_operator(states))
     with Meter("count", size) as meter:
         counts = count_rows(states, lambda size: meter.add(size))
     documents = [describe(state, found) for state, found in zip(states, counts, strict=True)]
+    documents += [
+        {**coordinator_identity(o), "rows": 1, "status": Status.DECODED, "reason": None} for o in coordinators
+    ]
     if format_ != "text":
         from stateextract.cli.rows import print_document
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,6 +11,9 @@ from stateextract.cli.options import rows_format_option
 from stateextract.cli.quick import without_pandas
 from stateextract.cli.reading import (
     MEANING,
+    TIMERS,
+    chosen_coordinators,
+    coordinator_identity,
     identity,
     metered,
     opened,
@@ -19,13 +23,14 @@ from stateextract.cli.reading import (
     the_state,
 )
 from stateextract.errors import UsageError
-from stateextract.outcome import ExitCode, exit_code
+from stateextract.outcome import ExitCode, Status, exit_code
 from stateextract.printable import named, there_is
+from stateextract.state.kinds import TIMER
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from stateextract.api import State
+    from stateextract.api import Operator, Snapshot, State
 
 
 @click.command()
@@ -51,19 +56,71 @@ def head(
     Rows come in the order of the files: by subtask and key group, within a key group in none.
     """
     without_pandas()
-    state = the_state(the_operator(opened(path, options), operator), name, scope)
-    with metered("head", state):
-        table = _rows(state, limit)
+    snapshot = opened(path, options)
+    found = _coordinator(snapshot, operator, name) or _states(the_operator(snapshot, operator), name, scope, limit)
+    table = found.table
     if columns:
         table = table.select(_columns(columns, table.column_names))
     if format_ != "text":
-        from stateextract.cli.rows import print_document
+        from stateextract.cli.rows import json_rows, print_document
 
-        document = describe(state, table)
+        document = {**found.document, **json_rows(table)}
         print_document(document, document["rows"], format_, table.column_names)
     else:
-        _show(state, table, limit, vertical)
-    return exit_code([state.coverage.status])
+        _show(found, table, limit, vertical)
+    return exit_code([found.document["status"]])
+
+
+@dataclass
+class _Found:
+    """The first rows, and which state they are of."""
+
+    document: dict[str, Any]
+    table: pa.Table
+
+
+def _coordinator(snapshot: Snapshot, operator: str | None, name: str | None) -> _Found | None:
+    """The one row of a coordinator's state, if that is asked for."""
+    operators = chosen_coordinators(snapshot, operator, name)
+    if not operators:
+        return None
+    if len(operators) > 1:
+        labels = [o.label for o in operators]
+        raise UsageError("--operator is missing", advice=there_is("", labels, "operators whose coordinators have state"))
+    import pyarrow as pa
+
+    from serializers.coordinators import COORDINATOR
+
+    table = pa.table({"value": pa.array([operators[0].coordinator], COORDINATOR)})
+    return _Found({**coordinator_identity(operators[0]), **_became(Status.DECODED, None, True)}, table)
+
+
+def _states(operator: Operator, name: str | None, scope: Any, limit: int) -> _Found:
+    """The first rows of a state, or of all timers."""
+    import pyarrow as pa
+
+    timers = [s for s in operator.states if s.kind == TIMER] if name == TIMERS else []
+    states = timers or [the_state(operator, name, scope)]
+    tables: list[pa.Table] = []
+    for state in states:
+        with metered("head", state):
+            tables.append(_rows(state, limit - sum(table.num_rows for table in tables)))
+    if any(table.schema != tables[0].schema for table in tables):
+        names = ", ".join(repr(state.name) for state in states)
+        raise UsageError(
+            "the timers of the operator have different columns",
+            operator=operator.label,
+            advice=f"choose one by --state: {names}",
+        )
+    first = next((state for state in states if state.coverage.status != Status.DECODED), states[0])
+    coverage = first.coverage
+    document = identity(first) | ({"state_name": TIMERS} if timers else {})
+    complete = all(state.coverage.complete for state in states)
+    return _Found({**document, **_became(coverage.status, coverage.reason, complete)}, pa.concat_tables(tables))
+
+
+def _became(status: str, reason: str | None, complete: bool) -> dict[str, Any]:
+    return {"status": status, "reason": reason, "complete": complete}
 
 
 def _columns(text: str, known: list[str]) -> list[str]:
@@ -93,30 +150,17 @@ def _rows(state: State, limit: int) -> pa.Table:
     return pa.Table.from_batches(batches, reader.schema)
 
 
-def describe(state: State, table: pa.Table) -> dict[str, Any]:
-    """The document of ``--format json``."""
-    from stateextract.cli.rows import json_rows
-
-    return {
-        **identity(state),
-        "status": state.coverage.status,
-        "reason": state.coverage.reason,
-        "complete": state.coverage.complete,
-        **json_rows(table),
-    }
-
-
-def _show(state: State, table: pa.Table, limit: int, vertical: bool) -> None:
+def _show(found: _Found, table: pa.Table, limit: int, vertical: bool) -> None:
     from stateextract.cli.rows import print_rows
     from stateextract.cli.screen import console
 
     out = console()
     print_rows(table, out, vertical)
-    coverage = state.coverage
-    if coverage.complete and table.num_rows < limit:
-        out.say(f"\nAll rows of {state.kind} state {named(state.name)}: {table.num_rows:,}.")
-    if coverage.reason and coverage.status != "decoded":
-        out.say(f"{coverage.status}: {coverage.reason}")
+    document = found.document
+    if document["complete"] and table.num_rows < limit:
+        out.say(f"\nAll rows of {document['state_kind']} state {named(document['state_name'])}: {table.num_rows:,}.")
+    if document["reason"] and document["status"] != Status.DECODED:
+        out.say(f"{document['status']}: {document['reason']}")
 
 
-__all__ = ["describe", "head"]
+__all__ = ["head"]

@@ -18,11 +18,15 @@ from stateextract.cli.progress import Meter
 from stateextract.errors import UsageError
 from stateextract.job.options import FILE_ONLY, JobOptions, fields, make_options, metavar, option_help, outside
 from stateextract.printable import called, there_is
+from stateextract.state.kinds import COORDINATOR, TIMER
 
 if TYPE_CHECKING:
     from stateextract.api import Operator, Snapshot, State
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+TIMERS = "timers"
+"""Names all timers of an operator, as in the options of the job."""
 
 WHERE = (
     "path_map", "allow_store", "store_timeout", "codec", "verify_checksums", "max_value_bytes", "plugins", "plan", "names",
@@ -138,7 +142,8 @@ def state_options(command: F) -> F:
         "name",
         metavar="NAME",
         shell_complete=state_names,
-        help="The state; may be left out where the operator has only one.",
+        help="The state; may be left out where the operator has only one. timers: all timers; coordinator: what the "
+        "operator's coordinator keeps.",
     )(command)
     return operator_option(command)
 
@@ -183,6 +188,10 @@ def chosen_states(snapshot: Snapshot, operator: str | None, name: str | None, sc
     ordered = sorted(operators, key=lambda o: (o.uid or o.name or "", o.id))
     if name is None:
         return [s for o in ordered for s in o.states if scope in (None, s.scope)]
+    if name == TIMERS:
+        timers = [s for o in ordered for s in o.states if s.kind == TIMER and scope in (None, s.scope)]
+        if timers:
+            return timers
     if operator is not None:
         return [ordered[0].state(name, scope)]
     every = [s for o in ordered for s in o.states if scope in (None, s.scope)]
@@ -195,15 +204,34 @@ def chosen_states(snapshot: Snapshot, operator: str | None, name: str | None, sc
 
 def identity(state: State) -> dict[str, Any]:
     """Which state it is, as every document about states begins."""
+    return _identity(state.operator, state.name or None, state.scope, state.kind)
+
+
+def coordinator_identity(operator: Operator) -> dict[str, Any]:
+    """The same of the state of an operator's coordinator."""
+    return _identity(operator, COORDINATOR, None, COORDINATOR)
+
+
+def _identity(operator: Operator, name: str | None, scope: str | None, kind: str) -> dict[str, Any]:
     return {
-        "operator_id": state.operator.id,
-        "operator_uid": state.operator.uid,
-        "operator_name": state.operator.name,
-        "operator_label": state.operator.label,
-        "state_name": state.name or None,
-        "state_scope": state.scope,
-        "state_kind": state.kind,
+        "operator_id": operator.id,
+        "operator_uid": operator.uid,
+        "operator_name": operator.name,
+        "operator_label": operator.label,
+        "state_name": name,
+        "state_scope": scope,
+        "state_kind": kind,
     }
+
+
+def chosen_coordinators(snapshot: Snapshot, operator: str | None, name: str | None) -> list[Operator]:
+    """The operators whose coordinator has state, if ``--state coordinator`` asks for it; without any none."""
+    if name != COORDINATOR:
+        return []
+    operators = snapshot.operators if operator is None else (snapshot.operator(operator),)
+    if any(s.name == COORDINATOR for o in operators for s in o.states):
+        return []
+    return sorted((o for o in operators if o.coordinator is not None), key=lambda o: (o.uid or o.name or "", o.id))
 
 
 @contextmanager
@@ -221,6 +249,21 @@ def metered(title: str, state: State, key_groups: frozenset[int] | None = None) 
 
 
 __all__ = [
-    "MEANING", "WHERE", "chosen_states", "config_option", "identity", "job_options", "metered", "opened",
-    "operator_option", "read_options", "snapshot_options", "state_options", "the_operator", "the_state",
+    "MEANING",
+    "TIMERS",
+    "WHERE",
+    "chosen_coordinators",
+    "chosen_states",
+    "config_option",
+    "coordinator_identity",
+    "identity",
+    "job_options",
+    "metered",
+    "opened",
+    "operator_option",
+    "read_options",
+    "snapshot_options",
+    "state_options",
+    "the_operator",
+    "the_state",
 ]  # fmt: skip

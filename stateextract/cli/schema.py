@@ -7,12 +7,21 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from stateextract.cli.options import format_option
-from stateextract.cli.reading import MEANING, chosen_states, identity, opened, snapshot_options, state_options
-from stateextract.outcome import ExitCode, exit_code
+from stateextract.cli.reading import (
+    MEANING,
+    chosen_coordinators,
+    chosen_states,
+    coordinator_identity,
+    identity,
+    opened,
+    snapshot_options,
+    state_options,
+)
+from stateextract.outcome import ExitCode, Status, exit_code
 from stateextract.printable import json_document, named
 
 if TYPE_CHECKING:
-    from stateextract.api import State
+    from stateextract.api import Operator, State
 
 
 @click.command()
@@ -24,8 +33,9 @@ def schema(path: str, operator: str | None, name: str | None, scope: Any, format
 
     Without --operator and --state those of every state. A type that Spark does not have is shown as "-".
     """
-    states = chosen_states(opened(path, options), operator, name, scope)
-    documents = [describe(state) for state in states]
+    snapshot = opened(path, options)
+    documents = [describe_coordinator(one) for one in chosen_coordinators(snapshot, operator, name)]
+    documents = documents or [describe(state) for state in chosen_states(snapshot, operator, name, scope)]
     code = exit_code((document["status"] for document in documents), forecast=True)
     if format_ == "json":
         click.echo(json_document(documents, indent=1))
@@ -44,6 +54,19 @@ def schema(path: str, operator: str | None, name: str | None, scope: Any, format
         rows = [[c["name"], c["arrow"], c["sql"] or "-"] for c in document["columns"]]
         out.show(Table(["column", "Arrow", "Spark SQL"], rows, names=["column"], keys=1))
     return code
+
+
+def describe_coordinator(operator: Operator) -> dict[str, Any]:
+    """The document of the state of an operator's coordinator."""
+    from serializers.coordinators import COORDINATOR
+    from stateextract.columnar.sql_names import sql_type
+
+    return {
+        **coordinator_identity(operator),
+        "status": Status.DECODED,
+        "reason": None,
+        "columns": [{"name": "value", "arrow": str(COORDINATOR), "sql": sql_type(COORDINATOR)}],
+    }
 
 
 def describe(state: State) -> dict[str, Any]:
