@@ -426,7 +426,7 @@ class State:
         return replace(content, ranges=held)
 
     def _named(self, error: StateExtractError) -> StateExtractError:
-        return error.at(operator=self.operator.label, state=self.name)
+        return error.at(operator=self.operator.label, state=self.name or None)
 
 
 def _copied(batch: pa.RecordBatch, rows: npt.NDArray[np.bool_]) -> pa.RecordBatch:

@@ -56,16 +56,18 @@ def count(path: str, operator: str | None, name: str | None, scope: Any, format_
         print_document(documents, documents, format_)
     else:
         from stateextract.cli.screen import Cell, Table, console
+        from stateextract.state.causes import told_once
 
+        told = told_once((number, [d["reason"]]) for number, d in enumerate(documents))
         rows = [
             [
                 Cell(d["operator_label"], of=d["operator_id"]),
                 d["state_name"] or "(not known)",
                 d["state_kind"],
                 "" if d["rows"] is None else f"{d['rows']:,}",
-                Cell(d["status"], d["reason"]) if d["reason"] else "",
+                Cell(d["status"], told.get(number, d["reason"])) if d["reason"] else "",
             ]
-            for d in documents
+            for number, d in enumerate(documents)
         ]
         console().show(Table(["operator", "state", "kind", "rows", "status"], rows, ["rows"]))
     return exit_code(d["status"] for d in documents)

@@ -13,7 +13,7 @@ from stateextract.cli.sizes import text_size
 from stateextract.columnar.json_values import iso_timestamp
 from stateextract.outcome import Status
 from stateextract.printable import many, named
-from stateextract.state.causes import causes_of, is_caused
+from stateextract.state.causes import is_caused, told_once
 
 _WIDEST = 40
 _RIGHT = (
@@ -62,8 +62,7 @@ _STATES = ["operator", "state", "kind", "rows", "keys", "in files", "decoded", "
 
 def _states(document: Statistics) -> list[list[str | Cell]]:
     states = list(document.states)
-    causes = causes_of((number, (state.reason, *state.problems)) for number, (_, state) in enumerate(states))
-    told = {number: cause.sentence for cause in causes for number in (*cause.own, *cause.after)}
+    told = told_once((number, (state.reason, *state.problems)) for number, (_, state) in enumerate(states))
     return [
         [
             Cell(operator.operator_label, of=operator.operator_id), state.state_name or "", state.state_kind,
@@ -71,11 +70,15 @@ def _states(document: Statistics) -> list[list[str | Cell]]:
             text_size(state.file_bytes), text_size(state.decoded_bytes) if state.columns else "",
             *_skew(state.skew.key_groups if state.skew else None),
             text_size(state.biggest_values[0].bytes) if state.biggest_values else "",
-            Cell(state.status, told.get(number) if state.reason and is_caused(state.reason) else state.reason),
+            Cell(state.status, _reason(state, told.get(number))),
         ]
         for number, (operator, state) in enumerate(states)
         if state.status != Status.NOT_SELECTED
     ]  # fmt: skip
+
+
+def _reason(state: State, cause: str | None) -> str | None:
+    return cause if cause and state.reason and is_caused(state.reason) else state.reason
 
 
 def _distinct(distinct: Distinct | None) -> str:

@@ -82,8 +82,10 @@ def describe(snapshot: Snapshot, findings: list[Finding]) -> dict[str, Any]:
 def _show(snapshot: Snapshot, findings: list[Finding], code: int) -> None:
     from stateextract.cli.screen import Cell, Table, console
     from stateextract.cli.sizes import text_size
+    from stateextract.state.causes import told_once
 
     out = console()
+    told = told_once((number, [f.reason]) for number, f in enumerate(findings))
     rows: list[list[str | Cell]] = [
         [
             Cell(f.operator, of=f.operator_id),
@@ -91,9 +93,9 @@ def _show(snapshot: Snapshot, findings: list[Finding], code: int) -> None:
             f.kind,
             f"{f.rows:,}",
             text_size(f.size),
-            Cell(f.status, f.reason),
+            Cell(f.status, told.get(number, f.reason)),
         ]
-        for f in findings
+        for number, f in enumerate(findings)
     ]
     out.show(Table(["operator", "state", "kind", "rows", "size", "status"], rows, ["rows", "size"]))
     for f in findings:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from stateextract.errors import StateExtractError
 from stateextract.outcome import ExitCode, Status, exit_code
 from stateextract.printable import json_document, many, named
-from stateextract.state.causes import Cause, causes_of, is_caused
+from stateextract.state.causes import Cause, causes_of, is_caused, told_once
 from stateextract.state.engine import StateTally
 from stateextract.state.kinds import BROADCAST
 
@@ -171,8 +171,8 @@ class Coverage:
 
         screen.say(f"Coverage of {self.snapshot}")
         columns = ["operator", "state", "kind", "rows", "bytes", "status", "directory"]
-        causes = {id(self.entries[n]): cause.sentence for cause in self.causes() for n in (*cause.own, *cause.after)}
-        rows = [_cells(entry, causes.get(id(entry))) for entry in self._shown()]
+        told = told_once((id(entry), (entry.reason, *entry.read.problems)) for entry in self.entries)
+        rows = [_cells(entry, told.get(id(entry))) for entry in self._shown()]
         screen.show(Table(columns, rows, ["rows", "bytes"], names=_NAME_COLUMNS))
         for line in self._lines():
             screen.say(line)
@@ -208,7 +208,7 @@ def _cells(entry: Entry, cause: str | None) -> list[str | Cell]:
         entry.kind,
         f"{entry.read.rows:,}" if read else "-",
         "-" if size is None else f"{size:,}",
-        Cell(entry.status, cause if entry.reason and is_caused(entry.reason) else entry.reason),
+        Cell(entry.status, cause if cause and entry.reason and is_caused(entry.reason) else entry.reason),
         ", ".join(folders) if folders != [plain] else "",
     ]
 

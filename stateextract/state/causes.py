@@ -15,8 +15,9 @@ from stateextract.printable import many
 
 K = TypeVar("K", bound=Hashable)
 
-_BEHIND = re.compile(r"lost behind state .* in the same key group: (?=(?:a )?values? of )", re.DOTALL)
-_UNDECODABLE = re.compile(r"(?:the rows cannot be counted: )?(?:a )?values? of (.+?) cannot be decoded: (.*)", re.DOTALL)
+_COUNTED = "(?:the rows cannot be counted: )?"
+_BEHIND = re.compile(_COUNTED + "lost behind state .* in the same key group: (?=(?:a )?values? of )", re.DOTALL)
+_UNDECODABLE = re.compile(_COUNTED + "(?:a )?values? of (.+?) cannot be decoded: (.*)", re.DOTALL)
 _KINDS = {"its class is not known": "class is not described", "snapshot class is not known": "serializer is not known"}
 
 
@@ -68,6 +69,12 @@ def causes_of(states: Iterable[tuple[K, Sequence[str | None]]]) -> list[Cause[K]
     return list(found.values())
 
 
+def told_once(states: Iterable[tuple[K, Sequence[str | None]]]) -> dict[K, str]:
+    """The cause's sentence for each state that shares it with others: one state's own reason says more."""
+    causes = [(cause.sentence, (*cause.own, *cause.after)) for cause in causes_of(states)]
+    return {key: sentence for sentence, keys in causes if len(keys) > 1 for key in keys}
+
+
 def is_caused(text: str) -> bool:
     """Whether a problem is one that :func:`causes_of` tells of."""
     return _cause(text)[0] is not None
@@ -80,4 +87,4 @@ def _cause(text: str) -> tuple[tuple[str, str] | None, bool]:
     return (None if found is None else (found[1], found[2])), before is not None
 
 
-__all__ = ["Cause", "behind", "causes_of", "is_caused"]
+__all__ = ["Cause", "behind", "causes_of", "is_caused", "told_once"]
