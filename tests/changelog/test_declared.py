@@ -254,8 +254,9 @@ def test_no_key_to_be_found(tmp_path: Path) -> None:
     (problem,) = operator.problems
     assert type(problem) is UnsupportedError
     assert "does not hold the serializer of the keys" in problem.message
-    with pytest.raises(UnsupportedError, match="cannot read the state"):
+    with pytest.raises(UnsupportedError, match="does not hold the serializer of the keys") as caught:
         operator.state("s").to_table()
+    assert (caught.value.operator, caught.value.state) == ("op", "s")
 
 
 def test_the_key_of_what_was_materialized(tmp_path: Path) -> None:
