@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.sql.types import ArrayType, IntegerType, LongType, StringType, StructField, StructType
 
-from stateextract.errors import SnapshotNotFoundError, UndecodableError, UnsupportedError, UsageError
+from benchmarks import flink_writer as flink
+from stateextract.errors import SnapshotNotFoundError, UndecodableError, UnsupportedError, UsageError, ValueRefusedError
 from stateextract.job.options import JobOptions
 from stateextract.spark.source import FlinkStateMetadataSource, FlinkStateSource
 from stateextract.spark.source_options import (
@@ -320,3 +322,22 @@ def test_moved_files_are_found_by_the_path_map(tmp_path: Path) -> None:
 
 def test_names_of_the_sources() -> None:
     assert (FlinkStateSource.name(), FlinkStateMetadataSource.name()) == (STATE, METADATA)
+
+
+def test_a_policy_of_one_state(tmp_path: Path) -> None:
+    def row(key: int) -> bytes:
+        name = b"\0" if key == 5 else b"\2k"
+        return struct.pack(">bqi", 0, key, 1) + name + b"\0" + struct.pack(">q", key)
+
+    states: Any = {"m": {key: [row(key)] for key in range(8)}, "n": numbered(8)}
+    snap = write_snapshot(tmp_path / "s", {"op": states}, values={"m": flink.map_of(flink.STRING, flink.LONG)})
+    with pytest.raises(ValueRefusedError, match="a map has a null key"):
+        load(snap, stateName="m").table()
+    found = load(snap, stateName="m", policies="m/maps=list").table()
+    assert [{"key": None, "value": 5}] in found["value"].to_pylist()
+    # Without its policy, the state is refused by the whole read: no column is null because a value was refused.
+    with pytest.raises(ValueRefusedError, match="a map has a null key"):
+        load(snap, wide=True).table()
+    assert load(snap, wide=True, policies="m/maps=list").table().num_rows == 8
+    with pytest.raises(UsageError, match="is for no option"):
+        load(snap, stateName="m", policies="m/colour=red")
