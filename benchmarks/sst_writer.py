@@ -24,7 +24,7 @@ import numpy as np
 from numba import njit
 
 from stateextract.metadata.model import FileHandle, IncrementalHandle, InlineHandle
-from stateextract.rocksdb import checksums, hash_kernel
+from stateextract.rocksdb import checksums
 
 BLOCK = 4096
 FILE = 64 << 20
@@ -216,12 +216,7 @@ class _File:
                 stored = _varint(len(plain)) + bytes(cramjam.zstd.compress(plain))
             if len(stored) >= len(plain):
                 stored, kind = plain, 0
-        if self.shape.checksum == checksums.XXH3:
-            data = np.frombuffer(stored, np.uint8)
-            value = int(hash_kernel.xxh3(int(data.ctypes.data), len(stored), hash_kernel.SECRET_ADDRESS)) & 0xFFFFFFFF
-            value ^= kind * checksums.LAST_BYTE_FACTOR & 0xFFFFFFFF
-        else:
-            value = checksums.checksum(self.shape.checksum, stored, kind)
+        value = checksums.checksum(self.shape.checksum, stored + bytes([kind]))
         handle = _varint(self.size) + _varint(len(stored))
         self.out.write(stored + bytes([kind]) + value.to_bytes(4, "little"))
         self.size += len(stored) + 5

@@ -52,8 +52,6 @@ SOURCES = (
     "columnar/operations.py",
     "diff/kernel.py",
     "rocksdb/block_kernel.py",
-    "rocksdb/checksums.py",
-    "rocksdb/hash_kernel.py",
     "rocksdb/kernel.py",
 )
 """The modules that the kernels are made of, inside of the package."""

@@ -151,11 +151,10 @@ def compile_once(size: int | None = None) -> tuple[str, ...]:
     :returns: the names of the kernels.
     """
     from stateextract.columnar import kernel
-    from stateextract.rocksdb import block_kernel, hash_kernel
+    from stateextract.rocksdb import block_kernel
     from stateextract.rocksdb import kernel as merge_kernel
 
-    blocks = (block_kernel.index, block_kernel.plan, hash_kernel.verify, hash_kernel.xxh3)
-    kernels = (kernel.run, merge_kernel.merge, *blocks)
+    kernels = (kernel.run, merge_kernel.merge, block_kernel.index, block_kernel.plan)
     if size is None or engine_for(size) == "auto":
         for compiled in kernels:
             compiled.prepare()

@@ -113,12 +113,10 @@ def plain_block(
     stored: bytes | memoryview,
     handle: BlockHandle,
     form: BlockFormat,
-    checksum: checksums.Checksum = checksums.checksum,
 ) -> bytes:
     """The plain bytes of a block.
 
     :param stored: exactly the block's bytes with its trailer.
-    :param checksum: a faster way to compute it.
     """
     size = handle.size
     if len(stored) != size + TRAILER:
@@ -127,7 +125,7 @@ def plain_block(
         )
     kind = stored[size]
     if form.verify and form.checksum != checksums.NONE:
-        found = checksum(form.checksum, bytes(stored[:size]), kind, checksums.modifier(form.context, handle.offset))
+        found = checksums.checksum(form.checksum, stored[: size + 1], checksums.modifier(form.context, handle.offset))
         check_sum(found, int.from_bytes(stored[size + 1 :], "little"), form.checksum, handle.offset)
     if kind == NO_COMPRESSION:
         return bytes(stored[:size])

@@ -15,10 +15,9 @@ import numpy.typing as npt
 from stateextract.errors import FormatError, StateExtractError, UnsupportedError
 from stateextract.rocksdb import block_kernel as b
 from stateextract.rocksdb import blocks as formats
-from stateextract.rocksdb import checksums, hash_kernel
+from stateextract.rocksdb import checksums
 from stateextract.rocksdb import kernel as k
 from stateextract.rocksdb.access import errors_of
-from stateextract.rocksdb.blocks import TRAILER
 from stateextract.rocksdb.pieces import Piece
 from stateextract.rocksdb.runs import Batch, Run
 from stateextract.rocksdb.table import Blocks, IndexForm, Table
@@ -38,9 +37,6 @@ _MESSAGES: dict[int, tuple[type[StateExtractError], str]] = {
 }
 
 
-_SHORT = 256
-
-
 def address(data: Any) -> int:
     """Where an array's or bytes object's data lies. The caller keeps it alive."""
     array = data if isinstance(data, np.ndarray) else np.frombuffer(data, np.uint8)
@@ -50,14 +46,6 @@ def address(data: Any) -> int:
 def _fail(status: int, **where: Any) -> NoReturn:
     kind, message = _MESSAGES[status]
     raise kind(message, **where)
-
-
-def checksum(kind: int, stored: bytes, last: int, modifier: int = 0) -> int:
-    """:func:`stateextract.rocksdb.checksums.checksum`, compiled where it is worth it."""
-    if kind != checksums.XXH3 or len(stored) < _SHORT:
-        return checksums.checksum(kind, stored, last, modifier)
-    value = int(hash_kernel.xxh3(address(stored), len(stored), hash_kernel.SECRET_ADDRESS))
-    return ((value ^ last * checksums.LAST_BYTE_FACTOR) + modifier) & 0xFFFFFFFF
 
 
 def read_index(
@@ -142,28 +130,12 @@ class BatchDecoder:
         form = table.form
         if form.checksum == checksums.NONE or not form.verify:
             return
-        handles = np.ascontiguousarray(blocks[:, :2])
-        if form.checksum != checksums.CRC32C:
-            bad = hash_kernel.verify(
-                form.checksum, address(raw), first, address(handles), len(handles), form.context,
-                hash_kernel.SECRET_ADDRESS,
-            )  # fmt: skip
-            wrong = [] if bad < 0 else [handles[bad].tolist()]
-        else:
-            data = np.frombuffer(raw, np.uint8)
-            wrong = []
-            for offset, size in handles.tolist():
-                end = offset - first + size + 1
-                found = checksums.masked_crc(data[offset - first : end])
-                if form.context:
-                    found = (found + checksums.modifier(form.context, offset)) & 0xFFFFFFFF
-                if found != int.from_bytes(raw[end : end + 4], "little"):
-                    wrong = [(offset, size)]
-                    break
-        for offset, size in wrong:
-            # Once more, for the message.
-            start = offset - first
-            formats.plain_block(raw[start : start + size + TRAILER], formats.BlockHandle(offset, size), form)
+        view = memoryview(raw)
+        for offset, size in blocks[:, :2].tolist():
+            start, end = offset - first, offset - first + size + 1
+            modifier = checksums.modifier(form.context, offset)
+            found = checksums.checksum(form.checksum, view[start:end], modifier)
+            formats.check_sum(found, int.from_bytes(view[end : end + 4], "little"), form.checksum, offset)
 
 
 class Merge:

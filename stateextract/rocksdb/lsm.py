@@ -27,7 +27,6 @@ from stateextract.files.window import READ
 from stateextract.metadata.model import IncrementalHandle, StreamHandle
 from stateextract.rocksdb import reference
 from stateextract.rocksdb.access import ExpectHandle, Opener, OpenHandle, errors_of, nothing, read_exactly
-from stateextract.rocksdb.checksums import Checksum, checksum
 from stateextract.rocksdb.manifest import LiveFile, parse_current, parse_manifest
 from stateextract.rocksdb.pieces import cut
 from stateextract.rocksdb.runs import Run, runs_of
@@ -274,7 +273,7 @@ class RocksDB:
         file = self._open_file(self._files[name])
         try:
             with errors_of(file, name):
-                return Table(file, live, verify=self.options.verify_checksums, checksum=self._checksum())
+                return Table(file, live, verify=self.options.verify_checksums)
         except BaseException:
             file.close()
             raise
@@ -290,13 +289,6 @@ class RocksDB:
             return self._expect(self._files[self.local_name(live)], first_read(live))
         except MissingFileError:
             return nothing  # which is said when it is opened
-
-    def _checksum(self) -> Checksum:
-        if not use_kernel(self.options.engine):
-            return checksum
-        from stateextract.rocksdb import compiled
-
-        return compiled.checksum
 
     def pairs(
         self,

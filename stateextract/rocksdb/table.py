@@ -145,7 +145,7 @@ def parse_footer(tail: bytes, size: int, *, verify: bool = True) -> Footer:
     stored, context, length = (int.from_bytes(footer[i : i + 4], "little") for i in (5, 9, 13))
     if verify and kind != checksums.NONE:
         blank = footer[:5] + bytes(4) + footer[9:]
-        found = checksums.checksum(kind, blank[:-1], blank[-1], checksums.modifier(context, at))
+        found = checksums.checksum(kind, blank, checksums.modifier(context, at))
         check_sum(found, stored, kind, at)
     metaindex = BlockHandle(at - TRAILER - length, length)
     return _checked(Footer(BlockFormat(version, kind, context, verify), metaindex, None, _FOOTER), size)
@@ -223,7 +223,6 @@ class Table:
     """An open SST file.
 
     :param live: what the MANIFEST says of it.
-    :param checksum: a faster way to compute checksums.
     """
 
     def __init__(
@@ -232,9 +231,7 @@ class Table:
         live: LiveFile,
         *,
         verify: bool = True,
-        checksum: checksums.Checksum = checksums.checksum,
     ) -> None:
-        self._checksum = checksum
         self.file = file
         self.live = live
         self.size = file.size()
@@ -286,7 +283,7 @@ class Table:
     def block(self, handle: BlockHandle) -> bytes:
         """A block's plain bytes."""
         check_handle(handle, self._limit, self._limit)
-        return plain_block(self.fetch(handle.offset, handle.size + TRAILER), handle, self.form, self._checksum)
+        return plain_block(self.fetch(handle.offset, handle.size + TRAILER), handle, self.form)
 
     @property
     def data_limit(self) -> int:

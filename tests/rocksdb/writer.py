@@ -120,7 +120,7 @@ class SstWriter:
             stored, kind = plain, NONE
         offset = len(self.out)
         modifier = checksums.modifier(form.context, offset) if form.version >= 6 else 0
-        value = checksums.checksum(form.checksum, stored, kind, modifier)
+        value = checksums.checksum(form.checksum, stored + bytes([kind]), modifier)
         self.out += stored + bytes([kind]) + value.to_bytes(4, "little")
         return offset, len(stored)
 
@@ -243,7 +243,7 @@ class SstWriter:
         start = bytes([form.checksum]) + b"\x3e\x00\x7a\x00"
         rest = form.context.to_bytes(4, "little") + metaindex[1].to_bytes(4, "little") + bytes(24) + magic
         blank = start + bytes(4) + rest
-        value = checksums.checksum(form.checksum, blank[:-1], blank[-1], checksums.modifier(form.context, at))
+        value = checksums.checksum(form.checksum, blank, checksums.modifier(form.context, at))
         self.out += start + value.to_bytes(4, "little") + rest
 
 
