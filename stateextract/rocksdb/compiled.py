@@ -130,12 +130,12 @@ class BatchDecoder:
         form = table.form
         if form.checksum == checksums.NONE or not form.verify:
             return
-        view = memoryview(raw)
-        for offset, size in blocks[:, :2].tolist():
-            start, end = offset - first, offset - first + size + 1
-            modifier = checksums.modifier(form.context, offset)
-            found = checksums.checksum(form.checksum, view[start:end], modifier)
-            formats.check_sum(found, int.from_bytes(view[end : end + 4], "little"), form.checksum, offset)
+        offsets, sizes = blocks[:, 0], blocks[:, 1]
+        found = checksums.of_blocks(form.checksum, raw, offsets - first, sizes, form.context, offsets)
+        after = (offsets - first + sizes + 1)[:, None] + np.arange(4)
+        stored = np.frombuffer(raw, np.uint8)[after].view("<u4")[:, 0]
+        for i in np.flatnonzero(found != stored)[:1].tolist():
+            formats.check_sum(int(found[i]), int(stored[i]), form.checksum, int(offsets[i]))
 
 
 class Merge:

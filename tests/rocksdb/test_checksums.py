@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from stateextract.errors import UnsupportedError
@@ -38,3 +39,18 @@ def test_no_checksum_is_the_bare_context() -> None:
 def test_unknown_kind() -> None:
     with pytest.raises(UnsupportedError, match="checksum type 5"):
         checksums.check_kind(5)
+
+
+@pytest.mark.parametrize("kind", [checksums.CRC32C, checksums.XXHASH, checksums.XXHASH64, checksums.XXH3])
+@pytest.mark.parametrize("context", [0, 0xFEDCBA98])
+def test_many_blocks_as_one_by_one(kind: int, context: int) -> None:
+    rng = np.random.default_rng(kind)
+    raw = rng.bytes(4000)
+    starts = np.array([0, 1, 17, 900, 3000])
+    sizes = np.array([0, 15, 880, 2000, 999])
+    offsets = starts + np.array([0, 5, (1 << 32) - 1, 1 << 32, 3 << 33])
+    expected = [
+        checksums.checksum(kind, raw[start : start + size + 1], checksums.modifier(context, offset))
+        for start, size, offset in zip(starts.tolist(), sizes.tolist(), offsets.tolist(), strict=True)
+    ]
+    assert checksums.of_blocks(kind, raw, starts, sizes, context, offsets).tolist() == expected
