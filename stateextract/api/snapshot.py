@@ -51,7 +51,7 @@ def open_snapshot(
     path_map: PathMap | None = None,
     *,
     storage_options: Mapping[str, Mapping[str, Any]] | None = None,
-    allow_stores: Sequence[str] = (),
+    allow_stores: str | Sequence[str] = (),
     store_timeout: int = TIMEOUT,
     strings: Strings = "replace",
     timestamps: Timestamps = "floor",
@@ -67,11 +67,11 @@ def open_snapshot(
     codec: str = "snappy",
     max_value_bytes: int = MAX_VALUE_BYTES,
     engine: Engine = "auto",
-    plugins: Sequence[str] = (),
+    plugins: str | Sequence[str] = (),
     kryo: KryoVersion = "auto",
-    classpath: Sequence[str] = (),
+    classpath: str | Sequence[str] = (),
     kryo_classes: Sequence[Mapping[str, Any]] = (),
-    protobuf: Sequence[str] = (),
+    protobuf: str | Sequence[str] = (),
     plan: str = "",
     names: str = "",
     types: Mapping[str, str] | None = None,
@@ -80,6 +80,8 @@ def open_snapshot(
     on_heads: OnHeads = unheard,
 ) -> Snapshot:
     """Open a checkpoint or savepoint.
+
+    Options of which there can be several take one text, too.
 
     :param path: a ``_metadata`` file, its folder, or a job's checkpoint folder (then its newest complete checkpoint); a
         local path or the URI of a store (``docs/object-stores.md`` lists them).
@@ -135,11 +137,13 @@ def open_snapshot(
         codec=codec,
         engine=engine,
     )
-    load_plugins(plugins)
-    store = Store(storage_options, allow=allow_stores, timeout=store_timeout)
+    load_plugins(_several(plugins))
+    store = Store(storage_options, allow=_several(allow_stores), timeout=store_timeout)
     found = find_snapshot(path, store)
     metadata, data = read_metadata(store, found.metadata_uri)
-    context = describe_context(kryo, metadata.version, classpath, kryo_classes, store, protobuf)
+    context = describe_context(
+        kryo, metadata.version, _several(classpath), kryo_classes, store, _several(protobuf)
+    )
     options = replace(options, context=with_names(context, metadata, plan, names, store))
     pairs = path_map.items() if isinstance(path_map, Mapping) else path_map or ()
     locator = Locator(found, store, tuple(pairs))
@@ -148,6 +152,11 @@ def open_snapshot(
     lines = [f"{place}={value}" for place, value in (policies or {}).items()]
     chosen = JobPolicies(lines, Choice(options.policy, options.on_undecodable))
     return Snapshot(Source(found, data, metadata, locator, options, wishes, chosen, head_threads, on_heads))
+
+
+def _several(given: str | Sequence[str]) -> Sequence[str]:
+    """One text, or several: a text is a sequence of letters, too."""
+    return (given,) if isinstance(given, str) else given
 
 
 def _one_of(name: str, value: str, choices: Sequence[str]) -> None:

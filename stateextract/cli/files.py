@@ -61,8 +61,11 @@ def _show(rows: list[dict[str, Any]], metadata: str) -> None:
     columns = ["operator", "subtask", "state", "stream", "key groups", "name", "size", "where"]
     out = console()
     out.show(Table(columns, cells, ["subtask", "size"], names=["operator", "name", "where"], keys=1))
-    total = sum(row["size_in_bytes"] for row in rows)
-    out.say(f"\n{many(len(rows), 'stream')}, {text_size(total)}, in {folder}")
+    # What handles share counts once.
+    places = [(row["file_path"] or at, row["file_offset"]) for at, row in enumerate(rows)]
+    sizes = dict(zip(places, (row["stream_size_in_bytes"] for row in rows), strict=True))
+    more = f" ({many(len(rows), 'reference')} to them)" if len(rows) > len(sizes) else ""
+    out.say(f"\n{many(len(sizes), 'stream')}{more}, {text_size(sum(sizes.values()))}, in {folder}")
 
 
 __all__ = ["files"]

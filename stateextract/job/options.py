@@ -177,6 +177,13 @@ class JobOptions:
         """Whether a state that cannot be read is only reported, while the others are read."""
         return not self.strict and not self.state
 
+    def __post_init__(self) -> None:
+        for f in fields():
+            value = getattr(self, f.name)
+            # A text is a sequence of letters, too.
+            if f.metadata["kind"] == "list" and isinstance(value, str):
+                object.__setattr__(self, f.name, (value,))
+
     def path_pairs(self) -> tuple[tuple[str, str], ...]:
         """``path_map`` taken apart."""
         pairs = []

@@ -33,9 +33,9 @@ from stateextract.job.policies import JobPolicies
 from stateextract.job.split import OperatorTargets, Part, StateTarget, choice_of, pack, read_options
 from stateextract.job.stores import open_store
 from stateextract.job.wishes import JobWishes
+from stateextract.metadata.called import operators_called
 from stateextract.metadata.file import read_metadata
 from stateextract.metadata.model import OperatorState, SnapshotMetadata
-from stateextract.metadata.uid import operator_id
 from stateextract.outcome import Status
 from stateextract.printable import called, lone_surrogates, there_is
 from stateextract.state.columns import Choice, ReadOptions, certainly_undecodable, united_raw_schema, united_schema
@@ -217,7 +217,7 @@ def _choose(
                     raise i.problems[0]  # of a file that may hold it
             raise UsageError(
                 f"no state is called {name!r}{' in the chosen operators' if options.operator else ''}",
-                advice=there_is(name, sorted(names), "states"),
+                advice=there_is(name, names, "states"),
             )
     wanted = []
     for i in inventory:
@@ -251,10 +251,8 @@ def _chosen_operators(
         return list(inventory)
     chosen = []
     for name in asked:
-        matching = [i for i in inventory if name in (i.operator.uid, i.operator.name) or name.lower() == i.operator.id]
-        if not matching:
-            # Before Flink 2.0 only the hash of a uid was stored.
-            matching = [i for i in inventory if i.operator.id == operator_id(name)]
+        ids = {operator.id for operator in operators_called(name, (i.operator for i in inventory))}
+        matching = [i for i in inventory if i.operator.id in ids]
         if not matching and missing is not None:
             missing.append(("operator", name))
         elif not matching:

@@ -29,6 +29,7 @@ from stateextract.job.stores import open_store
 from stateextract.metadata.called import operators_called
 from stateextract.metadata.file import read_metadata
 from stateextract.metadata.model import (
+    ChannelStateHandle,
     OperatorState,
     SegmentHandle,
     StreamHandle,
@@ -58,7 +59,7 @@ SCHEMAS: dict[str, pa.Schema] = {
     "files": pa.schema({
         **_OPERATOR, "subtask": _I32, "handle_role": _TEXT, "handle_kind": _TEXT, "stream_kind": _TEXT,
         "first_key_group": _I32, "last_key_group": _I32, "local_name": _TEXT, "file_path": _TEXT, "file_offset": _I64,
-        "size_in_bytes": _I64, "found_path": _TEXT, "problem": _TEXT,
+        "size_in_bytes": _I64, "stream_size_in_bytes": _I64, "found_path": _TEXT, "problem": _TEXT,
     }),
     "key_groups": pa.schema({
         **_OPERATOR, "key_group": _I32, "subtask": _I32, "form": _TEXT, "file_path": _TEXT, "file_offset": _I64,
@@ -170,6 +171,9 @@ class SnapshotTables:
     def files(self, operator_name: str | None = None) -> Rows:
         """A row per stream of bytes that a handle refers to: a file, a part of one, or bytes in ``_metadata``.
 
+        ``size_in_bytes`` is what the handle has in it, ``stream_size_in_bytes`` the stream's own size. Handles may share a
+        stream, which has the same ``file_path`` and ``file_offset`` then.
+
         :param operator_name: only of the operator with this uid, name or hex id.
         :raises UsageError: where there is none.
         """
@@ -189,6 +193,8 @@ class SnapshotTables:
                         self._operator(operator)
                         | self._place(stream, exact)
                         | {
+                            # Handles of in-flight data share a file.
+                            "size_in_bytes": (use.handle if isinstance(use.handle, ChannelStateHandle) else stream).size,
                             "subtask": use.subtask,
                             "handle_role": use.role,
                             "handle_kind": use.handle.kind,
@@ -203,10 +209,11 @@ class SnapshotTables:
         place: dict[str, Any] = {
             "file_path": getattr(stream, "path", None),
             "file_offset": stream.start if isinstance(stream, SegmentHandle) else 0,
-            "size_in_bytes": stream.size,
+            "stream_size_in_bytes": stream.size,
         }
         try:
-            place["found_path"] = self._locator.locate(stream, exact_size=exact).uri
+            location = self._locator.locate(stream, exact_size=exact)
+            place |= {"found_path": location.uri, "stream_size_in_bytes": location.size}
         except StateExtractError as error:
             if isinstance(error, MissingFileError | UnreadableFileError):
                 error = self._worded(error)

@@ -9,7 +9,6 @@ Must not know of Spark but for the words of its options.
 
 from __future__ import annotations
 
-import difflib
 import logging
 import pickle
 import zlib
@@ -31,7 +30,7 @@ from stateextract.job.split import OperatorTargets, Part, pack, read_options
 from stateextract.metadata.model import OperatorState, SnapshotMetadata
 from stateextract.metadata.uid import operator_id
 from stateextract.outcome import Status
-from stateextract.printable import called
+from stateextract.printable import called, there_is
 from stateextract.spark.source_filters import RowFilter
 from stateextract.spark.source_options import STATE, STATE_OPTIONS, in_spark_words, job_options, parse_options
 from stateextract.spark.source_types import only_columns
@@ -200,9 +199,7 @@ def _nearest(metadata: SnapshotMetadata, asked: Mapping[str, str]) -> str:
     operators = metadata.operators
     if "operatorName" in asked and all(o.name is None for o in operators):
         return "snapshots of Flink 1 hold no names; say operatorUid or operatorId"
-    by_text = {text: o for o in operators for text in (o.uid, o.name, o.id) if text}
-    near = difflib.get_close_matches(next(iter(asked.values())), by_text, n=3)
-    return f"the nearest are {', '.join(map(repr, near))}" if near else f"there are {_labels(operators)}"
+    return there_is(next(iter(asked.values())), sorted(map(operator_label, operators)), "operators")
 
 
 def _labels(operators: Sequence[OperatorState]) -> str:

@@ -21,6 +21,7 @@ from stateextract.errors import (
     UsageError,
     ValueRefusedError,
 )
+from stateextract.job.options import JobOptions
 from stateextract.metadata.uid import operator_id
 from tests.job.snapshots import TUPLE, UNKNOWN, numbered, write_snapshot
 
@@ -349,3 +350,23 @@ def test_public_names() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'nonsense'"):
         _ = stateextract.nonsense
     assert issubclass(stateextract.StateExtractError, StateExtractError)
+
+
+@pytest.mark.parametrize(
+    ("option", "one"),
+    [("classpath", "/no-such"), ("plugins", "no_such"), ("protobuf", "/no-such"), ("allow_stores", "https://no-such")],
+)
+def test_one_text_in_place_of_a_list(option: str, one: str) -> None:
+    """A text is a sequence of letters, too: each letter was looked for, and the folder `/` read."""
+    errors = []
+    for given in (one, [one], (one,)):
+        with pytest.raises((StateExtractError, ImportError)) as caught:
+            stateextract.open_snapshot(KINDS, **{option: given})
+        errors.append(str(caught.value))
+    assert one in errors[0]
+    assert len(set(errors)) == 1
+
+
+def test_one_text_in_place_of_a_list_in_options() -> None:
+    options = JobOptions(snapshot="s", classpath="app.jar", operator="orders", state="total")
+    assert (options.classpath, options.operator, options.state) == (("app.jar",), ("orders",), ("total",))

@@ -108,7 +108,7 @@ def test_files(out: Out) -> None:
     ] * 2
     code, _, err = out("files", ORDERS, "--operator", "sales")
     assert code == 2
-    assert "no operator has the uid, name or id 'sales'" in err
+    assert "no operator has the uid, name or id 'sales'. The nearest are 'sales-per-hour'." in err
 
 
 def test_files_that_are_missing(out: Out, tmp_path: Path) -> None:

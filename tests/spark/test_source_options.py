@@ -151,7 +151,7 @@ def test_operators_by_uid_id_and_name() -> None:
             {"operatorUid": "orders-by-custmer"},
             "no operator has the operatorUid 'orders-by-custmer'. The nearest are 'orders-by",
         ),
-        ({"operatorName": "zzz"}, "no operator has the operatorName 'zzz'. There are 'orders', 'orders-by-customer'"),
+        ({"operatorName": "zzz"}, "no operator has the operatorName 'zzz'. The operators are 'orders', 'orders-by-customer'"),
         ({"operatorUid": "orders", "operatorName": "zzz"}, "operatorUid 'orders' and operatorName 'zzz'"),
         ({"operatorUid": "orders"}, "nothing that was chosen can be read"),
         (
