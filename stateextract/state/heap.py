@@ -293,7 +293,9 @@ def decode_entries(window: Window, target: Target, decoder: Decoder, group: int,
         if progress.stop is Stop.FULL:
             target.full()
         elif progress.stop is Stop.NEED_INPUT:
-            parts = target.large(window, group) if window.end - window.pos >= LARGE else None
+            # A list of numbers says at its count how many bytes it has.
+            size = max(window.end, progress.needed) - window.pos
+            parts = target.large(window, group) if size >= LARGE else None
             if parts is not None:
                 for _ in parts:
                     yield 0

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 import stateextract
+from benchmarks import flink_writer as flink
 from benchmarks.flink_writer import flink_string, list_of
 from stateextract.columnar.decoder import make_decoder
 from stateextract.columnar.layout import Field, List, Map, Nullable, Number, Skip, Struct
@@ -89,6 +90,16 @@ def test_few_bytes_that_stand_for_many_columns() -> None:
     decoder = make_decoder(layout, Policy(max_value_bytes=1 << 20), engine="kernel")
     with pytest.raises(ValueRefusedError, match=r"one row needs \d+ bytes in memory; expected at most"):
         decoder.decode(Block.of(data), 0, len(data), 1)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_list_of_numbers_tells_its_size(engine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All of it would be asked for at once; flattened it is read in parts, however small the largest row is."""
+    monkeypatch.setattr("stateextract.state.heap.LARGE", 1000)
+    keyed = Keyed([State("s", [Entry(0, i64(1), [i64(n) for n in range(400)])], "LIST", list_of(flink.LONG))])
+    path = write(tmp_path, [SubtaskState(0, managed_keyed=FORMS["heap"](keyed))])
+    snapshot = stateextract.open_snapshot(str(path), engine=engine, flatten=True, max_value_bytes=1000)
+    assert snapshot.operator("op").state("s").to_table()["value"].to_pylist() == list(range(400))
 
 
 @pytest.mark.parametrize("engine", ENGINES)
