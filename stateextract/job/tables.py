@@ -145,7 +145,7 @@ class SnapshotTables:
             forecasts = Forecasts(of_operator)
             for entry in inventory.entries:
                 state = named.get(id(entry))
-                rows = [] if state is None else state.rows(of_operator)
+                rows = [] if state is None else _rows(state, of_operator)
                 expected = Forecast(entry.status, entry.reason) if state is None else forecasts.of(state)
                 yield self._state(entry, state, rows, expected)
         for entry in master_entries(self.metadata):
@@ -241,7 +241,7 @@ class SnapshotTables:
         context = self._context()
         for inventory in self._inventory()[0]:
             for state in inventory.named:
-                for row in state.rows(context):
+                for row in _rows(state, context):
                     for part in ("key", "namespace", "value"):
                         snapshot = getattr(row, f"{part}_serializer")
                         if snapshot is not None:
@@ -249,6 +249,14 @@ class SnapshotTables:
                                 yield self._operator(inventory.operator) | {
                                     "state_name": state.name, "state_scope": state.scope, **found,
                                 }  # fmt: skip
+
+
+def _rows(state: NamedState, context: DescribeContext) -> list[RowLayout]:
+    """The layouts of a state; none where a head says what no reader expects, which is the state's status then."""
+    try:
+        return state.rows(context)
+    except Exception:
+        return []
 
 
 def _schema_of(rows: list[RowLayout]) -> str | None:

@@ -19,6 +19,7 @@ from stateextract.job.inventory import NamedState
 from stateextract.job.options import JobOptions
 from stateextract.job.reader import PartReader
 from stateextract.job.run import Outcome, run_here, run_job
+from stateextract.job.tables import SnapshotTables
 from stateextract.state import content
 from tests.diff.pairs import golden
 
@@ -177,6 +178,32 @@ def test_any_exception(error: Exception, tmp_path: Path, monkeypatch: pytest.Mon
     assert {rows for (label, _), (_, rows) in found.items() if label == victim} == {0}
     with pytest.raises(type(error)):
         _run(HEAP, tmp_path / "strict", strict=True)
+
+
+@pytest.mark.parametrize("install", [_heads, _layouts])
+def test_metadata_tables_go_on(install: Install, monkeypatch: pytest.MonkeyPatch) -> None:
+    _LABELS[:] = [heads.operator_label(o) for o in _operators(HEAP)]
+
+    def tables() -> dict[str, list[dict[str, Any]]]:
+        made = SnapshotTables(JobOptions(snapshot=golden(HEAP)))
+        return {name: list(getattr(made, name)()) for name in ("states", "key_groups", "serializers")}
+
+    whole = tables()
+    victim = next(row["operator_uid"] for row in whole["serializers"])
+
+    def fails(label: str) -> None:
+        if label == victim:
+            raise OverflowError("too large")
+
+    install(monkeypatch, fails)
+    found = tables()
+    for name, rows in whole.items():
+        others = [row for row in rows if row["operator_uid"] != victim]
+        assert [row for row in found[name] if row["operator_uid"] != victim] == others
+        assert others or name != "states"
+    lost = [row for row in found["states"] if row["operator_uid"] == victim]
+    assert {row["status"] for row in lost} & {"unreadable"}
+    assert any("OverflowError: too large" in str(row["reason"]) for row in lost)
 
 
 def test_a_comparison_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -32,7 +32,7 @@ def _extract(spark: Any, snapshot: Path, out: Path, **more: Any) -> Outcome:
 def _check(spark: Any, out: Path) -> None:
     """All rows once: by the manifest, by what lies in the folder, and as Spark reads it."""
     manifest = json.loads((out / "_manifest.json").read_bytes())
-    dataset = next(d for d in manifest["datasets"] if d["state"] == "a")
+    dataset = next(d for d in manifest["datasets"] if d["state_name"] == "a")
     expected = [(i, 10 * i) for i in range(2000)]
     tables = [pq.read_table(out / f["path"]) for f in dataset["files"]]
     rows = [(r["key"], r["value"]) for t in tables for r in t.to_pylist()]
