@@ -189,7 +189,7 @@ def test_metadata_tables_go_on(install: Install, monkeypatch: pytest.MonkeyPatch
         return {name: list(getattr(made, name)()) for name in ("states", "key_groups", "serializers")}
 
     whole = tables()
-    victim = next(row["operator_uid"] for row in whole["serializers"])
+    victim = next(row["operator_id"] for row in whole["serializers"])
 
     def fails(label: str) -> None:
         if label == victim:
@@ -198,11 +198,13 @@ def test_metadata_tables_go_on(install: Install, monkeypatch: pytest.MonkeyPatch
     install(monkeypatch, fails)
     found = tables()
     for name, rows in whole.items():
-        others = [row for row in rows if row["operator_uid"] != victim]
-        assert [row for row in found[name] if row["operator_uid"] != victim] == others
+        others = [row for row in rows if row["operator_id"] != victim]
+        assert [row for row in found[name] if row["operator_id"] != victim] == others
         assert others or name != "states"
-    lost = [row for row in found["states"] if row["operator_uid"] == victim]
-    assert {row["status"] for row in lost} & {"unreadable"}
+    if install is _layouts:
+        return  # a forecast describes the serializers of one file by itself
+    lost = [row for row in found["states"] if row["operator_id"] == victim]
+    assert "unreadable" in {row["status"] for row in lost}
     assert any("OverflowError: too large" in str(row["reason"]) for row in lost)
 
 
