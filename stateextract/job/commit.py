@@ -103,8 +103,8 @@ class Commit:
             entries = self._entries()
             self._check_mode(entries)
             self.output.fs.create_dir(self.staging, recursive=True)
-            found = [entry.base_name for entry in entries if not _is_of_jobs(entry)]
-            self.output.write(f"{self.staging}/{_FOUND}", json.dumps(found).encode())
+            folders = [path for path, info in self._everything() if info.type == pafs.FileType.Directory]
+            self.output.write(f"{self.staging}/{_FOUND}", json.dumps(folders).encode())
             if not self.renames:
                 # From now on the datasets' directories have files that do not count yet.
                 self._delete_file(self.output.path(SUCCESS))
@@ -288,31 +288,32 @@ class Commit:
     def _remove_files_of(self, job: str, manifest: Manifest | None) -> None:
         """What a job wrote outside of its staging folder, but for files that the manifest names."""
         named = {file.path for dataset in manifest.datasets for file in dataset.files} if manifest is not None else set()
-        root = self.output.root
-        infos = self.output.fs.get_file_info(pafs.FileSelector(root, recursive=True, allow_not_found=True))
-        left = set()  # entries at the top that have a file
-        for info in infos:
+        folders, left = [], set()  # left: folders that have a file
+        for path, info in self._everything():
             if info.type == pafs.FileType.Directory:
-                continue
-            path = info.path.removeprefix(root + "/")
-            written = info.base_name.startswith("part-") and f"-{job}-" in info.base_name
-            if written and path not in named and not path.startswith(STAGING):
+                folders.append(path)
+            elif info.base_name.startswith("part-") and f"-{job}-" in info.base_name and path not in named:
                 self._delete_file(info.path)
                 folder = info.path.rsplit("/", 1)[0]
                 self._delete_if_empty(folder)
                 self._delete_if_empty(folder.rsplit("/", 1)[0])
             else:
-                left.add(path.split("/", 1)[0])
+                left |= {path[:i] for i, letter in enumerate(path) if letter == "/"}
         found = self._found_by(job)
-        if found is None:
-            return
-        for entry in self._entries():
-            empty = entry.type == pafs.FileType.Directory and entry.base_name not in left
-            if empty and entry.base_name not in found and not _is_of_jobs(entry):
-                self._delete_dir(entry.path)
+        # A task makes the folder first and then the file in it; inner folders come after outer ones.
+        for path in reversed(folders if found is not None else []):
+            if path not in left and path not in (found or []):
+                self._delete_dir(self.output.path(path))
+
+    def _everything(self) -> list[tuple[str, pafs.FileInfo]]:
+        """What is in the output by its relative path, but for what jobs have there while they run; in order."""
+        root = self.output.root
+        infos = self.output.fs.get_file_info(pafs.FileSelector(root, recursive=True, allow_not_found=True))
+        found = [(info.path.removeprefix(root + "/"), info) for info in infos]
+        return sorted(((p, i) for p, i in found if not _of_jobs(p.split("/", 1)[0])), key=lambda pair: pair[0])
 
     def _found_by(self, job: str) -> list[str] | None:
-        """The entries that were in the output when a job began; ``None`` if it did not come so far."""
+        """The folders that were in the output when a job began; ``None`` if it did not come so far."""
         data = self._read_if_there(f"{self._staging_of(job)}/{_FOUND}")
         try:
             found = None if data is None else json.loads(data)
@@ -375,7 +376,10 @@ def _some(names: Sequence[str]) -> str:
 
 def _is_of_jobs(entry: pafs.FileInfo) -> bool:
     """Whether an entry of the output is what jobs have there while they run."""
-    name: str = entry.base_name
+    return _of_jobs(entry.base_name)
+
+
+def _of_jobs(name: str) -> bool:
     return name.startswith((CANDIDATE, WRITER)) or _STAGING_NAME.fullmatch(name) is not None
 
 
