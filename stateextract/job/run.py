@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from serializers.coordinators import COORDINATOR, decode_coordinator
-from stateextract.errors import FormatError, OutputError, StateExtractError
+from stateextract.errors import FormatError, MissingFileError, OutputError, StateExtractError, UnsupportedError
 from stateextract.files.filesystem import Store
 from stateextract.job.commit import Commit, new_job_id, publishing
 from stateextract.job.coverage import Coverage
@@ -175,7 +175,10 @@ def _nothing(coverage: Coverage) -> StateExtractError:
     """The error where no state could be read."""
     entry = next(entry for entry in coverage.entries if entry.reason is not None)
     more = sum(entry.reason is not None for entry in coverage.entries) - 1
-    return FormatError(
+    kinds: dict[str, type[StateExtractError]] = {
+        Status.UNSUPPORTED: UnsupportedError, Status.MISSING: MissingFileError,
+    }  # fmt: skip
+    return kinds.get(entry.status, FormatError)(
         f"no selected state can be read: {entry.reason}" + (f" (and {more} more states)" if more else ""),
         operator=entry.label, state=entry.state,
     )  # fmt: skip

@@ -118,6 +118,6 @@ def test_what_makes_a_database_unreadable_is_reported_by_name(
         ("sound", "others", 1),
     }
     alone = JobOptions(snapshot=str(path), output=str(tmp_path / "alone"), operator=("op",))
-    with pytest.raises(UnsupportedError, match="nothing that was chosen can be read") as caught:
+    with pytest.raises(UnsupportedError, match="no selected state can be read") as caught:
         run_job(alone, run_here)
     assert name in str(caught.value)
