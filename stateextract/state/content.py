@@ -12,6 +12,7 @@ import bisect
 import itertools
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import TYPE_CHECKING, TypeAlias
 
 from stateextract.errors import FormatError, StateExtractError, TruncatedError, UnsupportedError
@@ -189,8 +190,11 @@ def read_content(
         )
         return
 
+    # Sessions are read before the contents that they belong to, from the same database.
+    database = None if open_database is None else cache(open_database)
+
     def read(wanted: Collection[str], options: ReadOptions, tally: Tally) -> Iterator[Piece]:
-        return _read_keyed(read_at, head, content, wanted, options, tally, subtask, open_database, open_log)
+        return _read_keyed(read_at, head, content, wanted, options, tally, subtask, database, open_log)
 
     yield from read_with_sessions(read, head, wanted, options, tally)
 

@@ -170,12 +170,15 @@ def test_several_reads_are_under_way(
 
 
 def test_databases(bucket: Bucket, tmp_path: Path) -> None:
-    """Their files are opened before their turn, each once for each state, and no byte is read twice by it."""
+    """Their files are opened before their turn, each once for each state, and no byte is read twice by it.
+
+    The contents of sessions are read with the mapping state of the sessions, which has their bounds.
+    """
     folder = DATA / "f23-changes-checkpoint-rocksdb-incremental"
     local = fs.LocalFileSystem()
     fs.copy_files(str(folder), "flink/golden", source_filesystem=local, destination_filesystem=bucket.files)
     here, there = (stateextract.open_snapshot(f"{root}/{load(folder)['snapshot']}") for root in (folder, "s3://flink/golden"))
-    read = 0
+    read: dict[tuple[str | None, str], list[str]] = {}
     for mine, other in zip(here.states, there.states, strict=True):
         bucket.requests.clear()
         if mine.coverage.status == "decoded":
@@ -184,8 +187,12 @@ def test_databases(bucket: Bucket, tmp_path: Path) -> None:
             assert len(gets) == len(set(gets))
             heads = [path for method, path, _ in bucket.requests if method == "HEAD"]
             assert len(heads) == len(set(heads))
-            read += len(gets)
-    assert read > 30
+            read[other.operator.name, other.name] = sorted({path for path, _ in gets})
+    assert sum(map(len, read.values())) > 30
+    mapping = read["sessions", "merging-window-set"]
+    contents = read["sessions", "window-contents"]
+    assert (len(mapping), len(contents)) == (5, 8)
+    assert {*mapping} < {*contents}
     jobs = []
     for number, root in enumerate((folder, "s3://flink/golden")):
         options = JobOptions(snapshot=f"{root}/{load(folder)['snapshot']}", output=str(tmp_path / str(number)))
