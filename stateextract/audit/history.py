@@ -57,20 +57,31 @@ S = TypeVar("S", bound=OfSnapshot)
 
 
 def in_order(found: Iterable[S]) -> list[S]:
-    """From the oldest to the newest: by time where all have one, else by checkpoint."""
-    ones = list(found)
-    if all(one.snapshot.taken_ms is not None for one in ones):
-        return sorted(ones, key=lambda one: (one.snapshot.taken_ms or 0, one.snapshot.checkpoint_id))
-    return sorted(ones, key=lambda one: one.snapshot.checkpoint_id)
+    """From the oldest to the newest: by checkpoint id, then by the time of the file, which a copy may have lost."""
+    return sorted(
+        found,
+        key=lambda one: (one.snapshot.checkpoint_id, one.snapshot.taken_ms or 0, identity(one.snapshot)),
+    )
 
 
 def order_note(ordered: Iterable[OfSnapshot]) -> str | None:
-    """What is to be said where the order of times is not that of the numbers."""
+    """What to say if different snapshots have the same checkpoint id."""
     for one, following in pairwise(one.snapshot for one in ordered):
-        if following.checkpoint_id < one.checkpoint_id:
+        if following.checkpoint_id == one.checkpoint_id:
             return (
-                f"by their times checkpoint {one.checkpoint_id} was taken before checkpoint {following.checkpoint_id}: "
-                "the job began anew in between, or a copy has lost its time"
+                f"several snapshots have the checkpoint id {one.checkpoint_id}: they are of different jobs, or the job began "
+                "anew; they are in the order of their files' times"
+            )
+    return None
+
+
+def times_note(ordered: Iterable[OfSnapshot]) -> str | None:
+    """What to say if the files' times are not in the order of the checkpoint ids."""
+    for one, following in pairwise(one.snapshot for one in ordered):
+        if None not in (one.taken_ms, following.taken_ms) and (following.taken_ms or 0) < (one.taken_ms or 0):
+            return (
+                f"by the times of their files checkpoint {following.checkpoint_id} was written before checkpoint "
+                f"{one.checkpoint_id}: the files were copied, or the job began anew"
             )
     return None
 
@@ -132,4 +143,4 @@ def _text(text: str | None) -> str | None:
     return None if text is None else text.encode("utf-8", "replace").decode()
 
 
-__all__ = ["COLUMN", "READ", "SCHEMA", "identity", "in_order", "order_note", "table_of"]
+__all__ = ["COLUMN", "READ", "SCHEMA", "identity", "in_order", "order_note", "table_of", "times_note"]

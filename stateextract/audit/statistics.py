@@ -51,7 +51,7 @@ UID_SINCE = 5
 class Question:
     """What statistics are to say beside what follows from the snapshot.
 
-    :param as_of_ms: the time that ages are counted to; ``None``: when the snapshot was taken.
+    :param as_of_ms: the time that ages are counted to; ``None``: the time of the file ``_metadata``.
     :param ttls: times to live in milliseconds, by ``OPERATOR/STATE``, by state, or for all by ``""``.
     :param top: how many of the biggest keys and values to list.
     :param uids: the uids of the job's operators; ``None``: not known.
@@ -138,7 +138,7 @@ def plan_statistics(
         if entry.operator_id is None and entry.status not in (Status.EMPTY, Status.NOT_SELECTED):
             notes.append(f"beside the operators there is {entry.kind} state {entry.state}: {entry.reason}")
     if as_of is None:
-        notes.append("it is not known when the snapshot was taken: ages are counted to when the statistics were made")
+        notes.append("the file _metadata has no time: ages are counted to when the statistics were made")
     wanted = _wanted(plan, question, now if as_of is None else as_of, notes)
     context = Context(
         "", "", "", plan.found.metadata_uri, options, plan.operators, describe=plan.describe, size=sum(plan.sizes)

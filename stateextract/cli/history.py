@@ -127,7 +127,7 @@ _COLUMNS = ["operator", "state", "rows first", "last", "change", "decoded first"
 
 def _show(recorded: Sequence[Recorded], added: int, output: str) -> None:
     from stateextract.audit.growth import by_growth, total_change
-    from stateextract.audit.history import order_note
+    from stateextract.audit.history import order_note, times_note
     from stateextract.cli.screen import Cell, Table, console
     from stateextract.printable import many
 
@@ -152,9 +152,9 @@ def _show(recorded: Sequence[Recorded], added: int, output: str) -> None:
         )
         has = f"{output} has {many(len(recorded), 'snapshot')}, {ends}; {added or 'none'} of them written now."
         out.say(has)
-        note = order_note(recorded)
-        if note:
-            out.say(f"Note: {note}.", markup=True)
+        for note in (order_note(recorded), times_note(recorded)):
+            if note:
+                out.say(f"Note: {note}.", markup=True)
 
 
 def _cells(change: Change, text: Any) -> list[str]:

@@ -31,7 +31,7 @@ ROWS = ("operator", "state", "strings", "timestamps", "out_of_range", "maps", "o
 
 _QUESTION = (
     click.option(
-        "--as-of", metavar="TIME", help="The time that ages are counted to. Default: when the snapshot was taken."
+        "--as-of", metavar="TIME", help="The time that ages are counted to. Default: the time of the file _metadata."
     ),
     click.option(
         "--ttl", "ttls", metavar="[[OPERATOR/]STATE=]DURATION", multiple=True,

@@ -147,7 +147,7 @@ STATISTICS_OPTIONS: tuple[Option, ...] = (
     *_WHICH,
     _own("stateName", "text", "", "The state; all if it is left out."),
     _own("asOf", "text", "",
-        "The time that ages are counted to, in ISO 8601 or milliseconds since 1970. Without it when the snapshot was taken."),
+        "The time that ages are counted to, in ISO 8601 or milliseconds since 1970. Default: the time of the file _metadata."),
     _own("ttl", "list", (),
         "Times to live, as 30d or 12h, parted by commas: how many would be expired. Of all states, or of one as "
         "STATE=DURATION or OPERATOR/STATE=DURATION."),

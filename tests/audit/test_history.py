@@ -8,7 +8,7 @@ from typing import Any
 
 from stateextract.audit.document import Distinct, Snapshot, Statistics, Totals, Ttl
 from stateextract.audit.growth import COLUMNS, Change, Series, by_growth, growth_as_dict, series_of, total_change
-from stateextract.audit.history import SCHEMA, identity, in_order, order_note, table_of
+from stateextract.audit.history import SCHEMA, identity, in_order, order_note, table_of, times_note
 from tests.audit.test_document import DOCUMENT, NAMELESS, STATE
 
 
@@ -72,18 +72,28 @@ def test_snapshots_are_in_order() -> None:
     assert table.schema == SCHEMA
     assert table["checkpoint_id"].to_pylist() == [1, 2, 2, 2, 3, 3, 3]
     assert table["row_count"].to_pylist() == [1, 7, None, 2, 40, None, 3]
-    # As soon as one does not know when it was taken, the numbers count.
+    # The times of files do not count, which a copy may have lost: only between snapshots of one id.
     late = replace(at(1, 1), snapshot=Snapshot("/chk-1", 1, 6, None, 99_000))
     lost = replace(at(2, 1), snapshot=Snapshot("/chk-2", 2, 6, None, None))
-    assert [one.snapshot.checkpoint_id for one in in_order([late, at(3, 1)])] == [3, 1]
-    assert [one.snapshot.checkpoint_id for one in in_order([late, at(3, 1), lost])] == [1, 2, 3]
+    again = replace(at(2, 1), snapshot=Snapshot("/again/chk-2", 2, 6, None, 5))
+    assert [one.snapshot.checkpoint_id for one in in_order([at(3, 1), late])] == [1, 3]
+    assert [one.snapshot.path for one in in_order([late, at(3, 1), at(2, 1), again, lost])] == [
+        "/chk-1", "/chk-2", "/again/chk-2", "/chk-2/_metadata", "/chk-3/_metadata",
+    ]  # fmt: skip
 
 
-def test_times_that_contradict_the_numbers() -> None:
+def test_what_is_said_of_the_order() -> None:
     early = replace(at(3, 1), snapshot=Snapshot("/chk-3", 3, 6, None, 500))
-    assert order_note(in_order([at(1, 1), at(2, 1), at(2, 7)])) is None
-    assert order_note(in_order([at(1, 1), at(2, 1), early])) == (
-        "by their times checkpoint 3 was taken before checkpoint 1: the job began anew in between, or a copy has lost its time"
+    lost = replace(at(2, 1), snapshot=Snapshot("/chk-2", 2, 6, None, None))
+    for note in (order_note, times_note):
+        assert note(in_order([at(1, 1), at(2, 1), at(3, 7)])) is None
+        assert note(in_order([at(1, 1), lost, early])) is None
+    assert times_note(in_order([at(1, 1), at(2, 1), early])) == (
+        "by the times of their files checkpoint 3 was written before checkpoint 2: the files were copied, or the job began anew"
+    )
+    assert order_note(in_order([at(1, 1), lost, at(2, 1)])) == (
+        "several snapshots have the checkpoint id 2: they are of different jobs, or the job began anew; they are in the order of "
+        "their files' times"
     )
 
 

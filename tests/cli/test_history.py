@@ -126,10 +126,10 @@ def test_a_folder_of_snapshots(out: Out, job: list[str], tmp_path: Path) -> None
 def test_a_copy_that_lost_its_time(out: Out, job: list[str], tmp_path: Path) -> None:
     os.utime(Path(job[1]) / "_metadata", (1, 1))
     _, text, _ = out("history", *job, "-o", str(tmp_path / "history"), "--state", "text")
-    assert text.splitlines()[-2].endswith("checkpoint 6 to checkpoint 3; 2 of them written now.")
+    assert text.splitlines()[-2].endswith("checkpoint 3 to checkpoint 6; 2 of them written now.")
     assert text.splitlines()[-1] == (
-        "Note: by their times checkpoint 6 was taken before checkpoint 3: "
-        "the job began anew in between, or a copy has lost its time."
+        "Note: by the times of their files checkpoint 6 was written before checkpoint 3: "
+        "the files were copied, or the job began anew."
     )
 
 

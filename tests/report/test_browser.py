@@ -143,7 +143,7 @@ def test_the_overview(opened: Any) -> None:
         ["carts", "shopping", "map", "123.5 kB", "98.8 kB", "900", "≈ 310", "1.8 ×", "✓ decoded"],
         ["_timer_state/event_user-timers", "shopping", "timer", "1.5 kB", "1.2 kB", "40", "40", "2.0 ×", "✓ decoded"],
         ["half", "sink: bills", "list", "50 B", "40 B", "5", "5", "–", "◐ partial"],
-        ["(COORDINATOR)", "sink: bills", "coordinator", "0 B", "–", "–", "–", "–", "– not selected not asked for"],
+        ["(coordinator)", "sink: bills", "coordinator", "0 B", "–", "–", "–", "–", "– not selected not asked for"],
     ]  # fmt: skip
     assert report.rows("#operators-table") == [
         ["shopping shopping v1", "a" * 32, "shopping", "325.0 kB", "325.5 kB", "940", "3", "2 of 128"],
@@ -377,11 +377,11 @@ def test_history(opened: Any) -> None:
 
 def test_history_in_an_order_that_may_be_wrong(opened: Any) -> None:
     documents = grown()
-    lost = replace(documents[1], snapshot=replace(documents[1].snapshot, taken_ms=0))
-    report = opened(documents[0], lost)
+    again = replace(documents[0], snapshot=replace(documents[0].snapshot, taken_ms=0, metadata_sha256="c0ffee"))
+    report = opened(documents[0], again)
     assert report.texts("[aria-labelledby=history-title] > p")[1] == (
-        "Note: by their times checkpoint 42 was taken before checkpoint 41: "
-        "the job began anew in between, or a copy has lost its time."
+        f"Note: several snapshots have the checkpoint id {again.snapshot.checkpoint_id}: they are of different jobs, or the job "
+        "began anew; they are in the order of their files' times."
     )
 
 

@@ -114,9 +114,24 @@ def test_history() -> None:
     assert page_model([shop()])["history"] is None
 
 
-def test_without_times_checkpoints_say_which_is_newer() -> None:
+def test_the_order_is_that_of_the_checkpoint_ids() -> None:
     documents = [statistics([], checkpoint, None if checkpoint == 8 else NOW - checkpoint) for checkpoint in (9, 7, 8)]
     assert [one.snapshot.checkpoint_id for one in snapshots_of(documents)] == [7, 8, 9]
-    assert [d.snapshot.checkpoint_id for d in snapshots_of(documents[:2])] == [9, 7]
+    assert [one.snapshot.checkpoint_id for one in snapshots_of(documents[:2])] == [7, 9]
+
+
+def test_a_copied_folder_gives_the_same_page() -> None:
+    """Times of files are those of the copying, in any order."""
+    copied = [
+        replace(d, snapshot=replace(d.snapshot, taken_ms=NOW - place)) for place, d in enumerate(reversed(grown()))
+    ]
+    one, other = page_model(grown()), page_model(copied)
+    for model in (one, other):
+        for snapshot in (model["snapshot"], *model["history"]["snapshots"]):
+            del snapshot["taken_ms"]
+    assert one == other
+
+
+def test_no_statistics() -> None:
     with pytest.raises(UsageError, match="no statistics"):
         page_model([])

@@ -117,15 +117,9 @@ const charts = (() => {
     }), { size });
   }
 
-  // Days where there are several, else minutes; UTC as everywhere.
-  function stamp(times) {
-    const days = Math.max(...times) - Math.min(...times) > 2 * 86_400_000;
-    return (ms) => (days && ms % 86_400_000 ? "" : format.time(ms).slice(...(days ? [5, 10] : [5, 16])));
-  }
-
-  // Lines over snapshots. `lines` are { name, values }; `times` are milliseconds, or null where they are not known.
-  function lines(label, names, times, series, { text, size = "" } = {}) {
-    const timed = times.every((time) => time !== null) && new Set(times).size === times.length;
+  // Lines over snapshots. `series` are { name, values }. One place for each snapshot: files' times, which a copy may have lost,
+  // decide about nothing.
+  function lines(label, names, series, { text, size = "" } = {}) {
     return place(label, (colors, isNarrow) => ({
       grid: { left: 8, right: 20, top: 16, bottom: series.length > 1 ? (isNarrow ? 6 + 19 * series.length : 60) : 4, containLabel: true },
       legend: series.length < 2 ? undefined : {
@@ -143,14 +137,13 @@ const charts = (() => {
             .map(({ point, value }) => `${plain(short(series[point.seriesIndex].name, 44))}  ${text(value)}`),
         ].join("\n"),
       },
-      xAxis: timed
-        ? { ...axis(colors), type: "time", splitLine: { show: false }, axisLabel: { color: colors.quiet, hideOverlap: true, formatter: stamp(times) } }
-        : { ...axis(colors), type: "category", boundaryGap: false, data: names, splitLine: { show: false } },
+      xAxis: { ...axis(colors), type: "category", boundaryGap: false, data: names, splitLine: { show: false },
+        axisLabel: { color: colors.quiet, hideOverlap: true, formatter: (text) => text.split(",")[0] } },
       yAxis: { ...axis(colors), type: "value", minInterval: 1, splitNumber: 4, axisLine: { show: false }, axisLabel: { color: colors.quiet, formatter: text } },
       series: series.map((one, index) => ({
-        type: "line", name: String(index), symbolSize: 6, showSymbol: times.length < 40, lineStyle: { width: 2 },
+        type: "line", name: String(index), symbolSize: 6, showSymbol: names.length < 40, lineStyle: { width: 2 },
         color: colors.lines[index % colors.lines.length], emphasis: { focus: "series" },
-        data: one.values.map((value, place) => (timed ? [times[place], value] : value)),
+        data: one.values,
       })),
     }), { size });
   }

@@ -8,7 +8,6 @@ const growth = (() => {
   const sizeOf = (measure, value) => (value === null ? "–" : sizes.text(measure, value));
   const names = (history) => history.snapshots.map((one) =>
     `checkpoint ${one.checkpoint_id}${one.taken_ms === null ? "" : `, ${format.time(one.taken_ms)}`}`);
-  const times = (history) => history.snapshots.map((one) => one.taken_ms);
   const axisText = (measure) => (measure === "rows" ? format.count : format.bytes);
 
   // What is not known is last.
@@ -33,11 +32,11 @@ const growth = (() => {
       const options = { text: axisText(measure), size: "tall" };
       if (!sorting) {
         return charts.lines(`Line of the ${sizes.MEASURES[measure]} of all states together; the table of totals has the figures.`,
-          names(history), times(history), [{ name: "all states", values: history.snapshots.map((one) => one[measure]) }], options);
+          names(history), [{ name: "all states", values: history.snapshots.map((one) => one[measure]) }], options);
       }
       const chosen = [...history.states].sort(sorting(measure)).slice(0, LINES);
       return charts.lines(`Lines of the ${sizes.MEASURES[measure]} of the ${chosen.length} states that are ${title}; the table below has all.`,
-        names(history), times(history), chosen.map((one) => ({ name: label(one), values: one[measure] })), options);
+        names(history), chosen.map((one) => ({ name: label(one), values: one[measure] })), options);
     }
 
     function show() {
@@ -110,7 +109,7 @@ const growth = (() => {
     function show() {
       charts.drop(place);
       place.replaceChildren(charts.lines(`Line of the ${sizes.MEASURES[measure]} of this state over the snapshots.`, names(model.history),
-        times(model.history), [{ name: label(one), values: one[measure] }], { text: axisText(measure) }));
+        [{ name: label(one), values: one[measure] }], { text: axisText(measure) }));
       if (place.isConnected) charts.draw(place);
     }
     show();

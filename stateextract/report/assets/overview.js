@@ -6,7 +6,7 @@ const overview = (() => {
     const { snapshot, totals } = model;
     const facts = [
       `metadata version ${snapshot.metadata_version}`,
-      snapshot.taken_ms === null ? null : `taken ${format.time(snapshot.taken_ms)} UTC`,
+      snapshot.taken_ms === null ? null : `_metadata written ${format.time(snapshot.taken_ms)} UTC by the file's time`,
       model.as_of_ms === null || model.as_of_ms === snapshot.taken_ms ? null : `ages as of ${format.time(model.as_of_ms)} UTC`,
     ].filter(Boolean);
     return h("header", { class: "top" },
