@@ -92,8 +92,8 @@ def test_what_is_said_of_the_order() -> None:
         "by the times of their files checkpoint 3 was written before checkpoint 2: the files were copied, or the job began anew"
     )
     assert order_note(in_order([at(1, 1), lost, at(2, 1)])) == (
-        "several snapshots have the checkpoint id 2: they are of different jobs, or the job began anew; they are in the order of "
-        "their files' times"
+        "several snapshots have the checkpoint id 2: they are of different jobs, or the job began anew; they are in the order "
+        "of their files' times"
     )
 
 

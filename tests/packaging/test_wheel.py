@@ -99,6 +99,11 @@ def test_what_the_wheel_holds(wheel: Path) -> None:
     assert data <= {*names}
     assert (information["Name"], information["Version"]) == ("stateextract", VERSION)
     assert "spark" in information.get_all("Provides-Extra", [])
+    assert {"stateextract/py.typed", "serializers/py.typed"} <= set(names)
+    assert (information["Author"], information.get_all("Project-URL")) == (
+        "stateextract maintainers", ["Apache Flink, https://flink.apache.org/"],
+    )  # fmt: skip
+    assert "Typing :: Typed" in information.get_all("Classifier", [])
 
 
 @pytest.mark.slow

@@ -380,8 +380,8 @@ def test_history_in_an_order_that_may_be_wrong(opened: Any) -> None:
     again = replace(documents[0], snapshot=replace(documents[0].snapshot, taken_ms=0, metadata_sha256="c0ffee"))
     report = opened(documents[0], again)
     assert report.texts("[aria-labelledby=history-title] > p")[1] == (
-        f"Note: several snapshots have the checkpoint id {again.snapshot.checkpoint_id}: they are of different jobs, or the job "
-        "began anew; they are in the order of their files' times."
+        f"Note: several snapshots have the checkpoint id {again.snapshot.checkpoint_id}: they are of different jobs, or "
+        "the job began anew; they are in the order of their files' times."
     )
 
 
