@@ -11,8 +11,17 @@ def register(spark: Any, ship_code: str = "auto") -> None:
     :param spark: a ``SparkSession``, classic or Connect.
     :param ship_code: ``auto`` sends stateextract and serializers to the workers unless they run on this machine;
         ``always`` and ``never`` do as they say. What these two need (pyarrow, numba, …) has to be there in any case.
-    :raises EnvironmentProblem: where Spark is too old, or does not take the code.
+    In an environment that is not activated, a Spark on this machine is set to this Python, unless ``PYSPARK_PYTHON`` or
+    ``spark.pyspark.python`` chose one.
+
+    :raises EnvironmentProblem: if Spark is too old, does not take the code, or starts a Python that cannot run it.
     """
+    import pyspark
+
+    from stateextract.spark.environment import check_pyspark
+
+    # What follows imports modules that older ones lack.
+    check_pyspark(pyspark.__version__)
     from stateextract.spark.registration import register as do_register
 
     do_register(spark, ship_code)

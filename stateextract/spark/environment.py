@@ -22,7 +22,13 @@ from stateextract.errors import EnvironmentProblem
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _LEAST_JAVA = 17
 _LEAST_SPARK = 4
-_INSTALL = "pip install 'stateextract[spark]'"
+_INSTALL = "run pip install 'stateextract[spark]'"
+_NEEDED = ("google_crc32c", "lz4", "numba", "pandas", "pyarrow", "snappy")
+"""What a Python of Spark needs to import for stateextract."""
+_LOOK = (
+    "import importlib.util as u, sys; print(sys.prefix); print('%d.%d' % sys.version_info[:2]); "
+    f"print(*[name for name in {_NEEDED!r} if u.find_spec(name) is None])"
+)
 _WORKERS = (
     "set PYSPARK_PYTHON (or spark.pyspark.python) to a Python that has stateextract's requirements, on every worker"
 )
@@ -82,8 +88,7 @@ def open_session(defaults: Path | None = None, settings: Mapping[str, str] | Non
         from pyspark.sql import SparkSession
     except ImportError as error:
         raise EnvironmentProblem(f"the Python at {sys.executable} cannot import {error.name}", advice=_INSTALL) from error
-    if int(pyspark.__version__.split(".")[0]) < _LEAST_SPARK:
-        raise EnvironmentProblem(f"PySpark {pyspark.__version__} is too old", expected="PySpark 4", advice=_INSTALL)
+    check_pyspark(pyspark.__version__)
     running = SparkSession.getActiveSession()
     if running is not None:
         return running, False
@@ -104,6 +109,59 @@ def open_session(defaults: Path | None = None, settings: Mapping[str, str] | Non
         # The driver's interpreter may not exist on other machines: there Spark's own choice stands.
         session.sparkContext.pythonExec = "python3"
     return session, True
+
+
+def check_pyspark(version: str) -> None:
+    """:raises EnvironmentProblem: if PySpark is too old."""
+    if int(version.split(".")[0]) < _LEAST_SPARK:
+        raise EnvironmentProblem(f"PySpark {version} is too old", expected=f"PySpark {_LEAST_SPARK}", advice=_INSTALL)
+
+
+def check_python(session: Any, environment: Mapping[str, str] = os.environ) -> None:
+    """Check that the Python that Spark starts can run stateextract, as in an environment that is not activated it cannot.
+
+    If it cannot, nobody chose it and the workers are on this machine, Spark is set to this process's Python. Sessions of
+    Spark Connect start their Python elsewhere; there is nothing to check.
+
+    :raises EnvironmentProblem: if another Python was chosen, or has to be.
+    """
+    context = None if _is_connect(session) else getattr(session, "sparkContext", None)
+    chosen = getattr(context, "pythonExec", None)
+    if context is None or not isinstance(chosen, str):
+        return
+    path = shutil.which(chosen, path=environment.get("PATH"))
+    if path is not None and os.path.abspath(path) == os.path.abspath(sys.executable):
+        return
+    problem = _problem_of(chosen, path)
+    if problem is None:
+        return
+    if is_local(session) and "PYSPARK_PYTHON" not in environment and not session.conf.get("spark.pyspark.python", None):
+        context.pythonExec = sys.executable
+        return
+    raise EnvironmentProblem(
+        problem, advice=f"set PYSPARK_PYTHON={sys.executable} before Spark starts, or activate its environment"
+    )
+
+
+def _is_connect(session: Any) -> bool:
+    return type(session).__module__.startswith("pyspark.sql.connect")
+
+
+def _problem_of(chosen: str, path: str | None) -> str | None:
+    """Why Spark's Python cannot run what this Python sends it; ``None`` if it can."""
+    if path is None:
+        return f"Spark starts the Python {chosen}, which is not there"
+    try:
+        answer = subprocess.run([path, "-c", _LOOK], capture_output=True, text=True, timeout=60, check=True)
+        prefix, version, missing = answer.stdout.split("\n")[:3]
+    except (OSError, ValueError, subprocess.SubprocessError) as error:
+        return f"Spark starts the Python {path}, which does not run: {_first_line(error)}"
+    if prefix == sys.prefix:
+        return None
+    ours = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    if version != ours:
+        return f"Spark starts the Python {path} of version {version}, and this one has version {ours}"
+    return f"Spark starts the Python {path}, which lacks {', '.join(missing.split())}" if missing else None
 
 
 def is_local(session: Any) -> bool:

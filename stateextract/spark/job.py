@@ -35,7 +35,7 @@ from stateextract.job.screen import UNLIMITED, Screen
 from stateextract.job.task import compile_once
 from stateextract.spark import carrier
 from stateextract.spark.archive import zipped
-from stateextract.spark.environment import explain_failure, is_local, open_session, workers_advice
+from stateextract.spark.environment import check_python, explain_failure, is_local, open_session, workers_advice
 from stateextract.spark.progress import OnTasks, watched
 
 SCHEMA = "split long, report binary"
@@ -197,6 +197,9 @@ def code_for_workers(spark: Any, ship_code: str, size: int | None = None) -> tup
         kept or so much is worth compiling.
     """
     root = Path(errors.__file__).resolve().parents[1]
+    if is_local(spark):
+        # Elsewhere the workers' Python may be one that this machine does not have.
+        check_python(spark)
     if ship_code == "never":
         return None, None
     if ship_code == "auto" and is_local(spark) and (root / "stateextract").is_dir():

@@ -6,6 +6,7 @@ from typing import Any
 
 from stateextract.errors import EnvironmentProblem
 from stateextract.spark import carrier, source
+from stateextract.spark.environment import check_python
 from stateextract.spark.job import code_for_workers
 
 
@@ -15,6 +16,8 @@ def register(spark: Any, ship_code: str = "auto") -> None:
 
     if not hasattr(spark, "dataSource"):
         raise EnvironmentProblem("this Spark has no data sources in Python", expected="PySpark 4.0 or later")
+    # The driver plans a read in a process of that Python, wherever the workers are.
+    check_python(spark)
     code = code_for_workers(spark, ship_code)
     for module in (carrier, source):
         cloudpickle.register_pickle_by_value(module)

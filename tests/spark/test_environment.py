@@ -18,7 +18,7 @@ from stateextract import errors
 from stateextract.errors import EnvironmentProblem, FormatError, StateExtractError
 from stateextract.spark import carrier, register
 from stateextract.spark.archive import zipped
-from stateextract.spark.environment import check_java, explain_failure, java_version, read_properties
+from stateextract.spark.environment import check_java, check_python, explain_failure, java_version, read_properties
 from stateextract.spark.job import _said_if_it_takes_long, job_error
 
 ROOT = Path(errors.__file__).parents[1]
@@ -210,3 +210,98 @@ def test_the_code_for_workers_is_unpacked_once(tmp_path: Path, monkeypatch: pyte
     Path(folder).chmod(0o777)
     assert carrier.unpack(str(delivered), delivered.name) is None, "what others can write to is not run"
     assert zipfile.is_zipfile(delivered) is False
+
+
+# ---- the Python that Spark starts
+
+
+class _Session:
+    """As much of a session on this machine as ``check_python`` looks at."""
+
+    def __init__(self, python: str, **conf: str) -> None:
+        self.conf = {"spark.master": "local[2]"} | {name.replace("_", "."): value for name, value in conf.items()}
+        self.sparkContext = type("Context", (), {"pythonExec": python})()
+
+
+def _python(folder: Path, *answer: str) -> str:
+    folder.mkdir(exist_ok=True)
+    python = folder / "python3"
+    python.write_text("#!/bin/sh\n" + "".join(f"echo '{line}'\n" for line in answer))
+    python.chmod(0o755)
+    return str(python)
+
+
+OURS = f"{sys.version_info[0]}.{sys.version_info[1]}"
+
+
+@pytest.mark.parametrize(
+    ("answer", "problem"),
+    [
+        (("/usr", OURS, "numba pyarrow"), "Spark starts the Python {}, which lacks numba, pyarrow"),
+        (("/usr", "3.9", ""), f"Spark starts the Python {{}} of version 3.9, and this one has version {OURS}"),
+        ((), "Spark starts the Python {}, which does not run"),
+    ],
+)
+def test_a_python_of_spark_that_cannot_run_it(answer: tuple[str, ...], problem: str, tmp_path: Path) -> None:
+    python = _python(tmp_path / "bin", *answer)
+    # Nobody chose it: Spark is set to this one.
+    session = _Session("python3")
+    check_python(session, {"PATH": str(tmp_path / "bin")})
+    assert session.sparkContext.pythonExec == sys.executable
+    # Somebody chose it, or the workers are elsewhere: that is said.
+    advice = f"Set PYSPARK_PYTHON={sys.executable} before Spark starts, or activate its environment."
+    for chosen, environment in (
+        (_Session(python), {"PYSPARK_PYTHON": python}),
+        (_Session(python, spark_pyspark_python=python), {}),
+        (_Session(python, spark_master="spark://host:7077"), {}),
+    ):
+        with pytest.raises(EnvironmentProblem) as caught:
+            check_python(chosen, {"PATH": "", **environment})
+        assert str(caught.value).startswith(problem.format(python))
+        assert str(caught.value).endswith(advice)
+        assert "\n" not in str(caught.value)
+        assert chosen.sparkContext.pythonExec == python
+
+
+def test_a_python_of_spark_that_can(tmp_path: Path) -> None:
+    for answer in ((sys.prefix, OURS, "numba"), ("/other", OURS, "")):
+        python = _python(tmp_path, *answer)
+        for session in (_Session(python), _Session(sys.executable)):
+            before = session.sparkContext.pythonExec
+            check_python(session, {"PATH": str(tmp_path), "PYSPARK_PYTHON": python})
+            assert session.sparkContext.pythonExec == before
+    with pytest.raises(EnvironmentProblem, match=r"^Spark starts the Python /none, which is not there\. Set PYSPARK_PYTHON="):
+        check_python(_Session("/none"), {"PYSPARK_PYTHON": "/none"})
+
+
+def test_pyspark_that_is_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
+    import pyspark
+
+    monkeypatch.setattr(pyspark, "__version__", "3.5.1")
+    with pytest.raises(EnvironmentProblem) as caught:
+        register(object())
+    assert str(caught.value) == (
+        "PySpark 3.5.1 is too old; expected PySpark 4. Run pip install 'stateextract[spark]'."
+    )
+
+
+@pytest.mark.spark
+def test_register_in_an_environment_that_is_not_activated(tmp_path: Path) -> None:
+    """The first ``python3`` of the PATH has nothing of what is needed."""
+    _python(tmp_path / "bin", "/usr", OURS, "pyarrow")
+    code = (
+        "from pyspark.sql import SparkSession\n"
+        "from stateextract.spark import register\n"
+        "spark = SparkSession.builder.master('local[1]').config('spark.ui.enabled', 'false').getOrCreate()\n"
+        "register(spark)\n"
+        f"read = spark.read.format('flink-state-metadata').option('path', {str(ROOT / 'examples' / 'orders-checkpoint')!r})\n"
+        "print('operators', read.option('table', 'operators').load().count())\n"
+    )
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYSPARK")}
+    environment["PATH"] = f"{tmp_path / 'bin'}:/usr/bin:/bin"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=300, cwd=ROOT,
+        env={**environment, "SPARK_LOCAL_IP": "127.0.0.1"}, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert "operators 3" in done.stdout
