@@ -650,12 +650,6 @@ def test_two_jobs_in_every_order_with_a_kill_at_every_step(kind: str, renames: b
     assert check_pair(kind, renames, modes, earlier, kills=1) > 10_000
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize(("kind", "renames"), [("local", True), ("hdfs", True), ("object", False)])
-def test_both_jobs_are_killed(kind: str, renames: bool) -> None:
-    assert check_pair(kind, renames, ("overwrite", "overwrite"), True, kills=2) > 100_000
-
-
 def test_three_jobs_claim() -> None:
     """At most one is inside, and at least one was if none is killed."""
     scripts = [Election(job, "object") for job in (A, B, C)]
