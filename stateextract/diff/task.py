@@ -14,7 +14,6 @@ import pyarrow as pa
 
 from serializers import load_plugins
 from stateextract.columnar.engines import engine_for
-from stateextract.columnar.policy import Policy
 from stateextract.columnar.text import as_text
 from stateextract.diff.compare import compare
 from stateextract.diff.gather import Gather
@@ -24,7 +23,7 @@ from stateextract.errors import StateExtractError, UnsupportedError
 from stateextract.files.filesystem import Store
 from stateextract.job.reader import PartReader
 from stateextract.job.salvage import Attempt, salvage
-from stateextract.job.split import read_options
+from stateextract.job.split import choice_of, read_options
 from stateextract.job.stores import open_store
 from stateextract.state.engine import Tally
 from stateextract.state.kinds import BROADCAST, TIMER
@@ -55,7 +54,7 @@ class DiffRunner:
 
     def __init__(self, context: DiffContext, stores: tuple[Store, Store] | None = None) -> None:
         self._context = context
-        self._policy = Policy(strings=context.sides[1].options.strings)  # type: ignore[arg-type]
+        self._policy = choice_of(context.sides[1].options).policy
         self._readers = []
         engine = engine_for(context.size)
         for side, store in zip(context.sides, stores or (None, None), strict=True):

@@ -26,7 +26,7 @@ from stateextract.job.heads import operator_label
 from stateextract.job.options import JobOptions
 from stateextract.job.plan import Plan, PlannedState, make_plan
 from stateextract.job.reader import PartReader
-from stateextract.job.split import OperatorTargets, Part, pack, read_options
+from stateextract.job.split import OperatorTargets, Part, choice_of, pack, read_options
 from stateextract.metadata.model import OperatorState, SnapshotMetadata
 from stateextract.metadata.uid import operator_id
 from stateextract.outcome import Status
@@ -326,6 +326,7 @@ def _columns(states: list[PlannedState], named: bool) -> list[PlannedState]:
 def _source_plan(plan: Plan, states: Sequence[PlannedState], job: JobOptions, values: Mapping[str, Any]) -> SourcePlan:
     number = states[0].operator
     names = {s.name for s in states}
+    policy = choice_of(job).policy
     operator = next(o for o in plan.metadata.operators if o.id == plan.operators[number].id)
     targets = OperatorTargets(plan.operators[number].label, {s.name: s.target for s in states}, operator.id)
     splits = [
@@ -344,7 +345,7 @@ def _source_plan(plan: Plan, states: Sequence[PlannedState], job: JobOptions, va
         schema = only_columns(schema, values["columns"])
     whole = SourcePlan(
         job, plan.found.metadata_uri, plan.describe, targets, operator.max_parallelism, schema,
-        Policy(values["strings"], values["timestamps"], values["outOfRange"], values["maps"]), serializers,
+        policy, serializers,
         [split for split in splits if split], pushes=values["pushFilters"], wide=wide,
     )  # fmt: skip
     return _asked(whole, wide.schema if wide is not None else states[0].target.schema, values)

@@ -15,7 +15,7 @@ else. Flink's classes: ``FullSnapshotAsyncWriter``, ``FullSnapshotUtil``, ``Full
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import partial
 from typing import Protocol
 
@@ -24,10 +24,10 @@ from stateextract.columnar.pair_decoder import PairDecoder
 from stateextract.errors import FormatError, StateExtractError, TruncatedError, UndecodableError
 from stateextract.files.compression import StreamDecoder
 from stateextract.files.window import DecompressedSource, RangeSource, ReadAt, Window
-from stateextract.state.heap import KeyGroupRange, adjacent
+from stateextract.state import heap
+from stateextract.state.heap import ALL, KeyGroupRange, adjacent
 
 _END = 0xFFFF
-_ALL = 1 << 62
 
 
 class PairTarget(Protocol):
@@ -42,6 +42,13 @@ class PairTarget(Protocol):
 
     def decoded(self, key_group: int, rows: int, entries: int) -> None:
         """That many pairs of a key group gave that many new rows in the decoder's batch."""
+
+    def large(self, window: Window, key_group: int) -> Generator[None, None, bool] | None:
+        """Read the next pair, which is larger than ``heap.LARGE``, part by part, and count it; ``None``: it must be decoded
+        as a whole.
+
+        :returns: of the generator: whether the pair says that it is the last one of its state.
+        """
 
     def full(self) -> None:
         """The decoder's batch is full and must be flushed."""
@@ -140,7 +147,7 @@ def read_pairs(
     while not last:
         base, end = window.base, window.end
         try:
-            progress = decoder.decode(window.block, window.pos, end, _ALL)
+            progress = decoder.decode(window.block, window.pos, end, ALL)
         except StateExtractError as error:
             if error.file is None and error.offset is not None:
                 error.offset += base
@@ -161,6 +168,12 @@ def read_pairs(
             entries += 1
             yield
         elif progress.stop is Stop.NEED_INPUT:
+            size = max(progress.needed, end) - progress.pos
+            parts = target.large(window, key_group) if size >= heap.LARGE else None
+            if parts is not None:
+                last = yield from parts
+                entries += 1
+                continue
             least = max(progress.needed, end + 1) - progress.pos
             if not window.need(least):
                 if to_the_end and window.end == window.pos:

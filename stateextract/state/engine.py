@@ -10,7 +10,7 @@ Works on a ``read_at`` function and gives batches; knows no URIs, no Parquet, no
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -37,6 +37,7 @@ from stateextract.state.columns import (
 )
 from stateextract.state.head import KeyedHead
 from stateextract.state.heap import HeapWalker, KeyGroupRange
+from stateextract.state.large_entry import LargePair, element_layout, pair_front
 from stateextract.state.raw_pairs import RawPairs
 from stateextract.state.raw_timers import TimersWalker, timers_row
 from stateextract.state.rows import RowLayout, row_layout
@@ -256,6 +257,37 @@ class _PairTarget(Target):
         else:
             super().decoded(key_group, rows, entries)
         self.runs.add(key_group, rows)
+
+    def large(self, window: Window, key_group: int) -> Generator[None, None, bool] | None:
+        if self.passes_over:
+            return self._passed(window, key_group)
+        # What is kept as bytes, and what may have changed since, is needed as a whole.
+        whole = self.layout.shape != "list" or not self.options.flatten or self.options.on_undecodable == "raw"
+        element = None if whole or self.changes is not None else element_layout(self.row)
+        if element is None or not element.least:
+            return None
+        pair = LargePair(self.row, self.layout, element, self.options, self.job.subtask, self.tally, self.job.budget)
+        return self._in_parts(pair, window, key_group)
+
+    def _passed(self, window: Window, key_group: int) -> Generator[None, None, bool]:
+        """Pass over a pair, which need not be in memory for that."""
+        _, stop, last = pair_front(window)
+        window.skip(stop - window.offset())
+        self.decoded(key_group, 0, 1)
+        yield
+        return last
+
+    def _in_parts(self, pair: LargePair, window: Window, key_group: int) -> Generator[None, None, bool]:
+        self.full()
+        try:
+            for batch in pair.read(window, key_group):
+                self.job.ready.append(Piece(self.name, False, batch))
+                yield
+            self.decoded(key_group, 0, 1)
+        except UndecodableError as error:
+            self.undecodable(key_group, error, b"")
+            window.skip(pair.stop - window.offset())
+        return pair.last
 
     def finished(self, key_group: int, entries: int, size: int) -> None:
         if self.by_key:

@@ -28,6 +28,7 @@ from stateextract.files.compression import StreamDecoder
 from stateextract.files.window import DecompressedSource, RangeSource, ReadAt, Window
 
 LARGE = 32 << 20
+ALL = 1 << 62
 """Bytes of one entry from which on it is not read as a whole, where that can be helped."""
 
 _STATE_HEAD = 6  # the id of a state and its count
@@ -270,7 +271,10 @@ class HeapWalker:
 
 
 def decode_entries(window: Window, target: Target, decoder: Decoder, group: int, count: int) -> Iterator[int]:
-    """Decode the entries of a state, yielding how many each step gave."""
+    """Decode the entries of a state, yielding how many each step gave.
+
+    :param count: how many there are; :data:`ALL`: as many as the window has up to its limit.
+    """
     done = 0
     while done < count:
         base = window.base
@@ -305,6 +309,8 @@ def decode_entries(window: Window, target: Target, decoder: Decoder, group: int,
                 continue
             least = max(progress.needed, end + 1) - progress.pos
             if not window.need(least):
+                if count == ALL and window.end == window.pos:
+                    return
                 raise TruncatedError(
                     f"the data ends inside entry {done + 1} of {count}",
                     expected=f"{least} bytes, {window.end - window.pos} are left",

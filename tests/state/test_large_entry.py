@@ -10,12 +10,13 @@ import pytest
 
 import stateextract
 from benchmarks.flink_writer import flink_string, list_of, map_of
-from stateextract.errors import TruncatedError
+from stateextract.errors import FormatError, TruncatedError
 from stateextract.files.window import Window
 from stateextract.metadata.model import InlineHandle, KeyGroupsHandle, SubtaskState
-from stateextract.state import heap, large_entry
-from stateextract.state.large_entry import LargeEntry
-from tests.state.keyed_writer import FORMS, LONG, STRING, Entry, Keyed, State, i64, write
+from stateextract.state import heap
+from stateextract.state.large_entry import LargeEntry, LargePair
+from tests.job.snapshots import UNKNOWN
+from tests.state.keyed_writer import FORMS, LONG, STRING, Entry, Keyed, State, i32, i64, write
 
 ENGINES = ("interpreter", "kernel")
 N = 20_000
@@ -42,13 +43,14 @@ def parts(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     monkeypatch.setattr(heap, "LARGE", 32 << 10)
     monkeypatch.setattr("stateextract.files.window.WINDOW", 64 << 10)
     seen = []
-    read = LargeEntry.read
+    for kind in (LargeEntry, LargePair):
+        read = kind.read
 
-    def noted(self: LargeEntry, window: Window, key_group: int) -> Any:
-        seen.append(key_group)
-        return read(self, window, key_group)
+        def noted(self: LargeEntry, window: Window, key_group: int, read: Any = read) -> Any:
+            seen.append(key_group)
+            return read(self, window, key_group)
 
-    monkeypatch.setattr(large_entry.LargeEntry, "read", noted)
+        monkeypatch.setattr(kind, "read", noted)
     return seen
 
 
@@ -142,3 +144,68 @@ def test_one_that_ends_early(engine: str, tmp_path: Path, parts: list[int]) -> N
     end = (path / "_metadata").read_bytes().index(short) + len(short)
     assert caught.value.offset is not None
     assert end - 8 < caught.value.offset <= end
+
+
+PAIR_FORMS = [form for form in FORMS if not form.startswith("heap")]
+TEXTS = [Entry(1, flink_string("a"), [flink_string("x")]), Entry(1, HOT, [flink_string(f"v{n}") for n in range(N)])]
+TEXTS += [Entry(2, flink_string("z"), [flink_string("y"), flink_string("")])]
+
+
+def pairs(folder: Path, form: str, engine: str, state: State, **options: Any) -> stateextract.State:
+    path = write(folder, [SubtaskState(0, managed_keyed=FORMS[form](Keyed([state, AFTER], STRING)))])
+    snapshot = stateextract.open_snapshot(str(path), subtask_column=False, engine=engine, flatten=True, **options)
+    return snapshot.operator("op").state(state.name)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("form", PAIR_FORMS)
+def test_a_list_in_a_pair(form: str, engine: str, tmp_path: Path, parts: list[int]) -> None:
+    numbers = [Entry(1, COLD, [i64(5)]), Entry(1, HOT, [i64(n) for n in range(N)]), Entry(3, COLD, [i64(6), i64(7)])]
+    found = pairs(tmp_path / "n", form, engine, State("lists", numbers, "LIST", list_of(LONG))).to_table()
+    assert found.schema.names == ["key", "list_index", "value", "key_group"]
+    columns = [found[name].to_pylist() for name in found.schema.names]
+    expected = [("cold", 0, 5, 1)] + [("hot", n, n, 1) for n in range(N)] + [("cold", 0, 6, 3), ("cold", 1, 7, 3)]
+    assert sorted(zip(*columns, strict=True)) == sorted(expected)
+    assert len(parts) == 1
+    state = pairs(tmp_path / "s", form, engine, State("lists", TEXTS, "LIST", list_of(STRING)))
+    found = state.to_table()
+    columns = [found[name].to_pylist() for name in found.schema.names]
+    expected_texts = [("a", 0, "x", 1), *(("hot", n, f"v{n}", 1) for n in range(N)), ("z", 0, "y", 2), ("z", 1, "", 2)]
+    assert sorted(zip(*columns, strict=True)) == sorted(expected_texts)
+    assert len(parts) == 2
+    assert (state.coverage.tally.entries, state.coverage.tally.rows, state.coverage.tally.lost_entries) == (3, N + 3, 0)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("form", PAIR_FORMS)
+def test_a_pair_that_is_passed_over_needs_no_memory(form: str, engine: str, tmp_path: Path, parts: list[int]) -> None:
+    lists = State("lists", TEXTS, "LIST", list_of(STRING))
+    path = write(tmp_path, [SubtaskState(0, managed_keyed=FORMS[form](Keyed([lists, AFTER], STRING)))])
+    state = stateextract.open_snapshot(str(path), engine=engine, max_value_bytes=40_000).operator("op").state("after")
+    assert state.to_table()["value"].to_pylist() == [8]
+    assert parts == []
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("form", PAIR_FORMS)
+def test_elements_that_are_damaged(form: str, engine: str, tmp_path: Path, parts: list[int]) -> None:
+    """An element that goes on behind the end of its value."""
+    damaged = [Entry(1, HOT, [*(flink_string(f"v{n}") for n in range(N)), flink_string("end")[:-1]])]
+    with pytest.raises(FormatError, match="does not end where its length says") as caught:
+        pairs(tmp_path, form, engine, State("lists", damaged, "LIST", list_of(STRING))).to_table()
+    assert caught.value.state == "lists"
+    assert len(parts) == 1
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("form", PAIR_FORMS)
+def test_an_element_that_cannot_be_decoded(form: str, engine: str, tmp_path: Path, parts: list[int]) -> None:
+    """The elements in front of it are there, its list counts as lost, and those behind it are read."""
+    known, unknown = bytes(4), i32(1) + i64(1) + b"\0" + b"?"
+    entries = [Entry(1, COLD, [known]), Entry(1, HOT, [*[known] * N, unknown, *[known] * N]), Entry(2, COLD, [known] * 2)]
+    shapes = State("lists", entries, "LIST", list_of(map_of(LONG, UNKNOWN)))
+    state = pairs(tmp_path, form, engine, shapes, on_undecodable="skip")
+    found = state.to_table()
+    assert len(found) == N + 3
+    tally = state.coverage.tally
+    assert (tally.entries, tally.rows, tally.lost_entries) == (2, N + 3, 1)
+    assert len(parts) == 1
