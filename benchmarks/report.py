@@ -124,7 +124,7 @@ def _state(rng: random.Random, name: str, scale: float, parallelism: int, max_pa
     problems = ["3 lone surrogates were replaced in value.comment"] if rng.random() < 0.03 else []
     return State(
         state_name=name, state_kind=kind, form=rng.choice(("heap", "SST files", "full snapshot")), state_role=None,
-        status="partly" if problems and rng.random() < 0.5 else "decoded", reason=None, problems=problems,
+        status="partial" if problems and rng.random() < 0.5 else "decoded", reason=None, problems=problems,
         schema=[SchemaField(c.name, c.type) for c in columns], rows=rows, file_bytes=decoded * 6 // 5, decoded_bytes=decoded,
         distinct_keys=Distinct(int(rows * 0.97), False, 0.016) if rows > 10_000 else Distinct(rows),
         key_groups=[KeyGroup(*place) for place in groups],

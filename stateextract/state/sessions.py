@@ -16,7 +16,6 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from stateextract.errors import StateExtractError
 from stateextract.state.columns import ReadOptions, state_schema
@@ -110,7 +109,7 @@ def _sessions(read: Read, state: str, options: ReadOptions) -> _Sessions:
         lengths = np.diff(np.asarray(value.offsets))
         keys = piece.batch.column("key").take(pa.array(np.repeat(np.arange(len(value)), lengths)))
         is_map = pa.types.is_map(value.type)
-        sessions, windows = (value.keys, value.items) if is_map else pc.list_flatten(value).flatten()
+        sessions, windows = (value.keys, value.items) if is_map else value.flatten().flatten()
         found.add(keys, windows, sessions)
     return found
 

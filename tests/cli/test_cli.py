@@ -143,7 +143,7 @@ def test_inspect_says_which_files_are_missing_or_elsewhere(out: Out, tmp_path: P
     assert note.startswith("Note: 3 of ")
     assert note.endswith("(`stateextract files` lists them).")
     with pytest.raises(MissingFileError, match="a file of the snapshot is missing"):
-        make_plan(JobOptions(snapshot=path, output=str(tmp_path / "out")))
+        make_plan(JobOptions(snapshot=path, output=str(tmp_path / "out"), strict=True))
 
 
 def test_inspect_as_text(out: Out) -> None:

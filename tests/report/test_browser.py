@@ -304,6 +304,8 @@ def test_the_treemap_leads_to_states_and_operators(opened: Any) -> None:
     chart = report.tab.locator(".chart.tall")
 
     def hit(y: int) -> None:
+        # What is drawn anew is found by a click from the next frame on.
+        report.tab.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
         with report.moving():
             chart.click(position={"x": 60, "y": y})
 
