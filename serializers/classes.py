@@ -39,6 +39,8 @@ class FieldModel:
 
     :param type: its declared type as in Java source, with full names: ``int``, ``com.acme.Money[]``,
         ``java.util.Map<java.lang.String, ? extends com.acme.Money>``. Names of type parameters stand for themselves.
+        ``? extends com.acme.Money``: what it is declared as is not known, but that the values are such, and that they may be
+        of several classes for all that the declared type says.
     :param synthetic: the compiler made it, to refer to the object around an inner one.
     """
 
@@ -58,7 +60,7 @@ class ClassModel:
     :param parameters: names of its type parameters.
     :param fields: its own fields, without those of superclasses, in the order of the class.
     :param constants: names of an enum's constants, in order.
-    :param final: nothing can be a subclass of it.
+    :param final: nothing can be a subclass of it; ``None``: that is not known.
     :param written: what a serializer of the user's own writes, in that order: names, and how each is written.
     """
 
@@ -69,7 +71,7 @@ class ClassModel:
     parameters: tuple[str, ...] = ()
     fields: tuple[FieldModel, ...] = ()
     constants: tuple[str, ...] = ()
-    final: bool = False
+    final: bool | None = False
     written: tuple[FieldModel, ...] = ()
 
     def as_list(self) -> list[Any]:

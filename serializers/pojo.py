@@ -24,7 +24,7 @@ from stateextract.files.reader import Reader
 
 POJO_SNAPSHOT = RUNTIME + "PojoSerializerSnapshot"
 
-_REMOVED = "missing-field-at-"
+REMOVED = "missing-field-at-"
 
 
 def _payload(reader: Reader, name: str, version: int) -> SerializerSnapshot:
@@ -89,7 +89,7 @@ def _undescribed(snapshot: SerializerSnapshot) -> dict[str, list[tuple[str, Layo
     models, details = current_context().class_models, snapshot.details
     fields = dict(_fields(snapshot))
     # A new serializer does not write what the old class had.
-    if not models or any(name.startswith(_REMOVED) for name in fields):
+    if not models or any(name.startswith(REMOVED) for name in fields):
         return {}
     listed = frozenset((*details["registered"], *details["other"]))
     return undescribed_subclasses(details["class"], fields, listed, models)

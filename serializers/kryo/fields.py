@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, Final, NoReturn
 
 from serializers.classes import ClassModel, written_type
 from serializers.javatypes import OBJECT_CLASS, JavaType, parse_type
@@ -23,7 +23,10 @@ from serializers.kryo.hierarchy import DeclaredField, upper_bound
 from serializers.kryo.reader import Body, Generics, Kryo
 from serializers.kryo.values import Obj
 from serializers.kryo.wire import Input
-from stateextract.errors import FormatError
+from stateextract.errors import FormatError, UndecodableError
+
+UNDECIDED: Final = "stateextract.undecided.f"
+"""Before the number of a field whose type is being looked for (``job/kryo_pojos.py``): whoever meets it is told."""
 
 FieldReader = Callable[[Input], Any]
 Scope = tuple[tuple[Any, str], ...]
@@ -134,11 +137,31 @@ def _reader(k: Kryo, type_: JavaType, class_name: str | None, generics: Generics
     """
     if type_.is_primitive:
         return primitive(k, type_.name)
+    if type_.name.startswith(UNDECIDED):
+        return lambda s: _undecided(type_.name)
+    if type_.name == "?":
+        return lambda s: _with_class(k, s)
     name = class_name or type_.class_name
     if k.classes.is_final(name):
         final = k.type(name)
         return lambda s: k.object_or_null(s, final, generics)
     return lambda s: k.value(s, generics)
+
+
+def _with_class(k: Kryo, s: Input) -> Any:
+    """A value behind its class, which a null does not have."""
+    start = s.pos
+    name = k.class_name(s)
+    if name is None:
+        return None
+    value = k.object(s, k.type(name))
+    if value is None:
+        raise FormatError(f"a null behind the class {name}", offset=start)
+    return value
+
+
+def _undecided(name: str) -> NoReturn:
+    raise UndecodableError(f"the type of a field is {name}")
 
 
 def _bound(scope: Scope, key: Any) -> str | None:

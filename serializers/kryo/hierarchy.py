@@ -78,7 +78,7 @@ class Hierarchy:
         if self.chill and type_.name in scala_names.FINAL:
             return True
         model = self.get(type_.name)
-        if model is not None:
+        if model is not None and model.final is not None:
             return model.final
         if self.chill and type_.name in scala_names.OPEN:
             return False

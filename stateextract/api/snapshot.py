@@ -27,8 +27,9 @@ from stateextract.files.filesystem import Store
 from stateextract.files.locate import FoundSnapshot, Locator, find_snapshot
 from stateextract.job.classpath import describe_context, with_names
 from stateextract.job.forecast import Forecasts
-from stateextract.job.heads import HeadReader, OnHeads, operator_label, unheard
+from stateextract.job.heads import HeadReader, OnHeads, StateFile, operator_label, unheard
 from stateextract.job.inventory import OperatorInventory, take_inventory
+from stateextract.job.kryo_pojos import lacking, with_pojos
 from stateextract.job.missing import MissingFiles, missing_files
 from stateextract.job.policies import JobPolicies
 from stateextract.job.wishes import JobWishes
@@ -145,13 +146,13 @@ def open_snapshot(
         kryo, metadata.version, _several(classpath), kryo_classes, store, _several(protobuf)
     )
     options = replace(options, context=with_names(context, metadata, plan, names, store))
-    pairs = path_map.items() if isinstance(path_map, Mapping) else path_map or ()
-    locator = Locator(found, store, tuple(pairs))
+    pairs = tuple(path_map.items() if isinstance(path_map, Mapping) else path_map or ())
+    locator = Locator(found, store, pairs)
     wishes = JobWishes([f"{place}={type_}" for place, type_ in (types or {}).items()])
     wishes.refuse_strangers(metadata.operators)
     lines = [f"{place}={value}" for place, value in (policies or {}).items()]
     chosen = JobPolicies(lines, Choice(options.policy, options.on_undecodable))
-    return Snapshot(Source(found, data, metadata, locator, options, wishes, chosen, head_threads, on_heads))
+    return Snapshot(Source(found, data, metadata, locator, options, wishes, chosen, head_threads, on_heads, pairs))
 
 
 def _several(given: str | Sequence[str]) -> Sequence[str]:
@@ -164,9 +165,12 @@ def _one_of(name: str, value: str, choices: Sequence[str]) -> None:
         raise UsageError(f"the option {name} cannot be {value!r}", expected=f"one of {', '.join(choices)}")
 
 
-@dataclass(frozen=True)
+@dataclass
 class Source:
-    """What everything in a snapshot is read with."""
+    """What everything in a snapshot is read with.
+
+    :param pojos_known: the context of ``options`` has what POJO serializers say of classes that Kryo wrote.
+    """
 
     found: FoundSnapshot
     data: bytes = field(repr=False)
@@ -177,6 +181,8 @@ class Source:
     policies: JobPolicies = field(repr=False)
     head_threads: int
     on_heads: OnHeads = field(default=unheard, repr=False)
+    path_pairs: tuple[tuple[str, str], ...] = ()
+    pojos_known: bool = False
     changelog_files: Files = field(default_factory=Files, repr=False)
 
     def inventory(self, operators: Sequence[OperatorState]) -> dict[str, OperatorInventory]:
@@ -185,7 +191,24 @@ class Source:
         options = self.options
         heads = HeadReader(part, self.data, self.locator, options.codec, options.verify_checksums)
         files = heads.read(self.head_threads, self.on_heads)
+        self._look_for_pojos(part, files)
         return {inventory.operator.id: inventory for inventory in take_inventory(part, files)}
+
+    def _look_for_pojos(self, part: SnapshotMetadata, files: list[StateFile]) -> None:
+        """Describe what Kryo wrote by the POJO serializers of all operators, once."""
+        context = self.options.context
+        if self.pojos_known or not lacking(context, files):
+            return
+        self.pojos_known = True
+        if len(part.operators) < len(self.metadata.operators):
+            options = self.options
+            heads = HeadReader(self.metadata, self.data, self.locator, options.codec, options.verify_checksums)
+            files = heads.read(self.head_threads)
+        context = with_pojos(
+            context, self.metadata, files, self.found.metadata_uri, self.path_pairs, self.locator.store,
+            self.options.codec,
+        )  # fmt: skip
+        self.options = replace(self.options, context=context)
 
 
 class Snapshot:

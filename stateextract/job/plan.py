@@ -26,6 +26,7 @@ from stateextract.job.classpath import describe_context, entries_of, with_names
 from stateextract.job.coverage import CANNOT_BE_READ, Coverage, Entry
 from stateextract.job.heads import HeadReader, OnHeads, Scope, StateFile, operator_label, unheard
 from stateextract.job.inventory import NamedState, OperatorInventory, master_entries, take_inventory
+from stateextract.job.kryo_pojos import lacking, with_pojos
 from stateextract.job.missing import missing_files
 from stateextract.job.names import RAW_SUFFIX, operator_folders, state_folders
 from stateextract.job.options import JobOptions
@@ -152,6 +153,12 @@ def make_plan(
         options.kryo, metadata.version, options.classpath, entries_of(options.kryo_class), store, options.protobuf
     )  # fmt: skip
     describe = with_names(describe, metadata, options.plan, options.names, store)
+    if lacking(describe, files):
+        all_files = files
+        if only is not None:
+            every = HeadReader(metadata, data, locator, options.codec, options.verify_checksums)
+            all_files = every.read(options.head_threads)
+        describe = with_pojos(describe, metadata, all_files, found.metadata_uri, options.path_pairs(), store, options.codec)
     operators, states, numbers, failures = _targets(inventory, wanted, options, describe)
     coordinators = list(_coordinators(inventory))
     if failures and not states and not coordinators and not partial:

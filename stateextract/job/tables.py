@@ -8,7 +8,7 @@ state.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -23,6 +23,7 @@ from stateextract.job.coverage import Entry
 from stateextract.job.forecast import Forecast, Forecasts
 from stateextract.job.heads import HeadReader, OnHeads, StateFile, operator_label, unheard
 from stateextract.job.inventory import NamedState, OperatorInventory, master_entries, take_inventory
+from stateextract.job.kryo_pojos import lacking, with_pojos
 from stateextract.job.missing import streams
 from stateextract.job.options import JobOptions
 from stateextract.job.stores import open_store
@@ -103,12 +104,16 @@ class SnapshotTables:
         files = reader.read(job.head_threads, self._on_heads)
         return take_inventory(self.metadata, files), files
 
-    def _context(self) -> DescribeContext:
+    def _context(self, files: Sequence[StateFile]) -> DescribeContext:
         job = self._job
         context = describe_context(
             job.kryo, self.metadata.version, job.classpath, entries_of(job.kryo_class), self._store, job.protobuf
         )  # fmt: skip
-        return with_names(context, self.metadata, job.plan, job.names, self._store)
+        context = with_names(context, self.metadata, job.plan, job.names, self._store)
+        if not lacking(context, files):
+            return context
+        pairs = job.path_pairs()
+        return with_pojos(context, self.metadata, files, self.found.metadata_uri, pairs, self._store, job.codec)
 
     def _operator(self, operator: OperatorState) -> dict[str, Any]:
         return self._named(operator.id, operator.uid, operator.name)
@@ -138,8 +143,9 @@ class SnapshotTables:
 
     def states(self) -> Rows:
         """A row per state, and per form of what has no name."""
-        context = self._context()
-        for inventory in self._inventory()[0]:
+        inventories, files = self._inventory()
+        context = self._context(files)
+        for inventory in inventories:
             named = {id(state.entry): state for state in (*inventory.named, *inventory.nameless)}
             of_operator = context.of_operator(inventory.operator.id)
             forecasts = Forecasts(of_operator)
@@ -238,8 +244,9 @@ class SnapshotTables:
 
     def serializers(self) -> Rows:
         """A row per serializer snapshot of a state, those inside of others included."""
-        context = self._context()
-        for inventory in self._inventory()[0]:
+        inventories, files = self._inventory()
+        context = self._context(files)
+        for inventory in inventories:
             for state in inventory.named:
                 for row in _rows(state, context):
                     for part in ("key", "namespace", "value"):

@@ -43,10 +43,19 @@ def main() -> None:
             if flavour == 2:
                 pack(Path(folder), HERE / "zoo.jar")
             write_vectors([folder, jars], "zoo.Vectors", HERE / f"kryo{flavour}.txt")
+        pojos(flavour, jars)
         library(flavour, jars, "messages", "zoo.MessageVectors")
         library(flavour, jars, "libraries", "zoo.LibraryVectors")
     scala()
     jdk()
+
+
+def pojos(flavour: int, jars: str) -> None:
+    """Vectors of classes that one state keeps as POJOs and another by Kryo."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = str(HERE / "src" / "pojo" / "PojoVectors.java")
+        subprocess.run(["javac", "-nowarn", "-encoding", "UTF-8", "-cp", jars, "-d", folder, source], check=True)
+        write_vectors([folder, jars], "zoo.PojoVectors", HERE / f"pojo{flavour}.txt")
 
 
 def jdk() -> None:

@@ -55,6 +55,10 @@ def test_it_is_valid(form: str) -> None:
 def test_a_default_that_only_the_job_knows() -> None:
     with pytest.raises(UndecodableError, match=r"java.util.HashMap cannot be decoded: .*KinJob\$MapSer"):
         values_of(state_of(DEFAULTS / "map-interface", "map"))
+    expected = state_of(DEFAULTS / "map-interface", "map").coverage
+    assert expected.status == "uncertain"
+    assert expected.reason is not None
+    assert "values declared as java.lang.Object may be of any class" in expected.reason
     raw = state_of(DEFAULTS / "map-interface", "map", on_undecodable="raw").raw_batches().read_all().to_pylist()
     assert {row["key"]: "KinJob$MapSer" in row["reason"] for row in raw} == dict.fromkeys(("k0", "k1", "k2", "k3"), True)
     assert {row["key"]: row["bytes"][-1:] for row in raw}["k0"] == b"\0"

@@ -1,0 +1,148 @@
+"""Classes that Kryo wrote in one state and a POJO serializer describes in another one, in every form and door.
+
+The bytes are Flink's own (``src/pojo/PojoVectors.java``); the files around them are the tests'.
+"""
+
+from __future__ import annotations
+
+import datetime
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+import stateextract
+from stateextract.errors import UndecodableError
+from stateextract.job.options import JobOptions
+from stateextract.job.plan import make_plan
+from stateextract.job.run import run_here, run_job
+from stateextract.job.tables import SnapshotTables
+from stateextract.metadata.model import InlineHandle, OperatorState, OperatorStateHandle, SubtaskState
+from tests.kryo.zoo import HERE
+from tests.state.keyed_writer import FORMS, Entry, Keyed, State, i64, write_operators
+from tests.state.operator_writer import Lists
+
+UTC = datetime.UTC
+VERSIONS = {2: 4, 5: 6}
+"""Versions of ``_metadata`` of Flink 1.20 and 2.3."""
+
+
+def order(number: int, rating: int | None, count: int, name: str, place: dict[str, Any] | None) -> dict[str, Any]:
+    return {
+        "at": datetime.datetime.fromtimestamp(1_700_000_000, UTC) + datetime.timedelta(seconds=number, microseconds=5),
+        "code": {"number": count}, "count": count,
+        "day": datetime.datetime(1970, 1, 1, tzinfo=UTC) + datetime.timedelta(days=count),
+        "id": str(uuid.UUID(int=(0x1234567890ABCDEF + number) << 64 | 0x8EDCBA0987654321)), "name": name,
+        "number": number, "paid": count == 3,
+        "place": place, "rating": rating, "steps": [count, -1], "unset": "set" if count > 100 else None,
+    }  # fmt: skip
+
+
+ORDERS = [
+    order(1, 5, 3, "first", {"city": "Bern", "weight": 1.5}),
+    order(-2, None, 300, "", {"city": "Bern", "weight": -0.5}),
+    order(1 << 20, 0, -7, "third", None),
+    order(0, -1, 0, "é", {"city": None, "weight": 0.0}),
+]
+
+
+def vector(flavour: int, name: str) -> tuple[bytes, bytes, list[bytes]]:
+    """The snapshots of the POJO's and of Kryo's serializer, and Kryo's values."""
+    for line in (HERE / f"pojo{flavour}.txt").read_text(encoding="utf-8").splitlines():
+        found, *parts = line.split("\t")
+        if found == name:
+            pojo, kryo, *values = map(bytes.fromhex, parts)
+            return pojo, kryo, values
+    raise AssertionError(name)
+
+
+def snapshot(folder: Path, flavour: int, form: str, name: str, values: slice = slice(None)) -> Path:
+    """Two operators: ``it`` holds the values of Kryo; a state without entries of the other has the POJO serializer."""
+    pojo, kryo, data = vector(flavour, name)
+    entries = [Entry(n % 4, i64(n), value) for n, value in enumerate(data[values])]
+    by_kryo = FORMS[form](Keyed([State("it", entries, value=kryo)]))
+    by_pojo = FORMS[form](Keyed([State("other", value=pojo)]))
+    operators = [
+        OperatorState(f"{n}f" * 16, uid, uid, 1, 4, subtasks=(SubtaskState(0, managed_keyed=handle),))
+        for n, (uid, handle) in enumerate((("kryo", by_kryo), ("pojo", by_pojo)))
+    ]
+    return write_operators(folder, operators, VERSIONS[flavour])
+
+
+def state_of(path: Path, **options: Any) -> stateextract.State:
+    return next(s for s in stateextract.open_snapshot(str(path), **options).states if s.name == "it")
+
+
+def rows(table: Any) -> list[Any]:
+    return [row["value"] for row in sorted(table.to_pylist(), key=lambda row: row["key"])]
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("flavour", [2, 5])
+def test_every_form(flavour: int, form: str, tmp_path: Path) -> None:
+    assert rows(state_of(snapshot(tmp_path / "s", flavour, form, "order")).to_table()) == ORDERS
+
+
+@pytest.mark.parametrize("flavour", [2, 5])
+def test_every_door(flavour: int, tmp_path: Path) -> None:
+    path = snapshot(tmp_path / "s", flavour, "canonical", "order")
+    options = JobOptions(snapshot=str(path), output=str(tmp_path / "out"))
+    outcome = run_job(options, run_here)
+    written = {d.state_name: pq.read_table(tmp_path / "out" / d.folder) for d in outcome.manifest.datasets}
+    assert rows(written["it"]) == ORDERS
+    (state,) = [row for row in SnapshotTables(options).states() if row["state_name"] == "it"]
+    assert (state["status"], state["reason"]) == ("decoded", None)
+    # Where one operator is wanted, the heads of the others are read for its classes.
+    assert rows(stateextract.open_snapshot(str(path)).operators[0].state("it").to_table()) == ORDERS
+    plan = make_plan(options, only=lambda metadata: metadata.operators[0])
+    assert plan.states[0].target.schema == written["it"].schema
+
+
+@pytest.mark.parametrize("form", ["heap", "canonical"])
+@pytest.mark.parametrize("flavour", [2, 5])
+def test_a_field_of_a_type_parameter(flavour: int, form: str, tmp_path: Path) -> None:
+    """The snapshot says that it is a string; Kryo writes it with its class."""
+    table = state_of(snapshot(tmp_path / "s", flavour, form, "envelope")).to_table()
+    assert rows(table) == [{"payload": "one", "size": 11}, {"payload": "two", "size": -12}]
+
+
+@pytest.mark.parametrize("name", ["zeros", "painted"])
+@pytest.mark.parametrize("form", ["heap", "canonical"])
+def test_what_stays_unclear_is_not_guessed(form: str, name: str, tmp_path: Path) -> None:
+    """An ``int`` of 0 and an ``Integer`` of null are one byte; Flink's order of an enum's constants need not be Java's."""
+    path = snapshot(tmp_path / "s", 2, form, name)
+    with pytest.raises(UndecodableError, match=r"values of zoo.PojoVectors\$\w+ cannot be decoded: .*--classpath"):
+        state_of(path).to_table()
+    fields = {"a": "int", "b": "java.lang.Integer"}
+    if name == "zeros":
+        described = state_of(path, kryo_classes=[{"name": "zoo.PojoVectors$Zeros", "fields": fields}])
+        assert rows(described.to_table()) == [{"a": 0, "b": None}] * 2
+
+
+def test_one_value_that_tells_nothing(tmp_path: Path) -> None:
+    """All of the others do: the reading is that of all values together."""
+    path = snapshot(tmp_path / "s", 2, "canonical", "order", slice(2, 3))
+    assert state_of(path).coverage.status == "unsupported"
+
+
+def test_values_after_damage_are_not_guessed_at(tmp_path: Path) -> None:
+    path = snapshot(tmp_path / "s", 2, "canonical", "order")
+    data = (path / "_metadata").read_bytes()
+    _, _, values = vector(2, "order")
+    assert data.count(values[0]) == 1
+    at = data.index(values[0]) + len(values[0]) - 20
+    (path / "_metadata").write_bytes(data[:at] + bytes([data[at] ^ 0x7F]) * 4 + data[at + 4 :])
+    assert state_of(path).coverage.status == "unsupported"
+
+
+@pytest.mark.parametrize("flavour", [2, 5])
+def test_elements_of_operator_state(flavour: int, tmp_path: Path) -> None:
+    pojo, kryo, values = vector(flavour, "order")
+    proxied = {("it", "SPLIT_DISTRIBUTE", kryo): values, ("other", "SPLIT_DISTRIBUTE", pojo): []}
+    data, states = Lists(proxied).write()
+    handle = OperatorStateHandle(4, tuple(states), InlineHandle("lists", data))
+    operator = OperatorState("0f" * 16, "op", "op", 1, 4, subtasks=(SubtaskState(0, managed_operator=handle),))
+    table = state_of(write_operators(tmp_path / "s", [operator], VERSIONS[flavour])).to_table()
+    assert [row["value"] for row in sorted(table.to_pylist(), key=lambda row: row["index"])] == ORDERS
