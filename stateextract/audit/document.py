@@ -100,7 +100,8 @@ class Subtask:
 
 @dataclass(frozen=True)
 class Skew:
-    """How unevenly rows and bytes lie. All key groups (subtasks) of the operator count, those without rows too.
+    """How unevenly rows and bytes lie. All key groups (subtasks) of the operator count that can have rows at that number of
+    keys, those without rows too: five keys can be in five key groups.
 
     :param max_over_mean: rows of the largest by rows of the average one; ``None`` without rows.
     :param top_percent_share: share of all rows that the largest hundredth (one at least) has.

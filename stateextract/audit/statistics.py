@@ -283,9 +283,11 @@ def measured(
     groups = [KeyGroup(k, *figures.key_groups[k]) for k in sorted(figures.key_groups)]
     subtasks = [Subtask(k, *figures.subtasks[k]) for k in sorted(figures.subtasks)]
     keyed = "key_group" in figures.schema.names
+    # All rows of a key are in one place.
+    most = figures.distinct_keys.count if keyed and figures.distinct_keys is not None else None
     skew = Skews(
-        _skew([(g.rows, g.decoded_bytes) for g in groups], parallelism[1]) if keyed else None,
-        _skew([(s.rows, s.decoded_bytes) for s in subtasks], parallelism[0]),
+        _skew([(g.rows, g.decoded_bytes) for g in groups], parallelism[1], most) if keyed else None,
+        _skew([(s.rows, s.decoded_bytes) for s in subtasks], parallelism[0], most),
     )
     return State(
         plain_names(entry.state), entry.kind, entry.form, plain_names(entry.role), entry.status, plain_names(entry.reason),
@@ -307,10 +309,15 @@ def _times(of: str, times: TimeFigures) -> Times:
     return Times(of, times.least, times.most, times.past, times.histogram)
 
 
-def _skew(parts: Sequence[tuple[int, int]], count: int) -> Skew | None:
-    """How unevenly something lies in ``count`` places, of which ``parts`` are those with rows."""
+def _skew(parts: Sequence[tuple[int, int]], count: int, keys: int | None) -> Skew | None:
+    """How unevenly something lies in ``count`` places, of which ``parts`` are those with rows.
+
+    :param keys: as many places can have rows; ``None``: all.
+    """
     if count < 1:
         return None
+    if keys is not None:
+        count = min(count, keys)
     measures: list[float | None] = []
     for values in ([rows for rows, _ in parts], [size for _, size in parts]):
         total = sum(values)

@@ -17,8 +17,8 @@ from stateextract.state.causes import is_caused, told_once
 
 _WIDEST = 40
 _RIGHT = (
-    "rows", "keys", "in files", "decoded", "skew", "top 1 %", "max value", "nulls", "distinct", "bytes", "key group",
-    "past", "expired", "with time",
+    "rows", "keys", "in files", "decoded", "key group skew", "subtask skew", "max value", "nulls", "distinct", "bytes",
+    "key group", "past", "expired", "with time",
 )  # fmt: skip
 
 
@@ -57,7 +57,10 @@ def show(document: Statistics, detailed: bool) -> None:
 
 # ---- all states
 
-_STATES = ["operator", "state", "kind", "rows", "keys", "in files", "decoded", "skew", "top 1 %", "max value", "status"]
+_STATES = [
+    "operator", "state", "kind", "rows", "keys", "in files", "decoded", "key group skew", "subtask skew", "max value",
+    "status",
+]  # fmt: skip
 
 
 def _states(document: Statistics) -> list[list[str | Cell]]:
@@ -68,7 +71,7 @@ def _states(document: Statistics) -> list[list[str | Cell]]:
             Cell(operator.operator_label, of=operator.operator_id), state.state_name or "", state.state_kind,
             f"{state.rows:,}" if state.columns else "", _distinct(state.distinct_keys),
             text_size(state.file_bytes), text_size(state.decoded_bytes) if state.columns else "",
-            *_skew(state.skew.key_groups if state.skew else None),
+            _skew(state.skew.key_groups if state.skew else None), _skew(state.skew.subtasks if state.skew else None),
             text_size(state.biggest_values[0].bytes) if state.biggest_values else "",
             Cell(state.status, _reason(state, told.get(number))),
         ]
@@ -85,10 +88,8 @@ def _distinct(distinct: Distinct | None) -> str:
     return "" if distinct is None else f"{'' if distinct.exact else '~'}{distinct.count:,}"
 
 
-def _skew(skew: Skew | None) -> list[str]:
-    if skew is None or skew.max_over_mean is None or skew.top_percent_share is None:
-        return ["", ""]
-    return [f"{skew.max_over_mean:.1f}", f"{skew.top_percent_share:.0%}"]
+def _skew(skew: Skew | None) -> str:
+    return "" if skew is None or skew.max_over_mean is None else f"{skew.max_over_mean:.1f}"
 
 
 def _rows(document: Statistics, of: Callable[[State, int | None], list[str] | None]) -> list[list[str]]:

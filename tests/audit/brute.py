@@ -170,11 +170,14 @@ def check_state(state: State, table: pa.Table, as_of_ms: int, ttl_ms: int | None
         assert state.skew is not None
         skew = state.skew.key_groups
         assert skew is not None
-        top = sum(sorted(counts.values(), reverse=True)[: math.ceil(max_parallelism / 100)])
+        # As many key groups as can have rows.
+        assert state.distinct_keys is not None
+        most = max(min(max_parallelism, state.distinct_keys.count), len(counts))
+        top = sum(sorted(counts.values(), reverse=True)[: max(math.ceil(most / 100), 1)])
         if n:
-            assert skew.max_over_mean == max(counts.values()) * max_parallelism / n
+            assert skew.max_over_mean == max(counts.values()) * most / n
             assert skew.top_percent_share == top / n
-            assert skew.bytes_max_over_mean == max(bytes_.values()) * max_parallelism / sum(sizes)
+            assert skew.bytes_max_over_mean == max(bytes_.values()) * most / sum(sizes)
         else:
             assert skew.max_over_mean is None
     if "subtask" in values:

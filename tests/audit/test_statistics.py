@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from stateextract.audit.document import Statistics
-from stateextract.audit.statistics import Question, statistics
+from stateextract.audit.document import Skew, Statistics
+from stateextract.audit.statistics import Question, _skew, statistics
 from stateextract.errors import UsageError
 from stateextract.job.options import JobOptions
 from stateextract.metadata.model import MasterState
@@ -39,3 +39,25 @@ def test_state_that_belongs_to_no_operator_is_noted(tmp_path: Path) -> None:
     more = replace(found, master_states=(MasterState(1, "hook", b"12345"),))
     (folder / "_metadata").write_bytes(writer.metadata(more))
     assert stated(folder).notes[-1:] == ["beside the operators there is master state hook: not yet supported"]
+
+
+@pytest.mark.parametrize(
+    ("parts", "count", "keys", "over_mean", "top"),
+    [
+        # Five keys of as many rows lie as evenly as five keys can, in however many of 128 key groups.
+        ([10, 10, 10, 10, 10], 128, 5, 1.0, 0.2),
+        ([20, 10, 10, 10], 128, 5, 2.0, 0.4),
+        ([30, 10], 4, 2, 1.5, 0.75),
+        ([30, 10], 4, 1000, 3.0, 0.75),
+        ([50], 128, 1, 1.0, 1.0),
+        # Of operator state all subtasks count; an estimate of the keys may be too low.
+        ([30, 10], 4, None, 3.0, 0.75),
+        ([30, 10], 4, 1, 1.5, 0.75),
+        ([], 128, 0, None, None),
+    ],
+)
+def test_skew_is_over_what_can_have_rows(
+    parts: list[int], count: int, keys: int | None, over_mean: float | None, top: float | None
+) -> None:
+    skew = _skew([(rows, 2 * rows) for rows in parts], count, keys)
+    assert skew == Skew(over_mean, top, over_mean, top)

@@ -84,8 +84,10 @@ const overview = (() => {
         { title: "rows", value: (s) => (dom.isRead(s) ? s.rows : null), cell: (s) => (dom.isRead(s) ? format.count(s.rows) : "–"), number: true },
         { title: "keys", value: (s) => s.distinct_keys?.count ?? null, number: true, minor: true, hint: "distinct keys",
           cell: (s) => (s.distinct_keys ? `${s.distinct_keys.exact ? "" : "≈ "}${format.count(s.distinct_keys.count)}` : "–") },
-        { title: "skew", value: (s) => s.subtask_skew?.max_over_mean ?? null, cell: (s) => format.ratio(s.subtask_skew?.max_over_mean), number: true, minor: true,
-          hint: "rows of the fullest subtask over those of the average one" },
+        { title: "key group skew", value: (s) => s.key_group_skew?.max_over_mean ?? null, cell: (s) => format.ratio(s.key_group_skew?.max_over_mean), number: true, minor: true,
+          hint: "rows of the fullest key group over those of the average one that can have rows" },
+        { title: "subtask skew", value: (s) => s.subtask_skew?.max_over_mean ?? null, cell: (s) => format.ratio(s.subtask_skew?.max_over_mean), number: true, minor: true,
+          hint: "rows of the fullest subtask over those of the average one that can have rows" },
         { title: "status", value: (s) => s.status, cell: (s) => [badge(s.status), s.reason ? h("small", { class: "why" }, name(s.reason)) : null] },
       ],
     });
