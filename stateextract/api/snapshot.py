@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from serializers import load_plugins
 from serializers.coordinators import decode_coordinator
+from stateextract.api.html import table
 from stateextract.api.state import Scope, State
 from stateextract.api.validation import Finding, OnProgress, Validation
 from stateextract.changelog.log import Files
@@ -222,6 +223,13 @@ class Snapshot:
     def __repr__(self) -> str:
         return f"<Snapshot {self.path}, checkpoint {self.checkpoint_id}, {len(self.operators)} operators>"
 
+    def _repr_html_(self) -> str:
+        return table(
+            f"Snapshot {self.path}, checkpoint {self.checkpoint_id}",
+            ["operator", "id", "parallelism", "bytes of state"],
+            [(o.label, o.id, f"{o.parallelism} of {o.max_parallelism}", f"{o.total_size:,}") for o in self.operators],
+        )
+
     @property
     def path(self) -> str:
         """The folder of ``_metadata``."""
@@ -351,6 +359,13 @@ class Operator:
 
     def __repr__(self) -> str:
         return f"<Operator {self.label}, parallelism {self.parallelism} of {self.max_parallelism}>"
+
+    def _repr_html_(self) -> str:
+        return table(
+            f"Operator {self.label}, parallelism {self.parallelism} of {self.max_parallelism}",
+            ["state", "kind", "status", "reason"],
+            [(s.name, s.kind, s.coverage.status, s.coverage.reason) for s in self.states],
+        )
 
     @property
     def label(self) -> str:

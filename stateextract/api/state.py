@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from stateextract.api.access import FileAccess, nothing_early
 from stateextract.api.counts import counts_in_files
+from stateextract.api.html import table
 from stateextract.columnar import engines
 from stateextract.columnar.needle import Finder
 from stateextract.columnar.schema import conform
@@ -98,6 +99,14 @@ class State:
 
     def __repr__(self) -> str:
         return f"<State {self.name!r} ({self.kind}) of {self.operator.label}, {self.coverage.status}>"
+
+    def _repr_html_(self) -> str:
+        title = f"State {self.name} ({self.kind}) of {self.operator.label}, {self.coverage.status}"
+        try:
+            columns = [(field.name, str(field.type)) for field in self.schema]
+        except StateExtractError as error:
+            return table(title, ["problem"], [(str(error),)])
+        return table(title, ["column", "type"], columns)
 
     @property
     def files(self) -> list[str]:

@@ -1,0 +1,29 @@
+"""Tables for notebooks: what ``_repr_html_`` of snapshots, operators and states gives. Names are escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from html import escape
+
+from stateextract.printable import named
+
+MOST = 100
+"""Rows of a table; of more it says how many there are."""
+
+
+def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
+    """A table with a title, as HTML; of cells that are ``None`` nothing is shown."""
+    rows = list(rows)
+    lines = [_row("td", row) for row in rows[:MOST]]
+    more = f"<p>and {len(rows) - MOST:,} more</p>" if len(rows) > MOST else ""
+    return (
+        f"<p>{escape(named(title))}</p><table><thead>{_row('th', columns)}</thead><tbody>{''.join(lines)}</tbody></table>{more}"
+    )
+
+
+def _row(tag: str, cells: Sequence[object]) -> str:
+    texts = ("" if cell is None else escape(named(str(cell))) for cell in cells)
+    return f"<tr>{''.join(f'<{tag}>{text}</{tag}>' for text in texts)}</tr>"
+
+
+__all__ = ["MOST", "table"]
