@@ -133,6 +133,7 @@ def _elements(interpret: Interpret, element: Layout, r: ValueReader, counts: Cou
     slots = 4 + (n + 31) // 32 * 4
     if n < 0 or slots + n * width > r.remaining:
         raise FormatError(f"{n} elements in {r.remaining} bytes", offset=r.offset)
+    r.empty.take(n * element.room, r.offset)
     values: list[Any] = []
     has_column = element.wire_type is not None
     for i in range(n):

@@ -23,7 +23,7 @@ from stateextract.columnar.interpreter import interpret
 from stateextract.columnar.layout import Field, Layout, Python, Struct, walk
 from stateextract.columnar.logical import apply_logical
 from stateextract.columnar.operations import ColumnNode, Kind, Program
-from stateextract.columnar.policy import ROOM, Counts, Policy, apply_policy
+from stateextract.columnar.policy import LARGE_VALUE_ADVICE, ROOM, Counts, Policy, apply_policy
 from stateextract.columnar.program import compile_layout, compile_skip
 from stateextract.columnar.value_reader import Empty
 from stateextract.errors import FormatError, StateExtractError, TruncatedError, UndecodableError, ValueRefusedError
@@ -33,11 +33,6 @@ BATCH_ROWS = 1 << 16
 """Most entries of a batch."""
 BATCH_BYTES = 32 << 20
 """Room that a batch's arena aims to stay below; a single larger entry gets what it needs."""
-
-LARGE_VALUE_ADVICE = (
-    "set max-value-bytes to a larger size if there is the memory for it; with flatten the elements of a list and the entries "
-    "of a map are rows of their own"
-)
 
 _FIRST_ROWS = 1 << 10
 _MAX_DATA = (1 << 31) - 64  # Arrow's int32 offsets
@@ -419,8 +414,10 @@ class InterpreterDecoder:
         self.counts = Counts()
         self.batch_rows = min(batch_rows, 1 << 14)
         self.batch_bytes = batch_bytes // 8  # Python values take far more room than their bytes
+        self.batch_room = batch_bytes
+        self.most_room = max(ROOM * policy.max_value_bytes, 2 * batch_bytes)
         self.values: list[Any] = []
-        self.bytes = 0
+        self.bytes = self.room = 0
 
     @property
     def rows(self) -> int:
@@ -432,13 +429,13 @@ class InterpreterDecoder:
         while entries < limit:
             if self.is_full:
                 return Progress(Stop.FULL, entries, pos, rows=entries)
-            counts, empty = Counts(), Empty()
+            counts, empty = Counts(), Empty(self.most_room)
             try:
                 value, behind = interpret(self.layout, view, pos, end, counts, empty)
             except TruncatedError:
                 return Progress(Stop.NEED_INPUT, entries, pos, end + 1, entries)
             # What takes no bytes takes room all the same.
-            self._add(value, behind - pos + empty.values, counts)
+            self._add(value, behind - pos + empty.values, empty.room, counts)
             pos = behind
             entries += 1
         return Progress(Stop.DONE, entries, pos, rows=entries)
@@ -446,13 +443,14 @@ class InterpreterDecoder:
     @property
     def is_full(self) -> bool:
         """Whether the batch is to be taken before the next entry."""
-        return len(self.values) >= self.batch_rows or self.bytes >= self.batch_bytes
+        return len(self.values) >= self.batch_rows or self.bytes >= self.batch_bytes or self.room >= self.batch_room
 
-    def _add(self, value: Any, size: int, counts: Counts) -> None:
+    def _add(self, value: Any, size: int, room: int, counts: Counts) -> None:
         if self.keep:
             self.values.append(value)
             self.counts += counts
             self.bytes += size
+            self.room += room + self.layout.room
 
     def decode_whole(self, data: Block, pos: int, end: int) -> None:
         """Decode one entry whose length is known.
@@ -466,14 +464,14 @@ class InterpreterDecoder:
                 raise FormatError("it does not end where its length says", offset=behind)
         except FormatError as error:
             raise misread("entry", error) from None
-        self._add(value, end - pos, counts)
+        self._add(value, end - pos, 0, counts)
 
     def flush(self) -> pa.Array:
         array = self.flush_wire()
         return array if self.kept.wire_type is None else apply_logical(array, self.kept, self.policy, self.counts)
 
     def flush_wire(self) -> pa.Array:
-        values, self.values, self.bytes = self.values, [], 0
+        values, self.values, self.bytes, self.room = self.values, [], 0, 0
         self.policy.check(self.counts)
         kept = self.kept
         if kept.wire_type is None:

@@ -385,7 +385,7 @@ def _believe(r: ValueReader, n: int, values: int, what: str, start: int) -> None
         )
 
 
-def _count(r: ValueReader, least: int, values: int, what: str) -> int:
+def _count(r: ValueReader, least: int, values: int, room: int, what: str) -> int:
     """A number of items that take at least ``least`` bytes each, refused before anything is allocated for them."""
     start = r.offset
     n = _length(r, what)
@@ -395,10 +395,11 @@ def _count(r: ValueReader, least: int, values: int, what: str) -> int:
         )
     if least == 0:
         _believe(r, n, values, what, start)
+    r.empty.take(n * room, start)
     return n
 
 
-def _blocks(r: ValueReader, least: int, values: int, what: str) -> Iterator[None]:
+def _blocks(r: ValueReader, least: int, values: int, room: int, what: str) -> Iterator[None]:
     """Once for every item of counted blocks."""
     while True:
         start = r.offset
@@ -409,6 +410,7 @@ def _blocks(r: ValueReader, least: int, values: int, what: str) -> Iterator[None
             )
         if least == 0:
             _believe(r, n, values, what, start)
+        r.empty.take(n * room, start)
         if n == 0:
             return
         yield from repeat(None, n)
@@ -416,10 +418,13 @@ def _blocks(r: ValueReader, least: int, values: int, what: str) -> Iterator[None
 
 def _items(node: List | Map, r: ValueReader, what: str) -> Iterable[Any]:
     least = sum(part.least for part in node.children)
-    if least == 0 and any(isinstance(part, Python) for below in node.children for part in walk(below)):
-        return _unbounded(r, _blocks(r, 0, 0, what) if node.blocks else range(_count(r, 0, 0, what)), what)
+    room = sum(part.room for part in node.children)
     values = 0 if least else sum(map(values_of, node.children))
-    return _blocks(r, least, values, what) if node.blocks else range(_count(r, least, values, what))
+    unknown = least == 0 and any(isinstance(part, Python) for below in node.children for part in walk(below))
+    if unknown:
+        values = 0
+    items = _blocks(r, least, values, room, what) if node.blocks else range(_count(r, least, values, room, what))
+    return _unbounded(r, items, what) if unknown else items
 
 
 def _unbounded(r: ValueReader, items: Iterable[Any], what: str) -> Iterator[None]:
@@ -433,9 +438,11 @@ def _unbounded(r: ValueReader, items: Iterable[Any], what: str) -> Iterator[None
 
 def _list(node: List, r: ValueReader, counts: Counts) -> list[Any]:
     if node.null_mask:
+        start = r.offset
         n = _length(r, "elements")
         mask = r.bytes((n + 7) // 8, "a null mask")
         nulls = [mask[i >> 3] >> (7 - (i & 7)) & 1 for i in range(n)]
+        r.empty.take(n * node.element.room, start)
         return [None if null else _item(node.element, r, counts) for null in nulls]
     return [_item(node.element, r, counts) for _ in _items(node, r, "elements")]
 

@@ -76,6 +76,11 @@ class Layout:
         """Fewest bytes that one value can take (bounds the counts of lists)."""
         raise NotImplementedError
 
+    @cached_property
+    def room(self) -> int:
+        """Bytes that the columns of one value take in memory at least, if it is null, too; of a list without its elements."""
+        return sum(child.room for child in self.children) or 4
+
 
 @dataclass(frozen=True)
 class Number(Layout):
@@ -89,6 +94,10 @@ class Number(Layout):
     type: pa.DataType
     little: bool = False
     flip_sign: bool = False
+
+    @cached_property
+    def room(self) -> int:
+        return self.least
 
     @property
     def wire_type(self) -> pa.DataType:
@@ -196,6 +205,10 @@ class Skip(Layout):
     size: int = 0
     expect: bytes | None = None
 
+    @cached_property
+    def room(self) -> int:
+        return 0
+
     @property
     def wire_type(self) -> None:
         return None
@@ -213,6 +226,10 @@ class Passed(Layout):
     """
 
     inner: Layout
+
+    @cached_property
+    def room(self) -> int:
+        return 0
 
     @property
     def wire_type(self) -> None:
@@ -309,6 +326,10 @@ class Nullable(Layout):
     def arrow_type(self) -> pa.DataType | None:
         return self.inner.arrow_type
 
+    @cached_property
+    def room(self) -> int:
+        return 1 + self.inner.room
+
     @property
     def children(self) -> tuple[Layout, ...]:
         return (self.inner,)
@@ -388,6 +409,10 @@ class List(Layout):
     def arrow_type(self) -> pa.DataType:
         return pa.list_(self.element.arrow_type or pa.bool_())
 
+    @cached_property
+    def room(self) -> int:
+        return 4
+
     @property
     def children(self) -> tuple[Layout, ...]:
         return (self.element,)
@@ -430,6 +455,10 @@ class Map(Layout):
     @cached_property
     def arrow_type(self) -> pa.DataType:
         return self._type(self.key.arrow_type, self.value.arrow_type)
+
+    @cached_property
+    def room(self) -> int:
+        return 4
 
     @property
     def children(self) -> tuple[Layout, ...]:

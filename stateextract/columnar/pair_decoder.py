@@ -15,7 +15,6 @@ import pyarrow as pa
 from stateextract.columnar.decoder import (
     BATCH_BYTES,
     BATCH_ROWS,
-    LARGE_VALUE_ADVICE,
     InterpreterDecoder,
     KernelDecoder,
     Progress,
@@ -27,7 +26,7 @@ from stateextract.columnar.interpreter import NO_COLUMN, has_column, interpret
 from stateextract.columnar.layout import Field, Layout, List, Map, Nullable, Passed, Struct
 from stateextract.columnar.logical import apply_logical
 from stateextract.columnar.pairs import KEY_GROUP, PairLayout, compile_pairs
-from stateextract.columnar.policy import ROOM, Counts, Policy, apply_policy
+from stateextract.columnar.policy import LARGE_VALUE_ADVICE, ROOM, Counts, Policy, apply_policy
 from stateextract.columnar.value_reader import Empty
 from stateextract.errors import FormatError, StateExtractError, TruncatedError, UndecodableError, ValueRefusedError
 from stateextract.files.block import Block
@@ -267,8 +266,9 @@ class InterpreterPairDecoder(InterpreterDecoder):
         if layout.shape == "map" and isinstance(value, Map):
             keys.append(value.key)
             value = value.value
+        self.width = entry.room + (keys[-1].room + value.room if self.merges and value is not None else 0)
         self.guessed = any(map(needs_interpreter, keys)), value is not None and needs_interpreter(value)
-        self.empty = Empty()
+        self.empty = Empty(self.most_room)
 
     def begin(self, key_group: int) -> None:
         self.key_group = key_group
@@ -279,8 +279,9 @@ class InterpreterPairDecoder(InterpreterDecoder):
         pairs = 0
         before = len(self.values)
         while pairs < limit:
-            full = len(self.values) >= self.batch_rows or self.bytes >= self.batch_bytes
-            if len(self.values) == 1 and self.bytes > max(self.policy.max_value_bytes, self.batch_bytes):
+            full = self.is_full
+            large = self.bytes > max(self.policy.max_value_bytes, self.batch_bytes) or self.room > self.most_room
+            if len(self.values) == 1 and large:
                 raise ValueRefusedError(
                     f"a map of at least {self.bytes} bytes", expected=f"at most {self.policy.max_value_bytes}",
                     advice=LARGE_VALUE_ADVICE, offset=pos,
@@ -308,6 +309,7 @@ class InterpreterPairDecoder(InterpreterDecoder):
                 raise
             self.counts += counts
             self.bytes += value_end - pos + self.empty.values
+            self.room += self.empty.room + self.width
             pairs += 1
             pos = value_end
             if view[key_start] & 0x80:
@@ -343,7 +345,7 @@ class InterpreterPairDecoder(InterpreterDecoder):
 
     def _pair(self, view: memoryview, group: int, pos: int, key_end: int, value_end: int, counts: Counts) -> None:
         layout = self.pairs
-        self.empty = Empty()
+        self.empty = Empty(self.most_room)
         if layout.shape == "skip":
             return
         row: dict[str, Any] = {KEY_GROUP: group} if layout.groups else {}
@@ -444,6 +446,7 @@ class InterpreterPairDecoder(InterpreterDecoder):
                 pos += 1
                 if pos == end:
                     raise FormatError("a list ends behind a separator", offset=pos)
+            self.empty.take(element.room, pos)
             value, pos = interpret(element, view, pos, end, counts, self.empty)
             elements.append(True if value is NO_COLUMN else value)
         return elements

@@ -52,6 +52,10 @@ MAX_VALUE_BYTES = 256 * 10**6
 """The default of :attr:`Policy.max_value_bytes`."""
 ROOM = 4
 """Bytes of columns that a byte of the largest value may take."""
+LARGE_VALUE_ADVICE = (
+    "set max-value-bytes to a larger size if there is the memory for it; with flatten the elements of a list and the entries "
+    "of a map are rows of their own"
+)
 
 # Conversions whose values can have digits below the microsecond.
 _FINE_CONVERSIONS = frozenset({"instant", "sql_timestamp", "local_datetime", "ms_nanos", "epoch_ns"})
@@ -199,4 +203,4 @@ def _timestamp_type(node: Logical, policy: Policy) -> pa.DataType:
     return node.type
 
 
-__all__ = ["MAX_VALUE_BYTES", "ROOM", "Counts", "Policy", "apply_policy"]
+__all__ = ["LARGE_VALUE_ADVICE", "MAX_VALUE_BYTES", "ROOM", "Counts", "Policy", "apply_policy"]

@@ -1,20 +1,40 @@
-"""The interpreter's cursor: a :class:`Reader` that knows how much of a row was made of no bytes.
+"""The interpreter's cursor: a :class:`Reader` that knows how much of a row was made of no bytes or of few.
 
-Parts of a row have cursors of their own, which share that knowledge. May import the cursor only.
+Parts of a row have cursors of their own, which share that knowledge. May import the cursor, errors and policies only.
 """
 
 from __future__ import annotations
 
+from stateextract.columnar.policy import LARGE_VALUE_ADVICE
+from stateextract.errors import ValueRefusedError
 from stateextract.files.reader import Reader
 
 
 class Empty:
-    """:ivar values: made in the lists of a row of elements that take no bytes."""
+    """:ivar values: made in the lists of a row of elements that take no bytes.
+    :ivar room: bytes that the elements of a row's lists take in memory at least; few bytes may stand for many columns.
+    :param most: of that room.
+    """
 
-    __slots__ = ("values",)
+    __slots__ = ("most", "room", "values")
 
-    def __init__(self) -> None:
-        self.values = 0
+    def __init__(self, most: int = 1 << 62) -> None:
+        self.values = self.room = 0
+        self.most = most
+
+    def take(self, room: int, start: int) -> None:
+        """Elements need so much more room.
+
+        :raises ValueRefusedError: if that is too much.
+        """
+        self.room += room
+        if self.room > self.most:
+            raise ValueRefusedError(
+                f"one row needs {self.room} bytes in memory",
+                expected=f"at most {self.most}",
+                advice=LARGE_VALUE_ADVICE,
+                offset=start,
+            )
 
 
 class ValueReader(Reader):

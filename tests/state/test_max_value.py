@@ -82,14 +82,37 @@ def test_flattened_the_elements_count_alone(engine: Any, tmp_path: Path, monkeyp
         read(max_value_bytes=1000)
 
 
-def test_few_bytes_that_stand_for_many_columns() -> None:
-    """A byte for a null struct of many columns: refused before there is room for them."""
-    wide = Nullable(Struct(tuple(Field(f"f{i}", Nullable(LONG)) for i in range(1000))))
-    layout, n = struct_of(a=List(wide)), 50_000
-    data = struct.pack(">i", n) + b"\1" * n
-    decoder = make_decoder(layout, Policy(max_value_bytes=1 << 20), engine="kernel")
-    with pytest.raises(ValueRefusedError, match=r"one row needs \d+ bytes in memory; expected at most"):
+WIDE = Nullable(Struct(tuple(Field(f"f{i}", Nullable(LONG)) for i in range(1000))))
+"""A byte for a null of many columns."""
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("blocks", [False, True])
+def test_few_bytes_that_stand_for_many_columns(blocks: bool, engine: str) -> None:
+    """Refused before there is room for them."""
+    layout, n = struct_of(a=List(WIDE, blocks=blocks)), 50_000
+    data = (b"\xd0\x86\x03" if blocks else struct.pack(">i", n)) + b"\1" * n + b"\0"
+    decoder = make_decoder(layout, Policy(max_value_bytes=1 << 20), engine=engine, batch_bytes=1 << 20)
+    with pytest.raises(ValueRefusedError, match=r"one row needs \d+ bytes in memory; expected at most 4194304"):
         decoder.decode(Block.of(data), 0, len(data), 1)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_few_bytes_in_the_list_of_a_pair(engine: str) -> None:
+    fields = (Field("namespace", Skip(0)), Field("key", LONG), Field("value", List(WIDE)))
+    key, value = b"\0" + i64(1), b"\1," * 50_000 + b"\1"
+    data = struct.pack(">i", len(key)) + key + struct.pack(">i", len(value)) + value
+    policy = Policy(max_value_bytes=1 << 20)
+    decoder = make_pair_decoder(PairLayout("list", fields, 1, False), policy, engine, batch_bytes=1 << 20)
+    decoder.begin(0)
+    with pytest.raises(ValueRefusedError, match=r"one row needs \d+ bytes in memory; expected at most 4194304"):
+        decoder.decode(Block.of(data), 0, len(data), 1)
+
+
+def test_a_batch_ends_before_its_nulls_are_too_many() -> None:
+    decoder = make_decoder(struct_of(a=WIDE), Policy(), engine="interpreter", batch_bytes=1 << 20)
+    progress = decoder.decode(Block.of(b"\1" * 1000), 0, 1000, 1000)
+    assert progress.entries == -(-(1 << 20) // (1 + 9 * 1000))
 
 
 @pytest.mark.parametrize("engine", ENGINES)
