@@ -19,6 +19,7 @@ from serializers import DescribeContext, SerializerSnapshot
 from serializers.classes import ClassModel, ClassModels, FieldModel
 from serializers.javatypes import OBJECT_CLASS
 from serializers.kryo.fields import UNDECIDED
+from serializers.kryo.jdk import is_jdk
 from serializers.kryo.pojo_fields import WITH_CLASS, PojoFields, kryo_classes, pojo_classes
 from stateextract.columnar.policy import Policy
 from stateextract.errors import FormatError, UndecodableError
@@ -57,9 +58,10 @@ class _Guess:
 
 
 def lacking(context: DescribeContext, files: Sequence[StateFile]) -> list[str]:
-    """The classes of values that Kryo wrote and that the context does not describe."""
-    found = (name for name, _ in kryo_classes(_snapshots(files)))
-    return [name for name in dict.fromkeys(found) if context.class_models.get(name) is None]
+    """The job's classes of values that Kryo wrote and that the context does not describe."""
+    found = dict.fromkeys(name for name, _ in kryo_classes(_snapshots(files)))
+    unknown = (name for name in found if context.class_models.get(name) is None)
+    return [name for name in unknown if not (name.startswith("[") or is_jdk(name))]
 
 
 def with_pojos(
