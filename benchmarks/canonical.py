@@ -29,15 +29,15 @@ from benchmarks.generate import PlannedOperator, PlannedState, entry_size, write
 from benchmarks.pairs import GROUPS, OPERATOR, STATE, Pairs, head, write_canonical, write_rocksdb
 from benchmarks.rocksdb import open_file
 from benchmarks.shapes import SHAPES
-from stateextract.job.options import JobOptions
+from stateextract.options import JobOptions
 from stateextract.job.run import run_here, run_job
 from stateextract.metadata.parser import parse_metadata
 from stateextract.rocksdb import RocksDB, RocksOptions, open_rocksdb
-from stateextract.state.body import BodyKind
-from stateextract.state.database import read_database, shares
-from stateextract.state.engine import ReadOptions, Tally, read_key_groups
-from stateextract.state.head import parse_head
-from stateextract.state.heap import key_group_ranges
+from stateextract.state.bodies.body import BodyKind
+from stateextract.state.bodies.database import read_database, shares
+from stateextract.state.engine import ReadOptions, Counters, read_key_groups
+from stateextract.state.header import parse_header
+from stateextract.state.bodies.heap import key_group_ranges
 
 GOAL = 1.3
 OPTIONS = ReadOptions(engine="kernel", key_group_column=False, subtask_column=False)
@@ -49,13 +49,13 @@ def canonical_reader(folder: Path) -> tuple[Callable[[], Batches], int]:
     handle = parse_metadata((folder / "_metadata").read_bytes()).operators[0].subtasks[0].managed_keyed
     data = (folder / "state").read_bytes()
     view = memoryview(data)
-    known = parse_head(data, 0, min(offset for offset in handle.offsets if offset))
+    known = parse_header(data, 0, min(offset for offset in handle.offsets if offset))
     ranges = key_group_ranges(0, handle.offsets, len(data), 0)
 
     def decode() -> Batches:
         pieces = read_key_groups(
             lambda offset, length: view[offset : offset + length],
-            known, ranges, {STATE}, OPTIONS, Tally(), 0, BodyKind.FULL_SNAPSHOT, GROUPS,
+            known, ranges, {STATE}, OPTIONS, Counters(), 0, BodyKind.FULL_SNAPSHOT, GROUPS,
         )  # fmt: skip
         return [piece.batch for piece in pieces]
 
@@ -66,14 +66,14 @@ def rocksdb_reader(folder: Path, pairs: Pairs) -> tuple[Callable[[], Batches], i
     """A function that decodes a database; and the size of its files."""
     handle = write_rocksdb(folder, pairs)
     start = head(pairs.shape)
-    known = parse_head(start, 0, len(start))
+    known = parse_header(start, 0, len(start))
 
     def opened(options: RocksOptions) -> RocksDB:
         return open_rocksdb(handle, open_file, options)
 
     def decode() -> Batches:
         ranges = shares(range(GROUPS), handle.size)
-        return [p.batch for p in read_database(opened, known, ranges, {STATE}, OPTIONS, Tally(), 0, GROUPS)]
+        return [p.batch for p in read_database(opened, known, ranges, {STATE}, OPTIONS, Counters(), 0, GROUPS)]
 
     return decode, handle.size
 

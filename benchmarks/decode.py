@@ -28,12 +28,12 @@ if __package__ in (None, ""):
 from benchmarks.generate import PlannedOperator, PlannedState, entry_size, write_snapshot
 from benchmarks.shapes import SHAPES, rows
 from stateextract.files.filesystem import Store
-from stateextract.files.locate import Locator, find_snapshot
+from stateextract.metadata.locate import Locator, find_snapshot
 from stateextract.job.writer import dictionary_columns, parquet_settings
 from stateextract.metadata.model import KeyGroupsHandle
 from stateextract.metadata.parser import parse_metadata
-from stateextract.state.engine import KeyGroupRange, ReadOptions, Tally, read_key_groups
-from stateextract.state.head import parse_head
+from stateextract.state.engine import KeyGroupRange, ReadOptions, Counters, read_key_groups
+from stateextract.state.header import parse_header
 
 GOALS = {"long-long": 0.6, "pojo": 0.3, "map": 0.5, "list": 0.5, "nested": 0.5}
 
@@ -50,7 +50,7 @@ class StateFile:
         location = Locator(found, store).locate(handle.stream)
         assert location.uri is not None
         self.data = store.read(location.uri)
-        self.head = parse_head(self.data, 0, min(handle.offsets))
+        self.head = parse_header(self.data, 0, min(handle.offsets))
         ends = [*handle.offsets[1:], len(self.data)]
         self.groups = [KeyGroupRange(g, s, e) for g, s, e in zip(handle.key_groups, handle.offsets, ends, strict=True)]
 
@@ -60,7 +60,7 @@ class StateFile:
         options = ReadOptions(engine=engine, key_group_column=False, subtask_column=False)
         pieces = read_key_groups(
             lambda offset, length: view[offset : offset + length],
-            self.head, self.groups[:groups], {m.name for m in self.head.states}, options, Tally(), 0,
+            self.head, self.groups[:groups], {m.name for m in self.head.states}, options, Counters(), 0,
         )  # fmt: skip
         return [piece.batch for piece in pieces]
 

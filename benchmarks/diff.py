@@ -25,13 +25,13 @@ if __package__ in (None, ""):
 
 from benchmarks.generate import SINGLE_KEY_GROUP, PlannedOperator, PlannedState, entry_size, write_snapshot
 from benchmarks.shapes import SHAPES
-from stateextract.cores import usable_cores
+from stateextract.files.cores import usable_cores
 from stateextract.diff import Counts, DiffOptions, DiffPlan, make_diff_plan
 from stateextract.diff.task import DiffRunner
-from stateextract.job.options import JobOptions
-from stateextract.job.reader import PartReader
+from stateextract.options import JobOptions
+from stateextract.snapshot.reader import PartReader
 from stateextract.job.split import read_options
-from stateextract.state.engine import Tally
+from stateextract.state.engine import Counters
 
 OTHER_SEED = 2
 
@@ -63,7 +63,7 @@ def decode(plan: DiffPlan) -> int:
         reader = PartReader(side.metadata_uri, read_options(side.options, side.describe))
         for unit in plan.units:
             for part in unit.parts[number]:
-                for piece in reader.pieces(part, side.targets[unit.operator], Tally()):
+                for piece in reader.pieces(part, side.targets[unit.operator], Counters()):
                     count += piece.batch.num_rows
     return count
 

@@ -26,8 +26,8 @@ from benchmarks.generate import plan_operators, write_snapshot
 from benchmarks.get import FORMS, write
 from benchmarks.shapes import SHAPES
 from stateextract.api import open_snapshot
-from stateextract.files import early
-from stateextract.files.ahead import AHEAD, ReadAhead
+from stateextract.files import prefetch as early
+from stateextract.files.read_ahead import AHEAD, ReadAhead
 
 STEP = 256 << 10
 """Bytes of an answer that are sent together."""

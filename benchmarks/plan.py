@@ -19,7 +19,7 @@ if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.plan_files import write_plan_files
-from stateextract.job.options import parse_arguments
+from stateextract.options import parse_arguments
 from stateextract.job.plan import make_plan
 from stateextract.job.split import encode_split
 

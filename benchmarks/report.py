@@ -41,7 +41,7 @@ from stateextract.audit.document import (
     Totals,
     Ttl,
 )
-from stateextract.audit.history_files import Recorded, read_history, write_snapshot
+from stateextract.audit.history.history_files import Recorded, read_history, write_snapshot
 from stateextract.report.page import report_page
 
 BROWSERS = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")

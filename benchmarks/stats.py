@@ -26,8 +26,8 @@ from benchmarks.decode import StateFile
 from benchmarks.generate import PlannedOperator, PlannedState, entry_size, write_snapshot
 from benchmarks.shapes import SHAPES
 from stateextract.audit.collect import BATCH_ROWS
-from stateextract.audit.figures import StateFigures, Wanted
-from stateextract.state.engine import ReadOptions, Tally, read_key_groups
+from stateextract.audit.measure.state import StateStatistics, Wanted
+from stateextract.state.engine import ReadOptions, Counters, read_key_groups
 
 GOAL = 1.5
 
@@ -40,15 +40,15 @@ def run(file: StateFile, statistics: bool, batch_rows: int) -> tuple[int, float]
     start = time.process_time()
     view = memoryview(file.data)
     options = ReadOptions(engine="kernel", batch_rows=batch_rows)
-    figures: StateFigures | None = None
+    figures: StateStatistics | None = None
     rows = 0
     for piece in read_key_groups(
         lambda offset, length: view[offset : offset + length],
-        file.head, file.groups, {m.name for m in file.head.states}, options, Tally(), 0,
+        file.head, file.groups, {m.name for m in file.head.states}, options, Counters(), 0,
     ):  # fmt: skip
         rows += piece.batch.num_rows
         if statistics:
-            figures = figures or StateFigures(piece.batch.schema, Wanted(as_of_ms=1_700_000_000_000))
+            figures = figures or StateStatistics(piece.batch.schema, Wanted(as_of_ms=1_700_000_000_000))
             figures.add(piece.batch, 0)
     if figures is not None:
         figures.document_columns()

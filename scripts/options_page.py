@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
-from stateextract.job.options import fields, outside, show_size
+from stateextract.options import fields, outside, show_size
 
 _HEAD = """# Options
 

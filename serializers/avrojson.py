@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from serializers.avroschema import AvroType
 from stateextract.columnar.layout import Layout, Python
-from stateextract.columnar.numerals import MAX_DIGIT_BYTES, big_decimal_text
+from stateextract.columnar.convert.numerals import MAX_DIGIT_BYTES, big_decimal_text
 from stateextract.columnar.value_reader import ValueReader
 from stateextract.errors import FormatError, TruncatedError, ValueRefusedError
 from stateextract.files.reader import Reader

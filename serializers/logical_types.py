@@ -36,7 +36,7 @@ import pyarrow as pa
 from serializers.names import Names, positional
 from serializers.registry import SerializerSnapshot, describe
 from serializers.sql_type import LogicalType
-from stateextract.columnar.binary import BinaryArray, BinaryMap, BinaryRow, Framed, Rest, SlotTimestamp
+from stateextract.columnar.layout.binary import BinaryArray, BinaryMap, BinaryRow, Framed, Rest, SlotTimestamp
 from stateextract.columnar.layout import (
     Bool,
     Bytes,

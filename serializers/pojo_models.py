@@ -32,7 +32,7 @@ from stateextract.columnar.layout import (
     Logical,
     Nullable,
     Number,
-    Passed,
+    SkippedValue,
     Skip,
     Struct,
     Switch,
@@ -109,7 +109,7 @@ def flags_of_a_model(class_name: str) -> Field:
     Flink did not take the class for a POJO.
     """
     other = Undecodable(class_name, "its class model is that of a POJO, which Flink did not take it for")
-    return Field("", Passed(Switch((Case(2, ()), Case(None, (Field("other", other),))))))
+    return Field("", SkippedValue(Switch((Case(2, ()), Case(None, (Field("other", other),))))))
 
 
 def _is_plain(model: ClassModel) -> bool:

@@ -6,7 +6,7 @@ flag for each element (1: present), maps with a flag for each value (1: null).
 
 Values of Python's own coders in a Java ``byte[]`` are described by nothing in the checkpoint and stay bytes. Two type wishes
 read them: ``pickle`` shows a pickle of plain data as JSON beside its bytes (``files/pickles.py``, which runs nothing), and
-``elements(TYPE)`` the elements that a Python process added to its state (``columnar/elements.py``).
+``elements(TYPE)`` the elements that a Python process added to its state (``columnar/layout/elements.py``).
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Reads a snapshot and everything nested in it, and stops behind its last byte. There is no length around a snapshot, so
 an unknown class ends the reading with :class:`UndecodableError` and its name in ``SnapshotReader.unknown``, unless the
-reader knows which of the usual shapes to take it for, or up to where to skip it (``state/head.py`` tries them). What is
+reader knows which of the usual shapes to take it for, or up to where to skip it (``state/header.py`` tries them). What is
 around it keeps its class. The exception are the frames of a ``LinkedOptionalMap``: what cannot be read there is kept as
 unknown and skipped.
 

@@ -35,7 +35,7 @@ from stateextract.columnar.layout import (
     Text,
     Undecodable,
 )
-from stateextract.columnar.policy import Counts
+from stateextract.columnar.convert.policy import Counts
 from stateextract.errors import FormatError, UsageError
 from stateextract.files.reader import Reader
 

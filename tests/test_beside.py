@@ -7,8 +7,8 @@ from typing import NoReturn
 
 import pytest
 
-from stateextract import beside
-from stateextract.beside import Beside, done
+from stateextract.files import second_thread as beside
+from stateextract.files.second_thread import SecondThread, done
 
 
 @pytest.fixture(autouse=True)
@@ -18,14 +18,14 @@ def two_cores(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_both_run_at_once() -> None:
     meeting = threading.Barrier(2, timeout=30)
-    here, there = Beside().run(lambda: (meeting.wait(), threading.get_ident())[1], lambda: (meeting.wait(), 7)[1])
+    here, there = SecondThread().run(lambda: (meeting.wait(), threading.get_ident())[1], lambda: (meeting.wait(), 7)[1])
     assert here == threading.get_ident()
     assert there.result() == 7
 
 
 def test_with_one_core_they_run_one_after_the_other(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(beside, "usable_cores", lambda: 1)
-    one = Beside()
+    one = SecondThread()
     assert not one.is_there
     here, there = one.run(threading.get_ident, threading.get_ident)
     assert here == there.result() == threading.get_ident()
@@ -45,7 +45,7 @@ def test_an_error_waits_for_the_other_one(error: type[BaseException]) -> None:
         ended.set()
 
     with pytest.raises(error):
-        Beside().run(here, there)
+        SecondThread().run(here, there)
     assert ended.is_set()
 
 
@@ -64,7 +64,7 @@ def test_an_interruption_while_it_waits_waits_as_well(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(beside.futures, "wait", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        Beside().run(lambda: None, lambda: (go_on.wait(), ended.set()))
+        SecondThread().run(lambda: None, lambda: (go_on.wait(), ended.set()))
     assert waits == 3
     assert ended.is_set()
 
@@ -73,7 +73,7 @@ def test_where_no_thread_can_be_started(monkeypatch: pytest.MonkeyPatch) -> None
     def start(_: threading.Thread) -> NoReturn:
         raise RuntimeError("can't start new thread")
 
-    both = Beside()
+    both = SecondThread()
     with monkeypatch.context() as patch:
         patch.setattr(threading.Thread, "start", start)
         here, there = both.run(threading.get_ident, threading.get_ident)

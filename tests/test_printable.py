@@ -22,7 +22,7 @@ from stateextract.printable import (
     short_words,
     shortened,
 )
-from stateextract.state.tally import StateTally
+from stateextract.state.counters import StateCounters
 
 
 @pytest.mark.parametrize(
@@ -74,6 +74,6 @@ def test_what_is_shown_has_an_end() -> None:
     assert len(str(error)) < 3 * LONGEST_TEXT + 2 * 200 + 1100
     assert ("/" + "d/" * 500) in str(error)
     assert error.state == long
-    tally = StateTally()
+    tally = StateCounters()
     tally.problem(long)
     assert [len(text) for text in tally.problems] == [LONGEST_TEXT]

@@ -26,7 +26,7 @@ from serializers.kryo.wire import Input
 from stateextract.errors import FormatError, UndecodableError
 
 UNDECIDED: Final = "stateextract.undecided.f"
-"""Before the number of a field whose type is being looked for (``job/kryo_pojos.py``): whoever meets it is told."""
+"""Before the number of a field whose type is being looked for (``snapshot/kryo_pojos.py``): whoever meets it is told."""
 
 FieldReader = Callable[[Input], Any]
 Scope = tuple[tuple[Any, str], ...]

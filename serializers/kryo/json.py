@@ -29,7 +29,7 @@ from typing import Any, Final
 from serializers.kryo.values import Float, Obj
 from serializers.protobuf import whole_json
 from serializers.texts import date_text, date_time_text, duration_text, instant_text, shortest_single, time_text
-from stateextract.columnar.numerals import MAX_DIGIT_BYTES, big_decimal_text, big_integer_text
+from stateextract.columnar.convert.numerals import MAX_DIGIT_BYTES, big_decimal_text, big_integer_text
 from stateextract.errors import ValueRefusedError
 from stateextract.printable import json_escapes
 

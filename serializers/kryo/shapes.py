@@ -28,7 +28,7 @@ from stateextract.columnar.layout import (
     Text,
     struct,
 )
-from stateextract.columnar.policy import Counts
+from stateextract.columnar.convert.policy import Counts
 from stateextract.errors import FormatError, UndecodableError, ValueRefusedError
 
 MAX_ELEMENTS: Final = 1 << 22

@@ -11,13 +11,13 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from stateextract.errors import MissingFileError, StateExtractError
-from stateextract.files.early import Coming, EarlyFiles, in_order
-from stateextract.files.filesystem import OpenFile, is_far
+from stateextract.files.prefetch import PrefetchRequest, FilePrefetcher, in_order
+from stateextract.files.filesystem import OpenFile, is_remote
 from stateextract.files.piece import FilePiece
 from stateextract.files.window import READ, ReadAt
-from stateextract.job.heads import StateFile
-from stateextract.state.content import Content, read_content
-from stateextract.state.engine import Piece, ReadOptions, Tally
+from stateextract.snapshot.headers import StateFile
+from stateextract.snapshot.content import Content, read_content
+from stateextract.state.engine import Piece, ReadOptions, Counters
 
 if TYPE_CHECKING:
     from stateextract.api.snapshot import Source
@@ -31,7 +31,7 @@ Early = Callable[[Content], Sequence[tuple[int, int]]]
 """Ranges of a handle's bytes that are read early."""
 
 
-def _unheard(size: int) -> None:
+def _ignore_progress(size: int) -> None:
     """Nobody wants to know."""
 
 
@@ -40,9 +40,9 @@ class FileAccess:
 
     def __init__(self, source: Source) -> None:
         self._source = source
-        self._files = EarlyFiles(source.locator.store)
+        self._files = FilePrefetcher(source.locator.store)
 
-    def opened(self, file: StateFile, on_read: OnRead = _unheard) -> HandleBytes:
+    def opened(self, file: StateFile, on_read: OnRead = _ignore_progress) -> HandleBytes:
         """The bytes of a file's handle; a context manager that gives ``read_at``.
 
         :param on_read: is told how many bytes were read.
@@ -60,12 +60,12 @@ class FileAccess:
         """
         source = self._source
 
-        def coming(item: tuple[StateFile, Content]) -> Iterator[Coming]:
+        def coming(item: tuple[StateFile, Content]) -> Iterator[PrefetchRequest]:
             file, content = item
-            if not is_far(file.uri) or file.uri == source.found.metadata_uri:
+            if not is_remote(file.uri) or file.uri == source.found.metadata_uri:
                 return
             ranges = content.beginning(READ, head=False) if early is None else early(content)
-            yield Coming(file.uri, ranges).behind(file.start)
+            yield PrefetchRequest(file.uri, ranges).behind(file.start)
             if file.handle is not None and file.changelog is None:
                 from stateextract.rocksdb import Opener, first_files
 
@@ -80,9 +80,9 @@ class FileAccess:
         content: Content,
         wanted: Collection[str],
         options: ReadOptions,
-        tally: Tally,
+        tally: Counters,
         silent: Collection[str] = (),
-        on_read: OnRead = _unheard,
+        on_read: OnRead = _ignore_progress,
     ) -> Iterator[Piece]:
         """Batches of the wanted states, out of what ``content`` says of an opened file.
 
@@ -104,7 +104,7 @@ class FileAccess:
         return open_rocksdb(file.handle, lambda handle: _Heard(open_handle(handle), on_read), options, open_handle.expect)
 
     def _log(self, file: StateFile, options: ReadOptions) -> Log:
-        from stateextract.job.changelogs import open_log
+        from stateextract.snapshot.changelogs import open_log
 
         source = self._source
         assert file.changelog is not None
@@ -148,7 +148,7 @@ class _Heard:
 class HandleBytes:
     """``read_at`` in a handle's bytes, which may be a piece of a file or lie in memory."""
 
-    def __init__(self, file: StateFile, place: bytes | EarlyFiles, on_read: OnRead) -> None:
+    def __init__(self, file: StateFile, place: bytes | FilePrefetcher, on_read: OnRead) -> None:
         self._opened: OpenFile | None = None
         self._read_at: ReadAt
         if isinstance(place, bytes):

@@ -13,9 +13,9 @@ import pyarrow as pa
 from stateextract.api.access import FileAccess
 from stateextract.api.state import State, suited
 from stateextract.errors import StateExtractError, UndecodableError
-from stateextract.job.heads import StateFile
-from stateextract.state.content import Content
-from stateextract.state.engine import Tally
+from stateextract.snapshot.headers import StateFile
+from stateextract.snapshot.content import Content
+from stateextract.state.engine import Counters
 
 Count = int | StateExtractError
 """Rows of a state, or why they cannot be counted."""
@@ -73,8 +73,8 @@ def _together(states: Sequence[State], on_read: Callable[[int], None]) -> dict[S
     return found
 
 
-def _walk(states: dict[str, State], on_read: Callable[[int], None]) -> Tally:
-    tally = Tally()
+def _walk(states: dict[str, State], on_read: Callable[[int], None]) -> Counters:
+    tally = Counters()
     if not states:
         return tally
     first = next(iter(states.values()))

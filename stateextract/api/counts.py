@@ -13,14 +13,14 @@ from collections.abc import Iterator
 
 from stateextract.api.access import FileAccess
 from stateextract.errors import StateExtractError, TruncatedError
-from stateextract.files.ahead import AHEAD, ReadAhead
+from stateextract.files.read_ahead import AHEAD, ReadAhead
 from stateextract.files.piece import FilePiece
 from stateextract.files.window import ReadAt
-from stateextract.job.heads import StateFile
-from stateextract.job.inventory import NamedState
-from stateextract.state.body import BodyKind
-from stateextract.state.content import Content
-from stateextract.state.head import KeyedHead
+from stateextract.snapshot.headers import StateFile
+from stateextract.snapshot.inventory import NamedState
+from stateextract.state.bodies.body import BodyKind
+from stateextract.snapshot.content import Content
+from stateextract.state.header import KeyedHeader
 
 _FEW = 2  # reads that are made one after the other
 _NEAR = 64 << 10  # bytes that cost no more than a read
@@ -51,7 +51,7 @@ def counts_in_files(access: FileAccess, state: NamedState) -> int | None:
 def _counts(file: StateFile, state: NamedState) -> bool:
     """Whether a file may say how many entries it has."""
     head, content = file.head, file.content
-    if not isinstance(head, KeyedHead) or content is None or head.compressed or content.changes is not None:
+    if not isinstance(head, KeyedHeader) or content is None or head.compressed or content.changes is not None:
         return False
     return content.form is BodyKind.HEAP and state.kind != "MAP"
 
@@ -63,7 +63,7 @@ def _elements(file: StateFile, state: NamedState) -> int | None:
 
 
 def _entries(access: FileAccess, file: StateFile, content: Content, state: NamedState) -> int | None:
-    assert isinstance(file.head, KeyedHead)
+    assert isinstance(file.head, KeyedHeader)
     total = 0
     try:
         with access.opened(file) as read_at:

@@ -20,21 +20,21 @@ from stateextract.api.html import table
 from stateextract.api.state import Scope, State
 from stateextract.api.validation import Finding, OnProgress, Validation
 from stateextract.changelog.log import Files
-from stateextract.columnar.policy import MAX_VALUE_BYTES, Maps, OutOfRange, Policy, Strings, Timestamps
+from stateextract.columnar.convert.policy import MAX_VALUE_BYTES, Maps, OutOfRange, Policy, Strings, Timestamps
 from stateextract.errors import StateExtractError, UsageError
 from stateextract.files.compression import CODECS
 from stateextract.files.connect import TIMEOUT
 from stateextract.files.filesystem import Store
-from stateextract.files.locate import FoundSnapshot, Locator, find_snapshot
-from stateextract.job.classpath import describe_context, with_names
-from stateextract.job.forecast import Forecasts
-from stateextract.job.heads import HeadReader, OnHeads, StateFile, operator_label, unheard
-from stateextract.job.inventory import OperatorInventory, take_inventory
-from stateextract.job.kryo_pojos import lacking, with_pojos
-from stateextract.job.missing import MissingFiles, missing_files
-from stateextract.job.policies import JobPolicies
-from stateextract.job.wishes import JobWishes
-from stateextract.metadata.called import operators_called
+from stateextract.metadata.locate import FoundSnapshot, Locator, find_snapshot
+from stateextract.snapshot.describe import describe_context, with_names
+from stateextract.snapshot.forecast import Forecasts
+from stateextract.snapshot.headers import HeaderReader, OnHeaders, StateFile, operator_label, ignore_progress
+from stateextract.snapshot.inventory import OperatorInventory, take_inventory
+from stateextract.snapshot.kryo_pojos import lacking, with_pojos
+from stateextract.snapshot.missing import MissingFiles, missing_files
+from stateextract.snapshot.policies import JobPolicies
+from stateextract.snapshot.type_overrides import JobTypeOverrides
+from stateextract.metadata.operator_lookup import find_operators
 from stateextract.metadata.file import read_metadata
 from stateextract.metadata.model import CheckpointProperties, MasterState, OperatorState, SnapshotMetadata
 from stateextract.outcome import Status
@@ -78,8 +78,8 @@ def open_snapshot(
     names: str = "",
     types: Mapping[str, str] | None = None,
     policies: Mapping[str, str] | None = None,
-    head_threads: int = 32,
-    on_heads: OnHeads = unheard,
+    header_threads: int = 32,
+    on_headers: OnHeaders = ignore_progress,
 ) -> Snapshot:
     """Open a checkpoint or savepoint.
 
@@ -119,8 +119,8 @@ def open_snapshot(
     :param policies: values of ``strings``, ``timestamps``, ``out_of_range``, ``maps`` and ``on_undecodable`` for single
         states by ``OPERATOR/STATE/OPTION``, for example ``{"orders/total/maps": "list"}``; the operator or the state may be
         ``*``.
-    :param head_threads: threads that read the heads of state files.
-    :param on_heads: is told how many of their handles were looked at, and how many there are.
+    :param header_threads: threads that read the heads of state files.
+    :param on_headers: is told how many of their handles were looked at, and how many there are.
     :raises SnapshotNotFoundError: where there is no snapshot at ``path``, or more than one.
     :raises UsageError: for an option that cannot be right.
     """
@@ -149,11 +149,11 @@ def open_snapshot(
     options = replace(options, context=with_names(context, metadata, plan, names, store))
     pairs = tuple(path_map.items() if isinstance(path_map, Mapping) else path_map or ())
     locator = Locator(found, store, pairs)
-    wishes = JobWishes([f"{place}={type_}" for place, type_ in (types or {}).items()])
-    wishes.refuse_strangers(metadata.operators)
+    overrides = JobTypeOverrides([f"{place}={type_}" for place, type_ in (types or {}).items()])
+    overrides.refuse_strangers(metadata.operators)
     lines = [f"{place}={value}" for place, value in (policies or {}).items()]
     chosen = JobPolicies(lines, Choice(options.policy, options.on_undecodable))
-    return Snapshot(Source(found, data, metadata, locator, options, wishes, chosen, head_threads, on_heads, pairs))
+    return Snapshot(Source(found, data, metadata, locator, options, overrides, chosen, header_threads, on_headers, pairs))
 
 
 def _several(given: str | Sequence[str]) -> Sequence[str]:
@@ -178,10 +178,10 @@ class Source:
     metadata: SnapshotMetadata = field(repr=False)
     locator: Locator = field(repr=False)
     options: ReadOptions
-    wishes: JobWishes = field(repr=False)
+    overrides: JobTypeOverrides = field(repr=False)
     policies: JobPolicies = field(repr=False)
-    head_threads: int
-    on_heads: OnHeads = field(default=unheard, repr=False)
+    header_threads: int
+    on_headers: OnHeaders = field(default=ignore_progress, repr=False)
     path_pairs: tuple[tuple[str, str], ...] = ()
     pojos_known: bool = False
     changelog_files: Files = field(default_factory=Files, repr=False)
@@ -190,8 +190,8 @@ class Source:
         """Reads the heads of these operators' files; the inventories by operator id."""
         part = replace(self.metadata, operators=tuple(operators))
         options = self.options
-        heads = HeadReader(part, self.data, self.locator, options.codec, options.verify_checksums)
-        files = heads.read(self.head_threads, self.on_heads)
+        heads = HeaderReader(part, self.data, self.locator, options.codec, options.verify_checksums)
+        files = heads.read(self.header_threads, self.on_headers)
         self._look_for_pojos(part, files)
         return {inventory.operator.id: inventory for inventory in take_inventory(part, files)}
 
@@ -203,8 +203,8 @@ class Source:
         self.pojos_known = True
         if len(part.operators) < len(self.metadata.operators):
             options = self.options
-            heads = HeadReader(self.metadata, self.data, self.locator, options.codec, options.verify_checksums)
-            files = heads.read(self.head_threads)
+            heads = HeaderReader(self.metadata, self.data, self.locator, options.codec, options.verify_checksums)
+            files = heads.read(self.header_threads)
         context = with_pojos(
             context, self.metadata, files, self.found.metadata_uri, self.path_pairs, self.locator.store,
             self.options.codec,
@@ -281,10 +281,10 @@ class Snapshot:
     @property
     def states(self) -> list[State]:
         """All named states of all operators, those that cannot be read included."""
-        self.read_heads()
+        self.read_headers()
         return [state for operator in self.operators for state in operator.states]
 
-    def read_heads(self) -> None:
+    def read_headers(self) -> None:
         """Read the heads of all operators' files at once, which is quicker than one operator after the other."""
         missing = [operator for operator in self.operators if "_inventory" not in vars(operator)]
         if missing:
@@ -299,7 +299,7 @@ class Snapshot:
 
         :param on_progress: is told bytes of files and rows as they are read.
         """
-        self.read_heads()
+        self.read_headers()
         validation = Validation(self._source, on_progress)
         for operator in sorted(self.operators, key=lambda o: (o.uid or o.name or "", o.id)):
             yield from validation.of(operator)
@@ -309,7 +309,7 @@ class Snapshot:
 
         :raises UsageError: where there is none, or more than one.
         """
-        matching = operators_called(name, self.operators)
+        matching = find_operators(name, self.operators)
         if not matching:
             known = [o.label for o in self.operators]
             raise UsageError(
@@ -421,7 +421,7 @@ class Operator:
         named = [State(self, s.entry, s) for s in (*inventory.named, *inventory.nameless) if s.entry is not None]
         read = [o for o in self.snapshot.operators if o is self or "states" in vars(o)]
         unread = [o._state for o in self.snapshot.operators if o not in read or o.problems]
-        self.snapshot._source.wishes.refuse_unused(unread)
+        self.snapshot._source.overrides.refuse_unused(unread)
         self.snapshot._source.policies.refuse_unused(unread)
         return tuple(sorted(named, key=lambda s: (s.scope, s.name)))
 

@@ -21,28 +21,28 @@ import pyarrow as pa
 from stateextract.api.access import FileAccess, nothing_early
 from stateextract.api.counts import counts_in_files
 from stateextract.api.html import table
-from stateextract.columnar import engines
-from stateextract.columnar.needle import Finder
-from stateextract.columnar.schema import conform
-from stateextract.columnar.wishes import Wish, grant, parse_wish, wished_schema
+from stateextract.columnar.compiled import engines
+from stateextract.columnar.search.key_pattern import Finder
+from stateextract.columnar.arrow.schema import cast_batch
+from stateextract.columnar.convert.type_overrides import TypeOverride, apply_overrides, parse_override, wished_schema
 from stateextract.errors import StateExtractError, UndecodableError, UnsupportedError, UsageError
 from stateextract.files.filesystem import split_uri
-from stateextract.job.coverage import CANNOT_BE_READ, Entry
-from stateextract.job.heads import Scope, StateFile
-from stateextract.job.inventory import NamedState
+from stateextract.snapshot.coverage import CANNOT_BE_READ, Entry
+from stateextract.snapshot.headers import Scope, StateFile
+from stateextract.snapshot.inventory import NamedState
 from stateextract.outcome import Status
-from stateextract.state.body import BodyKind
+from stateextract.state.bodies.body import BodyKind
 from stateextract.state.columns import united_raw_schema, united_schema
-from stateextract.state.content import Content
+from stateextract.snapshot.content import Content
 from stateextract.state.engine import (
     Piece,
     ReadOptions,
-    StateTally,
-    Tally,
+    StateCounters,
+    Counters,
 )
-from stateextract.state.head import KeyedHead
-from stateextract.state.key_groups import key_scalar
-from stateextract.state.lookup import WantedGroups, groups_by_serializer, has_key, is_found, is_one_key, key_needle
+from stateextract.state.header import KeyedHeader
+from stateextract.state.keys.key_groups import key_scalar
+from stateextract.state.keys.lookup import WantedGroups, groups_by_serializer, has_key, is_found, is_one_key, key_needle
 from stateextract.state.rows import RowLayout, row_layout
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Coverage:
 
     status: Status
     reason: str | None = None
-    tally: StateTally = field(default_factory=StateTally)
+    tally: StateCounters = field(default_factory=StateCounters)
     complete: bool = False
 
 
@@ -94,7 +94,7 @@ class State:
         self.on_progress: Callable[[int, int], None] | None = None
         """Is told, while rows are read, how many bytes of the files and how many rows have come since it was told last."""
         self._coverage: Coverage | None = None
-        self._wish_texts = self._source.wishes.of(operator._state, self.name)
+        self._override_texts = self._source.overrides.of(operator._state, self.name)
         self._choice = self._source.policies.of(operator._state, self.name)
 
     def __repr__(self) -> str:
@@ -127,8 +127,8 @@ class State:
         return self._named_state.rows(self._options.context)
 
     @property
-    def _wishes(self) -> list[Wish]:
-        return [parse_wish(*texts) for texts in self._wish_texts]
+    def _wishes(self) -> list[TypeOverride]:
+        return [parse_override(*texts) for texts in self._override_texts]
 
     @property
     def serializers(self) -> dict[str, str]:
@@ -200,11 +200,11 @@ class State:
             wanted.append(("namespace", self._scalar("namespace", namespace)))
         self._check_readable()
         unique = self.kind in _ONE_ROW and not self._options.flatten and all(is_one_key(v) for _, v in wanted)
-        unique &= not any(path.split(".")[0] in dict(wanted) for path, _ in self._wish_texts)
+        unique &= not any(path.split(".")[0] in dict(wanted) for path, _ in self._override_texts)
         unique &= "namespace" not in self.schema.names or namespace is not None
         found: list[pa.RecordBatch] = []
         # A wish changes what the column shows, and the bytes are those of what it was before.
-        wished = any(path.split(".")[0] == "key" for path, _ in self._wish_texts)
+        wished = any(path.split(".")[0] == "key" for path, _ in self._override_texts)
         for batch in self._typed(None, self._groups_of(scalar), None if wished else scalar):
             rows = np.logical_and.reduce([has_key(batch.column(column), [value]) for column, value in wanted])
             if rows.any():
@@ -220,14 +220,14 @@ class State:
         """
         of, found = self._groups_of(self._scalar("key", key)), frozenset[int]()
         for file in self._named_state.files:
-            groups = of(file.head.key_serializer if isinstance(file.head, KeyedHead) else None)
+            groups = of(file.head.key_serializer if isinstance(file.head, KeyedHeader) else None)
             if groups is None:
                 return None
             found |= groups
         return found
 
     def _groups_of(self, key: pa.Scalar) -> WantedGroups:
-        if any(path.split(".")[0] == "key" for path, _ in self._wish_texts):
+        if any(path.split(".")[0] == "key" for path, _ in self._override_texts):
             return lambda _: None  # the hash is that of the type which Flink has
         return groups_by_serializer([key], None, self.operator.max_parallelism, self._options.policy)
 
@@ -254,7 +254,7 @@ class State:
         # Columns that take no decoding; maps that are broadcast have none.
         beside = [field for field in self.schema if field.name in ("key_group", "subtask")]
         options = replace(self._options, columns={self.name: pa.schema(beside)} if beside else None)
-        tally = Tally()
+        tally = Counters()
         for _ in self._pieces(options, tally, None):
             pass
         counted = tally.of(self.name)
@@ -286,17 +286,17 @@ class State:
         return pa.RecordBatchReader.from_batches(schema, self._raw(options, schema))
 
     def _raw(self, options: ReadOptions, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        tally = Tally()
+        tally = Counters()
         self._coverage = replace(self._expected(), tally=tally.of(self.name), complete=False)
         try:
             for piece in self._pieces(options, tally, None):
                 if piece.raw:
-                    yield conform(piece.batch, schema)
+                    yield cast_batch(piece.batch, schema)
             self._coverage = replace(self._coverage, complete=True)
         finally:
             self._settle(tally)
 
-    def _settle(self, tally: Tally) -> None:
+    def _settle(self, tally: Counters) -> None:
         """Take in what became of the state."""
         assert self._coverage is not None
         read = replace(self._entry, read=tally.of(self.name))
@@ -328,14 +328,14 @@ class State:
     def _typed(
         self, limit: int | None, groups: WantedGroups | None = None, key: pa.Scalar | None = None
     ) -> Iterator[pa.RecordBatch]:
-        tally = Tally()
+        tally = Counters()
         self._coverage = replace(self._expected(), tally=tally.of(self.name), complete=False)
         left = sys.maxsize if limit is None else limit
         try:
             for piece in self._pieces(replace(self._options, key=key), tally, limit, self._wishes, groups) if left else ():
                 if piece.raw:
                     continue
-                batch = conform(piece.batch, self.schema)
+                batch = cast_batch(piece.batch, self.schema)
                 yield batch.slice(0, left)
                 left -= batch.num_rows
                 if left <= 0:
@@ -350,9 +350,9 @@ class State:
     def _pieces(
         self,
         options: ReadOptions,
-        tally: Tally,
+        tally: Counters,
         limit: int | None,
-        wishes: Sequence[Wish] = (),
+        overrides: Sequence[TypeOverride] = (),
         groups: WantedGroups | None = None,
     ) -> Iterator[Piece]:
         if limit is not None:
@@ -377,7 +377,7 @@ class State:
                             ):
                                 if self.on_progress is not None:
                                     self.on_progress(0, piece.batch.num_rows)
-                                yield piece if piece.raw or not wishes else self._granted(piece, wishes)
+                                yield piece if piece.raw or not overrides else self._granted(piece, overrides)
                         finally:
                             if before and before != counted.engine:
                                 counted.engine = "kernel and interpreter"
@@ -390,9 +390,9 @@ class State:
             except StateExtractError as error:
                 raise self._named(self._access.placed(error, file)) from None
 
-    def _granted(self, piece: Piece, wishes: Sequence[Wish]) -> Piece:
+    def _granted(self, piece: Piece, overrides: Sequence[TypeOverride]) -> Piece:
         """With the types that the user chose; their paths are those of the columns of all files together."""
-        return replace(piece, batch=grant(conform(piece.batch, self._united), wishes))
+        return replace(piece, batch=apply_overrides(cast_batch(piece.batch, self._united), overrides))
 
     def _read(self, size: int) -> None:
         if self.on_progress is not None:
@@ -410,7 +410,7 @@ class State:
             if file.head is None or file.content is None:
                 continue
             content = file.content.only({self.name})
-            serializer = file.head.key_serializer if isinstance(file.head, KeyedHead) else None
+            serializer = file.head.key_serializer if isinstance(file.head, KeyedHeader) else None
             wanted = None if groups is None else groups(serializer)
             for kept in [content] if wanted is None else content.of_key_groups(wanted):
                 yield file, kept
@@ -422,7 +422,7 @@ class State:
         """
         plain = content.form in (BodyKind.HEAP, BodyKind.FULL_SNAPSHOT) and content.changes is None
         head = file.head
-        if not plain or not isinstance(head, KeyedHead) or head.compressed or split_uri(file.uri).scheme != "file":
+        if not plain or not isinstance(head, KeyedHeader) or head.compressed or split_uri(file.uri).scheme != "file":
             return content
         meta = next((meta for meta in head.states if meta.name == self.name), None)
         sought = meta and key_needle(row_layout(head, meta, self._options.context), key, self._options.policy)

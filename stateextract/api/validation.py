@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING
 
 from stateextract.api.access import FileAccess
 from stateextract.api.state import suited
-from stateextract.columnar.policy import Policy
+from stateextract.columnar.convert.policy import Policy
 from stateextract.errors import StateExtractError, UnsupportedError
-from stateextract.job.coverage import UNSUPPORTED
-from stateextract.job.heads import Scope, StateFile
+from stateextract.snapshot.coverage import UNSUPPORTED
+from stateextract.snapshot.headers import Scope, StateFile
 from stateextract.outcome import Status
-from stateextract.state.body import BodyKind
-from stateextract.state.content import Content
-from stateextract.state.engine import ReadOptions, StateTally, Tally
+from stateextract.state.bodies.body import BodyKind
+from stateextract.snapshot.content import Content
+from stateextract.state.engine import ReadOptions, StateCounters, Counters
 from stateextract.state.kinds import COORDINATOR, kind_word
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Finding:
     problems: list[StateExtractError] = field(default_factory=list)
     reason: str | None = None
 
-    def settle(self, tally: StateTally) -> None:
+    def settle(self, tally: StateCounters) -> None:
         """Take in what was read, and say what that means."""
         self.rows, self.size = tally.rows, tally.bytes
         if self.status is not SOUND:
@@ -112,7 +112,7 @@ class Validation:
             files |= {id(file): file for file in state.files if file.problem is None}
             if state.problems:
                 _cannot_be_read(finding, state.problems)
-        tallies: dict[Scope, Tally] = {"keyed": Tally(), "operator": Tally()}
+        tallies: dict[Scope, Counters] = {"keyed": Counters(), "operator": Counters()}
         options = replace(self._options, context=self._options.context.of_operator(operator.id))
         work = ((file, file.content) for file in files.values() if file.content is not None)
         for file, content in self._access.in_order(work):
@@ -151,7 +151,7 @@ class Validation:
     # -- files
 
     def _walk(
-        self, file: StateFile, content: Content, options: ReadOptions, tally: Tally
+        self, file: StateFile, content: Content, options: ReadOptions, tally: Counters
     ) -> Iterator[tuple[str, StateExtractError]]:
         """Decode a file; the damage of each state."""
         if file.head is None:
@@ -159,7 +159,7 @@ class Validation:
         names = list(dict.fromkeys(meta.name for meta in file.head.states))
         sizes = content.sizes
         options = suited(options, sum(sizes))
-        whole = Tally()
+        whole = Counters()
         if sizes and self._decoded(file, content, names, options, whole) is None:
             tally.add(whole)
             return
@@ -170,14 +170,14 @@ class Validation:
             yield from self._isolated(file, part, names, options, tally)
 
     def _isolated(
-        self, file: StateFile, part: Content, names: Sequence[str], options: ReadOptions, tally: Tally
+        self, file: StateFile, part: Content, names: Sequence[str], options: ReadOptions, tally: Counters
     ) -> Iterator[tuple[str, StateExtractError]]:
-        together = Tally()
+        together = Counters()
         if part.form is not BodyKind.SST_FILES and self._decoded(file, part, names, options, together) is None:
             tally.add(together)
             return
         for name in names:
-            alone = Tally()
+            alone = Counters()
             error = self._decoded(file, part, [name], options, alone)
             read = alone.of(name)
             # The damage of another state behind it does not touch it, if it was read to its end.
@@ -189,7 +189,7 @@ class Validation:
                 tally.of(name).add(read)
 
     def _decoded(
-        self, file: StateFile, part: Content, names: Sequence[str], options: ReadOptions, tally: Tally
+        self, file: StateFile, part: Content, names: Sequence[str], options: ReadOptions, tally: Counters
     ) -> StateExtractError | None:
         """Decode some states of a part; what went wrong."""
         try:

@@ -12,14 +12,14 @@ from dataclasses import dataclass, replace
 
 from stateextract.audit.collect import Collected, Key, SplitReader, Work
 from stateextract.audit.document import Operator, State, Statistics
-from stateextract.audit.statistics import Question, measured, operators_of, plan_statistics, settle, unread
+from stateextract.audit.statistics import StatisticsOptions, measured, operators_of, plan_statistics, settle, unread
 from stateextract.files.filesystem import Store
-from stateextract.job.coverage import Entry
-from stateextract.job.options import JobOptions
+from stateextract.snapshot.coverage import Entry
+from stateextract.options import JobOptions
 from stateextract.job.split import Part
 from stateextract.metadata.model import OperatorState
 from stateextract.outcome import Status
-from stateextract.state.body import BodyKind
+from stateextract.state.bodies.body import BodyKind
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class StatesPlan:
     entries: Sequence[Entry] = ()
 
 
-def plan_by_state(options: JobOptions, question: Question | None = None, store: Store | None = None) -> StatesPlan:
+def plan_by_state(options: JobOptions, question: StatisticsOptions | None = None, store: Store | None = None) -> StatesPlan:
     """Plan statistics in tasks; parameters and errors are those of :func:`stateextract.audit.statistics.statistics`."""
     planned = plan_statistics(options, question, store)
     entries: dict[Key, Entry] = {}

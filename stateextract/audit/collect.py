@@ -15,16 +15,16 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import lru_cache, partial
 
 from serializers import load_plugins
-from stateextract.audit.figures import StateFigures, Wanted
-from stateextract.columnar.engines import engine_for
-from stateextract.cores import usable_cores
+from stateextract.audit.measure.state import StateStatistics, Wanted
+from stateextract.columnar.compiled.engines import engine_for
+from stateextract.files.cores import usable_cores
 from stateextract.errors import StateExtractError
 from stateextract.job.local import in_processes
-from stateextract.job.reader import PartReader
+from stateextract.snapshot.reader import PartReader
 from stateextract.job.salvage import Attempt, salvage
 from stateextract.job.split import Context, OperatorTargets, Part, decode_split, encode_split, read_options
-from stateextract.job.stores import open_store
-from stateextract.state.engine import StateTally, Tally
+from stateextract.snapshot.stores import open_store
+from stateextract.state.engine import StateCounters, Counters
 
 Key = tuple[int, str]
 """A state: the number of its operator in the plan, and its name."""
@@ -66,8 +66,8 @@ class Collected:
     :param refused: states that were left out, and why.
     """
 
-    figures: dict[Key, StateFigures] = field(default_factory=dict)
-    tallies: dict[Key, StateTally] = field(default_factory=dict)
+    figures: dict[Key, StateStatistics] = field(default_factory=dict)
+    tallies: dict[Key, StateCounters] = field(default_factory=dict)
     refused: dict[Key, StateExtractError] = field(default_factory=dict)
 
     def merge(self, other: Collected) -> None:
@@ -78,7 +78,7 @@ class Collected:
             else:
                 self.figures[key] = figures
         for key, tally in other.tallies.items():
-            self.tallies.setdefault(key, StateTally()).add(tally)
+            self.tallies.setdefault(key, StateCounters()).add(tally)
         self.refused = {**other.refused, **self.refused}
 
     def to_bytes(self) -> bytes:
@@ -122,12 +122,12 @@ class SplitReader:
             targets = self._targets(part)
             if only is not None:
                 targets = replace(targets, states={name: targets.states[name] for name in only})
-            tally = Tally()
+            tally = Counters()
             for piece in attempt.pieces(self._reader, part, targets, tally):
                 if not piece.raw:
                     self._figures(collected, (part.operator, piece.state)).add(piece.batch, part.subtask)
             for name, read in tally.states.items():
-                collected.tallies.setdefault((part.operator, name), StateTally()).add(read)
+                collected.tallies.setdefault((part.operator, name), StateCounters()).add(read)
             for key, figures in collected.figures.items():
                 if key[0] == part.operator:
                     figures.settle()
@@ -137,22 +137,22 @@ class SplitReader:
     def _targets(self, part: Part) -> OperatorTargets:
         return self._context.operators[part.operator]
 
-    def _figures(self, collected: Collected, key: Key) -> StateFigures:
+    def _figures(self, collected: Collected, key: Key) -> StateStatistics:
         known = collected.figures.get(key)
         if known is None:
             known = collected.figures[key] = self.empty(key)
         return known
 
-    def empty(self, key: Key) -> StateFigures:
+    def empty(self, key: Key) -> StateStatistics:
         """Figures of a state without rows."""
         wanted, ttl = self.states[key]
-        return StateFigures(self._context.operators[key[0]].states[key[1]].schema, wanted, ttl)
+        return StateStatistics(self._context.operators[key[0]].states[key[1]].schema, wanted, ttl)
 
     def load(self, data: bytes) -> Collected:
         """What a task gave; the inverse of :meth:`Collected.to_bytes`."""
         figures, tallies, refused = json.loads(zlib.decompress(data))
         collected = Collected(
-            tallies={(o, name): StateTally.from_dict(t) for o, name, t in tallies},
+            tallies={(o, name): StateCounters.from_dict(t) for o, name, t in tallies},
             refused={(o, name): StateExtractError.from_dict(error) for o, name, error in refused},
         )
         for operator, name, values in figures:
@@ -175,7 +175,7 @@ def read_split(work: bytes, split: bytes) -> bytes:
 
 def prepare() -> None:
     """Compile the kernels of statistics if their machine code is not kept: processes of this machine then find it."""
-    from stateextract.audit import kernel
+    from stateextract.audit.measure import kernel
 
     for compiled in kernel.KERNELS:
         compiled.prepare()

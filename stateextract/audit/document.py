@@ -2,7 +2,7 @@
 
 ``docs/statistics.md`` says what each field means; this is the one place that says how they are called. Times are
 milliseconds since 1970, sizes bytes. Values of columns (``min``, ``max``, quantiles, keys) are JSON as
-``columnar/json_values.py`` makes it. Opens nothing, computes nothing.
+``columnar/arrow/json_values.py`` makes it. Opens nothing, computes nothing.
 """
 
 from __future__ import annotations

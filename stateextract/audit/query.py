@@ -11,15 +11,15 @@ from typing import Any
 
 import pyarrow as pa
 
-from stateextract.columnar.json_values import json_value
+from stateextract.columnar.arrow.json_values import json_value
 from stateextract.errors import EnvironmentProblem, UsageError
-from stateextract.job.heads import OnHeads, unheard
-from stateextract.job.options import JobOptions
+from stateextract.snapshot.headers import OnHeaders, ignore_progress
+from stateextract.options import JobOptions
 from stateextract.job.plan import Plan, make_plan
-from stateextract.job.reader import PartReader
+from stateextract.snapshot.reader import PartReader
 from stateextract.job.split import read_options
-from stateextract.job.stores import open_store
-from stateextract.state.engine import Tally
+from stateextract.snapshot.stores import open_store
+from stateextract.state.engine import Counters
 
 MOST = 5
 """How many rows of an answer are given."""
@@ -31,13 +31,13 @@ def query_state(
     state: str,
     kind: str,
     sql: str,
-    on_heads: OnHeads = unheard,
+    on_headers: OnHeaders = ignore_progress,
     on_parts: Callable[[list[int]], Callable[[int], None]] = lambda sizes: lambda number: None,
 ) -> list[dict[str, Any]]:
     """Some of the rows that a query gives.
 
     :param kind: of the state, as in the statistics document.
-    :param on_heads: as of :func:`stateextract.job.plan.make_plan`.
+    :param on_headers: as of :func:`stateextract.job.plan.make_plan`.
     :param on_parts: is told the sizes of the parts that are read, and gives what is told of each, by its number, that was.
     :returns: at most :data:`MOST` rows, as JSON.
     :raises EnvironmentProblem: where DuckDB is not installed.
@@ -50,7 +50,7 @@ def query_state(
             "rules with sql need the package duckdb", advice="pip install 'stateextract[sql]'"
         ) from error
     options = replace(options, operator=(operator_id,), state=(state,))
-    plan = make_plan(options, on_heads=on_heads)
+    plan = make_plan(options, on_headers=on_headers)
     planned = next(p for p in plan.states if p.name == state and p.entry.kind == kind)
     schema = planned.target.schema
     reader = pa.RecordBatchReader.from_batches(schema, _batches(plan, options, planned.operator, state, on_parts))
@@ -81,7 +81,7 @@ def _batches(
     parts = [part for split in plan.splits for part in split if part.operator == operator]
     on_part = on_parts([sum(part.content.sizes) for part in parts])
     for number, part in enumerate(reader.in_order(parts, lambda _: only)):
-        yield from (piece.batch for piece in reader.pieces(part, only, Tally()) if not piece.raw)
+        yield from (piece.batch for piece in reader.pieces(part, only, Counters()) if not piece.raw)
         on_part(number)
 
 

@@ -22,8 +22,8 @@ from typing import Any
 
 from stateextract.audit.document import Operator, State, Statistics
 from stateextract.errors import UsageError
-from stateextract.job.coverage import CANNOT_BE_READ, DECODED, NOT_SELECTED, PARTIAL, RAW, SKIPPED
-from stateextract.job.options import AUDIT, parse_size, show_size
+from stateextract.snapshot.coverage import CANNOT_BE_READ, DECODED, NOT_SELECTED, PARTIAL, RAW, SKIPPED
+from stateextract.options import AUDIT, parse_size, show_size
 from stateextract.state.kinds import OPERATOR_KINDS
 
 Figure = int | float | None
@@ -133,7 +133,7 @@ class Violation:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class RuleResult:
     """What became of a rule: of how many states it is, and where it does not hold."""
 
     name: str
@@ -156,7 +156,7 @@ Schemas = Callable[[str], Any]
 def parse_rules(text: str, name: str = "the rules file", *, job_file: bool = False) -> RuleFile:
     """The rules of a file.
 
-    :param job_file: whether it is a job file, whose other tables ``job/options.py`` reads.
+    :param job_file: whether it is a job file, whose other tables ``options.py`` reads.
     :raises UsageError: for what cannot be right.
     """
     try:
@@ -208,7 +208,7 @@ def _number(value: Any, kind: str, where: str) -> float:
     return value
 
 
-def judge(rules: list[Rule], document: Statistics, query: Query, schemas: Schemas) -> list[Verdict]:
+def judge(rules: list[Rule], document: Statistics, query: Query, schemas: Schemas) -> list[RuleResult]:
     """Hold rules against a snapshot.
 
     :raises StateExtractError: where a query or a file of schemas cannot be right.
@@ -216,11 +216,11 @@ def judge(rules: list[Rule], document: Statistics, query: Query, schemas: Schema
     return [_judge(rule, document, query, schemas) for rule in rules]
 
 
-def _judge(rule: Rule, document: Statistics, query: Query, schemas: Schemas) -> Verdict:
+def _judge(rule: Rule, document: Statistics, query: Query, schemas: Schemas) -> RuleResult:
     about = [(operator, state) for operator, state in document.states if rule.about(operator, state)]
     if not about:
         nothing = Violation(rule.operator or "*", rule.state, "no state of the snapshot is what the rule is about")
-        return Verdict(rule.name, 0, [nothing])
+        return RuleResult(rule.name, 0, [nothing])
     violations = []
     for operator, state in about:
         label, name = operator.operator_label, state.state_name
@@ -253,7 +253,7 @@ def _judge(rule: Rule, document: Statistics, query: Query, schemas: Schemas) -> 
     if rule.schema is not None:
         there = {(operator.operator_id, state.state_name) for operator, state in document.states}
         violations += _schema_violations(rule, about, there, schemas(rule.schema))
-    return Verdict(rule.name, len(about), violations)
+    return RuleResult(rule.name, len(about), violations)
 
 
 def _unknown(rule: Rule, state: State) -> str | None:
@@ -311,7 +311,7 @@ def _shown(value: float, name: str) -> str:
     return f"{value:,.2f}" if isinstance(value, float) else f"{value:,}"
 
 
-def verdicts_as_dict(document: Statistics, verdicts: list[Verdict]) -> dict[str, Any]:
+def verdicts_as_dict(document: Statistics, verdicts: list[RuleResult]) -> dict[str, Any]:
     """The document of ``stateextract audit --format json``."""
     return {
         "format": 1,
@@ -324,5 +324,5 @@ def verdicts_as_dict(document: Statistics, verdicts: list[Verdict]) -> dict[str,
 
 
 __all__ = [
-    "LIMITS", "Query", "Rule", "RuleFile", "Schemas", "Verdict", "Violation", "judge", "parse_rules", "verdicts_as_dict",
+    "LIMITS", "Query", "Rule", "RuleFile", "Schemas", "RuleResult", "Violation", "judge", "parse_rules", "verdicts_as_dict",
 ]  # fmt: skip

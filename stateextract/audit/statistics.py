@@ -26,16 +26,16 @@ from stateextract.audit.document import (
     Totals,
     Ttl,
 )
-from stateextract.audit.figures import Wanted
-from stateextract.audit.times import TimeFigures
+from stateextract.audit.measure.state import Wanted
+from stateextract.audit.measure.times import TimeFigures
 from stateextract.errors import UsageError
 from stateextract.files.filesystem import Store
-from stateextract.job.coverage import Entry
-from stateextract.job.heads import OnHeads, unheard
-from stateextract.job.options import JobOptions
+from stateextract.snapshot.coverage import Entry
+from stateextract.snapshot.headers import OnHeaders, ignore_progress
+from stateextract.options import JobOptions
 from stateextract.job.plan import Plan, PlannedState, make_plan
 from stateextract.job.split import Context
-from stateextract.job.stores import open_store
+from stateextract.snapshot.stores import open_store
 from stateextract.metadata.model import OperatorState
 from stateextract.metadata.uid import operator_id
 from stateextract.outcome import Status
@@ -48,7 +48,7 @@ UID_SINCE = 5
 
 
 @dataclass(frozen=True)
-class Question:
+class StatisticsOptions:
     """What statistics are to say beside what follows from the snapshot.
 
     :param as_of_ms: the time that ages are counted to; ``None``: the time of the file ``_metadata``.
@@ -81,12 +81,12 @@ class StatisticsPlan:
 
 def statistics(
     options: JobOptions,
-    question: Question | None = None,
+    question: StatisticsOptions | None = None,
     workers: int | None = None,
     execute: Execute | None = None,
     store: Store | None = None,
     on_plan: Callable[[Plan], Callable[[int], None]] | None = None,
-    on_heads: OnHeads = unheard,
+    on_headers: OnHeaders = ignore_progress,
 ) -> Statistics:
     """The figures of the states that the options choose.
 
@@ -95,11 +95,11 @@ def statistics(
     :param workers: how many processes; ``None``: one for each core, if there is much to read.
     :param execute: who reads the splits instead of them.
     :param on_plan: is told what is read, and gives what is told of each split that is done.
-    :param on_heads: as of :func:`stateextract.job.plan.make_plan`.
+    :param on_headers: as of :func:`stateextract.job.plan.make_plan`.
     :raises StateExtractError: where the snapshot cannot be read.
     :raises UsageError: where the choice, or a time to live, matches nothing.
     """
-    planned = plan_statistics(options, question, store, on_heads)
+    planned = plan_statistics(options, question, store, on_headers)
     plan = planned.plan
     on_split = on_plan(plan) if on_plan else lambda number: None
     collected, reader = collect(planned.work, plan.splits, workers, execute, on_split)
@@ -121,15 +121,15 @@ def statistics(
 
 
 def plan_statistics(
-    options: JobOptions, question: Question | None = None, store: Store | None = None, on_heads: OnHeads = unheard
+    options: JobOptions, question: StatisticsOptions | None = None, store: Store | None = None, on_headers: OnHeaders = ignore_progress
 ) -> StatisticsPlan:
     """Plan statistics; the parameters are those of :func:`statistics`, and so are the errors."""
-    question, store = question or Question(), store or open_store(options)
+    question, store = question or StatisticsOptions(), store or open_store(options)
     lenient = "raw" if options.on_undecodable == "raw" else "skip"
     options = replace(
         options, flatten=False, key_group_column=True, subtask_column=True, all_copies=False, on_undecodable=lenient
     )
-    plan = make_plan(options, store, on_heads=on_heads)
+    plan = make_plan(options, store, on_headers=on_headers)
     taken = _taken(plan, store)
     as_of = question.as_of_ms if question.as_of_ms is not None else taken
     now = int(time.time() * 1000)
@@ -160,7 +160,7 @@ def _taken(plan: Plan, store: Store) -> int | None:
     return None if info is None or info.mtime is None else int(info.mtime * 1000)
 
 
-def _wanted(plan: Plan, question: Question, as_of_ms: int, notes: list[str]) -> dict[Key, tuple[Wanted, bool]]:
+def _wanted(plan: Plan, question: StatisticsOptions, as_of_ms: int, notes: list[str]) -> dict[Key, tuple[Wanted, bool]]:
     """What is wanted of each state, and whether it has a time to live."""
     used: set[str] = set()
     wanted = {}
@@ -331,5 +331,5 @@ def _skew(parts: Sequence[tuple[int, int]], count: int, keys: int | None) -> Ske
 
 
 __all__ = [
-    "Question", "StatisticsPlan", "measured", "operators_of", "plan_statistics", "read_uids", "settle", "statistics", "unread",
+    "StatisticsOptions", "StatisticsPlan", "measured", "operators_of", "plan_statistics", "read_uids", "settle", "statistics", "unread",
 ]  # fmt: skip

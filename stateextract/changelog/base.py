@@ -12,16 +12,16 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from stateextract.changelog.emit import Emitter
+from stateextract.changelog.pair_writer import PairWriter
 from stateextract.changelog.identity import GROUP_BYTES, HeapIdentity, PairIdentity
-from stateextract.changelog.over import OverlaidDecoder, OverlaidPairDecoder
+from stateextract.changelog.change_filter import ChangeFilterDecoder, ChangeFilterPairDecoder
 from stateextract.changelog.overlay import Overlay, StateOverlay
 from stateextract.changelog.rows import Entry, Found, MapRow, UnresolvedError, ValueRow, Written, joined
 from stateextract.changelog.states import LIST, MAP, QUEUE, ChangedState
-from stateextract.columnar.cuts import entry_cutter, pair_cutter
-from stateextract.columnar.decoder import Decoder
-from stateextract.columnar.pair_decoder import PairDecoder
-from stateextract.columnar.pairs import PairLayout
+from stateextract.columnar.search.entry_bounds import entry_cutter, pair_cutter
+from stateextract.columnar.decode.decoder import Decoder
+from stateextract.columnar.decode.pair_decoder import PairDecoder
+from stateextract.columnar.program.pairs import PairLayout
 from stateextract.errors import FormatError, UndecodableError, UnsupportedError
 from stateextract.state.target import Piece
 
@@ -36,7 +36,7 @@ class BaseChanges:
     def __init__(
         self,
         overlay: Overlay,
-        emitter: Emitter,
+        emitter: PairWriter,
         base: Callable[[str], ChangedState],
         identity: Callable[[ChangedState], HeapIdentity | PairIdentity],
     ) -> None:
@@ -47,7 +47,7 @@ class BaseChanges:
         self.captured: dict[tuple[str, bytes], Found] = {}
         self.needed: dict[str, set[bytes]] = {}
         self.lost_groups: set[tuple[str, int]] = set()
-        self.maps: list[OverlaidPairDecoder] = []
+        self.maps: list[ChangeFilterPairDecoder] = []
 
     # -- what the walkers of bodies call
 
@@ -57,7 +57,7 @@ class BaseChanges:
     def lost(self, state: str, key_group: int) -> None:
         self.lost_groups.add((state, key_group))
 
-    def over_entries(self, state: str, decoder: Decoder) -> OverlaidDecoder | None:
+    def over_entries(self, state: str, decoder: Decoder) -> ChangeFilterDecoder | None:
         changed = self._changed(state)
         if changed is None:
             return None
@@ -67,7 +67,7 @@ class BaseChanges:
         key, value = (fields, None) if queue else (fields[:-1], fields[-1])
         cutter = entry_cutter(key, value, self.emitter.options.engine)
         met = _nothing if queue else partial(self._met_entry, changed, base)
-        return OverlaidDecoder(decoder, cutter, changed.queue if queue else changed.rows, met, key)
+        return ChangeFilterDecoder(decoder, cutter, changed.queue if queue else changed.rows, met, key)
 
     def over_pairs(self, state: str, layout: PairLayout, decoder: PairDecoder) -> PairDecoder:
         changed = self._changed(state)
@@ -75,16 +75,16 @@ class BaseChanges:
             return decoder
         cutter = pair_cutter(layout, self.emitter.options.engine)
         if changed.shape == QUEUE:
-            return OverlaidPairDecoder(decoder, cutter, changed.queue, _nothing, skip=layout.prefix)
+            return ChangeFilterPairDecoder(decoder, cutter, changed.queue, _nothing, skip=layout.prefix)
         base = self.base(state)
         rows = changed.rows
         if changed.shape == MAP:
-            over = OverlaidPairDecoder(
+            over = ChangeFilterPairDecoder(
                 decoder, cutter, rows, _nothing, partial(self._met_map, changed, base), partial(_over_base, rows)
             )
             self.maps.append(over)
             return over
-        return OverlaidPairDecoder(decoder, cutter, rows, partial(self._met_pair, changed, base))
+        return ChangeFilterPairDecoder(decoder, cutter, rows, partial(self._met_pair, changed, base))
 
     def _changed(self, state: str) -> StateOverlay | None:
         changed = self.overlay.states.get(state)

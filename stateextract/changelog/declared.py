@@ -30,7 +30,7 @@ from serializers.windows import TIMER_SNAPSHOT
 from stateextract.changelog.records import Operation
 from stateextract.errors import FormatError, StateExtractError, UnsupportedVersionError
 from stateextract.files import javastream
-from stateextract.state.head import VALUE, KeyedHead, StateMeta, parse_head, parse_to_end, read_state_meta
+from stateextract.state.header import VALUE, KeyedHeader, StateMeta, parse_header, parse_to_end, read_state_meta
 
 _VERSIONS = (6, 7)
 _HEAD_VERSION = 6
@@ -127,7 +127,7 @@ def timer_key(declaration: Declaration) -> bytes | None:
     return _PROXY + bytes(reader.data[start : reader.pos])
 
 
-def key_of_head(head: KeyedHead, data: bytes) -> bytes:
+def key_of_head(head: KeyedHeader, data: bytes) -> bytes:
     """The key's snapshot as it stands in a head of these bytes."""
     start = struct.calcsize(">i?")
     return data[start : head.key_end]
@@ -151,17 +151,17 @@ def head_of(key: bytes, metas: Iterable[bytes]) -> bytes:
     return struct.pack(">i?", _HEAD_VERSION, False) + key + struct.pack(">h", len(states)) + b"".join(states)
 
 
-def merged_head(base: KeyedHead | None, changes: KeyedHead) -> KeyedHead:
+def merged_head(base: KeyedHeader | None, changes: KeyedHeader) -> KeyedHeader:
     """All states of a materialized snapshot and of the changes since; a state whose serializers changed is there twice."""
     if base is None:
         return changes
     more = tuple(meta for meta in changes.states if meta not in base.states)
-    return KeyedHead(base.version, base.compressed, base.key_serializer, base.states + more, base.end, base.key_end)
+    return KeyedHeader(base.version, base.compressed, base.key_serializer, base.states + more, base.end, base.key_end)
 
 
-def parse_changes_head(data: bytes) -> KeyedHead:
+def parse_changes_head(data: bytes) -> KeyedHeader:
     """The inverse of :func:`head_of`."""
-    return parse_head(data, 0, len(data))
+    return parse_header(data, 0, len(data))
 
 
 __all__ = [

@@ -22,7 +22,7 @@ from stateextract.changelog.records import METADATA_GROUP, Change, Operation
 from stateextract.changelog.states import LIST, MAP, MERGED, QUEUE, ChangedState, changed_state
 from stateextract.columnar.interpreter import interpret
 from stateextract.errors import StateExtractError, UndecodableError
-from stateextract.state.key_groups import key_groups
+from stateextract.state.keys.key_groups import key_groups
 
 SAMPLE = 20_000
 """Most changes that are looked at."""

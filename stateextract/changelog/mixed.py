@@ -17,12 +17,12 @@ import numpy as np
 import pyarrow as pa
 
 from stateextract.changelog.states import ChangedState
-from stateextract.columnar.schema import conform, merge_schemas
+from stateextract.columnar.arrow.schema import cast_batch, merge_schemas
 from stateextract.errors import StateExtractError
 from stateextract.files.window import RangeSource
 from stateextract.state.columns import ReadOptions
 from stateextract.state.engine import read_entry_pairs
-from stateextract.state.tally import Tally
+from stateextract.state.counters import Counters
 from stateextract.state.target import Piece
 
 Placed: TypeAlias = Callable[[StateExtractError, int], StateExtractError]
@@ -54,7 +54,7 @@ def read_mixed(
     lengths: bool,
     rows: Sequence[MixedRow],
     options: ReadOptions,
-    tally: Tally,
+    tally: Counters,
     subtask: int,
     placed: Placed,
 ) -> Iterator[Piece]:
@@ -63,7 +63,7 @@ def read_mixed(
     :param states: the state by each of them; :param lengths: the lengths of key and namespace are in the pairs' keys.
     :raises StateExtractError: with the place of the row.
     """
-    attempt = Tally()
+    attempt = Counters()
     counted = attempt.of(states[0].name)
     found: list[list[Piece]] = []
     try:
@@ -97,7 +97,7 @@ def read_mixed(
 
 
 def _read(
-    state: ChangedState, lengths: bool, data: bytes, options: ReadOptions, tally: Tally, subtask: int
+    state: ChangedState, lengths: bool, data: bytes, options: ReadOptions, tally: Counters, subtask: int
 ) -> list[Piece]:
     source = RangeSource(lambda at, n: data[at : at + n], 0, len(data))
     return list(read_entry_pairs(source, state.row, lengths, options, tally, subtask))
@@ -107,7 +107,7 @@ def _united(found: Sequence[Sequence[Piece]]) -> list[pa.RecordBatch]:
     """The batches of each part in one, with the columns of all parts."""
     tables = [pa.Table.from_batches([piece.batch for piece in pieces]) for pieces in found]
     schema = merge_schemas([table.schema for table in tables])
-    return [conform(table.combine_chunks().to_batches()[0], schema) for table in tables]
+    return [cast_batch(table.combine_chunks().to_batches()[0], schema) for table in tables]
 
 
 def _joined(parts: Sequence[pa.RecordBatch]) -> pa.RecordBatch:

@@ -16,19 +16,19 @@ from dataclasses import dataclass
 
 from stateextract.changelog.base import BaseChanges
 from stateextract.changelog.declared import head_of, key_of_head, parse_changes_head
-from stateextract.changelog.emit import Emitter
+from stateextract.changelog.pair_writer import PairWriter
 from stateextract.changelog.identity import HeapIdentity, PairIdentity, pair_identity
 from stateextract.changelog.log import Log
 from stateextract.changelog.overlay import Overlay
 from stateextract.changelog.states import ChangedState, changed_state
-from stateextract.columnar.decoder import needs_interpreter
+from stateextract.columnar.decode.decoder import needs_interpreter
 from stateextract.errors import StateExtractError, UndecodableError
-from stateextract.state.changes import Changes
+from stateextract.state.bodies.changes import Changes
 from stateextract.state.columns import ReadOptions
 from stateextract.state.engine import prefix_bytes
-from stateextract.state.head import KeyedHead
-from stateextract.state.heap import KeyGroupRange
-from stateextract.state.tally import Tally
+from stateextract.state.header import KeyedHeader
+from stateextract.state.bodies.heap import KeyGroupRange
+from stateextract.state.counters import Counters
 from stateextract.state.target import Piece, advised
 
 HELD = 256 << 20
@@ -46,7 +46,7 @@ class Materialized:
     :param pairs: its body is one of pairs.
     """
 
-    head: KeyedHead
+    head: KeyedHeader
     pairs: bool
     read: ReadBase
 
@@ -67,7 +67,7 @@ class Replay:
         base: Materialized | None,
         wanted: Collection[str],
         options: ReadOptions,
-        tally: Tally,
+        tally: Counters,
         subtask: int,
         max_parallelism: int,
         held: int | None = None,
@@ -95,14 +95,14 @@ class Replay:
         :raises StateExtractError: with state, key group, file and offset.
         """
         while ranges:
-            emitter = Emitter(self.options, self.tally, self.subtask, self.log.placed)
+            emitter = PairWriter(self.options, self.tally, self.subtask, self.log.placed)
             overlay, count = self._load([r.key_group for r in ranges], emitter)
             now, ranges = ranges[:count], ranges[count:]
             yield from self._read(now, overlay, emitter)
 
     # -- the log
 
-    def _load(self, groups: Sequence[int], emitter: Emitter) -> tuple[Overlay, int]:
+    def _load(self, groups: Sequence[int], emitter: PairWriter) -> tuple[Overlay, int]:
         """The changes of the first so many key groups."""
         overlay = Overlay(self.wanted, self._declare, self._identity, self.base is None or not self.base.pairs)
         left = set(groups)
@@ -150,7 +150,7 @@ class Replay:
 
     # -- rows
 
-    def _read(self, ranges: Sequence[KeyGroupRange], overlay: Overlay, emitter: Emitter) -> Iterator[Piece]:
+    def _read(self, ranges: Sequence[KeyGroupRange], overlay: Overlay, emitter: PairWriter) -> Iterator[Piece]:
         yield from emitter.ready  # what could not be understood of the changes
         changes = BaseChanges(overlay, emitter, self._materialized_state, self._identity)
         materialized: set[str] = set()

@@ -8,11 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from serializers import DescribeContext
-from stateextract.columnar.extents import Extent, extent_of
+from stateextract.columnar.layout.value_end import Extent, value_end_of
 from stateextract.columnar.layout import Layout, List, Map, Nullable, Struct
 from stateextract.errors import UnsupportedError
 from stateextract.state.columns import value_layout
-from stateextract.state.head import KeyedHead, StateMeta
+from stateextract.state.header import KeyedHeader, StateMeta
 from stateextract.state.rows import RowLayout, row_layout
 
 VALUE, LIST, MAP, MERGED, QUEUE = "value", "list", "map", "merged", "queue"
@@ -56,7 +56,7 @@ class ChangedState:
         return self is other or (isinstance(mine, Map) and isinstance(theirs, Map) and mine.key == theirs.key)
 
 
-def changed_state(head: KeyedHead, meta: StateMeta, context: DescribeContext) -> ChangedState:
+def changed_state(head: KeyedHeader, meta: StateMeta, context: DescribeContext) -> ChangedState:
     """A state as its declaration says.
 
     :param head: the head that has ``meta``.
@@ -79,7 +79,7 @@ def changed_state(head: KeyedHead, meta: StateMeta, context: DescribeContext) ->
             f"changes of {row.kind} state with the serializer {row.value_serializer.class_name} are not understood"
         )
     parts = (fields.get("key", nothing), fields.get("namespace", nothing), value, element, user_key, user_value)
-    return ChangedState(meta, row, shape, *map(extent_of, parts))
+    return ChangedState(meta, row, shape, *map(value_end_of, parts))
 
 
 __all__ = ["LIST", "MAP", "MERGED", "QUEUE", "VALUE", "ChangedState", "changed_state"]

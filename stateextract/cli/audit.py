@@ -19,8 +19,8 @@ from stateextract.printable import json_document, many, named
 
 if TYPE_CHECKING:
     from stateextract.audit.document import Operator, State, Statistics
-    from stateextract.audit.rules import RuleFile, Verdict
-    from stateextract.job.options import JobOptions
+    from stateextract.audit.rules import RuleFile, RuleResult
+    from stateextract.options import JobOptions
 
 
 @click.command()
@@ -111,7 +111,7 @@ def _schemas(path: Path) -> Any:
         raise UsageError(f"schema {path} is no JSON: {error}") from error
 
 
-def _show(document: Statistics, verdicts: list[Verdict]) -> None:
+def _show(document: Statistics, verdicts: list[RuleResult]) -> None:
     from stateextract.cli.screen import Table, console
 
     out = console()

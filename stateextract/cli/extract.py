@@ -11,7 +11,7 @@ import click
 from stateextract.cli.options import debug_option, wide_option
 from stateextract.cli.reading import config_option, job_options, read_options
 from stateextract.errors import EnvironmentProblem, UsageError
-from stateextract.job.options import FILE_ONLY, JobOptions, fields
+from stateextract.options import FILE_ONLY, JobOptions, fields
 from stateextract.printable import json_document
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ def _on_this_machine(options: JobOptions, workers: int | None) -> Outcome:
 
     run = processes(workers, on_report)
     with Meter("extract") as meter:
-        return run_job(options, execute, on_heads=meter.heads)
+        return run_job(options, execute, on_headers=meter.heads)
 
 
 def _on_spark(options: JobOptions, conf: dict[str, str]) -> Outcome:

@@ -22,7 +22,7 @@ def files(path: str, operator: str | None, format_: str, **options: Any) -> Exit
     A line is a stream of bytes that a handle refers to: a file, a part of one, or bytes inside of _metadata. With
     a file that is missing or not as large as it should be the command goes on, and its exit code is 1.
     """
-    from stateextract.job.tables import SCHEMAS, SnapshotTables
+    from stateextract.snapshot.tables import SCHEMAS, SnapshotTables
 
     tables = SnapshotTables(read_options(path, options))
     names = SCHEMAS["files"].names

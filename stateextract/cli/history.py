@@ -16,8 +16,8 @@ from stateextract.outcome import ExitCode, exit_code
 from stateextract.printable import json_document
 
 if TYPE_CHECKING:
-    from stateextract.audit.growth import Change, Series
-    from stateextract.audit.history_files import Recorded
+    from stateextract.audit.history.growth import Change, Series
+    from stateextract.audit.history.history_files import Recorded
     from stateextract.files.filesystem import Store
 
 
@@ -42,9 +42,9 @@ def history(
     snapshots that are in the dataset already nothing is. One that cannot be read does not keep the others from being added.
     """
     from stateextract.audit.history import identity, in_order
-    from stateextract.audit.history_files import read_history, write_snapshot
+    from stateextract.audit.history.history_files import read_history, write_snapshot
     from stateextract.errors import StateExtractError, UsageError
-    from stateextract.job.stores import open_store
+    from stateextract.snapshot.stores import open_store
 
     asked, job = question(as_of, ttls, top, uids), read_options(paths[0], options)
     # Before anything is read, since that takes long: a folder with something else in it is an error.
@@ -77,7 +77,7 @@ def history(
     recorded = in_order(known.values())
     is_told = bool(recorded) or not failed
     if is_told and format_ == "json":
-        from stateextract.audit.growth import growth_as_dict
+        from stateextract.audit.history.growth import growth_as_dict
 
         document_of = growth_as_dict([(one.snapshot, one.totals) for one in recorded], _series(recorded))
         click.echo(json_document(document_of, indent=1, ensure_ascii=False))
@@ -93,7 +93,7 @@ def history(
 def _snapshots(path: str, store: Store) -> list[str]:
     """The snapshots of a folder with several; else the path."""
     from stateextract.files.filesystem import join
-    from stateextract.files.locate import METADATA
+    from stateextract.metadata.locate import METADATA
 
     entry = store.info(path)
     if entry is None or not entry.is_dir:
@@ -108,14 +108,14 @@ def _snapshots(path: str, store: Store) -> list[str]:
 
 
 def _identity(path: str, store: Store) -> str:
-    from stateextract.files.locate import find_snapshot
+    from stateextract.metadata.locate import find_snapshot
     from stateextract.metadata.file import read_bytes
 
     return hashlib.sha256(read_bytes(store, find_snapshot(path, store).metadata_uri)).hexdigest()
 
 
 def _series(recorded: Sequence[Recorded]) -> list[Series]:
-    from stateextract.audit.growth import series_of
+    from stateextract.audit.history.growth import series_of
 
     return series_of([one.rows for one in recorded])
 
@@ -126,7 +126,7 @@ _COLUMNS = ["operator", "state", "rows first", "last", "change", "decoded first"
 
 
 def _show(recorded: Sequence[Recorded], added: int, output: str) -> None:
-    from stateextract.audit.growth import by_growth, total_change
+    from stateextract.audit.history.growth import by_growth, total_change
     from stateextract.audit.history import order_note, times_note
     from stateextract.cli.screen import Cell, Table, console
     from stateextract.printable import many

@@ -26,7 +26,7 @@ def inspect(path: str, format_: str, **options: Any) -> ExitCode:
     _metadata and the heads of the state files are read.
     """
     snapshot = opened(path, options)
-    snapshot.read_heads()
+    snapshot.read_headers()
     if format_ == "json":
         click.echo(json_document(describe(snapshot), indent=1))
     else:

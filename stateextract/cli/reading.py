@@ -1,6 +1,6 @@
 """What commands read: the options of those that open a snapshot, and which operator and state is meant.
 
-The options are the extract job's (``job/options.py``) under the same names, with the same meaning and defaults; a job file
+The options are the extract job's (``options.py``) under the same names, with the same meaning and defaults; a job file
 given with ``--config`` sets them too, the command line wins. Imports nothing heavy before a snapshot is opened.
 """
 
@@ -16,7 +16,7 @@ import click
 from stateextract.cli.names import operator_names, state_names
 from stateextract.cli.progress import Meter
 from stateextract.errors import UsageError
-from stateextract.job.options import FILE_ONLY, JobOptions, fields, make_options, metavar, option_help, outside
+from stateextract.options import FILE_ONLY, JobOptions, fields, make_options, metavar, option_help, outside
 from stateextract.printable import called, there_is
 from stateextract.state.kinds import COORDINATOR, TIMER
 
@@ -106,7 +106,7 @@ def opened(path: str, options: Mapping[str, Any]) -> Snapshot:
     from stateextract.cli.progress import HeadsBar
 
     job = read_options(path, options)
-    as_they_are = (*WHERE[2:], *MEANING, "head_threads")
+    as_they_are = (*WHERE[2:], *MEANING, "header_threads")
     return open_snapshot(
         path,
         job.path_pairs(),
@@ -114,7 +114,7 @@ def opened(path: str, options: Mapping[str, Any]) -> Snapshot:
         types=dict(line.rpartition("=")[::2] for line in job.types),
         policies=dict(line.rpartition("=")[::2] for line in job.policies),
         kryo_classes=[json.loads(text) for text in job.kryo_class],
-        on_heads=HeadsBar(),
+        on_headers=HeadsBar(),
         **{name: getattr(job, name) for name in as_they_are},
     )
 
@@ -155,7 +155,7 @@ def the_operator(snapshot: Snapshot, name: str | None) -> Operator:
     """
     if name is not None:
         return snapshot.operator(name)
-    snapshot.read_heads()
+    snapshot.read_headers()
     keyed = [o for o in snapshot.operators if any(s.scope == "keyed" for s in o.states)]
     if len(keyed) != 1:
         labels = ", ".join(o.label for o in keyed) or "none"
@@ -183,7 +183,7 @@ def chosen_states(snapshot: Snapshot, operator: str | None, name: str | None, sc
     :raises UsageError: where something is named that there is not.
     """
     if operator is None:
-        snapshot.read_heads()
+        snapshot.read_headers()
     operators = snapshot.operators if operator is None else (snapshot.operator(operator),)
     ordered = sorted(operators, key=lambda o: (o.uid or o.name or "", o.id))
     if name is None:

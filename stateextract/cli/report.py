@@ -16,7 +16,7 @@ from stateextract.outcome import ExitCode, exit_code
 
 if TYPE_CHECKING:
     from stateextract.audit.document import Statistics
-    from stateextract.audit.history_files import Recorded
+    from stateextract.audit.history.history_files import Recorded
 
 
 @click.command()
@@ -68,7 +68,7 @@ def _documents(name: str) -> Iterator[Statistics | Recorded]:
     :raises UsageError: where there is none.
     """
     from stateextract.audit.document import Statistics
-    from stateextract.audit.history_files import read_history
+    from stateextract.audit.history.history_files import read_history
 
     path = Path(name)
     files = [path]

@@ -11,11 +11,11 @@ import click
 import pyarrow as pa
 
 from stateextract.cli.values import text_value
-from stateextract.columnar.json_values import json_value
+from stateextract.columnar.arrow.json_values import json_value
 from stateextract.printable import LONGEST_TEXT, json_document, named, replaced
 
 if TYPE_CHECKING:
-    from stateextract.job.screen import Screen
+    from stateextract.screen import Screen
 
 
 def json_rows(table: pa.Table) -> dict[str, Any]:

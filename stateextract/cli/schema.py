@@ -59,7 +59,7 @@ def schema(path: str, operator: str | None, name: str | None, scope: Any, format
 def describe_coordinator(operator: Operator) -> dict[str, Any]:
     """The document of the state of an operator's coordinator."""
     from serializers.coordinators import COORDINATOR
-    from stateextract.columnar.sql_names import sql_type
+    from stateextract.columnar.arrow.sql_names import sql_type
 
     return {
         **coordinator_identity(operator),
@@ -71,7 +71,7 @@ def describe_coordinator(operator: Operator) -> dict[str, Any]:
 
 def describe(state: State) -> dict[str, Any]:
     """The document of one state; ``columns`` is ``None`` where they are not known, then ``reason`` says the reason."""
-    from stateextract.columnar.sql_names import sql_type
+    from stateextract.columnar.arrow.sql_names import sql_type
     from stateextract.errors import StateExtractError
 
     columns, why = None, state.coverage.reason

@@ -13,7 +13,7 @@ import click
 from rich.markup import escape
 
 from stateextract.cli.options import Settings
-from stateextract.job.screen import UNLIMITED, Cell, Screen, Table
+from stateextract.screen import UNLIMITED, Cell, Screen, Table
 
 
 class _Output(Screen):

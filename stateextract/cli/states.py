@@ -20,9 +20,9 @@ def states(path: str, format_: str, **options: Any) -> ExitCode:
     What has no name (coordinators, in-flight data) is listed too, with why it is not read.
     """
     from stateextract.cli.progress import HeadsBar
-    from stateextract.job.tables import SnapshotTables
+    from stateextract.snapshot.tables import SnapshotTables
 
-    rows = list(SnapshotTables(read_options(path, options), on_heads=HeadsBar()).states())
+    rows = list(SnapshotTables(read_options(path, options), on_headers=HeadsBar()).states())
     code = exit_code((row["status"] for row in rows), forecast=True)
     if format_ != "text":
         from stateextract.cli.rows import print_document

@@ -19,8 +19,8 @@ from stateextract.outcome import ExitCode, exit_code
 
 if TYPE_CHECKING:
     from stateextract.audit.document import Statistics
-    from stateextract.audit.statistics import Question
-    from stateextract.job.options import JobOptions
+    from stateextract.audit.statistics import StatisticsOptions
+    from stateextract.options import JobOptions
     from stateextract.job.plan import Plan
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -88,16 +88,16 @@ def stats(
     return exit_code(state.status for _, state in document.states)
 
 
-def question(as_of: str | None, ttls: Iterable[str], top: int, uids: str | None) -> Question:
+def question(as_of: str | None, ttls: Iterable[str], top: int, uids: str | None) -> StatisticsOptions:
     """What the options ask.
 
     :raises UsageError: for one that cannot be right.
     """
-    from stateextract.audit.statistics import Question, read_uids
+    from stateextract.audit.statistics import StatisticsOptions, read_uids
 
     by_name = times_to_live(ttls, "--ttl")
     listed = None if uids is None else read_uids(text_of(uids, "--uids"))
-    return Question(None if as_of is None else moment(as_of, "--as-of"), by_name, top, listed)
+    return StatisticsOptions(None if as_of is None else moment(as_of, "--as-of"), by_name, top, listed)
 
 
 def text_of(path: str, option: str) -> str:
@@ -134,7 +134,7 @@ def written(path: Path, text: str) -> None:
         raise OutputError(f"it cannot be written: {error.strerror}", file=str(path)) from error
 
 
-def measured(options: JobOptions, asked: Question, workers: int | None = None) -> Statistics:
+def measured(options: JobOptions, asked: StatisticsOptions, workers: int | None = None) -> Statistics:
     """The statistics, with a bar where that takes long.
 
     :raises StateExtractError: where the snapshot cannot be read.
@@ -151,7 +151,7 @@ def measured(options: JobOptions, asked: Question, workers: int | None = None) -
         return lambda number: meter.add(sizes[number], tasks=1)
 
     with Meter("stats") as meter:
-        return statistics(options, asked, workers, on_plan=on_plan, on_heads=meter.heads)
+        return statistics(options, asked, workers, on_plan=on_plan, on_headers=meter.heads)
 
 
 __all__ = ["ROWS", "measured", "question", "question_options", "stats", "text_of", "written"]

@@ -10,7 +10,7 @@ from stateextract.audit.document import Big, Column, Distinct, Skew, State, Stat
 from stateextract.audit.durations import text_duration
 from stateextract.cli.screen import Cell, Table, console
 from stateextract.cli.sizes import text_size
-from stateextract.columnar.json_values import iso_timestamp
+from stateextract.columnar.arrow.json_values import iso_timestamp
 from stateextract.outcome import Status
 from stateextract.printable import many, named
 from stateextract.state.causes import is_caused, told_once

@@ -20,7 +20,7 @@ def types(words: tuple[str, ...], format_: str) -> None:
     """
     from dataclasses import asdict
 
-    from stateextract.types import serializer_columns
+    from serializers.type_table import serializer_columns
 
     found = [
         c for c in serializer_columns() if not words or any(_has(f"{c.snapshot_class} {c.column}", w) for w in words)

@@ -29,7 +29,7 @@ def validate(path: str, format_: str, **options: Any) -> int:
     """
     without_pandas()
     snapshot = opened(path, options)
-    snapshot.read_heads()
+    snapshot.read_headers()
     with Meter("validate", sum(operator.total_size for operator in snapshot.operators)) as meter:
         findings = list(snapshot.validate(lambda size, rows: meter.add(size, rows)))
     code = exit_code(findings)

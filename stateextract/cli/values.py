@@ -1,4 +1,4 @@
-"""Arrow values as text for people; the JSON that they are made of is in ``columnar/json_values.py``."""
+"""Arrow values as text for people; the JSON that they are made of is in ``columnar/arrow/json_values.py``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from stateextract.columnar.json_values import json_value
+from stateextract.columnar.arrow.json_values import json_value
 
 
 def text_value(scalar: pa.Scalar, longest: int = 200) -> str:

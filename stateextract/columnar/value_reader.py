@@ -5,7 +5,7 @@ Parts of a row have cursors of their own, which share that knowledge. May import
 
 from __future__ import annotations
 
-from stateextract.columnar.policy import LARGE_VALUE_ADVICE
+from stateextract.columnar.convert.policy import LARGE_VALUE_ADVICE
 from stateextract.errors import ValueRefusedError
 from stateextract.files.reader import Reader
 

@@ -19,14 +19,14 @@ from stateextract.diff.compare import Comparison, comparison
 from stateextract.diff.coordinators import CoordinatorPair, coordinator_pairs
 from stateextract.diff.schemas import RETYPED, SchemaChange, schema_changes, united_schema
 from stateextract.diff.shapes import hidden_at, united
-from stateextract.diff.sides import SideStates
+from stateextract.diff.snapshot_states import SnapshotStates
 from stateextract.diff.summary import BOTH, GONE, NEW, UNSURE
 from stateextract.errors import StateExtractError, UnsupportedError, UsageError
 from stateextract.files.filesystem import Store
-from stateextract.job.coverage import CANNOT_BE_READ, Coverage
-from stateextract.job.heads import OnHeads, Scope, unheard
+from stateextract.snapshot.coverage import CANNOT_BE_READ, Coverage
+from stateextract.snapshot.headers import OnHeaders, Scope, ignore_progress
 from stateextract.job.names import operator_folders, state_folders
-from stateextract.job.options import JobOptions
+from stateextract.options import JobOptions
 from stateextract.job.plan import Plan, PlannedState, make_plan
 from stateextract.job.split import OperatorTargets, Part
 from stateextract.printable import there_is
@@ -105,7 +105,7 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Unit:
+class DiffUnit:
     """What is compared at once.
 
     :param parts: what of each side's files is read.
@@ -150,7 +150,7 @@ class DiffPlan:
     """
 
     context: DiffContext
-    units: Sequence[Unit]
+    units: Sequence[DiffUnit]
     coverages: tuple[Coverage, Coverage]
     unread: Sequence[tuple[str, str, str]] = field(default_factory=list)
     coordinators: Sequence[CoordinatorPair] = field(default_factory=list)
@@ -166,20 +166,20 @@ def make_diff_plan(
     after: JobOptions,
     options: DiffOptions = DiffOptions(),
     stores: tuple[Store, Store] | None = None,
-    on_heads: OnHeads = unheard,
+    on_headers: OnHeaders = ignore_progress,
 ) -> DiffPlan:
     """Plan a comparison.
 
     :param before: reads the earlier snapshot; :param after: the later one. Both choose the same operators and states.
-    :param on_heads: is told how many of the heads were read, of the earlier snapshot's files and then of the later one's.
+    :param on_headers: is told how many of the heads were read, of the earlier snapshot's files and then of the later one's.
     :raises StateExtractError: where a snapshot cannot be read, or not what was asked for by name.
     :raises UsageError: where the choice matches nothing in either.
     """
     for job in (before, after):
         _refuse(job)
     jobs = [replace(job, subtask_column=False, key_group_column=True, all_copies=False) for job in (before, after)]
-    plans = _plans(jobs, stores or (None, None), on_heads)
-    one, other = (SideStates(plan, job, options.last_access) for plan, job in zip(plans, jobs, strict=True))
+    plans = _plans(jobs, stores or (None, None), on_headers)
+    one, other = (SnapshotStates(plan, job, options.last_access) for plan, job in zip(plans, jobs, strict=True))
     keys = list(dict.fromkeys((operator, scope) for operator, scope, _ in [*one.states, *other.states]))
     states = [replace(state, number=i) for i, state in enumerate(_matched(one, other, keys, options.common_fields))]
     sides = (
@@ -190,7 +190,7 @@ def make_diff_plan(
     units = [
         unit
         for number, (operator, scope) in enumerate(keys)
-        for unit in units_of(
+        for unit in diff_units(
             number,
             one.parts(operator, scope),
             other.parts(operator, scope),
@@ -212,10 +212,10 @@ def _refuse(job: JobOptions) -> None:
         raise UsageError("types of columns cannot be chosen for a comparison", advice="leave [types] out")
 
 
-def _plans(jobs: Sequence[JobOptions], stores: tuple[Store | None, Store | None], on_heads: OnHeads) -> tuple[Plan, Plan]:
+def _plans(jobs: Sequence[JobOptions], stores: tuple[Store | None, Store | None], on_headers: OnHeaders) -> tuple[Plan, Plan]:
     """The plans of both sides. What is named need be in one of them only."""
     one, other = (
-        make_plan(job, store, partial=True, on_heads=on_heads) for job, store in zip(jobs, stores, strict=True)
+        make_plan(job, store, partial=True, on_headers=on_headers) for job, store in zip(jobs, stores, strict=True)
     )
     entries = [*one.coverage.entries, *other.coverage.entries]
     for kind, name in sorted(set(one.missing) & set(other.missing)):
@@ -242,7 +242,7 @@ def _unread(coverages: Sequence[Coverage]) -> Iterator[tuple[str, str, str]]:
 
 
 def _matched(
-    one: SideStates, other: SideStates, keys: Sequence[tuple[str, Scope]], common_fields: bool
+    one: SnapshotStates, other: SnapshotStates, keys: Sequence[tuple[str, Scope]], common_fields: bool
 ) -> Iterator[DiffState]:
     """The states of both snapshots, by operator, scope and name."""
     operators = {o.id: (o.id, o.uid, o.name) for side in (one, other) for o in side.plan.metadata.operators}
@@ -265,7 +265,7 @@ def _in_folder(name: str, scope: Scope, keyed: Mapping[str, None]) -> str:
 
 
 def _state(
-    one: SideStates, other: SideStates, number: int, key: tuple[str, Scope, str], folder: str, common_fields: bool
+    one: SnapshotStates, other: SnapshotStates, number: int, key: tuple[str, Scope, str], folder: str, common_fields: bool
 ) -> DiffState:
     there = [(side, side.states[key]) for side in (one, other) if key in side.states]
     presence, why = BOTH, None
@@ -300,7 +300,7 @@ def _state(
 _NOT_KEYED = ("operator", "coordinator", "raw", "channel")
 
 
-def _missing(side: SideStates, key: tuple[str, Scope, str], presence: str) -> tuple[str, str | None]:
+def _missing(side: SnapshotStates, key: tuple[str, Scope, str], presence: str) -> tuple[str, str | None]:
     """Whether a state that a side does not read is not there; or, if that cannot be said, why it is not compared."""
     operator, scope, name = key
     unread = [e for e in side.plan.coverage.entries if e.status in CANNOT_BE_READ and e.operator_id == operator]
@@ -328,9 +328,9 @@ def _refuse_incomparable(states: Sequence[PlannedState]) -> None:
 # -- units
 
 
-def units_of(
+def diff_units(
     number: int, before: Sequence[Part], after: Sequence[Part], states: Mapping[str, DiffState], unit_bytes: int
-) -> Iterator[Unit]:
+) -> Iterator[DiffUnit]:
     """The pieces in which an operator's states are compared.
 
     :param states: those that are compared; of others nothing is read.
@@ -342,14 +342,14 @@ def units_of(
     keyed = [p.content for side in parts for p in side]
     by_key_group = all(c.ranges and not c.whole for c in keyed) and len({c.max_parallelism for c in keyed}) == 1
     if not by_key_group:
-        yield Unit(number, (parts[0], parts[1]))
+        yield DiffUnit(number, (parts[0], parts[1]))
         return
     sizes: dict[int, int] = {}
     for content in keyed:
         for key_group, size in zip((r.key_group for r in content.ranges), content.sizes, strict=True):
             sizes[key_group] = sizes.get(key_group, 0) + size
     for run in _runs(sizes, unit_bytes):
-        yield Unit(number, (of_key_groups(parts[0], run), of_key_groups(parts[1], run)), tuple(run))
+        yield DiffUnit(number, (of_key_groups(parts[0], run), of_key_groups(parts[1], run)), tuple(run))
 
 
 def _runs(sizes: Mapping[int, int], unit_bytes: int) -> Iterator[list[int]]:
@@ -375,4 +375,4 @@ def of_key_groups(parts: Sequence[Part], wanted: Sequence[int]) -> list[Part]:
     return [replace(part, content=content) for part in parts for content in part.content.of_key_groups(groups)]
 
 
-__all__ = ["DiffContext", "DiffOptions", "DiffPlan", "DiffState", "Side", "Unit", "make_diff_plan", "of_key_groups"]
+__all__ = ["DiffContext", "DiffOptions", "DiffPlan", "DiffState", "Side", "DiffUnit", "make_diff_plan", "of_key_groups"]

@@ -17,17 +17,17 @@ from typing import Any
 
 import pyarrow as pa
 
-from stateextract.cores import usable_cores
+from stateextract.files.cores import usable_cores
 from stateextract.diff.pairing import compile_once
-from stateextract.diff.plan import DiffContext, DiffOptions, DiffPlan, DiffState, Unit, make_diff_plan
+from stateextract.diff.plan import DiffContext, DiffOptions, DiffPlan, DiffState, DiffUnit, make_diff_plan
 from stateextract.diff.summary import NOT_COMPARED, Counts
 from stateextract.diff.task import DiffRunner
 from stateextract.errors import OutputError, UsageError
 from stateextract.job.commit import Commit, new_job_id, publishing
-from stateextract.job.heads import OnHeads, unheard
+from stateextract.snapshot.headers import OnHeaders, ignore_progress
 from stateextract.job.local import in_processes
 from stateextract.job.manifest import DataFile, Dataset, Job, Manifest, describe_schema
-from stateextract.job.options import JobOptions
+from stateextract.options import JobOptions
 from stateextract.job.output import open_output, refuse_inside
 from stateextract.job.run import file_of_driver
 from stateextract.job.split import writer_options
@@ -60,7 +60,7 @@ class DiffTasks:
     """
 
     context: DiffContext
-    splits: Sequence[Sequence[Unit]]
+    splits: Sequence[Sequence[DiffUnit]]
     output: str | None = None
     folder: str = ""
     job: str = ""
@@ -154,16 +154,16 @@ def run_diff(
     options: DiffOptions,
     execute: Execute,
     output: str | None = None,
-    on_heads: OnHeads = unheard,
+    on_headers: OnHeaders = ignore_progress,
 ) -> DiffResult:
     """Compare two snapshots.
 
     :param before: reads the earlier one; :param after: the later one, and says how Parquet is written.
     :param output: folder for datasets of changes; ``None``: changes are only counted.
-    :param on_heads: as of :func:`stateextract.diff.plan.make_diff_plan`.
+    :param on_headers: as of :func:`stateextract.diff.plan.make_diff_plan`.
     :raises StateExtractError: then nothing was published.
     """
-    plan = make_diff_plan(before, after, options, on_heads=on_heads)
+    plan = make_diff_plan(before, after, options, on_headers=on_headers)
     splits = packed(plan.units, after.split_bytes)
     if output is None:
         context = replace(plan.context, rows=False)
@@ -183,9 +183,9 @@ def run_diff(
     return result
 
 
-def packed(units: Sequence[Unit], split_bytes: int) -> list[list[Unit]]:
+def packed(units: Sequence[DiffUnit], split_bytes: int) -> list[list[DiffUnit]]:
     """Units in runs of about ``split_bytes``."""
-    splits: list[list[Unit]] = []
+    splits: list[list[DiffUnit]] = []
     filled = 0
     for unit in units:
         if not splits or filled + unit.size / 2 > split_bytes:
@@ -196,7 +196,7 @@ def packed(units: Sequence[Unit], split_bytes: int) -> list[list[Unit]]:
     return splits
 
 
-def _one_per_split(reports: Iterable[TaskReport], splits: Sequence[Sequence[Unit]]) -> list[TaskReport]:
+def _one_per_split(reports: Iterable[TaskReport], splits: Sequence[Sequence[DiffUnit]]) -> list[TaskReport]:
     found = {report.task: report for report in reports}
     missing = sorted(set(range(len(splits))) - set(found))
     if missing:
@@ -256,7 +256,7 @@ def _dataset(state: DiffState, schema: pa.Schema, files: Sequence[WrittenFile], 
 # -- running
 
 
-def run_split(tasks: DiffTasks, task: int, units: Sequence[Unit], runner: DiffRunner) -> TaskReport:
+def run_split(tasks: DiffTasks, task: int, units: Sequence[DiffUnit], runner: DiffRunner) -> TaskReport:
     """Compare the units of one split, and write what they changed if that is wanted.
 
     An attempt that fails deletes what it wrote.
@@ -284,11 +284,11 @@ OnReport = Callable[[DiffTasks, TaskReport], None]
 """Is told of each report as it comes."""
 
 
-def _unheard(tasks: DiffTasks, report: TaskReport) -> None:
+def _ignore_progress(tasks: DiffTasks, report: TaskReport) -> None:
     """Nobody wants to know."""
 
 
-def here(on_report: OnReport = _unheard) -> Execute:
+def here(on_report: OnReport = _ignore_progress) -> Execute:
     """Execution in this process, one split after the other."""
 
     def execute(tasks: DiffTasks) -> Iterable[TaskReport]:
@@ -301,7 +301,7 @@ def here(on_report: OnReport = _unheard) -> Execute:
     return execute
 
 
-def processes(workers: int | None = None, on_report: OnReport = _unheard) -> Execute:
+def processes(workers: int | None = None, on_report: OnReport = _ignore_progress) -> Execute:
     """Execution by processes of this machine; what is soon done is done in this one.
 
     :param workers: how many at once; ``None``: one for each core.
@@ -321,7 +321,7 @@ def processes(workers: int | None = None, on_report: OnReport = _unheard) -> Exe
     return execute
 
 
-def _in_worker(shared: bytes, task: int, units: Sequence[Unit]) -> TaskReport:
+def _in_worker(shared: bytes, task: int, units: Sequence[DiffUnit]) -> TaskReport:
     """In a worker: one split."""
     tasks, runner = _shared(shared)
     return run_split(tasks, task, units, runner)

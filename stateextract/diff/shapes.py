@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from stateextract.columnar.binary import BinaryArray, BinaryMap, BinaryRow, Framed
+from stateextract.columnar.layout.binary import BinaryArray, BinaryMap, BinaryRow, Framed
 from stateextract.columnar.layout import (
     Field,
     Layout,
@@ -18,7 +18,7 @@ from stateextract.columnar.layout import (
     Map,
     MaskedStruct,
     Nullable,
-    Passed,
+    SkippedValue,
     Python,
     Struct,
     Subclasses,
@@ -126,7 +126,7 @@ def layout_shape(layout: Layout) -> Shape:
             return united(_fields(case.fields) for case in layout.cases)
         case Subclasses():
             return united([_fields(layout.fields), *(_fields(below.fields) for below in layout.subclasses)])
-        case Nullable() | Framed() | Logical() | Passed():
+        case Nullable() | Framed() | Logical() | SkippedValue():
             return layout_shape(layout.inner)
         case Python() if layout.inner is not None:
             return layout_shape(layout.inner)

@@ -13,19 +13,19 @@ from functools import partial
 import pyarrow as pa
 
 from serializers import load_plugins
-from stateextract.columnar.engines import engine_for
-from stateextract.columnar.text import as_text
+from stateextract.columnar.compiled.engines import engine_for
+from stateextract.columnar.convert.text import as_text
 from stateextract.diff.compare import compare
-from stateextract.diff.gather import Gather
-from stateextract.diff.plan import DiffContext, DiffState, Unit, of_key_groups
+from stateextract.diff.row_buffer import SpillingRowBuffer
+from stateextract.diff.plan import DiffContext, DiffState, DiffUnit, of_key_groups
 from stateextract.diff.summary import Counts
 from stateextract.errors import StateExtractError, UnsupportedError
 from stateextract.files.filesystem import Store
-from stateextract.job.reader import PartReader
+from stateextract.snapshot.reader import PartReader
 from stateextract.job.salvage import Attempt, salvage
 from stateextract.job.split import choice_of, read_options
-from stateextract.job.stores import open_store
-from stateextract.state.engine import Tally
+from stateextract.snapshot.stores import open_store
+from stateextract.state.engine import Counters
 from stateextract.state.kinds import BROADCAST, TIMER
 
 _BATCH_BYTES = 8 << 20
@@ -64,7 +64,7 @@ class DiffRunner:
                 PartReader(side.metadata_uri, options, side.options.path_pairs(), store or open_store(side.options))
             )
 
-    def run(self, unit: Unit) -> Iterator[Changes]:
+    def run(self, unit: DiffUnit) -> Iterator[Changes]:
         """Compare a unit.
 
         :raises StateExtractError: with file, operator, state and key group, where one side cannot be read and the comparison
@@ -72,7 +72,7 @@ class DiffRunner:
         """
         yield from self._compare(unit, self._context.of_operator(unit.operator))
 
-    def _compare(self, unit: Unit, states: dict[str, DiffState]) -> Iterator[Changes]:
+    def _compare(self, unit: DiffUnit, states: dict[str, DiffState]) -> Iterator[Changes]:
         gathered, tallies = salvage(partial(self._gathered, unit, states), self._context.sides[1].options.lenient)
         with gathered:
             lost = [name for name in states if any(_lost(tally, name) for tally in tallies)]
@@ -83,11 +83,11 @@ class DiffRunner:
                     yield from self._state(state, gathered, tallies)
         yield from self._lost(unit, {name: states[name] for name in lost}, tallies)
 
-    def _gathered(self, unit: Unit, states: dict[str, DiffState], attempt: Attempt) -> tuple[Gather, tuple[Tally, Tally]]:
+    def _gathered(self, unit: DiffUnit, states: dict[str, DiffState], attempt: Attempt) -> tuple[SpillingRowBuffer, tuple[Counters, Counters]]:
         """The rows of both sides, and what was read."""
         hows = {name: state.how for name, state in states.items() if state.how is not None}
-        tallies = Tally(), Tally()
-        gathered = Gather(hows, self._context.options.memory_bytes)
+        tallies = Counters(), Counters()
+        gathered = SpillingRowBuffer(hows, self._context.options.memory_bytes)
         try:
             for side, tally in enumerate(tallies):
                 self._read(side, unit, states, tally, gathered, attempt)
@@ -101,7 +101,7 @@ class DiffRunner:
         return gathered, tallies
 
     def _read(
-        self, side: int, unit: Unit, states: Collection[str], tally: Tally, gathered: Gather, attempt: Attempt
+        self, side: int, unit: DiffUnit, states: Collection[str], tally: Counters, gathered: SpillingRowBuffer, attempt: Attempt
     ) -> None:
         targets = self._context.sides[side].targets[unit.operator]
         targets = replace(targets, states={name: t for name, t in targets.states.items() if name in states})
@@ -110,7 +110,7 @@ class DiffRunner:
             for piece in attempt.pieces(reader, part, targets, tally):
                 gathered.add(side, piece.state, piece.batch)
 
-    def _state(self, state: DiffState, gathered: Gather, tallies: tuple[Tally, Tally]) -> Iterator[Changes]:
+    def _state(self, state: DiffState, gathered: SpillingRowBuffer, tallies: tuple[Counters, Counters]) -> Iterator[Changes]:
         assert state.how is not None
         assert state.output is not None
         options = self._context.options
@@ -141,13 +141,13 @@ class DiffRunner:
         if bent or remarks:
             yield Changes(state, Counts(bent=bent, remarks=remarks))
 
-    def _lost(self, unit: Unit, states: dict[str, DiffState], tallies: tuple[Tally, Tally]) -> Iterator[Changes]:
+    def _lost(self, unit: DiffUnit, states: dict[str, DiffState], tallies: tuple[Counters, Counters]) -> Iterator[Changes]:
         """States of which something could not be decoded: key group by key group, without those concerned."""
         groups = unit.key_groups or ()
         if states and len(groups) > 1:
             for key_group in groups:
                 parts = [of_key_groups(side, [key_group]) for side in unit.parts]
-                yield from self._compare(Unit(unit.operator, (parts[0], parts[1]), (key_group,)), states)
+                yield from self._compare(DiffUnit(unit.operator, (parts[0], parts[1]), (key_group,)), states)
             return
         for name, state in states.items():
             counts = Counts(left_out=list(groups) or [_NO_KEY_GROUP])
@@ -156,7 +156,7 @@ class DiffRunner:
             yield Changes(state, counts)
 
 
-def _lost(tally: Tally, name: str) -> bool:
+def _lost(tally: Counters, name: str) -> bool:
     read = tally.states.get(name)
     return read is not None and read.incomplete
 

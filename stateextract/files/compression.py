@@ -35,7 +35,7 @@ import google_crc32c
 import lz4.frame
 import numpy as np
 
-from stateextract.beside import Beside
+from stateextract.files.second_thread import SecondThread
 from stateextract.errors import ChecksumError, FormatError, TruncatedError, UnsupportedError
 
 BLOCK = 65536
@@ -145,7 +145,7 @@ class _SnappyDecoder:
         self._in_stream = headless
         # Bytes of a skippable chunk still to pass over: it may be 16 MiB long, so it is not waited for.
         self._skip = 0
-        self._beside = Beside() if two_threads else None
+        self._beside = SecondThread() if two_threads else None
 
     def decode(
         self, data: memoryview, pos: int, end: int, out: memoryview, out_pos: int, base: int = 0

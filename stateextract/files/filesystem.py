@@ -26,7 +26,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 import pyarrow as pa
 
-from stateextract.beside import done
+from stateextract.files.second_thread import done
 from stateextract.errors import (
     MissingFileError,
     NoAnswerError,
@@ -117,7 +117,7 @@ def split_uri(uri: str) -> Address:
     return Address(_ALIASES.get(scheme, scheme), authority, path)
 
 
-def is_far(uri: str) -> bool:
+def is_remote(uri: str) -> bool:
     """Whether it is not on a local file system."""
     return split_uri(uri).scheme != "file"
 

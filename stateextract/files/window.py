@@ -16,7 +16,7 @@ from typing import Protocol
 import numpy as np
 
 from stateextract.errors import StateExtractError, TruncatedError, ValueRefusedError
-from stateextract.files.ahead import ReadAhead
+from stateextract.files.read_ahead import ReadAhead
 from stateextract.files.block import SLACK, Block
 from stateextract.files.compression import StreamDecoder
 from stateextract.files.piece import FilePiece

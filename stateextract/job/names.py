@@ -28,15 +28,15 @@ def operator_folders(operators: Iterable[tuple[str, str | None, str | None]]) ->
     :param operators: hex id, uid and name of every operator of the snapshot, wanted or not.
     :return: folder by hex id.
     """
-    wishes = []
+    overrides = []
     for operator_id, uid, name in operators:
         if uid:
-            wishes.append((operator_id, uid, ""))
+            overrides.append((operator_id, uid, ""))
         elif name:
-            wishes.append((operator_id, name, "-" + operator_id[:_ID_DIGITS]))
+            overrides.append((operator_id, name, "-" + operator_id[:_ID_DIGITS]))
         else:
-            wishes.append((operator_id, operator_id, ""))
-    return _settled(wishes)
+            overrides.append((operator_id, operator_id, ""))
+    return _settled(overrides)
 
 
 def state_folders(states: Sequence[str]) -> dict[str, str]:
@@ -56,11 +56,11 @@ def escaped(name: str) -> str:
     return kept.encode("utf-8")[:LONGEST].decode("utf-8", "ignore")
 
 
-def _settled(wishes: Sequence[tuple[str, str, str]]) -> dict[str, str]:
+def _settled(overrides: Sequence[tuple[str, str, str]]) -> dict[str, str]:
     """Folders for ``(id, name, suffix)``, all different even where case is ignored."""
     folders = {}
     cut = set()
-    for identity, name, suffix in wishes:
+    for identity, name, suffix in overrides:
         short = escaped(name)
         folders[identity] = short + suffix
         if len(unicodedata.normalize("NFC", name).encode("utf-8", "replace")) > LONGEST:

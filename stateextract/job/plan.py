@@ -17,24 +17,24 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from serializers import DescribeContext, load_plugins
-from stateextract.columnar.decoder import needs_interpreter
-from stateextract.columnar.schema import replaced_in
+from stateextract.columnar.decode.decoder import needs_interpreter
+from stateextract.columnar.arrow.schema import replaced_in
 from stateextract.errors import StateExtractError, UndecodableError, UnsupportedError, UsageError, expected_error
 from stateextract.files.filesystem import Store
-from stateextract.files.locate import FoundSnapshot, Locator, find_snapshot
-from stateextract.job.classpath import describe_context, entries_of, with_names
-from stateextract.job.coverage import CANNOT_BE_READ, Coverage, Entry
-from stateextract.job.heads import HeadReader, OnHeads, Scope, StateFile, operator_label, unheard
-from stateextract.job.inventory import NamedState, OperatorInventory, master_entries, take_inventory
-from stateextract.job.kryo_pojos import lacking, with_pojos
-from stateextract.job.missing import missing_files
+from stateextract.metadata.locate import FoundSnapshot, Locator, find_snapshot
+from stateextract.snapshot.describe import describe_context, entries_of, with_names
+from stateextract.snapshot.coverage import CANNOT_BE_READ, Coverage, Entry
+from stateextract.snapshot.headers import HeaderReader, OnHeaders, Scope, StateFile, operator_label, ignore_progress
+from stateextract.snapshot.inventory import NamedState, OperatorInventory, master_entries, take_inventory
+from stateextract.snapshot.kryo_pojos import lacking, with_pojos
+from stateextract.snapshot.missing import missing_files
 from stateextract.job.names import RAW_SUFFIX, operator_folders, state_folders
-from stateextract.job.options import JobOptions
-from stateextract.job.policies import JobPolicies
+from stateextract.options import JobOptions
+from stateextract.snapshot.policies import JobPolicies
 from stateextract.job.split import OperatorTargets, Part, StateTarget, choice_of, pack, read_options
-from stateextract.job.stores import open_store
-from stateextract.job.wishes import JobWishes
-from stateextract.metadata.called import operators_called
+from stateextract.snapshot.stores import open_store
+from stateextract.snapshot.type_overrides import JobTypeOverrides
+from stateextract.metadata.operator_lookup import find_operators
 from stateextract.metadata.file import read_metadata
 from stateextract.metadata.model import OperatorState, SnapshotMetadata
 from stateextract.outcome import Status
@@ -123,13 +123,13 @@ def make_plan(
     store: Store | None = None,
     only: Callable[[SnapshotMetadata], OperatorState] | None = None,
     partial: bool = False,
-    on_heads: OnHeads = unheard,
+    on_headers: OnHeaders = ignore_progress,
 ) -> Plan:
     """Plan a job.
 
     :param only: picks the one operator whose files are looked at; the plan then knows of no other.
     :param partial: the choice may match nothing here.
-    :param on_heads: is told how many of the files' heads were read.
+    :param on_headers: is told how many of the files' heads were read.
     :raises StateExtractError: where the snapshot cannot be read, or not what was asked for by name.
     :raises UsageError: where the choice matches nothing.
     """
@@ -139,8 +139,8 @@ def make_plan(
     metadata, data = read_metadata(store, found.metadata_uri)
     locator = Locator(found, store, options.path_pairs())
     looked_at = metadata if only is None else replace(metadata, operators=(only(metadata),))
-    heads = HeadReader(looked_at, data, locator, options.codec, options.verify_checksums)
-    files = heads.read(options.head_threads, on_heads)
+    heads = HeaderReader(looked_at, data, locator, options.codec, options.verify_checksums)
+    files = heads.read(options.header_threads, on_headers)
     inventory = take_inventory(looked_at, files)
     missing: list[tuple[str, str]] | None = [] if partial else None
     options = _as_stored(options, inventory)
@@ -156,8 +156,8 @@ def make_plan(
     if lacking(describe, files):
         all_files = files
         if only is not None:
-            every = HeadReader(metadata, data, locator, options.codec, options.verify_checksums)
-            all_files = every.read(options.head_threads)
+            every = HeaderReader(metadata, data, locator, options.codec, options.verify_checksums)
+            all_files = every.read(options.header_threads)
         describe = with_pojos(describe, metadata, all_files, found.metadata_uri, options.path_pairs(), store, options.codec)
     operators, states, numbers, failures = _targets(inventory, wanted, options, describe)
     coordinators = list(_coordinators(inventory))
@@ -258,7 +258,7 @@ def _chosen_operators(
         return list(inventory)
     chosen = []
     for name in asked:
-        ids = {operator.id for operator in operators_called(name, (i.operator for i in inventory))}
+        ids = {operator.id for operator in find_operators(name, (i.operator for i in inventory))}
         matching = [i for i in inventory if i.operator.id in ids]
         if not matching and missing is not None:
             missing.append(("operator", name))
@@ -343,11 +343,11 @@ def _targets(
     chosen: list[OperatorState] = []
     planned = []
     reading = read_options(options, describe)
-    wishes = JobWishes(options.types)
+    overrides = JobTypeOverrides(options.types)
     failures: list[StateExtractError] = []
     policies = JobPolicies(options.policies, choice_of(options))
-    known = {id(state): _columns(i, state, reading, wishes, policies, options, failures) for i, state in wanted}
-    wishes.refuse_unused()
+    known = {id(state): _columns(i, state, reading, overrides, policies, options, failures) for i, state in wanted}
+    overrides.refuse_unused()
     policies.refuse_unused()
     readable = [(i, state, columns) for i, state in wanted if (columns := known[id(state)]) is not None]
     for i, state, columns in readable:
@@ -365,7 +365,7 @@ def _targets(
             # If it has an entry, all of it is lost.
             choice = replace(choice, on_undecodable="skip")
         target = StateTarget(
-            folder, folder + RAW_SUFFIX, columns.schema, wishes.of(i.operator, state.name), columns.raw, columns.united,
+            folder, folder + RAW_SUFFIX, columns.schema, overrides.of(i.operator, state.name), columns.raw, columns.united,
             choice,
         )  # fmt: skip
         key = (i.number, state.scope)
@@ -411,7 +411,7 @@ def _columns(
     i: OperatorInventory,
     state: NamedState,
     reading: ReadOptions,
-    wishes: JobWishes,
+    overrides: JobTypeOverrides,
     policies: JobPolicies,
     options: JobOptions,
     failures: list[StateExtractError],
@@ -431,7 +431,7 @@ def _columns(
         slow = any(needs_interpreter(row.layout) for row in rows)
         untyped = _undecodable(state, rows)
     except Exception as error:
-        wishes.of(i.operator, state.name)  # which are for a state that there is
+        overrides.of(i.operator, state.name)  # which are for a state that there is
         failure = expected_error(error).at(operator=operator_label(i.operator), state=state.name)
         if not options.lenient:
             raise failure from None
@@ -439,7 +439,7 @@ def _columns(
         state.entry.status, state.entry.reason = failure.status, failure.message
         failures.append(failure)
         return None
-    return _Columns(united, wishes.schema(i.operator, state.name, united), raw, untyped, slow, choice)
+    return _Columns(united, overrides.schema(i.operator, state.name, united), raw, untyped, slow, choice)
 
 
 def _united(state: NamedState, options: JobOptions) -> bool:

@@ -21,8 +21,8 @@ from serializers.coordinators import COORDINATOR, decode_coordinator
 from stateextract.errors import FormatError, MissingFileError, OutputError, StateExtractError, UnsupportedError
 from stateextract.files.filesystem import Store
 from stateextract.job.commit import Commit, new_job_id, publishing
-from stateextract.job.coverage import Coverage
-from stateextract.job.heads import OnHeads, unheard
+from stateextract.snapshot.coverage import Coverage
+from stateextract.snapshot.headers import OnHeaders, ignore_progress
 from stateextract.job.manifest import (
     DataFile,
     Dataset,
@@ -32,7 +32,7 @@ from stateextract.job.manifest import (
     describe_schema,
     joined_ranges,
 )
-from stateextract.job.options import JobOptions
+from stateextract.options import JobOptions
 from stateextract.job.output import open_output, refuse_inside
 from stateextract.job.plan import COORDINATOR_STATE, Plan, PlannedCoordinator, PlannedState, make_plan
 from stateextract.job.split import Context, plan_file
@@ -43,7 +43,7 @@ from stateextract.printable import many
 from stateextract.version import VERSION
 
 if TYPE_CHECKING:
-    from stateextract.job.screen import Screen
+    from stateextract.screen import Screen
 
 
 @dataclass(frozen=True)
@@ -88,13 +88,13 @@ class Outcome:
         screen.say(f"Wrote {many(rows, 'row')} in {many(len(self.datasets), 'dataset')} to {output}.")
 
 
-def run_job(options: JobOptions, execute: Execute, store: Store | None = None, on_heads: OnHeads = unheard) -> Outcome:
+def run_job(options: JobOptions, execute: Execute, store: Store | None = None, on_headers: OnHeaders = ignore_progress) -> Outcome:
     """Run a job.
 
-    :param on_heads: as of :func:`stateextract.job.plan.make_plan`.
+    :param on_headers: as of :func:`stateextract.job.plan.make_plan`.
     :raises StateExtractError: then nothing was published.
     """
-    plan = make_plan(options, store, on_heads=on_heads)
+    plan = make_plan(options, store, on_headers=on_headers)
     refuse_inside(options.output, plan.found.metadata_uri)
     output = open_output(options.output, options.store_timeout)
     renames = {"auto": output.renames, "rename": True, "direct": False}[options.publish]

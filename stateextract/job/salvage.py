@@ -24,10 +24,10 @@ from stateextract.errors import (
     ValueRefusedError,
     expected_error,
 )
-from stateextract.job.reader import PartReader
+from stateextract.snapshot.reader import PartReader
 from stateextract.job.split import OperatorTargets, Part
-from stateextract.state.body import BodyKind
-from stateextract.state.engine import Tally
+from stateextract.state.bodies.body import BodyKind
+from stateextract.state.engine import Counters
 from stateextract.state.target import Piece
 
 T = TypeVar("T")
@@ -50,7 +50,7 @@ class Attempt:
     careful: bool = False
     _operator: int = -1
 
-    def pieces(self, reader: PartReader, part: Part, targets: OperatorTargets, tally: Tally) -> Iterator[Piece]:
+    def pieces(self, reader: PartReader, part: Part, targets: OperatorTargets, tally: Counters) -> Iterator[Piece]:
         """As :meth:`PartReader.pieces`, without what cannot be read."""
         self._operator = part.operator
         names = {name for name in targets.states if (part.operator, name) not in self.refused}
@@ -87,7 +87,7 @@ def salvage(read: Callable[[Attempt], T], lenient: bool) -> T:
 
 
 def _read(
-    reader: PartReader, part: Part, targets: OperatorTargets, names: Collection[str], tally: Tally
+    reader: PartReader, part: Part, targets: OperatorTargets, names: Collection[str], tally: Counters
 ) -> Iterator[Piece]:
     if names:
         states = {name: target for name, target in targets.states.items() if name in names}
@@ -100,7 +100,7 @@ def _tried(reader: PartReader, part: Part, targets: OperatorTargets, names: Coll
     :raises StateExtractError: where a value of one of them is refused.
     """
     try:
-        for _ in _read(reader, part, targets, names, Tally()):
+        for _ in _read(reader, part, targets, names, Counters()):
             pass
     except Exception as error:
         if isinstance(error, _FOR_ALL) or (isinstance(error, _REFUSALS) and error.state in names):
@@ -110,7 +110,7 @@ def _tried(reader: PartReader, part: Part, targets: OperatorTargets, names: Coll
 
 
 def _readable(
-    reader: PartReader, part: Part, targets: OperatorTargets, names: Collection[str], tally: Tally
+    reader: PartReader, part: Part, targets: OperatorTargets, names: Collection[str], tally: Counters
 ) -> Iterator[tuple[Part, Collection[str]]]:
     """What of a part can be read; what cannot is counted in the tally."""
     error = _tried(reader, part, targets, names)
@@ -134,7 +134,7 @@ def _readable(
             _lose(part, name, error, tally)
 
 
-def _lose(part: Part, name: str, error: StateExtractError, tally: Tally) -> None:
+def _lose(part: Part, name: str, error: StateExtractError, tally: Counters) -> None:
     read, content = tally.of(name), part.content
     if content.ranges:
         read.lost_key_groups += len(content.ranges)

@@ -23,14 +23,14 @@ from typing import Any
 import pyarrow as pa
 
 from serializers import DescribeContext
-from stateextract.columnar.policy import Policy
-from stateextract.job.classpath import decode_context, encode_context
-from stateextract.job.options import JobOptions, from_lines
-from stateextract.job.wishes import WishTexts
+from stateextract.columnar.convert.policy import Policy
+from stateextract.snapshot.describe import decode_context, encode_context
+from stateextract.options import JobOptions, from_lines
+from stateextract.snapshot.type_overrides import OverrideTexts
 from stateextract.job.writer import WriterOptions
-from stateextract.state.body import BodyKind
+from stateextract.state.bodies.body import BodyKind
 from stateextract.state.columns import Choice
-from stateextract.state.content import Content
+from stateextract.snapshot.content import Content
 from stateextract.state.engine import KeyGroupRange, ReadOptions
 from stateextract.state.operator import Partition
 
@@ -41,15 +41,15 @@ _FILE_COST = 256 * 1000  # opening a file and reading its head counts like that 
 class StateTarget:
     """Where the rows of a state go, with which schema; what cannot be decoded goes beside it, if it is kept.
 
-    :param wishes: paths with their types.
+    :param overrides: paths with their types.
     :param choice: what becomes of values that a column cannot hold, or that cannot be decoded.
-    :param united: the columns before ``wishes``, to which batches of all files are brought first; ``None``: any.
+    :param united: the columns before ``overrides``, to which batches of all files are brought first; ``None``: any.
     """
 
     folder: str
     raw_folder: str
     schema: pa.Schema
-    wishes: WishTexts = ()
+    overrides: OverrideTexts = ()
     raw_schema: pa.Schema | None = None
     united: pa.Schema | None = None
     choice: Choice = field(default_factory=Choice)
@@ -92,7 +92,7 @@ class Context:
                 "id": o.id,
                 "states": {
                     name: [
-                        t.folder, t.raw_folder, t.wishes, asdict(t.choice),
+                        t.folder, t.raw_folder, t.overrides, asdict(t.choice),
                         *map(_schema_text, (t.schema, t.raw_schema, t.united)),
                     ]
                     for name, t in o.states.items()
@@ -114,11 +114,11 @@ class Context:
         operators = [
             OperatorTargets(o["label"], {
                 name: StateTarget(
-                    folder, raw, _schema_of(schema), tuple((path, type_) for path, type_ in wishes),
+                    folder, raw, _schema_of(schema), tuple((path, type_) for path, type_ in overrides),
                     _schema_of(raw_schema) if raw_schema else None, _schema_of(united) if united else None,
                     Choice(Policy(**choice["policy"]), choice["on_undecodable"]),
                 )
-                for name, (folder, raw, wishes, choice, schema, raw_schema, united) in o["states"].items()
+                for name, (folder, raw, overrides, choice, schema, raw_schema, united) in o["states"].items()
             }, o["id"])
             for o in document.pop("operators")
         ]  # fmt: skip

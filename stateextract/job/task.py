@@ -19,15 +19,15 @@ from functools import lru_cache, partial
 import pyarrow.fs as pafs
 
 from serializers import load_plugins
-from stateextract.columnar.engines import engine_for
+from stateextract.columnar.compiled.engines import engine_for
 from stateextract.errors import OutputError, StateExtractError
 from stateextract.job.output import Output, open_output
-from stateextract.job.reader import PartReader
+from stateextract.snapshot.reader import PartReader
 from stateextract.job.salvage import Attempt, salvage
 from stateextract.job.split import Context, OperatorTargets, Part, decode_split, read_options, writer_options
-from stateextract.job.stores import open_store
+from stateextract.snapshot.stores import open_store
 from stateextract.job.writer import TaskWriter, WrittenFile
-from stateextract.state.engine import Tally
+from stateextract.state.engine import Counters
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class PartReport:
     file: int
     operator: int
     key_groups: tuple[int, int]
-    tally: Tally
+    tally: Counters
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class SplitReport:
     def from_bytes(cls, data: bytes) -> SplitReport:
         """The inverse of :meth:`to_bytes`."""
         document = json.loads(zlib.decompress(data))
-        parts = [PartReport(f, o, (k[0], k[1]), Tally.from_dict(t)) for f, o, k, t in document["parts"]]
+        parts = [PartReport(f, o, (k[0], k[1]), Counters.from_dict(t)) for f, o, k, t in document["parts"]]
         refused = [(operator, state, StateExtractError.from_dict(error)) for operator, state, error in document["refused"]]
         return cls(document["split"], [WrittenFile(**f) for f in document["files"]], parts, refused)
 
@@ -129,7 +129,7 @@ class TaskRunner:
         return self._context.operators[part.operator]
 
     def _read(self, part: Part, targets: OperatorTargets, writer: TaskWriter, attempt: Attempt) -> PartReport:
-        tally = Tally()
+        tally = Counters()
         for piece in attempt.pieces(self._reader, part, targets, tally):
             target = targets.states[piece.state]
             writer.add(target.raw_folder if piece.raw else target.folder, piece.batch)

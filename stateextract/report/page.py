@@ -16,7 +16,7 @@ from importlib.resources import files
 from typing import Any
 
 from stateextract.audit.document import Statistics
-from stateextract.audit.history_files import Recorded
+from stateextract.audit.history.history_files import Recorded
 from stateextract.errors import UsageError
 from stateextract.report.model import page_model
 from stateextract.report.texts import visible

@@ -12,11 +12,11 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Protocol
 
-from stateextract.beside import done
+from stateextract.files.second_thread import done
 from stateextract.errors import StateExtractError, TruncatedError
-from stateextract.files.early import Coming, EarlyFiles
+from stateextract.files.prefetch import PrefetchRequest, FilePrefetcher
 from stateextract.files.filesystem import OpenFile
-from stateextract.files.locate import Locator
+from stateextract.metadata.locate import Locator
 from stateextract.metadata.model import StreamHandle
 
 
@@ -103,7 +103,7 @@ class Opener:
     :param exact_size: False for changelog files, whose handles state another size than the file has.
     """
 
-    def __init__(self, locator: Locator, files: EarlyFiles, inside: str = "", *, exact_size: bool = True) -> None:
+    def __init__(self, locator: Locator, files: FilePrefetcher, inside: str = "", *, exact_size: bool = True) -> None:
         self._locator = locator
         self._files = files
         self._inside = inside
@@ -115,7 +115,7 @@ class Opener:
             return Inline(location.inline or b"", self._inside)
         return Part(self._files.open(location.uri), location.uri, location.start, location.size)
 
-    def coming(self, handle: StreamHandle, last: int) -> Coming | None:
+    def coming(self, handle: StreamHandle, last: int) -> PrefetchRequest | None:
         """The file of a handle that will be opened, of which so many of the last bytes are read first.
 
         :returns: ``None`` for bytes inside of ``_metadata``, and for what is not there: that is said when it is opened.
@@ -125,7 +125,7 @@ class Opener:
         except StateExtractError:
             return None
         end = location.start + location.size
-        return None if location.uri is None else Coming(location.uri, [(end - min(last, location.size), end)])
+        return None if location.uri is None else PrefetchRequest(location.uri, [(end - min(last, location.size), end)])
 
     def expect(self, handle: StreamHandle, last: int) -> Callable[[], None] | None:
         """Have the file of a handle opened in the background, and its last bytes read.

@@ -6,7 +6,7 @@ belongs to, copies are exact. ``blocks.py`` and ``table.py`` say the same in pla
 
 from __future__ import annotations
 
-from stateextract.columnar.compile import (
+from stateextract.columnar.compiled.compile import (
     at,
     compile_kernel,
     load_i32_le,

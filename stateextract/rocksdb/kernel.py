@@ -16,7 +16,7 @@ families, Flink. RocksDB's side: ``table/block_based/block.cc``, ``db/merge_help
 
 from __future__ import annotations
 
-from stateextract.columnar.compile import (
+from stateextract.columnar.compiled.compile import (
     at,
     compile_kernel,
     load_i64,

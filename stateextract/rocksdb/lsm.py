@@ -22,7 +22,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from stateextract.errors import FormatError, MissingFileError, UnsupportedError, UsageError
-from stateextract.files.early import EARLY, Coming
+from stateextract.files.prefetch import EARLY, PrefetchRequest
 from stateextract.files.window import READ
 from stateextract.metadata.model import IncrementalHandle, StreamHandle
 from stateextract.rocksdb import reference
@@ -379,13 +379,13 @@ def local_files(handle: IncrementalHandle) -> dict[str, StreamHandle]:
     return files
 
 
-def first_files(handle: IncrementalHandle, opener: Opener) -> Iterator[Coming]:
+def first_files(handle: IncrementalHandle, opener: Opener) -> Iterator[PrefetchRequest]:
     """The files of a database that are read first: CURRENT, and the MANIFEST that it names."""
     for name, stream in handle.private:
         if name == "CURRENT" or name.startswith("MANIFEST-"):
             file = opener.coming(stream, stream.size)
             if file is not None:
-                yield file if stream.size <= READ else Coming(file.uri)
+                yield file if stream.size <= READ else PrefetchRequest(file.uri)
 
 
 def open_rocksdb(

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from stateextract.errors import FormatError
-from stateextract.files.ahead import AHEAD, ReadAhead
+from stateextract.files.read_ahead import AHEAD, ReadAhead
 from stateextract.rocksdb.access import errors_of
 from stateextract.rocksdb.blocks import TRAILER
 from stateextract.rocksdb.manifest import LiveFile

@@ -25,15 +25,15 @@ from pathlib import Path
 from typing import Any
 
 from stateextract import errors
-from stateextract.columnar import native
+from stateextract.columnar.compiled import native
 from stateextract.ending import exit_code_of
 from stateextract.errors import EnvironmentProblem, StateExtractError
-from stateextract.job.heads import OnHeads, unheard
-from stateextract.job.options import JobOptions, parse_arguments
+from stateextract.snapshot.headers import OnHeaders, ignore_progress
+from stateextract.options import JobOptions, parse_arguments
 from stateextract.job.run import Execute, Outcome, Tasks, run_job
-from stateextract.job.screen import UNLIMITED, Screen
+from stateextract.screen import UNLIMITED, Screen
 from stateextract.job.task import compile_once
-from stateextract.spark import carrier
+from stateextract.spark import worker as carrier
 from stateextract.spark.archive import zipped
 from stateextract.spark.environment import check_python, explain_failure, is_local, open_session, workers_advice
 from stateextract.spark.progress import OnTasks, watched
@@ -68,7 +68,7 @@ def extract(
     session: Any = None,
     settings: Mapping[str, str] | None = None,
     on_tasks: OnTasks | None = None,
-    on_heads: OnHeads = unheard,
+    on_headers: OnHeaders = ignore_progress,
 ) -> Outcome:
     """Run a job with Spark.
 
@@ -76,7 +76,7 @@ def extract(
     :param settings: further settings, which win over the file's.
     :param session: a Spark session to use, which is left open; otherwise one is found or started.
     :param on_tasks: is told how many tasks are done, where Spark says it.
-    :param on_heads: as of :func:`stateextract.job.plan.make_plan`.
+    :param on_headers: as of :func:`stateextract.job.plan.make_plan`.
     :raises StateExtractError: then nothing was published.
     """
     opened: list[Any] = []
@@ -88,7 +88,7 @@ def extract(
         return spark_executor(spark, options.ship_code, on_tasks)(tasks)
 
     try:
-        return run_job(options, execute, on_heads=on_heads)
+        return run_job(options, execute, on_headers=on_headers)
     finally:
         for spark in opened:
             spark.stop()
@@ -112,7 +112,7 @@ def spark_executor(spark: Any, ship_code: str = "auto", on_tasks: OnTasks | None
 
 
 def mapped(spark: Any, count: int, function: Callable[[Iterator[Any]], Iterator[Any]]) -> list[bytes]:
-    """What a function of ``carrier.py`` gives for each of so many splits, a task each.
+    """What a function of ``worker.py`` gives for each of so many splits, a task each.
 
     :raises StateExtractError: what a task raised, or what is wrong with the workers.
     """

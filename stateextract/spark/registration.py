@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from stateextract.errors import EnvironmentProblem
-from stateextract.spark import carrier, source
+from stateextract.spark import source
+from stateextract.spark import worker as carrier
 from stateextract.spark.environment import check_python
 from stateextract.spark.job import code_for_workers
 

@@ -1,7 +1,7 @@
 """The data sources as Spark knows them: ``flink-state``, ``flink-state-metadata`` and ``flink-state-diff``.
 
 Spark pickles a source's class into processes of its own, on the driver's machine for planning and on the workers for
-reading. They go there by value, so this module needs no import there; it makes the rest importable (``carrier.py``) and hands
+reading. They go there by value, so this module needs no import there; it makes the rest importable (``worker.py``) and hands
 over to ``source_read.py``, ``source_tables.py`` and ``source_diff.py``. What is kept in between are bytes, so that nothing of
 the project has to be imported to carry it along.
 
@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 
 from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
 
-from stateextract.spark.carrier import make_importable
+from stateextract.spark.worker import make_importable
 
 Code = tuple[str | None, str | None]
 """Where the project is for processes that cannot import it: a folder that they see, or the name of a zip that Spark brings."""

@@ -16,8 +16,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from stateextract.columnar.schema import conform
-from stateextract.diff.plan import UNIT_BYTES, DiffContext, DiffOptions, DiffPlan, DiffState, Unit, make_diff_plan
+from stateextract.columnar.arrow.schema import cast_batch
+from stateextract.diff.plan import UNIT_BYTES, DiffContext, DiffOptions, DiffPlan, DiffState, DiffUnit, make_diff_plan
 from stateextract.diff.run import packed
 from stateextract.diff.task import DiffRunner
 from stateextract.errors import StateExtractError, UnsupportedError, UsageError
@@ -33,7 +33,7 @@ class _Planned:
     """
 
     context: DiffContext
-    splits: Sequence[Sequence[Unit]]
+    splits: Sequence[Sequence[DiffUnit]]
     schema: pa.Schema
     given: pa.Schema | None = None
 
@@ -121,7 +121,7 @@ def read(data: bytes, split: bytes) -> Iterator[pa.RecordBatch]:
     """
     plan, runner = _running(data)
     assert plan.given is not None
-    units: Sequence[Unit] = pickle.loads(split)
+    units: Sequence[DiffUnit] = pickle.loads(split)
     try:
         for unit in units:
             for changes in runner.run(unit):
@@ -129,7 +129,7 @@ def read(data: bytes, split: bytes) -> Iterator[pa.RecordBatch]:
                     # No row can say it. Python shows it once, where the task writes its errors.
                     warnings.warn(f"{changes.state.label} / {changes.state.name}: {remark}", stacklevel=2)
                 if changes.rows is not None:
-                    yield conform(changes.rows, plan.given)
+                    yield cast_batch(changes.rows, plan.given)
     except StateExtractError as error:
         raise in_spark_words(error) from None
 

@@ -21,10 +21,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from serializers import SerializerSnapshot
-from stateextract.columnar.policy import Policy
+from stateextract.columnar.convert.policy import Policy
 from stateextract.errors import UsageError
-from stateextract.state.key_groups import key_scalar
-from stateextract.state.lookup import groups_by_serializer
+from stateextract.state.keys.key_groups import key_scalar
+from stateextract.state.keys.lookup import groups_by_serializer
 
 KEY, KEY_GROUP = "key", "key_group"
 _MOST_KEYS = 10_000

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from stateextract.errors import StateExtractError, UsageError
-from stateextract.job.options import JobOptions, fields, parse_size, show_size
+from stateextract.options import JobOptions, fields, parse_size, show_size
 
 STATE, METADATA, DIFF = "flink-state", "flink-state-metadata", "flink-state-diff"
 MOST_GROUPS = 1 << 15
@@ -89,7 +89,7 @@ _MEANING = (
         "which messages that Kryo wrote become columns."),
     _of_job("plugins", doc="Python modules that register serializers of your own, parted by commas, beside those installed "
         "as entry points."),
-    _of_job("head_threads"),
+    _of_job("header_threads"),
 )  # fmt: skip
 
 STATE_OPTIONS: tuple[Option, ...] = (

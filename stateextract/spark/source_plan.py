@@ -19,13 +19,13 @@ from typing import Any
 import pyarrow as pa
 
 from serializers import DescribeContext, SerializerSnapshot
-from stateextract.columnar.policy import Policy
+from stateextract.columnar.convert.policy import Policy
 from stateextract.errors import StateExtractError, UndecodableError, UnsupportedError, UsageError
 from stateextract.files.filesystem import Store
-from stateextract.job.heads import operator_label
-from stateextract.job.options import JobOptions
+from stateextract.snapshot.headers import operator_label
+from stateextract.options import JobOptions
 from stateextract.job.plan import Plan, PlannedState, make_plan
-from stateextract.job.reader import PartReader
+from stateextract.snapshot.reader import PartReader
 from stateextract.job.split import OperatorTargets, Part, choice_of, pack, read_options
 from stateextract.metadata.model import OperatorState, SnapshotMetadata
 from stateextract.metadata.uid import operator_id
@@ -35,11 +35,11 @@ from stateextract.spark.source_filters import RowFilter
 from stateextract.spark.source_options import STATE, STATE_OPTIONS, in_spark_words, job_options, parse_options
 from stateextract.spark.source_types import only_columns
 from stateextract.spark.source_wide import WideColumns, wide_columns
-from stateextract.state.engine import StateTally, Tally
-from stateextract.state.head import KeyedHead
-from stateextract.state.key_groups import key_scalar
+from stateextract.state.engine import StateCounters, Counters
+from stateextract.state.header import KeyedHeader
+from stateextract.state.keys.key_groups import key_scalar
 from stateextract.state.kinds import OPERATOR_KINDS, TIMER
-from stateextract.state.lookup import groups_by_serializer
+from stateextract.state.keys.lookup import groups_by_serializer
 
 _LOG = logging.getLogger("stateextract")
 _RAW_ADVICE = "register a serializer as a plug-in (docs/serializers.md), or have the extract job keep its bytes"
@@ -233,12 +233,12 @@ def refuse_hopeless(plan: Plan, job: JobOptions, store: Store | None, wide: bool
         state.entry.read.failure = Status.SKIPPED
 
 
-def _first_rows(plan: Plan, job: JobOptions, store: Store | None, state: PlannedState) -> StateTally:
+def _first_rows(plan: Plan, job: JobOptions, store: Store | None, state: PlannedState) -> StateCounters:
     """What was read of a state until there was a row."""
     targets = plan.operators[state.operator]
     targets = replace(targets, states={state.name: state.target})
     options = replace(read_options(job, plan.describe), batch_rows=1, engine="interpreter")
-    reader, tally = PartReader(plan.found.metadata_uri, options, job.path_pairs(), store), Tally()
+    reader, tally = PartReader(plan.found.metadata_uri, options, job.path_pairs(), store), Counters()
     for part in (part for split in plan.splits for part in split if part.operator == state.operator):
         for piece in reader.pieces(part, targets, tally):
             if piece.batch.num_rows:
@@ -334,7 +334,7 @@ def _source_plan(plan: Plan, states: Sequence[PlannedState], job: JobOptions, va
         for split in plan.splits
     ]
     heads = {part.file: plan.files[part.file].head for split in splits for part in split}
-    serializers = {file: head.key_serializer for file, head in heads.items() if isinstance(head, KeyedHead)}
+    serializers = {file: head.key_serializer for file, head in heads.items() if isinstance(head, KeyedHeader)}
     schema = states[0].target.schema
     wide = None
     if values["wide"]:

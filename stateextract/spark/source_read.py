@@ -14,19 +14,19 @@ from typing import Any
 import pyarrow as pa
 
 from serializers import load_plugins
-from stateextract.columnar.engines import engine_for
-from stateextract.columnar.schema import conform
+from stateextract.columnar.compiled.engines import engine_for
+from stateextract.columnar.arrow.schema import cast_batch
 from stateextract.errors import StateExtractError
-from stateextract.job.reader import PartReader
+from stateextract.snapshot.reader import PartReader
 from stateextract.job.split import OperatorTargets, Part, decode_split, encode_split, read_options
-from stateextract.job.stores import open_store
+from stateextract.snapshot.stores import open_store
 from stateextract.spark.source_filters import row_filters, wanted_key_groups
 from stateextract.spark.source_options import in_spark_words
 from stateextract.spark.source_plan import SourcePlan, make_source_plan
 from stateextract.spark.source_types import arrow_schema, check_given, spark_schema
 from stateextract.spark.source_wide import read_wide
-from stateextract.state.engine import Tally
-from stateextract.state.lookup import has_key
+from stateextract.state.engine import Counters
+from stateextract.state.keys.lookup import has_key
 
 
 def planned(options: Mapping[str, str]) -> tuple[bytes, Any]:
@@ -105,12 +105,12 @@ class _Reading:
             return replace(targets, states=self.wide.targets)
         narrow = {}
         for name, target in targets.states.items():
-            wishes = tuple((path, t) for path, t in target.wishes if path.split(".")[0] in self.needed)
+            overrides = tuple((path, t) for path, t in target.overrides if path.split(".")[0] in self.needed)
             schema = pa.schema(
                 [
                     # A wish may be about any field of its column.
                     f
-                    if wishes or f.name not in self.given.names
+                    if overrides or f.name not in self.given.names
                     else f.with_type(_narrowed(f.type, self.given.field(f.name).type))
                     for f in target.schema
                     if f.name in self.needed
@@ -119,7 +119,7 @@ class _Reading:
             united = None
             if target.united is not None:
                 united = pa.schema([f for f in target.united if f.name in self.needed])
-            narrow[name] = replace(target, schema=schema, wishes=wishes, united=united)
+            narrow[name] = replace(target, schema=schema, overrides=overrides, united=united)
         return replace(targets, states=narrow)
 
     def batches(self, part: Part) -> Iterator[pa.RecordBatch]:
@@ -129,13 +129,13 @@ class _Reading:
             for row_filter in self.plan.filters:
                 batch = batch.filter(row_filter.mask(batch))
             if batch.num_rows:
-                yield conform(batch, self.given)
+                yield cast_batch(batch, self.given)
 
     def _rows(self, part: Part) -> Iterator[pa.RecordBatch]:
         if self.wide is not None:
             yield from read_wide(self.reader, part, self.targets, self.wide, self.plan.policy)
             return
-        for piece in self.reader.pieces(part, self.targets, Tally()):
+        for piece in self.reader.pieces(part, self.targets, Counters()):
             yield piece.batch
 
 

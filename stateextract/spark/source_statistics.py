@@ -1,6 +1,6 @@
 """The tables of ``flink-state-metadata`` for which Spark's tasks read states.
 
-``statistics`` has the rows of a history (``audit/history.py``), ``coverage`` what became of each state.
+``statistics`` has the rows of a history (``audit/history/__init__.py``), ``coverage`` what became of each state.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from stateextract.audit.collect import SplitReader
 from stateextract.audit.document import Statistics
 from stateextract.audit.durations import moment, times_to_live
 from stateextract.audit.history import READ, SCHEMA, table_of
-from stateextract.audit.statistics import Question
-from stateextract.columnar.schema import conform
+from stateextract.audit.statistics import StatisticsOptions
+from stateextract.columnar.arrow.schema import cast_batch
 from stateextract.errors import StateExtractError, UsageError
-from stateextract.job.coverage import Entry
+from stateextract.snapshot.coverage import Entry
 from stateextract.spark.source_options import (
     COVERAGE,
     METADATA,
@@ -94,7 +94,7 @@ def planned(values: Mapping[str, Any], schema: Any) -> bytes:
     states = (name,) if name and not covers else ()
     where = f"{METADATA}: the option"
     as_of = moment(values["asOf"], f"{where} asOf") if values["asOf"] else None
-    question = Question(as_of, times_to_live(values["ttl"], f"{where} ttl"), top=1)
+    question = StatisticsOptions(as_of, times_to_live(values["ttl"], f"{where} ttl"), top=1)
     try:
         plan = plan_by_state(job_options(values, METADATA_OPTIONS, operator=operators, state=states), question)
     except StateExtractError as error:
@@ -139,7 +139,7 @@ def read(data: bytes, split: bytes) -> Iterator[pa.RecordBatch]:
     except StateExtractError as error:
         raise in_spark_words(error) from None
     for batch in found.cast(arrow_schema(read_table_schema(plan.table))).to_batches():
-        yield conform(batch, plan.given)
+        yield cast_batch(batch, plan.given)
 
 
 def _covered(entries: list[Entry], checkpoint: int) -> pa.Table:

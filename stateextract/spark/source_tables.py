@@ -1,4 +1,4 @@
-"""The source ``flink-state-metadata``: the tables of ``job/tables.py`` with Spark's options and schemas.
+"""The source ``flink-state-metadata``: the tables of ``snapshot/tables.py`` with Spark's options and schemas.
 
 The table ``statistics`` is that of ``source_statistics.py``.
 """
@@ -10,9 +10,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from stateextract.columnar.schema import conform
+from stateextract.columnar.arrow.schema import cast_batch
 from stateextract.errors import StateExtractError, UsageError
-from stateextract.job.tables import SCHEMAS, SnapshotTables
+from stateextract.snapshot.tables import SCHEMAS, SnapshotTables
 from stateextract.printable import plain_names
 from stateextract.spark.source_options import (
     METADATA,
@@ -78,10 +78,10 @@ def read(options: Mapping[str, str], schema: Any) -> Iterator[pa.RecordBatch]:
         for row in getattr(tables, values["table"])():
             rows.append(plain_names(row))
             if len(rows) == _BATCH:
-                yield conform(pa.RecordBatch.from_pylist(rows, have), given)
+                yield cast_batch(pa.RecordBatch.from_pylist(rows, have), given)
                 rows.clear()
         if rows:
-            yield conform(pa.RecordBatch.from_pylist(rows, have), given)
+            yield cast_batch(pa.RecordBatch.from_pylist(rows, have), given)
     except StateExtractError as error:
         raise in_spark_words(error) from None
 

@@ -1,6 +1,6 @@
 """Arrow's schemas and Spark's, and what a schema that the user gives takes of a state's.
 
-Spark checks a source's first batch against the Arrow schema that it makes of its own, nullability included; ``conform``
+Spark checks a source's first batch against the Arrow schema that it makes of its own, nullability included; ``cast_batch``
 brings batches to it. Imports PySpark, which both the driver's planners and the workers have.
 """
 

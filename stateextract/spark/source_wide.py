@@ -16,18 +16,18 @@ import numpy as np
 import pyarrow as pa
 
 from serializers.names import Names
-from stateextract.columnar.policy import Counts, Policy
-from stateextract.columnar.row_numbers import Numbers, row_numbers
-from stateextract.columnar.schema import conform, merge_schemas
-from stateextract.columnar.text import as_text
+from stateextract.columnar.convert.policy import Counts, Policy
+from stateextract.columnar.arrow.row_numbers import Numbers, row_numbers
+from stateextract.columnar.arrow.schema import cast_batch, merge_schemas
+from stateextract.columnar.convert.text import as_text
 from stateextract.errors import StateExtractError, ValueRefusedError
-from stateextract.job.options import JobOptions
+from stateextract.options import JobOptions
 from stateextract.job.plan import Plan, PlannedState
-from stateextract.job.reader import PartReader
+from stateextract.snapshot.reader import PartReader
 from stateextract.job.split import OperatorTargets, Part, StateTarget, read_options
 from stateextract.state.columns import united_schema
-from stateextract.state.content import Content
-from stateextract.state.engine import Tally
+from stateextract.snapshot.content import Content
+from stateextract.state.engine import Counters
 from stateextract.state.windows import WINDOW_COLUMNS
 
 RUN_BYTES = 16 << 20
@@ -109,7 +109,7 @@ def read_wide(
     :raises ValueRefusedError: where keys cannot be told apart.
     """
     for content in runs(part.content):
-        tally = Tally()
+        tally = Counters()
         gathered: dict[str, list[pa.RecordBatch]] = {}
         for piece in reader.pieces(replace(part, content=content), targets, tally):
             gathered.setdefault(piece.state, []).append(piece.batch)
@@ -142,7 +142,7 @@ def runs(content: Content) -> Iterator[Content]:
     yield content.cut(begin, len(content.ranges))
 
 
-def _refuse_unclear(tables: Mapping[str, pa.Table], tally: Tally) -> None:
+def _refuse_unclear(tables: Mapping[str, pa.Table], tally: Counters) -> None:
     """Times that lost digits, or became null, may have made two keys one."""
     counts = sum((tally.of(name).counts for name in tables), Counts())
     identities = [field.type for table in tables.values() for field in table.schema if field.name in _IDENTITY]
@@ -179,7 +179,7 @@ def _joined(tables: Mapping[str, pa.Table], wide: WideColumns, policy: Policy) -
         ]
         if having:
             schema = pa.schema([f for f in wide.schema if f.name == column])
-            parts = [conform(batch.select([column]), schema).column(0) for batch, _ in having]
+            parts = [cast_batch(batch.select([column]), schema).column(0) for batch, _ in having]
             places = _places(np.concatenate([rows for _, rows in having]), count)
             columns[column] = pa.concat_arrays(parts).take(places)
     return pa.RecordBatch.from_arrays(

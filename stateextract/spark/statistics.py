@@ -11,13 +11,13 @@ from typing import Any
 from stateextract.audit.collect import Execute, prepare
 from stateextract.audit.document import Statistics
 from stateextract.audit.history import table_of
-from stateextract.audit.statistics import Question, statistics
-from stateextract.job.options import JobOptions
-from stateextract.spark import carrier
+from stateextract.audit.statistics import StatisticsOptions, statistics
+from stateextract.options import JobOptions
+from stateextract.spark import worker as carrier
 from stateextract.spark.job import code_for_workers, compiled, mapped
 
 
-def spark_statistics(spark: Any, options: JobOptions, question: Question | None = None) -> Statistics:
+def spark_statistics(spark: Any, options: JobOptions, question: StatisticsOptions | None = None) -> Statistics:
     """The figures of the states that the options choose.
 
     :param spark: a ``SparkSession``, classic or Connect.

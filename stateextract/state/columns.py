@@ -21,13 +21,13 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from serializers import DescribeContext
-from stateextract.columnar.decoder import BATCH_BYTES, BATCH_ROWS
-from stateextract.columnar.layout import Layout, List, Logical, Map, Number, Passed, Struct, Undecodable
-from stateextract.columnar.logical import apply_logical
-from stateextract.columnar.policy import Policy, apply_policy
-from stateextract.columnar.schema import merge_schemas
+from stateextract.columnar.decode.decoder import BATCH_BYTES, BATCH_ROWS
+from stateextract.columnar.layout import Layout, List, Logical, Map, Number, SkippedValue, Struct, Undecodable
+from stateextract.columnar.convert.logical import apply_logical
+from stateextract.columnar.convert.policy import Policy, apply_policy
+from stateextract.columnar.arrow.schema import merge_schemas
 from stateextract.state.rows import RowLayout
-from stateextract.state.tally import StateTally
+from stateextract.state.counters import StateCounters
 from stateextract.state.windows import SESSION_COLUMNS, window_types, window_values, with_session_columns
 
 EVENT, PROCESSING = "event", "processing"
@@ -252,7 +252,7 @@ def certainly_undecodable(layout: Layout) -> Undecodable | None:
     """The part that every single value has and nobody can decode, if there is one."""
     if isinstance(layout, Undecodable):
         return layout
-    if isinstance(layout, Logical | Passed):
+    if isinstance(layout, Logical | SkippedValue):
         return certainly_undecodable(layout.inner)
     if isinstance(layout, Struct):
         for f in layout.fields:
@@ -269,7 +269,7 @@ def build_batch(
     schema: pa.Schema,
     options: ReadOptions,
     subtask: int,
-    tally: StateTally,
+    tally: StateCounters,
     flat: bool = False,
 ) -> pa.RecordBatch:
     """The columns of a batch of entries.
@@ -329,7 +329,7 @@ def _fields_of(array: pa.Array) -> dict[str, pa.Array]:
 
 
 def _without_empty_maps(
-    columns: dict[str, pa.Array], key_group: pa.Array, tally: StateTally
+    columns: dict[str, pa.Array], key_group: pa.Array, tally: StateCounters
 ) -> tuple[dict[str, pa.Array], pa.Array]:
     offsets = _offsets(columns["value"])
     filled = offsets[1:] != offsets[:-1]

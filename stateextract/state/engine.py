@@ -1,6 +1,6 @@
 """The engine: key groups of one keyed state file into Arrow batches, one stream of batches per state.
 
-Puts together what the stations before it know: the head says which states there are (``head.py``), ``rows.py`` what
+Puts together what the stations before it know: the head says which states there are (``header.py``), ``rows.py`` what
 their entries look like, ``heap.py`` and ``canonical.py`` walk the bodies, a decoder per state gathers entries, and
 ``columns.py`` makes of them the columns that a user gets.
 
@@ -19,15 +19,15 @@ import pyarrow as pa
 
 from serializers import is_fixed_length
 from stateextract.columnar.layout import List, Map
-from stateextract.columnar.pair_decoder import PairDecoder, make_pair_decoder
-from stateextract.columnar.pairs import KEY_GROUP, PairLayout
-from stateextract.columnar.searching import SearchingPairDecoder
+from stateextract.columnar.decode.pair_decoder import PairDecoder, make_pair_decoder
+from stateextract.columnar.program.pairs import KEY_GROUP, PairLayout
+from stateextract.columnar.search.searching import SearchingPairDecoder
 from stateextract.errors import StateExtractError, UndecodableError, UnsupportedError
 from stateextract.files.compression import find_codec
 from stateextract.files.window import ReadAt, Source, Window
-from stateextract.state.body import BodyKind
-from stateextract.state.canonical import CanonicalWalker, read_pairs
-from stateextract.state.changes import Changes
+from stateextract.state.bodies.body import BodyKind
+from stateextract.state.bodies.canonical import CanonicalWalker, read_pairs
+from stateextract.state.bodies.changes import Changes
 from stateextract.state.columns import (
     ReadOptions,
     certainly_undecodable,
@@ -35,17 +35,17 @@ from stateextract.state.columns import (
     state_schema,
     value_layout,
 )
-from stateextract.state.head import KeyedHead
-from stateextract.state.heap import HeapWalker, KeyGroupRange
-from stateextract.state.large_entry import LargePair, element_layout, pair_front
-from stateextract.state.raw_pairs import RawPairs
-from stateextract.state.raw_timers import TimersWalker, timers_row
+from stateextract.state.header import KeyedHeader
+from stateextract.state.bodies.heap import HeapWalker, KeyGroupRange
+from stateextract.state.bodies.large_entry import LargePair, element_layout, pair_front
+from stateextract.state.bodies.raw_pairs import RawPairs
+from stateextract.state.bodies.raw_timers import TimersWalker, timers_row
 from stateextract.state.rows import RowLayout, row_layout
-from stateextract.state.tally import StateTally, Tally
+from stateextract.state.counters import StateCounters, Counters
 from stateextract.state.target import HeapTarget, Job, Piece, Runs, Target, advised, on_lost
 
 __all__ = [
-    "KeyGroupRange", "Piece", "ReadOptions", "StateTally", "Tally", "certainly_undecodable", "prefix_bytes", "raw_schema",
+    "KeyGroupRange", "Piece", "ReadOptions", "StateCounters", "Counters", "certainly_undecodable", "prefix_bytes", "raw_schema",
     "read_entry_pairs", "read_key_groups", "read_pair_stream", "state_schema",
 ]  # fmt: skip
 
@@ -57,11 +57,11 @@ def prefix_bytes(max_parallelism: int) -> int:
 
 def read_key_groups(
     read_at: ReadAt,
-    head: KeyedHead,
+    head: KeyedHeader,
     key_groups: Sequence[KeyGroupRange],
     wanted: Collection[str],
     options: ReadOptions,
-    tally: Tally,
+    tally: Counters,
     subtask: int,
     body: BodyKind = BodyKind.HEAP,
     max_parallelism: int = 128,
@@ -136,9 +136,9 @@ def read_key_groups(
 def read_pair_stream(
     source: Source,
     row: RowLayout,
-    head: KeyedHead,
+    head: KeyedHeader,
     options: ReadOptions,
-    tally: Tally,
+    tally: Counters,
     subtask: int,
     max_parallelism: int,
     changes: Changes | None = None,
@@ -158,7 +158,7 @@ def read_pair_stream(
 
 
 def read_entry_pairs(
-    source: Source, row: RowLayout, lengths: bool, options: ReadOptions, tally: Tally, subtask: int, entries: bool = False
+    source: Source, row: RowLayout, lengths: bool, options: ReadOptions, tally: Counters, subtask: int, entries: bool = False
 ) -> Iterator[Piece]:
     """Read rows that were framed as pairs, with their whole values as entries of heap bodies have them.
 

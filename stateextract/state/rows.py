@@ -20,10 +20,10 @@ from serializers.connectors import payload_layout
 from serializers.field_names import named_row
 from serializers.ttl import is_ttl, unwrapped
 from serializers.windows import TIMESTAMP
-from stateextract.columnar.binary import BinaryRow
+from stateextract.columnar.layout.binary import BinaryRow
 from stateextract.columnar.layout import Field, Layout, Null, Skip, Struct, Undecodable
 from stateextract.errors import FormatError
-from stateextract.state.head import KEY, NAMESPACE, VALUE, KeyedHead, OperatorHead, StateMeta
+from stateextract.state.header import KEY, NAMESPACE, VALUE, KeyedHeader, OperatorHeader, StateMeta
 from stateextract.state.windows import mapping_state, readable_value, window_columns
 
 
@@ -72,13 +72,13 @@ class RowLayout:
         )
 
 
-def row_layout(head: KeyedHead | OperatorHead, meta: StateMeta, context: DescribeContext | None = None) -> RowLayout:
+def row_layout(head: KeyedHeader | OperatorHeader, meta: StateMeta, context: DescribeContext | None = None) -> RowLayout:
     """The layout of the entries of one state of a file.
 
     :param context: what the serializers' snapshots do not say.
     """
     context = context or DescribeContext()
-    if isinstance(head, OperatorHead):
+    if isinstance(head, OperatorHeader):
         return operator_row_layout(meta, context)
     value = unwrapped(meta.serializers[VALUE])
     namespace: SerializerSnapshot | None

@@ -19,13 +19,13 @@ import pyarrow as pa
 
 from stateextract.errors import StateExtractError
 from stateextract.state.columns import ReadOptions, state_schema
-from stateextract.state.head import KeyedHead
+from stateextract.state.header import KeyedHeader
 from stateextract.state.rows import RowLayout, row_layout
-from stateextract.state.tally import Tally
+from stateextract.state.counters import Counters
 from stateextract.state.target import Piece
 from stateextract.state.windows import OF_SESSIONS, SESSION_COLUMNS, with_session_columns
 
-Read: TypeAlias = Callable[[Collection[str], ReadOptions, Tally], Iterator[Piece]]
+Read: TypeAlias = Callable[[Collection[str], ReadOptions, Counters], Iterator[Piece]]
 """Reads states by name."""
 
 _IDENTITY = ("key", "namespace")
@@ -57,7 +57,7 @@ class _Sessions:
 
 
 def read_with_sessions(
-    read: Read, head: KeyedHead, wanted: Collection[str], options: ReadOptions, tally: Tally
+    read: Read, head: KeyedHeader, wanted: Collection[str], options: ReadOptions, tally: Counters
 ) -> Iterator[Piece]:
     """Read the wanted states, with the bounds of sessions beside the contents of those.
 
@@ -104,7 +104,7 @@ def _sessions(read: Read, state: str, options: ReadOptions) -> _Sessions:
         options, columns=None, flatten=False, key_group_column=False, subtask_column=False, on_undecodable="skip"
     )
     found = _Sessions()
-    for piece in read((state,), whole, Tally()):
+    for piece in read((state,), whole, Counters()):
         value = piece.batch.column("value")
         lengths = np.diff(np.asarray(value.offsets))
         keys = piece.batch.column("key").take(pa.array(np.repeat(np.arange(len(value)), lengths)))

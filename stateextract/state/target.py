@@ -16,23 +16,23 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from stateextract.columnar.decoder import Decoder, make_decoder
+from stateextract.columnar.decode.decoder import Decoder, make_decoder
 from stateextract.columnar.layout import Struct
-from stateextract.columnar.needle import Finder
-from stateextract.columnar.passing import PassingDecoder
-from stateextract.columnar.policy import Counts
-from stateextract.columnar.searching import SearchingDecoder
+from stateextract.columnar.search.key_pattern import Finder
+from stateextract.columnar.search.parallel_skip import ParallelSkipDecoder
+from stateextract.columnar.convert.policy import Counts
+from stateextract.columnar.search.searching import SearchingDecoder
 from stateextract.errors import StateExtractError, UndecodableError
 from stateextract.files.window import Window
 from stateextract.state.causes import behind as problem_behind
-from stateextract.state.changes import Changes, EntriesUnder
+from stateextract.state.bodies.changes import Changes, EntriesUnder
 from stateextract.state.columns import ReadOptions, build_batch, certainly_undecodable, raw_schema, state_schema
-from stateextract.state.heap import Lost
-from stateextract.state.large_entry import LargeEntry, element_layout
-from stateextract.state.lookup import key_needle
-from stateextract.state.narrow import narrowed_row
+from stateextract.state.bodies.heap import Lost
+from stateextract.state.bodies.large_entry import LargeEntry, element_layout
+from stateextract.state.keys.lookup import key_needle
+from stateextract.state.projection import project_row
 from stateextract.state.rows import RowLayout
-from stateextract.state.tally import StateTally, Tally
+from stateextract.state.counters import StateCounters, Counters
 
 ARENAS = 256 << 20  # room for the unfinished batches of all states of a file together
 _RAW_PART = 16 << 20
@@ -53,7 +53,7 @@ class Job:
 
     wanted: Collection[str]
     options: ReadOptions
-    tally: Tally
+    tally: Counters
     subtask: int
     ready: deque[Piece]
 
@@ -79,11 +79,11 @@ class Target:
         self.job = job
         self.options = job.options.of_state(row.name)
         self.whole_row = row
-        self.row = narrowed_row(row, job.options)
+        self.row = project_row(row, job.options)
         self.name = row.name
         self.keep = row.name in job.wanted
         self.flat = False
-        self.tally = job.tally.of(row.name) if self.keep else StateTally()
+        self.tally = job.tally.of(row.name) if self.keep else StateCounters()
         self.counted = Counts()
         part = certainly_undecodable(row.layout)
         self.why: UndecodableError | None = None
@@ -196,7 +196,7 @@ class HeapTarget(Target):
         )
         if self.finder is None or made.engine != "kernel":
             return made
-        return SearchingDecoder(made, PassingDecoder(self.row.layout, options.policy), self.finder)
+        return SearchingDecoder(made, ParallelSkipDecoder(self.row.layout, options.policy), self.finder)
 
     def decoded(self, key_group: int, rows: int, entries: int) -> None:
         super().decoded(key_group, rows, entries)

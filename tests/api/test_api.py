@@ -21,7 +21,7 @@ from stateextract.errors import (
     UsageError,
     ValueRefusedError,
 )
-from stateextract.job.options import JobOptions
+from stateextract.options import JobOptions
 from stateextract.metadata.uid import operator_id
 from tests.job.snapshots import TUPLE, UNKNOWN, numbered, write_snapshot
 
@@ -262,7 +262,7 @@ def test_little_is_interpreted_and_much_compiled(tmp_path: Path) -> None:
     path = made(tmp_path)
     script = f"""
 import sys, stateextract
-from stateextract.columnar import engines
+from stateextract.columnar.compiled import engines
 s = stateextract.open_snapshot({str(path)!r}).operator("first").state("a")
 assert s.to_table().num_rows == 80 and s.coverage.tally.engine == "interpreter"
 assert "numba" not in sys.modules

@@ -12,7 +12,7 @@ from benchmarks.flink_writer import LONG, STRING, VOID_NAMESPACE, flink_string, 
 from stateextract.api import State
 from stateextract.metadata.model import SubtaskState
 from stateextract.rocksdb import PairSource, RocksDB
-from stateextract.state.key_groups import key_groups, key_scalar
+from stateextract.state.keys.key_groups import key_groups, key_scalar
 from tests.golden.expected import DATA, load
 from tests.state import keyed_writer
 from tests.state.keyed_writer import Entry, Keyed, i64, rocksdb, write

@@ -13,8 +13,8 @@ import pytest
 import stateextract
 from stateextract.api import Finding
 from stateextract.errors import ChecksumError, FormatError, MissingFileError
-from stateextract.job.options import JobOptions
-from stateextract.job.tables import SnapshotTables
+from stateextract.options import JobOptions
+from stateextract.snapshot.tables import SnapshotTables
 from tests.golden.expected import DATA, load
 from tests.job.snapshots import UNKNOWN, numbered, write_snapshot
 

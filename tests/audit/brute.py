@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from stateextract.audit.document import Column, State
-from stateextract.columnar.json_values import json_value
+from stateextract.columnar.arrow.json_values import json_value
 
 MEASURED = ("key", "namespace", "value", "last_access", "timestamp_ms")
 QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)

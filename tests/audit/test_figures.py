@@ -17,11 +17,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stateextract.audit import distinct, rows, sample
-from stateextract.audit.columns import ColumnFigures, Place
+from stateextract.audit.measure import distinct
+from stateextract.audit.measure import rows
+from stateextract.audit.measure import sample
+from stateextract.audit.measure.columns import ColumnStatistics, Place
 from stateextract.audit.document import Distinct, State
-from stateextract.audit.figures import StateFigures, Wanted
-from stateextract.audit.hashes import hashes_of
+from stateextract.audit.measure.state import StateStatistics, Wanted
+from stateextract.audit.measure.hashes import hashes_of
 from tests.audit.brute import check_column, check_state, paths, plain
 
 NOW = 1_700_000_000_000
@@ -78,9 +80,9 @@ def table_of(values: Sequence[Any]) -> pa.Table:
     )
 
 
-def figures_of(table: pa.Table, ends: Sequence[int] = ()) -> StateFigures:
+def figures_of(table: pa.Table, ends: Sequence[int] = ()) -> StateStatistics:
     """The figures of a table that is cut at these rows."""
-    made = StateFigures(table.schema, WANTED)
+    made = StateStatistics(table.schema, WANTED)
     bounds = [0, *sorted(end for end in ends if end < table.num_rows), table.num_rows]
     for begin, end in itertools.pairwise(bounds):
         for batch in table.slice(begin, end - begin).combine_chunks().to_batches():
@@ -95,7 +97,7 @@ def by_subtask(batch: pa.RecordBatch) -> list[pa.RecordBatch]:
     return [batch.slice(a, b - a) for a, b in itertools.pairwise(cuts) if b > a]
 
 
-def document(figures: StateFigures) -> dict[str, Any]:
+def document(figures: StateStatistics) -> dict[str, Any]:
     """What the document has of them."""
     return {
         "rows": figures.rows,
@@ -109,9 +111,9 @@ def document(figures: StateFigures) -> dict[str, Any]:
     }
 
 
-def carried(figures: StateFigures) -> StateFigures:
+def carried(figures: StateStatistics) -> StateStatistics:
     """The figures after their way from a task."""
-    made = StateFigures(figures.schema, figures.wanted, figures.ttl is not None)
+    made = StateStatistics(figures.schema, figures.wanted, figures.ttl is not None)
     made.load(figures.as_dict())
     return made
 
@@ -132,7 +134,7 @@ def test_any_values_in_any_batches(values: list[Any], ends: list[int], chance: r
     assert document(figures_of(table, ends)) == expected
     parts = [carried(figures_of(table.slice(i, 1))) for i in range(len(values))]
     chance.shuffle(parts)
-    merged = StateFigures(SCHEMA, WANTED)
+    merged = StateStatistics(SCHEMA, WANTED)
     for part in parts:
         merged.merge(part)
     assert document(merged) == expected
@@ -159,7 +161,7 @@ def test_the_kernel_and_numpy_agree(array: pa.Array, skipped: int) -> None:
 def agree(array: pa.Array) -> None:
     """Hold the kernel's figures of a column against numpy's."""
     place = Place(("value",), array.type)
-    fast, slow = ColumnFigures(place), ColumnFigures(place)
+    fast, slow = ColumnStatistics(place), ColumnStatistics(place)
     hashes, quick = np.zeros(len(array), np.uint64), np.zeros(len(array), np.uint64)
     with without_kernel():
         slow.add(array, hashes)
@@ -250,7 +252,7 @@ def test_distinct_is_within_its_error(different: int, kind: str) -> None:
         "step": lambda: pa.array(numbers << 42),
     }[kind]()
     schema = pa.schema([("key", pa.int64()), ("value", array.type)])
-    figures = StateFigures(schema, WANTED)
+    figures = StateStatistics(schema, WANTED)
     for _ in range(2):
         figures.add(pa.RecordBatch.from_arrays([pa.array(numbers), array], schema=schema), 0)
     found = figures.document_columns()[1].distinct
@@ -268,7 +270,7 @@ def test_quantiles_are_within_their_error() -> None:
     chance = np.random.default_rng(3)
     skewed = np.floor(chance.pareto(1.2, rows) * 100).astype(np.int64)
     schema = pa.schema([("key", pa.int64()), ("value", pa.int64())])
-    figures = StateFigures(schema, WANTED)
+    figures = StateStatistics(schema, WANTED)
     keys = chance.permutation(rows).astype(np.int64)
     for begin in range(0, rows, 50_000):
         part = slice(begin, begin + 50_000)
@@ -288,12 +290,12 @@ def test_the_order_of_many_rows_does_not_count() -> None:
     schema = pa.schema([("key", pa.string()), ("namespace", pa.int64()), ("value", pa.string())])
     key, namespace = pa.array([f"k{i // 3}" for i in range(rows)]), pa.array([i % 3 for i in range(rows)])
     table = pa.table([key, namespace, value], schema=schema)
-    forwards, backwards = StateFigures(schema, WANTED), StateFigures(schema, WANTED)
+    forwards, backwards = StateStatistics(schema, WANTED), StateStatistics(schema, WANTED)
     for batch in table.to_batches(7000):
         forwards.add(batch, 0)
     parts = []
     for batch in table.take(pa.array(chance.permutation(rows))).combine_chunks().to_batches(11_000):
-        part = StateFigures(schema, WANTED)
+        part = StateStatistics(schema, WANTED)
         part.add(batch, 0)
         parts.append(carried(part))
     for part in reversed(parts):
@@ -306,7 +308,7 @@ def test_the_order_of_many_rows_does_not_count() -> None:
 
 
 def test_empty_state() -> None:
-    figures = StateFigures(SCHEMA, WANTED)
+    figures = StateStatistics(SCHEMA, WANTED)
     assert figures.rows == 0
     assert figures.distinct_keys == Distinct(0)
     assert all(column.min is None and column.null_share == 0 for column in figures.document_columns())
@@ -315,7 +317,7 @@ def test_empty_state() -> None:
 
 def test_rows_of_one_size_have_no_biggest() -> None:
     schema = pa.schema([("key", pa.int64()), ("value", pa.int64())])
-    figures = StateFigures(schema, WANTED)
+    figures = StateStatistics(schema, WANTED)
     figures.add(pa.RecordBatch.from_arrays([pa.array([1, 2]), pa.array([3, 4])], schema=schema), 0)
     assert figures.biggest["key"].biggest == figures.biggest["value"].biggest == []
     assert figures.decoded_bytes == 32
@@ -323,7 +325,7 @@ def test_rows_of_one_size_have_no_biggest() -> None:
 
 def test_long_extremes_and_keys_are_cut() -> None:
     schema = pa.schema([("key", pa.string()), ("value", pa.binary())])
-    figures = StateFigures(schema, WANTED)
+    figures = StateStatistics(schema, WANTED)
     key = "ä" * 1000
     figures.add(pa.RecordBatch.from_arrays([pa.array([key]), pa.array([b"\1" * 1000])], schema=schema), 0)
     columns = figures.document_columns()
@@ -347,7 +349,7 @@ def test_check_state_can_fail() -> None:
 def test_lists_without_a_decimal() -> None:
     """In a batch whose lists are all empty there is not one value of their type."""
     schema = pa.schema([("key", pa.list_(pa.decimal128(20, 2))), ("value", pa.int64()), ("key_group", pa.int32())])
-    figures = StateFigures(schema, WANTED)
+    figures = StateStatistics(schema, WANTED)
     for keys in ([[], []], [[Decimal("1.50")], []]):
         rows_ = [{"key": key, "value": 1, "key_group": 0} for key in keys]
         figures.add(pa.RecordBatch.from_pylist(rows_, schema=schema), 0)

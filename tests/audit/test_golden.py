@@ -11,8 +11,8 @@ import pytest
 
 from stateextract import open_snapshot
 from stateextract.audit.document import Operator, State, Statistics
-from stateextract.audit.statistics import Question, statistics
-from stateextract.job.options import JobOptions
+from stateextract.audit.statistics import StatisticsOptions, statistics
+from stateextract.options import JobOptions
 from tests.audit.brute import check_state
 from tests.golden.expected import DATA, load
 
@@ -43,7 +43,7 @@ def maps(name: str) -> Any:
 
 def read(name: str, **more: Any) -> Statistics:
     options = JobOptions(snapshot=place(name), out_of_range="null", maps=maps(name), **more)
-    return statistics(options, Question(as_of_ms=AS_OF, ttls={"": TTL}))
+    return statistics(options, StatisticsOptions(as_of_ms=AS_OF, ttls={"": TTL}))
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -114,5 +114,5 @@ def test_every_kind_of_snapshot_gives_the_same(names: tuple[str, ...]) -> None:
 def test_processes_give_the_same() -> None:
     name = "f120-kinds-checkpoint"
     options = JobOptions(snapshot=place(name), out_of_range="null", split_bytes=300_000)
-    question = Question(as_of_ms=AS_OF, ttls={"": TTL})
+    question = StatisticsOptions(as_of_ms=AS_OF, ttls={"": TTL})
     assert statistics(options, question, workers=2) == statistics(options, question, workers=1)

@@ -15,9 +15,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from stateextract.audit.document import FORMAT, Statistics
-from stateextract.audit.growth import COLUMNS
+from stateextract.audit.history.growth import COLUMNS
 from stateextract.audit.history import SCHEMA, table_of
-from stateextract.audit.history_files import (
+from stateextract.audit.history.history_files import (
     DIGEST,
     FILE_SCHEMA,
     KEY,
@@ -93,7 +93,7 @@ def test_nothing_is_left_of_what_could_not_be_written(tmp_path: Path, monkeypatc
         stream.write(b"PAR1")
         raise OSError("no space")
 
-    monkeypatch.setattr("stateextract.audit.history_files.pq.write_table", full)
+    monkeypatch.setattr("stateextract.audit.history.history_files.pq.write_table", full)
     with pytest.raises(OutputError, match="it cannot be written: no space"):
         write_snapshot(str(tmp_path), at(1, 2))
     assert names(tmp_path) == [file_name(at(1, 1).snapshot)]

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from stateextract.audit.document import Skew, Statistics
-from stateextract.audit.statistics import Question, _skew, statistics
+from stateextract.audit.statistics import StatisticsOptions, _skew, statistics
 from stateextract.errors import UsageError
-from stateextract.job.options import JobOptions
+from stateextract.options import JobOptions
 from stateextract.metadata.model import MasterState
 from stateextract.metadata.parser import parse_metadata
 from tests.job.snapshots import numbered, write_snapshot
@@ -18,7 +18,7 @@ from tests.metadata import writer
 
 
 def stated(folder: Path, **question: object) -> Statistics:
-    options = Question(as_of_ms=0, **question)  # type: ignore[arg-type]
+    options = StatisticsOptions(as_of_ms=0, **question)  # type: ignore[arg-type]
     return statistics(JobOptions(snapshot=str(folder)), options, workers=1)
 
 

@@ -22,7 +22,7 @@ from stateextract.columnar.interpreter import interpret
 from stateextract.files.compression import decompress
 from stateextract.metadata.model import KeyGroupsHandle, OperatorState, RelativeHandle
 from stateextract.metadata.parser import parse_metadata
-from stateextract.state.head import parse_head
+from stateextract.state.header import parse_header
 from stateextract.state.rows import row_layout
 from tests.conformance.notation import comparable, from_truth
 from tests.golden.shapes_input import ROWS, SEED
@@ -71,7 +71,7 @@ def state_file(snapshot: Path, operator: OperatorState) -> StateFile:
     assert isinstance(handle.stream, RelativeHandle)
     data = (snapshot / handle.stream.path).read_bytes()
     assert len(data) == handle.stream.size
-    head = parse_head(data)
+    head = parse_header(data)
     assert head.end == handle.offsets[0]
     layouts = [row_layout(head, meta).layout for meta in head.states]
     out = StateFile(handle, data[: head.end], [], {}, [])
@@ -109,7 +109,7 @@ def test_heads_and_entries_are_flinks(tmp_path: Path, compression: str) -> None:
         assert generated.groups == flink.groups
         assert generated.entries == flink.entries
         assert sum(sum(entries.values()) for entries in flink.entries.values()) == ROWS * len(
-            parse_head(flink.head).states
+            parse_header(flink.head).states
         )
         assert generated.sizes == flink.sizes
         if compression == "none":

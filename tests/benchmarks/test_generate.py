@@ -20,7 +20,7 @@ from stateextract.columnar.interpreter import interpret
 from stateextract.files.compression import decompress
 from stateextract.metadata.model import KeyGroupsHandle, OperatorState, RelativeHandle
 from stateextract.metadata.parser import parse_metadata
-from stateextract.state.head import parse_head
+from stateextract.state.header import parse_header
 from stateextract.state.rows import row_layout
 
 
@@ -52,7 +52,7 @@ def read(directory: Path) -> Iterator[Group]:
 
 
 def _file(operator: OperatorState, subtask: int, handle: KeyGroupsHandle, data: bytes) -> Iterator[Group]:
-    head = parse_head(data)
+    head = parse_header(data)
     assert head.end == handle.offsets[0]
     layouts = [row_layout(head, meta).layout for meta in head.states]
     for n, (start, end) in enumerate(zip(handle.offsets, [*handle.offsets[1:], len(data)], strict=True)):

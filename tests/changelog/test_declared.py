@@ -23,8 +23,8 @@ from stateextract.changelog.keys import find_key
 from stateextract.changelog.records import Change
 from stateextract.errors import FormatError, StateExtractError, UnsupportedError, UnsupportedVersionError
 from stateextract.metadata.model import SubtaskState
-from stateextract.state.head import parse_head
-from stateextract.state.key_groups import key_group_of_hash
+from stateextract.state.header import parse_header
+from stateextract.state.keys.key_groups import key_group_of_hash
 from tests.changelog.writer import SET, TTL_CONFIG, VOID, change, declare, handle, in_memory, timer
 from tests.state.keyed_writer import FORMS, LONG, STRING, Entry, Keyed, State, head, i32, i64, proxy, write
 
@@ -114,7 +114,7 @@ def test_a_head_of_declarations() -> None:
 def test_a_merged_head() -> None:
     changed = State("s", kind="VALUE", value=STRING)
     data = head(Keyed([VALUE, TIMERS]), True)
-    base = parse_head(data, 0, len(data))
+    base = parse_header(data, 0, len(data))
     more = parse_changes_head(head_of(proxy(LONG), [TIMERS.meta(LONG), changed.meta(LONG)]))
     assert merged_head(None, more) is more
     merged = merged_head(base, more)

@@ -12,9 +12,10 @@ import pytest
 
 import stateextract
 from benchmarks.flink_writer import composite, flink_string, list_of, map_of, pojo, versioned
-from stateextract.changelog import emit, replay
+from stateextract.changelog import replay
+from stateextract.changelog import pair_writer as emit
 from stateextract.errors import FormatError, MissingFileError, StateExtractError, UndecodableError, UnsupportedError
-from stateextract.job.options import JobOptions
+from stateextract.options import JobOptions
 from stateextract.job.run import Outcome, run_here, run_job
 from stateextract.metadata.model import KeyedStateHandle, KeyGroupsHandle, SubtaskState
 from tests.changelog.test_replay import BASES, ENGINES, check, random_job, rows, tables
@@ -417,9 +418,9 @@ def test_keys_of_maps_without_a_serializer(base: str, tmp_path: Path) -> None:
 
 
 def _tally() -> Any:
-    from stateextract.state.tally import Tally
+    from stateextract.state.counters import Counters
 
-    return Tally()
+    return Counters()
 
 
 def test_a_lost_materialized_part(tmp_path: Path) -> None:

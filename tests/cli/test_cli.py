@@ -14,7 +14,7 @@ import pytest
 
 from stateextract.cli import run
 from stateextract.errors import MissingFileError
-from stateextract.job.options import JobOptions
+from stateextract.options import JobOptions
 from stateextract.job.plan import make_plan
 from stateextract.metadata.parser import parse_metadata
 from stateextract.metadata.uid import operator_id

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from stateextract.cli.extract import _OPTIONS
-from stateextract.job.options import JobOptions, parse_arguments
+from stateextract.options import JobOptions, parse_arguments
 from stateextract.job.run import Tasks
 from stateextract.spark.job import extract as extract_on_spark
 from stateextract.spark.progress import watched
@@ -129,7 +129,7 @@ def test_options_are_those_of_the_job(monkeypatch: pytest.MonkeyPatch, out: Out,
     (tmp_path / "job.toml").write_text('[input]\nstate = ["a"]\n[output]\ncompression = "gzip"\n')
     arguments = [
         "--snapshot", "s", "--output", "o", "--operator", "x", "--operator", "y", "--no-verify-checksums", "--flatten",
-        "--split-bytes", "2 MB", "--head-threads", "3", "--mode", "overwrite", "--config", str(tmp_path / "job.toml"),
+        "--split-bytes", "2 MB", "--header-threads", "3", "--mode", "overwrite", "--config", str(tmp_path / "job.toml"),
     ]  # fmt: skip
     assert out("extract", *arguments)[0] == 130
     assert seen == [parse_arguments(arguments)]

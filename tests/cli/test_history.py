@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from stateextract.audit.history_files import read_history
+from stateextract.audit.history.history_files import read_history
 from tests.cli.test_cli import Out, out
 from tests.golden.expected import DATA, load
 

@@ -23,7 +23,7 @@ import pytest
 from rich.cells import cell_len
 
 from stateextract.cli import _COMMANDS
-from stateextract.job.screen import Table
+from stateextract.screen import Table
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "tests" / "golden" / "data"

@@ -10,10 +10,10 @@ import pytest
 
 from stateextract.audit.document import Statistics
 from stateextract.audit.durations import milliseconds, moment, text_duration
-from stateextract.audit.statistics import Question, read_uids, statistics
+from stateextract.audit.statistics import StatisticsOptions, read_uids, statistics
 from stateextract.cli import run
 from stateextract.errors import UsageError
-from stateextract.job.options import JobOptions
+from stateextract.options import JobOptions
 from tests.golden.expected import DATA, load
 
 ORDERS = str(Path(__file__).resolve().parents[2] / "examples" / "orders-checkpoint")
@@ -27,7 +27,7 @@ def stats(capsys: pytest.CaptureFixture[str], *arguments: str) -> Any:
 def test_json_is_the_document(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     file = tmp_path / "stats.json"
     document = stats(capsys, "--as-of", "2023-11-29T00:00:00Z", "-o", str(file))
-    expected = statistics(JobOptions(snapshot=ORDERS), Question(as_of_ms=1_701_216_000_000))
+    expected = statistics(JobOptions(snapshot=ORDERS), StatisticsOptions(as_of_ms=1_701_216_000_000))
     assert document == expected.as_dict()
     assert Statistics.from_json(file.read_text()) == expected
     assert document["as_of_ms"] == 1_701_216_000_000

@@ -12,7 +12,7 @@ import pytest
 
 from stateextract.cli.sizes import text_size
 from stateextract.cli.values import text_value
-from stateextract.columnar.json_values import iso_date, iso_timestamp, json_value
+from stateextract.columnar.arrow.json_values import iso_date, iso_timestamp, json_value
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from stateextract.columnar import numbers
+from stateextract.columnar.convert import numbers
 from stateextract.columnar.layout import (
     BigInteger,
     Layout,
@@ -15,8 +15,8 @@ from stateextract.columnar.layout import (
     Number,
     struct,
 )
-from stateextract.columnar.logical import apply_logical
-from stateextract.columnar.policy import Counts, Policy, apply_policy
+from stateextract.columnar.convert.logical import apply_logical
+from stateextract.columnar.convert.policy import Counts, Policy, apply_policy
 from stateextract.errors import FormatError, ValueRefusedError
 
 LONG_MIN, LONG_MAX = -(2**63), 2**63 - 1

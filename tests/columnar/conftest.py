@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from stateextract.columnar import numbers
+from stateextract.columnar.convert import numbers
 
 
 @pytest.fixture(scope="module", autouse=True)

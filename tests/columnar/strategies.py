@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from stateextract.columnar.binary import BinaryArray, BinaryMap, BinaryRow, Framed, Rest, SlotTimestamp, in_slot
+from stateextract.columnar.layout.binary import BinaryArray, BinaryMap, BinaryRow, Framed, Rest, SlotTimestamp, in_slot
 from stateextract.columnar.layout import (
     BigInteger,
     Bool,

@@ -11,7 +11,7 @@ import pytest
 from stateextract.columnar.kernel.assemble import assemble, inlined, operate
 from stateextract.columnar.kernel.loop import OPERATIONS
 from stateextract.columnar.kernel.machine import BAD_TEXT, DONE, NEED_INPUT, Machine
-from stateextract.columnar.operations import Op
+from stateextract.columnar.program.operations import Op
 
 ARGUMENT, POSITION, NEEDED = 2, 3, 4
 

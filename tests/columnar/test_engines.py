@@ -9,11 +9,11 @@ import pyarrow.parquet as pq
 import pytest
 
 from stateextract.audit.statistics import plan_statistics
-from stateextract.columnar.compile import Kernel
-from stateextract.columnar.engines import SMALL, TINY, engine_for
+from stateextract.columnar.compiled.compile import Kernel
+from stateextract.columnar.compiled.engines import SMALL, TINY, engine_for
 from stateextract.diff.plan import DiffOptions, make_diff_plan
 from stateextract.job.local import processes
-from stateextract.job.options import JobOptions
+from stateextract.options import JobOptions
 from stateextract.job.run import run_here, run_job
 from stateextract.job.split import Context
 from stateextract.job.task import compile_once

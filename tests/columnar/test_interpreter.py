@@ -36,7 +36,7 @@ from stateextract.columnar.layout import (
     struct,
     walk,
 )
-from stateextract.columnar.policy import Counts
+from stateextract.columnar.convert.policy import Counts
 from stateextract.errors import FormatError, StateExtractError, TruncatedError, UndecodableError, ValueRefusedError
 from tests.columnar.strategies import (
     encode,

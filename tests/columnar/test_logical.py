@@ -20,9 +20,9 @@ from stateextract.columnar.layout import (
     Text,
     struct,
 )
-from stateextract.columnar.logical import CONVERSIONS, apply_logical
-from stateextract.columnar.numerals import MAX_DIGIT_BYTES, big_decimal_text, big_integer_text
-from stateextract.columnar.policy import Counts, Policy, apply_policy
+from stateextract.columnar.convert.logical import CONVERSIONS, apply_logical
+from stateextract.columnar.convert.numerals import MAX_DIGIT_BYTES, big_decimal_text, big_integer_text
+from stateextract.columnar.convert.policy import Counts, Policy, apply_policy
 from tests.columnar.columns import (
     BIG_DECIMAL,
     BIG_INTEGER,

@@ -24,8 +24,8 @@ from stateextract.columnar.layout import (
     Text,
     struct,
 )
-from stateextract.columnar.logical import apply_logical
-from stateextract.columnar.policy import Counts, Policy
+from stateextract.columnar.convert.logical import apply_logical
+from stateextract.columnar.convert.policy import Counts, Policy
 from tests.columnar.columns import (
     BIG_DECIMAL,
     BIG_INTEGER,

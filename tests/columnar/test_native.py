@@ -15,8 +15,8 @@ from typing import Any
 
 import pytest
 
-from stateextract.columnar import native
-from stateextract.columnar.compile import Kernel, at, compile_kernel, load_u8, put
+from stateextract.columnar.compiled import native
+from stateextract.columnar.compiled.compile import Kernel, at, compile_kernel, load_u8, put
 from stateextract.errors import __file__ as package_file
 
 PACKAGE = Path(package_file).parent

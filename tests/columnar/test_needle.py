@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-import stateextract.columnar.needle as needles
-from stateextract import beside
-from stateextract.columnar.binary import BinaryRow
+import stateextract.columnar.search.key_pattern as needles
+from stateextract.files import second_thread as beside
+from stateextract.columnar.layout.binary import BinaryRow
 from stateextract.columnar.layout import (
     Bytes,
     Field,
@@ -27,7 +27,7 @@ from stateextract.columnar.layout import (
     Text,
     struct,
 )
-from stateextract.columnar.needle import Finder, needle
+from stateextract.columnar.search.key_pattern import Finder, needle
 from stateextract.files.block import Block
 from tests.columnar.strategies import encode, expected, fields, layouts, values
 from tests.columnar.test_pairs import pure

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from stateextract.columnar.decoder import make_decoder
+from stateextract.columnar.decode.decoder import make_decoder
 from stateextract.columnar.interpreter import has_column
-from stateextract.columnar.layout import Bool, Field, List, Map, Nullable, Number, Passed, Struct, Text
-from stateextract.columnar.pair_decoder import make_pair_decoder
-from stateextract.columnar.pairs import PairLayout
-from stateextract.columnar.policy import Policy
+from stateextract.columnar.layout import Bool, Field, List, Map, Nullable, Number, SkippedValue, Struct, Text
+from stateextract.columnar.decode.pair_decoder import make_pair_decoder
+from stateextract.columnar.program.pairs import PairLayout
+from stateextract.columnar.convert.policy import Policy
 from stateextract.errors import ValueRefusedError
 from stateextract.files.block import Block
 from tests.columnar import test_pairs
@@ -34,7 +34,7 @@ def cases(draw: st.DrawFn) -> tuple[Struct, list[Any], list[bool]]:
 def passing(layout: Struct, passed: list[bool]) -> Struct:
     """The struct without the columns of some fields."""
     pairs = zip(layout.fields, passed, strict=False)
-    return Struct(tuple(replace(f, layout=Passed(f.layout)) if gone else f for f, gone in pairs))
+    return Struct(tuple(replace(f, layout=SkippedValue(f.layout)) if gone else f for f, gone in pairs))
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -64,7 +64,7 @@ def test_what_is_passed_over_is_not_refused(engine: str) -> None:
     nulls = Map(Nullable(Text()), Nullable(Bool()))
     data = bytes.fromhex("00000001" + "01" + "0001") + b"\x07"
     whole = make_decoder(Struct((Field("m", nulls), Field("n", Number(pa.int8())))), Policy(), engine=engine)
-    narrow = make_decoder(Struct((Field("m", Passed(nulls)), Field("n", Number(pa.int8())))), Policy(), engine=engine)
+    narrow = make_decoder(Struct((Field("m", SkippedValue(nulls)), Field("n", Number(pa.int8())))), Policy(), engine=engine)
 
     def refused() -> None:
         whole.decode(Block.of(data), 0, len(data), 1)
@@ -77,7 +77,7 @@ def test_what_is_passed_over_is_not_refused(engine: str) -> None:
 
 
 def test_layouts_without_a_column() -> None:
-    passed = Passed(Text())
+    passed = SkippedValue(Text())
     assert (passed.wire_type, passed.arrow_type, passed.least) == (None, None, 1)
     assert Struct((Field("a", passed),)).wire_type == pa.bool_()
     assert List(passed).wire_type == pa.list_(pa.bool_())
@@ -87,9 +87,9 @@ def test_layouts_without_a_column() -> None:
 @pytest.mark.parametrize("flat", [False, True])
 def test_pairs_of_maps(engine: str, flat: bool) -> None:
     """Rows need the map, to know where one ends; of its entries nothing is kept."""
-    value = Map(Passed(Text()), Nullable(Passed(Number(pa.int32()))))
+    value = Map(SkippedValue(Text()), Nullable(SkippedValue(Number(pa.int32()))))
     layout = PairLayout(
-        "map", (Field("key", Text()), Field("namespace", Passed(Bool())), Field("value", value)), 1, False
+        "map", (Field("key", Text()), Field("namespace", SkippedValue(Bool())), Field("value", value)), 1, False
     )
     pairs = [
         test_pairs.map_pair("a", "x", 1),
@@ -110,7 +110,7 @@ def test_pairs_of_maps(engine: str, flat: bool) -> None:
 def test_values_of_pairs_are_passed_over_by_their_length(engine: str) -> None:
     """Whatever is in them, be it damaged."""
     layout = PairLayout(
-        "value", (Field("key", Text()), Field("namespace", Passed(Bool())), Field("value", Passed(Text()))), 1, False
+        "value", (Field("key", Text()), Field("namespace", SkippedValue(Bool())), Field("value", SkippedValue(Text()))), 1, False
     )
     data = test_pairs.framed(b"\x87\x02a\x00", b"\xff\xff\xff\xff\xff\xff")
     decoder = make_pair_decoder(layout, Policy(), engine)

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from stateextract import beside
-from stateextract.columnar import passing
-from stateextract.columnar.decoder import Progress, make_decoder
+from stateextract.files import second_thread as beside
+from stateextract.columnar.search import parallel_skip as passing
+from stateextract.columnar.decode.decoder import Progress, make_decoder
 from stateextract.columnar.layout import Bytes, Field, Layout, Number, Skip, Struct, Text
-from stateextract.columnar.passing import PassingDecoder
-from stateextract.columnar.policy import Policy
+from stateextract.columnar.search.parallel_skip import ParallelSkipDecoder
+from stateextract.columnar.convert.policy import Policy
 from stateextract.errors import StateExtractError
 from stateextract.files.block import Block
 from tests.columnar.strategies import encode, entries, layouts
@@ -53,17 +53,17 @@ def cases(draw: st.DrawFn) -> tuple[Layout, bytes, int, int, list[int]]:
 def test_any_guess(case: tuple[Layout, bytes, int, int, list[int]]) -> None:
     layout, data, end, limit, guesses = case
     one = outcome(make_decoder(layout, Policy(), engine="kernel", keep=False), data, 0, end, limit)
-    two = PassingDecoder(layout, Policy())
+    two = ParallelSkipDecoder(layout, Policy())
     for guess in guesses:
         two._guess = lambda data, pos, end, guess=guess: min(guess, end)  # type: ignore[method-assign, misc]
         assert outcome(two, data, 0, end, limit) == one
-    assert outcome(PassingDecoder(layout, Policy()), data, 0, end, limit) == one
+    assert outcome(ParallelSkipDecoder(layout, Policy()), data, 0, end, limit) == one
 
 
 def test_wrong_guesses_come_to_an_end() -> None:
     layout = Struct((Field("key", Text()), Field("value", Number(pa.int64()))))
     data = encode(layout, ["a", 1]) * 10
-    decoder = PassingDecoder(layout, Policy())
+    decoder = ParallelSkipDecoder(layout, Policy())
     made: list[int] = []
     decoder._guess = lambda data, pos, end: made.append(pos) or 15  # type: ignore[method-assign, func-returns-value]
     for _ in range(20):
@@ -78,7 +78,7 @@ def test_good_guesses(texts: list[str]) -> None:
     parts = [b"\0" + encode(Text(), text) + (n << 40).to_bytes(8, "big") for n, text in enumerate(texts * 40)]
     data = b"".join(parts)
     ends = [sum(map(len, parts[:n])) for n in range(len(parts))]
-    decoder = PassingDecoder(layout, Policy())
+    decoder = ParallelSkipDecoder(layout, Policy())
     guess = decoder._guess(Block.of(data), 0, len(data))
     assert guess in ends
     assert abs(guess - len(data) // 2) < 500

@@ -19,7 +19,7 @@ from stateextract.columnar.layout import (
     Text,
     struct,
 )
-from stateextract.columnar.policy import Counts, Policy, apply_policy
+from stateextract.columnar.convert.policy import Counts, Policy, apply_policy
 from stateextract.errors import UsageError, ValueRefusedError
 from tests.columnar.columns import (
     DATE,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from stateextract.columnar.sql_names import sql_schema, sql_type
+from stateextract.columnar.arrow.sql_names import sql_schema, sql_type
 from stateextract.errors import UsageError
 from stateextract.spark.source_types import spark_schema
 

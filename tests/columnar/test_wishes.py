@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 import pyarrow as pa
 import pytest
 
-from stateextract.columnar.wishes import grant, parse_wish, wished_schema
+from stateextract.columnar.convert.type_overrides import apply_overrides, parse_override, wished_schema
 from stateextract.errors import UsageError, ValueRefusedError
 
 DAY = datetime(2024, 2, 29)
@@ -20,9 +20,9 @@ DAY = datetime(2024, 2, 29)
 
 def granted(array: pa.Array, type_: str) -> pa.Array:
     batch = pa.RecordBatch.from_arrays([array], names=["v"])
-    wishes = [parse_wish("v", type_)]
-    found = grant(batch, wishes)
-    assert found.schema == wished_schema(batch.schema, wishes)
+    overrides = [parse_override("v", type_)]
+    found = apply_overrides(batch, overrides)
+    assert found.schema == wished_schema(batch.schema, overrides)
     found.validate(full=True)
     return found.column(0)
 
@@ -119,7 +119,7 @@ def test_pickles() -> None:
         {"bytes": raw[3], "json": '{"$python":"builtins.print"}'},
     ]  # fmt: skip
     with pytest.raises(UsageError, match="cannot become"):
-        wished_schema(pa.schema([("v", pa.string())]), [parse_wish("v", "pickle")])
+        wished_schema(pa.schema([("v", pa.string())]), [parse_override("v", "pickle")])
 
 
 PYFLINKS = bytes.fromhex("8004950d000000000000007d948c0161945d944b0161732e")
@@ -238,9 +238,9 @@ def test_what_are_no_such_elements(type_: str, data: bytes) -> None:
 )
 def test_elements_without_a_coder(type_: str) -> None:
     with pytest.raises(UsageError, match="is no type of a column"):
-        parse_wish("v", f"elements({type_})")
+        parse_override("v", f"elements({type_})")
     with pytest.raises(UsageError, match="cannot become"):
-        wished_schema(pa.schema([("v", pa.string())]), [parse_wish("v", "elements(int8)")])
+        wished_schema(pa.schema([("v", pa.string())]), [parse_override("v", "elements(int8)")])
 
 
 def test_the_value_is_named() -> None:
@@ -269,10 +269,10 @@ PATHS = ("value.rows.element.amount", "value.by.value.amount", "value.one.amount
 @pytest.mark.parametrize("start", [0, 1])
 def test_paths(start: int) -> None:
     batch = pa.RecordBatch.from_pylist(ROWS, DEEP).slice(start)
-    wishes = [*(parse_wish(path, "decimal(4,1)") for path in PATHS), parse_wish("value.one.n", "string")]
-    found = grant(batch, wishes)
+    overrides = [*(parse_override(path, "decimal(4,1)") for path in PATHS), parse_override("value.one.n", "string")]
+    found = apply_overrides(batch, overrides)
     found.validate(full=True)
-    assert found.schema == wished_schema(batch.schema, wishes)
+    assert found.schema == wished_schema(batch.schema, overrides)
     assert (
         str(found.schema.field("value").type.field("by").type)
         == "map<string, struct<amount: decimal128(4, 1), n: int32>>"
@@ -294,28 +294,28 @@ def test_paths(start: int) -> None:
 def test_fields_below_a_null_are_not_looked_at() -> None:
     child = pa.array(["", "1"])
     struct = pa.StructArray.from_arrays([child], ["a"], mask=pa.array([True, False]))
-    found = grant(pa.RecordBatch.from_arrays([struct], names=["v"]), [parse_wish("v.a", "int8")])
+    found = apply_overrides(pa.RecordBatch.from_arrays([struct], names=["v"]), [parse_override("v.a", "int8")])
     assert found.to_pylist() == [{"v": None}, {"v": {"a": 1}}]
 
 
 def test_a_batch_without_the_path_stays() -> None:
     batch = pa.RecordBatch.from_pylist(ROWS, DEEP)
-    assert grant(batch, [parse_wish("other", "int8"), parse_wish("value.other.x", "int8")]) == batch
+    assert apply_overrides(batch, [parse_override("other", "int8"), parse_override("value.other.x", "int8")]) == batch
 
 
 @pytest.mark.parametrize("path", ["other", "value.other", "value.rows.amount", "value.by.amount", "key.x"])
 def test_paths_that_lead_nowhere(path: str) -> None:
     with pytest.raises(UsageError, match="leads nowhere"):
-        wished_schema(DEEP, [parse_wish(path, "string")])
+        wished_schema(DEEP, [parse_override(path, "string")])
 
 
 def test_types_that_cannot_be() -> None:
     with pytest.raises(UsageError, match="cannot become string"):
-        wished_schema(DEEP, [parse_wish("value.one", "string")])
+        wished_schema(DEEP, [parse_override("value.one", "string")])
     with pytest.raises(UsageError, match="cannot become"):
-        wished_schema(DEEP, [parse_wish("key", "binary")])
+        wished_schema(DEEP, [parse_override("key", "binary")])
     for type_ in ("", "decimal(0,0)", "decimal(39,1)", "decimal(3,4)", "timestamp", "timestamp[us, CET]", "list"):
         with pytest.raises(UsageError, match="is no type"):
-            parse_wish("v", type_)
+            parse_override("v", type_)
     with pytest.raises(UsageError, match="no path"):
-        parse_wish("a..b", "string")
+        parse_override("a..b", "string")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from stateextract.files.filesystem import Store
-from stateextract.files.locate import Locator, find_snapshot
+from stateextract.metadata.locate import Locator, find_snapshot
 from stateextract.metadata.model import (
     ChangelogHandle,
     IncrementalHandle,

@@ -9,16 +9,16 @@ from pathlib import Path
 import pyarrow as pa
 
 from serializers import DescribeContext
-from stateextract.columnar.schema import conform, merge_schemas
+from stateextract.columnar.arrow.schema import cast_batch, merge_schemas
 from stateextract.files.filesystem import Store
-from stateextract.files.locate import Locator, find_snapshot
+from stateextract.metadata.locate import Locator, find_snapshot
 from stateextract.metadata.model import OperatorStateHandle
 from stateextract.metadata.parser import parse_metadata
 from stateextract.state.columns import ReadOptions, state_schema
-from stateextract.state.head import parse_operator_head
+from stateextract.state.header import parse_operator_header
 from stateextract.state.operator import operator_head_end, partitions, read_operator_state
 from stateextract.state.rows import operator_row_layout
-from stateextract.state.tally import StateTally, Tally
+from stateextract.state.counters import StateCounters, Counters
 from tests.conformance.handles import _bytes
 from tests.conformance.harness import parse_harness
 
@@ -59,11 +59,11 @@ class ReadOperatorState:
     schemas: list[pa.Schema] = field(default_factory=list)
     batches: list[pa.RecordBatch] = field(default_factory=list)
     raw: list[pa.RecordBatch] = field(default_factory=list)
-    tally: StateTally = field(default_factory=StateTally)
+    tally: StateCounters = field(default_factory=StateCounters)
 
     def table(self) -> pa.Table:
         schema = merge_schemas(self.schemas)
-        return pa.Table.from_batches([conform(batch, schema) for batch in self.batches], schema)
+        return pa.Table.from_batches([cast_batch(batch, schema) for batch in self.batches], schema)
 
 
 def read_operator_files(
@@ -78,14 +78,14 @@ def read_operator_files(
             return data[at : at + n]
 
         end = operator_head_end(file.handle.states, len(data), read_at)
-        head = parse_operator_head(data, 0, end)
+        head = parse_operator_header(data, 0, end)
         parts = partitions(head, file.handle.states, len(data))
         names = {part.name for part in parts if wanted in (None, part.name)}
         for meta in head.states:
             if meta.name in names:
                 state = found.setdefault((file.operator, meta.name), ReadOperatorState(meta.kind))
                 state.schemas.append(state_schema(operator_row_layout(meta, options.context), options))
-        tally = Tally()
+        tally = Counters()
         for piece in read_operator_state(read_at, head, parts, len(data), names, options, tally, file.subtask):
             into = found[file.operator, piece.state]
             (into.raw if piece.raw else into.batches).append(piece.batch)

@@ -12,13 +12,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from stateextract.columnar.schema import conform, merge_schemas
+from stateextract.columnar.arrow.schema import cast_batch, merge_schemas
 from stateextract.metadata.model import KeyGroupsHandle
-from stateextract.state.body import BodyKind, body_kind
+from stateextract.state.bodies.body import BodyKind, body_kind
 from stateextract.state.columns import timer_service
-from stateextract.state.engine import ReadOptions, StateTally, Tally, read_key_groups, state_schema
-from stateextract.state.head import parse_head
-from stateextract.state.heap import key_group_ranges
+from stateextract.state.engine import ReadOptions, StateCounters, Counters, read_key_groups, state_schema
+from stateextract.state.header import parse_header
+from stateextract.state.bodies.heap import key_group_ranges
 from stateextract.state.rows import row_layout
 from tests.conformance.handles import KeyedFile
 from tests.conformance.notation import comparable, from_expected, from_truth
@@ -111,7 +111,7 @@ class ReadState:
 
     schemas: list[pa.Schema] = field(default_factory=list)
     batches: list[pa.RecordBatch] = field(default_factory=list)
-    tally: StateTally = field(default_factory=StateTally)
+    tally: StateCounters = field(default_factory=StateCounters)
     key_groups: int = 0
 
     @property
@@ -121,7 +121,7 @@ class ReadState:
 
     def table(self) -> pa.Table:
         schema = merge_schemas(self.schemas)
-        return pa.Table.from_batches([conform(batch, schema) for batch in self.batches], schema)
+        return pa.Table.from_batches([cast_batch(batch, schema) for batch in self.batches], schema)
 
 
 def read_heap_files(files: Iterable[KeyedFile], options: ReadOptions) -> dict[tuple[str, str], ReadState]:
@@ -131,7 +131,7 @@ def read_heap_files(files: Iterable[KeyedFile], options: ReadOptions) -> dict[tu
         if not isinstance(file.handle, KeyGroupsHandle):
             continue
         data = file.data
-        head = parse_head(data, 0, file.head_end)
+        head = parse_header(data, 0, file.head_end)
 
         def read_at(at: int, n: int, data: bytes = data) -> bytes:
             return data[at : at + n]
@@ -141,7 +141,7 @@ def read_heap_files(files: Iterable[KeyedFile], options: ReadOptions) -> dict[tu
         if form is not BodyKind.HEAP:
             continue
         ranges = key_group_ranges(handle.first, handle.offsets, len(data))
-        tally = Tally()
+        tally = Counters()
         for meta in head.states:
             state = found.setdefault((file.operator, meta.name), ReadState())
             state.schemas.append(state_schema(row_layout(head, meta, options.context), options))

@@ -10,7 +10,7 @@ from serializers import SerializerSnapshot
 from stateextract.files.compression import decompress
 from stateextract.metadata.model import KeyGroupsHandle, RelativeHandle
 from stateextract.metadata.parser import parse_metadata
-from stateextract.state.head import parse_head
+from stateextract.state.header import parse_header
 
 from .conftest import flink_cases
 
@@ -45,7 +45,7 @@ def snapshot_bytes(snapshot: SerializerSnapshot) -> bytes | None:
 def test_metas_of_states_are_written_as_flink_writes_them() -> None:
     compared = set()
     for handle, data in files("f230-types-hashmap-checkpoint"):
-        for meta in parse_head(data, 0, min(handle.offsets)).states:
+        for meta in parse_header(data, 0, min(handle.offsets)).states:
             value = snapshot_bytes(meta.serializers["VALUE_SERIALIZER"])
             if value is None or meta.backend_type != "KEY_VALUE":
                 continue
@@ -79,7 +79,7 @@ def test_metadata_is_written_as_flink_writes_it() -> None:
 def test_flinks_snappy_streams_decompress() -> None:
     groups = 0
     for handle, data in files("f1172-kinds-hashmap-native-zip"):
-        states = parse_head(data, 0, min(handle.offsets)).states
+        states = parse_header(data, 0, min(handle.offsets)).states
         for start, end in zip(handle.offsets, [*handle.offsets[1:], len(data)], strict=True):
             plain = decompress("snappy", data[start + 4 : end])
             # Each stream holds one state: its id first.

@@ -12,12 +12,12 @@ import pytest
 
 from stateextract.errors import StateExtractError
 from stateextract.files.filesystem import Store
-from stateextract.files.locate import Locator, find_snapshot
-from stateextract.job.heads import HeadReader, StateFile
+from stateextract.metadata.locate import Locator, find_snapshot
+from stateextract.snapshot.headers import HeaderReader, StateFile
 from stateextract.metadata.parser import parse_metadata
-from stateextract.state.body import BodyKind
-from stateextract.state.content import Content, Head, read_content
-from stateextract.state.engine import ReadOptions, Tally
+from stateextract.state.bodies.body import BodyKind
+from stateextract.snapshot.content import Content, Head, read_content
+from stateextract.state.engine import ReadOptions, Counters
 from tests.conformance.conftest import flink_cases, flink_files
 
 TESTS = flink_files() / "flink-tests"
@@ -34,7 +34,7 @@ def files(folder: Path) -> Iterator[tuple[StateFile, bytes]]:
     found = find_snapshot(str(folder), store)
     data = store.read(found.metadata_uri)
     metadata = parse_metadata(data)
-    for file in HeadReader(metadata, data, Locator(found, store)).read(1):
+    for file in HeaderReader(metadata, data, Locator(found, store)).read(1):
         if file.content is not None and file.form in (BodyKind.FULL_SNAPSHOT, BodyKind.OPERATOR):
             yield file, store.read(file.uri, file.start, file.size)
 
@@ -68,7 +68,7 @@ def test_mutations(folder: Path, engine: str) -> None:
         assert file.head is not None
         names = {meta.name for meta in file.head.states}
         options = ReadOptions(engine=engine, on_undecodable="skip")
-        for _ in read_content(at_of(data), file.head, file.content, names, options, Tally(), 0):
+        for _ in read_content(at_of(data), file.head, file.content, names, options, Counters(), 0):
             pass
     outcomes: Counter[str] = Counter()
     for _ in range(400):
@@ -88,7 +88,7 @@ def test_mutations(folder: Path, engine: str) -> None:
         read_at = at_of(damaged(data, random_, content.head_end))
         names = {meta.name for meta in head.states}
         try:
-            for piece in read_content(read_at, head, content, names, options, Tally(), 0):
+            for piece in read_content(read_at, head, content, names, options, Counters(), 0):
                 piece.batch.validate(full=True)
             outcomes["read"] += 1
         except StateExtractError:

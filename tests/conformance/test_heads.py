@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from stateextract.metadata.model import KeyGroupsHandle
-from stateextract.state.body import BodyKind, body_kind
-from stateextract.state.head import parse_head, parse_operator_head
+from stateextract.state.bodies.body import BodyKind, body_kind
+from stateextract.state.header import parse_header, parse_operator_header
 from stateextract.state.rows import row_layout
 from tests.conformance.conftest import flink_cases, flink_files
 from tests.conformance.handles import (
@@ -39,7 +39,7 @@ def check(files: Iterable[KeyedFile]) -> tuple[int, dict[tuple[str, str], str]]:
     """Parses all heads; gives their number and the kind of each operator's states."""
     count, kinds = 0, {}
     for file in files:
-        head = parse_head(file.data, 0, file.head_end)
+        head = parse_header(file.data, 0, file.head_end)
         assert head.end == file.head_end
         for meta in head.states:
             assert meta.unknown == ()
@@ -93,12 +93,12 @@ def test_keyed_heads_of_a_harness_file(path: Path) -> None:
 @pytest.mark.parametrize("folder", FOLDERS, ids=name_of)
 def test_operator_heads(folder: Path) -> None:
     for _, handle, data in operator_files(folder):
-        head = parse_operator_head(data)
+        head = parse_operator_header(data)
         offsets = [offset for state in handle.states for offset in state.offsets]
         # A compressed stream has its identifier between the head and the first element.
         end = min(offsets, default=len(data)) - (10 if head.compressed else 0)
         assert head.end == end
-        assert parse_operator_head(data, 0, end) == head
+        assert parse_operator_header(data, 0, end) == head
         assert {s.name for s in handle.states} <= {s.name for s in head.states}
         assert {(s.name, s.mode) for s in handle.states} <= {(s.name, s.kind) for s in head.states}
 
@@ -116,7 +116,7 @@ def test_bodies(folder: Path) -> None:
     for file in keyed_files(folder):
         if not isinstance(file.handle, KeyGroupsHandle):
             continue
-        head = parse_head(file.data, 0, file.head_end)
+        head = parse_header(file.data, 0, file.head_end)
         kind = body_kind(
             file.handle.code,
             file.handle.offsets,

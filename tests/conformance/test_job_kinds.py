@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow.dataset
 import pytest
 
-from stateextract.job.options import JobOptions
+from stateextract.options import JobOptions
 from stateextract.job.run import Outcome, run_here, run_job
 from tests.conformance.conftest import flink_cases, flink_files
 
@@ -85,7 +85,7 @@ def test_all_copies_of_broadcast_state(tmp_path: Path) -> None:
 
 
 def test_copies_that_differ_are_reported() -> None:
-    from stateextract.job.coverage import DECODED, Entry
+    from stateextract.snapshot.coverage import DECODED, Entry
 
     entry = Entry("id", "op", None, "rules", "broadcast", "operator state", DECODED)
     entry.read.copies = {"0": "2:aa", "1": "2:bb", "10": "2:aa"}

@@ -9,7 +9,7 @@ import pytest
 
 import stateextract
 from stateextract.errors import StateExtractError
-from stateextract.state.key_groups import key_groups
+from stateextract.state.keys.key_groups import key_groups
 from tests.conformance.conftest import flink_cases, flink_files
 
 SQL = ["f1205-sql-join-hashmap-checkpoint", "f230-sql-agg-hashmap-checkpoint"]

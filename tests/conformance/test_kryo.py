@@ -15,13 +15,13 @@ import pytest
 from serializers import DescribeContext, describe, read_snapshot_proxy
 from serializers.classes import ClassModels, class_model
 from stateextract.columnar.interpreter import interpret
-from stateextract.columnar.schema import merge_schemas
+from stateextract.columnar.arrow.schema import merge_schemas
 from stateextract.errors import UndecodableError
 from stateextract.files.reader import Reader
 from stateextract.metadata.model import KeyGroupsHandle
-from stateextract.state.body import BodyKind, body_kind
-from stateextract.state.engine import KeyGroupRange, ReadOptions, Tally, read_key_groups, state_schema
-from stateextract.state.head import parse_head
+from stateextract.state.bodies.body import BodyKind, body_kind
+from stateextract.state.engine import KeyGroupRange, ReadOptions, Counters, read_key_groups, state_schema
+from stateextract.state.header import parse_header
 from stateextract.state.rows import row_layout
 from tests.conformance.classes import ANIMALS, context_of
 from tests.conformance.conftest import flink_cases, flink_files
@@ -39,7 +39,7 @@ def read_case(name: str, options: ReadOptions) -> dict[tuple[str, str], ReadStat
     for file in keyed_files(case_folder(flink_cases() / name)):
         assert isinstance(file.handle, KeyGroupsHandle)
         data, handle = file.data, file.handle
-        head = parse_head(data, 0, file.head_end)
+        head = parse_header(data, 0, file.head_end)
 
         def read_at(at: int, n: int, data: bytes = data) -> bytes:
             return data[at : at + n]
@@ -50,7 +50,7 @@ def read_case(name: str, options: ReadOptions) -> dict[tuple[str, str], ReadStat
             KeyGroupRange(handle.first + i, o, bounds[bounds.index(o) + 1]) for i, o in enumerate(handle.offsets) if o
         ]  # fmt: skip
         assert kind is (BodyKind.FULL_SNAPSHOT if "canonical" in name else BodyKind.HEAP)
-        tally = Tally()
+        tally = Counters()
         for meta in head.states:
             state = found.setdefault((file.operator, meta.name), ReadState())
             state.schemas.append(state_schema(row_layout(head, meta, options.context), options))

@@ -13,7 +13,7 @@ import pytest
 
 from stateextract.errors import FormatError, StateExtractError
 from stateextract.files.filesystem import Store
-from stateextract.files.locate import Locator, find_snapshot
+from stateextract.metadata.locate import Locator, find_snapshot
 from stateextract.metadata.model import (
     ChangelogFilesHandle,
     ChangelogHandle,

@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from stateextract.files.early import EarlyFiles
+from stateextract.files.prefetch import FilePrefetcher
 from stateextract.files.filesystem import Store
-from stateextract.files.locate import Locator, find_snapshot
+from stateextract.metadata.locate import Locator, find_snapshot
 from stateextract.metadata.model import IncrementalHandle
 from stateextract.metadata.parser import parse_metadata
 from stateextract.rocksdb import Opener, RocksDB, RocksOptions, open_rocksdb, propose_splits
-from stateextract.state.head import parse_head
+from stateextract.state.header import parse_header
 from tests.conformance.conftest import flink_cases, flink_files
 from tests.conformance.handles import keyed_files, snapshot_folders
 
@@ -52,7 +52,7 @@ def databases(folder: Path, engine: str) -> Iterator[Subtask]:
     for file in keyed_files(folder):
         if isinstance(file.handle, IncrementalHandle):
             db = open_rocksdb(
-                file.handle, Opener(locator, EarlyFiles(store), str(folder / "_metadata")), RocksOptions(engine=engine)
+                file.handle, Opener(locator, FilePrefetcher(store), str(folder / "_metadata")), RocksOptions(engine=engine)
             )
             yield Subtask(
                 file.operator, file.subtask, 1 if most[file.operator] <= 128 else 2, file.handle, file.data, db
@@ -155,7 +155,7 @@ def test_pairs_of_cases(folder: Path, engine: str) -> None:
 @pytest.mark.parametrize("folder", NATIVE, ids=lambda folder: "-".join(folder.parts[-4:])[-60:])
 def test_families_are_the_states_of_the_head(folder: Path) -> None:
     for task in databases(folder, "kernel"):
-        assert set(task.db.column_families) == {state.name for state in parse_head(task.head).states}
+        assert set(task.db.column_families) == {state.name for state in parse_header(task.head).states}
 
 
 @pytest.mark.parametrize("folder", NATIVE, ids=lambda folder: "-".join(folder.parts[-4:])[-60:])

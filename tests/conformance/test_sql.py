@@ -17,9 +17,9 @@ import stateextract
 from serializers import DescribeContext
 from stateextract.metadata.model import KeyGroupsHandle
 from stateextract.metadata.parser import parse_metadata
-from stateextract.state.body import BodyKind, body_kind
-from stateextract.state.engine import KeyGroupRange, ReadOptions, Tally, read_key_groups, state_schema
-from stateextract.state.head import KeyedHead, parse_head
+from stateextract.state.bodies.body import BodyKind, body_kind
+from stateextract.state.engine import KeyGroupRange, ReadOptions, Counters, read_key_groups, state_schema
+from stateextract.state.header import KeyedHeader, parse_header
 from stateextract.state.plan_names import OperatorNames, names_of_plan
 from stateextract.state.rows import row_layout
 from tests.conformance.conftest import flink_files
@@ -58,7 +58,7 @@ def read_savepoint(folder: Path, options: ReadOptions) -> dict[tuple[str, str], 
 def read_file(file: KeyedFile, options: ReadOptions, max_parallelism: int) -> Iterator[tuple[str, ReadState]]:
     handle, data = file.handle, file.data
     assert isinstance(handle, KeyGroupsHandle)
-    head = parse_head(data, 0, file.head_end)
+    head = parse_header(data, 0, file.head_end)
 
     def read_at(at: int, n: int) -> bytes:
         return data[at : at + n]
@@ -68,7 +68,7 @@ def read_file(file: KeyedFile, options: ReadOptions, max_parallelism: int) -> It
     starts = [(group, offset) for group, offset in enumerate(handle.offsets, handle.first) if offset]
     ends = [*[offset for _, offset in starts[1:]], len(data)] if starts else []
     ranges = [KeyGroupRange(group, start, end) for (group, start), end in zip(starts, ends, strict=True)]
-    tally = Tally()
+    tally = Counters()
     states = {meta.name: ReadState([state_schema(row_layout(head, meta), options)]) for meta in head.states}
     for piece in read_key_groups(
         read_at, head, ranges, set(states), options, tally, file.subtask, form, max_parallelism
@@ -114,8 +114,8 @@ def named_types(name: str) -> dict[str, dict[str, str]]:
     context = DescribeContext(5, names=names_of_plan(plan_of(folder), operators))
     found = {}
     for file in keyed_files(folder):
-        head = parse_head(file.data, 0, file.head_end)
-        assert isinstance(head, KeyedHead)
+        head = parse_header(file.data, 0, file.head_end)
+        assert isinstance(head, KeyedHeader)
         for meta in head.states:
             if not meta.name.startswith("_timer_state"):
                 schema = row_layout(head, meta, context.of_operator(file.operator)).schema

@@ -11,7 +11,7 @@ import pyarrow as pa
 from stateextract.diff.plan import DiffOptions, DiffPlan, DiffState, make_diff_plan
 from stateextract.diff.summary import Counts
 from stateextract.diff.task import DiffRunner
-from stateextract.job.options import JobOptions
+from stateextract.options import JobOptions
 from stateextract.metadata.model import InlineHandle, OperatorStateHandle, SubtaskState
 from tests.golden.expected import DATA, load
 from tests.state.keyed_writer import LONG, write

@@ -16,9 +16,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stateextract.columnar.schema import conform
+from stateextract.columnar.arrow.schema import cast_batch
 from stateextract.diff.compare import Comparison, compare, comparison
-from stateextract.diff.gather import Gather
+from stateextract.diff.row_buffer import SpillingRowBuffer
 from stateextract.diff.schemas import schema_changes, united_schema
 from stateextract.diff.shapes import Shape
 from stateextract.diff.summary import Counts
@@ -175,7 +175,7 @@ def shuffled(value: Any) -> Any:
 def test_rows_on_disk_are_compared_like_rows_in_memory(
     before: dict[Any, Any], after: dict[Any, Any], memory: int, size: int
 ) -> None:
-    with Gather({"s": HOW}, memory) as gathered:
+    with SpillingRowBuffer({"s": HOW}, memory) as gathered:
         for side, rows in enumerate((batch(before), batch(after))):
             for start in range(0, rows.num_rows, size):
                 gathered.add(side, "s", rows.slice(start, size))
@@ -186,7 +186,7 @@ def test_rows_on_disk_are_compared_like_rows_in_memory(
 
 def test_a_part_on_disk_is_parted_again_until_it_is_small() -> None:
     rows = {(i, b"k" * (i % 7)): None for i in range(3000)}
-    with Gather({"s": HOW}, 20_000) as gathered:
+    with SpillingRowBuffer({"s": HOW}, 20_000) as gathered:
         gathered.add(0, "s", batch(rows))
         gathered.add(1, "s", batch({**rows, (-1, None): None}))
         parts = list(gathered.parts("s"))
@@ -200,14 +200,14 @@ def test_a_part_on_disk_is_parted_again_until_it_is_small() -> None:
 def test_nothing_stays_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     rows = batch({(i, b""): None for i in range(200)})
-    with Gather({"s": HOW}, 1000) as gathered:
+    with SpillingRowBuffer({"s": HOW}, 1000) as gathered:
         gathered.add(0, "s", rows)
         assert len(list(tmp_path.rglob("*.arrow"))) == 16
         next(gathered.parts("s"))
     assert list(tmp_path.iterdir()) == []
 
     def fail() -> None:
-        with Gather({"s": HOW}, 1000) as gathered:
+        with SpillingRowBuffer({"s": HOW}, 1000) as gathered:
             gathered.add(0, "s", rows)
             gathered.drop("s")
             gathered.add(1, "s", rows)
@@ -220,7 +220,7 @@ def test_nothing_stays_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 def test_a_disk_that_takes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "none"))
-    with pytest.raises(OutputError, match="rows cannot be kept on disk") as caught, Gather({"s": HOW}, 1) as gathered:
+    with pytest.raises(OutputError, match="rows cannot be kept on disk") as caught, SpillingRowBuffer({"s": HOW}, 1) as gathered:
         gathered.add(0, "s", batch({(1, b""): None}))
     assert "TMPDIR" in str(caught.value)
 
@@ -311,7 +311,7 @@ def test_retyped_fields_are_compared_by_the_wider_type() -> None:
         if before is None:
             continue
         sides = [
-            conform(
+            cast_batch(
                 pa.RecordBatch.from_pylist([{"key": k, "value": {"f": v}} for k, v in enumerate(vs)], schema=s), both
             )
             for s, vs in ((one, before), (other, after))
@@ -334,7 +334,7 @@ def test_fields_that_one_side_lacks_are_null_there() -> None:
     rows = pa.RecordBatch.from_pylist(
         [{"key": 0, "value": [{"a": 1, "b": "x"}]}, {"key": 1, "value": None}], schema=old
     )
-    brought = conform(rows.slice(0), both)
+    brought = cast_batch(rows.slice(0), both)
     assert brought.column("value").to_pylist() == [[{"a": 1, "b": "x", "c": None}], None]
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from stateextract.diff.plan import DiffOptions, make_diff_plan
 from stateextract.diff.summary import Counts
 from stateextract.errors import FormatError, UnsupportedError, UsageError
-from stateextract.job.options import JobOptions
+from stateextract.options import JobOptions
 from stateextract.metadata.model import OperatorState
 from stateextract.metadata.uid import operator_id
 from tests.diff.pairs import copies_of_rules, found

@@ -14,7 +14,7 @@ from stateextract.cli import run
 from stateextract.diff.plan import DiffOptions
 from stateextract.diff.run import DiffResult, here, processes, run_diff
 from stateextract.errors import FormatError, OutputError, UsageError
-from stateextract.job.options import JobOptions
+from stateextract.options import JobOptions
 from stateextract.metadata.model import InlineHandle
 from stateextract.metadata.parser import parse_metadata
 from tests.diff.pairs import found, golden

@@ -9,7 +9,7 @@ import pytest
 from stateextract.columnar.layout import Field, Layout, List, Map, Nullable, Struct, Text
 from stateextract.diff.plan import DiffOptions, make_diff_plan
 from stateextract.diff.shapes import PLAIN, Shape, hidden_at, layout_shape, united
-from stateextract.job.options import JobOptions
+from stateextract.options import JobOptions
 from tests.diff.pairs import golden
 
 SET = List(Text(), unordered=True)

@@ -8,14 +8,14 @@ import pytest
 
 from serializers.registry import REGISTRY
 from stateextract.columnar.layout import Undecodable
-from stateextract.types import page, sample_layout
+from serializers.type_table import page, sample_layout
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "types.md"
 FLINK = sorted(name for name in REGISTRY if name.startswith("org.apache.flink."))
 
 
 def test_the_page_is_current() -> None:
-    assert PAGE.read_text(encoding="utf-8") == page(), "python -m stateextract.types > docs/types.md"
+    assert PAGE.read_text(encoding="utf-8") == page(), "python -m serializers.type_table > docs/types.md"
 
 
 @pytest.mark.parametrize("name", FLINK)

@@ -10,7 +10,7 @@ from typing import Any
 import duckdb
 import pytest
 
-from stateextract.job.options import JobOptions
+from stateextract.options import JobOptions
 from stateextract.job.run import run_here, run_job
 from stateextract.metadata.uid import operator_id
 

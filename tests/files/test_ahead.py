@@ -11,7 +11,7 @@ from pyarrow import fs
 
 from stateextract.errors import TruncatedError, UnreadableFileError
 from stateextract.files import window as windows
-from stateextract.files.ahead import AHEAD, ReadAhead
+from stateextract.files.read_ahead import AHEAD, ReadAhead
 from stateextract.files.filesystem import OpenFile, Store, _ArrowFile
 from stateextract.files.piece import FilePiece
 from stateextract.files.threads import READING

@@ -15,7 +15,7 @@ import pytest
 from pyarrow import fs
 
 from stateextract.errors import MissingFileError, UnreadableFileError
-from stateextract.files.early import EARLY, Coming, EarlyFile, EarlyFiles, in_order
+from stateextract.files.prefetch import EARLY, PrefetchRequest, EarlyFile, FilePrefetcher, in_order
 from stateextract.files.filesystem import Store, _ArrowFile, _RemoteErrors
 from stateextract.files.piece import FilePiece
 from stateextract.files.threads import OPENING
@@ -91,15 +91,15 @@ def far() -> Iterator[Far]:
 
 
 @pytest.fixture
-def files(far: Far) -> EarlyFiles:
-    return EarlyFiles(far)
+def files(far: Far) -> FilePrefetcher:
+    return FilePrefetcher(far)
 
 
-def coming(name: str) -> list[Coming]:
-    return [Coming(f"hdfs://b/{name}", [(0, 100), (200, 250)])]
+def coming(name: str) -> list[PrefetchRequest]:
+    return [PrefetchRequest(f"hdfs://b/{name}", [(0, 100), (200, 250)])]
 
 
-def test_all_files_in_order(far: Far, files: EarlyFiles) -> None:
+def test_all_files_in_order(far: Far, files: FilePrefetcher) -> None:
     for i, name in enumerate(in_order(files, NAMES, coming)):
         with files.open(f"hdfs://b/{name}") as file:
             assert file.late
@@ -118,7 +118,7 @@ def test_all_files_in_order(far: Far, files: EarlyFiles) -> None:
     assert not files._expected
 
 
-def test_more_are_opened_the_longer_it_goes_on(far: Far, files: EarlyFiles) -> None:
+def test_more_are_opened_the_longer_it_goes_on(far: Far, files: FilePrefetcher) -> None:
     counts = []
     for name in in_order(files, NAMES, coming):
         files.open(f"hdfs://b/{name}").close()
@@ -129,7 +129,7 @@ def test_more_are_opened_the_longer_it_goes_on(far: Far, files: EarlyFiles) -> N
 
 
 @pytest.mark.parametrize("stop", [1, 3, 7])
-def test_whoever_stops_leaves_no_file_open(far: Far, files: EarlyFiles, stop: int) -> None:
+def test_whoever_stops_leaves_no_file_open(far: Far, files: FilePrefetcher, stop: int) -> None:
     names = in_order(files, NAMES, coming)
     for _ in range(stop):
         files.open(f"hdfs://b/{next(names)}").close()
@@ -139,12 +139,12 @@ def test_whoever_stops_leaves_no_file_open(far: Far, files: EarlyFiles, stop: in
     assert len(far.of("open")) <= stop + EARLY
 
 
-def test_items_that_are_not_opened(far: Far, files: EarlyFiles) -> None:
+def test_items_that_are_not_opened(far: Far, files: FilePrefetcher) -> None:
     assert list(in_order(files, NAMES, coming)) == NAMES
     assert not files._expected
 
 
-def test_what_cannot_be_opened_is_an_error_when_its_turn_comes(far: Far, files: EarlyFiles) -> None:
+def test_what_cannot_be_opened_is_an_error_when_its_turn_comes(far: Far, files: FilePrefetcher) -> None:
     found: list[Any] = []
     for name in in_order(files, ["f1", "none", "f2", "bad", "f3"], coming):
         try:
@@ -161,8 +161,8 @@ def test_what_cannot_be_opened_is_an_error_when_its_turn_comes(far: Far, files: 
     ]
 
 
-def test_a_file_that_is_shorter_than_what_was_expected(far: Far, files: EarlyFiles) -> None:
-    expected = files.expect(Coming("hdfs://b/f0", [(9_990, 10_050)]))
+def test_a_file_that_is_shorter_than_what_was_expected(far: Far, files: FilePrefetcher) -> None:
+    expected = files.expect(PrefetchRequest("hdfs://b/f0", [(9_990, 10_050)]))
     assert expected is not None
     with files.open("hdfs://b/f0") as file:
         assert file.read_at(9_990, 60) == DATA[9_990:]
@@ -170,8 +170,8 @@ def test_a_file_that_is_shorter_than_what_was_expected(far: Far, files: EarlyFil
     files.forget(expected)
 
 
-def test_one_file_expected_twice(far: Far, files: EarlyFiles) -> None:
-    one, two = (files.expect(Coming("hdfs://b/f0", [(n, n + 10)])) for n in (0, 10))
+def test_one_file_expected_twice(far: Far, files: FilePrefetcher) -> None:
+    one, two = (files.expect(PrefetchRequest("hdfs://b/f0", [(n, n + 10)])) for n in (0, 10))
     assert one is not None
     assert two is not None
     files.forget(one)
@@ -186,14 +186,14 @@ def test_one_file_expected_twice(far: Far, files: EarlyFiles) -> None:
 
 def test_local_files_are_opened_when_their_turn_comes(tmp_path: Any) -> None:
     (tmp_path / "f").write_bytes(DATA)
-    files = EarlyFiles(Store())
-    assert files.expect(Coming(str(tmp_path / "f"), [(0, 10)])) is None
-    assert list(in_order(files, [1, 2], lambda _: [Coming(str(tmp_path / "f"))])) == [1, 2]
+    files = FilePrefetcher(Store())
+    assert files.expect(PrefetchRequest(str(tmp_path / "f"), [(0, 10)])) is None
+    assert list(in_order(files, [1, 2], lambda _: [PrefetchRequest(str(tmp_path / "f"))])) == [1, 2]
 
 
-def test_a_file_that_is_there_again(far: Far, files: EarlyFiles) -> None:
+def test_a_file_that_is_there_again(far: Far, files: FilePrefetcher) -> None:
     """What went wrong when it was opened early may be over."""
-    expected = files.expect(Coming("hdfs://b/none"))
+    expected = files.expect(PrefetchRequest("hdfs://b/none"))
     assert expected is not None
     assert isinstance(expected.file.exception(), MissingFileError)
     with far.memory.open_output_stream("b/none") as stream:
@@ -203,8 +203,8 @@ def test_a_file_that_is_there_again(far: Far, files: EarlyFiles) -> None:
     far.notes.remove(("close", "none"))
 
 
-def test_an_interruption_while_a_file_is_opened(far: Far, files: EarlyFiles, monkeypatch: pytest.MonkeyPatch) -> None:
-    expected = files.expect(Coming("hdfs://b/f0"))
+def test_an_interruption_while_a_file_is_opened(far: Far, files: FilePrefetcher, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = files.expect(PrefetchRequest("hdfs://b/f0"))
     assert expected is not None
     with monkeypatch.context() as patch:
         patch.setattr(expected.file, "result", mock.Mock(side_effect=[KeyboardInterrupt, expected.file.result()]))
@@ -214,10 +214,10 @@ def test_an_interruption_while_a_file_is_opened(far: Far, files: EarlyFiles, mon
     assert far.of("close") == ["f0"]
 
 
-def test_an_item_whose_files_cannot_be_told(far: Far, files: EarlyFiles) -> None:
+def test_an_item_whose_files_cannot_be_told(far: Far, files: FilePrefetcher) -> None:
     """What was expected for it and before it is closed."""
 
-    def some(name: str) -> Iterator[Coming]:
+    def some(name: str) -> Iterator[PrefetchRequest]:
         yield from coming(name)
         if name == "f3":
             raise ValueError(name)
@@ -229,7 +229,7 @@ def test_an_item_whose_files_cannot_be_told(far: Far, files: EarlyFiles) -> None
     assert not files._expected
 
 
-def test_readers_that_the_collector_ends(far: Far, files: EarlyFiles) -> None:
+def test_readers_that_the_collector_ends(far: Far, files: FilePrefetcher) -> None:
     """In whatever call it comes, also amid one that expects a file."""
     thresholds = gc.get_threshold()
     gc.set_threshold(1, 1, 1)
@@ -247,7 +247,7 @@ def test_readers_that_the_collector_ends(far: Far, files: EarlyFiles) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="no forks here")
-def test_a_forked_process_has_threads_of_its_own(far: Far, files: EarlyFiles) -> None:
+def test_a_forked_process_has_threads_of_its_own(far: Far, files: FilePrefetcher) -> None:
     assert list(in_order(files, NAMES[:3], coming)) == NAMES[:3]
     with files.open("hdfs://b/f1") as file:
         file.start_read(0, 10).result()
@@ -263,7 +263,7 @@ def test_a_forked_process_has_threads_of_its_own(far: Far, files: EarlyFiles) ->
 
 
 def test_without_threads_files_are_opened_in_their_turn(
-    far: Far, files: EarlyFiles, monkeypatch: pytest.MonkeyPatch
+    far: Far, files: FilePrefetcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(OPENING, "begin", lambda work: None)
     for name in in_order(files, NAMES, coming):

@@ -19,7 +19,7 @@ from stateextract.errors import (
     UnreadableFileError,
 )
 from stateextract.files.filesystem import Entry, Store
-from stateextract.files.locate import FoundSnapshot, Location, Locator, find_snapshot
+from stateextract.metadata.locate import FoundSnapshot, Location, Locator, find_snapshot
 from stateextract.metadata.model import (
     EmptySegmentHandle,
     FileHandle,

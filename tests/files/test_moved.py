@@ -11,7 +11,7 @@ import pytest
 import stateextract
 from stateextract.api import Snapshot
 from stateextract.files.filesystem import Store
-from stateextract.files.locate import Locator, find_snapshot
+from stateextract.metadata.locate import Locator, find_snapshot
 from stateextract.metadata.model import (
     FileHandle,
     IncrementalHandle,

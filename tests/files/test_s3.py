@@ -19,7 +19,7 @@ from stateextract.api import access
 from stateextract.errors import MissingFileError, SnapshotNotFoundError, UnreadableFileError
 from stateextract.files import window
 from stateextract.files.piece import FilePiece
-from stateextract.job.options import JobOptions
+from stateextract.options import JobOptions
 from stateextract.job.run import run_here, run_job
 from stateextract.metadata.model import FileHandle, KeyGroupsHandle, RelativeHandle
 from stateextract.metadata.parser import parse_metadata
@@ -230,7 +230,7 @@ def test_what_is_not_there(bucket: Bucket, snapshot: tuple[Path, Written]) -> No
 
 
 def test_a_history(server: Bucket, snapshot: tuple[Path, Written], tmp_path: Path) -> None:
-    from stateextract.audit.history_files import read_history
+    from stateextract.audit.history.history_files import read_history
     from stateextract.cli import run
 
     page = tmp_path / "report.html"

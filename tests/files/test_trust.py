@@ -23,12 +23,12 @@ from stateextract.cli import run
 from stateextract.errors import FormatError, NoAnswerError, StateExtractError, UnreadableFileError, UsageError
 from stateextract.files.connect import STORES
 from stateextract.files.filesystem import Store, _ArrowFile, split_uri
-from stateextract.files.locate import FoundSnapshot, Locator
-from stateextract.job.options import JobOptions, from_lines, make_options
+from stateextract.metadata.locate import FoundSnapshot, Locator
+from stateextract.options import JobOptions, from_lines, make_options
 from stateextract.job.plan import make_plan
 from stateextract.job.split import Context
-from stateextract.job.stores import open_store
-from stateextract.job.tables import SnapshotTables
+from stateextract.snapshot.stores import open_store
+from stateextract.snapshot.tables import SnapshotTables
 from stateextract.metadata.file import MOST_BYTES, read_metadata
 from stateextract.metadata.model import (
     ChangelogFilesHandle,

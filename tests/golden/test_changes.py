@@ -20,9 +20,9 @@ import pytest
 import stateextract
 from stateextract.api import Snapshot, State
 from stateextract.errors import MissingFileError
-from stateextract.files.early import EarlyFiles
+from stateextract.files.prefetch import FilePrefetcher
 from stateextract.files.filesystem import Store
-from stateextract.files.locate import Locator, find_snapshot
+from stateextract.metadata.locate import Locator, find_snapshot
 from stateextract.metadata.model import (
     ChangelogBytesHandle,
     ChangelogFilesHandle,
@@ -215,7 +215,7 @@ def keyed_handles(case: str) -> list[KeyedStateHandle]:
 def databases(case: str) -> Iterator[RocksDB]:
     store = Store()
     found = find_snapshot(str(folder_of(case)), store)
-    open_file = Opener(Locator(found, store), EarlyFiles(store), found.metadata_uri)
+    open_file = Opener(Locator(found, store), FilePrefetcher(store), found.metadata_uri)
     for handle in keyed_handles(case):
         assert isinstance(handle, IncrementalHandle)
         yield open_rocksdb(handle, open_file, RocksOptions(engine="interpreter"))

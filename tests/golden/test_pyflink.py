@@ -22,7 +22,7 @@ from tests.golden.expected import DATA, load
 CASES = sorted(path.parent.name for path in DATA.glob("*-pyflink-*/expected.json"))
 
 
-def wishes(document: dict[str, Any]) -> dict[str, str]:
+def overrides(document: dict[str, Any]) -> dict[str, str]:
     """By column: the types of elements, and the keys that are pickles."""
     found = {"pickled/*/key.f0": "pickle"}
     for operator in document["operators"]:
@@ -40,7 +40,7 @@ def opened(case: str, engine: str) -> Snapshot:
     found = stateextract.open_snapshot(path, engine=engine)
     names = {(o.id, s.name) for o in found.operators for s in o.states}
     types = {}
-    for place, wish in wishes(document).items():
+    for place, wish in overrides(document).items():
         uid, state, column = place.split("/", 2) if "/_" not in place else place.rsplit("/", 2)
         wanted = [state] if state != "*" else [name for id_, name in names if id_ == operator_id(uid)]
         types |= {f"{uid}/{name}/{column}": wish for name in wanted}

@@ -5,10 +5,10 @@ import json
 
 import pytest
 
-from stateextract.columnar.policy import Counts
-from stateextract.job.coverage import Coverage, Entry
-from stateextract.job.screen import Screen
-from stateextract.state.engine import StateTally
+from stateextract.columnar.convert.policy import Counts
+from stateextract.snapshot.coverage import Coverage, Entry
+from stateextract.screen import Screen
+from stateextract.state.engine import StateCounters
 
 
 def _entry(state: str | None, status: str, **more: object) -> Entry:
@@ -21,19 +21,19 @@ def _coverage(*entries: Entry) -> Coverage:
 
 def test_status_follows_from_what_was_read() -> None:
     cases = [
-        (StateTally(rows=3), "decoded"),
-        (StateTally(), "decoded"),
-        (StateTally(rows=3, raw_rows=1), "partial"),
-        (StateTally(raw_rows=1), "raw"),
-        (StateTally(rows=3, lost_key_groups=1, problems=["class X"]), "partial"),
-        (StateTally(lost_key_groups=2, problems=["class X"]), "skipped"),
+        (StateCounters(rows=3), "decoded"),
+        (StateCounters(), "decoded"),
+        (StateCounters(rows=3, raw_rows=1), "partial"),
+        (StateCounters(raw_rows=1), "raw"),
+        (StateCounters(rows=3, lost_key_groups=1, problems=["class X"]), "partial"),
+        (StateCounters(lost_key_groups=2, problems=["class X"]), "skipped"),
     ]
     for read, status in cases:
         entry = _entry("s", "decoded", read=read)
         entry.settle()
         assert entry.status == status, read
     assert entry.reason == "class X"
-    untouched = _entry("s", "unsupported", read=StateTally(rows=1))
+    untouched = _entry("s", "unsupported", read=StateCounters(rows=1))
     untouched.settle()
     assert untouched.status == "unsupported"
 
@@ -57,9 +57,9 @@ def test_the_exit_code_follows_from_all_statuses(statuses: tuple[str, ...], code
 
 def test_the_summary_counts_states_and_rows() -> None:
     coverage = _coverage(
-        _entry("a", "decoded", read=StateTally(rows=1200)),
-        _entry("b", "partial", read=StateTally(rows=3, lost_key_groups=2)),
-        _entry("c", "raw", read=StateTally(raw_rows=4, lost_entries=4)),
+        _entry("a", "decoded", read=StateCounters(rows=1200)),
+        _entry("b", "partial", read=StateCounters(rows=3, lost_key_groups=2)),
+        _entry("c", "raw", read=StateCounters(raw_rows=4, lost_entries=4)),
         _entry("d", "missing"),
         _entry("e", "not selected"),
     )
@@ -71,14 +71,14 @@ def test_the_summary_counts_states_and_rows() -> None:
 
 def test_a_failure_says_what_a_state_without_rows_is() -> None:
     for failure, rows, status in (("missing", 0, "missing"), ("unreadable", 0, "unreadable"), ("missing", 2, "partial")):
-        entry = _entry("s", "decoded", read=StateTally(rows=rows, failure=failure, problems=["the file is not there"]))
+        entry = _entry("s", "decoded", read=StateCounters(rows=rows, failure=failure, problems=["the file is not there"]))
         entry.settle()
         assert (entry.status, entry.reason) == (status, "the file is not there")
 
 
 def test_the_json_names_every_entry() -> None:
     document = json.loads(
-        _coverage(_entry("a", "decoded", read=StateTally(rows=5)), _entry(None, "unsupported", reason="why")).to_json()
+        _coverage(_entry("a", "decoded", read=StateCounters(rows=5)), _entry(None, "unsupported", reason="why")).to_json()
     )
     assert [(e["state_name"], e["status"], e["reason"], e["read"]["rows"]) for e in document["entries"]] == [
         ("a", "decoded", None, 5),
@@ -90,11 +90,11 @@ def test_the_json_names_every_entry() -> None:
 
 def test_the_table_shows_rows_outcomes_and_remarks() -> None:
     text = io.StringIO()
-    read = StateTally(rows=1234, bytes=99, counts=Counts(2, 1, malformed_utf8=3), engine="interpreter")
+    read = StateCounters(rows=1234, bytes=99, counts=Counts(2, 1, malformed_utf8=3), engine="interpreter")
     _coverage(
         _entry("[red]counts", "decoded", read=read, slow=True),
         _entry("b", "unsupported", reason="not yet supported", size=7),
-        _entry("little", "decoded", read=StateTally(rows=1, engine="interpreter")),
+        _entry("little", "decoded", read=StateCounters(rows=1, engine="interpreter")),
     ).show(Screen(file=text, width=200))
     shown = text.getvalue()
     for words in (

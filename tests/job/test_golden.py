@@ -10,7 +10,7 @@ import polars
 import pyarrow.dataset
 import pytest
 
-from stateextract.job.options import JobOptions
+from stateextract.options import JobOptions
 from stateextract.job.run import Outcome, run_here, run_job
 from stateextract.metadata.uid import operator_id
 from tests.golden.expected import DATA, load

@@ -14,13 +14,13 @@ from stateextract.changelog import replay
 from stateextract.diff.plan import DiffOptions
 from stateextract.diff.run import here, run_diff
 from stateextract.errors import FormatError, UndecodableError
-from stateextract.job import heads
-from stateextract.job.inventory import NamedState
-from stateextract.job.options import JobOptions
-from stateextract.job.reader import PartReader
+from stateextract.snapshot import headers as heads
+from stateextract.snapshot.inventory import NamedState
+from stateextract.options import JobOptions
+from stateextract.snapshot.reader import PartReader
 from stateextract.job.run import Outcome, run_here, run_job
-from stateextract.job.tables import SnapshotTables
-from stateextract.state import content
+from stateextract.snapshot.tables import SnapshotTables
+from stateextract.snapshot import content
 from tests.diff.pairs import golden
 
 HEAP, CANONICAL, SST, LOG = (
@@ -71,13 +71,13 @@ def _after_rows(patch: pytest.MonkeyPatch, fails: Raise) -> None:
 
 def _heads(patch: pytest.MonkeyPatch, fails: Raise) -> None:
     for name in ("_operator_state", "_key_groups", "_raw", "_meta_file", "_changelog"):
-        method = getattr(heads.HeadReader, name)
+        method = getattr(heads.HeaderReader, name)
 
         def failing(self: Any, operator: int, subtask: int, handle: Any, *, method: Callable[..., Any] = method) -> Any:
             fails(heads.operator_label(self._snapshot.operators[operator]))
             return method(self, operator, subtask, handle)
 
-        patch.setattr(heads.HeadReader, name, failing)
+        patch.setattr(heads.HeaderReader, name, failing)
 
 
 def _layouts(patch: pytest.MonkeyPatch, fails: Raise) -> None:
@@ -94,7 +94,7 @@ _LABELS: list[str] = []
 
 READERS: list[tuple[str, Install]] = [
     (HEAP, _heads), (HEAP, _layouts), (HEAP, _after_rows), (HEAP, _in_tasks(content, "read_key_groups")),
-    (HEAP, _in_tasks(content, "read_operator_state")), (HEAP, _in_tasks(content, "parse_head")),
+    (HEAP, _in_tasks(content, "read_operator_state")), (HEAP, _in_tasks(content, "parse_header")),
     (CANONICAL, _in_tasks(content, "read_key_groups")), (SST, _heads), (SST, _in_tasks(content, "read_database")),
     (LOG, _heads), (LOG, _in_tasks(replay, "parse_changes_head")),
 ]  # fmt: skip

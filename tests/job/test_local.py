@@ -11,7 +11,7 @@ import pytest
 
 from stateextract.errors import EnvironmentProblem, FormatError, UsageError
 from stateextract.job.local import processes
-from stateextract.job.options import JobOptions
+from stateextract.options import JobOptions
 from stateextract.job.run import Outcome, Tasks, run_here, run_job
 from stateextract.job.task import SplitReport
 from stateextract.spark.job import extract

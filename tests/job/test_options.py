@@ -8,7 +8,7 @@ import pytest
 
 from stateextract.audit.rules import Rule, parse_rules
 from stateextract.errors import UsageError
-from stateextract.job.options import JobOptions, fields, from_lines, parse_arguments, parse_file, parse_size, show_size
+from stateextract.options import JobOptions, fields, from_lines, parse_arguments, parse_file, parse_size, show_size
 
 CONF = Path(__file__).parents[2] / "conf" / "extract.toml"
 NEEDED = ["--snapshot", "in", "--output", "out"]
@@ -41,7 +41,7 @@ def test_command_line_wins_over_job_file(tmp_path: Path) -> None:
         (["--mode", "overwite"], ["--mode is 'overwite'", "error, overwrite", "'overwrite'"]),
         (["--split-bytes", "many"], ["--split-bytes is 'many'", "128 MB"]),
         (["--split-bytes", "0"], ["at least 1"]),
-        (["--head-threads", "2 MB"], ["a whole number"]),
+        (["--header-threads", "2 MB"], ["a whole number"]),
         (["--path-map", "a"], ["OLD=NEW"]),
         (["--state"], ["--state"]),
         (["--config", "/nowhere/job.toml"], ["/nowhere/job.toml", "No such file"]),
@@ -72,8 +72,8 @@ def test_snapshot_and_output_are_needed(given: list[str]) -> None:
         ("[output]\nflatten = 'yes'\n", ["flatten is 'yes'", "true or false"]),
         ("[output]\nmode = 3\n", ["a string"]),
         ("[input]\nstate = 'one'\n", ["a list of strings"]),
-        ("[job]\nhead-threads = true\n", ["a whole number"]),
-        ("[job]\nhead-threads = '3'\n", ["a whole number"]),
+        ("[job]\nheader-threads = true\n", ["a whole number"]),
+        ("[job]\nheader-threads = '3'\n", ["a whole number"]),
         ("[job]\nsplit-bytes = -1\n", ["at least 1"]),
         ("[job\n", ["is not TOML"]),
         ("[adit]\n", ["section 'adit' is unknown", "nearest is audit"]),

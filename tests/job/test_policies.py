@@ -13,7 +13,7 @@ import pytest
 from benchmarks import flink_writer as flink
 from stateextract import open_snapshot
 from stateextract.errors import UsageError, ValueRefusedError
-from stateextract.job.options import JobOptions, from_lines, parse_file
+from stateextract.options import JobOptions, from_lines, parse_file
 from stateextract.job.run import Outcome, run_here, run_job
 from tests.job.snapshots import numbered, write_snapshot
 

@@ -18,8 +18,8 @@ from stateextract.errors import (
     UsageError,
 )
 from stateextract.job import run
-from stateextract.job.coverage import Entry
-from stateextract.job.options import JobOptions
+from stateextract.snapshot.coverage import Entry
+from stateextract.options import JobOptions
 from stateextract.job.plan import make_plan
 from stateextract.job.run import Outcome, Tasks, run_here, run_job
 from stateextract.job.task import SplitReport, TaskRunner

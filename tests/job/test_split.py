@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stateextract.errors import FormatError
-from stateextract.job.options import JobOptions
+from stateextract.options import JobOptions
 from stateextract.job.split import (
     Context,
     OperatorTargets,
@@ -17,9 +17,9 @@ from stateextract.job.split import (
     pack,
     plan_file,
 )
-from stateextract.state.body import BodyKind
-from stateextract.state.content import Content
-from stateextract.state.heap import KeyGroupRange, key_group_ranges
+from stateextract.state.bodies.body import BodyKind
+from stateextract.snapshot.content import Content
+from stateextract.state.bodies.heap import KeyGroupRange, key_group_ranges
 from stateextract.state.operator import Partition
 
 MB = 10**6

@@ -12,11 +12,11 @@ import pyarrow.dataset as ds
 import pytest
 
 from stateextract import open_snapshot
-from stateextract.columnar.schema import conform, merge_schemas
+from stateextract.columnar.arrow.schema import cast_batch, merge_schemas
 from stateextract.errors import UnsupportedError, ValueRefusedError
-from stateextract.job.options import JobOptions
+from stateextract.options import JobOptions
 from stateextract.job.run import Outcome, run_here, run_job
-from stateextract.job.tables import SnapshotTables
+from stateextract.snapshot.tables import SnapshotTables
 from tests.job.snapshots import TUPLE, numbered, write_snapshot
 
 _SHARED = Path(__file__).resolve().parents[2].parent / "shared"
@@ -153,7 +153,7 @@ def test_types_that_unite(
         assert merged.field("value").type == united
     batch = pa.RecordBatch.from_pylist([{"key": 0}, {"key": 1, "value": value}, {"key": 2, "value": value}], schemas[0])
     for rows in (batch, batch.slice(1)):
-        brought = conform(rows, merged)
+        brought = cast_batch(rows, merged)
         assert brought.schema == merged
         assert brought.slice(len(brought) - 2)["value"].to_pylist() == [becomes, becomes]
 
@@ -162,7 +162,7 @@ def test_a_number_that_a_double_does_not_hold_is_refused() -> None:
     merged = merge_schemas([pa.schema([("value", pa.int64())]), pa.schema([("value", pa.float64())])])
     batch = pa.RecordBatch.from_pydict({"value": pa.array([2**53 + 1], pa.int64())})
     with pytest.raises(ValueRefusedError, match="column 'value' does not fit exactly into double"):
-        conform(batch, merged)
+        cast_batch(batch, merged)
 
 
 @pytest.mark.parametrize(

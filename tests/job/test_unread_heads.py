@@ -10,7 +10,7 @@ import pytest
 
 import stateextract
 from stateextract.errors import FormatError, StateExtractError
-from stateextract.job.options import JobOptions
+from stateextract.options import JobOptions
 from stateextract.job.run import run_here, run_job
 from stateextract.metadata.model import InlineHandle, KeyGroupsHandle, OperatorStateHandle, SubtaskState
 from tests.state.keyed_writer import LONG, Entry, Keyed, State, heap, i64, write

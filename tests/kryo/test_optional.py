@@ -13,7 +13,7 @@ from serializers.kryo.reader import Kryo
 from serializers.kryo.shapes import Shaping
 from serializers.kryo.snapshot import registrations
 from serializers.kryo.values import Obj
-from stateextract.columnar.policy import Counts
+from stateextract.columnar.convert.policy import Counts
 from tests.kryo.zoo import snapshot_of
 
 OPTIONAL = "java.util.Optional"

@@ -15,10 +15,10 @@ import pytest
 
 import stateextract
 from stateextract.errors import UndecodableError
-from stateextract.job.options import JobOptions
+from stateextract.options import JobOptions
 from stateextract.job.plan import make_plan
 from stateextract.job.run import run_here, run_job
-from stateextract.job.tables import SnapshotTables
+from stateextract.snapshot.tables import SnapshotTables
 from stateextract.metadata.model import InlineHandle, OperatorState, OperatorStateHandle, SubtaskState
 from tests.kryo.zoo import HERE
 from tests.state.keyed_writer import FORMS, Entry, Keyed, State, i64, write_operators

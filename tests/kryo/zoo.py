@@ -13,7 +13,7 @@ from serializers.kryo.reader import Kryo
 from serializers.kryo.snapshot import KRYO_SNAPSHOT, registrations
 from stateextract.files.filesystem import Store
 from stateextract.files.reader import Reader
-from stateextract.job.classpath import read_classes
+from stateextract.snapshot.describe import read_classes
 
 HERE = Path(__file__).parent
 JAR = HERE / "zoo.jar"

@@ -13,10 +13,10 @@ import pytest
 
 import stateextract
 from stateextract.errors import UnsupportedError
-from stateextract.files.early import EarlyFiles
+from stateextract.files.prefetch import FilePrefetcher
 from stateextract.files.filesystem import Store
-from stateextract.files.locate import Locator, find_snapshot
-from stateextract.job.options import JobOptions
+from stateextract.metadata.locate import Locator, find_snapshot
+from stateextract.options import JobOptions
 from stateextract.job.run import run_here, run_job
 from stateextract.metadata.model import IncrementalHandle, InlineHandle, OperatorState, SubtaskState
 from stateextract.metadata.parser import parse_metadata
@@ -61,7 +61,7 @@ def test_what_it_consists_of() -> None:
     for operator in parse_metadata(store.read(found.metadata_uri)).operators:
         for subtask in operator.subtasks:
             if isinstance(subtask.managed_keyed, IncrementalHandle):
-                db = open_rocksdb(subtask.managed_keyed, Opener(locator, EarlyFiles(store), found.metadata_uri))
+                db = open_rocksdb(subtask.managed_keyed, Opener(locator, FilePrefetcher(store), found.metadata_uri))
                 for live in db.live_files:
                     table: Table = db.open_table(live)
                     kinds.add(table.properties.index_type)

@@ -14,8 +14,8 @@ from serializers import SerializerSnapshot, describe, read_snapshot, read_snapsh
 from serializers.scalars import BASE
 from stateextract.columnar.interpreter import interpret
 from stateextract.columnar.layout import Layout
-from stateextract.columnar.logical import apply_logical
-from stateextract.columnar.policy import Counts, Policy
+from stateextract.columnar.convert.logical import apply_logical
+from stateextract.columnar.convert.policy import Counts, Policy
 from stateextract.errors import UndecodableError
 from stateextract.files.reader import Reader
 

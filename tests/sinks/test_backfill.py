@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from stateextract.job.options import JobOptions
+from stateextract.options import JobOptions
 from stateextract.job.run import run_here, run_job
 from tests.docs.pages import ROOT, UPDATE, blocks
 from tests.sinks.postgres import server

@@ -16,7 +16,8 @@ import pytest
 
 from stateextract import errors
 from stateextract.errors import EnvironmentProblem, FormatError, StateExtractError
-from stateextract.spark import carrier, register
+from stateextract.spark import register
+from stateextract.spark import worker as carrier
 from stateextract.spark.archive import zipped
 from stateextract.spark.environment import check_java, check_python, explain_failure, java_version, read_properties
 from stateextract.spark.job import _said_if_it_takes_long, job_error

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from stateextract.errors import FormatError
-from stateextract.job.options import JobOptions
+from stateextract.options import JobOptions
 from stateextract.job.run import Outcome
 from stateextract.spark.job import extract
 from tests.job.snapshots import numbered, write_snapshot

@@ -11,11 +11,11 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import datasource as ds
 
-from stateextract.columnar.policy import Policy
+from stateextract.columnar.convert.policy import Policy
 from stateextract.files.filesystem import OpenFile, Store
 from stateextract.metadata.parser import parse_metadata
 from stateextract.spark.source_filters import row_filters, wanted_key_groups
-from stateextract.state.lookup import has_key
+from stateextract.state.keys.lookup import has_key
 from tests.benchmarks.test_generate import groups_of
 from tests.golden.test_rows import DATA
 from tests.golden.test_rows import load as expected

@@ -12,7 +12,7 @@ import pytest
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from stateextract.job.manifest import Dataset
-from stateextract.job.options import JobOptions
+from stateextract.options import JobOptions
 from stateextract.job.run import Outcome, run_here, run_job
 from stateextract.state.kinds import OPERATOR_KINDS
 from tests.golden.test_rows import CASES, DATA

@@ -11,7 +11,7 @@ from pyspark.sql.types import ArrayType, IntegerType, LongType, StringType, Stru
 
 from benchmarks import flink_writer as flink
 from stateextract.errors import SnapshotNotFoundError, UndecodableError, UnsupportedError, UsageError, ValueRefusedError
-from stateextract.job.options import JobOptions
+from stateextract.options import JobOptions
 from stateextract.spark.source import FlinkStateMetadataSource, FlinkStateSource
 from stateextract.spark.source_options import (
     METADATA,
@@ -53,10 +53,10 @@ def test_defaults_are_those_of_the_job() -> None:
 
 def test_values_of_every_kind() -> None:
     found = values(
-        READTIMERS="TRUE", maps="List", splitBytes="2 MiB", headThreads="4", columns=" key , value ", classpath='["a,b"]',
+        READTIMERS="TRUE", maps="List", splitBytes="2 MiB", headerThreads="4", columns=" key , value ", classpath='["a,b"]',
         pathMap="a=b,c=d", types="value.amount=decimal(38,10); key = int64", kryoClasses='[{"name": "A"}]', names="n.toml",
     )  # fmt: skip
-    assert (found["readTimers"], found["maps"], found["splitBytes"], found["headThreads"]) == (True, "list", 2 << 20, 4)
+    assert (found["readTimers"], found["maps"], found["splitBytes"], found["headerThreads"]) == (True, "list", 2 << 20, 4)
     assert (found["columns"], found["classpath"]) == (("key", "value"), ("a,b",))
     assert found["types"] == ("value.amount=decimal(38,10)", "key = int64")
     assert values(types='{"value": "json"}')["types"] == ("value=json",)
@@ -82,7 +82,7 @@ def test_values_of_every_kind() -> None:
         ({"onUndecodable": "raw"}, "expected one of fail, skip"),
         ({"splitBytes": "many"}, "expected a size such as '128 MB'"),
         ({"splitBytes": "0"}, "at least 1"),
-        ({"headThreads": "0"}, "expected a whole number, at least 1"),
+        ({"headerThreads": "0"}, "expected a whole number, at least 1"),
         ({"classpath": "[1]"}, "expected a JSON array of strings"),
         ({"classpath": "[a"}, "is no JSON"),
         ({"kryoClasses": "{}"}, "expected a JSON array of objects"),

@@ -11,9 +11,9 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from stateextract.audit.durations import times_to_live
 from stateextract.audit.history import SCHEMA, table_of
-from stateextract.audit.statistics import Question, statistics
+from stateextract.audit.statistics import StatisticsOptions, statistics
 from stateextract.errors import FormatError, UsageError
-from stateextract.job.options import JobOptions
+from stateextract.options import JobOptions
 from stateextract.spark.source import FlinkStateMetadataSource
 from tests.golden.expected import DATA, load
 from tests.job.snapshots import UNKNOWN, numbered, write_snapshot
@@ -47,7 +47,7 @@ def test_every_kind_of_snapshot(case: str) -> None:
     path = str(DATA / case / load(DATA / case)["snapshot"])
     found, tasks = table(path, asOf=AS_OF, ttl="90d", outOfRange="null")
     job = JobOptions(snapshot=path, out_of_range="null")
-    document = statistics(job, Question(AS_OF, times_to_live(["90d"], "")), workers=1)
+    document = statistics(job, StatisticsOptions(AS_OF, times_to_live(["90d"], "")), workers=1)
     assert found == rows_of(table_of([document]))
     assert tasks == CASES[case]
 

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from stateextract.audit.history import SCHEMA, table_of
-from stateextract.audit.statistics import Question, statistics
+from stateextract.audit.statistics import StatisticsOptions, statistics
 from stateextract.errors import FormatError
-from stateextract.job.options import JobOptions
+from stateextract.options import JobOptions
 from stateextract.spark.statistics import spark_statistics, statistics_frame
 from tests.job.snapshots import numbered, write_snapshot
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.spark
 
 def test_figures_and_table(spark: Any, tmp_path: Path) -> None:
     folder = write_snapshot(tmp_path / "snap", {"op": {"a": numbered(2000), "b": numbered(20)}}, parallelism=4)
-    options, question = JobOptions(snapshot=str(folder), split_bytes=300 * 1000), Question(as_of_ms=0)
+    options, question = JobOptions(snapshot=str(folder), split_bytes=300 * 1000), StatisticsOptions(as_of_ms=0)
     found = spark_statistics(spark, options, question)
     assert found == statistics(options, question, workers=1)
     assert [(state.state, state.rows) for _, state in found.states] == [("a", 2000), ("b", 20)]

@@ -22,14 +22,14 @@ from benchmarks import flink_writer as flink
 from stateextract.errors import StateExtractError
 from stateextract.metadata.model import IncrementalHandle, InlineHandle
 from stateextract.rocksdb import RocksDB, RocksOptions, open_rocksdb
-from stateextract.state.body import BodyKind
+from stateextract.state.bodies.body import BodyKind
 from stateextract.state.columns import ReadOptions
-from stateextract.state.content import Content, read_content
-from stateextract.state.database import shares
-from stateextract.state.head import parse_head, parse_operator_head
-from stateextract.state.heap import key_group_ranges
+from stateextract.snapshot.content import Content, read_content
+from stateextract.state.bodies.database import shares
+from stateextract.state.header import parse_header, parse_operator_header
+from stateextract.state.bodies.heap import key_group_ranges
 from stateextract.state.operator import operator_head_end, partitions
-from stateextract.state.tally import Tally
+from stateextract.state.counters import Counters
 from tests.conformance.notation import comparable
 from tests.job.snapshots import UNKNOWN
 from tests.mutation_runs import limited
@@ -103,7 +103,7 @@ def key_groups(compressed: bool, max_parallelism: int) -> Subject:
             if not all(0 <= offset <= len(data) for offset in offsets):
                 return iter(())  # refused where the handle is looked at
         head_end = min((offset for offset in offsets if offset), default=len(damaged))
-        head = parse_head(damaged, 0, min(head_end, len(damaged)))
+        head = parse_header(damaged, 0, min(head_end, len(damaged)))
         ranges = tuple(key_group_ranges(0, offsets, max(len(damaged), max(offsets) + 1), 0))
         content = Content(BodyKind.FULL_SNAPSHOT, len(damaged), head_end, max_parallelism, ranges)
         return pieces(damaged, head, content, options)
@@ -115,7 +115,7 @@ def key_groups(compressed: bool, max_parallelism: int) -> Subject:
 def pieces(data: bytes, head: Any, content: Content, options: ReadOptions, **more: Any) -> Iterator[Any]:
     wanted = {meta.name for meta in head.states}
     for piece in read_content(
-        lambda at, n: data[max(at, 0) : max(at, 0) + n], head, content, wanted, options, Tally(), 0, **more
+        lambda at, n: data[max(at, 0) : max(at, 0) + n], head, content, wanted, options, Counters(), 0, **more
     ):
         piece.batch.validate(full=True)
         columns = [[comparable(value, column.type) for value in column] for column in piece.batch.columns]
@@ -150,7 +150,7 @@ def database(form: Format) -> Subject:
     base = rocksdb(made)
     handle = replace(sst.database(files, [s.name for s in made.states], 0, 8), meta=base.meta)
     assert isinstance(handle.meta, InlineHandle)
-    head = parse_head(handle.meta.data, 0, len(handle.meta.data))
+    head = parse_header(handle.meta.data, 0, len(handle.meta.data))
     content = Content(BodyKind.SST_FILES, len(handle.meta.data), head.end, 8, shares(range(8), handle.size))
 
     def read(part: str, damaged: bytes, options: ReadOptions) -> Iterator[Any]:
@@ -189,7 +189,7 @@ def operator_state(form: str) -> Subject:
     end = operator_head_end(states, len(data), lambda at, n: data[at : at + n])
 
     def read(part: str, damaged: bytes, options: ReadOptions) -> Iterator[Any]:
-        head = parse_operator_head(damaged, 0, min(end, len(damaged)))
+        head = parse_operator_header(damaged, 0, min(end, len(damaged)))
         parts = tuple(partitions(head, states, len(damaged)))
         content = Content(BodyKind.OPERATOR, len(damaged), head.end, partitions=parts, whole=head.compressed)
         return pieces(damaged, head, content, options)

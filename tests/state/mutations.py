@@ -17,14 +17,14 @@ from typing import Any
 
 from stateextract.errors import StateExtractError
 from stateextract.files.filesystem import Store
-from stateextract.files.locate import Locator, find_snapshot
-from stateextract.job.heads import HeadReader
+from stateextract.metadata.locate import Locator, find_snapshot
+from stateextract.snapshot.headers import HeaderReader
 from stateextract.metadata.model import KeyGroupsHandle
 from stateextract.metadata.parser import parse_metadata
-from stateextract.state.body import BodyKind, body_kind
-from stateextract.state.engine import ReadOptions, Tally, read_key_groups
-from stateextract.state.head import parse_head
-from stateextract.state.heap import key_group_ranges
+from stateextract.state.bodies.body import BodyKind, body_kind
+from stateextract.state.engine import ReadOptions, Counters, read_key_groups
+from stateextract.state.header import parse_header
+from stateextract.state.bodies.heap import key_group_ranges
 from tests.conformance.handles import KeyedFile, keyed_files
 from tests.mutation_runs import limited
 
@@ -53,7 +53,7 @@ def read_metadata(data: bytes, folder: Path) -> None:
     store = Store()
     found = find_snapshot(str(folder), store)
     metadata = parse_metadata(data)
-    for file in HeadReader(metadata, data, Locator(found, store)).read(1):
+    for file in HeaderReader(metadata, data, Locator(found, store)).read(1):
         if file.problem is not None:
             assert isinstance(file.problem, StateExtractError)
 
@@ -62,7 +62,7 @@ def read_file(file: KeyedFile, data: bytes, at: int, options: ReadOptions) -> No
     """A damaged state file: its head, and the key groups around the damage."""
     handle = file.handle
     assert isinstance(handle, KeyGroupsHandle)
-    head = parse_head(data, 0, min(file.head_end, len(data)))
+    head = parse_header(data, 0, min(file.head_end, len(data)))
 
     def read_at(offset: int, n: int) -> bytes:
         return data[offset : offset + n]
@@ -73,7 +73,7 @@ def read_file(file: KeyedFile, data: bytes, at: int, options: ReadOptions) -> No
     ranges = key_group_ranges(handle.first, handle.offsets, max(len(data), handle.offsets[-1] + 1))
     near = [r for r in ranges if r.end > at][:3] if at >= file.head_end else ranges[:3]
     wanted = {meta.name for meta in head.states}
-    for piece in read_key_groups(read_at, head, near, wanted, options, Tally(), file.subtask):
+    for piece in read_key_groups(read_at, head, near, wanted, options, Counters(), file.subtask):
         piece.batch.validate(full=True)
 
 

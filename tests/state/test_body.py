@@ -7,7 +7,7 @@ import struct
 import pytest
 
 from stateextract.errors import FormatError
-from stateextract.state.body import SNAPPY_IDENTIFIER, BodyKind, body_kind
+from stateextract.state.bodies.body import SNAPPY_IDENTIFIER, BodyKind, body_kind
 
 HEAD = b"h" * 40
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from stateextract.files.early import Coming
-from stateextract.state.body import BodyKind
-from stateextract.state.content import Content
-from stateextract.state.heap import KeyGroupRange
+from stateextract.files.prefetch import PrefetchRequest
+from stateextract.state.bodies.body import BodyKind
+from stateextract.snapshot.content import Content
+from stateextract.state.bodies.heap import KeyGroupRange
 from stateextract.state.operator import Partition
 
 RANGES = (KeyGroupRange(0, 10, 20), KeyGroupRange(1, 20, 50), KeyGroupRange(3, 60, 90))
@@ -40,5 +40,5 @@ def test_where_reading_begins(content: Content, most: int, expected: list[tuple[
     without = content.beginning(most, head=False)
     assert (0, content.head_end) not in without or content.changes is not None
     assert content.changes is not None or all(begin >= content.head_end for begin, _ in without)
-    moved = Coming("x", content.beginning(most)).behind(1000)
+    moved = PrefetchRequest("x", content.beginning(most)).behind(1000)
     assert moved == ("x", [(1000 + begin, 1000 + end) for begin, end in expected])

@@ -12,7 +12,7 @@ from serializers.containers import LIST_SNAPSHOT, MAP_SNAPSHOT
 from serializers.scalars import BASE
 from serializers.windows import TIMER_SNAPSHOT
 from stateextract.errors import FormatError, StateExtractError, UndecodableError, UnsupportedVersionError
-from stateextract.state.head import parse_head, parse_operator_head
+from stateextract.state.header import parse_header, parse_operator_header
 from stateextract.state.rows import row_layout
 
 
@@ -68,7 +68,7 @@ def test_plain() -> None:
         queue("_timer_state/event_user-timers", TIMER),
         compressed=True,
     )
-    parsed = parse_head(data + b"body")
+    parsed = parse_header(data + b"body")
     assert (parsed.version, parsed.compressed, parsed.end) == (6, True, len(data))
     assert parsed.key_serializer.class_name == f"{BASE}StringSerializer$StringSerializerSnapshot"
     assert [(s.name, s.backend_type, s.kind, dict(s.options)) for s in parsed.states] == [
@@ -77,27 +77,27 @@ def test_plain() -> None:
         ("_timer_state/event_user-timers", "PRIORITY_QUEUE", "TIMER", {}),
     ]
     assert list(parsed.states[0].serializers) == ["NAMESPACE_SERIALIZER", "VALUE_SERIALIZER"]
-    assert parse_head(data, 0, len(data)) == parsed
+    assert parse_header(data, 0, len(data)) == parsed
 
 
 def test_position() -> None:
     data = head(state("v", "VALUE", simple("Long")))
-    assert parse_head(b"junk" + data, 4).end == 4 + len(data)
+    assert parse_header(b"junk" + data, 4).end == 4 + len(data)
 
 
 def test_a_queue_of_something_else() -> None:
-    assert parse_head(head(queue("q", simple("Long")))).states[0].kind == "PRIORITY_QUEUE"
+    assert parse_header(head(queue("q", simple("Long")))).states[0].kind == "PRIORITY_QUEUE"
 
 
 def test_asynchronous_state_is_nested_like_the_other() -> None:
-    new = parse_head(
+    new = parse_header(
         head(
             state("l", "LIST", simple("Int"), backend=4),
             state("m", "MAP", simple("Long"), backend=4, user_key=simple("String")),
             state("v", "VALUE", simple("Long"), backend=4),
         )
     )
-    old = parse_head(
+    old = parse_header(
         head(
             state("l", "LIST", composite(LIST_SNAPSHOT, simple("Int"))),
             state("m", "MAP", composite(MAP_SNAPSHOT, simple("String"), simple("Long"))),
@@ -112,31 +112,31 @@ def test_asynchronous_state_is_nested_like_the_other() -> None:
 
 def test_asynchronous_map_without_a_user_key() -> None:
     """As Flink 2.0 wrote it."""
-    [meta] = parse_head(head(state("m", "MAP", simple("Long"), backend=4))).states
+    [meta] = parse_header(head(state("m", "MAP", simple("Long"), backend=4))).states
     assert meta.unknown == ("USER_KEY_SERIALIZER",)
 
 
 @pytest.mark.parametrize("version", range(1, 6))
 def test_old_heads_are_refused_with_advice(version: int) -> None:
     with pytest.raises(UnsupportedVersionError, match=r"before 1\.7 .*Flink 1\.16"):
-        parse_head(i32(version) + bytes(40))
+        parse_header(i32(version) + bytes(40))
 
 
 @pytest.mark.parametrize("version", [0, 7, -1, 0x4960672D])
 def test_no_head(version: int) -> None:
     with pytest.raises(FormatError, match="is not the version"):
-        parse_head(i32(version) + bytes(40))
+        parse_header(i32(version) + bytes(40))
 
 
 def test_a_head_that_ends_elsewhere() -> None:
     data = head(state("v", "VALUE", simple("Long")))
     with pytest.raises(FormatError, match="does not end where its data begins"):
-        parse_head(data + b"x", 0, len(data) + 1)
+        parse_header(data + b"x", 0, len(data) + 1)
 
 
 def test_unknown_backend_type() -> None:
     with pytest.raises(FormatError, match="unknown backend type 9"):
-        parse_head(head(state("v", "VALUE", simple("Long"), backend=9)))
+        parse_header(head(state("v", "VALUE", simple("Long"), backend=9)))
 
 
 # ---- unknown snapshot classes
@@ -172,10 +172,10 @@ def test_unknown_class_is_passed_over(shape: str, place: str) -> None:
     data = head(*states, key=unknown if place == "key" else None)
 
     with pytest.raises(UndecodableError, match=r"com\.acme\.ThingSerializer\$ThingSnapshot is not known"):
-        parse_head(data)
+        parse_header(data)
 
-    parsed = parse_head(data + b"body", 0, len(data))
-    known = parse_head(head(BEFORE, AFTER, queue("timers", TIMER)))
+    parsed = parse_header(data + b"body", 0, len(data))
+    known = parse_header(head(BEFORE, AFTER, queue("timers", TIMER)))
     names = {s.name: s for s in parsed.states}
     assert names["before"] == known.states[0]
     assert names["after"] == known.states[1]
@@ -229,7 +229,7 @@ def shown(snapshot: SerializerSnapshot) -> object:
 def test_what_is_around_an_unknown_class_keeps_its_kind(value: bytes, kept: object, last: bool) -> None:
     odd = state("odd", "MAP", value)
     data = head(BEFORE, odd) if last else head(odd, BEFORE, state("again", "VALUE", SHAPES["anything"]), AFTER)
-    parsed = parse_head(data, 0, len(data))
+    parsed = parse_header(data, 0, len(data))
     found = {meta.name: shown(meta.serializers["VALUE_SERIALIZER"]) for meta in parsed.states}
     others = {"again": ["Thing"], "after": ("Map", "Int", "Long")}
     assert found == {"before": "Long", "odd": kept, **({} if last else others)}
@@ -238,9 +238,9 @@ def test_what_is_around_an_unknown_class_keeps_its_kind(value: bytes, kept: obje
 def test_a_key_around_an_unknown_class() -> None:
     key = composite(TUPLE, simple("Int"), SHAPES["anything"], outer=utf("x.Tuple2"))
     data = head(BEFORE, AFTER, key=key)
-    assert shown(parse_head(data, 0, len(data)).key_serializer) == ("Tuple", "Int", ["Thing"])
+    assert shown(parse_header(data, 0, len(data)).key_serializer) == ("Tuple", "Int", ["Thing"])
     data = head(key=key)
-    assert shown(parse_head(data, 0, len(data)).key_serializer) == ("Tuple", "Int", ["Thing"])
+    assert shown(parse_header(data, 0, len(data)).key_serializer) == ("Tuple", "Int", ["Thing"])
 
 
 def test_a_field_around_an_unknown_class() -> None:
@@ -250,7 +250,7 @@ def test_a_field_around_an_unknown_class() -> None:
     fields = b"".join(utf(n) + b"\x00\x01" + i32(len(s)) + s for n, s in (("a", inner), ("b", SHAPES["anything"])))
     name = utf("org.apache.flink.api.java.typeutils.runtime.PojoSerializerSnapshot")
     pojo = name + i32(2) + utf("x.A") + linked + i32(2) + fields + (linked + i32(0)) * 2
-    [meta] = parse_head(head(state("p", "VALUE", pojo))).states
+    [meta] = parse_header(head(state("p", "VALUE", pojo))).states
     assert shown(meta.serializers["VALUE_SERIALIZER"]) == ("Pojo", ("Map", "String", ["Thing"]), ["Thing"])
 
 
@@ -264,7 +264,7 @@ def test_several_unknown_classes() -> None:
         state("c", "VALUE", thing(1, i32(3))),
         state("d", "VALUE", simple("Long"), namespace=thing(3, i32(9) + bytes(range(40)))),
     )
-    parsed = parse_head(data, 0, len(data))
+    parsed = parse_header(data, 0, len(data))
     assert [s.unknown for s in parsed.states] == [
         ("com.acme.Thing1Snapshot",),
         ("com.acme.Thing2Snapshot",),
@@ -279,14 +279,14 @@ def test_the_search_is_bounded() -> None:
     data = head(*states, state("end", "VALUE", simple("Long")))[:-1]
     # Without a bound the choices of 30 states would multiply, and this would not come back.
     with pytest.raises(UndecodableError, match="X0Snapshot"):
-        parse_head(data, 0, len(data))
+        parse_header(data, 0, len(data))
 
 
 def test_cut_heads_are_errors() -> None:
     data = head(state("v", "VALUE", simple("Long")), queue("timers", TIMER))
     for cut in range(len(data)):
         with pytest.raises(StateExtractError):
-            parse_head(data[:cut])
+            parse_header(data[:cut])
 
 
 # ---- operator state
@@ -308,7 +308,7 @@ BROADCAST = operator_state("rules", "BROADCAST", KEY_SERIALIZER=simple("String")
 @pytest.mark.parametrize(("version", "flag"), [(5, b""), (6, b"\x00"), (6, b"\x01")])
 def test_operator_head(version: int, flag: bytes) -> None:
     data = i32(version) + flag + b"\x00\x02" + b"".join(LISTS) + b"\x00\x01" + BROADCAST
-    parsed = parse_operator_head(data + b"body", 0, len(data))
+    parsed = parse_operator_header(data + b"body", 0, len(data))
     assert (parsed.version, parsed.compressed, parsed.end) == (version, flag == b"\x01", len(data))
     assert [(s.name, s.kind, sorted(s.serializers)) for s in parsed.states] == [
         ("offsets", "SPLIT_DISTRIBUTE", ["VALUE_SERIALIZER"]),
@@ -320,7 +320,7 @@ def test_operator_head(version: int, flag: bytes) -> None:
 def test_operator_head_with_an_unknown_class() -> None:
     odd = operator_state("odd", "SPLIT_DISTRIBUTE", VALUE_SERIALIZER=SHAPES["anything"])
     data = i32(5) + b"\x00\x02" + odd + LISTS[1] + b"\x00\x01" + BROADCAST
-    parsed = parse_operator_head(data, 0, len(data))
+    parsed = parse_operator_header(data, 0, len(data))
     assert [(s.name, s.unknown) for s in parsed.states] == [("odd", (ACME,)), ("all", ()), ("rules", ())]
 
 
@@ -330,7 +330,7 @@ def test_operator_head_with_an_unknown_class_in_the_last_list(maps: int) -> None
     odd = operator_state("odd", "SPLIT_DISTRIBUTE", VALUE_SERIALIZER=SHAPES["anything"])
     last = operator_state("last", "UNION", VALUE_SERIALIZER=SHAPES["anything"])
     data = i32(6) + b"\x00\x00\x03" + odd + LISTS[0] + last + struct.pack(">h", maps) + BROADCAST * maps
-    parsed = parse_operator_head(data, 0, len(data))
+    parsed = parse_operator_header(data, 0, len(data))
     names = [(s.name, s.unknown) for s in parsed.states]
     assert names == [("odd", (ACME,)), ("offsets", ()), ("last", (ACME,)), ("rules", ())][: 3 + maps]
 
@@ -341,13 +341,13 @@ def test_operator_head_with_an_unknown_class_in_a_map(place: str) -> None:
     odd = operator_state("odd", "BROADCAST", **{**known, place: SHAPES["anything"]})
     for maps in ([odd], [odd, BROADCAST], [BROADCAST, odd]):
         data = i32(6) + b"\x00\x00\x01" + LISTS[0] + struct.pack(">h", len(maps)) + b"".join(maps)
-        unknown = {s.name: s.unknown for s in parse_operator_head(data, 0, len(data)).states}
+        unknown = {s.name: s.unknown for s in parse_operator_header(data, 0, len(data)).states}
         assert unknown == {"offsets": (), "odd": (ACME,), **({"rules": ()} if len(maps) > 1 else {})}
 
 
 def test_old_operator_head() -> None:
     with pytest.raises(UnsupportedVersionError, match=r"Flink 1\.16"):
-        parse_operator_head(i32(4) + bytes(20))
+        parse_operator_header(i32(4) + bytes(20))
 
 
 # ---- damage
@@ -381,7 +381,7 @@ def test_flipped_bytes_give_documented_errors_or_a_head(seed: int) -> None:
         for _ in range(random.choice((1, 1, 3))):
             data[random.randrange(len(data))] = random.choice((0, 1, 0x7F, 0x80, 0xFF, random.randrange(256)))
         try:
-            parsed = parse_head(data, 0, len(data))
+            parsed = parse_header(data, 0, len(data))
         except StateExtractError:
             continue
         for meta in parsed.states:
@@ -390,4 +390,4 @@ def test_flipped_bytes_give_documented_errors_or_a_head(seed: int) -> None:
 
 def test_fuzzed_head_is_fine_when_whole() -> None:
     data = rich_head()
-    assert [s.name for s in parse_head(data, 0, len(data)).states] == ["p", "m", "timers", "odd"]
+    assert [s.name for s in parse_header(data, 0, len(data)).states] == ["p", "m", "timers", "odd"]

@@ -15,13 +15,13 @@ from serializers.scalars import BASE
 from serializers.sql import ROW_DATA_SNAPSHOT
 from serializers.sql_type import LogicalType
 from serializers.tuples import RUNTIME
-from stateextract.columnar.policy import Policy
+from stateextract.columnar.convert.policy import Policy
 from stateextract.errors import UsageError
-from stateextract.state import row_hash
-from stateextract.state.java_hash import java_hashes
-from stateextract.state.java_values import civil_date
-from stateextract.state.key_groups import key_group_of_hash, key_groups, key_scalar
-from stateextract.state.row_hash import binary_rows
+from stateextract.state.keys import row_hash
+from stateextract.state.keys.java_hash import java_hashes
+from stateextract.state.keys.java_values import civil_date
+from stateextract.state.keys.key_groups import key_group_of_hash, key_groups, key_scalar
+from stateextract.state.keys.row_hash import binary_rows
 from tests.golden.test_rows import CASES, opened
 
 UTC, LOCAL = pa.timestamp("us", "UTC"), pa.timestamp("us")

@@ -13,8 +13,8 @@ from benchmarks.flink_writer import flink_string, list_of, map_of
 from stateextract.errors import FormatError, TruncatedError
 from stateextract.files.window import Window
 from stateextract.metadata.model import InlineHandle, KeyGroupsHandle, SubtaskState
-from stateextract.state import heap
-from stateextract.state.large_entry import LargeEntry, LargePair
+from stateextract.state.bodies import heap
+from stateextract.state.bodies.large_entry import LargeEntry, LargePair
 from tests.job.snapshots import UNKNOWN
 from tests.state.keyed_writer import FORMS, LONG, STRING, Entry, Keyed, State, i32, i64, write
 

@@ -12,12 +12,12 @@ import pytest
 import stateextract
 from benchmarks import flink_writer as flink
 from benchmarks.flink_writer import flink_string, list_of
-from stateextract.columnar.decoder import make_decoder
+from stateextract.columnar.decode.decoder import make_decoder
 from stateextract.columnar.layout import Field, List, Map, Nullable, Number, Skip, Struct
 from stateextract.columnar.layout import struct as struct_of
-from stateextract.columnar.pair_decoder import make_pair_decoder
-from stateextract.columnar.pairs import PairLayout
-from stateextract.columnar.policy import Policy
+from stateextract.columnar.decode.pair_decoder import make_pair_decoder
+from stateextract.columnar.program.pairs import PairLayout
+from stateextract.columnar.convert.policy import Policy
 from stateextract.errors import FormatError, StateExtractError, UsageError, ValueRefusedError
 from stateextract.files.block import Block
 from stateextract.files.window import RangeSource, Window
@@ -69,7 +69,7 @@ def test_every_form(form: str, engine: Any, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_flattened_the_elements_count_alone(engine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("stateextract.state.heap.LARGE", 1000)
+    monkeypatch.setattr("stateextract.state.bodies.heap.LARGE", 1000)
     entries = [Entry(0, i64(1), [flink_string("x" * 90)] * 50)]
     keyed = Keyed([State("s", entries, "LIST", list_of(STRING))])
     path = write(tmp_path, [SubtaskState(0, managed_keyed=FORMS["heap"](keyed))])
@@ -118,7 +118,7 @@ def test_a_batch_ends_before_its_nulls_are_too_many() -> None:
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_list_of_numbers_tells_its_size(engine: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """All of it would be asked for at once; flattened it is read in parts, however small the largest row is."""
-    monkeypatch.setattr("stateextract.state.heap.LARGE", 1000)
+    monkeypatch.setattr("stateextract.state.bodies.heap.LARGE", 1000)
     keyed = Keyed([State("s", [Entry(0, i64(1), [i64(n) for n in range(400)])], "LIST", list_of(flink.LONG))])
     path = write(tmp_path, [SubtaskState(0, managed_keyed=FORMS["heap"](keyed))])
     snapshot = stateextract.open_snapshot(str(path), engine=engine, flatten=True, max_value_bytes=1000)

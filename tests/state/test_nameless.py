@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import stateextract
 from benchmarks.flink_writer import VOID_NAMESPACE
 from stateextract.job.manifest import Dataset
-from stateextract.job.options import JobOptions
+from stateextract.options import JobOptions
 from stateextract.job.run import run_here, run_job
 from stateextract.metadata.model import (
     ChannelPart,

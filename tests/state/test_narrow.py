@@ -10,10 +10,10 @@ import pyarrow as pa
 import pytest
 
 from stateextract.api import State
-from stateextract.columnar.layout import Bool, Field, List, Map, Nullable, Number, Passed, Struct, Subclasses, Text
+from stateextract.columnar.layout import Bool, Field, List, Map, Nullable, Number, SkippedValue, Struct, Subclasses, Text
 from stateextract.errors import StateExtractError
 from stateextract.state.columns import ReadOptions
-from stateextract.state.narrow import narrowed, narrowed_row
+from stateextract.state.projection import narrowed, project_row
 from tests.golden.test_rows import opened
 
 LENIENT: dict[str, Any] = {"out_of_range": "null", "maps": "list", "on_undecodable": "skip"}
@@ -96,23 +96,23 @@ def row_of(kind: str, value: Any) -> Any:
 
 def parts(kind: str, value: Any, *names: str, **options: Any) -> dict[str, Any]:
     schema = pa.schema([(name, pa.string()) for name in names])
-    row = narrowed_row(row_of(kind, value), ReadOptions(columns={"s": schema}, **options))
+    row = project_row(row_of(kind, value), ReadOptions(columns={"s": schema}, **options))
     return {f.name: f.layout for f in row.layout.fields}
 
 
 def test_what_is_passed_over() -> None:
     number, text = Number(pa.int64()), Text()
-    assert parts("VALUE", number, "key") == {"namespace": Passed(text), "key": text, "value": Passed(number)}
-    assert parts("VALUE", number, "value", "namespace")["key"] == Passed(text)
-    assert parts("LIST", List(text), "key")["value"] == Passed(List(text))
-    map_, empty = Map(text, Nullable(number)), Map(Passed(text), Nullable(Passed(number)))
+    assert parts("VALUE", number, "key") == {"namespace": SkippedValue(text), "key": text, "value": SkippedValue(number)}
+    assert parts("VALUE", number, "value", "namespace")["key"] == SkippedValue(text)
+    assert parts("LIST", List(text), "key")["value"] == SkippedValue(List(text))
+    map_, empty = Map(text, Nullable(number)), Map(SkippedValue(text), Nullable(SkippedValue(number)))
     assert parts("MAP", map_, "key")["value"] == empty, "whether a map is empty has to be known"
     assert parts("MAP", map_, "key", keep_empty_maps=True)["value"] == empty, "and of pairs each is an entry"
     assert parts("MAP", map_, "map_key", flatten=True)["value"] == replace(empty, key=text)
-    assert parts("MAP", map_, "value", flatten=True)["value"] == replace(map_, key=Passed(text))
-    assert parts("LIST", List(text), "key", "list_index", flatten=True)["value"] == List(Passed(text))
-    assert narrowed_row(row := row_of("VALUE", number), ReadOptions()) is row
-    assert narrowed_row(row, ReadOptions(columns={"other": pa.schema([])})) is row
+    assert parts("MAP", map_, "value", flatten=True)["value"] == replace(map_, key=SkippedValue(text))
+    assert parts("LIST", List(text), "key", "list_index", flatten=True)["value"] == List(SkippedValue(text))
+    assert project_row(row := row_of("VALUE", number), ReadOptions()) is row
+    assert project_row(row, ReadOptions(columns={"other": pa.schema([])})) is row
 
 
 def test_fields_below() -> None:
@@ -123,8 +123,8 @@ def test_fields_below() -> None:
     assert narrowed(pojo, wanted) == Subclasses(
         "P",
         (
-            Field("a", Passed(Nullable(Bool()))),
-            Field("b", Nullable(Struct((Field("c", Passed(Bool())), Field("d", Text()))))),
+            Field("a", SkippedValue(Nullable(Bool()))),
+            Field("b", Nullable(Struct((Field("c", SkippedValue(Bool())), Field("d", Text()))))),
         ),
     )
     assert narrowed(Text(), pa.string()) == Text()

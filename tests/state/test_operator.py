@@ -14,7 +14,7 @@ from serializers import DescribeContext
 from stateextract.errors import FormatError, StateExtractError, TruncatedError, UndecodableError
 from stateextract.metadata.model import OperatorStatePartition
 from stateextract.state.columns import ReadOptions
-from stateextract.state.head import parse_operator_head
+from stateextract.state.header import parse_operator_header
 from stateextract.state.operator import (
     Partition,
     note_of_1_18_0,
@@ -22,7 +22,7 @@ from stateextract.state.operator import (
     partitions,
     read_operator_state,
 )
-from stateextract.state.tally import Tally
+from stateextract.state.counters import Counters
 from tests.state.operator_writer import Lists, i32, i64, simple, string, utf
 
 ENGINES = ("kernel", "interpreter")
@@ -39,15 +39,15 @@ def read(
     subtask: int = 0,
     silent: Collection[str] = (),
     parts: list[Partition] | None = None,
-) -> tuple[dict[str, list[dict[str, Any]]], Tally]:
+) -> tuple[dict[str, list[dict[str, Any]]], Counters]:
     """The rows of each state; raw ones under its name with ``!raw``."""
 
     def read_at(at: int, n: int) -> bytes:
         return data[at : at + n]
 
-    head = parse_operator_head(data, 0, operator_head_end(states, len(data), read_at))
+    head = parse_operator_header(data, 0, operator_head_end(states, len(data), read_at))
     parts = partitions(head, states, len(data)) if parts is None else parts
-    tally = Tally()
+    tally = Counters()
     rows: dict[str, list[dict[str, Any]]] = {}
     names = {s.name for s in states} if wanted is None else wanted
     for piece in read_operator_state(read_at, head, parts, len(data), names, options, tally, subtask, silent):
@@ -97,7 +97,7 @@ def test_one_state_alone(name: str, form: str, engine: str) -> None:
 
 def test_only_the_bytes_of_a_wanted_state_are_read() -> None:
     data, states = some("plain")
-    head = parse_operator_head(data)
+    head = parse_operator_header(data)
     asked = []
 
     def read_at(at: int, n: int) -> bytes:
@@ -105,7 +105,7 @@ def test_only_the_bytes_of_a_wanted_state_are_read() -> None:
         return data[at : at + n]
 
     parts = partitions(head, states, len(data))
-    pieces = list(read_operator_state(read_at, head, parts, len(data), {"numbers"}, ReadOptions(), Tally(), 0))
+    pieces = list(read_operator_state(read_at, head, parts, len(data), {"numbers"}, ReadOptions(), Counters(), 0))
     assert [p.batch.num_rows for p in pieces] == [2]
     assert asked == [(states[2].offsets[0], 16)]
 
@@ -136,7 +136,7 @@ def test_elements_larger_than_a_chunk_and_a_batch(form: str, engine: str) -> Non
 
 
 def test_copies_of_a_broadcast_map() -> None:
-    def copy(subtask: int, entries: list[tuple[bytes, bytes]], silent: bool) -> Tally:
+    def copy(subtask: int, entries: list[tuple[bytes, bytes]], silent: bool) -> Counters:
         data, states = Lists({}, {("rules", STRING, INT): entries}).write()
         rows, tally = read(data, states, ReadOptions(), subtask=subtask, silent={"rules"} if silent else ())
         assert bool(rows) is not silent
@@ -150,7 +150,7 @@ def test_copies_of_a_broadcast_map() -> None:
     tally.add(copy(4, [x, z], True))
     tally.add(copy(2, [x], True))
     assert tally.states["rules"].differing == [2, 4]
-    assert Tally.from_dict(tally.as_dict()) == tally
+    assert Counters.from_dict(tally.as_dict()) == tally
 
 
 def test_all_copies_have_their_subtask() -> None:
@@ -354,7 +354,7 @@ def test_empty_states_anywhere(filled: tuple[int, ...], form: str, engine: str) 
     lists = {(f"l{n}", "UNION", LONG): [i64(n), i64(10 + n)] * (n in filled) for n in range(3)}
     for maps in ({}, {("rules", STRING, INT): []}, {("rules", STRING, INT): [(string("x"), i32(1))]}):
         data, states = Lists(lists, maps, form).write()
-        head = parse_operator_head(data)
+        head = parse_operator_header(data)
         assert operator_head_end(states, len(data), lambda at, n, data=data: data[at : at + n]) == head.end  # type: ignore[misc]
         rows, _ = read(data, states, ReadOptions(engine=engine))
         found = {name: [row["value"] for row in read_rows] for name, read_rows in rows.items()}
@@ -363,7 +363,7 @@ def test_empty_states_anywhere(filled: tuple[int, ...], form: str, engine: str) 
 
 
 def noted(states: list[OperatorStatePartition], data: bytes) -> str | None:
-    return note_of_1_18_0(parse_operator_head(data), states, len(data), lambda at, n: data[at : at + n])
+    return note_of_1_18_0(parse_operator_header(data), states, len(data), lambda at, n: data[at : at + n])
 
 
 def test_what_is_said_of_a_file_of_1_18_0() -> None:

@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import stateextract
-from stateextract.job.options import JobOptions
+from stateextract.options import JobOptions
 from stateextract.job.run import Outcome, run_here, run_job
 from stateextract.metadata.model import InlineHandle, OperatorStateHandle, SubtaskState
 from tests.state.keyed_writer import i64, write

@@ -12,10 +12,10 @@ import stateextract
 from benchmarks.flink_writer import flink_string, map_of, simple
 from stateextract.errors import FormatError
 from stateextract.metadata.model import SubtaskState
-from stateextract.state.body import BodyKind
-from stateextract.state.engine import ReadOptions, Tally, read_key_groups
-from stateextract.state.head import parse_head
-from stateextract.state.heap import key_group_ranges
+from stateextract.state.bodies.body import BodyKind
+from stateextract.state.engine import ReadOptions, Counters, read_key_groups
+from stateextract.state.header import parse_header
+from stateextract.state.bodies.heap import key_group_ranges
 from tests.state.keyed_writer import FORMS, LONG, STRING, Entry, Keyed, State, canonical, heap, i64, write
 
 ENGINES = ("interpreter", "kernel")
@@ -30,12 +30,12 @@ def test_a_map_of_which_only_the_key_is_wanted(form: Any, keep: bool, engine: st
     handle = form(Keyed([State("map", entries, "MAP", map_of(STRING, LONG))], STRING))
     data = handle.stream.data
     body, nothing = (BodyKind.HEAP, None) if form is heap else (BodyKind.FULL_SNAPSHOT, 0)
-    head = parse_head(data, 0, min(offset for offset in handle.offsets if offset))
+    head = parse_header(data, 0, min(offset for offset in handle.offsets if offset))
     ranges = key_group_ranges(0, handle.offsets, len(data), nothing)
     columns = {"map": pa.schema([("key", pa.string())])}
     options = ReadOptions(engine=engine, keep_empty_maps=keep, columns=columns)
     pieces = read_key_groups(
-        lambda at, n: data[at : at + n], head, ranges, {"map"}, options, Tally(), 0, body, max_parallelism=4
+        lambda at, n: data[at : at + n], head, ranges, {"map"}, options, Counters(), 0, body, max_parallelism=4
     )
     assert [row for piece in pieces for row in piece.batch.to_pylist()] == [{"key": "a"}, {"key": "b"}]
 

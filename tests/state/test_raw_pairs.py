@@ -14,7 +14,7 @@ import stateextract
 from benchmarks.flink_writer import INT, flink_string, list_of, map_of, versioned
 from stateextract.api import State as ReadState
 from stateextract.errors import UndecodableError
-from stateextract.job.options import JobOptions
+from stateextract.options import JobOptions
 from stateextract.job.run import run_here, run_job
 from stateextract.metadata.model import SubtaskState
 from tests.job.snapshots import UNKNOWN

@@ -19,10 +19,10 @@ from stateextract.errors import (
     UnsupportedVersionError,
 )
 from stateextract.files.reader import Reader
-from stateextract.state.body import BodyKind
-from stateextract.state.engine import KeyGroupRange, ReadOptions, Tally, read_key_groups, state_schema
-from stateextract.state.head import KeyedHead
-from stateextract.state.raw_timers import is_timers, timers_head
+from stateextract.state.bodies.body import BodyKind
+from stateextract.state.engine import KeyGroupRange, ReadOptions, Counters, read_key_groups, state_schema
+from stateextract.state.header import KeyedHeader
+from stateextract.state.bodies.raw_timers import is_timers, timers_head
 from stateextract.state.rows import row_layout
 from tests.state.operator_writer import i32, i64, simple, string, timers, utf
 
@@ -54,13 +54,13 @@ def file(groups: dict[int, bytes]) -> tuple[bytes, list[KeyGroupRange]]:
 
 def read(
     data: bytes, ranges: list[KeyGroupRange], options: ReadOptions, wanted: set[str] | None = None
-) -> tuple[dict[str, list[dict[str, Any]]], Tally, KeyedHead]:
+) -> tuple[dict[str, list[dict[str, Any]]], Counters, KeyedHeader]:
     def read_at(at: int, n: int) -> bytes:
         return data[at : at + n]
 
     head = timers_head(read_at, ranges[0])
     names = {m.name for m in head.states} if wanted is None else wanted
-    tally = Tally()
+    tally = Counters()
     rows: dict[str, list[dict[str, Any]]] = {}
     for piece in read_key_groups(read_at, head, ranges, names, options, tally, 1, BodyKind.RAW):
         rows.setdefault(piece.state + ("!raw" if piece.raw else ""), []).extend(piece.batch.to_pylist())
@@ -92,7 +92,7 @@ def test_the_columns_are_those_of_timers_kept_as_state() -> None:
     timer = struct.pack(">Q", 999 ^ (1 << 63)) + A[0] + A[1]
     body = i32(0) + b"\0\0" + i32(1) + timer + b"\0\1" + i32(0)
     whole = [KeyGroupRange(0, 0, len(body))]
-    pieces = read_key_groups(lambda at, n: body[at : at + n], head, whole, {EVENT}, ReadOptions(), Tally(), 1)
+    pieces = read_key_groups(lambda at, n: body[at : at + n], head, whole, {EVENT}, ReadOptions(), Counters(), 1)
     assert [r for p in pieces for r in p.batch.to_pylist()] == rows[EVENT]
 
 
@@ -193,7 +193,7 @@ def test_mutations() -> None:
         try:
             head = timers_head(damaged_at(damaged), ranges[0])
             names = {m.name for m in head.states}
-            for piece in read_key_groups(damaged_at(damaged), head, ranges, names, options, Tally(), 1, BodyKind.RAW):
+            for piece in read_key_groups(damaged_at(damaged), head, ranges, names, options, Counters(), 1, BodyKind.RAW):
                 piece.batch.validate(full=True)
         except StateExtractError:
             refused += 1

@@ -13,7 +13,7 @@ import pytest
 import stateextract
 from benchmarks.flink_writer import VOID_NAMESPACE, key_group_range
 from stateextract.errors import MissingFileError, UsageError
-from stateextract.job.options import JobOptions
+from stateextract.options import JobOptions
 from stateextract.job.run import Outcome, run_here, run_job
 from stateextract.metadata.model import (
     ChangelogHandle,

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from stateextract.state.roles import role_of
+from stateextract.state.flink_states import purpose_of
 
 
 @pytest.mark.parametrize(
@@ -17,9 +17,9 @@ from stateextract.state.roles import role_of
     ],
 )
 def test_names_of_flinks_operators(state: str, others: tuple[str, ...], words: str) -> None:
-    assert words in (role_of(state, others) or "")
+    assert words in (purpose_of(state, others) or "")
 
 
 @pytest.mark.parametrize("state", ["count", "orders", "_timer_state/other", "timers"])
 def test_names_of_users(state: str) -> None:
-    assert role_of(state, ("orders", "count")) is None
+    assert purpose_of(state, ("orders", "count")) is None

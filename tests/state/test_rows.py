@@ -11,7 +11,7 @@ from serializers.scalars import BASE
 from serializers.ttl import TTL_AWARE_SNAPSHOT, TTL_SNAPSHOTS
 from serializers.windows import TIMER_SNAPSHOT
 from stateextract.columnar.layout import Number, Skip, Undecodable
-from stateextract.state.head import KeyedHead, StateMeta
+from stateextract.state.header import KeyedHeader, StateMeta
 from stateextract.state.rows import row_layout
 
 TIME = pa.timestamp("us", tz="UTC")
@@ -30,7 +30,7 @@ VOID = SerializerSnapshot("org.apache.flink.runtime.state.VoidNamespaceSerialize
 WINDOWS = "org.apache.flink.streaming.api.windowing.windows."
 TIME_WINDOW = SerializerSnapshot(WINDOWS + "TimeWindow$Serializer$TimeWindowSerializerSnapshot", 3)
 GLOBAL_WINDOW = SerializerSnapshot(WINDOWS + "GlobalWindow$Serializer$GlobalWindowSerializerSnapshot", 3)
-HEAD = KeyedHead(6, False, simple("String"), (), 0)
+HEAD = KeyedHeader(6, False, simple("String"), (), 0)
 
 
 def state(kind: str, value: SerializerSnapshot, namespace: SerializerSnapshot = VOID) -> StateMeta:

@@ -14,13 +14,13 @@ import pytest
 
 import stateextract
 from benchmarks.flink_writer import VOID_NAMESPACE, composite, flink_string, list_of, map_of, tuple_of, versioned
-from stateextract.audit.statistics import Question, statistics
+from stateextract.audit.statistics import StatisticsOptions, statistics
 from stateextract.errors import FormatError
-from stateextract.job.options import JobOptions
+from stateextract.options import JobOptions
 from stateextract.job.run import run_here, run_job
 from stateextract.metadata.model import SubtaskState
-from stateextract.state.roles import role_of
-from stateextract.state.tally import Tally
+from stateextract.state.flink_states import purpose_of
+from stateextract.state.counters import Counters
 from tests.state.keyed_writer import FORMS, LONG, STRING, Entry, Keyed, State, i32, i64, write
 
 PACKAGE = "org.apache.flink."
@@ -257,7 +257,7 @@ def test_a_job_writes_the_same_columns(form: str, tmp_path: Path) -> None:
     ],
 )
 def test_roles(state: str, others: Sequence[str], role: str) -> None:
-    assert role_of(state, others) == role
+    assert purpose_of(state, others) == role
 
 
 def session_states(kind: str) -> Keyed:
@@ -324,7 +324,7 @@ def test_only_the_sessions_that_are_asked_for(tmp_path: Path) -> None:
     assert content.count() == 4
     assert sorted(content.get("a")["session_end"].to_pylist()) == [at(300), at(1100)]
     wanted = pa.schema([("session_end", TIME), ("value", pa.int64())])
-    tally = Tally()
+    tally = Counters()
     options = replace(content._options, columns={"window-contents": wanted})
     pieces = [piece.batch for piece in content._pieces(options, tally, None)]
     assert [b.schema.names for b in pieces] == [["session_end", "value"]]
@@ -335,7 +335,7 @@ def test_only_the_sessions_that_are_asked_for(tmp_path: Path) -> None:
 @pytest.mark.parametrize("form", ["heap", "RocksDB"])
 def test_statistics_count_sessions_not_state_windows(form: str, tmp_path: Path) -> None:
     path = write(tmp_path / "chk-1", [SubtaskState(0, managed_keyed=FORMS[form](session_states("DataStream")))])
-    document = statistics(JobOptions(snapshot=str(path)), Question(as_of_ms=150), workers=1)
+    document = statistics(JobOptions(snapshot=str(path)), StatisticsOptions(as_of_ms=150), workers=1)
     (state,) = (s for _, s in document.states if s.state_name == "window-contents")
     assert state.times is not None
     # At 150 the state window [0, 100) has ended, and its session [0, 300) has not.

@@ -26,9 +26,9 @@ from functools import cache
 from types import FunctionType
 from typing import Any, NoReturn, TypeVar
 
-from stateextract.columnar.compile import at, put
+from stateextract.columnar.compiled.compile import at, put
 from stateextract.columnar.kernel import machine
-from stateextract.columnar.operations import Op
+from stateextract.columnar.program.operations import Op
 
 F = TypeVar("F", bound=Callable[..., Any])
 Operations = Sequence[tuple[tuple[Op, ...], Callable[..., None]]]

@@ -5,7 +5,7 @@ They are compiled functions of their own, since many operations use them, or few
 
 from __future__ import annotations
 
-from stateextract.columnar.compile import (
+from stateextract.columnar.compiled.compile import (
     at,
     compile_kernel,
     load_i64_le,
@@ -16,7 +16,7 @@ from stateextract.columnar.compile import (
     store_32,
     store_64,
 )
-from stateextract.columnar.compile import at_row as col
+from stateextract.columnar.compiled.compile import at_row as col
 from stateextract.columnar.kernel.machine import (
     ARGUMENT,
     BAD_TEXT,

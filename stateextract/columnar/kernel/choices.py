@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from stateextract.columnar.compile import at, load_u8, load_u16, put, store_8, store_16
-from stateextract.columnar.compile import at_row as col
+from stateextract.columnar.compiled.compile import at, load_u8, load_u16, put, store_8, store_16
+from stateextract.columnar.compiled.compile import at_row as col
 from stateextract.columnar.kernel.machine import (
     BAD_POJO,
     BAD_SUBCLASS,

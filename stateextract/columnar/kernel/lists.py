@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from stateextract.columnar.compile import at, load_i32, load_i64, load_u8, put, store_32, store_64
-from stateextract.columnar.compile import at_row as col
+from stateextract.columnar.compiled.compile import at, load_i32, load_i64, load_u8, put, store_32, store_64
+from stateextract.columnar.compiled.compile import at_row as col
 from stateextract.columnar.kernel.assemble import inlined
 from stateextract.columnar.kernel.machine import (
     BAD_COUNT,

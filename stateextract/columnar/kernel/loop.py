@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from stateextract.columnar.compile import at, compile_kernel, load_i32_le, put
-from stateextract.columnar.compile import at_row as col
+from stateextract.columnar.compiled.compile import at, compile_kernel, load_i32_le, put
+from stateextract.columnar.compiled.compile import at_row as col
 from stateextract.columnar.kernel import choices, lists, numbers, pairs, sections, skips, variable
 from stateextract.columnar.kernel.assemble import Operations, assemble, operate
 from stateextract.columnar.kernel.machine import (
@@ -35,7 +35,7 @@ from stateextract.columnar.kernel.machine import (
     ROWS,
     SURROGATES,
 )
-from stateextract.columnar.operations import Op
+from stateextract.columnar.program.operations import Op
 
 OPERATIONS: Operations = (
     ((Op.NFIXED8,), numbers.nfixed8),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stateextract.columnar.compile import (
+from stateextract.columnar.compiled.compile import (
     at,
     load_i16,
     load_i16_le,
@@ -16,7 +16,7 @@ from stateextract.columnar.compile import (
     store_32,
     store_64,
 )
-from stateextract.columnar.compile import at_row as col
+from stateextract.columnar.compiled.compile import at_row as col
 from stateextract.columnar.kernel.characters import fill
 from stateextract.columnar.kernel.machine import C_DATA, C_SIZE, Machine
 

@@ -1,8 +1,8 @@
-"""Operations on pairs of key and value, as canonical bodies and RocksDB have them (``columnar/pairs.py``)."""
+"""Operations on pairs of key and value, as canonical bodies and RocksDB have them (``columnar/program/pairs.py``)."""
 
 from __future__ import annotations
 
-from stateextract.columnar.compile import (
+from stateextract.columnar.compiled.compile import (
     at,
     load_i32,
     load_i64,
@@ -13,7 +13,7 @@ from stateextract.columnar.compile import (
     store_32,
     store_64,
 )
-from stateextract.columnar.compile import at_row as col
+from stateextract.columnar.compiled.compile import at_row as col
 from stateextract.columnar.kernel.assemble import inlined
 from stateextract.columnar.kernel.characters import copy
 from stateextract.columnar.kernel.lists import take_slots

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stateextract.columnar.compile import (
+from stateextract.columnar.compiled.compile import (
     at,
     load_i16_le,
     load_i32,
@@ -15,7 +15,7 @@ from stateextract.columnar.compile import (
     store_32,
     store_64,
 )
-from stateextract.columnar.compile import at_row as col
+from stateextract.columnar.compiled.compile import at_row as col
 from stateextract.columnar.kernel.assemble import inlined
 from stateextract.columnar.kernel.characters import fill, put_utf8
 from stateextract.columnar.kernel.lists import end_list, open_list, take_slots
@@ -32,7 +32,7 @@ from stateextract.columnar.kernel.machine import (
     Machine,
 )
 from stateextract.columnar.kernel.variable import null_variable, put_bytes
-from stateextract.columnar.operations import Op
+from stateextract.columnar.program.operations import Op
 
 
 @inlined

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stateextract.columnar.compile import load_i32, load_i64_le, load_u8, load_u16
+from stateextract.columnar.compiled.compile import load_i32, load_i64_le, load_u8, load_u16
 from stateextract.columnar.kernel.machine import BAD_CONSTANT, BAD_COUNT, BAD_TEXT, HIGH_BITS, Machine
 from stateextract.columnar.kernel.variable import varint
 

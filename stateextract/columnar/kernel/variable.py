@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stateextract.columnar.compile import (
+from stateextract.columnar.compiled.compile import (
     at,
     load_i32,
     load_i64_le,
@@ -13,7 +13,7 @@ from stateextract.columnar.compile import (
     store_32,
     store_64,
 )
-from stateextract.columnar.compile import at_row as col
+from stateextract.columnar.compiled.compile import at_row as col
 from stateextract.columnar.kernel.assemble import inlined
 from stateextract.columnar.kernel.characters import copy, modified_utf8, put_code_point, varint_units
 from stateextract.columnar.kernel.machine import (
@@ -29,7 +29,7 @@ from stateextract.columnar.kernel.machine import (
     SURROGATES,
     Machine,
 )
-from stateextract.columnar.operations import Op
+from stateextract.columnar.program.operations import Op
 
 
 @inlined

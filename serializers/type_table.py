@@ -1,0 +1,345 @@
+"""``docs/types.md``: one table from every registered serializer to its column type, made from the registry.
+
+``python -m serializers.type_table`` prints the page; a test holds the file to it. Parameterised serializers are shown with
+samples inside: what is nested are strings, then longs, ints, booleans. May import everything that describes; reads no
+files.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from serializers import DescribeContext, SerializerSnapshot, describe
+from serializers.avro import schema_layout
+from serializers.avroschema import parse_schema
+from serializers.connectors import FORMS, Form
+from serializers.coordinators import ENUMERATORS
+from serializers.kryo.shapes import SCALARS
+from serializers.logical_types import in_row
+from serializers.registry import REGISTRY
+from serializers.scalars import BASE
+from serializers.snapshots import composite
+from serializers.sql_type import LogicalType
+from serializers.writables import VALUES
+from stateextract.columnar.decode.decoder import needs_interpreter
+from stateextract.columnar.layout.elements import TYPES as ELEMENTS
+from stateextract.columnar.layout import Layout, Undecodable
+from stateextract.columnar.convert.type_overrides import REACH
+
+_FLINK = "org.apache.flink."
+_NESTED = [
+    SerializerSnapshot(f"{BASE}{n}Serializer${n}SerializerSnapshot", 3) for n in ("String", "Long", "Int", "Boolean")
+]
+_NFA = _FLINK + "cep.nfa."
+_BUFFER = _NFA + "sharedbuffer."
+_EVENT = SerializerSnapshot(_BUFFER + "EventId$EventIdSerializer$EventIdSerializerSnapshot", 3)
+_NODE = SerializerSnapshot(_BUFFER + "NodeId$NodeIdSerializer$NodeIdSerializerSnapshot", 3, nested=(_EVENT,))
+_DEWEY = SerializerSnapshot(_NFA + "DeweyNumber$DeweyNumberSerializer$DeweyNumberSerializerSnapshot", 3)
+_EDGE = SerializerSnapshot(
+    _BUFFER + "SharedBufferEdge$SharedBufferEdgeSerializer$SharedBufferEdgeSerializerSnapshot",
+    3,
+    nested=(_NODE, _DEWEY),
+)
+# INT NOT NULL as Flink writes it: a Java object of the class IntType.
+_INT_TYPE = bytes.fromhex(
+    "aced00057372002c6f72672e6170616368652e666c696e6b2e7461626c652e74797065732e6c6f676963616c2e496e74547970650000000000"
+    "000001020000787200306f72672e6170616368652e666c696e6b2e7461626c652e74797065732e6c6f676963616c2e4c6f676963616c547970"
+    "6500000000000000010200025a000a69734e756c6c61626c654c000874797065526f6f747400364c6f72672f6170616368652f666c696e6b2f"
+    "7461626c652f74797065732f6c6f676963616c2f4c6f676963616c54797065526f6f743b7870017e7200346f72672e6170616368652e666c69"
+    "6e6b2e7461626c652e74797065732e6c6f676963616c2e4c6f676963616c54797065526f6f7400000000000000001200007872000e6a617661"
+    "2e6c616e672e456e756d00000000000000001200007870740007494e5445474552"
+)
+_AVRO = {
+    "type": "record",
+    "name": "R",
+    "fields": [{"name": "a", "type": "string"}, {"name": "b", "type": ["null", "long"]}],
+}
+_CLASS = {"class": "com.acme.Some"}
+
+_SAMPLES: dict[str, tuple[Mapping[str, Any], Iterable[SerializerSnapshot]]] = {
+    "RowSerializer$RowSerializerSnapshot": ({"row_kind": True}, _NESTED[:2]),
+    "NullableSerializer$NullableSerializerSnapshot": ({"padding": 0}, _NESTED[:1]),
+    "EitherSerializerSnapshot": ({}, _NESTED[:2]),
+    "EnumSerializer$EnumSerializerSnapshot": ({"constants": ("RED", "GREEN")}, ()),
+    "ScalaEnumSerializerSnapshot": ({"constants": (("RED", 1), ("GREEN", 2))}, ()),
+    "PojoSerializerSnapshot": (
+        {"class": "com.acme.P", "fields": ("a", "b"), "registered": ("com.acme.Q",), "other": ()},
+        (*_NESTED[:2], SerializerSnapshot("com.acme.QSerializerSnapshot", 3, details={"unknown": "framed"})),
+    ),
+    "AvroSerializerSnapshot": ({"schema": json.dumps(_AVRO)}, ()),
+    "AvroSerializer$AvroSchemaSerializerConfigSnapshot": ({"schema": json.dumps(_AVRO)}, ()),
+    "KryoSerializerSnapshot": (
+        {"class": "java.util.UUID", "registrations": (), "default_serializers": (), "default_serializer_classes": ()},
+        (),
+    ),
+    "NodeId$NodeIdSerializer$NodeIdSerializerSnapshot": ({}, (_EVENT,)),
+    "SharedBufferEdge$SharedBufferEdgeSerializer$SharedBufferEdgeSerializerSnapshot": ({}, (_NODE, _DEWEY)),
+    "SharedBufferNodeSerializerSnapshotV2": ({}, (_EDGE,)),
+    "SharedBufferNode$SharedBufferNodeSerializer$SharedBufferNodeSerializerSnapshot": (
+        {},
+        (SerializerSnapshot(BASE + "ListSerializerSnapshot", 3, nested=(_EDGE,)),),
+    ),
+    "NFAStateSerializerSnapshot": ({"previous_timestamp": True}, (_DEWEY, _NODE, _EVENT)),
+    "TwoPhaseCommitSinkFunction$StateSerializerSnapshot": ({"null_transaction": True}, _NESTED[:2]),
+    "RowDataSerializer$RowDataSerializerSnapshot": ({"types": (_INT_TYPE,)}, _NESTED[2:3]),
+    "ArrayDataSerializer$ArrayDataSerializerSnapshot": ({"java": (_INT_TYPE,) * 2}, ()),
+    "MapDataSerializer$MapDataSerializerSnapshot": ({"java": (_INT_TYPE,) * 4}, ()),
+    "MapDataSerializer$BaseMapSerializerSnapshot": ({"java": (_INT_TYPE,) * 4}, ()),
+    "DecimalDataSerializer$DecimalSerializerSnapshot": ({"precision": 10, "scale": 2}, ()),
+    "TimestampDataSerializer$TimestampDataSerializerSnapshot": ({"precision": 6}, ()),
+    "TimestampSerializer$TimestampSerializerSnapshot": ({"precision": 6}, ()),
+    "ExternalSerializer$ExternalSerializerSnapshot": ({"data_type": _INT_TYPE}, _NESTED[2:3]),
+    "LinkedListSerializer$LinkedListSerializerSnapshot": ({"null_mask": True}, _NESTED[:1]),
+    "SortedMapSerializerSnapshot": ({}, _NESTED[:2]),
+    "RowDataKeySerializerSnapshot": ({}, _NESTED[:1]),
+    "TtlAwareSerializerSnapshot": ({}, _NESTED[:1]),
+    "CopyableValueSerializer$CopyableValueSerializerSnapshot": ({"class": _FLINK + "types.IntValue"}, ()),
+    "ValueSerializer$ValueSerializerSnapshot": ({"class": _FLINK + "types.StringValue"}, ()),
+    "WritableSerializer$WritableSerializerSnapshot": ({"class": "org.apache.hadoop.io.Text"}, ()),
+    "GenericArraySerializerConfigSnapshot": (_CLASS, _NESTED[:1]),
+}
+"""Details and what is nested, by the end of the snapshot class, where the registry does not say."""
+
+_AVRO_TYPES: list[tuple[str, Any]] = [
+    *((name, name) for name in ("null", "boolean", "int", "long", "float", "double", "string", "bytes")),
+    ("fixed(8)", {"type": "fixed", "name": "F", "size": 8}),
+    ("enum", {"type": "enum", "name": "E", "symbols": ["A"]}),
+    ("array of int", {"type": "array", "items": "int"}),
+    ("map of int", {"type": "map", "values": "int"}),
+    ("[null, int]", ["null", "int"]),
+    ("[null, int, string]", ["null", "int", "string"]),
+    ("record", _AVRO),
+    ("record inside itself", {"type": "record", "name": "N", "fields": [{"name": "next", "type": ["null", "N"]}]}),
+    ("decimal(10, 2)", {"type": "bytes", "logicalType": "decimal", "precision": 10, "scale": 2}),
+    ("decimal(50, 2)", {"type": "bytes", "logicalType": "decimal", "precision": 50, "scale": 2}),
+    ("big-decimal", {"type": "bytes", "logicalType": "big-decimal"}),
+    ("date", {"type": "int", "logicalType": "date"}),
+    ("time-millis", {"type": "int", "logicalType": "time-millis"}),
+    *(
+        (name, {"type": "long", "logicalType": name})
+        for unit in ("millis", "micros", "nanos")
+        for name in (f"timestamp-{unit}", f"local-timestamp-{unit}")
+    ),
+    ("time-micros", {"type": "long", "logicalType": "time-micros"}),
+    ("uuid", {"type": "string", "logicalType": "uuid"}),
+    ("duration", {"type": "fixed", "name": "D", "size": 12, "logicalType": "duration"}),
+]
+
+_SQL_TYPES = (
+    "CHAR", "VARCHAR", "BOOLEAN", "BINARY", "VARBINARY", "DECIMAL", "TINYINT", "SMALLINT", "INTEGER", "BIGINT", "FLOAT",
+    "DOUBLE", "DATE", "TIME_WITHOUT_TIME_ZONE", "TIMESTAMP_WITHOUT_TIME_ZONE", "TIMESTAMP_WITH_LOCAL_TIME_ZONE",
+    "INTERVAL_YEAR_MONTH", "INTERVAL_DAY_TIME", "ARRAY", "MULTISET", "MAP", "ROW", "RAW", "VARIANT", "BITMAP",
+)  # fmt: skip
+
+
+def sample(class_name: str) -> SerializerSnapshot:
+    """A snapshot of a registered class."""
+    for end, (details, nested) in _SAMPLES.items():
+        if class_name.endswith((f".{end}", f"${end}")):
+            return SerializerSnapshot(class_name, 3, 1, details, tuple(nested))
+    payload = REGISTRY[class_name].payload
+    count = 0
+    if isinstance(payload, composite):
+        count = 2 if payload.count is None else payload.count
+    nested_ones = tuple(_NESTED[i % len(_NESTED)] for i in range(count))
+    return SerializerSnapshot(class_name, 3, 1, dict(_CLASS), nested_ones)
+
+
+def sample_layout(class_name: str) -> Layout:
+    """What values of the sample look like."""
+    return describe(sample(class_name), DescribeContext(kryo=5))
+
+
+@dataclass(frozen=True)
+class SerializerColumn:
+    """What becomes of the values of a serializer.
+
+    :param column: the column's type; ``None`` where only bytes are kept, then ``reason`` says why.
+    :param kernel: the compiled decoder reads it.
+    """
+
+    snapshot_class: str
+    column: str | None
+    kernel: bool
+    reason: str | None = None
+
+
+def serializer_columns() -> Iterator[SerializerColumn]:
+    """Every serializer of Flink's that is registered, by the name of its snapshot class."""
+    for name in sorted(n for n in REGISTRY if n.startswith(_FLINK)):
+        layout = sample_layout(name)
+        if isinstance(layout, Undecodable):
+            yield SerializerColumn(name, None, False, layout.reason)
+        else:
+            type_ = layout.arrow_type
+            yield SerializerColumn(
+                name, "no column" if type_ is None else _readable(type_), not needs_interpreter(layout)
+            )
+
+
+def page() -> str:
+    """The whole of ``docs/types.md``."""
+    parts = (_head(), _serializers(), _writables(), _kryo(), _avro(), _sql(), _connectors(), _wishes())
+    return "\n".join(line for part in parts for line in part) + "\n"
+
+
+def _head() -> Iterator[str]:
+    yield "# Types: from serializers to columns"
+    yield ""
+    yield "Made by `python -m serializers.type_table` from the registry of serializers; a test fails where this page is stale."
+    yield "`org.apache.flink.` stands in front of every class. What is nested in a serializer is shown with samples: strings,"
+    yield "then longs, ints, booleans. *Kernel* says that the compiled decoder reads it; otherwise Python does, value by value."
+    yield "A value without fields (a row, tuple, POJO or class) is a `bool`: `true`, or null if there is no value."
+    yield "`docs/layouts.md` tells what the options do that change types (strings, timestamps, maps)."
+    yield ""
+
+
+def _serializers() -> Iterator[str]:
+    yield "## Every serializer"
+    yield ""
+    yield "| snapshot class | column | kernel |"
+    yield "|---|---|---|"
+    for c in serializer_columns():
+        name = c.snapshot_class.removeprefix(_FLINK)
+        if c.column is None:
+            yield f"| `{name}` | raw bytes: {c.reason} | |"
+        else:
+            yield f"| `{name}` | `{c.column}` | {'yes' if c.kernel else 'no'} |"
+    yield ""
+
+
+def _writables() -> Iterator[str]:
+    yield "## Classes that write themselves"
+    yield ""
+    yield "`ValueSerializer`, `CopyableValueSerializer` and `WritableSerializer` name the class of their values. Known are"
+    yield "these; lists and maps of them, where the class is in the job's jar (`--classpath`) and extends `ListValue<…>` or"
+    yield "`MapValue<…, …>`; and what a `[[kryo.class]]` entry with `written` describes (`docs/kryo.md`). Others are bytes."
+    yield ""
+    yield "| class | column |"
+    yield "|---|---|"
+    for name, layout in VALUES.items():
+        yield f"| `{name}` | {_type(layout)} |"
+    yield ""
+
+
+def _kryo() -> Iterator[str]:
+    yield "## Kryo, by declared class"
+    yield ""
+    yield "Collections and maps of these become lists and maps, classes that a model describes become structs; what is declared"
+    yield "as `Object` or has no model becomes a struct of its class and JSON (`docs/kryo.md`)."
+    yield ""
+    yield "| column | Java |"
+    yield "|---|---|"
+    classes: dict[str, list[str]] = {}
+    for name, column in SCALARS.items():
+        classes.setdefault(_type(column.layout), []).append(name)
+    for type_, names in classes.items():
+        yield f"| {type_} | {', '.join(f'`{name}`' for name in names)} |"
+    yield ""
+
+
+def _avro() -> Iterator[str]:
+    yield "## Avro"
+    yield ""
+    yield "| Avro | column |"
+    yield "|---|---|"
+    for name, schema in _AVRO_TYPES:
+        yield f"| {name} | {_type(schema_layout(parse_schema(json.dumps(schema))))} |"
+    yield ""
+
+
+def _sql() -> Iterator[str]:
+    yield "## SQL"
+    yield ""
+    yield "Decimals are shown as `DECIMAL(10, 2)`, times and timestamps with six digits, what is nested as `INTEGER`."
+    yield ""
+    yield "| type | column |"
+    yield "|---|---|"
+    inner = LogicalType("INTEGER", "IntType")
+    for root in _SQL_TYPES:
+        count = {"ARRAY": 1, "MULTISET": 1, "MAP": 2, "ROW": 2}.get(root, 0)
+        precision, scale = (10, 2) if root == "DECIMAL" else (6, 0)
+        type_ = LogicalType(root, root, True, precision, scale, (inner,) * count, ("a", "b") if root == "ROW" else ())
+        yield f"| {root} | {_type(in_row(type_))} |"
+    yield ""
+
+
+def _connectors() -> Iterator[str]:
+    yield "## Payloads of connectors"
+    yield ""
+    yield "Operator state of `byte[]` that Flink's sources and sinks keep, told by its name. A struct: `bytes` as they are, the"
+    yield "payload's `version`, and the form that takes the bytes to the last one; no other form is filled."
+    yield ""
+    yield "| state | form | versions | column |"
+    yield "|---|---|---|---|"
+    for state, forms in FORMS.items():
+        for form in forms:
+            yield _form(state, form)
+    yield ""
+    yield "## Coordinators"
+    yield ""
+    yield "What the coordinator of a source keeps for its enumerator is the dataset `coordinator` of the operator, one row with"
+    yield "the struct `value`: `bytes` as they are, the `version` of the enumerator's serializer, and the form, as above."
+    yield ""
+    yield "| form | versions | column |"
+    yield "|---|---|---|"
+    for form in ENUMERATORS:
+        yield _form(None, form)
+    yield ""
+
+
+def _form(state: str | None, form: Form) -> str:
+    cells = [f"`{form.name}`", ", ".join(map(str, form.versions)), f"`{_readable(form.type)}`"]
+    return f"| {' | '.join([f'`{state}`', *cells] if state is not None else cells)} |"
+
+
+def _wishes() -> Iterator[str]:
+    """The table of what can be wished for, out of the module that grants it."""
+    yield "## Other types on request"
+    yield ""
+    yield '`[types]` in the job file, a line for each column: `"orders/total/value.amount" = "decimal(38,10)"`. The operator is'
+    yield "a uid, a name, a hex id or `*`; then the state; then the path: `key`, `namespace`, `value` or another column, fields"
+    yield "of structs, `element` of a list, `key` and `value` of a map. A value that does not fit exactly stops the job and is"
+    yield "named."
+    yield ""
+    yield "| wanted | from |"
+    yield "|---|---|"
+    for wanted, source in REACH.items():
+        yield f"| `{wanted}` | {source} |"
+    yield ""
+    yield "## PyFlink"
+    yield ""
+    yield "Keys and records of `Types.PICKLED_BYTE_ARRAY()` are bytes that hold one pickle: wish for `pickle`. State of a"
+    yield "Python process (the default mode) is a list of bytes, also where Python has a value state, and in map state the keys"
+    yield "and values are bytes. Each of these bytes holds the elements that were added at one time, one behind the other, and"
+    yield "nothing tells their type: wish for `elements(int64)` or `elements(pickle)`, with the path `value.element`, or"
+    yield "`value.key` and `value.value` of a map. In thread mode Python's types are Java's, and nothing need be said."
+    yield ""
+    yield "| `elements(…)` | PyFlink's |"
+    yield "|---|---|"
+    for names, meaning in ELEMENTS.items():
+        yield f"| `{names}` | {meaning or 'the obvious type'} |"
+
+
+def _type(layout: Layout) -> str:
+    type_ = layout.arrow_type
+    return "no column" if type_ is None else f"`{_readable(type_)}`"
+
+
+def _readable(type_: pa.DataType) -> str:
+    """As Arrow prints it, without what says nothing."""
+    return str(type_).replace("item: ", "").replace(", tz=UTC", ", UTC").replace("date32[day]", "date32")
+
+
+def main() -> None:
+    """Print the page."""
+    print(page(), end="")
+
+
+if __name__ == "__main__":
+    main()

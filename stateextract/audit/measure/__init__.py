@@ -1,0 +1,1 @@
+"""Statistics of one state: columns, sizes, hashes, samples."""

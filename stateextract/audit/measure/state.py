@@ -1,0 +1,319 @@
+"""Figures of one state, of as many of its rows as were added: one pass over Arrow batches, in bounded memory.
+
+Parts of a state (files, tasks) are put together by ``merge``, in any order and with the same outcome. ``statistics.py`` makes
+the document of them. Knows batches as ``state/columns.py`` makes them; opens nothing.
+"""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from stateextract.audit.measure.arrays import Sizer, list_parts, raw_values
+from stateextract.audit.measure.largest import Biggest, cut
+from stateextract.audit.measure.columns import ColumnStatistics, add_all, parts, places
+from stateextract.audit.measure.distinct import Smallest
+from stateextract.audit.document import Big, Column, Distinct
+from stateextract.audit.measure.hashes import Hashes, combined, hashes_of, mixed
+from stateextract.audit.measure.layout import ROW
+from stateextract.audit.measure.rows import Batch, Few, Numbers, bounds_of, compiled
+from stateextract.audit.measure.sample import Sample, quantiles_of
+from stateextract.audit.measure.times import TimeFigures
+from stateextract.columnar.arrow.json_values import json_value
+
+MEASURED = ("key", "namespace", "value", "last_access", "timestamp_ms")
+"""The columns that have figures, and whose bytes count; the others are made of these, or say where a row was."""
+
+_IDENTITY = ("key", "namespace", "timestamp_ms")
+"""Those that tell the rows of keyed state apart."""
+_PER_MS = {"ms": 1, "us": 10**3, "ns": 10**6}
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is asked for.
+
+    :param as_of_ms: the time that ages are counted to.
+    :param ttl_ms: a time to live, of which the expired are counted.
+    :param top: how many of the biggest rows to list.
+    """
+
+    as_of_ms: int
+    ttl_ms: int | None = None
+    top: int = 10
+
+
+class StateStatistics:
+    """What is known of a state so far.
+
+    :param schema: of its rows, with ``key_group`` and ``subtask`` where there are any.
+    :param ttl: whether it has a time to live.
+    """
+
+    def __init__(self, schema: pa.Schema, wanted: Wanted, ttl: bool = False) -> None:
+        self.schema, self.wanted = schema, wanted
+        self.rows = self.decoded_bytes = 0
+        names = set(schema.names)
+        self._measured = [field for field in schema if field.name in MEASURED]
+        self._names = names
+        self._sizers = {field.name: Sizer(field.type) for field in self._measured}
+        self._nested = {field.name for field in self._measured if pa.types.is_struct(field.type)}
+        found = [place for field in self._measured for place in places(field)]
+        rows = np.zeros((len(found), ROW), np.int64)
+        self.columns = [ColumnStatistics(place, row) for place, row in zip(found, rows, strict=True)]
+        self.key_groups: dict[int, list[int]] = {}
+        self.subtasks: dict[int, list[int]] = {}
+        self._keyed = "key" in names
+        # A key has one row where nothing else tells rows apart.
+        self.one_row_per_key = self._keyed and not names & {"namespace", "timestamp_ms"}
+        self._keys = Smallest()
+        self._rooms: list[Hashes] = []
+        self._batch: Batch | None = None
+        widths = {name: sizer.width for name, sizer in self._sizers.items()}
+        self._fixed = sum(width for width in widths.values() if width is not None)
+        self._varying = [name for name, width in widths.items() if width is None]
+        self._sampled = [c.sampled for c in self.columns]
+        self._sample = Sample([type_ for type_ in self._sampled if type_ is not None])
+        self.biggest = {
+            name: Biggest(wanted.top if name in names and self._sizers[name].width is None else 0)
+            for name in ("key", "value")
+        }
+        last_access = ttl and ("last_access" in names or _inner_last_access(schema) is not None)
+        self.ttl = TimeFigures(wanted.as_of_ms, wanted.ttl_ms) if last_access else None
+        self.times_of = "timer" if "timestamp_ms" in names else "window_end" if "window_end" in names else None
+        self.times = TimeFigures(wanted.as_of_ms) if self.times_of else None
+
+    # -- adding
+
+    def add(self, batch: pa.RecordBatch, subtask: int) -> None:
+        """Add rows.
+
+        :param subtask: whose file they are from.
+        """
+        n = batch.num_rows
+        if not n:
+            return
+        self.rows += n
+        arrays = {field.name: batch.column(field.name) for field in self._measured}
+        leaves: list[pa.Array] = []
+        rooms: list[Hashes | None] = []
+        identity: list[Hashes] = []
+        for name, array in arrays.items():
+            tells, nested = self._keyed and name in _IDENTITY, name in self._nested
+            if tells:
+                identity.append(hashes_of(array) if nested else self._room_for(len(identity), n))
+            for part in parts(array) if nested else (array,):
+                leaves.append(part)
+                rooms.append(identity[-1] if tells and not nested else None)
+        bounds, few = self._add_leaves(batch, leaves, rooms, identity)
+        self._place(batch, arrays, subtask, bounds)
+        if self._keyed and not self.one_row_per_key:
+            self._keys.add_hashes(identity[0])
+        hashes = combined(identity) if self._keyed else self._element_hashes(batch, subtask)
+        self._add_sample(hashes, few, leaves)
+        self._add_biggest(batch, arrays, hashes, few, subtask)
+        self._add_times(batch)
+
+    def _add_leaves(
+        self, batch: pa.RecordBatch, leaves: list[pa.Array], rooms: list[Hashes | None], identity: list[Hashes]
+    ) -> tuple[Numbers, Few | None]:
+        """Add columns and fields of structs.
+
+        :param rooms: where the hashes of each go; :param identity: those that tell rows apart.
+        :returns: where key groups begin, and the last one ends; the rows with a hash that a sample may have, if they are known.
+        """
+        n = batch.num_rows
+        groups = batch.column("key_group") if "key_group" in self._names else None
+        kernel = compiled(8 * n * len(leaves)) if leaves else None
+        bounds = few = None
+        if kernel is not None:
+            if self._batch is None:
+                self._batch = Batch()
+            sifted = len(identity) == 1 and any(room is not None for room in rooms) and self._sample.rows_are_few
+            self._batch.describe(groups, identity[0] if sifted else None, self._sample.threshold)
+            add_all(self.columns, leaves, rooms, kernel, self._batch.at)
+            bounds, few = self._batch.bounds(n), self._batch.few
+        else:
+            add_all(self.columns, leaves, rooms, None)
+        if bounds is None:
+            bounds = np.array([0, n]) if groups is None else bounds_of(raw_values(groups))
+        return bounds, few
+
+    def _room_for(self, number: int, n: int) -> Hashes:
+        """Room for hashes of rows. It is the same for every batch: what was just used is near the processor."""
+        while len(self._rooms) <= number:
+            self._rooms.append(np.empty(0, np.uint64))
+        if len(self._rooms[number]) < n:
+            self._rooms[number] = np.empty(n, np.uint64)
+        return self._rooms[number][:n]
+
+    def _element_hashes(self, batch: pa.RecordBatch, subtask: int) -> Hashes:
+        """Elements of operator state are told apart by where they are."""
+        if "index" not in self._names:
+            return combined([hashes_of(batch.column(field.name)) for field in self._measured])
+        index = mixed(raw_values(batch.column("index")))
+        return combined([index, mixed(np.full(len(index), subtask, np.int64))])
+
+    def _place(self, batch: pa.RecordBatch, arrays: dict[str, pa.Array], subtask: int, bounds: Numbers) -> None:
+        """Count rows and bytes where they are."""
+        n = batch.num_rows
+        before = bounds * self._fixed
+        for name in self._varying:
+            before += self._sizers[name].before(arrays[name], bounds)
+        total = int(before[-1] - before[0])
+        _count(self.subtasks, subtask, n, total)
+        self.decoded_bytes += total
+        if "key_group" in self._names:
+            groups = raw_values(batch.column("key_group"))[bounds[:-1]].tolist()
+            for group, rows, size in zip(groups, np.diff(bounds).tolist(), np.diff(before).tolist(), strict=True):
+                _count(self.key_groups, group, rows, size)
+
+    def _add_sample(self, hashes: Hashes, few: Few | None, leaves: list[pa.Array]) -> None:
+        chosen = self._sample.chosen(hashes, few)
+        if chosen is not None:
+            kept = [
+                figures.sample(leaf, chosen)
+                for figures, leaf, type_ in zip(self.columns, leaves, self._sampled, strict=True)
+                if type_ is not None
+            ]
+            self._sample.add(hashes[chosen], kept)
+
+    def _add_biggest(
+        self, batch: pa.RecordBatch, arrays: dict[str, pa.Array], hashes: Hashes, few: Few | None, subtask: int
+    ) -> None:
+        def describe(row: int, size: int) -> Big:
+            key, namespace = (
+                cut(json_value(arrays[name][row])) if name in arrays else None for name in ("key", "namespace")
+            )
+            group = batch.column("key_group")[row].as_py() if "key_group" in self._names else None
+            return Big(key, namespace, group, subtask, size)
+
+        for name, biggest in self.biggest.items():
+            if biggest.top:
+                sizer = self._sizers[name]
+                longest = (c.longest_added for c in self.columns if c.is_text and c.place.path[0] == name)
+                biggest.add(arrays[name], sizer, hashes, few, sizer.most(longest), describe)
+
+    def _add_times(self, batch: pa.RecordBatch) -> None:
+        if self.ttl is not None:
+            self.ttl.add(_last_accesses(batch))
+        if self.times is not None:
+            # Contents of a session are kept under another window, which ends before the session does.
+            end = "session_end" if "session_end" in self._names else "window_end"
+            self.times.add(_milliseconds(batch.column("timestamp_ms" if self.times_of == "timer" else end)))
+
+    def merge(self, other: StateStatistics) -> None:
+        """Take in the figures of other rows of the same state."""
+        self.rows += other.rows
+        self.decoded_bytes += other.decoded_bytes
+        for mine, theirs in ((self.key_groups, other.key_groups), (self.subtasks, other.subtasks)):
+            for number, (rows, size) in theirs.items():
+                _count(mine, number, rows, size)
+        for column, more in zip(self.columns, other.columns, strict=True):
+            column.merge(more)
+        self._keys.merge(other._keys)
+        self._sample.merge(other._sample)
+        for name, biggest in self.biggest.items():
+            biggest.merge(other.biggest[name])
+        for figures, times in ((self.ttl, other.ttl), (self.times, other.times)):
+            if figures is not None and times is not None:
+                figures.merge(times)
+
+    def settle(self) -> None:
+        """Let go of what only adding needs."""
+        self._keys.settle()
+        for column in self.columns:
+            column.settle()
+        self._rooms.clear()
+        self._batch = None
+
+    # -- the outcome
+
+    @property
+    def distinct_keys(self) -> Distinct | None:
+        """How many keys there are; ``None`` of state without keys."""
+        if not self._keyed:
+            return None
+        return Distinct(self.rows) if self.one_row_per_key else self._keys.distinct
+
+    def document_columns(self) -> list[Column]:
+        """The columns of the document."""
+        kept = iter(self._sample.columns())
+        made = []
+        for figures, type_ in zip(self.columns, self._sampled, strict=True):
+            figures.settle()
+            values = figures.rows - figures.nulls - figures.nans
+            quantiles, error = quantiles_of(next(kept), values) if type_ is not None else ([], 0.0)
+            made.append(figures.column(quantiles, error))
+        return made
+
+    # -- between processes
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {
+            "counts": [self.rows, self.decoded_bytes],
+            "key_groups": [[k, *v] for k, v in self.key_groups.items()],
+            "subtasks": [[k, *v] for k, v in self.subtasks.items()],
+            "columns": [column.as_dict() for column in self.columns],
+            "keys": base64.b64encode(self._keys.hashes.tobytes()).decode(),
+            "sample": base64.b64encode(self._sample.to_bytes()).decode(),
+            "biggest": {name: biggest.as_list() for name, biggest in self.biggest.items()},
+            "times": [figures and figures.as_list() for figures in (self.ttl, self.times)],
+        }
+
+    def load(self, data: dict[str, Any]) -> None:
+        """The inverse of :meth:`as_dict`, into figures that are empty."""
+        self.rows, self.decoded_bytes = data["counts"]
+        self.key_groups = {k: v for k, *v in data["key_groups"]}
+        self.subtasks = {k: v for k, *v in data["subtasks"]}
+        for column, values in zip(self.columns, data["columns"], strict=True):
+            column.load(values)
+        self._keys = Smallest(np.frombuffer(base64.b64decode(data["keys"]), np.uint64))
+        types = [type_ for type_ in self._sampled if type_ is not None]
+        self._sample = Sample.from_bytes(types, base64.b64decode(data["sample"]))
+        self.biggest = {n: Biggest.from_list(b.top, data["biggest"][n]) for n, b in self.biggest.items()}
+        for figures, values in zip((self.ttl, self.times), data["times"], strict=True):
+            if figures is not None:
+                figures.load(values)
+
+
+def _count(counts: dict[int, list[int]], number: int, rows: int, size: int) -> None:
+    known = counts.setdefault(number, [0, 0])
+    known[0] += rows
+    known[1] += size
+
+
+def _inner_last_access(schema: pa.Schema) -> int | None:
+    """Where in the elements or entries of a list or map the last access stands."""
+    value = schema.field("value").type if "value" in schema.names else pa.null()
+    inner = value.item_type if pa.types.is_map(value) else value.value_type if pa.types.is_list(value) else pa.null()
+    index = inner.get_field_index("last_access") if pa.types.is_struct(inner) else -1
+    return index if index >= 0 else None
+
+
+def _last_accesses(batch: pa.RecordBatch) -> Numbers:
+    if "last_access" in batch.schema.names:
+        return _milliseconds(batch.column("last_access"))
+    value = batch.column("value")
+    index = _inner_last_access(batch.schema)
+    assert index is not None
+    offsets, children = list_parts(value)
+    inner = children[-1].slice(int(offsets[0]), int(offsets[-1] - offsets[0]))
+    return _milliseconds(inner.field(index))
+
+
+def _milliseconds(array: pa.Array) -> npt.NDArray[np.int64]:
+    """Times that are not null, floored."""
+    array = array.drop_null() if array.null_count else array
+    stored = raw_values(array)
+    per_ms = _PER_MS[array.type.unit] if pa.types.is_timestamp(array.type) else 1
+    return stored if per_ms == 1 else stored // per_ms
+
+
+__all__ = ["MEASURED", "StateStatistics", "Wanted"]

@@ -1,0 +1,1 @@
+"""Arrow schemas and values, whatever they were decoded from."""

@@ -1,0 +1,1 @@
+"""Machine code: what compiled kernels are made of, where their code is kept, and which decoder reads."""

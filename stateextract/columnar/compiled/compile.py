@@ -1,0 +1,283 @@
+"""What every compiled kernel here is made of: Numba when something is compiled, and loads and stores at addresses.
+
+A kernel takes the addresses of arrays instead of the arrays: no bounds, no sign of the index and no strides to look up,
+twice as fast, and therefore every kernel checks its bounds itself before it loads or stores. Numbers are ``int64``,
+whose overflow is undefined: Numba tells LLVM that it never happens. Where numbers are to wrap, use ``uint64``.
+
+A kernel is compiled when it is called and its machine code is not kept already (``native.py``). Numba and LLVM's builder
+are imported then and not before, since that takes longer than most reads. Knows nothing of what the kernels decode.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from functools import cached_property
+from types import FunctionType
+from typing import Any
+
+from stateextract.columnar.compiled import native
+
+
+class Intrinsic:
+    """An operation in LLVM's terms, which stands for Numba's intrinsic until a kernel that uses it is compiled.
+
+    :param define: as for ``numba.extending.intrinsic``.
+    """
+
+    def __init__(self, define: Callable[..., Any]) -> None:
+        self.define = define
+
+    @cached_property
+    def numba(self) -> Any:
+        """Numba's object."""
+        from numba.extending import intrinsic
+
+        return intrinsic(self.define)
+
+
+class Kernel:
+    """A function that is compiled, or whose machine code is loaded, when it is first called.
+
+    It takes whole numbers, as ``int64``. Kernels that others call may take and give more.
+
+    :param complete: makes the function that is compiled of the one that is given, when it is compiled.
+    """
+
+    def __init__(self, function: Callable[..., Any], complete: Callable[..., FunctionType] | None = None) -> None:
+        self.function = function
+        self._complete = complete
+        self._lock = threading.Lock()
+        self._ready: Callable[..., Any] | None = None
+
+    @property
+    def name(self) -> str:
+        """The name of its machine code."""
+        return f"{self.function.__module__}.{self.function.__name__}"
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether it can be called without being compiled before."""
+        return self._ready is not None or self._found is not None
+
+    @cached_property
+    def _found(self) -> native.Code | None:
+        return native.find(self.name)
+
+    def __call__(self, *arguments: Any) -> Any:
+        ready = self._ready
+        if ready is None:
+            ready = self.prepare()
+        return ready(*arguments)
+
+    def prepare(self) -> Callable[..., Any]:
+        """Load the machine code, compiling it if it is nowhere kept, which takes up to half a minute."""
+        with self._lock:
+            if self._ready is None:
+                code = self._found
+                if code is not None:
+                    try:
+                        self._ready = native.load(code)
+                        return self._ready
+                    except RuntimeError:
+                        pass  # LLVM does not take what is kept
+                self._ready = self._compiled()
+            return self._ready
+
+    def _compiled(self) -> Callable[..., Any]:
+        import numba
+
+        arguments = self.function.__code__.co_argcount
+        signature = (numba.types.int64,) * arguments
+        with _compiling:
+            self.numba.compile(signature)
+        made = self.numba.overloads[signature]
+        content = native.emit(made.library.get_llvm_str())
+        result = str(made.signature.return_type)
+        if content is None or result not in native.RESULTS:
+            return numba.njit(nogil=True)(self._resolved())  # type: ignore[no-any-return]
+        code = native.Code(made.fndesc.llvm_func_name, arguments, result, content)
+        loaded = native.load(code)
+        native.keep(self.name, code)
+        return loaded
+
+    @cached_property
+    def numba(self) -> Any:
+        """Numba's object, for kernels that call this one. It has nothing by which Python could call it."""
+        import numba
+
+        return numba.njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)(self._resolved())
+
+    def _resolved(self) -> Callable[..., Any]:
+        """The function with Numba's objects in place of those that stand for them."""
+        function = self.function if self._complete is None else self._complete(self.function)
+        stands_for = {
+            name: value.numba
+            for name in function.__code__.co_names
+            if isinstance(value := function.__globals__.get(name), Kernel | Intrinsic)
+        }
+        made = FunctionType(function.__code__, {**function.__globals__, **stands_for})
+        made.__module__, made.__qualname__ = self.function.__module__, self.function.__qualname__
+        return made
+
+
+_compiling = threading.RLock()
+
+
+def intrinsic(define: Callable[..., Any]) -> Any:
+    """As ``numba.extending.intrinsic``, without Numba."""
+    return Intrinsic(define)
+
+
+def compile_kernel(function: Callable[..., Any], complete: Callable[..., FunctionType] | None = None) -> Any:
+    """As ``numba.njit``, without Numba where the machine code is kept; ``complete`` as for :class:`Kernel`."""
+    return Kernel(function, complete)
+
+
+def _load(bits: int, swap: bool, signed: bool = True) -> Any:
+    @intrinsic
+    def load(typingctx: Any, address: Any) -> Any:
+        from llvmlite import ir
+        from numba import types
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            number = ir.IntType(bits)
+            value = builder.load(builder.inttoptr(args[0], number.as_pointer()), align=1)
+            if swap:
+                value = builder.bswap(value)
+            if bits == 64:
+                return value
+            return builder.sext(value, ir.IntType(64)) if signed else builder.zext(value, ir.IntType(64))
+
+        return types.int64(types.int64), codegen
+
+    return load
+
+
+def _store(bits: int) -> Any:
+    @intrinsic
+    def store(typingctx: Any, address: Any, value: Any) -> Any:
+        from llvmlite import ir
+        from numba import types
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            number = ir.IntType(bits)
+            value = args[1] if bits == 64 else builder.trunc(args[1], number)
+            builder.store(value, builder.inttoptr(args[0], number.as_pointer()), align=1)
+            return context.get_dummy_value()
+
+        return types.void(types.int64, types.int64), codegen
+
+    return store
+
+
+load_u8 = _load(8, False, signed=False)
+load_u16 = _load(16, True, signed=False)
+load_i16 = _load(16, True)
+load_i32 = _load(32, True)
+load_i64 = _load(64, True)
+load_i16_le = _load(16, False)
+load_i32_le = _load(32, False)
+load_i64_le = _load(64, False)
+store_8 = _store(8)
+store_16 = _store(16)
+store_32 = _store(32)
+store_64 = _store(64)
+
+
+@intrinsic
+def at(typingctx: Any, array: Any, index: Any) -> Any:
+    """An element of an int64 array given by its address. An intrinsic, because calls make compiling slow."""
+    from numba import types
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.load(_element(builder, args[0], args[1]), align=8)
+
+    return types.int64(types.int64, types.int64), codegen
+
+
+@intrinsic
+def put(typingctx: Any, array: Any, index: Any, value: Any) -> Any:
+    """Set an element of an int64 array given by its address."""
+    from numba import types
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        builder.store(args[2], _element(builder, args[0], args[1]), align=8)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.int64), codegen
+
+
+def _element(builder: Any, array: Any, index: Any) -> Any:
+    from llvmlite import ir
+
+    number = ir.IntType(64)
+    address = builder.add(array, builder.shl(index, ir.Constant(number, 3)))
+    return builder.inttoptr(address, number.as_pointer())
+
+
+def _item(bits: int) -> Any:
+    @intrinsic
+    def item(typingctx: Any, array: Any, index: Any) -> Any:
+        """An element of an array of signed integers given by its address.
+
+        As ``at``, but LLVM sees that addresses follow one another: it makes vector instructions of loops over them.
+        """
+        from llvmlite import ir
+        from numba import types
+
+        def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            value = builder.load(_pointed(builder, bits, args), align=1)
+            return value if bits == 64 else builder.sext(value, ir.IntType(64))
+
+        return types.int64(types.int64, types.int64), codegen
+
+    return item
+
+
+def _pointed(builder: Any, bits: int, args: Any) -> Any:
+    from llvmlite import ir
+
+    return builder.gep(builder.inttoptr(args[0], ir.IntType(bits).as_pointer()), [args[1]])
+
+
+item_32 = _item(32)
+item_64 = _item(64)
+
+
+@intrinsic
+def set_item_64(typingctx: Any, array: Any, index: Any, value: Any) -> Any:
+    """Set an element that ``item_64`` gives."""
+    from numba import types
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        builder.store(args[2], _pointed(builder, 64, args), align=1)
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, types.int64), codegen
+
+
+@intrinsic
+def lowest_bit(typingctx: Any, bits: Any) -> Any:
+    """Which is the lowest bit of a number that is set; 64 of 0."""
+    from llvmlite import ir
+    from numba import types
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.cttz(args[0], ir.Constant(ir.IntType(1), 0))
+
+    return types.int64(types.uint64), codegen
+
+
+@intrinsic
+def at_row(typingctx: Any, array: Any, row: Any, index: Any) -> Any:
+    """An element of a row of eight in an int64 array given by its address."""
+    from llvmlite import ir
+    from numba import types
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        number = ir.IntType(64)
+        place = builder.add(builder.shl(args[1], ir.Constant(number, 3)), args[2])
+        return builder.load(_element(builder, args[0], place), align=8)
+
+    return types.int64(types.int64, types.int64, types.int64), codegen

@@ -1,0 +1,1 @@
+"""Decoders: from a window of bytes to Arrow batches."""

@@ -1,0 +1,482 @@
+"""Decoders: entries from a window of bytes into Arrow batches, by a layout.
+
+Two engines with one face. :class:`KernelDecoder` runs a compiled program; :class:`InterpreterDecoder` takes the slow way
+for layouts with ``Python`` leaves and where nothing can be compiled. A decoder gathers entries over many windows and key
+groups until its batch is full; ``flush`` then gives the batch as an Arrow array of the layout's ``arrow_type``.
+
+A decoder takes a window and says how far it came and why it stopped; whoever owns the window refills it. Knows no files
+and no Flink. Imports Numba only when a kernel decoder is made.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from stateextract.columnar.decode.assembly import Arena
+from stateextract.columnar.interpreter import interpret
+from stateextract.columnar.layout import Field, Layout, Python, Struct, walk
+from stateextract.columnar.convert.logical import apply_logical
+from stateextract.columnar.program.operations import ColumnNode, Kind, Program
+from stateextract.columnar.convert.policy import LARGE_VALUE_ADVICE, ROOM, Counts, Policy, apply_policy
+from stateextract.columnar.program import compile_layout, compile_skip
+from stateextract.columnar.value_reader import Empty
+from stateextract.errors import FormatError, StateExtractError, TruncatedError, UndecodableError, ValueRefusedError
+from stateextract.files.block import Block
+
+BATCH_ROWS = 1 << 16
+"""Most entries of a batch."""
+BATCH_BYTES = 32 << 20
+"""Room that a batch's arena aims to stay below; a single larger entry gets what it needs."""
+
+_FIRST_ROWS = 1 << 10
+_MAX_DATA = (1 << 31) - 64  # Arrow's int32 offsets
+_ENDLESS = 1 << 62
+
+
+class Stop(Enum):
+    """Why a decoder stopped."""
+
+    DONE = "done"  #         all entries that were asked for
+    NEED_INPUT = "input"  #  the window ends inside an entry
+    FULL = "full"  #         the batch is full: flush it and go on
+    LAST = "last"  #         the pair decoded last is the last one of its state (pair decoders only)
+    UNDECODABLE = "undecodable"  # the pair at ``pos`` cannot be decoded, and its end is known (pair decoders only)
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a decoder stopped.
+
+    :param stop: why.
+    :param entries: whole entries decoded by this call.
+    :param pos: position behind the last whole entry.
+    :param needed: for ``NEED_INPUT``: the window must reach at least to this position.
+    :param rows: rows that the entries began: as many, but for pairs of maps, many of which make a row.
+    :param error: for ``UNDECODABLE``: what is wrong.
+    """
+
+    stop: Stop
+    entries: int
+    pos: int
+    needed: int = 0
+    rows: int = 0
+    error: UndecodableError | None = None
+
+
+class Decoder(Protocol):
+    """Decodes the entries of one state."""
+
+    engine: str
+    """``kernel`` or ``interpreter``."""
+    counts: Counts
+    """Values that were bent so far."""
+
+    @property
+    def layout(self) -> Layout:
+        """The layout, after the policy was applied to it."""
+
+    @property
+    def rows(self) -> int:
+        """Entries in the unfinished batch."""
+
+    def decode(self, data: Block, pos: int, end: int, limit: int) -> Progress:
+        """Decode up to ``limit`` entries of ``data.array[pos:end]``.
+
+        :raises StateExtractError: with the position in ``data`` as offset; the entries before it stay in the batch.
+        """
+
+    def flush(self) -> pa.Array:
+        """The batch, of the layout's ``arrow_type``; the next one starts empty."""
+
+    def flush_wire(self) -> pa.Array:
+        """The batch, of the layout's ``wire_type``: before the logical conversions."""
+
+
+def needs_interpreter(layout: Layout) -> bool:
+    """Whether a layout has parts that only the slow way can run."""
+    return any(isinstance(node, Python) for node in walk(layout))
+
+
+def misread(what: str, error: FormatError) -> UndecodableError:
+    """What an error in bytes of a known length is, where a class that the user describes says how they are read."""
+    return UndecodableError(
+        f"the {what} cannot be decoded: {error.message}",
+        expected=error.expected,
+        advice=error.advice,
+        offset=error.offset,
+    )
+
+
+def make_decoder(
+    layout: Layout,
+    policy: Policy,
+    wanted: Collection[str] | None = None,
+    engine: str = "auto",
+    batch_rows: int = BATCH_ROWS,
+    batch_bytes: int = BATCH_BYTES,
+    keep: bool = True,
+) -> Decoder:
+    """A decoder for the entries of a layout.
+
+    :param wanted: of a struct, the fields to keep (``None``: all).
+    :param keep: ``False``: only pass over the entries.
+    :param engine: ``interpreter`` forces that one; otherwise the kernel is taken wherever it can run the layout.
+    """
+    if not keep:
+        # What is only passed over is never refused: a null map key, say, that no Arrow map could hold.
+        policy = Policy(maps="list", out_of_range="null", max_value_bytes=policy.max_value_bytes)
+    layout = apply_policy(layout, policy)
+    if engine == "interpreter" or needs_interpreter(layout):
+        return InterpreterDecoder(layout, policy, wanted, batch_rows, batch_bytes, keep)
+    return KernelDecoder(layout, policy, wanted, batch_rows, batch_bytes, keep)
+
+
+def _kept(layout: Layout, wanted: Collection[str] | None) -> Layout:
+    if wanted is None or not isinstance(layout, Struct):
+        return layout
+    return Struct(tuple(Field(f.name, f.layout) for f in layout.fields if f.name in wanted))
+
+
+class KernelDecoder:
+    """Decodes with the compiled kernel."""
+
+    engine = "kernel"
+
+    def __init__(
+        self,
+        layout: Layout,
+        policy: Policy,
+        wanted: Collection[str] | None = None,
+        batch_rows: int = BATCH_ROWS,
+        batch_bytes: int = BATCH_BYTES,
+        keep: bool = True,
+        program: Program | None = None,
+    ) -> None:
+        from stateextract.columnar import kernel
+
+        self.kernel = kernel
+        self.layout = layout
+        self.kept = _kept(layout, wanted)
+        self.policy = policy
+        if program is None:
+            program = compile_layout(layout, wanted) if keep else compile_skip(layout)
+        self.program = program
+        self.skips = 0 if keep else program.skips
+        self.counts = Counts()
+        self.batch_rows = batch_rows
+        self.batch_bytes = batch_bytes
+        self.code = self.program.code.astype(np.int64)
+        self.frames = np.zeros((self.program.depth, kernel.F_SIZE), np.int64)
+        self.masks = np.zeros(self.program.masks, np.int64)
+        self.out = np.zeros(kernel.OUT_SIZE, np.int64)
+        arrays = (self.code, self.program.constants, self.frames, self.masks, self.out)
+        self.addresses = tuple(int(array.ctypes.data) for array in arrays)
+        self.arena: Arena | None = None
+        # What the next arena holds: slots of level 0, elements per slot of the level above, data bytes per slot.
+        self.slots = min(_FIRST_ROWS, batch_rows)
+        self.parents = _parents(self.program)
+        self.per_slot = [1.0] + [4.0] * (self.program.levels - 1)
+        self.data_per_slot = [16.0 if node.kind is Kind.VAR else 0.0 for node in self.program.columns]
+        self.least_slots = [1] * self.program.levels
+        self.least_data = [16 if node.kind is Kind.VAR else 0 for node in self.program.columns]
+
+    @property
+    def rows(self) -> int:
+        return 0 if self.arena is None else self.arena.rows
+
+    def decode(self, data: Block, pos: int, end: int, limit: int) -> Progress:
+        kernel = self.kernel
+        total = 0
+        if self.skips:
+            total = max(min(limit, (end - pos) // self.skips), 0)
+            pos += total * self.skips
+            if total == limit:
+                return Progress(Stop.DONE, total, pos, rows=total)
+            return Progress(Stop.NEED_INPUT, total, pos, pos + self.skips, total)
+        while True:
+            if self.arena is None:
+                self.arena = self._new_arena(limit - total)
+            arena = self.arena
+            out = self.out
+            status = self._run(arena, data, pos, end, limit - total)
+            total += int(out[kernel.ROWS])
+            pos = int(out[kernel.CONSUMED])
+            if status == kernel.DONE:
+                return Progress(Stop.DONE, total, pos, rows=total)
+            if status == kernel.NEED_INPUT:
+                return Progress(Stop.NEED_INPUT, total, pos, int(out[kernel.NEEDED]), total)
+            if status != kernel.FULL:
+                raise self._in_words(self._error(status), data, pos, end)
+            if arena.rows:
+                self._learn_from_full(int(out[kernel.ARGUMENT]))
+                return Progress(Stop.FULL, total, pos, rows=total)
+            self._make_room(int(out[kernel.ARGUMENT]), int(out[kernel.NEEDED]), pos)
+            self.arena = None
+
+    def position_behind(self, data: Block, pos: int, end: int, entries: int) -> int:
+        """The position behind so many entries, of a decoder that passes over them; -1 where they cannot be read."""
+        self.arena = self.arena or self._new_arena(entries)
+        status = self._run(self.arena, data, pos, end, entries)
+        return int(self.out[self.kernel.CONSUMED]) if status == self.kernel.DONE else -1
+
+    def _run(self, arena: Arena, data: Block, pos: int, end: int, limit: int) -> int:
+        code, constants, *room = self.addresses
+        status: int = self.kernel.run(
+            code, constants, data.address, pos, end, limit,
+            len(arena.cols), arena.cols_address, arena.levels_address, *room,
+        )  # fmt: skip
+        return status
+
+    def flush(self) -> pa.Array:
+        array = self.flush_wire()
+        return array if self.kept.wire_type is None else apply_logical(array, self.kept, self.policy, self.counts)
+
+    def flush_wire(self) -> pa.Array:
+        arena = self.arena
+        if arena is None:
+            return pa.array([], self.kept.wire_type or pa.bool_())
+        self._learn(arena)
+        self.arena = None
+        self.counts.lone_surrogates += int(self.out[self.kernel.SURROGATES])
+        self.counts.malformed_utf8 += int(self.out[self.kernel.MALFORMED])
+        self.out[[self.kernel.SURROGATES, self.kernel.MALFORMED]] = 0
+        self.policy.check(self.counts)
+        return arena.array()
+
+    # -- room
+
+    def _new_arena(self, expected: int) -> Arena:
+        program = self.program
+        slots = [1] * program.levels
+        if not program.columns:
+            return Arena(program, [_ENDLESS], [])
+        # No more rows than fit in the budget, by what the entries so far took.
+        rows = max(1, min(self.slots, self.batch_rows, int(self.batch_bytes / max(self._row_bytes(), 1.0))))
+        slots[0] = rows
+        for level in range(1, program.levels):
+            parent = slots[self.parents[level]]
+            slots[level] = max(int(parent * self.per_slot[level]) + 16, self.least_slots[level])
+        data = []
+        for index, node in enumerate(program.columns):
+            wanted = int(slots[node.level] * self.data_per_slot[index]) + 64 if node.kind is Kind.VAR else 0
+            data.append(min(max(wanted, self.least_data[index]), _MAX_DATA))
+        most = max(ROOM * self.policy.max_value_bytes, 2 * self.batch_bytes)
+        if self._room(slots, data) > most:
+            # What the entries so far took is no measure any more: room for one, as far as its needs are known.
+            slots, data = [1, *self.least_slots[1:]], self.least_data
+            room = self._room(slots, data)
+            if room > most:
+                # Few bytes may stand for many columns: a byte for a null is enough.
+                raise ValueRefusedError(
+                    f"one row needs {room} bytes in memory", expected=f"at most {most}", advice=LARGE_VALUE_ADVICE
+                )
+        return Arena(program, slots, data)
+
+    def _room(self, slots: list[int], data: list[int]) -> int:
+        """Bytes of an arena."""
+        return sum(
+            slots[node.level] * (_fixed_width(node) + node.nullable) + size
+            for node, size in zip(self.program.columns, data, strict=True)
+        )
+
+    def _row_bytes(self) -> float:
+        """Bytes of arena that an entry takes, estimated."""
+        slots = [1.0] * self.program.levels
+        for level in range(1, self.program.levels):
+            slots[level] = slots[self.parents[level]] * self.per_slot[level]
+        total = 0.0
+        for index, node in enumerate(self.program.columns):
+            total += slots[node.level] * (_fixed_width(node) + node.nullable + self.data_per_slot[index])
+        return total
+
+    def _learn(self, arena: Arena) -> None:
+        """Take the batch that is complete as the measure of the next one, with a quarter to spare."""
+        counts = [int(n) for n in arena.levels[:, 0]]
+        if counts[0] >= arena.slots[0]:
+            self.slots = min(self.slots * 4, self.batch_rows)
+        for level in range(1, self.program.levels):
+            parent = counts[self.parents[level]]
+            if parent:
+                self.per_slot[level] = max(counts[level] / parent * 1.25, self.per_slot[level] * 0.5)
+        for index, node in enumerate(self.program.columns):
+            if node.kind is Kind.VAR and counts[node.level]:
+                used = int(arena.cols[index, self.kernel.C_VAR_N]) / counts[node.level]
+                self.data_per_slot[index] = max(used * 1.25, self.data_per_slot[index] * 0.5)
+        self.least_slots = [1] * self.program.levels
+        self.least_data = [16 if node.kind is Kind.VAR else 0 for node in self.program.columns]
+
+    def _learn_from_full(self, argument: int) -> None:
+        """A column below the rows ran full before the rows did: the next arena gives it more."""
+        if argument >= 0:
+            self.data_per_slot[argument] *= 1.5
+        elif argument < -1:
+            self.per_slot[-1 - argument] *= 1.5
+
+    def _make_room(self, argument: int, needed: int, pos: int) -> None:
+        """The first entry of a batch does not fit: grow what was full."""
+        if argument >= 0:
+            self.least_data[argument] = self._grown(int(self._capacity(argument)), pos)
+        else:
+            level = -1 - argument
+            assert self.arena is not None
+            self.least_slots[level] = max(
+                self._grown(self.arena.slots[level], pos), needed if needed < _MAX_DATA else 0
+            )
+        self.slots = 1 if self.slots == 1 else max(1, self.slots // 4)
+        if self.arena is not None:
+            # What was found to be needed for the other columns must not be forgotten.
+            for level in range(1, self.program.levels):
+                self.least_slots[level] = max(self.least_slots[level], min(self.arena.slots[level], needed or 1))
+
+    def _capacity(self, column: int) -> int:
+        assert self.arena is not None
+        return int(self.arena.cols[column, self.kernel.C_VAR_CAP])
+
+    def _grown(self, capacity: int, pos: int) -> int:
+        if capacity >= _MAX_DATA:
+            raise ValueRefusedError(
+                "one entry has more than 2 GiB of one kind of value, which an Arrow column cannot hold",
+                advice="write lists and maps one row per element with the option flatten",
+                offset=pos,
+            )
+        return min(max(2 * capacity, 1 << 10), _MAX_DATA)
+
+    def _in_words(self, error: StateExtractError, data: Block, pos: int, end: int) -> StateExtractError:
+        """The interpreter's error for the same entry, which names what the kernel only has a code for."""
+        try:
+            interpret(self.layout, data.view, pos, end, Counts())
+        except StateExtractError as other:
+            return other if type(other) is type(error) else error
+        return error
+
+    def _error(self, status: int) -> StateExtractError:
+        kernel = self.kernel
+        at = int(self.out[kernel.POSITION])
+        if status == kernel.UNDECODABLE:
+            part = self.program.undecodable[int(self.out[kernel.ARGUMENT])]
+            return UndecodableError(f"a value of {part.class_name} cannot be decoded: {part.reason}", offset=at)
+        messages: dict[int, tuple[type[StateExtractError], str, str | None]] = {
+            kernel.BAD_COUNT: (FormatError, "an impossible length or count", None),
+            kernel.BAD_TEXT: (FormatError, "a string that Java does not write", None),
+            kernel.BAD_CONSTANT: (FormatError, "bytes that are always the same are others here", None),
+            kernel.BAD_TAG: (FormatError, "a tag that no alternative has", None),
+            kernel.BAD_SECTION: (FormatError, "a row, array or map with a part that lies beyond its end", None),
+            kernel.BAD_POJO: (FormatError, "POJO flags without meaning", "1, 2, 4 or 8"),
+            kernel.BAD_SUBCLASS: (
+                UndecodableError,
+                "a POJO subclass that the serializer snapshot does not describe",
+                None,
+            ),
+        }
+        kind, message, expected = messages[status]
+        return kind(message, expected=expected, offset=at)
+
+
+def _fixed_width(node: ColumnNode) -> int:
+    """Bytes of a column's slot, without its validity and its text."""
+    return node.width if node.kind is Kind.FIXED else 0 if node.kind is Kind.VALID else 4
+
+
+def _parents(program: Program) -> list[int]:
+    """The level that each level's lists stand on."""
+    parents = [0] * program.levels
+    for node in program.columns:
+        if node.kind is Kind.LIST:
+            parents[node.child_level] = node.level
+    return parents
+
+
+class InterpreterDecoder:
+    """Decodes value by value in Python."""
+
+    engine = "interpreter"
+
+    def __init__(
+        self,
+        layout: Layout,
+        policy: Policy,
+        wanted: Collection[str] | None = None,
+        batch_rows: int = BATCH_ROWS,
+        batch_bytes: int = BATCH_BYTES,
+        keep: bool = True,
+    ) -> None:
+        self.keep = keep
+        self.layout = layout
+        self.kept = _kept(layout, wanted)
+        self.policy = policy
+        self.wanted = wanted
+        self.counts = Counts()
+        self.batch_rows = min(batch_rows, 1 << 14)
+        self.batch_bytes = batch_bytes // 8  # Python values take far more room than their bytes
+        self.batch_room = batch_bytes
+        self.most_room = max(ROOM * policy.max_value_bytes, 2 * batch_bytes)
+        self.values: list[Any] = []
+        self.bytes = self.room = 0
+
+    @property
+    def rows(self) -> int:
+        return len(self.values)
+
+    def decode(self, data: Block, pos: int, end: int, limit: int) -> Progress:
+        view = data.view
+        entries = 0
+        while entries < limit:
+            if self.is_full:
+                return Progress(Stop.FULL, entries, pos, rows=entries)
+            counts, empty = Counts(), Empty(self.most_room)
+            try:
+                value, behind = interpret(self.layout, view, pos, end, counts, empty)
+            except TruncatedError:
+                return Progress(Stop.NEED_INPUT, entries, pos, end + 1, entries)
+            # What takes no bytes takes room all the same.
+            self._add(value, behind - pos + empty.values, empty.room, counts)
+            pos = behind
+            entries += 1
+        return Progress(Stop.DONE, entries, pos, rows=entries)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the batch is to be taken before the next entry."""
+        return len(self.values) >= self.batch_rows or self.bytes >= self.batch_bytes or self.room >= self.batch_room
+
+    def _add(self, value: Any, size: int, room: int, counts: Counts) -> None:
+        if self.keep:
+            self.values.append(value)
+            self.counts += counts
+            self.bytes += size
+            self.room += room + self.layout.room
+
+    def decode_whole(self, data: Block, pos: int, end: int) -> None:
+        """Decode one entry whose length is known.
+
+        :raises UndecodableError: where the entry is not what exactly these bytes hold: its class is described wrongly.
+        """
+        counts = Counts()
+        try:
+            value, behind = interpret(self.layout, data.view, pos, end, counts)
+            if behind != end:
+                raise FormatError("it does not end where its length says", offset=behind)
+        except FormatError as error:
+            raise misread("entry", error) from None
+        self._add(value, end - pos, 0, counts)
+
+    def flush(self) -> pa.Array:
+        array = self.flush_wire()
+        return array if self.kept.wire_type is None else apply_logical(array, self.kept, self.policy, self.counts)
+
+    def flush_wire(self) -> pa.Array:
+        values, self.values, self.bytes, self.room = self.values, [], 0, 0
+        self.policy.check(self.counts)
+        kept = self.kept
+        if kept.wire_type is None:
+            return pa.nulls(len(values), pa.bool_())
+        if isinstance(kept, Struct) and self.wanted is not None:
+            names = {f.name for f in kept.fields}
+            values = [{k: v for k, v in value.items() if k in names} or True for value in values]
+        return pa.array(values, kept.wire_type)

@@ -1,0 +1,62 @@
+"""Decoders that stand around another one, choose what reaches it, and give its batches."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from stateextract.columnar.decode.decoder import Decoder
+from stateextract.columnar.layout import Layout
+from stateextract.columnar.decode.pair_decoder import PairDecoder
+from stateextract.columnar.convert.policy import Counts
+
+
+class DecoderWrapper:
+    """What a decoder of entries leaves to the one inside; ``decode`` is its own."""
+
+    def __init__(self, inner: Decoder) -> None:
+        self.inner = inner
+        self.engine = inner.engine
+
+    @property
+    def layout(self) -> Layout:
+        return self.inner.layout
+
+    @property
+    def counts(self) -> Counts:
+        return self.inner.counts
+
+    @counts.setter
+    def counts(self, counts: Counts) -> None:
+        self.inner.counts = counts
+
+    @property
+    def rows(self) -> int:
+        return self.inner.rows
+
+    def flush(self) -> pa.Array:
+        return self.inner.flush()
+
+    def flush_wire(self) -> pa.Array:
+        return self.inner.flush_wire()
+
+
+class AroundPairDecoder:
+    """The same for pairs; ``decode`` and ``begin`` are its own."""
+
+    def __init__(self, inner: PairDecoder) -> None:
+        self.inner = inner
+        self.engine = inner.engine
+
+    @property
+    def counts(self) -> Counts:
+        return self.inner.counts
+
+    @property
+    def rows(self) -> int:
+        return self.inner.rows
+
+    def flush(self, last: bool) -> pa.Array:
+        return self.inner.flush(last)
+
+
+__all__ = ["DecoderWrapper", "AroundPairDecoder"]

@@ -1,0 +1,511 @@
+"""The slow, obvious decoder: one value at a time, by a layout, in plain Python.
+
+It is the oracle that the compiled kernel is compared with, the way that ``Python`` leaves run, and the way that works
+where nothing can be compiled. Each node class of ``layout.py`` has one function below, which takes the node, a
+:class:`Reader` at the value's first byte and the counters; it returns the wire value and leaves the reader behind the
+value's last byte. ``DECODERS`` at the bottom maps node classes to functions: the table of contents.
+
+Bytes go in; what comes out is a value, :class:`TruncatedError` ("needs more bytes") or another error. Every error
+carries the position of the item that failed: the count, the tag or the varint itself, not the value around it.
+
+May import layouts, the reader, errors and the counters. Must not know of snapshots, files or Arrow arrays.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import repeat
+from typing import Any, Final
+
+import pyarrow as pa
+
+from stateextract.columnar.interpreter import binary as binary
+from stateextract.columnar.layout.binary import BinaryArray, BinaryMap, BinaryRow, Framed, Rest
+from stateextract.columnar.layout import (
+    BigInteger,
+    Bool,
+    Bytes,
+    Field,
+    Layout,
+    List,
+    Logical,
+    Map,
+    MaskedStruct,
+    Null,
+    Nullable,
+    Number,
+    SkippedValue,
+    Python,
+    Skip,
+    Struct,
+    Subclass,
+    Subclasses,
+    Switch,
+    Text,
+    Undecodable,
+    values_of,
+    walk,
+)
+from stateextract.columnar.convert.policy import Counts
+from stateextract.columnar.value_reader import Empty, ValueReader
+from stateextract.errors import FormatError, StateExtractError, TruncatedError, UndecodableError, ValueRefusedError
+from stateextract.files.reader import Reader
+
+# Elements that take no bytes give no bound on their number: so many values of them are believed in all lists of a row.
+MAX_EMPTY: Final = 1 << 20
+
+_MAX_I32: Final = 0x7FFF_FFFF
+_SHORT_NUMBERS: Final = {1: b"\x00", 2: b"\x01", 3: b"\x0a"}
+_IS_NULL, _DECLARED, _NAMED, _TAGGED = 1, 2, 4, 8
+_NULL_KEY_ADVICE: Final = "set maps=list to get lists of key and value, where the key may be null"
+
+_NUMBER_CODES: Final = {
+    pa.int8(): "b", pa.int16(): "h", pa.int32(): "i", pa.int64(): "q",
+    pa.uint8(): "B", pa.uint16(): "H", pa.uint32(): "I", pa.uint64(): "Q",
+    pa.float32(): "f", pa.float64(): "d",
+}  # fmt: skip
+
+
+class _NoColumn:
+    def __repr__(self) -> str:
+        return "NO_COLUMN"
+
+
+NO_COLUMN: Final = _NoColumn()
+"""The value of a node that makes no column."""
+
+
+def interpret(
+    layout: Layout,
+    data: bytes | bytearray | memoryview,
+    pos: int,
+    end: int,
+    counts: Counts | None = None,
+    empty: Empty | None = None,
+) -> tuple[Any, int]:
+    """Decode one value.
+
+    :param layout: what the bytes mean.
+    :param data: the bytes.
+    :param pos: the value's first byte.
+    :param end: first byte that must not be read.
+    :param counts: where replaced surrogates are counted.
+    :param empty: of the row at hand, where the value is a part of it.
+    :returns: the wire value, fit for ``pa.array([value], type=layout.wire_type)``, and the position behind its bytes.
+        A map is a list of pairs (or, ``as_list``, of dicts), a struct without columns ``True``, and a node that makes
+        no column gives :data:`NO_COLUMN`.
+    :raises TruncatedError: the value goes on behind ``end``.
+    :raises FormatError: the bytes cannot be a value of this layout.
+    :raises UndecodableError: a value or a class that nobody here can read.
+    :raises ValueRefusedError: a null map key.
+    """
+    reader = ValueReader(data, pos, end)
+    if empty is not None:
+        reader.empty = empty
+    value = _value(layout, reader, Counts() if counts is None else counts)
+    return value, reader.pos
+
+
+def has_column(node: Layout) -> bool:
+    """Whether the node makes a column: as ``wire_type is not None``, without building a type."""
+    while isinstance(node, Nullable | Logical | Framed):
+        node = node.inner
+    return not isinstance(node, Skip | SkippedValue)
+
+
+def _value(node: Layout, r: ValueReader, counts: Counts) -> Any:
+    return DECODERS[type(node)](node, r, counts)
+
+
+def _item(node: Layout, r: ValueReader, counts: Counts) -> Any:
+    """An element, map key or map value, which has a column in any case: a bool, true, if its layout makes none."""
+    value = _value(node, r, counts)
+    return True if value is NO_COLUMN else value
+
+
+# ---- numbers, strings, bytes
+
+
+def _number(node: Number, r: Reader, counts: Counts) -> Any:
+    raw = bytearray(r.bytes(node.least, "a number"))
+    if node.flip_sign:
+        raw[-1 if node.little else 0] ^= 0x80
+    return struct.unpack(("<" if node.little else ">") + _NUMBER_CODES[node.type], raw)[0]
+
+
+def _bool(node: Bool, r: Reader, counts: Counts) -> bool:
+    return r.bool()
+
+
+def _text(node: Text, r: ValueReader, counts: Counts) -> Any:
+    if node.coding == "utf8":
+        return binary.section(_value, node, r, counts)
+    units = _UNITS[node.coding](r)
+    if units is None:
+        return None
+    text, lone = "", 0
+    for code_point in _join_surrogates(units):
+        if 0xD800 <= code_point <= 0xDFFF and not node.as_binary:
+            code_point, lone = 0xFFFD, lone + 1
+        text += chr(code_point)
+    counts.lone_surrogates += lone
+    return text.encode("utf-8", "surrogatepass") if node.as_binary else text
+
+
+def _join_surrogates(units: Sequence[int]) -> list[int]:
+    """Code points of UTF-16 units; a lone surrogate stays."""
+    points: list[int] = []
+    for unit in units:
+        if 0xDC00 <= unit <= 0xDFFF and points and 0xD800 <= points[-1] <= 0xDBFF:
+            points[-1] = 0x10000 + ((points[-1] - 0xD800) << 10) + (unit - 0xDC00)
+        else:
+            points.append(unit)
+    return points
+
+
+def _flink_units(r: Reader) -> Sequence[int] | None:
+    start = r.offset
+    n = _varint(r, _MAX_I32, "a string's length")
+    return None if n == 0 else _varint_units(r, n - 1, start)
+
+
+def _value_units(r: Reader) -> Sequence[int]:
+    start = r.offset
+    return _varint_units(r, _varint(r, _MAX_I32, "a string's length"), start)
+
+
+def _varint_units(r: Reader, n: int, start: int) -> Sequence[int]:
+    if n > r.remaining:
+        raise TruncatedError(f"the data ends inside a string of {n} units", offset=start)
+    head = bytes(r.data[r.pos : r.pos + n])
+    if head.isascii():
+        r.pos += n
+        return head
+    return [_varint(r, 0xFFFF, "a character") for _ in range(n)]
+
+
+def _varint(r: Reader, most: int, what: str) -> int:
+    """Seven bits a byte, the lowest first; the top bit says that more follow. At most five bytes."""
+    start, value = r.offset, 0
+    for shift in range(0, 35, 7):
+        byte = r.u8(what)
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            if value > most:
+                raise FormatError(f"{value} is too large for {what}", expected=f"at most {most}", offset=start)
+            return value
+    raise FormatError(f"the varint of {what} does not end", expected="at most 5 bytes", offset=start)
+
+
+def _utf_units(r: Reader) -> Sequence[int]:
+    """``DataInput.readUTF``: takes what Java takes, so also a bare NUL and overlong forms."""
+    raw = r.bytes(r.u16("a string's length"), "a string")
+    start = r.offset - len(raw)
+    units, i = [], 0
+    while i < len(raw):
+        size = _UTF_SIZES.get(raw[i] >> 4, 0)
+        tail = raw[i + 1 : i + size]
+        if size == 0 or len(tail) < size - 1 or any(byte & 0xC0 != 0x80 for byte in tail):
+            raise FormatError("a string is not modified UTF-8", offset=start + i)
+        unit = raw[i] & (0x7F, 0x1F, 0x0F)[size - 1]
+        for byte in tail:
+            unit = unit << 6 | byte & 0x3F
+        units.append(unit)
+        i += size
+    return units
+
+
+# Bytes of a character by the first one's upper four bits.
+_UTF_SIZES: Final = {**dict.fromkeys(range(8), 1), 0xC: 2, 0xD: 2, 0xE: 3}
+
+
+def _char_units(r: Reader) -> Sequence[int]:
+    return [r.u16("a character")]
+
+
+_UNITS: Final[dict[str, Callable[[Reader], Sequence[int] | None]]] = {
+    "flink": _flink_units,
+    "value": _value_units,
+    "utf": _utf_units,
+    "char": _char_units,
+}
+
+
+def _bytes(node: Bytes, r: Reader, counts: Counts) -> bytes:
+    return bytes(r.bytes(_length(r, "bytes") if node.size is None else node.size))
+
+
+def _big_integer(node: BigInteger, r: Reader, counts: Counts) -> bytes | None:
+    start = r.offset
+    code = r.i32("a big number's length")
+    if code == 0:
+        return None
+    if code < 0 or code == 4:
+        raise FormatError(f"impossible length code {code} of a big number", offset=start)
+    number = _SHORT_NUMBERS[code] if code < 4 else bytes(r.bytes(code - 4, "a big number"))
+    return number + bytes(r.bytes(4, "a scale")) if node.scaled else number
+
+
+def _skip(node: Skip, r: Reader, counts: Counts) -> Any:
+    start = r.offset
+    found = bytes(r.bytes(node.least, "bytes without meaning"))
+    if node.expect is not None and found != node.expect:
+        raise FormatError(f"found the bytes {found.hex()}", expected=node.expect.hex(), offset=start)
+    return NO_COLUMN
+
+
+def _passed(node: SkippedValue, r: ValueReader, counts: Counts) -> Any:
+    _value(node.inner, r, Counts())
+    return NO_COLUMN
+
+
+def _null(node: Null, r: Reader, counts: Counts) -> None:
+    r.bytes(node.size, "a null")
+
+
+# ---- structs
+
+
+def _columns(groups: Sequence[Sequence[Field]]) -> dict[str, Any]:
+    """A struct's columns, all null."""
+    return {f.name: None for group in groups for f in group if has_column(f.layout)}
+
+
+def _fill(columns: dict[str, Any], fields: Sequence[Field], r: ValueReader, counts: Counts) -> None:
+    for f in fields:
+        value = _value(f.layout, r, counts)
+        if f.name in columns and has_column(f.layout):
+            columns[f.name] = value
+
+
+def _struct(node: Struct, r: ValueReader, counts: Counts) -> Any:
+    columns = _columns([node.fields])
+    _fill(columns, node.fields, r, counts)
+    return columns or True
+
+
+def _nullable(node: Nullable, r: ValueReader, counts: Counts) -> Any:
+    _zeros(r, node.width - 1)
+    if r.bool("a null flag") is node.null_if:
+        r.bytes(node.padding, "padding")
+        return None if has_column(node) else NO_COLUMN
+    return _value(node.inner, r, counts)
+
+
+def _zeros(r: Reader, n: int) -> None:
+    """The bytes in front of the one that a wide flag or tag is decided by."""
+    start = r.offset
+    found = bytes(r.bytes(n, "a flag or tag"))
+    if any(found):
+        raise FormatError(f"found the bytes {found.hex()}", expected=bytes(n).hex(), offset=start)
+
+
+def _masked_struct(node: MaskedStruct, r: ValueReader, counts: Counts) -> Any:
+    mask = r.bytes(node.least, "a null mask")
+    bits = [byte >> (7 - i) & 1 for byte in mask for i in range(8)]
+    columns = _columns([node.fields])
+    first = 2 if node.kind else 0
+    _fill(columns, [f for f, null in zip(node.fields, bits[first:], strict=False) if not null], r, counts)
+    if node.kind:
+        columns[node.KIND_FIELD] = bits[0] + 2 * bits[1]
+    return columns or True
+
+
+def _switch(node: Switch, r: ValueReader, counts: Counts) -> Any:
+    _zeros(r, node.width - 1)
+    start = r.offset
+    tag = r.u8("a tag")
+    case = next((c for c in node.cases if c.tag == tag), None) or next((c for c in node.cases if c.tag is None), None)
+    if case is None:
+        raise FormatError(f"unknown tag {tag}", expected=f"one of {[c.tag for c in node.cases]}", offset=start)
+    columns = _columns([c.fields for c in node.cases])
+    _fill(columns, case.fields, r, counts)
+    return columns or True
+
+
+def _subclasses(node: Subclasses, r: ValueReader, counts: Counts) -> Any:
+    start = r.offset
+    flags = r.u8("the flags of a POJO")
+    if flags & _IS_NULL:
+        return None
+    if flags & _NAMED:
+        index = _named_subclass(node, r)
+    elif flags & _TAGGED:
+        index = _tagged_subclass(node, r)
+    elif flags & _DECLARED:
+        index = 0
+    else:
+        raise FormatError(f"impossible flags {flags:#04x} of a POJO", expected="1, 2, 4 or 8", offset=start)
+    columns = {node.CLASS_FIELD: index} if node.subclasses else {}
+    columns |= _columns([node.fields, *(s.fields for s in node.subclasses)])
+    _fill(columns, node.subclasses[index - 1].fields if index else node.fields, r, counts)
+    return columns or True
+
+
+def _named_subclass(node: Subclasses, r: Reader) -> int:
+    start = r.offset
+    name = "".join(map(chr, _join_surrogates(_utf_units(r))))
+    return _subclass_index(node, lambda s: s.class_name == name, name, start)
+
+
+def _tagged_subclass(node: Subclasses, r: Reader) -> int:
+    start = r.offset
+    tag = r.u8("a subclass tag")
+    return _subclass_index(node, lambda s: s.tag == tag, f"with tag {tag}", start)
+
+
+def _subclass_index(node: Subclasses, wanted: Callable[[Subclass], bool], what: str, start: int) -> int:
+    for index, subclass in enumerate(node.subclasses, start=1):
+        if wanted(subclass):
+            return index
+    raise UndecodableError(
+        f"a value of {node.class_name} is of the subclass {what!s}, which the serializer's snapshot does not list",
+        offset=start,
+    )
+
+
+# ---- lists and maps
+
+
+def _length(r: Reader, what: str) -> int:
+    start = r.offset
+    n = r.i32(f"the number of {what}")
+    if n < 0:
+        raise FormatError(f"negative number {n} of {what}", offset=start)
+    return n
+
+
+def _believe(r: ValueReader, n: int, values: int, what: str, start: int) -> None:
+    """Refuse elements without bytes, of so many values each, before anything is made of them."""
+    r.empty.values += n * values
+    if r.empty.values > MAX_EMPTY:
+        raise FormatError(
+            f"impossible number {n} of {what} that take no bytes", expected=f"at most {MAX_EMPTY} values in a row", offset=start
+        )
+
+
+def _count(r: ValueReader, least: int, values: int, room: int, what: str) -> int:
+    """A number of items that take at least ``least`` bytes each, refused before anything is allocated for them."""
+    start = r.offset
+    n = _length(r, what)
+    if n * least > r.remaining:
+        raise TruncatedError(
+            f"the data ends inside {n} {what}", expected=f"{n * least} bytes, {r.remaining} are left", offset=start
+        )
+    if least == 0:
+        _believe(r, n, values, what, start)
+    r.empty.take(n * room, start)
+    return n
+
+
+def _blocks(r: ValueReader, least: int, values: int, room: int, what: str) -> Iterator[None]:
+    """Once for every item of counted blocks."""
+    while True:
+        start = r.offset
+        n = _varint(r, _MAX_I32, f"the number of {what}")
+        if n * least > r.remaining:
+            raise TruncatedError(
+                f"the data ends inside {n} {what}", expected=f"{n * least} bytes, {r.remaining} are left", offset=start
+            )
+        if least == 0:
+            _believe(r, n, values, what, start)
+        r.empty.take(n * room, start)
+        if n == 0:
+            return
+        yield from repeat(None, n)
+
+
+def _items(node: List | Map, r: ValueReader, what: str) -> Iterable[Any]:
+    least = sum(part.least for part in node.children)
+    room = sum(part.room for part in node.children)
+    values = 0 if least else sum(map(values_of, node.children))
+    unknown = least == 0 and any(isinstance(part, Python) for below in node.children for part in walk(below))
+    if unknown:
+        values = 0
+    items = _blocks(r, least, values, room, what) if node.blocks else range(_count(r, least, values, room, what))
+    return _unbounded(r, items, what) if unknown else items
+
+
+def _unbounded(r: ValueReader, items: Iterable[Any], what: str) -> Iterator[None]:
+    """Once for every item that may have bytes or not; nobody knows beforehand."""
+    for _ in items:
+        before = r.pos
+        yield
+        if r.pos == before:
+            _believe(r, 1, 1, what, r.offset)
+
+
+def _list(node: List, r: ValueReader, counts: Counts) -> list[Any]:
+    if node.null_mask:
+        start = r.offset
+        n = _length(r, "elements")
+        mask = r.bytes((n + 7) // 8, "a null mask")
+        nulls = [mask[i >> 3] >> (7 - (i & 7)) & 1 for i in range(n)]
+        r.empty.take(n * node.element.room, start)
+        return [None if null else _item(node.element, r, counts) for null in nulls]
+    return [_item(node.element, r, counts) for _ in _items(node, r, "elements")]
+
+
+def _map(node: Map, r: ValueReader, counts: Counts) -> list[Any]:
+    entries: list[Any] = []
+    for _ in _items(node, r, "entries"):
+        start = r.offset
+        key = _item(node.key, r, counts)
+        if key is None and not node.as_list:
+            raise ValueRefusedError("a map has a null key", advice=_NULL_KEY_ADVICE, offset=start)
+        value = _item(node.value, r, counts)
+        entries.append({"key": key, "value": value} if node.as_list else (key, value))
+    return entries
+
+
+# ---- what no bytes describe
+
+
+def _undecodable(node: Undecodable, r: Reader, counts: Counts) -> Any:
+    raise UndecodableError(f"a value of {node.class_name} cannot be decoded: {node.reason}", offset=r.offset)
+
+
+def _python(node: Python, r: ValueReader, counts: Counts) -> Any:
+    start = r.offset
+    try:
+        if node.inner is None:
+            value, r.pos = node.decode(r.data, r.pos, r.end)
+        else:
+            value, r.pos = node.decode(r.data, r.pos, r.end, node.inner, counts)
+    except StateExtractError as error:
+        raise error.at(offset=start) from None
+    return value
+
+
+def _logical(node: Logical, r: ValueReader, counts: Counts) -> Any:
+    return _value(node.inner, r, counts)
+
+
+DECODERS: Final[dict[type[Layout], Callable[[Any, ValueReader, Counts], Any]]] = {
+    Number: _number,
+    Bool: _bool,
+    Text: _text,
+    Bytes: _bytes,
+    BigInteger: _big_integer,
+    Skip: _skip,
+    SkippedValue: _passed,
+    Null: _null,
+    Struct: _struct,
+    Nullable: _nullable,
+    MaskedStruct: _masked_struct,
+    List: _list,
+    Map: _map,
+    Switch: _switch,
+    Subclasses: _subclasses,
+    Undecodable: _undecodable,
+    Python: _python,
+    Logical: _logical,
+    **dict.fromkeys(
+        (BinaryRow, BinaryArray, BinaryMap, Framed),
+        lambda node, r, counts: binary.section(_value, node, r, counts),
+    ),
+    Rest: lambda node, r, counts: bytes(r.bytes(r.remaining)),
+}
+
+__all__ = ["DECODERS", "MAX_EMPTY", "NO_COLUMN", "has_column", "interpret"]

@@ -1,0 +1,1 @@
+"""Search for the bytes of a key, and skip entries without decoding them."""

@@ -1,0 +1,101 @@
+"""One snapshot of the two: its states, and how their rows are read to be compared.
+
+Strings are read as bytes (WTF-8): two keys that differ only in lone surrogates are the same text, and not the same key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import pyarrow as pa
+
+from stateextract.diff.shapes import Shape, row_shape
+from stateextract.snapshot.headers import Scope
+from stateextract.options import JobOptions
+from stateextract.job.plan import Plan, PlannedState
+from stateextract.job.split import OperatorTargets, Part, StateTarget, read_options
+from stateextract.metadata.uid import operator_id
+from stateextract.state.columns import united_schema
+from stateextract.state.kinds import OPERATOR_KINDS, TIMER
+from stateextract.state.rows import RowLayout
+
+
+@dataclass(frozen=True)
+class SnapshotStates:
+    """A snapshot's states.
+
+    :param job: with the user's choices.
+    :param last_access: whether a mere change of the last access counts.
+    """
+
+    plan: Plan
+    job: JobOptions
+    last_access: bool
+
+    @cached_property
+    def exact(self) -> JobOptions:
+        """The options that rows are read with."""
+        return replace(self.job, strings="binary")
+
+    @cached_property
+    def states(self) -> Mapping[tuple[str, Scope, str], PlannedState]:
+        """Those that are asked for, by operator id, scope and name."""
+        return {
+            (str(state.entry.operator_id), scope_of(state), state.name): state
+            for state in self.plan.states
+            if self._asked_for(state)
+        }
+
+    def exact_schema(self, state: PlannedState) -> pa.Schema:
+        """The columns of a state as they are read.
+
+        :raises UnsupportedError: where they differ between subtasks and cannot be united.
+        """
+        options = replace(read_options(self.exact, self.plan.describe), choices={state.name: state.target.choice.exact()})
+        return united_schema(self._rows(state), options)
+
+    def shapes(self, state: PlannedState) -> Iterator[Shape]:
+        """Of the columns, by the head of each file."""
+        for row in self._rows(state):
+            yield row_shape(row, self.job.flatten, self.last_access)
+
+    def targets(self, keys: Sequence[tuple[str, Scope]]) -> list[OperatorTargets]:
+        """For each operator and scope, its states as they are read."""
+        by_key: dict[tuple[str, Scope], dict[str, StateTarget]] = {}
+        labels: dict[str, str] = {}
+        for (operator, scope, name), state in self.states.items():
+            if state.typed:
+                target = replace(state.target, schema=self.exact_schema(state), choice=state.target.choice.exact())
+                by_key.setdefault((operator, scope), {})[name] = target
+                labels[operator] = self.plan.operators[state.operator].label
+        return [OperatorTargets(labels.get(key[0], key[0]), by_key.get(key, {}), key[0]) for key in keys]
+
+    def parts(self, operator: str, scope: Scope) -> list[Part]:
+        """What there is to read of an operator's states of one scope."""
+        numbers = {s.operator for (o, sc, _), s in self.states.items() if (o, sc) == (operator, scope)}
+        return [part for split in self.plan.splits for part in split if part.operator in numbers]
+
+    def _rows(self, state: PlannedState) -> list[RowLayout]:
+        return state.named.rows(self.plan.describe.of_operator(str(state.entry.operator_id)))
+
+    def _asked_for(self, state: PlannedState) -> bool:
+        entry, job = state.entry, self.job
+        timers = entry.kind == TIMER and "timers" in job.state
+        if job.state and state.name not in job.state and not timers:
+            return False
+        names = [text for text in (entry.uid, entry.operator_name, entry.operator_id) if text]
+        # Before Flink 2.0 only the hash of a uid was stored.
+        return not job.operator or any(
+            name in names or name.lower() == entry.operator_id or operator_id(name) == entry.operator_id
+            for name in job.operator
+        )
+
+
+def scope_of(state: PlannedState) -> Scope:
+    """Whether it is keyed state or operator state."""
+    return "operator" if state.entry.kind in OPERATOR_KINDS else "keyed"
+
+
+__all__ = ["SnapshotStates", "scope_of"]

@@ -1,0 +1,33 @@
+"""Which operator a user means: by uid, name or hex id."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol, TypeVar
+
+from stateextract.metadata.uid import operator_id
+from stateextract.printable import called
+
+
+class Named(Protocol):
+    """Whatever has an operator's names."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def uid(self) -> str | None: ...
+
+    @property
+    def name(self) -> str | None: ...
+
+
+N = TypeVar("N", bound=Named)
+
+
+def find_operators(name: str, operators: Iterable[N]) -> list[N]:
+    """The operators with this uid, name or hex id; where none has, that whose id Flink makes of it."""
+    known = list(operators)
+    found = called(name, known, lambda o: (o.uid, o.name)) or [o for o in known if name.lower() == o.id]
+    # Before Flink 2.0 only the hash of a uid was stored.
+    return found or [o for o in known if o.id == operator_id(name)]

@@ -1,0 +1,442 @@
+"""Options of the extract job: each stands here once, and both its command line and its job file are made from that.
+
+An option is a field of :class:`JobOptions`; its metadata hold the section of the TOML job file, what kind of value it
+takes and one line of documentation. ``--dash-names`` on the command line and ``dash-names`` in the job file are the
+field's name. The command line wins over the job file, the job file over the defaults; a repeatable option given on the
+command line replaces the job file's list.
+
+Imports the standard library and ``errors`` only, so that a mistyped option is reported before anything heavy loads.
+Must not know of Spark, Arrow or Flink's formats.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import difflib
+import json
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, NoReturn
+
+from stateextract.errors import UsageError
+
+_UNITS = {
+    "": 1, "b": 1,
+    "kb": 10**3, "mb": 10**6, "gb": 10**9, "tb": 10**12,
+    "kib": 2**10, "mib": 2**20, "gib": 2**30, "tib": 2**40,
+}  # fmt: skip
+_SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*")
+
+FILE_ONLY = ("tables", "mapping")
+"""Kinds of options that stand only in the job file."""
+
+POLICIES = ("strings", "timestamps", "out_of_range", "maps", "on_undecodable")
+"""Options that can be set for a single operator or state, too."""
+
+AUDIT: Mapping[str, type] = {"audit": dict, "rules": list}
+"""Tables of the job file that are no options: ``[[rules]]`` that states are held against, and what ``[audit]`` asks for them.
+``audit/rules.py`` reads them; here only their kind of table is looked at."""
+
+
+def _option(
+    default: Any, section: str, kind: str, doc: str, *, choices: tuple[str, ...] = (), least: int = 0, name: str = ""
+) -> Any:
+    meta = {"section": section, "kind": kind, "doc": doc, "choices": choices, "least": least, "name": name}
+    return field(default=default, metadata=meta)
+
+
+@dataclass(frozen=True, kw_only=True)
+class JobOptions:
+    """Everything that a job can be told.
+
+    Kinds: ``text``, ``choice``, ``flag``, ``bytes``, ``count``, ``list``; ``tables`` stand only in the job file and are
+    kept as JSON; a ``mapping`` is a section of the job file, kept as ``KEY=VALUE``.
+    """
+
+    snapshot: str = _option("", "input", "text",
+        "Snapshot to read: a _metadata file, its directory, or a job's checkpoint directory (then its newest complete "
+        "checkpoint).")
+    operator: tuple[str, ...] = _option((), "input", "list",
+        "Operators to extract, by uid, hex id or name; repeat for several. None: all.")
+    state: tuple[str, ...] = _option((), "input", "list",
+        "States to extract, by name; repeat for several. timers: all timers of an operator; "
+        "coordinator: what its coordinator keeps. None: all.")
+    path_map: tuple[str, ...] = _option((), "input", "list",
+        "OLD=NEW: paths in the snapshot that begin with OLD are looked for under NEW; repeat for several.")
+    allow_store: tuple[str, ...] = _option((), "input", "list",
+        "Another store whose files the snapshot may refer to, for example s3://bucket; for a snapshot that is not local also a "
+        "local directory; repeat for several.",
+        name="allow-stores")
+    store_timeout: int = _option(60, "input", "count",
+        "Seconds that a store has for one answer; if it takes longer, reading fails.", least=1)
+    codec: str = _option("snappy", "input", "choice",
+        "Codec of compressed state. Flink writes Snappy; lz4 is for builds whose stream decorator was changed.",
+        choices=("snappy", "lz4"))
+    plan: str = _option("", "input", "text",
+        "Compiled plan of a SQL job (COMPILE PLAN): names the fields of its rows, which snapshots do not.")
+    names: str = _option("", "input", "text",
+        "TOML or JSON file with names of fields. Wins over the plan.")
+    verify_checksums: bool = _option(True, "input", "flag",
+        "Verify the CRC-32C of every chunk of compressed state (Flink itself does not).")
+
+    output: str = _option("", "output", "text", "Directory for the datasets: a local path or the URI of a store.")
+    mode: str = _option("error", "output", "choice",
+        "error: refuse an output that is not empty. overwrite: replace the datasets that this job writes, keep all "
+        "others.",
+        choices=("error", "overwrite"))
+    compression: str = _option("zstd", "output", "choice", "Parquet compression.",
+        choices=("zstd", "snappy", "gzip", "lz4", "none"))
+    target_file_bytes: int = _option(512 * 10**6, "output", "bytes",
+        "A Parquet file that has reached this size is finished and the next one begun.", least=1)
+    row_group_bytes: int = _option(64 * 10**6, "output", "bytes",
+        "Uncompressed size at which the rows gathered for one dataset become a row group.", least=1)
+    publish: str = _option("auto", "output", "choice",
+        "rename: write into a staging folder and move the files at the end. direct: write at the final place under "
+        "unique names, the manifest last. auto: rename on local disks and HDFS, direct on object stores.",
+        choices=("auto", "rename", "direct"))
+    key_group_column: bool = _option(True, "output", "flag", "Add the column key_group.")
+    subtask_column: bool = _option(True, "output", "flag", "Add the column subtask.")
+    flatten: bool = _option(False, "output", "flag", "Write lists and maps as one row per element or entry.")
+
+    all_copies: bool = _option(False, "output", "flag",
+        "Write every subtask's copy of broadcast state, with the column subtask, and not only one.")
+
+    on_undecodable: str = _option("fail", "decoding", "choice",
+        "A value whose serializer is not known: fail leaves out its state, skip leaves out the value, raw keeps its raw bytes "
+        "where their length is known. With strict, or if --state selects the state, fail stops the job.",
+        choices=("fail", "skip", "raw"))
+    strings: str = _option("replace", "decoding", "choice",
+        "Java strings with a lone surrogate, which UTF-8 cannot hold: replace by U+FFFD and count, refuse the value, "
+        "or write all strings as binary columns (WTF-8).",
+        choices=("replace", "refuse", "binary"))
+    timestamps: str = _option("floor", "decoding", "choice",
+        "Digits below the microsecond: floor and count, refuse the value, or use nanosecond columns (which Spark "
+        "cannot read).",
+        choices=("floor", "refuse", "nanoseconds"))
+    out_of_range: str = _option("fail", "decoding", "choice",
+        "Times that the column type cannot hold: fail, or write null and count. Timers always have null there, beside their "
+        "exact milliseconds.", choices=("fail", "null"))
+    maps: str = _option("map", "decoding", "choice",
+        "Maps as Arrow maps, or as lists of struct<key, value>.", choices=("map", "list"))
+    max_value_bytes: int = _option(256 * 10**6, "decoding", "bytes",
+        "Largest row, in bytes of the file: a larger one is an error and does not take the memory. With flatten the elements "
+        "of large lists and the entries of large maps are rows of their own. docs/limits.md tells what a value costs.", least=1)
+    plugins: tuple[str, ...] = _option((), "decoding", "list",
+        "Python modules that register serializers of your own, beside those installed as entry points; repeat for "
+        "several.")
+    keep_empty_maps: bool = _option(False, "decoding", "flag",
+        "Keep keys whose map is empty, which only native snapshots of the HashMap backend hold.")
+    kryo: str = _option("auto", "decoding", "choice",
+        "Version of Kryo that wrote values. auto: 2 for snapshots of Flink 1, 5 for those of Flink 2. 2-without-scala: 2 on "
+        "a cluster whose lib folder has no flink-scala.",
+        choices=("auto", "2", "2-without-scala", "5"))
+    classpath: tuple[str, ...] = _option((), "decoding", "list",
+        "Jars or folders with the job's classes, whose fields are read from them for values that Kryo wrote; nothing of "
+        "them is executed; repeat for several.")
+
+    protobuf: tuple[str, ...] = _option((), "decoding", "list",
+        "Descriptor sets of Protobuf (protoc --include_imports --descriptor_set_out), by which messages that Kryo wrote become "
+        "columns; repeat for several.")
+
+    strict: bool = _option(False, "decoding", "flag",
+        "Fail if any selected state cannot be read whole. Without it, the job extracts all other states and ends with exit "
+        "code 3. A state that --state selects always has to be whole.")
+
+    kryo_class: tuple[str, ...] = _option((), "kryo", "tables",
+        "Classes that Kryo wrote, described by hand as [[kryo.class]] tables.", name="class")
+
+    types: tuple[str, ...] = _option((), "types", "mapping",
+        "Types of columns, by operator (uid, name, hex id or *), state and path; a state with a value that does not fit "
+        "exactly is refused.")
+
+    policies: tuple[str, ...] = _option((), "policies", "mapping",
+        "Values of strings, timestamps, out-of-range, maps and on-undecodable for single states, by operator (uid, name, hex "
+        "ID or *), state (a name or *) and option; the other states keep the values of [decoding].")
+
+    split_bytes: int = _option(128 * 10**6, "job", "bytes",
+        "State that one Spark task reads. A key group is never split.", least=1)
+    memory_bytes: int = _option(128 * 10**6, "job", "bytes",
+        "Rows that one task gathers over all its datasets before the largest is written.", least=1)
+    header_threads: int = _option(32, "job", "count",
+        "Threads with which the planner reads the heads of the state files.", least=1)
+    ship_code: str = _option("auto", "job", "choice",
+        "Send stateextract and serializers to the workers. auto: where the workers are not on this machine.",
+        choices=("auto", "always", "never"))
+
+    def lines(self) -> dict[str, Any]:
+        """What a manifest records: every option with its value, under its outside name."""
+        return {outside(f.name): _plain(getattr(self, f.name)) for f in dataclasses.fields(self)}
+
+    @property
+    def lenient(self) -> bool:
+        """Whether a state that cannot be read is only reported, while the others are read."""
+        return not self.strict and not self.state
+
+    def __post_init__(self) -> None:
+        for f in fields():
+            value = getattr(self, f.name)
+            # A text is a sequence of letters, too.
+            if f.metadata["kind"] == "list" and isinstance(value, str):
+                object.__setattr__(self, f.name, (value,))
+
+    def path_pairs(self) -> tuple[tuple[str, str], ...]:
+        """``path_map`` taken apart."""
+        pairs = []
+        for text in self.path_map:
+            old, sign, new = text.partition("=")
+            if not sign or not old or not new:
+                raise UsageError(f"--path-map {text!r} is not of the form OLD=NEW")
+            pairs.append((old, new))
+        return tuple(pairs)
+
+
+def fields() -> tuple[dataclasses.Field[Any], ...]:
+    """All options in the order of their documentation."""
+    return dataclasses.fields(JobOptions)
+
+
+def parse_arguments(arguments: Sequence[str]) -> JobOptions:
+    """Options from a command line (without the program's name); reads the job file that ``--config`` names."""
+    parser = _parser()
+    given, rest = parser.parse_known_args(list(arguments))
+    if rest:
+        known = [f"--{outside(f.name)}" for f in fields() if f.metadata["kind"] not in FILE_ONLY]
+        _refuse_unknown(rest[0].split("=", 1)[0], [*known, "--config", "--help"])
+    options = make_options(vars(given), given.config)
+    for name in ("snapshot", "output"):
+        if not getattr(options, name):
+            raise UsageError(f"--{name} is missing", advice=f"give --{name} PATH or set it in the job file")
+    return options
+
+
+def make_options(given: Mapping[str, Any], config: str | None = None) -> JobOptions:
+    """Options from what a command line gives and a job file sets.
+
+    :param given: by the fields' names, as text, truth or list of texts; ``None``, or nothing, where it is not given.
+    :param config: path of the job file.
+    :raises UsageError: for a value that cannot be right.
+    """
+    values: dict[str, Any] = {} if config is None else _read_file(Path(config))
+    for f in fields():
+        value = given.get(f.name)
+        if value is not None:
+            values[f.name] = _converted(f, value, f"--{outside(f.name)}", strict=False)
+    options = JobOptions(**values)
+    options.path_pairs()
+    for line in options.policies:
+        policy_line(line)
+    return options
+
+
+def parse_file(text: str, name: str = "the job file") -> dict[str, Any]:
+    """Values of the fields that a TOML job file sets; its rules (:data:`AUDIT`) are not among them."""
+    try:
+        document = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise UsageError(f"{name} is not TOML: {error}") from error
+    by_section: dict[str, dict[str, dataclasses.Field[Any]]] = {}
+    for f in fields():
+        by_section.setdefault(f.metadata["section"], {})[f.metadata["name"] or outside(f.name)] = f
+    values: dict[str, Any] = {}
+    for section, content in document.items():
+        if section in AUDIT:
+            if not isinstance(content, AUDIT[section]):
+                raise UsageError(f"{name}: {section!r} is {content!r}",
+                                 expected="[[rules]] tables" if section == "rules" else "an [audit] table")
+            continue
+        if section not in by_section:
+            homes = [s for s, names in by_section.items() if section in names]
+            if homes:
+                raise UsageError(f"{name}: option {section!r} stands outside its section",
+                                 advice=f"move it to [{homes[0]}]")
+            _refuse_unknown(section, [*by_section, *AUDIT], f"{name}: section ")
+        if not isinstance(content, dict):
+            raise UsageError(f"{name}: {section!r} is a section, not a value",
+                             advice=f"write [{section}] above its options")
+        whole = next((f for f in by_section[section].values() if f.metadata["kind"] == "mapping"), None)
+        if whole is not None:
+            values[whole.name] = _mapping(content, f"{name}: [{section}]")
+            continue
+        for option, value in content.items():
+            if option not in by_section[section]:
+                homes = [s for s, names in by_section.items() if option in names]
+                if homes:
+                    raise UsageError(f"{name}: option {option!r} does not belong to [{section}]",
+                                     advice=f"move it to [{homes[0]}]")
+                _refuse_unknown(option, list(by_section[section]), f"{name}: [{section}] ")
+            f = by_section[section][option]
+            values[f.name] = _converted(f, value, f"{name}: [{section}] {option}", strict=True)
+    return values
+
+
+def parse_size(text: str) -> int | None:
+    """Bytes from ``128 MB``, ``64MiB`` or ``1000``; ``None`` where it is no size."""
+    match = _SIZE.fullmatch(text)
+    if match is None or match.group(2).lower() not in _UNITS:
+        return None
+    return int(Decimal(match.group(1)) * _UNITS[match.group(2).lower()])
+
+
+class _Parser(argparse.ArgumentParser):
+    """An ``ArgumentParser`` whose complaints are :class:`UsageError`."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(message, advice="--help lists the options")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="extract.py",
+        description="Extracts the state in an Apache Flink checkpoint or savepoint as Parquet datasets, with Spark.",
+        epilog="Every option can also stand in the job file; conf/extract.toml documents it.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--config", metavar="FILE", help="TOML job file with options")
+    groups: dict[str, Any] = {}
+    for f in fields():
+        meta = f.metadata
+        if meta["kind"] in FILE_ONLY:
+            continue
+        group = groups.setdefault(meta["section"], parser.add_argument_group(meta["section"]))
+        settings: dict[str, Any] = {"dest": f.name, "default": None, "help": option_help(f).replace("%", "%%")}
+        if meta["kind"] == "flag":
+            settings["action"] = argparse.BooleanOptionalAction
+        else:
+            settings["metavar"] = metavar(f)
+            if meta["kind"] == "list":
+                settings["action"] = "append"
+        group.add_argument(f"--{outside(f.name)}", **settings)
+    return parser
+
+
+def metavar(f: dataclasses.Field[Any]) -> str:
+    """What a help text shows in place of an option's value."""
+    meta = f.metadata
+    if meta["kind"] == "list":
+        return "OLD=NEW" if f.name == "path_map" else f.name.rstrip("s").upper()
+    return "|".join(meta["choices"]) or {"bytes": "SIZE", "count": "N"}.get(meta["kind"], "PATH")
+
+
+def option_help(f: dataclasses.Field[Any]) -> str:
+    """A line on what an option does, with its default."""
+    default: Any = f.default
+    text = str(f.metadata["doc"])
+    if f.metadata["kind"] == "flag":
+        text += f" Default: {'yes' if default else 'no'}."
+    elif default not in ("", ()):
+        text += f" Default: {show_size(default) if f.metadata['kind'] == 'bytes' else default}."
+    return text
+
+
+def show_size(size: int) -> str:
+    """Bytes as a person writes them: ``128 MB``; the inverse of :func:`parse_size`."""
+    for unit in ("TB", "GB", "MB", "kB"):
+        factor = _UNITS[unit.lower()]
+        if size and size % factor == 0:
+            return f"{size // factor} {unit}"
+    return str(size)
+
+
+def _read_file(path: Path) -> dict[str, Any]:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"the job file {path} cannot be read: {getattr(error, 'strerror', None) or error}") from error
+    return parse_file(text, str(path))
+
+
+def _mapping(content: Mapping[str, Any], where: str) -> tuple[str, ...]:
+    for key, value in content.items():
+        if not isinstance(value, str):
+            raise UsageError(f"{where} {key!r} is {value!r}", expected="a string",
+                             advice=f'put quotes around all of the name: "{key}/..."')
+    return tuple(f"{key}={value}" for key, value in content.items())
+
+
+def _converted(f: dataclasses.Field[Any], value: Any, where: str, *, strict: bool) -> Any:
+    """The field's value. ``strict``: from TOML, where a value has a type; otherwise text from the command line."""
+    kind = f.metadata["kind"]
+    if kind == "flag":
+        if not isinstance(value, bool):
+            raise UsageError(f"{where} is {value!r}", expected="true or false")
+        return value
+    if kind == "list":
+        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+            raise UsageError(f"{where} is {value!r}", expected="a list of strings")
+        return tuple(value)
+    if kind == "tables":
+        if not isinstance(value, list) or not all(isinstance(item, dict) for item in value):
+            raise UsageError(f"{where} is {value!r}", expected=f"tables: [[{f.metadata['section']}.{f.metadata['name']}]]")
+        return tuple(json.dumps(item, default=str) for item in value)
+    if kind in ("bytes", "count"):
+        return _number(f, value, where, strict=strict)
+    if not isinstance(value, str):
+        raise UsageError(f"{where} is {value!r}", expected="a string")
+    choices = f.metadata["choices"]
+    if choices and value not in choices:
+        near = difflib.get_close_matches(value, choices, n=1)
+        raise UsageError(f"{where} is {value!r}", expected="one of " + ", ".join(choices),
+                         advice=f"the nearest is {near[0]!r}" if near else None)
+    return value
+
+
+def _number(f: dataclasses.Field[Any], value: Any, where: str, *, strict: bool) -> int:
+    sizes = f.metadata["kind"] == "bytes"
+    number: int | None = None
+    if isinstance(value, int) and not isinstance(value, bool):
+        number = value
+    elif isinstance(value, str) and sizes:
+        number = parse_size(value)
+    elif isinstance(value, str) and not strict and value.isascii() and value.isdigit():
+        number = int(value)
+    if number is None or number < f.metadata["least"]:
+        expected = "a size such as '128 MB', '64 MiB' or a number of bytes" if sizes else "a whole number"
+        raise UsageError(f"{where} is {value!r}", expected=f"{expected}, at least {f.metadata['least']}")
+    return number
+
+
+def _refuse_unknown(name: str, known: list[str], where: str = "") -> NoReturn:
+    near = difflib.get_close_matches(name, known, n=1, cutoff=0.5)
+    advice = f"the nearest is {near[0]}" if near else "known are " + ", ".join(known)
+    what = f"{where}{name!r} is unknown" if where else f"option {name!r} is unknown"
+    if not name.startswith("-") and not where:
+        what = f"argument {name!r} is not expected; every option has a name"
+    raise UsageError(what, advice=advice)
+
+
+def outside(name: str) -> str:
+    """How an option is called on a command line and in a job file."""
+    return name.replace("_", "-")
+
+
+def _plain(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def policy_line(line: str) -> tuple[str, str, str]:
+    """A line of ``policies`` taken apart: ``OPERATOR/STATE``, the option (as a field is called) and its value.
+
+    :raises UsageError: for an option or a value that is unknown.
+    """
+    place, _, value = line.rpartition("=")
+    place, slash, name = place.rpartition("/")
+    # Data sources of Spark call options in camelCase.
+    option = re.sub(r"(?<=[a-z])([A-Z])", r"_\1", name).replace("-", "_").lower()
+    if not slash or "/" not in place or option not in POLICIES:
+        raise UsageError(f"the policy {line!r} is for no option", expected="OPERATOR/STATE/OPTION = VALUE",
+                         advice=f"the options are {', '.join(map(outside, POLICIES))}")
+    choices = next(f for f in fields() if f.name == option).metadata["choices"]
+    if value not in choices:
+        raise UsageError(f"the policy {line!r} has the value {value!r}", expected=f"one of {', '.join(choices)}")
+    return place, option, value
+
+
+def from_lines(lines: Mapping[str, Any]) -> JobOptions:
+    """The inverse of :meth:`JobOptions.lines`."""
+    values: dict[str, Any] = {n.replace("-", "_"): tuple(v) if isinstance(v, list) else v for n, v in lines.items()}
+    return JobOptions(**values)

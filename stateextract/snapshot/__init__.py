@@ -1,0 +1,1 @@
+"""A snapshot, opened: headers, states, coverage, and the readers of its files."""

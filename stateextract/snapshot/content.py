@@ -1,0 +1,305 @@
+"""One face for the bodies of all state files: what of a file is to be read, how it may be cut into tasks, and reading it.
+
+State of a changelog is what was materialized, in a body like any other, and the changes since: its content has both.
+
+``Content`` is a plain value that a plan makes and a task carries out; :func:`read_content` hands it to the reader of its
+form. May import the readers; knows no URIs, no Parquet, no Spark.
+"""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING, TypeAlias
+
+from stateextract.errors import FormatError, StateExtractError, TruncatedError, UnsupportedError
+from stateextract.files.window import ReadAt
+from stateextract.state.bodies.body import BodyKind
+from stateextract.state.bodies.changes import Changes
+from stateextract.state.columns import ReadOptions
+from stateextract.state.bodies.database import OpenDatabase, read_database
+from stateextract.state.engine import read_key_groups
+from stateextract.state.header import KeyedHeader, OperatorHeader, parse_header, parse_operator_header
+from stateextract.state.bodies.heap import KeyGroupRange
+from stateextract.state.operator import Partition, read_operator_state
+from stateextract.state.bodies.raw_timers import timers_head
+from stateextract.state.sessions import read_with_sessions
+from stateextract.state.counters import Counters
+from stateextract.state.target import Piece
+
+Head: TypeAlias = KeyedHeader | OperatorHeader
+
+if TYPE_CHECKING:
+    from stateextract.changelog.log import Log
+    from stateextract.changelog.replay import Materialized
+
+OpenLog: TypeAlias = "Callable[[ReadOptions], Log]"
+"""Opens the log of the subtask at hand."""
+
+NO_DATA = {BodyKind.HEAP: None, BodyKind.UNDECIDED: None, BodyKind.FULL_SNAPSHOT: 0, BodyKind.RAW: -1}
+"""By form, the offset of a key group without data."""
+
+
+@dataclass(frozen=True)
+class Content:
+    """What of one file is to be read.
+
+    :param size: of the handle's bytes; :param head_end: where the head ends.
+    :param ranges: of keyed state: its key groups with data; :param partitions: of operator state: its states.
+    :param whole: must be read in one go, from the head's end on.
+    :param changes: of a changelog: the head of the states that changed. Then ``form`` is that of what was materialized,
+        :attr:`BodyKind.CHANGELOG` if nothing was, and ``ranges`` has every key group, those without data as empty ranges.
+    :param change_bytes: bytes of the log for each key group, about.
+    """
+
+    form: BodyKind
+    size: int
+    head_end: int
+    max_parallelism: int = 128
+    ranges: tuple[KeyGroupRange, ...] = ()
+    partitions: tuple[Partition, ...] = ()
+    whole: bool = False
+    changes: bytes | None = None
+    change_bytes: int = 0
+
+    @property
+    def sizes(self) -> list[int]:
+        """Bytes of each unit that can be read by itself."""
+        if self.whole:
+            return [self.size - self.head_end]
+        return [r.end - r.start + self.change_bytes for r in self.ranges] or [p.size for p in self.partitions]
+
+    def beginning(self, most: int, head: bool = True) -> list[tuple[int, int]]:
+        """Where reading begins: the head, or of small contents all that is read, as at most two ranges of the handle's bytes.
+
+        :param most: bytes that are little.
+        :param head: the head is read, too.
+        """
+        first = [(0, self.head_end)] if self.head_end and (head or self.changes is not None) else []
+        units = [(p.offsets[0], p.end) for p in self.partitions if p.offsets]
+        if self.changes is None and self.form is not BodyKind.SST_FILES:
+            units += [(r.start, r.end) for r in self.ranges] + [(self.head_end, self.size)] * self.whole
+        joined: list[tuple[int, int]] = []
+        for begin, end in sorted(first + units):
+            if joined and begin <= joined[-1][1]:
+                begin, end = joined[-1][0], max(joined.pop()[1], end)
+            joined.append((begin, end))
+        if len(joined) > 2 or sum(end - begin for begin, end in joined) > most:
+            joined = first if self.head_end <= most else []
+        return joined
+
+    @property
+    def key_groups(self) -> tuple[int, int]:
+        """The first and the last one; ``(0, -1)`` where there is none."""
+        return (self.ranges[0].key_group, self.ranges[-1].key_group) if self.ranges else (0, -1)
+
+    def cut(self, begin: int, end: int) -> Content:
+        """The units from ``begin`` to before ``end``."""
+        if self.whole:
+            return self
+        return replace(self, ranges=self.ranges[begin:end], partitions=self.partitions[begin:end])
+
+    def of_key_groups(self, wanted: Collection[int]) -> list[Content]:
+        """Without other key groups. Databases and changelogs are read from a first to a last key group: there a content
+        with gaps becomes several.
+        """
+        ranges = tuple(r for r in self.ranges if r.key_group in wanted)
+        if not ranges:
+            return []
+        kept = replace(self, ranges=ranges)
+        if self.form is not BodyKind.SST_FILES and self.changes is None:
+            return [kept]
+        gaps = [i for i, (a, b) in enumerate(itertools.pairwise(ranges), 1) if a.key_group + 1 != b.key_group]
+        return [kept.cut(begin, end) for begin, end in itertools.pairwise([0, *gaps, len(ranges)])]
+
+    def finer(self, most: int) -> Content:
+        """With long lists cut into runs of elements of about ``most`` bytes."""
+        if self.whole or not self.partitions:
+            return self
+        return replace(self, partitions=tuple(run for p in self.partitions for run in _runs(p, most)))
+
+    def only(self, wanted: Collection[str]) -> Content:
+        """Without states that are not wanted and need not be passed over."""
+        if self.whole or not self.partitions:
+            return self
+        return replace(self, partitions=tuple(p for p in self.partitions if p.name in wanted))
+
+
+def _runs(part: Partition, most: int) -> Iterator[Partition]:
+    offsets = part.offsets
+    begin = 0
+    while begin < len(offsets) and part.end - offsets[begin] > most and part.mode != "BROADCAST":
+        end = max(bisect.bisect_left(offsets, offsets[begin] + most, begin + 1), begin + 1)
+        if end >= len(offsets):
+            break
+        yield replace(part, offsets=offsets[begin:end], end=offsets[end], first=part.first + begin)
+        begin = end
+    yield replace(part, offsets=offsets[begin:], first=part.first + begin)
+
+
+def read_head(read_at: ReadAt, content: Content, options: ReadOptions) -> Head:
+    """The head of a file; of a changelog with the states that changed."""
+    if content.changes is not None:
+        from stateextract.changelog.declared import merged_head, parse_changes_head  # most snapshots have none
+
+        base = None if content.form is BodyKind.CHANGELOG else _base_head(read_at, content)
+        return merged_head(base, parse_changes_head(content.changes))
+    if content.form is BodyKind.RAW:
+        return timers_head(read_at, content.ranges[0], options.context)
+    data = _head_bytes(read_at, content)
+    return (parse_operator_header if content.form is BodyKind.OPERATOR else parse_header)(data, 0, content.head_end)
+
+
+def _base_head(read_at: ReadAt, content: Content) -> KeyedHeader:
+    return parse_header(_head_bytes(read_at, content), 0, content.head_end)
+
+
+def _head_bytes(read_at: ReadAt, content: Content) -> bytes:
+    data = read_at(0, content.head_end)
+    if len(data) < content.head_end:
+        raise TruncatedError("the file ends in its head", expected=f"{content.head_end} bytes", offset=len(data))
+    return data
+
+
+def read_content(
+    read_at: ReadAt,
+    head: Head,
+    content: Content,
+    wanted: Collection[str],
+    options: ReadOptions,
+    tally: Counters,
+    subtask: int,
+    silent: Collection[str] = (),
+    open_database: OpenDatabase | None = None,
+    open_log: OpenLog | None = None,
+) -> Iterator[Piece]:
+    """Read the wanted states.
+
+    :param read_at: gives bytes of the handle's stream.
+    :param silent: broadcast states of which only the digest is taken.
+    :param open_database: opens the database that ``read_at``'s file is the head of, for content of that form.
+    :param open_log: opens the log, for content with changes.
+    :raises StateExtractError: with state, key group and offset.
+    """
+    if isinstance(head, OperatorHeader):
+        yield from read_operator_state(
+            read_at, head, content.partitions, content.size, wanted, options, tally, subtask, silent
+        )
+        return
+
+    # Sessions are read before the contents that they belong to, from the same database.
+    database = None if open_database is None else cache(open_database)
+
+    def read(wanted: Collection[str], options: ReadOptions, tally: Counters) -> Iterator[Piece]:
+        return _read_keyed(read_at, head, content, wanted, options, tally, subtask, database, open_log)
+
+    yield from read_with_sessions(read, head, wanted, options, tally)
+
+
+def _read_keyed(
+    read_at: ReadAt,
+    head: KeyedHeader,
+    content: Content,
+    wanted: Collection[str],
+    options: ReadOptions,
+    tally: Counters,
+    subtask: int,
+    open_database: OpenDatabase | None,
+    open_log: OpenLog | None,
+) -> Iterator[Piece]:
+    if content.changes is not None and open_log is not None:
+        from stateextract.changelog.replay import Replay
+
+        base = _materialized(read_at, content, options, tally, subtask, open_database)
+        log = open_log(options)
+        most = content.max_parallelism
+        replay = Replay(log, content.changes, base, wanted, options, tally, subtask, most)
+        yield from replay.read(content.ranges)
+        return
+    yield from _read_body(read_at, head, content, wanted, options, tally, subtask, open_database, None)
+
+
+def _materialized(
+    read_at: ReadAt,
+    content: Content,
+    options: ReadOptions,
+    tally: Counters,
+    subtask: int,
+    open_database: OpenDatabase | None,
+) -> Materialized | None:
+    """What was materialized before the changes of a changelog, if anything was."""
+    from stateextract.changelog.replay import Materialized
+
+    form = content.form
+    if form is BodyKind.CHANGELOG:
+        return None
+    head = _base_head(read_at, content)
+    if form is BodyKind.UNDECIDED:
+        filled = tuple(r for r in content.ranges if r.end > r.start)
+        form = _decided(read_at, head, replace(content, ranges=filled), options)
+
+    def read(ranges: Sequence[KeyGroupRange], wanted: Collection[str], changes: Changes) -> Iterator[Piece]:
+        body = replace(content, form=form, ranges=tuple(ranges), changes=None)
+        return _read_body(read_at, head, body, wanted, options, tally, subtask, open_database, changes)
+
+    return Materialized(head, form is not BodyKind.HEAP, read)
+
+
+def _read_body(
+    read_at: ReadAt,
+    head: KeyedHeader,
+    content: Content,
+    wanted: Collection[str],
+    options: ReadOptions,
+    tally: Counters,
+    subtask: int,
+    open_database: OpenDatabase | None,
+    changes: Changes | None,
+) -> Iterator[Piece]:
+    """Read keyed state of one file or database."""
+    most = content.max_parallelism
+    if content.form is BodyKind.SST_FILES and open_database is not None:
+        yield from read_database(open_database, head, content.ranges, wanted, options, tally, subtask, most, changes)
+        return
+    if content.form not in NO_DATA:
+        raise UnsupportedError(f"{content.form.value} cannot be read from one file")
+    form = content.form
+    if form is BodyKind.UNDECIDED:
+        form = _decided(read_at, head, content, options)
+    yield from read_key_groups(read_at, head, content.ranges, wanted, options, tally, subtask, form, most, changes)
+
+
+def _decided(read_at: ReadAt, head: KeyedHeader, content: Content, options: ReadOptions) -> BodyKind:
+    """A body of one key group that may be either: only one can be passed over to its very end.
+
+    :raises FormatError: with what is wrong of each, where neither can.
+    """
+    failures: list[StateExtractError] = []
+    # Pairs say their lengths, so nothing but a full snapshot is one from end to end; entries may be undecodable.
+    for form in (BodyKind.FULL_SNAPSHOT, BodyKind.HEAP):
+        try:
+            for _ in read_key_groups(
+                read_at, head, content.ranges, (), options, Counters(), 0, form, content.max_parallelism
+            ):
+                pass
+            return form
+        except StateExtractError as error:
+            failures.append(error)
+    full, heap = failures
+    raise FormatError(
+        f"the key group can be read neither as a heap body ({_described(heap)}) nor as a full snapshot "
+        f"({_described(full)})",
+        key_group=heap.key_group,
+        state=heap.state,
+        offset=heap.offset,
+    )
+
+
+def _described(error: StateExtractError) -> str:
+    return f"{error.message} at {error.offset}"
+
+
+__all__ = ["NO_DATA", "Content", "Head", "OpenLog", "read_content", "read_head"]

@@ -1,0 +1,240 @@
+"""The coverage report: every operator and state of a snapshot, and what became of it. Nothing is silently missing.
+
+An :class:`Entry` is made by the plan for everything that ``_metadata`` lists, whatever its kind, and filled in from
+the reports of the tasks. The report is ``_coverage.json`` beside the data and a table on the screen.
+
+Plain values, their JSON and their table; takes the engine's tallies. Must not know of Spark or of Flink's formats.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from stateextract.errors import StateExtractError
+from stateextract.outcome import ExitCode, Status, exit_code
+from stateextract.printable import json_document, many, named
+from stateextract.state.causes import Cause, causes_of, is_caused, told_once
+from stateextract.state.engine import StateCounters
+from stateextract.state.kinds import BROADCAST
+
+if TYPE_CHECKING:
+    from stateextract.screen import Cell, Screen
+
+DECODED, PARTIAL, RAW, SKIPPED = Status.DECODED, Status.PARTIAL, Status.RAW, Status.SKIPPED
+UNSUPPORTED, MISSING, UNREADABLE = Status.UNSUPPORTED, Status.MISSING, Status.UNREADABLE
+NOT_SELECTED, EMPTY = Status.NOT_SELECTED, Status.EMPTY
+
+_NAMES = {
+    "uid": "operator_uid", "state": "state_name", "kind": "state_kind", "size": "size_in_bytes", "handles": "handle_count",
+    "role": "state_role",
+}  # fmt: skip
+CANNOT_BE_READ = (UNSUPPORTED, MISSING, UNREADABLE)
+"""Of a state of one of these nothing is read."""
+_COUNTED = (DECODED, PARTIAL, RAW, SKIPPED, *CANNOT_BE_READ, NOT_SELECTED)
+_NAME_COLUMNS = ("operator", "state", "directory")
+
+
+@dataclass
+class Entry:
+    """One state, or one thing of an operator that holds state without a name.
+
+    :param state: name; ``None`` where it has none (coordinator, channels) or none could be learned.
+    :param kind: one of ``state/kinds.py``; or a word for what has no name.
+    :param form: how its bytes are kept: heap, full snapshot, SST files, changelog, operator state, ...
+    :param size: bytes of state where the snapshot itself says so.
+    :param role: what Flink's own operators keep in a state of that name.
+    :param slow: some of its values can be decoded by the interpreter only.
+    :param replaced: lone surrogates in its name and those of its columns, which are shown as U+FFFD.
+    """
+
+    operator_id: str | None
+    uid: str | None
+    operator_name: str | None
+    state: str | None
+    kind: str
+    form: str
+    status: Status
+    reason: str | None = None
+    size: int | None = None
+    handles: int = 0
+    folder: str | None = None
+    raw_folder: str | None = None
+    role: str | None = None
+    slow: bool = False
+    replaced: int = 0
+    read: StateCounters = field(default_factory=StateCounters)
+
+    @property
+    def label(self) -> str:
+        """How a person calls the operator."""
+        return self.uid or self.operator_name or self.operator_id or "(job)"
+
+    def document(self) -> dict[str, Any]:
+        """For JSON, under the names that all documents use."""
+        return {_NAMES.get(name, name): value for name, value in asdict(self).items()}
+
+    def settle(self) -> None:
+        """The status that follows from what was read."""
+        if self.status not in (Status.DECODED, Status.UNCERTAIN):
+            return
+        read = self.read
+        if self.kind == BROADCAST and read.differing:
+            differing = ", ".join(map(str, read.differing[:10]))
+            more = f" and {len(read.differing) - 10} more" if len(read.differing) > 10 else ""
+            read.problem(
+                f"the broadcast state of the subtasks {differing}{more} is not that of the first subtask; "
+                "--all-copies gives every subtask's"
+            )
+        self.status = Status.DECODED
+        if read.raw_rows:
+            self.status = Status.PARTIAL if read.rows else Status.RAW
+        elif read.incomplete:
+            self.status = Status.PARTIAL if read.rows else Status(read.failure or Status.SKIPPED)
+        self.reason = None
+        if self.status != Status.DECODED and read.problems:
+            self.reason = read.problems[0]
+
+    def refuse(self, error: StateExtractError) -> None:
+        """The state was left out while it was read."""
+        self.status, self.reason = error.status, error.message
+        self.read = StateCounters(problems=[str(error)])
+
+
+@dataclass
+class Coverage:
+    """The whole report."""
+
+    tool_version: str
+    snapshot: str
+    checkpoint_id: int
+    metadata_version: int
+    kind: str | None
+    entries: list[Entry]
+    relocations: list[tuple[str, str]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+    def exit_code(self) -> ExitCode:
+        """What the job tells the shell."""
+        return exit_code(entry.status for entry in self.entries)
+
+    def summary(self) -> str:
+        """How much of what was selected is there, in a sentence."""
+        states = [entry for entry in self.entries if entry.status not in (Status.EMPTY, Status.NOT_SELECTED)]
+        whole = sum(entry.status == Status.DECODED for entry in states)
+        partly = sum(entry.status in (Status.PARTIAL, Status.RAW) for entry in states)
+        counted = [f"{whole} whole", f"{partly} partial", f"{len(states) - whole - partly} missing"]
+        read = [entry.read for entry in states]
+        lost = (
+            (sum(r.rows for r in read), "row", " read", True),
+            (sum(r.raw_rows for r in read), "row", " kept as raw bytes", False),
+            (sum(r.lost_entries for r in read), "entry", " lost", False),
+            (sum(r.lost_key_groups for r in read), "key group", " of a state lost in part or whole", False),
+        )  # fmt: skip
+        counted += [many(number, what) + became for number, what, became, always in lost if number or always]
+        return f"{many(len(states), 'state')}: {', '.join(counted)}."
+
+    def causes(self) -> list[Cause[int]]:
+        """Why values cannot be decoded, each cause once; states are positions in :attr:`entries`."""
+        return causes_of((number, (e.reason, *e.read.problems)) for number, e in enumerate(self.entries))
+
+    def to_json(self) -> bytes:
+        """Content of ``_coverage.json``."""
+        document = asdict(self) | {"entries": [entry.document() for entry in self.entries]}
+        document["snapshot_kind"] = document.pop("kind")
+        document["relocations"] = [{"stored": stored, "found": found} for stored, found in self.relocations]
+        document["summary"] = {
+            status: sum(entry.status == status for entry in self.entries)
+            for status in _COUNTED
+        }
+        document["causes"] = [
+            {
+                "cause": cause.sentence,
+                "class_name": cause.class_name,
+                "message": cause.message,
+                "states": [self._name(number) for number in cause.own],
+                "states_after": [self._name(number) for number in cause.after],
+            }
+            for cause in self.causes()
+        ]
+        document["exit_code"] = self.exit_code()
+        return json_document(document, indent=1, ensure_ascii=True).encode()
+
+    def _name(self, number: int) -> dict[str, str | None]:
+        entry = self.entries[number]
+        return {"operator_id": entry.operator_id, "operator_label": entry.label, "state_name": entry.state}
+
+    def show(self, screen: Screen) -> None:
+        """Print the table, and below it what a person should know."""
+        from stateextract.screen import Table  # only where something is shown: rich takes its time to load
+
+        screen.say(f"Coverage of {self.snapshot}")
+        columns = ["operator", "state", "kind", "rows", "bytes", "status", "directory"]
+        told = told_once((id(entry), (entry.reason, *entry.read.problems)) for entry in self.entries)
+        rows = [_cells(entry, told.get(id(entry))) for entry in self._shown()]
+        screen.show(Table(columns, rows, ["rows", "bytes"], names=_NAME_COLUMNS))
+        for line in self._lines():
+            screen.say(line)
+
+    def _shown(self) -> list[Entry]:
+        """The entries that have a line of their own."""
+        return [entry for entry in self.entries if entry.status != NOT_SELECTED]
+
+    def _lines(self) -> list[str]:
+        left = len(self.entries) - len(self._shown())
+        lines = [f"Not selected: {many(left, 'other state')}."] if left else []
+        lines += [f"Note: {note}." for note in self.notes]
+        if self.relocations:
+            stored, found = self.relocations[0]
+            more = f" and {len(self.relocations) - 1} more" if len(self.relocations) > 1 else ""
+            lines.append(f"Found elsewhere than the snapshot says: {stored} at {found}{more}.")
+        for entry in self.entries:
+            for sentence in _remarks(entry):
+                lines.append(f"{named(entry.label)} / {named(entry.state or entry.kind)}: {sentence}.")
+        return lines
+
+
+def _cells(entry: Entry, cause: str | None) -> list[str | Cell]:
+    from stateextract.screen import Cell
+
+    read = entry.status in (DECODED, PARTIAL, RAW, SKIPPED)
+    size = entry.read.bytes if read else entry.size
+    folders = [folder for folder in (entry.folder, entry.raw_folder) if folder]
+    plain = f"{entry.label}/{entry.state or entry.kind}"
+    return [
+        Cell(entry.label, of=entry.operator_id or entry.label),
+        entry.state or "-",
+        entry.kind,
+        f"{entry.read.rows:,}" if read else "-",
+        "-" if size is None else f"{size:,}",
+        Cell(entry.status, cause if cause and entry.reason and is_caused(entry.reason) else entry.reason),
+        ", ".join(folders) if folders != [plain] else "",
+    ]
+
+
+def _remarks(entry: Entry) -> list[str]:
+    """Sentences about values that are not exactly what Flink had, or were read in an unusual way."""
+    read = entry.read
+    counted: Sequence[tuple[int, str, str]] = (
+        (entry.replaced, "lone surrogate", " in names replaced by U+FFFD"),
+        (read.counts.lone_surrogates, "lone surrogate", " replaced by U+FFFD"),
+        (read.counts.malformed_utf8, "sequence", " of malformed UTF-8 replaced by U+FFFD"),
+        (read.counts.sub_microsecond, "timestamp", " floored to microseconds"),
+        (read.counts.out_of_range, "time", " out of range written as null"),
+        (read.changes, "change", " applied to what was materialized"),
+        (read.empty_maps, "key", " left out because of an empty map"),
+        (read.lost_key_groups, "key group", " not read to the end"),
+        (read.lost_entries, "entry", " not decoded"),
+        (read.raw_rows, "row", " kept as raw bytes"),
+    )
+    remarks = [many(number, what) + became for number, what, became in counted if number]
+    if entry.slow and "interpreter" in read.engine:
+        remarks.append("read by the interpreter, the slow way")
+    return [*remarks, *(problem for problem in read.problems if not is_caused(problem))]
+
+
+__all__ = [
+    "CANNOT_BE_READ", "DECODED", "EMPTY", "MISSING", "NOT_SELECTED", "PARTIAL", "RAW", "SKIPPED", "UNREADABLE", "UNSUPPORTED",
+    "Coverage", "Entry",
+]  # fmt: skip

@@ -1,0 +1,531 @@
+"""Heads of all state files of a snapshot, read concurrently: what is in each file, and in which form.
+
+State ids and serializer snapshots differ from file to file of one operator, so every file's own head is read. A head
+ends at the smallest key-group offset that is not zero, so only ``[0, that)`` is read, and the few bytes that tell which
+body stands behind. Subtasks often share their head byte for byte; each distinct one is parsed once.
+
+Operator state files have a head of their own; timers in raw keyed state have none, and one is made of their first key
+group. Raw state that operators wrote themselves is left to the inventory.
+
+Gives :class:`StateFile` values; decides nothing about them. May import metadata, files, state; must not know of Arrow,
+Spark or Parquet.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal
+
+from stateextract.changelog.log import Files
+from stateextract.errors import FormatError, MissingFileError, StateExtractError, expected_error
+from stateextract.files.prefetch import FilePrefetcher
+from stateextract.files.filesystem import Store
+from stateextract.metadata.locate import Locator
+from stateextract.metadata.model import (
+    ChangelogHandle,
+    IncrementalHandle,
+    InlineHandle,
+    KeyedStateHandle,
+    KeyGroupsHandle,
+    OperatorState,
+    OperatorStateHandle,
+    SnapshotMetadata,
+    StreamHandle,
+)
+from stateextract.state.bodies.body import KEY_GROUPS_V2, BodyKind, body_kind
+from stateextract.snapshot.content import NO_DATA, Content, Head
+from stateextract.state.bodies.database import shares
+from stateextract.state.header import KeyedHeader, OperatorHeader, parse_header, parse_operator_header
+from stateextract.state.bodies.heap import key_group_ranges
+from stateextract.state.operator import note_of_1_18_0, operator_head_end, partitions
+from stateextract.state.bodies.raw_timers import is_timers, timers_head
+
+if TYPE_CHECKING:
+    from stateextract.snapshot.changelogs import Changelog
+
+Scope = Literal["keyed", "operator"]
+OnHeaders = Callable[[int, int], None]
+"""Is told, at the beginning and after each, how many handles were looked at and how many there are."""
+
+
+def ignore_progress(done: int, count: int) -> None:
+    """Nobody wants to know how far it is."""
+
+
+_LARGEST_HEAD = 64 << 20
+_PROBES = 2  # key groups whose numbers are looked at in a file that is not local; tasks check all of them
+_HEAP_ONLY_SINCE = 4  # version of _metadata of Flink 1.16, where full snapshots left code 12
+
+
+@dataclass(frozen=True)
+class StateFile:
+    """One handle of one subtask.
+
+    :param operator: index of the operator in the metadata.
+    :param kind: of the handle.
+    :param uri: the file; for inline state the ``_metadata`` file.
+    :param start: where the handle's bytes begin in the file, ``size`` how many there are.
+    :param content: what can be read of it; absent where that takes more than this file.
+    :param head: ``None`` if none could be read. Then ``problem`` says why, if something is wrong.
+    :param problem: why no state of the file can be read. With a head it has the names of the states.
+    :param lost: why single states of the head cannot be read, by name.
+    :param head_key: equal for equal heads.
+    :param handle: of a database; then ``uri``, ``start`` and ``size`` are those of its ``meta`` file, which is only a head.
+    :param changelog: of a changelog; the rest is then of what was materialized, as far as anything was.
+    :param note: what a report should say of it.
+    :param named: name and kind of the states that ``_metadata`` lists for the file, where the head cannot be read.
+    """
+
+    operator: int
+    subtask: int
+    kind: str
+    form: BodyKind
+    uri: str
+    start: int = 0
+    size: int = 0
+    content: Content | None = None
+    head: Head | None = None
+    head_key: bytes = b""
+    problem: StateExtractError | None = None
+    lost: Mapping[str, StateExtractError] = field(default_factory=dict)
+    handle: IncrementalHandle | None = None
+    changelog: ChangelogHandle | None = None
+    note: str | None = None
+    named: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def states(self) -> tuple[tuple[str, str], ...]:
+        """Name and kind of the states in it, as far as they are known."""
+        return self.named if self.head is None else tuple((meta.name, meta.kind) for meta in self.head.states)
+
+    @property
+    def scope(self) -> Scope:
+        """Whether it holds keyed or operator state."""
+        return "operator" if self.form is BodyKind.OPERATOR else "keyed"
+
+
+def timers_once(files: Sequence[StateFile]) -> list[StateFile]:
+    """The files, without the content of raw keyed state whose timers stand in the same subtask's full snapshot too.
+
+    So it is in checkpoints of Flink 1.13's RocksDB that are not incremental and whose timers are kept on the heap: the
+    snapshot has the queues (``FullSnapshotResources``), and the timer service writes them into raw keyed state as well
+    (``RocksDBKeyedStateBackend.requiresLegacySynchronousTimerSnapshots``). Flink reads both into one set.
+    """
+    queues = {
+        (file.operator, file.subtask, meta.name)
+        for file in files
+        if file.form is BodyKind.FULL_SNAPSHOT and file.head is not None
+        for meta in file.head.states
+    }
+
+    def again(file: StateFile) -> bool:
+        names = [meta.name for meta in file.head.states] if file.head is not None else []
+        double = all((file.operator, file.subtask, name) in queues for name in names)
+        return file.form is BodyKind.RAW and bool(names) and double
+
+    return [replace(file, content=None, head=None, head_key=b"") if again(file) else file for file in files]
+
+
+@dataclass(frozen=True)
+class _Work:
+    """A handle to look at."""
+
+    operator: int
+    subtask: int
+    handle: KeyedStateHandle | OperatorStateHandle
+    raw: bool = False
+
+
+class HeaderReader:
+    """Reads the heads of one snapshot.
+
+    :param metadata: content of the ``_metadata`` file, where inline state lies.
+    :param codec: of compressed changelog files; ``verify``: check their checksums.
+    """
+
+    def __init__(
+        self,
+        snapshot: SnapshotMetadata,
+        metadata: bytes,
+        locator: Locator,
+        codec: str = "snappy",
+        verify: bool = True,
+    ) -> None:
+        self._snapshot = snapshot
+        self._metadata = metadata
+        self._locator = locator
+        self._store = locator.store
+        self._heads: dict[tuple[bool, bytes], tuple[Head, bytes]] = {}
+        self._lock = threading.Lock()
+        self._inline: dict[int, int] = {}
+        self._codec = codec
+        self._verify = verify
+        self._changelog_files = Files()
+        self._bounds: dict[StreamHandle, set[int]] = {}
+
+    def read(self, threads: int, on_headers: OnHeaders = ignore_progress) -> list[StateFile]:
+        """All files, in the order of operators and subtasks.
+
+        What is wrong with a file stands in its ``problem``: it matters only if the operator is wanted.
+
+        :param on_headers: is told how far it is.
+        """
+        work = list(self._work())
+        self._find_inline(item.handle for item in work)
+        self._find_bounds(item.handle for item in work)
+        with ThreadPoolExecutor(max_workers=max(1, min(threads, len(work))), thread_name_prefix="heads") as pool:
+            on_headers(0, len(work))
+            looked_at = []
+            for found in pool.map(self._look, work):
+                looked_at.append(found)
+                on_headers(len(looked_at), len(work))
+        self._find_keys([one for one in looked_at if not isinstance(one, list)])
+        files = [f for one in looked_at for f in (one if isinstance(one, list) else self._finished(one))]
+        return timers_once(files)
+
+    def _work(self) -> Iterator[_Work]:
+        for number, operator in enumerate(self._snapshot.operators):
+            for subtask in operator.subtasks:
+                # In the order of the handles in the file.
+                if subtask.managed_operator is not None:
+                    yield _Work(number, subtask.index, subtask.managed_operator)
+                if subtask.managed_keyed is not None:
+                    yield _Work(number, subtask.index, subtask.managed_keyed)
+                if isinstance(subtask.raw_keyed, KeyGroupsHandle):
+                    yield _Work(number, subtask.index, subtask.raw_keyed, raw=True)
+
+    def _look(self, work: _Work) -> list[StateFile] | Changelog:
+        """The files of a handle; of a changelog what has to be finished when those of all subtasks are known."""
+        if not isinstance(work.handle, ChangelogHandle):
+            return self._files(work)
+        try:
+            return self._changelog(work.operator, work.subtask, work.handle)
+        except Exception as error:
+            return [self._failed(work, error)]
+
+    def _files(self, work: _Work) -> list[StateFile]:
+        operator, subtask, handle = work.operator, work.subtask, work.handle
+        uri = self._locator.found.metadata_uri
+        try:
+            if isinstance(handle, OperatorStateHandle):
+                return self._operator_state(operator, subtask, handle)
+            if isinstance(handle, KeyGroupsHandle):
+                return (
+                    self._raw(operator, subtask, handle) if work.raw else [self._key_groups(operator, subtask, handle)]
+                )
+            if isinstance(handle, IncrementalHandle):
+                return [self._meta_file(operator, subtask, handle)]
+            raise FormatError(f"a {handle.kind} handle outside of a changelog", file=uri)
+        except Exception as error:
+            return [self._failed(work, error)]
+
+    def _failed(self, work: _Work, failure: Exception) -> StateFile:
+        """Whatever it is: no file takes others with it."""
+        error = self._explained(expected_error(failure))
+        error.at(operator=operator_label(self._snapshot.operators[work.operator]))
+        uri = error.file or self._locator.found.metadata_uri
+        states = work.handle.states if isinstance(work.handle, OperatorStateHandle) else ()
+        named = tuple((state.name, state.mode) for state in states)
+        return StateFile(
+            work.operator, work.subtask, work.handle.kind, _usual_form(work), uri, problem=error, named=named
+        )
+
+    def _explained(self, error: StateExtractError) -> StateExtractError:
+        return self._locator.explain(error) if isinstance(error, MissingFileError) else error
+
+    def _key_groups(self, operator: int, subtask: int, handle: KeyGroupsHandle) -> StateFile:
+        with self._opened(handle.stream) as stream:
+            _check_offsets(handle, stream, 0)
+            bounds = self._bounds.get(handle.stream, set())
+            end = min((o for o in (*handle.offsets, *bounds) if o), default=stream.size)
+            head, key = self._head(stream, end, parse_header)
+            assert isinstance(head, KeyedHeader)
+            try:
+                form = self._form(handle, head, stream)
+                ranges = key_group_ranges(handle.first, handle.offsets, stream.size, NO_DATA[form], bounds)
+            except StateExtractError as error:
+                raise error.at(file=stream.uri) from None
+            most = self._snapshot.operators[operator].max_parallelism
+            content = Content(form, stream.size, end, most, tuple(ranges))
+            return StateFile(
+                operator, subtask, handle.kind, form, stream.uri, stream.start, stream.size, content, head, key
+            )
+
+    def _raw(self, operator: int, subtask: int, handle: KeyGroupsHandle) -> list[StateFile]:
+        """Raw keyed state, if it is one of timers."""
+        with self._opened(handle.stream) as stream:
+            _check_offsets(handle, stream, NO_DATA[BodyKind.RAW] or 0)
+            form = BodyKind.RAW
+            try:
+                ranges = tuple(key_group_ranges(handle.first, handle.offsets, stream.size, NO_DATA[form]))
+                if not ranges or not is_timers(stream.read_at, ranges[0]):
+                    return []
+                head = timers_head(stream.read_at, ranges[0])
+            except StateExtractError as error:
+                raise stream.moved(error) from None
+            content = Content(form, stream.size, 0, self._snapshot.operators[operator].max_parallelism, ranges)
+            key = repr([(meta.name, meta.serializers) for meta in head.states]).encode()
+            return [
+                StateFile(
+                    operator, subtask, handle.kind, form, stream.uri, stream.start, stream.size, content, head, key
+                )
+            ]
+
+    def _operator_state(self, operator: int, subtask: int, handle: OperatorStateHandle) -> list[StateFile]:
+        if handle.empty or not handle.size:
+            return []
+        with self._opened(handle.stream) as stream:
+            end = operator_head_end(handle.states, stream.size, stream.read_at)
+            head, key = self._head(stream, end, parse_operator_header)
+            assert isinstance(head, OperatorHeader)
+            form = BodyKind.OPERATOR
+            try:
+                parts = tuple(partitions(head, handle.states, stream.size))
+                note = note_of_1_18_0(head, handle.states, stream.size, stream.read_at)
+            except StateExtractError as error:
+                raise stream.moved(error) from None
+            content = Content(form, stream.size, head.end, partitions=parts, whole=head.compressed)
+            return [
+                StateFile(
+                    operator,
+                    subtask,
+                    handle.kind,
+                    form,
+                    stream.uri,
+                    stream.start,
+                    stream.size,
+                    content,
+                    head,
+                    key,
+                    note=note,
+                )
+            ]
+
+    def _form(self, handle: KeyGroupsHandle, head: KeyedHeader, stream: _Stream) -> BodyKind:
+        offsets: Sequence[int] = handle.offsets
+        if handle.code == KEY_GROUPS_V2 and self._snapshot.version >= _HEAP_ONLY_SINCE and 0 not in offsets:
+            return BodyKind.HEAP
+        if not stream.near:
+            offsets = offsets[:_PROBES] if 0 not in offsets else (0,)
+        form = body_kind(handle.code, offsets, handle.first, head.compressed, stream.read_at, states=len(head.states))
+        if form is BodyKind.UNDECIDED and len(handle.offsets) > 1:
+            return BodyKind.HEAP
+        return form
+
+    def _meta_file(self, operator: int, subtask: int, handle: IncrementalHandle) -> StateFile:
+        """RocksDB's own files: the head says which states the database holds."""
+        with self._opened(handle.meta) as stream:
+            head, key = self._head(stream, stream.size, parse_header)
+            form, most = BodyKind.SST_FILES, self._snapshot.operators[operator].max_parallelism
+            content = Content(form, stream.size, stream.size, most, shares(handle.key_groups, handle.size))
+            # The head is valid, so the states that cannot be read have names.
+            label = operator_label(self._snapshot.operators[operator])
+            problem: StateExtractError | None = None
+            lost: dict[str, StateExtractError] = {}
+            try:
+                lost = self._lost(handle)
+            except StateExtractError as error:
+                problem = self._explained(error).at(file=stream.uri, operator=label)
+            lost = {n: self._explained(e).at(operator=label, state=n) for n, e in lost.items()}
+            return StateFile(
+                operator,
+                subtask,
+                handle.kind,
+                form,
+                stream.uri,
+                stream.start,
+                stream.size,
+                content,
+                head,
+                key,
+                problem,
+                lost,
+                handle=handle,
+            )
+
+    def _lost(self, handle: IncrementalHandle) -> dict[str, StateExtractError]:
+        """Why states of a database cannot be read, by name. Their SST files are looked for, not opened.
+
+        :raises StateExtractError: where none can be read.
+        """
+        from stateextract.rocksdb import Opener, RocksOptions, open_rocksdb  # takes long to load
+
+        open_file = Opener(self._locator, FilePrefetcher(self._store), self._locator.found.metadata_uri)
+        database = open_rocksdb(handle, open_file, RocksOptions(self._verify))
+        lost: dict[str, StateExtractError] = {}
+        for name in database.column_families:
+            for stream in database.streams(name):
+                try:
+                    self._locator.locate(stream)
+                except StateExtractError as error:
+                    lost.setdefault(name, error)
+        return lost
+
+    # -- changelogs
+
+    def _changelog(self, operator: int, subtask: int, handle: ChangelogHandle) -> Changelog | list[StateFile]:
+        from stateextract.snapshot.changelogs import Changelog, materialized_parts, open_log
+
+        parts = []
+        for part in materialized_parts(handle):
+            for file in self._files(_Work(operator, subtask, part)):
+                if file.problem is not None:
+                    return [replace(file, kind=handle.kind, form=BodyKind.CHANGELOG, content=None)]
+                parts.append((part, file))
+        log = open_log(
+            handle, self._locator, lambda: self._metadata, self._codec, self._verify, self._changelog_files
+        )
+        changelog = Changelog(operator, subtask, handle, log, parts)
+        changelog.look()
+        return changelog
+
+    def _find_keys(self, changelogs: Sequence[Changelog]) -> None:
+        if not changelogs:
+            return
+        from stateextract.snapshot.changelogs import find_keys
+
+        for number in dict.fromkeys(changelog.operator for changelog in changelogs):
+            mine = [changelog for changelog in changelogs if changelog.operator == number]
+            operator = self._snapshot.operators[number]
+            try:
+                problem: StateExtractError | None = find_keys(mine, operator.max_parallelism)
+            except Exception as error:
+                problem = expected_error(error)
+            if problem is not None:
+                problem.at(operator=operator_label(operator))
+                for changelog in mine:
+                    if changelog.key is None and changelog.handle.increments:
+                        changelog.problem = problem
+
+    def _finished(self, changelog: Changelog) -> list[StateFile]:
+        work = _Work(changelog.operator, changelog.subtask, changelog.handle)
+        most = self._snapshot.operators[work.operator].max_parallelism
+        try:
+            files = changelog.files(self._locator.found.metadata_uri, StateFile, most)
+        except Exception as error:
+            return [self._failed(work, error)]
+        notes = (changelog.note, *[None] * len(files))
+        return [replace(file, problem=changelog.problem, note=note) for file, note in zip(files, notes, strict=False)]
+
+    def _find_bounds(self, handles: Iterable[KeyedStateHandle | OperatorStateHandle]) -> None:
+        """Where key groups begin in the files of changelogs' materialized parts.
+
+        After a rescaling each subtask refers to some key groups of an old file: that the first of these is where the head
+        ends, and that one ends where the next begins, is true only of all key groups together.
+        """
+        for handle in handles:
+            for part in handle.materialized if isinstance(handle, ChangelogHandle) else ():
+                if isinstance(part, KeyGroupsHandle):
+                    self._bounds.setdefault(part.stream, set()).update(o for o in part.offsets if o)
+
+    def _head(self, stream: _Stream, end: int, parse: Callable[[bytes, int, int], Head]) -> tuple[Head, bytes]:
+        if end < 0:
+            raise FormatError("the first element begins inside the head", file=stream.uri)
+        if end > _LARGEST_HEAD:
+            raise FormatError(
+                f"the first data begins only at {end}", file=stream.uri, expected="a head of less than 64 MiB before it"
+            )
+        data = stream.read_at(0, end)
+        with self._lock:
+            known = self._heads.get((parse is parse_header, data))
+        if known is None:
+            try:
+                known = (parse(data, 0, end), data)
+            except StateExtractError as error:
+                raise stream.moved(error) from None
+            with self._lock:
+                known = self._heads.setdefault((parse is parse_header, data), known)
+        return known
+
+    # -- streams
+
+    def _opened(self, handle: StreamHandle) -> _Stream:
+        if isinstance(handle, InlineHandle):
+            start = self._inline.get(id(handle), 0)
+            return _Stream(self._locator.found.metadata_uri, start, handle.size, handle.data, None)
+        location = self._locator.locate(handle)
+        if location.uri is None:
+            return _Stream(self._locator.found.metadata_uri, 0, location.size, location.inline or b"", None)
+        return _Stream(location.uri, location.start, location.size, None, self._store)
+
+    def _find_inline(self, handles: Iterator[KeyedStateHandle | OperatorStateHandle]) -> None:
+        """Positions of inline state in ``_metadata``, so that tasks read it there and no split has to carry it.
+
+        The handles come in the order of the file, so one pass finds them all; any place with these bytes is right.
+        """
+        cursor = 0
+        for handle in handles:
+            for stream in handle.streams():
+                if isinstance(stream, InlineHandle):
+                    position = self._metadata.find(stream.data, cursor)
+                    if position < 0:
+                        position = self._metadata.find(stream.data)
+                    self._inline[id(stream)] = position
+                    cursor = max(cursor, position)
+
+
+class _Stream:
+    """The bytes of one stream handle, wherever they lie."""
+
+    def __init__(self, uri: str, start: int, size: int, inline: bytes | None, store: Store | None) -> None:
+        self.uri = uri
+        self.start = start
+        self.size = size
+        self._inline = inline
+        self._file = store.open(uri) if store is not None else None
+        self.near = inline is not None or "://" not in uri
+
+    def read_at(self, offset: int, length: int) -> bytes:
+        """Bytes from ``offset`` of the stream on, fewer only at its end."""
+        length = max(0, min(length, self.size - offset))
+        if self._inline is not None:
+            return self._inline[offset : offset + length]
+        assert self._file is not None
+        return self._file.read_at(self.start + offset, length)
+
+    def moved(self, error: StateExtractError) -> StateExtractError:
+        """The error with its offset counted in the file."""
+        if error.offset is not None:
+            error.offset += self.start
+        return error.at(file=self.uri)
+
+    def __enter__(self) -> _Stream:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._file is not None:
+            self._file.close()
+
+
+def operator_label(operator: OperatorState) -> str:
+    """How a person calls an operator."""
+    return operator.uid or operator.name or operator.id
+
+
+def _check_offsets(handle: KeyGroupsHandle, stream: _Stream, least: int) -> None:
+    for number, offset in enumerate(handle.offsets, handle.first):
+        if not least <= offset <= stream.size:
+            raise FormatError(
+                f"key group {number} begins at {offset} of a file of {stream.size} bytes",
+                file=stream.uri,
+                key_group=number,
+            )
+
+
+def _usual_form(work: _Work) -> BodyKind:
+    handle = work.handle
+    if isinstance(handle, OperatorStateHandle):
+        return BodyKind.OPERATOR
+    if work.raw:
+        return BodyKind.RAW
+    if isinstance(handle, IncrementalHandle):
+        return BodyKind.SST_FILES
+    if isinstance(handle, KeyGroupsHandle):
+        return BodyKind.FULL_SNAPSHOT if handle.savepoint else BodyKind.HEAP
+    return BodyKind.CHANGELOG
+
+
+__all__ = ["HeaderReader", "OnHeaders", "Scope", "StateFile", "operator_label", "ignore_progress"]

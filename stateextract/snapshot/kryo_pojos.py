@@ -1,0 +1,260 @@
+"""Class models for values that Kryo wrote, by the POJO serializers of the same classes elsewhere in the snapshot.
+
+A POJO's snapshot leaves open how some fields are declared (``serializers/kryo/pojo_fields.py``), and Kryo's bytes depend on
+it. So the first values are read by every declaration that is possible: the true one reads them all, and another one does
+not get far. A class has a model if exactly one is left. A field whose values say nothing (an ``int`` that is always 0 is as
+good as an ``Integer`` that is always null) leaves several, and then the class is not known, as without this.
+
+Looking for a model reads values; it happens before the plan, and only for classes that nothing else describes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from serializers import DescribeContext, SerializerSnapshot
+from serializers.classes import ClassModel, ClassModels, FieldModel
+from serializers.javatypes import OBJECT_CLASS
+from serializers.kryo.fields import UNDECIDED
+from serializers.kryo.jdk import is_jdk
+from serializers.kryo.pojo_fields import WITH_CLASS, PojoFields, kryo_classes, pojo_classes
+from stateextract.columnar.convert.policy import Policy
+from stateextract.errors import FormatError, UndecodableError
+from stateextract.files.filesystem import Store
+from stateextract.snapshot.headers import StateFile, operator_label
+from stateextract.snapshot.reader import PartReader
+from stateextract.job.split import OperatorTargets, Part, StateTarget
+from stateextract.metadata.model import SnapshotMetadata
+from stateextract.state.columns import ReadOptions, united_schema
+from stateextract.state.rows import row_layout
+from stateextract.state.counters import Counters
+
+_MAX_TRIALS: Final = 400
+_ROWS: Final = 5000
+"""Of one file that are read to tell declarations apart."""
+_FILES: Final = 20
+_BYTES: Final = 1 << 24
+"""Of a file, in whole key groups."""
+
+_ANYTHING: Final = WITH_CLASS + OBJECT_CLASS
+_MET: Final = re.compile(re.escape(UNDECIDED) + r"(\d+)")
+_OTHER_CLASS: Final = re.compile(r"a value of (\[*[\w$.]+;?) cannot be decoded|whether ([\w$.]+) is final")
+"""What may end the reading by a declaration that is right: a class that is not known."""
+
+
+class _OutOfReach(Exception):
+    """The declaration of a class cannot be found: something else cannot be read."""
+
+
+@dataclass(frozen=True)
+class _Guess:
+    """What of the declarations is assumed: types of fields by their numbers, and classes that are final."""
+
+    types: Mapping[int, str] = field(default_factory=dict)
+    final: frozenset[str] = frozenset()
+
+
+def lacking(context: DescribeContext, files: Sequence[StateFile]) -> list[str]:
+    """The job's classes of values that Kryo wrote and that the context does not describe."""
+    found = dict.fromkeys(name for name, _ in kryo_classes(_snapshots(files)))
+    unknown = (name for name in found if context.class_models.get(name) is None)
+    return [name for name in unknown if not (name.startswith("[") or is_jdk(name))]
+
+
+def with_pojos(
+    context: DescribeContext,
+    snapshot: SnapshotMetadata,
+    files: Sequence[StateFile],
+    metadata_uri: str,
+    path_pairs: tuple[tuple[str, str], ...],
+    store: Store,
+    codec: str,
+) -> DescribeContext:
+    """The context with models of what Kryo wrote and POJO serializers describe.
+
+    :param files: of all operators of the snapshot.
+    """
+    pojos = {
+        name: fields for name, fields in pojo_classes(_snapshots(files)).items() if context.class_models.get(name) is None
+    }
+    models: dict[str, ClassModel] = {}
+    for name in lacking(context, files):
+        if name not in pojos or context.kryo is None:
+            continue
+        search = _Search(name, pojos, context, snapshot, files, _Readers(metadata_uri, path_pairs, store, codec))
+        for model in search.models():
+            if models.setdefault(model.name, model) != model:
+                return context  # two states contradict each other
+    if not models:
+        return context
+    return replace(context, class_models=ClassModels({**models, **context.class_models.by_name}))
+
+
+def _snapshots(files: Sequence[StateFile]) -> Iterator[SerializerSnapshot]:
+    heads = {file.head_key: file.head for file in files if file.head is not None}
+    for head in heads.values():
+        key = getattr(head, "key_serializer", None)
+        if key is not None:
+            yield key
+        for meta in head.states:
+            yield from meta.serializers.values()
+
+
+@dataclass(frozen=True)
+class _Readers:
+    """Makes readers of parts for one context after the other."""
+
+    metadata_uri: str
+    path_pairs: tuple[tuple[str, str], ...]
+    store: Store
+    codec: str
+
+    def of(self, context: DescribeContext) -> tuple[PartReader, ReadOptions]:
+        """A reader that fails at what it cannot decode, and at nothing that a column cannot hold."""
+        policy = Policy(strings="replace", timestamps="floor", out_of_range="null", maps="list")
+        options = ReadOptions(policy, codec=self.codec, context=context, engine="interpreter", sessions=False, batch_rows=1000)
+        return PartReader(self.metadata_uri, options, self.path_pairs, self.store), options
+
+
+class _Search:
+    """Looks for the declarations of one class and of those in its fields."""
+
+    def __init__(
+        self,
+        root: str,
+        pojos: Mapping[str, PojoFields],
+        context: DescribeContext,
+        snapshot: SnapshotMetadata,
+        files: Sequence[StateFile],
+        readers: _Readers,
+    ) -> None:
+        self._root = root
+        self._context = context
+        self._snapshot = snapshot
+        self._readers = readers
+        self._classes = {root: pojos[root]}
+        ahead = [root]
+        while ahead:
+            for part in self._classes[ahead.pop()]:
+                inner = part.types[0]
+                if part.pojo and inner in pojos and inner not in self._classes:
+                    self._classes[inner] = pojos[inner]
+                    ahead.append(inner)
+        self._fields = [(name, part) for name, parts in sorted(self._classes.items()) for part in parts]
+        self._where = [(file, states) for file in files if (states := self._states(file))][:_FILES]
+
+    def _states(self, file: StateFile) -> list[str]:
+        """The states of a file that hold values of the class; none of a file with key groups that take long to read."""
+        if file.head is None or file.content is None or max(file.content.sizes, default=0) > _BYTES:
+            return []
+        return [
+            meta.name
+            for meta in file.head.states
+            if any(name == self._root for name, _ in kryo_classes(meta.serializers.values()))
+        ]
+
+    def models(self) -> list[ClassModel]:
+        """The models; none where they are not certain."""
+        found = [snapshot for name, snapshot in kryo_classes(_snapshots([f for f, _ in self._where])) if name == self._root]
+        if any(s.details.get("default_serializers") or s.details.get("default_serializer_classes") for s in found):
+            return []  # these may hold for a superclass, which is not known
+        try:
+            alive = self._alive()
+        except _OutOfReach:
+            return []
+        if len(alive) != 1:
+            return []
+        guess = alive[0]
+        if any(len(part.types) > 1 and number not in guess.types for number, (_, part) in enumerate(self._fields)):
+            return []
+        # A value of another class is no reason to take the reading for wrong, but has no place in the POJO's columns.
+        typed = self._models(guess)
+        return typed if self._reads(typed) is None else self._models(guess, plain=True)
+
+    def _alive(self) -> list[_Guess]:
+        """The guesses by which all values that were looked at can be read."""
+        ahead, trials = [_Guess()], 0
+        alive: list[_Guess] = []
+        while ahead:
+            guess = ahead.pop()
+            trials += 1
+            if trials > _MAX_TRIALS or len(alive) > 1:
+                raise _OutOfReach
+            met = self._reads(self._models(guess, plain=True))
+            if met is None:
+                alive.append(guess)
+            elif met >= 0:
+                ahead += self._next(guess, met)
+        return alive
+
+    def _next(self, guess: _Guess, number: int) -> Iterator[_Guess]:
+        """The guesses for one more field."""
+        _, part = self._fields[number]
+        for type_ in part.types:
+            final = guess.final | {type_} if part.pojo and not type_.startswith(WITH_CLASS) else guess.final
+            yield _Guess({**guess.types, number: type_}, final)
+
+    def _models(self, guess: _Guess, plain: bool = False) -> list[ClassModel]:
+        """The models by a guess.
+
+        :param plain: what is written with its class may be anything.
+        """
+        fields: dict[str, list[FieldModel]] = {name: [] for name in self._classes}
+        for number, (name, part) in enumerate(self._fields):
+            only = part.types[0] if len(part.types) == 1 else f"{UNDECIDED}{number}"
+            type_ = guess.types.get(number, only)
+            fields[name].append(FieldModel(part.name, _ANYTHING if plain and type_.startswith(WITH_CLASS) else type_))
+        return [ClassModel(name, fields=tuple(parts), final=name in guess.final or None) for name, parts in fields.items()]
+
+    def _reads(self, models: list[ClassModel]) -> int | None:
+        """Read the values by models.
+
+        :returns: ``None`` if all went well; the number of a field that has no type yet and that stands in a value; -1 if the
+            models are wrong.
+        :raises _OutOfReach: where something else cannot be read.
+        """
+        known = {**self._context.class_models.by_name, **{model.name: model for model in models}}
+        context = replace(self._context, class_models=ClassModels(known))
+        reader, options = self._readers.of(context)
+        for file, states in self._where:
+            try:
+                self._read(reader, options, file, states)
+            except (UndecodableError, FormatError) as error:
+                met = _MET.search(error.message)
+                if met is not None:
+                    return int(met[1])
+                other = _OTHER_CLASS.search(error.message)
+                # By a wrong one any text may be taken for a class; a class in a package refers to no class without one.
+                if other is not None and ("." in other[0] or "." not in self._root):
+                    raise _OutOfReach from None
+                return -1
+            except Exception:
+                raise _OutOfReach from None  # whatever it is, it is said where the state is read
+        return None
+
+    def _read(self, reader: PartReader, options: ReadOptions, file: StateFile, states: list[str]) -> None:
+        operator = self._snapshot.operators[file.operator]
+        of_operator = replace(options, context=options.context.of_operator(operator.id))
+        head, content = file.head, file.content
+        assert head is not None
+        assert content is not None
+        rows = {name: [row_layout(head, m, of_operator.context) for m in head.states if m.name == name] for name in states}
+        targets = {name: StateTarget("", "", united_schema(rows[name], of_operator)) for name in states}
+        end, size = 0, 0
+        for one in (content := content.only(set(states))).sizes:
+            if end and size + one > _BYTES:
+                break
+            end, size = end + 1, size + one
+        part = Part(0, 0, file.subtask, file.uri, file.start, content.cut(0, end))
+        pieces = reader.pieces(part, OperatorTargets(operator_label(operator), targets, operator.id), Counters())
+        count = 0
+        for piece in pieces:
+            count += piece.batch.num_rows
+            if count >= _ROWS:
+                break
+
+
+__all__ = ["lacking", "with_pojos"]

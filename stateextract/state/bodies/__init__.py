@@ -1,0 +1,1 @@
+"""The bodies of state files: HashMap, canonical, RocksDB, and what is kept raw."""

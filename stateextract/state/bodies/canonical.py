@@ -1,0 +1,201 @@
+"""Canonical bodies: the unified savepoint format, and RocksDB's full snapshots up to Flink 1.15, which are the same bytes.
+
+Behind the head come the key groups that have data, each at its offset (0: it has none) and, in a compressed file, as one
+stream::
+
+    u16   state id
+    repeat: pair                               pairs.py of ``columnar`` says what a pair is
+            if its key's first bit is set:
+                u16   0xFFFF: end of the key group; else the state id of the pairs that follow
+
+No key group number, no counts. Keys and values have lengths, so a value that cannot be decoded costs its row and nothing
+else. Flink's classes: ``FullSnapshotAsyncWriter``, ``FullSnapshotUtil``, ``FullSnapshotRestoreOperation``,
+``HeapSavepointRestoreOperation``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator, Iterator, Sequence
+from functools import partial
+from typing import Protocol
+
+from stateextract.columnar.decode.decoder import Stop
+from stateextract.columnar.decode.pair_decoder import PairDecoder
+from stateextract.errors import FormatError, StateExtractError, TruncatedError, UndecodableError
+from stateextract.files.compression import StreamDecoder
+from stateextract.files.window import DecompressedSource, RangeSource, ReadAt, Window
+from stateextract.state.bodies import heap
+from stateextract.state.bodies.heap import ALL, KeyGroupRange, adjacent
+
+_END = 0xFFFF
+
+
+class PairTarget(Protocol):
+    """What becomes of the pairs of one state."""
+
+    name: str
+    keep: bool
+
+    @property
+    def decoder(self) -> PairDecoder:
+        """Decodes the pairs; made when it is needed first."""
+
+    def decoded(self, key_group: int, rows: int, entries: int) -> None:
+        """That many pairs of a key group gave that many new rows in the decoder's batch."""
+
+    def large(self, window: Window, key_group: int) -> Generator[None, None, bool] | None:
+        """Read the next pair, which is larger than ``heap.LARGE``, part by part, and count it; ``None``: it must be decoded
+        as a whole.
+
+        :returns: of the generator: whether the pair says that it is the last one of its state.
+        """
+
+    def full(self) -> None:
+        """The decoder's batch is full and must be flushed."""
+
+    def finished(self, key_group: int, entries: int, size: int) -> None:
+        """The state's pairs in a key group are complete; they took ``size`` bytes."""
+
+
+class CanonicalWalker:
+    """Walks the key groups of a canonical body.
+
+    :param targets: one per state of the head, by id.
+    :param start_decoder: makes what decompresses a key group; ``None``: they are not compressed.
+    :param most: bytes of the largest pair.
+    :param on_pair: called for a pair whose value cannot be decoded, with its bytes; it raises to stop.
+    """
+
+    def __init__(
+        self,
+        read_at: ReadAt,
+        targets: Sequence[PairTarget],
+        start_decoder: Callable[[], StreamDecoder] | None,
+        on_pair: Callable[[int, int, UndecodableError, bytes], None],
+        most: int | None = None,
+    ) -> None:
+        self.read_at = read_at
+        self.most = most
+        self.targets = targets
+        self.start_decoder = start_decoder
+        self.on_pair = on_pair
+
+    def walk(self, groups: Sequence[KeyGroupRange]) -> Iterator[None]:
+        """Read key groups. Yields now and then, so that batches can be taken.
+
+        :raises StateExtractError: with key group, state and offset.
+        """
+        for run in adjacent(groups):
+            most = self.most if self.start_decoder is None else None
+            window = Window(RangeSource(self.read_at, run[0].start, run[-1].end), run[0].start, most=most)
+            for group in run:
+                window.limit = group.end
+                window.skip(group.start - window.offset())
+                try:
+                    yield from self._group(window, group.key_group)
+                except StateExtractError as error:
+                    raise error.at(key_group=group.key_group) from None
+
+    def _group(self, window: Window, key_group: int) -> Iterator[None]:
+        if self.start_decoder is None:
+            yield from self._states(window, key_group)
+            return
+        source = DecompressedSource(window, self.start_decoder())
+        try:
+            yield from self._states(Window(source, most=self.most), key_group)
+        except StateExtractError as error:
+            raise source.placed(error) from None
+
+    def _states(self, window: Window, key_group: int) -> Iterator[None]:
+        seen = set()
+        state_id = _u16(window)
+        while state_id != _END:
+            if state_id >= len(self.targets) or state_id in seen:
+                what = "stands twice in the key group" if state_id in seen else "is not in the head"
+                raise FormatError(f"state id {state_id} {what}", offset=window.offset())
+            seen.add(state_id)
+            target = self.targets[state_id]
+            try:
+                yield from read_pairs(window, target, key_group, partial(self.on_pair, state_id, key_group))
+            except StateExtractError as error:
+                raise error.at(state=target.name) from None
+            state_id = _u16(window)
+        if window.need(1):
+            raise FormatError("bytes follow the end of the key group", offset=window.offset())
+
+
+def _u16(window: Window) -> int:
+    data = window.take(2)
+    if data is None:
+        raise TruncatedError("the key group ends without its end mark", offset=window.offset())
+    return int.from_bytes(data, "big")
+
+
+def read_pairs(
+    window: Window,
+    target: PairTarget,
+    key_group: int,
+    on_pair: Callable[[UndecodableError, bytes], None],
+    to_the_end: bool = False,
+) -> Iterator[None]:
+    """Decode the pairs of one state: up to the one that says it is the last, or to the end of the window's stream."""
+    decoder = target.decoder
+    decoder.begin(key_group)
+    start = window.offset()
+    entries = 0
+    last = False
+    while not last:
+        base, end = window.base, window.end
+        try:
+            progress = decoder.decode(window.block, window.pos, end, ALL)
+        except StateExtractError as error:
+            if error.file is None and error.offset is not None:
+                error.offset += base
+            raise
+        window.pos = progress.pos
+        entries += progress.entries
+        if progress.entries:
+            target.decoded(key_group, progress.rows, progress.entries)
+        last = progress.stop is Stop.LAST
+        if progress.stop is Stop.FULL:
+            target.full()
+            yield
+        elif progress.stop is Stop.UNDECODABLE:
+            what = progress.error
+            assert what is not None
+            what.offset = None if what.offset is None else base + what.offset
+            last = _pass_over(window, what, on_pair)
+            entries += 1
+            yield
+        elif progress.stop is Stop.NEED_INPUT:
+            size = max(progress.needed, end) - progress.pos
+            parts = target.large(window, key_group) if size >= heap.LARGE else None
+            if parts is not None:
+                last = yield from parts
+                entries += 1
+                continue
+            least = max(progress.needed, end + 1) - progress.pos
+            if not window.need(least):
+                if to_the_end and window.end == window.pos:
+                    break
+                raise TruncatedError(
+                    "the data ends inside a pair of key and value",
+                    expected=f"{least} bytes, {window.end - window.pos} are left",
+                    offset=window.offset(),
+                )
+    target.finished(key_group, entries, window.offset() - start)
+    yield
+
+
+def _pass_over(window: Window, error: UndecodableError, on_pair: Callable[[UndecodableError, bytes], None]) -> bool:
+    """Pass over the pair at hand, all of which is in the window.
+
+    :returns: whether it says that it is the last one of its state.
+    """
+    view = window.block.view
+    key_end = window.pos + 4 + int.from_bytes(view[window.pos : window.pos + 4], "big")
+    end = key_end + 4 + int.from_bytes(view[key_end : key_end + 4], "big")
+    pair = bytes(view[window.pos : end])
+    window.pos = end
+    on_pair(error, pair)
+    return pair[4] & 0x80 != 0

@@ -1,0 +1,87 @@
+"""RocksDB's and ForSt's native snapshots: the states of one database, as batches.
+
+A database is many files, so what a task gets is a function that opens it; reading goes state by state, over a range of
+key groups. The head is that of the ``meta`` file beside the database. May import ``rocksdb`` and the engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import TYPE_CHECKING, TypeAlias
+
+from stateextract.columnar.decode.decoder import needs_interpreter
+from stateextract.state.bodies.changes import Changes
+from stateextract.state.columns import ReadOptions
+from stateextract.state.engine import prefix_bytes, read_pair_stream
+from stateextract.state.header import KeyedHeader
+from stateextract.state.bodies.heap import KeyGroupRange
+from stateextract.state.keys.lookup import key_beginning
+from stateextract.state.rows import RowLayout, row_layout
+from stateextract.state.counters import Counters
+from stateextract.state.target import Piece
+
+if TYPE_CHECKING:
+    from stateextract.rocksdb import RocksDB, RocksOptions
+
+OpenDatabase: TypeAlias = "Callable[[RocksOptions], RocksDB]"
+"""Opens the database of the subtask at hand."""
+
+
+def shares(key_groups: range, size: int) -> tuple[KeyGroupRange, ...]:
+    """Key groups of a database as ranges of an equal share of its bytes each, which is enough to pack them into tasks."""
+    share = max(1, size // max(len(key_groups), 1))
+    return tuple(KeyGroupRange(group, i * share, (i + 1) * share) for i, group in enumerate(key_groups))
+
+
+def read_database(
+    open_database: OpenDatabase,
+    head: KeyedHeader,
+    ranges: Sequence[KeyGroupRange],
+    wanted: Collection[str],
+    options: ReadOptions,
+    tally: Counters,
+    subtask: int,
+    max_parallelism: int,
+    changes: Changes | None = None,
+) -> Iterator[Piece]:
+    """Read the key groups from the first to the last of ``ranges``.
+
+    :param changes: made since; ``None``: none.
+
+    :raises StateExtractError: with state and offset; of damage in an SST file also with the file.
+    """
+    engine = "interpreter" if options.engine == "interpreter" else "auto"
+    from stateextract.rocksdb import RocksOptions
+
+    database = open_database(RocksOptions(options.verify_checksums, engine))
+    first, last = ranges[0].key_group, ranges[-1].key_group
+    for meta in head.states:
+        if meta.name not in wanted:
+            continue
+        counted = tally.of(meta.name)
+        counted.key_groups += last - first + 1
+        row = row_layout(head, meta, options.context)
+        if meta.name not in database.column_families:
+            counted.engine = counted.engine or ("interpreter" if needs_interpreter(row.layout) else engine)
+            continue
+        prefix = prefix_bytes(max_parallelism)
+        lower, upper = (None, None) if changes is not None else _bounds(row, options, first, last, prefix)
+        source = database.pairs(meta.name, first, last, prefix, lower=lower, upper=upper)
+        try:
+            yield from read_pair_stream(source, row, head, options, tally, subtask, max_parallelism, changes)
+        finally:
+            source.close()
+
+
+def _bounds(
+    row: RowLayout, options: ReadOptions, first: int, last: int, prefix: int
+) -> tuple[bytes | None, bytes | None]:
+    """Between which stored keys all rows with the key that is looked for lie, the upper one exclusive; ``None``: any.
+
+    What is stored begins with the key group and the key, so few blocks have them. Elements of queues begin with their time.
+    """
+    if options.key is None or first != last or row.kind in ("TIMER", "PRIORITY_QUEUE"):
+        return None, None
+    lower = first.to_bytes(prefix, "big") + key_beginning(row, options.key, options.of_state(row.name).policy)
+    followed = lower.rstrip(b"\xff")
+    return lower, followed[:-1] + bytes([followed[-1] + 1]) if followed else None

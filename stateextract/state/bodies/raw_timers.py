@@ -1,0 +1,298 @@
+"""Timers in raw keyed state: where RocksDB leaves them when its timers are kept on the heap, and ForSt.
+
+Such a file has no head and no compression; each key group (offset -1: nothing there) says everything by itself::
+
+    F1 CD 85 9F · i32 version
+    i32 services, and for each
+        utf name · snapshots of the serializers of key and namespace, without their proxy (version 1: as pairs of 1.6)
+        i32 n · (key · namespace · i64 timestamp) × n        event time
+        i32 n · (key · namespace · i64 timestamp) × n        processing time
+
+``timers_head`` makes of the first key group the head that such a file does not have, with the names and serializers that
+the same timers have as managed state; so the rows and columns are the same whichever home they have. What an operator
+writes into its raw keyed state itself begins otherwise and is not read.
+
+Works on a ``read_at`` function. Flink's classes: ``InternalTimerServiceSerializationProxy``,
+``InternalTimersSnapshotReaderWriters``, ``PostVersionedIOReadableWritable``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+import pyarrow as pa
+
+from serializers import DescribeContext, SerializerSnapshot, read_snapshot
+from serializers.legacy import resilient
+from serializers.windows import TIMER_SNAPSHOT
+from stateextract.columnar.decode.decoder import make_decoder
+from stateextract.columnar.layout import Field, Number, Struct
+from stateextract.columnar.convert.policy import Policy
+from stateextract.errors import (
+    FormatError,
+    StateExtractError,
+    TruncatedError,
+    UndecodableError,
+    UnsupportedError,
+    UnsupportedVersionError,
+)
+from stateextract.files.reader import Reader
+from stateextract.files.window import RangeSource, ReadAt, Window
+from stateextract.state.columns import EVENT, PROCESSING, timer_state
+from stateextract.state.header import VALUE, KeyedHeader, StateMeta
+from stateextract.state.bodies.heap import KeyGroupRange, Lost, Target, adjacent, decode_entries
+from stateextract.state.rows import RowLayout, row_layout
+from stateextract.state.counters import StateCounters
+
+MARKER = b"\xf1\xcd\x85\x9f"
+
+_PARSED_AT_ONCE = 1 << 16
+_LARGEST_HEADER = 16 << 20
+_MOST_SERVICES = 1 << 10
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class TimerService:
+    """A timer service as a key group describes it."""
+
+    name: str
+    key: SerializerSnapshot
+    namespace: SerializerSnapshot
+
+
+def is_timers(read_at: ReadAt, group: KeyGroupRange) -> bool:
+    """Whether a key group of raw keyed state holds timers."""
+    return read_at(group.start, min(len(MARKER), group.end - group.start)) == MARKER
+
+
+def timers_head(read_at: ReadAt, group: KeyGroupRange, context: DescribeContext | None = None) -> KeyedHeader:
+    """The states in a file of timers, from one of its key groups: each has all of the operator's services.
+
+    :raises UnsupportedError: where it holds something else than timers.
+    :raises UndecodableError: where a service cannot be passed over, so that those behind it stay unknown.
+    """
+    if not is_timers(read_at, group):
+        raise UnsupportedError(
+            "the raw keyed state is not one of timers", key_group=group.key_group, offset=group.start,
+            expected=f"{MARKER.hex()} at its start",
+        )  # fmt: skip
+    states: list[StateMeta] = []
+    found: dict[str, _Passed] = {}
+
+    def target(service: TimerService, kind: str) -> _Passed:
+        meta = _meta(service, kind)
+        states.append(meta)
+        return found.setdefault(meta.name, _Passed(_row(meta, service, context)))
+
+    window = Window(RangeSource(read_at, group.start, group.end), group.start)
+    window.limit = group.end
+    try:
+        for _ in _services(window, group.key_group, target):
+            pass
+    except UndecodableError:
+        # What cannot be passed over is named all the same; only services behind it would be missing.
+        if states and states[-1].name.startswith(timer_state(EVENT, "")):
+            states.append(replace(states[-1], name=_other(states[-1].name)))
+    key = states[0].serializers[VALUE].nested[0] if states else SerializerSnapshot("", 0)
+    return KeyedHeader(0, False, key, tuple(states), group.start)
+
+
+def timers_row(head: KeyedHeader, meta: StateMeta, context: DescribeContext) -> RowLayout:
+    """The layout of a timer of raw keyed state: time stands last, and as it is."""
+    timer = meta.serializers[VALUE]
+    return _row(meta, TimerService(meta.name, timer.nested[0], timer.nested[1]), context)
+
+
+class TimersWalker:
+    """Walks the key groups of a file of timers.
+
+    :param targets: by state name.
+    :param on_lost: as for heap bodies, with positions in ``targets`` as ids.
+    """
+
+    def __init__(
+        self,
+        read_at: ReadAt,
+        head: KeyedHeader,
+        targets: Sequence[Target],
+        on_lost: Callable[[Lost, Callable[[], Iterator[bytes]]], None],
+    ) -> None:
+        self.read_at = read_at
+        self.ids = {meta.name: number for number, meta in enumerate(head.states)}
+        self.snapshots = {meta.name: meta.serializers[VALUE].nested for meta in head.states}
+        self.targets = targets
+        self.on_lost = on_lost
+
+    def walk(self, groups: Sequence[KeyGroupRange]) -> Iterator[None]:
+        """Read key groups. Yields now and then, so that batches can be taken.
+
+        :raises StateExtractError: with key group, state and offset.
+        """
+        for run in adjacent(groups):
+            window = Window(RangeSource(self.read_at, run[0].start, run[-1].end), run[0].start)
+            for group in run:
+                window.limit = group.end
+                window.skip(group.start - window.offset())
+                seen: list[int] = []
+                try:
+                    yield from self._group(window, group, seen)
+                except StateExtractError as error:
+                    raise error.at(key_group=group.key_group) from None
+
+    def _group(self, window: Window, group: KeyGroupRange, seen: list[int]) -> Iterator[None]:
+        def target(service: TimerService, kind: str) -> Target:
+            name = timer_state(kind, service.name)
+            number = self.ids.get(name)
+            if number is None or number in seen:
+                what = "twice" if number is not None else "and is not in the other key groups"
+                raise FormatError(f"the timer service {service.name!r} is there {what}", offset=window.offset())
+            if self.snapshots[name] != (service.key, service.namespace):
+                raise FormatError("the timers' serializers are not those of the other key groups", state=name)
+            seen.append(number)
+            return self.targets[number]
+
+        try:
+            for _ in _services(window, group.key_group, target):
+                yield
+        except UndecodableError as error:
+            if not seen:
+                raise
+            self._lost(window, group, seen, error)
+            return
+        if window.need(1):
+            raise FormatError("bytes follow the last timer of the key group", offset=window.offset())
+
+    def _lost(self, window: Window, group: KeyGroupRange, seen: list[int], error: UndecodableError) -> None:
+        names = {number: name for name, number in self.ids.items()}
+        error.at(key_group=group.key_group, state=names[seen[-1]])
+        also = tuple(sorted(set(names) - set(seen)))
+        start = window.offset()
+
+        def rest() -> Iterator[bytes]:
+            while window.need(1):
+                piece = window.take(window.end - window.pos)
+                assert piece is not None
+                yield bytes(piece)
+
+        pieces = rest()
+        lost = Lost(group.key_group, seen[-1], also, 0, start, group.end - start, error)
+        self.on_lost(lost, lambda: pieces)
+        for _ in pieces:
+            pass
+
+
+class _Passed:
+    """A target whose timers are only passed over."""
+
+    def __init__(self, row: RowLayout) -> None:
+        self.name = row.name
+        self.tally = StateCounters()
+        self.decoder = make_decoder(row.layout, Policy(out_of_range="null"), engine="interpreter", keep=False)
+        self.why: StateExtractError | None = None
+
+    def decoded(self, key_group: int, rows: int, entries: int) -> None: ...
+
+    def full(self) -> None: ...
+
+    def large(self, window: Window, key_group: int) -> None: ...
+
+    def finished(self, key_group: int, entries: int, size: int) -> None: ...
+
+
+def _services(window: Window, key_group: int, target: Callable[[TimerService, str], Target]) -> Iterator[int]:
+    """Walk the services of one key group; yields how many timers each step gave."""
+    version, count = _parse(window, _head)
+    for _ in range(count):
+        service = _parse(window, _service_1 if version == 1 else _service_2)
+        for kind in (EVENT, PROCESSING):
+            into = target(service, kind)
+            start = window.offset()
+            try:
+                timers = _parse(window, lambda reader: reader.i32("the number of timers"))
+                if timers < 0:
+                    raise FormatError(f"a negative number of timers, {timers}", offset=start)
+                if into.decoder is not None:
+                    yield from decode_entries(window, into, into.decoder, key_group, timers)
+                elif timers:
+                    assert into.why is not None
+                    raise UndecodableError(into.why.message, offset=window.offset())
+            except StateExtractError as error:
+                raise error.at(state=timer_state(kind, service.name)) from None
+            into.finished(key_group, timers, window.offset() - start)
+            yield 0
+
+
+def _head(reader: Reader) -> tuple[int, int]:
+    start = reader.offset
+    marker = reader.bytes(len(MARKER), "the marker of timers")
+    if marker != MARKER:
+        raise FormatError("a key group of timers does not begin with their marker", expected=MARKER.hex(), offset=start)
+    version = reader.i32("the version of timers")
+    if version not in (1, 2):
+        raise UnsupportedVersionError(f"version {version} of timers is not known", expected="1 or 2", offset=start + 4)
+    count = reader.i32("the number of timer services")
+    if not 0 <= count <= _MOST_SERVICES:
+        raise FormatError(f"an impossible number of timer services, {count}", offset=start + 8)
+    return version, count
+
+
+def _service_2(reader: Reader) -> TimerService:
+    name = reader.utf("a timer service's name")
+    return TimerService(name, read_snapshot(reader), read_snapshot(reader))
+
+
+def _service_1(reader: Reader) -> TimerService:
+    name = reader.utf("a timer service's name")
+    start = reader.offset
+    pair = resilient(reader)
+    if len(pair) != 2:
+        raise FormatError(f"{len(pair)} serializers of timers", expected="2, of key and namespace", offset=start)
+    return TimerService(name, *pair)
+
+
+def _parse(window: Window, parse: Callable[[Reader], T]) -> T:
+    """Parse at the window's position, with as many bytes as it takes."""
+    room = _PARSED_AT_ONCE
+    while True:
+        whole = not window.need(room)
+        base = window.base
+        reader = Reader(window.block.view, window.pos, window.end)
+        try:
+            value = parse(reader)
+        except TruncatedError as error:
+            if whole or room > _LARGEST_HEADER:
+                raise _moved(error, base) from None
+            room *= 4
+            continue
+        except StateExtractError as error:
+            raise _moved(error, base) from None
+        window.pos = reader.pos
+        return value
+
+
+def _moved(error: StateExtractError, base: int) -> StateExtractError:
+    error.offset = None if error.offset is None else base + error.offset
+    return error
+
+
+def _meta(service: TimerService, kind: str) -> StateMeta:
+    timer = SerializerSnapshot(TIMER_SNAPSHOT, 3, 2, nested=(service.key, service.namespace))
+    return StateMeta(timer_state(kind, service.name), "PRIORITY_QUEUE", "TIMER", {}, {VALUE: timer})
+
+
+def _row(meta: StateMeta, service: TimerService, context: DescribeContext | None) -> RowLayout:
+    row = row_layout(KeyedHeader(0, False, service.key, (), 0), meta, context)
+    by_name: Mapping[str, Field] = {f.name: f for f in row.layout.fields}
+    fields = (by_name["key"], by_name["namespace"], Field("timestamp", Number(pa.int64())))
+    return replace(row, layout=Struct(fields))
+
+
+def _other(name: str) -> str:
+    return timer_state(PROCESSING, name.removeprefix(timer_state(EVENT, "")))
+
+
+__all__ = ["MARKER", "TimerService", "TimersWalker", "is_timers", "timers_head", "timers_row"]

@@ -1,0 +1,1 @@
+"""From a key to its key group, its bytes and its rows."""

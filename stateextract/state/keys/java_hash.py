@@ -1,0 +1,327 @@
+"""Java's ``hashCode`` of a key, from its column's value and the snapshot of its serializer.
+
+A key's column does not always say all that the hash needs, so the answer is a set of hashes, one of which is the key's:
+``0.0`` equals ``-0.0`` and hashes differently. ``None`` means that nothing is known: the class' own code computes the hash
+(POJOs, records, Avro, Scala, Kryo), it is another one in every JVM (enums, arrays), it changed from one version of Flink to
+the next or depends on names that snapshots do not hold (``Row``), or digits or characters of the key are not in the column
+(times below the microsecond, lone surrogates).
+
+Java's classes: ``java.lang.*``, ``java.math.*``, ``java.time.*``, ``java.util.*``, ``java.sql.*``; Flink's:
+``org.apache.flink.api.java.tuple.Tuple*``, ``org.apache.flink.types.*Value``, ``…types.Either``,
+``…table.data.binary.BinaryRowData`` (in ``row_hash.py``).
+
+May import ``serializers``, the policy and pyarrow; knows no key groups, no files.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Callable, Iterable, Sequence
+from functools import reduce
+from itertools import product
+
+import pyarrow as pa
+
+from serializers import SerializerSnapshot
+from serializers.containers import LIST_SNAPSHOT, MAP_SNAPSHOT
+from serializers.scalars import BASE, NUMBERS
+from serializers.sql import ROW_DATA_SNAPSHOT, TYPEUTILS
+from serializers.tuples import RUNTIME
+from stateextract.columnar.convert.policy import Policy
+from stateextract.state.keys.java_values import REPLACEMENT, civil_date, signed, time_nanos
+from stateextract.state.keys.row_hash import binary_row_hashes, row_bytes_hash
+
+Hashes = frozenset[int] | None
+"""Signed 32-bit numbers, one of which is the hash; ``None``: it could be any."""
+Hasher = Callable[[pa.Scalar, SerializerSnapshot, Policy], Hashes]
+
+_MOST = 64
+"""More hashes than this save nothing."""
+_CHECKING = "org.apache.flink.api.common.typeutils.SingleThreadAccessCheckingTypeSerializer"
+_TUPLES = "org.apache.flink.api.java.tuple.Tuple"
+
+
+def java_hashes(key: pa.Scalar, serializer: SerializerSnapshot, policy: Policy | None = None) -> Hashes:
+    """The hashes that a key may have.
+
+    :param key: as it stands in the column, of the column's type.
+    :param serializer: the snapshot of the key's serializer.
+    :param policy: by which the column was made.
+    :returns: ``None`` where the hash is not defined, or the column's type is not the serializer's own.
+    """
+    hasher = _HASHERS.get(serializer.class_name)
+    if hasher is None or serializer.is_unknown:
+        return None
+    if not key.is_valid:
+        # It may stand for a time that the column cannot hold.
+        return None if policy is not None and policy.out_of_range == "null" else frozenset((0,))
+    return hasher(key, serializer, policy or Policy())
+
+
+def _folded(value: int) -> int:
+    """``Long.hashCode`` of 64 bits."""
+    return signed((value ^ value >> 32) & 0xFFFFFFFF)
+
+
+def _one(value: int) -> Hashes:
+    return frozenset((signed(value),))
+
+
+def _polynomial(codes: Iterable[int], start: int = 0) -> int:
+    """``31 * h + c`` over all codes, in 32 bits."""
+    return signed(reduce(lambda h, c: (31 * h + c) & 0xFFFFFFFF, codes, start))
+
+
+def _all(hashes: Sequence[Hashes], join: Callable[[Sequence[int]], int]) -> Hashes:
+    """The hashes of a whole from those of its parts."""
+    if any(part is None for part in hashes) or math.prod(len(part or ()) for part in hashes) > _MOST:
+        return None
+    return frozenset(join(parts) for parts in product(*(part or () for part in hashes)))
+
+
+# ---- single values
+
+
+def _of_type(*types: pa.DataType) -> Callable[[Callable[[pa.Scalar, Policy], Hashes]], Hasher]:
+    """A hasher of columns of these types; of others nothing is known."""
+
+    def decorate(function: Callable[[pa.Scalar, Policy], Hashes]) -> Hasher:
+        def hasher(key: pa.Scalar, _: SerializerSnapshot, policy: Policy) -> Hashes:
+            return function(key, policy) if key.type in types else None
+
+        return hasher
+
+    return decorate
+
+
+@_of_type(pa.bool_())
+def _boolean(key: pa.Scalar, _: Policy) -> Hashes:
+    return _one(1231 if key.as_py() else 1237)
+
+
+@_of_type(pa.bool_())
+def _boolean_value(key: pa.Scalar, _: Policy) -> Hashes:
+    return _one(int(key.as_py()))
+
+
+@_of_type(pa.int8(), pa.int16(), pa.int32())
+def _integer(key: pa.Scalar, _: Policy) -> Hashes:
+    return _one(key.as_py())
+
+
+@_of_type(pa.int64())
+def _long(key: pa.Scalar, _: Policy) -> Hashes:
+    return _one(_folded(key.as_py()))
+
+
+@_of_type(pa.int64())
+def _long_value(key: pa.Scalar, _: Policy) -> Hashes:
+    return _one(43 + _folded(key.as_py()))
+
+
+def _bits(value: float, form: str, nan: int) -> frozenset[int]:
+    """``floatToIntBits`` or ``doubleToLongBits``: all NaNs are one; the two zeros are equal and are not."""
+    if math.isnan(value):
+        return frozenset((nan,))
+    values = (0.0, -0.0) if value == 0 else (value,)
+    return frozenset(int.from_bytes(struct.pack(form, v), "big", signed=True) for v in values)
+
+
+@_of_type(pa.float32())
+def _float(key: pa.Scalar, _: Policy) -> Hashes:
+    return _bits(key.as_py(), ">f", 0x7FC00000)
+
+
+@_of_type(pa.float64())
+def _double(key: pa.Scalar, _: Policy) -> Hashes:
+    return frozenset(map(_folded, _bits(key.as_py(), ">d", 0x7FF8 << 48)))
+
+
+@_of_type(pa.float64())
+def _double_value(key: pa.Scalar, _: Policy) -> Hashes:
+    return frozenset(signed(31 + _folded(bits)) for bits in _bits(key.as_py(), ">d", 0x7FF8 << 48))
+
+
+@_of_type(pa.string(), pa.binary())
+def _string(key: pa.Scalar, policy: Policy) -> Hashes:
+    value = key.as_py()
+    if isinstance(value, bytes):
+        try:
+            value = value.decode("utf-8", "surrogatepass")
+        except UnicodeDecodeError:
+            return None
+    elif REPLACEMENT in value and policy.strings != "refuse":
+        return None
+    units = value.encode("utf-16-be", "surrogatepass")
+    return _one(_polynomial(code for (code,) in struct.iter_unpack(">H", units)))
+
+
+def _big_integer_hash(value: int) -> int:
+    magnitude = abs(value)
+    words = [magnitude >> shift & 0xFFFFFFFF for shift in range(magnitude.bit_length() // 32 * 32, -1, -32)]
+    return _polynomial(words) * (-1 if value < 0 else 1)
+
+
+@_of_type(pa.string())
+def _big_integer(key: pa.Scalar, _: Policy) -> Hashes:
+    value = _whole(key.as_py())
+    return None if value is None else _one(_big_integer_hash(value))
+
+
+@_of_type(pa.string())
+def _big_decimal(key: pa.Scalar, _: Policy) -> Hashes:
+    # As BigDecimal.toString() has it: digits, a point, an exponent. The scale counts: 1.0 is not 1.00.
+    digits, _, exponent = key.as_py().upper().partition("E")
+    before, _, behind = digits.partition(".")
+    unscaled, power = _whole(before + behind), _whole(exponent or "0")
+    if unscaled is None or power is None:
+        return None
+    return _one(31 * _big_integer_hash(unscaled) + len(behind) - power)
+
+
+def _whole(text: str) -> int | None:
+    digits = text[1:] if text[:1] in ("-", "+") else text
+    return int(text) if digits.isascii() and digits.isdigit() and len(digits) <= 4000 else None
+
+
+# ---- dates and times
+
+
+def _micros(key: pa.Scalar) -> int:
+    return int(key.value) // (1000 if key.type.unit == "ns" else 1)
+
+
+def _nanos(key: pa.Scalar, policy: Policy) -> int | None:
+    """Nanoseconds since 1970; ``None`` where the column may have lost some."""
+    if key.type.unit == "ns":
+        return int(key.value)
+    return None if policy.timestamps == "floor" else int(key.value) * 1000
+
+
+_UTC = (pa.timestamp("us", "UTC"), pa.timestamp("ns", "UTC"))
+_LOCAL = (pa.timestamp("us"), pa.timestamp("ns"))
+_DAY = 86_400 * 10**9
+
+
+@_of_type(*_UTC)
+def _date(key: pa.Scalar, _: Policy) -> Hashes:
+    """``java.util.Date`` and all of ``java.sql``: the milliseconds, of timestamps too."""
+    return _one(_folded(_micros(key) // 1000))
+
+
+@_of_type(*_UTC)
+def _instant(key: pa.Scalar, policy: Policy) -> Hashes:
+    nanos = _nanos(key, policy)
+    if nanos is None:
+        return None
+    seconds, rest = divmod(nanos, 10**9)
+    return _one(_folded(seconds) + 51 * rest)
+
+
+def _local_date_hash(days: int) -> int:
+    year, month, day = civil_date(days)
+    return signed((year & 0xFFFFF800) ^ ((year << 11) + (month << 6) + day))
+
+
+@_of_type(pa.date32())
+def _local_date(key: pa.Scalar, _: Policy) -> Hashes:
+    return _one(_local_date_hash(key.value))
+
+
+@_of_type(pa.string())
+def _local_time(key: pa.Scalar, _: Policy) -> Hashes:
+    nanos = time_nanos(key.as_py())
+    return None if nanos is None else _one(_folded(nanos))
+
+
+@_of_type(*_LOCAL)
+def _local_date_time(key: pa.Scalar, policy: Policy) -> Hashes:
+    nanos = _nanos(key, policy)
+    if nanos is None:
+        return None
+    days, rest = divmod(nanos, _DAY)
+    return _one(_local_date_hash(days) ^ _folded(rest))
+
+
+# ---- composites
+
+
+def _tuple(key: pa.Scalar, serializer: SerializerSnapshot, policy: Policy) -> Hashes:
+    """``Tuple1`` … ``Tuple25``; a subclass may have a hash of its own."""
+    number = str(serializer.details.get("class", "")).removeprefix(_TUPLES)
+    if number != str(len(serializer.nested)) or not pa.types.is_struct(key.type):
+        return None
+    if key.type.num_fields != len(serializer.nested):
+        return None
+    parts = [java_hashes(key[i], nested, policy) for i, nested in enumerate(serializer.nested)]
+    return _all(parts, _polynomial)
+
+
+def _nullable(key: pa.Scalar, serializer: SerializerSnapshot, policy: Policy) -> Hashes:
+    return java_hashes(key, serializer.nested[0], policy)
+
+
+def _either(key: pa.Scalar, serializer: SerializerSnapshot, policy: Policy) -> Hashes:
+    """``Either.Left`` and ``Either.Right`` hash as what they hold."""
+    if not pa.types.is_struct(key.type) or [f.name for f in key.type] != ["left", "right"]:
+        return None
+    sides = [(key[i], nested) for i, nested in enumerate(serializer.nested) if key[i].is_valid]
+    return java_hashes(*sides[0], policy) if len(sides) == 1 else None
+
+
+def _list(key: pa.Scalar, serializer: SerializerSnapshot, policy: Policy) -> Hashes:
+    if not pa.types.is_list(key.type):
+        return None
+    parts = [java_hashes(element, serializer.nested[0], policy) for element in key.values]
+    return _all(parts, lambda codes: _polynomial(codes, 1))
+
+
+def _set(key: pa.Scalar, serializer: SerializerSnapshot, policy: Policy) -> Hashes:
+    if not pa.types.is_list(key.type):
+        return None
+    parts = [java_hashes(element, serializer.nested[0], policy) for element in key.values]
+    return _all(parts, lambda codes: signed(sum(codes)))
+
+
+def _map(key: pa.Scalar, serializer: SerializerSnapshot, policy: Policy) -> Hashes:
+    if not (pa.types.is_map(key.type) or (pa.types.is_list(key.type) and pa.types.is_struct(key.type.value_type))):
+        return None
+    entries = [
+        _all([java_hashes(entry[i], serializer.nested[i], policy) for i in (0, 1)], lambda codes: codes[0] ^ codes[1])
+        for entry in key.values
+    ]
+    return _all(entries, lambda codes: signed(sum(codes)))
+
+
+def _binary_row(key: pa.Scalar, _: SerializerSnapshot, __: Policy) -> Hashes:
+    """Only the bytes of the row are known, and they are what is hashed."""
+    return frozenset((row_bytes_hash(key.as_py()),)) if pa.types.is_binary(key.type) else None
+
+
+_SIMPLE: dict[str, Hasher] = {
+    **dict.fromkeys(("Byte", "Short", "Int"), _integer),
+    "Boolean": _boolean, "Long": _long, "Float": _float, "Double": _double, "Char": _string, "String": _string,
+    "BigInt": _big_integer, "BigDec": _big_decimal,
+    **dict.fromkeys(("Date", "SqlDate", "SqlTime", "SqlTimestamp"), _date),
+    "Instant": _instant, "LocalDate": _local_date, "LocalTime": _local_time, "LocalDateTime": _local_date_time,
+}  # fmt: skip
+_VALUES: dict[str, Hasher] = {
+    **{name: _SIMPLE[name] for name in (*NUMBERS, "String")},
+    "Boolean": _boolean_value, "Long": _long_value, "Double": _double_value,
+}  # fmt: skip
+_HASHERS: dict[str, Hasher] = {
+    **{f"{BASE}{name}Serializer${name}SerializerSnapshot": hasher for name, hasher in _SIMPLE.items()},
+    **{f"{BASE}{name}ValueSerializer${name}ValueSerializerSnapshot": hasher for name, hasher in _VALUES.items()},
+    RUNTIME + "TupleSerializerSnapshot": _tuple,
+    RUNTIME + "NullableSerializer$NullableSerializerSnapshot": _nullable,
+    RUNTIME + "JavaEitherSerializerSnapshot": _either,
+    _CHECKING + "$SingleThreadAccessCheckingTypeSerializerSnapshot": _nullable,
+    LIST_SNAPSHOT: _list,
+    BASE + "SetSerializerSnapshot": _set,
+    MAP_SNAPSHOT: _map,
+    ROW_DATA_SNAPSHOT: binary_row_hashes,
+    TYPEUTILS + "BinaryRowDataSerializer$BinaryRowDataSerializerSnapshot": _binary_row,
+}
+
+__all__ = ["Hashes", "java_hashes"]

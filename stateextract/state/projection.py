@@ -1,0 +1,111 @@
+"""Narrow rows: layouts of entries of which only some columns are wanted.
+
+What nobody wants is passed over (``SkippedValue``), so it costs no column and hardly any time; fields of structs below a column
+are left out alike. Some parts are needed for others: a map's length says whether its row is there at all, and rows that
+are flattened follow the elements.
+
+May import layouts, rows and columns; knows no bytes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pyarrow as pa
+
+from stateextract.columnar.layout import (
+    Field,
+    Layout,
+    List,
+    Map,
+    MaskedStruct,
+    Nullable,
+    SkippedValue,
+    Struct,
+    Subclass,
+    Subclasses,
+)
+from stateextract.state.columns import ReadOptions, flattens, splits_ttl
+from stateextract.state.rows import RowLayout
+
+
+def project_row(row: RowLayout, options: ReadOptions) -> RowLayout:
+    """The row without what is not wanted of it; the row itself where everything is."""
+    wanted = None if options.columns is None else options.columns.get(row.name)
+    if wanted is None:
+        return row
+    fields = tuple(Field(f.name, _part(f, row, wanted, options)) for f in row.layout.fields)
+    return replace(row, layout=Struct(fields))
+
+
+def _part(field: Field, row: RowLayout, wanted: pa.Schema, options: ReadOptions) -> Layout:
+    layout = field.layout
+    if layout.arrow_type is None:
+        return layout
+    match field.name:
+        case "timestamp" if row.kind == "TIMER":
+            return layout if {"timestamp", "timestamp_ms"} & set(wanted.names) else SkippedValue(layout)
+        case "namespace" if set(row.window_columns) & set(wanted.names):
+            return layout
+        case "value" if options.flatten and flattens(row):
+            return _elements(layout, wanted)
+        case "value" if splits_ttl(row, options) and {"value", "last_access"} & set(wanted.names):
+            return layout
+        case "value" if row.kind == "MAP" and isinstance(layout, Map):
+            # Its entries are counted: an empty map may be no row, and in pairs each entry is one of its own.
+            return narrowed(layout, _type(wanted, "value")) if "value" in wanted.names else _counted(layout)
+    return narrowed(layout, _type(wanted, field.name))
+
+
+def _type(wanted: pa.Schema, name: str) -> pa.DataType | None:
+    return wanted.field(name).type if name in wanted.names else None
+
+
+def _elements(layout: Layout, wanted: pa.Schema) -> Layout:
+    """Lists and maps whose elements become rows."""
+    value = {"value", "last_access"} & set(wanted.names)
+    if isinstance(layout, List):
+        return layout if value else replace(layout, element=SkippedValue(layout.element))
+    assert isinstance(layout, Map)
+    narrow = layout if "map_key" in wanted.names else replace(layout, key=SkippedValue(layout.key))
+    return narrow if value else _without_values(narrow)
+
+
+def _counted(layout: Map) -> Map:
+    """A map of which only the number of entries is known."""
+    return _without_values(replace(layout, key=SkippedValue(layout.key)))
+
+
+def _without_values(layout: Map) -> Map:
+    value = layout.value
+    # Pairs have a flag in front of a map's value, whatever becomes of the rest.
+    narrow = replace(value, inner=SkippedValue(value.inner)) if isinstance(value, Nullable) else SkippedValue(value)
+    return replace(layout, value=narrow)
+
+
+def narrowed(layout: Layout, wanted: pa.DataType | None) -> Layout:
+    """A layout with those fields of its structs only that a type has.
+
+    :param wanted: what is wanted of the column; ``None``: nothing, so it is passed over.
+    """
+    if wanted is None:
+        return SkippedValue(layout)
+    match layout:
+        case Nullable():
+            return replace(layout, inner=narrowed(layout.inner, wanted))
+        case Struct() | MaskedStruct() if pa.types.is_struct(wanted):
+            return replace(layout, fields=_fields(layout.fields, wanted))
+        case Subclasses() if pa.types.is_struct(wanted):
+            below = tuple(Subclass(s.class_name, s.tag, _fields(s.fields, wanted)) for s in layout.subclasses)
+            return replace(layout, fields=_fields(layout.fields, wanted), subclasses=below)
+    return layout
+
+
+def _fields(fields: tuple[Field, ...], wanted: pa.StructType) -> tuple[Field, ...]:
+    names = {f.name: f.type for f in wanted}
+    return tuple(
+        f if f.layout.wire_type is None else Field(f.name, narrowed(f.layout, names.get(f.name))) for f in fields
+    )
+
+
+__all__ = ["narrowed", "project_row"]
