@@ -29,15 +29,15 @@ from benchmarks.generate import PlannedOperator, PlannedState, entry_size, write
 from benchmarks.pairs import GROUPS, OPERATOR, STATE, Pairs, head, write_canonical, write_rocksdb
 from benchmarks.rocksdb import open_file
 from benchmarks.shapes import SHAPES
-from stateextract.options import JobOptions
 from stateextract.job.run import run_here, run_job
 from stateextract.metadata.parser import parse_metadata
+from stateextract.options import JobOptions
 from stateextract.rocksdb import RocksDB, RocksOptions, open_rocksdb
 from stateextract.state.bodies.body import BodyKind
 from stateextract.state.bodies.database import read_database, shares
-from stateextract.state.engine import ReadOptions, Counters, read_key_groups
-from stateextract.state.header import parse_header
 from stateextract.state.bodies.heap import key_group_ranges
+from stateextract.state.engine import Counters, ReadOptions, read_key_groups
+from stateextract.state.header import parse_header
 
 GOAL = 1.3
 OPTIONS = ReadOptions(engine="kernel", key_group_column=False, subtask_column=False)

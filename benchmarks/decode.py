@@ -28,11 +28,11 @@ if __package__ in (None, ""):
 from benchmarks.generate import PlannedOperator, PlannedState, entry_size, write_snapshot
 from benchmarks.shapes import SHAPES, rows
 from stateextract.files.filesystem import Store
-from stateextract.metadata.locate import Locator, find_snapshot
 from stateextract.job.writer import dictionary_columns, parquet_settings
+from stateextract.metadata.locate import Locator, find_snapshot
 from stateextract.metadata.model import KeyGroupsHandle
 from stateextract.metadata.parser import parse_metadata
-from stateextract.state.engine import KeyGroupRange, ReadOptions, Counters, read_key_groups
+from stateextract.state.engine import Counters, KeyGroupRange, ReadOptions, read_key_groups
 from stateextract.state.header import parse_header
 
 GOALS = {"long-long": 0.6, "pojo": 0.3, "map": 0.5, "list": 0.5, "nested": 0.5}

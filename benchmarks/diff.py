@@ -25,12 +25,12 @@ if __package__ in (None, ""):
 
 from benchmarks.generate import SINGLE_KEY_GROUP, PlannedOperator, PlannedState, entry_size, write_snapshot
 from benchmarks.shapes import SHAPES
-from stateextract.files.cores import usable_cores
 from stateextract.diff import Counts, DiffOptions, DiffPlan, make_diff_plan
 from stateextract.diff.task import DiffRunner
+from stateextract.files.cores import usable_cores
+from stateextract.job.split import read_options
 from stateextract.options import JobOptions
 from stateextract.snapshot.reader import PartReader
-from stateextract.job.split import read_options
 from stateextract.state.engine import Counters
 
 OTHER_SEED = 2

@@ -31,10 +31,10 @@ if __package__ in (None, ""):
 
 from benchmarks.generate import PlannedOperator, PlannedState, entry_size, write_snapshot
 from benchmarks.shapes import SHAPES
-from stateextract.options import parse_arguments
 from stateextract.job.run import Tasks, run_job
 from stateextract.job.task import TaskRunner
 from stateextract.job.writer import dictionary_columns, parquet_settings
+from stateextract.options import parse_arguments
 from stateextract.spark.environment import read_properties
 from stateextract.spark.job import extract
 

@@ -10,8 +10,8 @@ import sys
 import time
 
 from serializers import DescribeContext, describe
-from stateextract.columnar.decode.decoder import Stop, make_decoder
 from stateextract.columnar.convert.policy import Policy
+from stateextract.columnar.decode.decoder import Stop, make_decoder
 from stateextract.files.block import Block
 from tests.kryo.zoo import Vector, models, vectors
 

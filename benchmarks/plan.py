@@ -19,9 +19,9 @@ if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.plan_files import write_plan_files
-from stateextract.options import parse_arguments
 from stateextract.job.plan import make_plan
 from stateextract.job.split import encode_split
+from stateextract.options import parse_arguments
 
 
 def main() -> None:

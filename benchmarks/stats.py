@@ -27,7 +27,7 @@ from benchmarks.generate import PlannedOperator, PlannedState, entry_size, write
 from benchmarks.shapes import SHAPES
 from stateextract.audit.collect import BATCH_ROWS
 from stateextract.audit.measure.state import StateStatistics, Wanted
-from stateextract.state.engine import ReadOptions, Counters, read_key_groups
+from stateextract.state.engine import Counters, ReadOptions, read_key_groups
 
 GOAL = 1.5
 

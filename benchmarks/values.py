@@ -17,9 +17,9 @@ from typing import Any
 import pyarrow as pa
 
 from benchmarks.decode import best, write
+from stateextract.columnar.convert.policy import Policy
 from stateextract.columnar.decode.decoder import Stop, make_decoder
 from stateextract.columnar.layout import Field, Layout, Number, Skip, Struct
-from stateextract.columnar.convert.policy import Policy
 from stateextract.files.block import Block
 from stateextract.job.writer import dictionary_columns, parquet_settings
 

@@ -17,8 +17,8 @@ from typing import Any
 import pyarrow as pa
 
 from serializers.avroschema import AvroType
-from stateextract.columnar.layout import Layout, Python
 from stateextract.columnar.convert.numerals import MAX_DIGIT_BYTES, big_decimal_text
+from stateextract.columnar.layout import Layout, Python
 from stateextract.columnar.value_reader import ValueReader
 from stateextract.errors import FormatError, TruncatedError, ValueRefusedError
 from stateextract.files.reader import Reader

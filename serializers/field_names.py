@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from serializers.logical_types import in_row
 from serializers.names import Names
 from serializers.sql_type import ANYWHERE, PATTERN, LogicalType, NameRule
-from stateextract.columnar.layout.binary import BinaryArray, BinaryMap, BinaryRow, Framed
 from stateextract.columnar.layout import (
     Case,
     Field,
@@ -26,6 +25,7 @@ from stateextract.columnar.layout import (
     Switch,
     replace,
 )
+from stateextract.columnar.layout.binary import BinaryArray, BinaryMap, BinaryRow, Framed
 from stateextract.errors import UsageError
 
 

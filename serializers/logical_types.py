@@ -36,7 +36,6 @@ import pyarrow as pa
 from serializers.names import Names, positional
 from serializers.registry import SerializerSnapshot, describe
 from serializers.sql_type import LogicalType
-from stateextract.columnar.layout.binary import BinaryArray, BinaryMap, BinaryRow, Framed, Rest, SlotTimestamp
 from stateextract.columnar.layout import (
     Bool,
     Bytes,
@@ -51,6 +50,7 @@ from stateextract.columnar.layout import (
     struct,
     walk,
 )
+from stateextract.columnar.layout.binary import BinaryArray, BinaryMap, BinaryRow, Framed, Rest, SlotTimestamp
 from stateextract.files.javastream import JavaEnum, JavaObject, JavaValue, java_elements, parse_java_stream
 from stateextract.files.reader import Reader
 

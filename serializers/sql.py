@@ -26,8 +26,8 @@ from serializers.logical_types import (
 )
 from serializers.registry import PayloadReader, SerializerSnapshot, describe, register
 from serializers.snapshots import check_version, composite, nested_snapshots, read_snapshot
-from stateextract.columnar.layout.binary import BinaryArray, BinaryMap
 from stateextract.columnar.layout import Bytes, Layout, List, Map, Null, Nullable, Number, Text, struct
+from stateextract.columnar.layout.binary import BinaryArray, BinaryMap
 from stateextract.errors import FormatError
 from stateextract.files.javastream import parse_java_stream
 from stateextract.files.reader import Reader

@@ -23,6 +23,7 @@ from serializers.registry import SerializerSnapshot, current_context, register
 from serializers.scalars import NUMBERS
 from serializers.snapshots import generic
 from serializers.tuples import RUNTIME
+from stateextract.columnar.convert.policy import Counts
 from stateextract.columnar.layout import (
     Bytes,
     Field,
@@ -35,7 +36,6 @@ from stateextract.columnar.layout import (
     Text,
     Undecodable,
 )
-from stateextract.columnar.convert.policy import Counts
 from stateextract.errors import FormatError, UsageError
 from stateextract.files.reader import Reader
 

@@ -16,8 +16,8 @@ from serializers.kryo.reader import Kryo, undecodable_reason
 from serializers.kryo.shapes import Shaping
 from serializers.kryo.snapshot import FIRST_ID, KRYO_SNAPSHOT, payload, registrations
 from serializers.registry import SerializerSnapshot, current_context, register
-from stateextract.columnar.layout import Layout, Python, Undecodable
 from stateextract.columnar.convert.policy import Counts
+from stateextract.columnar.layout import Layout, Python, Undecodable
 
 
 @register(KRYO_SNAPSHOT, payload=payload)

@@ -15,6 +15,7 @@ import pyarrow as pa
 from serializers.datetime import DATES
 from serializers.kryo.json import json_text
 from serializers.kryo.values import Obj, class_of
+from stateextract.columnar.convert.policy import Counts
 from stateextract.columnar.layout import (
     BigInteger,
     Bool,
@@ -28,7 +29,6 @@ from stateextract.columnar.layout import (
     Text,
     struct,
 )
-from stateextract.columnar.convert.policy import Counts
 from stateextract.errors import FormatError, UndecodableError, ValueRefusedError
 
 MAX_ELEMENTS: Final = 1 << 22

@@ -6,27 +6,25 @@ Opens files, databases and logs of changes, and gives errors their place. May im
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from concurrent.futures import Future
 from functools import partial
 from typing import TYPE_CHECKING
 
-from stateextract.errors import MissingFileError, StateExtractError
-from stateextract.files.prefetch import PrefetchRequest, FilePrefetcher, in_order
+from stateextract.errors import StateExtractError
 from stateextract.files.filesystem import OpenFile, is_remote
 from stateextract.files.piece import FilePiece
+from stateextract.files.prefetch import FilePrefetcher, PrefetchRequest, in_order
 from stateextract.files.window import READ, ReadAt
-from stateextract.snapshot.headers import StateFile
 from stateextract.snapshot.content import Content, read_content
-from stateextract.state.engine import Piece, ReadOptions, Counters
+from stateextract.snapshot.files import OnRead, SnapshotFiles
+from stateextract.snapshot.headers import StateFile
+from stateextract.state.engine import Counters, Piece, ReadOptions
 
 if TYPE_CHECKING:
-    from stateextract.api.snapshot import Source
     from stateextract.changelog.log import Log
     from stateextract.rocksdb import RocksDB, RocksOptions
-    from stateextract.rocksdb.access import StateFile as DatabaseFile
+    from stateextract.snapshot.source import SnapshotSource
 
 
-OnRead = Callable[[int], None]
 Early = Callable[[Content], Sequence[tuple[int, int]]]
 """Ranges of a handle's bytes that are read early."""
 
@@ -38,9 +36,9 @@ def _ignore_progress(size: int) -> None:
 class FileAccess:
     """Reads state files of a snapshot."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: SnapshotSource) -> None:
         self._source = source
-        self._files = FilePrefetcher(source.locator.store)
+        self._files = SnapshotFiles(source.locator, lambda: source.data, source.changelog_files)
 
     def opened(self, file: StateFile, on_read: OnRead = _ignore_progress) -> HandleBytes:
         """The bytes of a file's handle; a context manager that gives ``read_at``.
@@ -49,7 +47,7 @@ class FileAccess:
         """
         if file.uri == self._source.found.metadata_uri:
             return HandleBytes(file, self._source.data, on_read)
-        return HandleBytes(file, self._files, on_read)
+        return HandleBytes(file, self._files.prefetcher, on_read)
 
     def in_order(
         self, work: Iterable[tuple[StateFile, Content]], early: Early | None = None
@@ -67,11 +65,9 @@ class FileAccess:
             ranges = content.beginning(READ, head=False) if early is None else early(content)
             yield PrefetchRequest(file.uri, ranges).behind(file.start)
             if file.handle is not None and file.changelog is None:
-                from stateextract.rocksdb import Opener, first_files
+                yield from self._files.first_of_database(file.handle)
 
-                yield from first_files(file.handle, Opener(source.locator, self._files))
-
-        return in_order(self._files, work, coming)
+        return in_order(self._files.prefetcher, work, coming)
 
     def pieces(
         self,
@@ -96,53 +92,16 @@ class FileAccess:
         )  # fmt: skip
 
     def _database(self, file: StateFile, on_read: OnRead, options: RocksOptions) -> RocksDB:
-        from stateextract.rocksdb import Opener, open_rocksdb  # takes long to load, and most snapshots have no database
-
-        source = self._source
         assert file.handle is not None
-        open_handle = Opener(source.locator, self._files, source.found.metadata_uri)
-        return open_rocksdb(file.handle, lambda handle: _Heard(open_handle(handle), on_read), options, open_handle.expect)
+        return self._files.database(file.handle, options, on_read)
 
     def _log(self, file: StateFile, options: ReadOptions) -> Log:
-        from stateextract.snapshot.changelogs import open_log
-
-        source = self._source
         assert file.changelog is not None
-        return open_log(
-            file.changelog, source.locator, lambda: source.data, options.codec, options.verify_checksums,
-            source.changelog_files,
-        )  # fmt: skip
+        return self._files.log(file.changelog, options)
 
     def placed(self, error: StateExtractError, file: StateFile) -> StateExtractError:
         """The error with the file, and its offset counted in that."""
-        if error.file is None and error.offset is not None:
-            error.offset += file.start
-        if isinstance(error, MissingFileError):
-            error = self._source.locator.explain(error)
-        return error.at(file=file.uri)
-
-
-class _Heard:
-    """A database's file, of which is told how many bytes are read."""
-
-    def __init__(self, file: DatabaseFile, on_read: OnRead) -> None:
-        self._file, self._on_read = file, on_read
-        self.uri, self.start, self.late = file.uri, file.start, file.late
-
-    def read_at(self, offset: int, length: int) -> bytes:
-        data = self._file.read_at(offset, length)
-        self._on_read(len(data))
-        return data
-
-    def start_read(self, offset: int, length: int) -> Future[bytes]:
-        self._on_read(length)
-        return self._file.start_read(offset, length)
-
-    def size(self) -> int:
-        return self._file.size()
-
-    def close(self) -> None:
-        self._file.close()
+        return self._files.with_location(error, file.uri, file.start)
 
 
 class HandleBytes:

@@ -13,8 +13,8 @@ import pyarrow as pa
 from stateextract.api.access import FileAccess
 from stateextract.api.state import State, suited
 from stateextract.errors import StateExtractError, UndecodableError
-from stateextract.snapshot.headers import StateFile
 from stateextract.snapshot.content import Content
+from stateextract.snapshot.headers import StateFile
 from stateextract.state.engine import Counters
 
 Count = int | StateExtractError
@@ -91,7 +91,7 @@ def _walk(states: dict[str, State], on_read: Callable[[int], None]) -> Counters:
         if file.content is not None and file.head is not None
     ]
     options = suited(options, sum(sum(content.sizes) for _, content in work))
-    access, given = FileAccess(first._source), set[str]()
+    access, given = FileAccess(first._opened.source), set[str]()
     for file, content in access.in_order(work):
         assert file.head is not None
         names = {meta.name for meta in file.head.states} & set(states)

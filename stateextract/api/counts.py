@@ -13,13 +13,13 @@ from collections.abc import Iterator
 
 from stateextract.api.access import FileAccess
 from stateextract.errors import StateExtractError, TruncatedError
-from stateextract.files.read_ahead import AHEAD, ReadAhead
 from stateextract.files.piece import FilePiece
+from stateextract.files.read_ahead import AHEAD, ReadAhead
 from stateextract.files.window import ReadAt
+from stateextract.snapshot.content import Content
 from stateextract.snapshot.headers import StateFile
 from stateextract.snapshot.inventory import NamedState
 from stateextract.state.bodies.body import BodyKind
-from stateextract.snapshot.content import Content
 from stateextract.state.header import KeyedHeader
 
 _FEW = 2  # reads that are made one after the other

@@ -19,26 +19,23 @@ from serializers.coordinators import decode_coordinator
 from stateextract.api.html import table
 from stateextract.api.state import Scope, State
 from stateextract.api.validation import Finding, OnProgress, Validation
-from stateextract.changelog.log import Files
 from stateextract.columnar.convert.policy import MAX_VALUE_BYTES, Maps, OutOfRange, Policy, Strings, Timestamps
 from stateextract.errors import StateExtractError, UsageError
 from stateextract.files.compression import CODECS
 from stateextract.files.connect import TIMEOUT
 from stateextract.files.filesystem import Store
-from stateextract.metadata.locate import FoundSnapshot, Locator, find_snapshot
-from stateextract.snapshot.describe import describe_context, with_names
-from stateextract.snapshot.forecast import Forecasts
-from stateextract.snapshot.headers import HeaderReader, OnHeaders, StateFile, operator_label, ignore_progress
-from stateextract.snapshot.inventory import OperatorInventory, take_inventory
-from stateextract.snapshot.kryo_pojos import lacking, with_pojos
-from stateextract.snapshot.missing import MissingFiles, missing_files
-from stateextract.snapshot.policies import JobPolicies
-from stateextract.snapshot.type_overrides import JobTypeOverrides
+from stateextract.metadata.model import CheckpointProperties, MasterState, OperatorState
 from stateextract.metadata.operator_lookup import find_operators
-from stateextract.metadata.file import read_metadata
-from stateextract.metadata.model import CheckpointProperties, MasterState, OperatorState, SnapshotMetadata
 from stateextract.outcome import Status
 from stateextract.printable import called, there_is
+from stateextract.snapshot.forecast import Forecasts
+from stateextract.snapshot.headers import OnHeaders, ignore_progress, operator_label
+from stateextract.snapshot.inventory import OperatorInventory
+from stateextract.snapshot.kryo_pojos import lacking
+from stateextract.snapshot.missing import MissingFiles, missing_files
+from stateextract.snapshot.policies import JobPolicies
+from stateextract.snapshot.source import SnapshotSource
+from stateextract.snapshot.type_overrides import JobTypeOverrides
 from stateextract.state.columns import Choice
 from stateextract.state.engine import ReadOptions
 
@@ -141,19 +138,18 @@ def open_snapshot(
     )
     load_plugins(_several(plugins))
     store = Store(storage_options, allow=_several(allow_stores), timeout=store_timeout)
-    found = find_snapshot(path, store)
-    metadata, data = read_metadata(store, found.metadata_uri)
-    context = describe_context(
-        kryo, metadata.version, _several(classpath), kryo_classes, store, _several(protobuf)
-    )
-    options = replace(options, context=with_names(context, metadata, plan, names, store))
     pairs = tuple(path_map.items() if isinstance(path_map, Mapping) else path_map or ())
-    locator = Locator(found, store, pairs)
+    source = SnapshotSource(
+        path, store, pairs, codec=codec, verify_checksums=verify_checksums, header_threads=header_threads,
+        on_headers=on_headers,
+    )  # fmt: skip
+    context = source.describe(kryo, _several(classpath), kryo_classes, _several(protobuf), plan, names)
+    options = replace(options, context=context)
     overrides = JobTypeOverrides([f"{place}={type_}" for place, type_ in (types or {}).items()])
-    overrides.refuse_strangers(metadata.operators)
+    overrides.refuse_strangers(source.metadata.operators)
     lines = [f"{place}={value}" for place, value in (policies or {}).items()]
     chosen = JobPolicies(lines, Choice(options.policy, options.on_undecodable))
-    return Snapshot(Source(found, data, metadata, locator, options, overrides, chosen, header_threads, on_headers, pairs))
+    return Snapshot(OpenedSnapshot(source, options, overrides, chosen))
 
 
 def _several(given: str | Sequence[str]) -> Sequence[str]:
@@ -167,56 +163,34 @@ def _one_of(name: str, value: str, choices: Sequence[str]) -> None:
 
 
 @dataclass
-class Source:
-    """What everything in a snapshot is read with.
+class OpenedSnapshot:
+    """A snapshot, and what all of it is read with.
 
     :param pojos_known: the context of ``options`` has what POJO serializers say of classes that Kryo wrote.
     """
 
-    found: FoundSnapshot
-    data: bytes = field(repr=False)
-    metadata: SnapshotMetadata = field(repr=False)
-    locator: Locator = field(repr=False)
+    source: SnapshotSource = field(repr=False)
     options: ReadOptions
     overrides: JobTypeOverrides = field(repr=False)
     policies: JobPolicies = field(repr=False)
-    header_threads: int
-    on_headers: OnHeaders = field(default=ignore_progress, repr=False)
-    path_pairs: tuple[tuple[str, str], ...] = ()
     pojos_known: bool = False
-    changelog_files: Files = field(default_factory=Files, repr=False)
 
     def inventory(self, operators: Sequence[OperatorState]) -> dict[str, OperatorInventory]:
-        """Reads the heads of these operators' files; the inventories by operator id."""
-        part = replace(self.metadata, operators=tuple(operators))
-        options = self.options
-        heads = HeaderReader(part, self.data, self.locator, options.codec, options.verify_checksums)
-        files = heads.read(self.header_threads, self.on_headers)
-        self._look_for_pojos(part, files)
-        return {inventory.operator.id: inventory for inventory in take_inventory(part, files)}
-
-    def _look_for_pojos(self, part: SnapshotMetadata, files: list[StateFile]) -> None:
-        """Describe what Kryo wrote by the POJO serializers of all operators, once."""
-        context = self.options.context
-        if self.pojos_known or not lacking(context, files):
-            return
-        self.pojos_known = True
-        if len(part.operators) < len(self.metadata.operators):
-            options = self.options
-            heads = HeaderReader(self.metadata, self.data, self.locator, options.codec, options.verify_checksums)
-            files = heads.read(self.header_threads)
-        context = with_pojos(
-            context, self.metadata, files, self.found.metadata_uri, self.path_pairs, self.locator.store,
-            self.options.codec,
-        )  # fmt: skip
-        self.options = replace(self.options, context=context)
+        """The inventories by operator id. Reads the headers of these operators' files."""
+        found, files = self.source.inventory(operators)
+        if not self.pojos_known and lacking(self.options.context, files):
+            self.pojos_known = True
+            whole = len(operators) == len(self.source.metadata.operators)
+            self.options = replace(self.options, context=self.source.with_pojos(self.options.context, files, whole))
+        return {inventory.operator.id: inventory for inventory in found}
 
 
 class Snapshot:
     """A checkpoint or savepoint; made by :func:`open_snapshot`."""
 
-    def __init__(self, source: Source) -> None:
-        self._source = source
+    def __init__(self, opened: OpenedSnapshot) -> None:
+        self._opened = opened
+        source = opened.source
         self.operators: tuple[Operator, ...] = tuple(Operator(self, o) for o in source.metadata.operators)
         """The operators in the order of ``_metadata``."""
 
@@ -233,50 +207,46 @@ class Snapshot:
     @property
     def path(self) -> str:
         """The folder of ``_metadata``."""
-        return self._source.found.directory_uri
+        return self._opened.source.found.directory_uri
 
     @property
     def metadata_path(self) -> str:
         """The ``_metadata`` file."""
-        return self._source.found.metadata_uri
+        return self._opened.source.found.metadata_uri
 
     @property
     def checkpoint_id(self) -> int:
         """Flink's number of the checkpoint."""
-        return self._source.metadata.checkpoint_id
+        return self._opened.source.metadata.checkpoint_id
 
     @property
     def metadata_version(self) -> int:
         """Version of the ``_metadata`` format."""
-        return self._source.metadata.version
+        return self._opened.source.metadata.version
 
     @property
     def properties(self) -> CheckpointProperties | None:
         """How the snapshot was taken (``kind``, ``format``, ``name``); ``None`` where it does not say so."""
-        return self._source.metadata.properties
+        return self._opened.source.metadata.properties
 
     @property
     def master_states(self) -> tuple[MasterState, ...]:
         """State of JobManager hooks."""
-        return self._source.metadata.master_states
+        return self._opened.source.metadata.master_states
 
     @property
     def note(self) -> str | None:
         """What was chosen for you or is uncertain, in a sentence; ``None`` if nothing."""
-        notes = [self._source.found.note] if self._source.found.note else []
-        notes.extend(self._source.metadata.notes)
-        if not self._source.metadata.verified and not self._source.metadata.notes:
-            notes.append(f"version {self.metadata_version} of _metadata is read as specified, but unverified")
-        return "; ".join(notes) or None
+        return "; ".join(self._opened.source.notes) or None
 
     @property
     def relocations(self) -> list[tuple[str, str]]:
         """Files found elsewhere than the snapshot says: the stored path and where it was, as far as looked for yet."""
-        return self._source.locator.relocations
+        return self._opened.source.locator.relocations
 
     def missing_files(self) -> MissingFiles:
         """Which files cannot be found. All are looked for, also those that nothing has been read from."""
-        return missing_files(self._source.metadata.operators, self._source.locator)
+        return missing_files(self._opened.source.metadata.operators, self._opened.source.locator)
 
     @property
     def states(self) -> list[State]:
@@ -288,7 +258,7 @@ class Snapshot:
         """Read the heads of all operators' files at once, which is quicker than one operator after the other."""
         missing = [operator for operator in self.operators if "_inventory" not in vars(operator)]
         if missing:
-            found = self._source.inventory([operator._state for operator in missing])
+            found = self._opened.inventory([operator._state for operator in missing])
             for operator in missing:
                 vars(operator)["_inventory"] = found[operator.id]
 
@@ -300,7 +270,7 @@ class Snapshot:
         :param on_progress: is told bytes of files and rows as they are read.
         """
         self.read_headers()
-        validation = Validation(self._source, on_progress)
+        validation = Validation(self._opened, on_progress)
         for operator in sorted(self.operators, key=lambda o: (o.uid or o.name or "", o.id)):
             yield from validation.of(operator)
 
@@ -408,11 +378,11 @@ class Operator:
 
     @cached_property
     def _inventory(self) -> OperatorInventory:
-        return self.snapshot._source.inventory([self._state])[self.id]
+        return self.snapshot._opened.inventory([self._state])[self.id]
 
     @cached_property
     def _forecasts(self) -> Forecasts:
-        return Forecasts(self.snapshot._source.options.context.of_operator(self.id))
+        return Forecasts(self.snapshot._opened.options.context.of_operator(self.id))
 
     @cached_property
     def states(self) -> tuple[State, ...]:
@@ -421,8 +391,8 @@ class Operator:
         named = [State(self, s.entry, s) for s in (*inventory.named, *inventory.nameless) if s.entry is not None]
         read = [o for o in self.snapshot.operators if o is self or "states" in vars(o)]
         unread = [o._state for o in self.snapshot.operators if o not in read or o.problems]
-        self.snapshot._source.overrides.refuse_unused(unread)
-        self.snapshot._source.policies.refuse_unused(unread)
+        self.snapshot._opened.overrides.refuse_unused(unread)
+        self.snapshot._opened.policies.refuse_unused(unread)
         return tuple(sorted(named, key=lambda s: (s.scope, s.name)))
 
     def timers(self) -> pa.RecordBatchReader:

@@ -21,24 +21,24 @@ import pyarrow as pa
 from stateextract.api.access import FileAccess, nothing_early
 from stateextract.api.counts import counts_in_files
 from stateextract.api.html import table
-from stateextract.columnar.compiled import engines
-from stateextract.columnar.search.key_pattern import Finder
 from stateextract.columnar.arrow.schema import cast_batch
+from stateextract.columnar.compiled import engines
 from stateextract.columnar.convert.type_overrides import TypeOverride, apply_overrides, parse_override, wished_schema
+from stateextract.columnar.search.key_pattern import Finder
 from stateextract.errors import StateExtractError, UndecodableError, UnsupportedError, UsageError
 from stateextract.files.filesystem import split_uri
+from stateextract.outcome import Status
+from stateextract.snapshot.content import Content
 from stateextract.snapshot.coverage import CANNOT_BE_READ, Entry
 from stateextract.snapshot.headers import Scope, StateFile
 from stateextract.snapshot.inventory import NamedState
-from stateextract.outcome import Status
 from stateextract.state.bodies.body import BodyKind
 from stateextract.state.columns import united_raw_schema, united_schema
-from stateextract.snapshot.content import Content
 from stateextract.state.engine import (
+    Counters,
     Piece,
     ReadOptions,
     StateCounters,
-    Counters,
 )
 from stateextract.state.header import KeyedHeader
 from stateextract.state.keys.key_groups import key_scalar
@@ -89,13 +89,13 @@ class State:
         """Bytes, where the snapshot says so. It does not for keyed state, whose files all states share."""
         self._entry = entry
         self._named_state = named
-        self._source = operator.snapshot._source
-        self._access = FileAccess(self._source)
+        self._opened = operator.snapshot._opened
+        self._access = FileAccess(self._opened.source)
         self.on_progress: Callable[[int, int], None] | None = None
         """Is told, while rows are read, how many bytes of the files and how many rows have come since it was told last."""
         self._coverage: Coverage | None = None
-        self._override_texts = self._source.overrides.of(operator._state, self.name)
-        self._choice = self._source.policies.of(operator._state, self.name)
+        self._override_texts = self._opened.overrides.of(operator._state, self.name)
+        self._choice = self._opened.policies.of(operator._state, self.name)
 
     def __repr__(self) -> str:
         return f"<State {self.name!r} ({self.kind}) of {self.operator.label}, {self.coverage.status}>"
@@ -116,7 +116,7 @@ class State:
     @cached_property
     def _options(self) -> ReadOptions:
         """The snapshot's, with the names for this operator."""
-        options = self._source.options
+        options = self._opened.options
         if self._choice is not None:
             options = replace(options, policy=self._choice.policy, on_undecodable=self._choice.on_undecodable)
         return replace(options, context=options.context.of_operator(self.operator.id))

@@ -18,16 +18,16 @@ from stateextract.api.access import FileAccess
 from stateextract.api.state import suited
 from stateextract.columnar.convert.policy import Policy
 from stateextract.errors import StateExtractError, UnsupportedError
+from stateextract.outcome import Status
+from stateextract.snapshot.content import Content
 from stateextract.snapshot.coverage import UNSUPPORTED
 from stateextract.snapshot.headers import Scope, StateFile
-from stateextract.outcome import Status
 from stateextract.state.bodies.body import BodyKind
-from stateextract.snapshot.content import Content
-from stateextract.state.engine import ReadOptions, StateCounters, Counters
+from stateextract.state.engine import Counters, ReadOptions, StateCounters
 from stateextract.state.kinds import COORDINATOR, kind_word
 
 if TYPE_CHECKING:
-    from stateextract.api.snapshot import Operator, Source
+    from stateextract.api.snapshot import OpenedSnapshot, Operator
 
 SOUND, DAMAGED, UNCHECKED = Status.SOUND, Status.DAMAGED, Status.NOT_CHECKED
 
@@ -90,15 +90,15 @@ class Validation:
     :param on_progress: is told what is read.
     """
 
-    def __init__(self, source: Source, on_progress: OnProgress = lambda size, rows: None) -> None:
+    def __init__(self, opened: OpenedSnapshot, on_progress: OnProgress = lambda size, rows: None) -> None:
         # What a column cannot hold is sound all the same: times out of its range, maps with a null key.
-        most = source.options.policy.max_value_bytes
+        most = opened.options.policy.max_value_bytes
         policy = Policy(strings="replace", timestamps="floor", out_of_range="null", maps="list", max_value_bytes=most)
         self._options = replace(
-            source.options, policy=policy, on_undecodable="skip", verify_checksums=True, all_copies=True, flatten=False,
+            opened.options, policy=policy, on_undecodable="skip", verify_checksums=True, all_copies=True, flatten=False,
             sessions=False,
         )
-        self._access = FileAccess(source)
+        self._access = FileAccess(opened.source)
         self._on_progress = on_progress
 
     def of(self, operator: Operator) -> list[Finding]:

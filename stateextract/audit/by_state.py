@@ -14,11 +14,11 @@ from stateextract.audit.collect import Collected, Key, SplitReader, Work
 from stateextract.audit.document import Operator, State, Statistics
 from stateextract.audit.statistics import StatisticsOptions, measured, operators_of, plan_statistics, settle, unread
 from stateextract.files.filesystem import Store
-from stateextract.snapshot.coverage import Entry
-from stateextract.options import JobOptions
-from stateextract.job.split import Part
 from stateextract.metadata.model import OperatorState
+from stateextract.options import JobOptions
 from stateextract.outcome import Status
+from stateextract.snapshot.coverage import Entry
+from stateextract.snapshot.parts import Part
 from stateextract.state.bodies.body import BodyKind
 
 

@@ -17,14 +17,15 @@ from functools import lru_cache, partial
 from serializers import load_plugins
 from stateextract.audit.measure.state import StateStatistics, Wanted
 from stateextract.columnar.compiled.engines import engine_for
-from stateextract.files.cores import usable_cores
 from stateextract.errors import StateExtractError
+from stateextract.files.cores import usable_cores
 from stateextract.job.local import in_processes
-from stateextract.snapshot.reader import PartReader
 from stateextract.job.salvage import Attempt, salvage
-from stateextract.job.split import Context, OperatorTargets, Part, decode_split, encode_split, read_options
+from stateextract.job.split import Context, decode_split, encode_split, read_options
+from stateextract.snapshot.parts import OperatorTargets, Part
+from stateextract.snapshot.reader import PartReader
 from stateextract.snapshot.stores import open_store
-from stateextract.state.engine import StateCounters, Counters
+from stateextract.state.engine import Counters, StateCounters
 
 Key = tuple[int, str]
 """A state: the number of its operator in the plan, and its name."""

@@ -13,11 +13,11 @@ import pyarrow as pa
 
 from stateextract.columnar.arrow.json_values import json_value
 from stateextract.errors import EnvironmentProblem, UsageError
-from stateextract.snapshot.headers import OnHeaders, ignore_progress
-from stateextract.options import JobOptions
 from stateextract.job.plan import Plan, make_plan
-from stateextract.snapshot.reader import PartReader
 from stateextract.job.split import read_options
+from stateextract.options import JobOptions
+from stateextract.snapshot.headers import OnHeaders, ignore_progress
+from stateextract.snapshot.reader import PartReader
 from stateextract.snapshot.stores import open_store
 from stateextract.state.engine import Counters
 

@@ -22,8 +22,8 @@ from typing import Any
 
 from stateextract.audit.document import Operator, State, Statistics
 from stateextract.errors import UsageError
-from stateextract.snapshot.coverage import CANNOT_BE_READ, DECODED, NOT_SELECTED, PARTIAL, RAW, SKIPPED
 from stateextract.options import AUDIT, parse_size, show_size
+from stateextract.snapshot.coverage import CANNOT_BE_READ, DECODED, NOT_SELECTED, PARTIAL, RAW, SKIPPED
 from stateextract.state.kinds import OPERATOR_KINDS
 
 Figure = int | float | None
@@ -324,5 +324,14 @@ def verdicts_as_dict(document: Statistics, verdicts: list[RuleResult]) -> dict[s
 
 
 __all__ = [
-    "LIMITS", "Query", "Rule", "RuleFile", "Schemas", "RuleResult", "Violation", "judge", "parse_rules", "verdicts_as_dict",
+    "LIMITS",
+    "Query",
+    "Rule",
+    "RuleFile",
+    "RuleResult",
+    "Schemas",
+    "Violation",
+    "judge",
+    "parse_rules",
+    "verdicts_as_dict",
 ]  # fmt: skip

@@ -30,16 +30,16 @@ from stateextract.audit.measure.state import Wanted
 from stateextract.audit.measure.times import TimeFigures
 from stateextract.errors import UsageError
 from stateextract.files.filesystem import Store
-from stateextract.snapshot.coverage import Entry
-from stateextract.snapshot.headers import OnHeaders, ignore_progress
-from stateextract.options import JobOptions
 from stateextract.job.plan import Plan, PlannedState, make_plan
 from stateextract.job.split import Context
-from stateextract.snapshot.stores import open_store
 from stateextract.metadata.model import OperatorState
 from stateextract.metadata.uid import operator_id
+from stateextract.options import JobOptions
 from stateextract.outcome import Status
 from stateextract.printable import plain_names, replaced
+from stateextract.snapshot.coverage import Entry
+from stateextract.snapshot.headers import OnHeaders, ignore_progress
+from stateextract.snapshot.stores import open_store
 from stateextract.state.plan_names import OperatorNames, operators_of_plan
 from stateextract.version import VERSION
 

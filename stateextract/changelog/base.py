@@ -12,16 +12,16 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from functools import partial
 
-from stateextract.changelog.pair_writer import PairWriter
-from stateextract.changelog.identity import GROUP_BYTES, HeapIdentity, PairIdentity
 from stateextract.changelog.change_filter import ChangeFilterDecoder, ChangeFilterPairDecoder
+from stateextract.changelog.identity import GROUP_BYTES, HeapIdentity, PairIdentity
 from stateextract.changelog.overlay import Overlay, StateOverlay
+from stateextract.changelog.pair_writer import PairWriter
 from stateextract.changelog.rows import Entry, Found, MapRow, UnresolvedError, ValueRow, Written, joined
 from stateextract.changelog.states import LIST, MAP, QUEUE, ChangedState
-from stateextract.columnar.search.entry_bounds import entry_cutter, pair_cutter
 from stateextract.columnar.decode.decoder import Decoder
 from stateextract.columnar.decode.pair_decoder import PairDecoder
 from stateextract.columnar.program.pairs import PairLayout
+from stateextract.columnar.search.entry_bounds import entry_cutter, pair_cutter
 from stateextract.errors import FormatError, UndecodableError, UnsupportedError
 from stateextract.state.target import Piece
 

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Sequence
 from typing import TypeAlias
 
-from stateextract.columnar.decode.decoder_wrapper import DecoderWrapper, AroundPairDecoder
-from stateextract.columnar.search.entry_bounds import Cuts, EntryScanner
+from stateextract.columnar.convert.policy import Counts
 from stateextract.columnar.decode.decoder import Decoder, Progress, Stop
+from stateextract.columnar.decode.decoder_wrapper import AroundPairDecoder, DecoderWrapper
+from stateextract.columnar.decode.pair_decoder import PairDecoder
 from stateextract.columnar.interpreter import interpret
 from stateextract.columnar.layout import Layout
-from stateextract.columnar.decode.pair_decoder import PairDecoder
-from stateextract.columnar.convert.policy import Counts
+from stateextract.columnar.search.entry_bounds import Cuts, EntryScanner
 from stateextract.errors import FormatError, StateExtractError, UndecodableError
 from stateextract.files.block import Block
 
@@ -184,4 +184,4 @@ class ChangeFilterPairDecoder(AroundPairDecoder):
         self.entries.append((bytes(data.view[row_end:key_end]), value if value[0] == 0 else b"\x01"))
 
 
-__all__ = ["Met", "MetMap", "ChangeFilterDecoder", "ChangeFilterPairDecoder"]
+__all__ = ["ChangeFilterDecoder", "ChangeFilterPairDecoder", "Met", "MetMap"]

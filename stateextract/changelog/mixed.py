@@ -21,8 +21,8 @@ from stateextract.columnar.arrow.schema import cast_batch, merge_schemas
 from stateextract.errors import StateExtractError
 from stateextract.files.window import RangeSource
 from stateextract.state.columns import ReadOptions
-from stateextract.state.engine import read_entry_pairs
 from stateextract.state.counters import Counters
+from stateextract.state.engine import read_entry_pairs
 from stateextract.state.target import Piece
 
 Placed: TypeAlias = Callable[[StateExtractError, int], StateExtractError]

@@ -16,8 +16,8 @@ from stateextract.changelog.states import ChangedState
 from stateextract.errors import StateExtractError, UndecodableError, ValueRefusedError
 from stateextract.files.window import RangeSource
 from stateextract.state.columns import ReadOptions
-from stateextract.state.engine import read_entry_pairs
 from stateextract.state.counters import Counters
+from stateextract.state.engine import read_entry_pairs
 from stateextract.state.target import Job, Piece, Target, advised
 
 GATHERED = 8 << 20

@@ -16,19 +16,19 @@ from dataclasses import dataclass
 
 from stateextract.changelog.base import BaseChanges
 from stateextract.changelog.declared import head_of, key_of_head, parse_changes_head
-from stateextract.changelog.pair_writer import PairWriter
 from stateextract.changelog.identity import HeapIdentity, PairIdentity, pair_identity
 from stateextract.changelog.log import Log
 from stateextract.changelog.overlay import Overlay
+from stateextract.changelog.pair_writer import PairWriter
 from stateextract.changelog.states import ChangedState, changed_state
 from stateextract.columnar.decode.decoder import needs_interpreter
 from stateextract.errors import StateExtractError, UndecodableError
 from stateextract.state.bodies.changes import Changes
+from stateextract.state.bodies.heap import KeyGroupRange
 from stateextract.state.columns import ReadOptions
+from stateextract.state.counters import Counters
 from stateextract.state.engine import prefix_bytes
 from stateextract.state.header import KeyedHeader
-from stateextract.state.bodies.heap import KeyGroupRange
-from stateextract.state.counters import Counters
 from stateextract.state.target import Piece, advised
 
 HELD = 256 << 20

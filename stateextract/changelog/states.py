@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from serializers import DescribeContext
-from stateextract.columnar.layout.value_end import Extent, value_end_of
 from stateextract.columnar.layout import Layout, List, Map, Nullable, Struct
+from stateextract.columnar.layout.value_end import Extent, value_end_of
 from stateextract.errors import UnsupportedError
 from stateextract.state.columns import value_layout
 from stateextract.state.header import KeyedHeader, StateMeta

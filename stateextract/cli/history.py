@@ -108,8 +108,8 @@ def _snapshots(path: str, store: Store) -> list[str]:
 
 
 def _identity(path: str, store: Store) -> str:
-    from stateextract.metadata.locate import find_snapshot
     from stateextract.metadata.file import read_bytes
+    from stateextract.metadata.locate import find_snapshot
 
     return hashlib.sha256(read_bytes(store, find_snapshot(path, store).metadata_uri)).hexdigest()
 
@@ -126,8 +126,8 @@ _COLUMNS = ["operator", "state", "rows first", "last", "change", "decoded first"
 
 
 def _show(recorded: Sequence[Recorded], added: int, output: str) -> None:
-    from stateextract.audit.history.growth import by_growth, total_change
     from stateextract.audit.history import order_note, times_note
+    from stateextract.audit.history.growth import by_growth, total_change
     from stateextract.cli.screen import Cell, Table, console
     from stateextract.printable import many
 

@@ -20,8 +20,8 @@ from stateextract.outcome import ExitCode, exit_code
 if TYPE_CHECKING:
     from stateextract.audit.document import Statistics
     from stateextract.audit.statistics import StatisticsOptions
-    from stateextract.options import JobOptions
     from stateextract.job.plan import Plan
+    from stateextract.options import JobOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
 

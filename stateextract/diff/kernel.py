@@ -11,7 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from stateextract.columnar.compiled.compile import at, compile_kernel, load_i32_le, load_i64_le, load_u8, put, store_8, store_32
+from stateextract.columnar.compiled.compile import (
+    at,
+    compile_kernel,
+    load_i32_le,
+    load_i64_le,
+    load_u8,
+    put,
+    store_8,
+    store_32,
+)
 
 EMPTY = -2
 """In a table: nobody has come here."""

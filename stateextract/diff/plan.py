@@ -23,13 +23,13 @@ from stateextract.diff.snapshot_states import SnapshotStates
 from stateextract.diff.summary import BOTH, GONE, NEW, UNSURE
 from stateextract.errors import StateExtractError, UnsupportedError, UsageError
 from stateextract.files.filesystem import Store
+from stateextract.job.names import operator_folders, state_folders
+from stateextract.job.plan import Plan, PlannedState, make_plan
+from stateextract.options import JobOptions
+from stateextract.printable import there_is
 from stateextract.snapshot.coverage import CANNOT_BE_READ, Coverage
 from stateextract.snapshot.headers import OnHeaders, Scope, ignore_progress
-from stateextract.job.names import operator_folders, state_folders
-from stateextract.options import JobOptions
-from stateextract.job.plan import Plan, PlannedState, make_plan
-from stateextract.job.split import OperatorTargets, Part
-from stateextract.printable import there_is
+from stateextract.snapshot.parts import OperatorTargets, Part
 from stateextract.state.kinds import OPERATOR_KINDS
 
 UNIT_BYTES = 16 << 20
@@ -375,4 +375,4 @@ def of_key_groups(parts: Sequence[Part], wanted: Sequence[int]) -> list[Part]:
     return [replace(part, content=content) for part in parts for content in part.content.of_key_groups(groups)]
 
 
-__all__ = ["DiffContext", "DiffOptions", "DiffPlan", "DiffState", "Side", "DiffUnit", "make_diff_plan", "of_key_groups"]
+__all__ = ["DiffContext", "DiffOptions", "DiffPlan", "DiffState", "DiffUnit", "Side", "make_diff_plan", "of_key_groups"]

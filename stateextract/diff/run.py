@@ -17,23 +17,23 @@ from typing import Any
 
 import pyarrow as pa
 
-from stateextract.files.cores import usable_cores
 from stateextract.diff.pairing import compile_once
 from stateextract.diff.plan import DiffContext, DiffOptions, DiffPlan, DiffState, DiffUnit, make_diff_plan
 from stateextract.diff.summary import NOT_COMPARED, Counts
 from stateextract.diff.task import DiffRunner
 from stateextract.errors import OutputError, UsageError
+from stateextract.files.cores import usable_cores
 from stateextract.job.commit import Commit, new_job_id, publishing
-from stateextract.snapshot.headers import OnHeaders, ignore_progress
 from stateextract.job.local import in_processes
 from stateextract.job.manifest import DataFile, Dataset, Job, Manifest, describe_schema
-from stateextract.options import JobOptions
 from stateextract.job.output import open_output, refuse_inside
 from stateextract.job.run import file_of_driver
 from stateextract.job.split import writer_options
 from stateextract.job.writer import TaskWriter, WriterOptions, WrittenFile
+from stateextract.options import JobOptions
 from stateextract.outcome import Status
 from stateextract.printable import json_document
+from stateextract.snapshot.headers import OnHeaders, ignore_progress
 from stateextract.version import VERSION
 
 

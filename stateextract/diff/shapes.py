@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from stateextract.columnar.layout.binary import BinaryArray, BinaryMap, BinaryRow, Framed
 from stateextract.columnar.layout import (
     Field,
     Layout,
@@ -18,12 +17,13 @@ from stateextract.columnar.layout import (
     Map,
     MaskedStruct,
     Nullable,
-    SkippedValue,
     Python,
+    SkippedValue,
     Struct,
     Subclasses,
     Switch,
 )
+from stateextract.columnar.layout.binary import BinaryArray, BinaryMap, BinaryRow, Framed
 from stateextract.state.rows import RowLayout
 
 ELEMENT = "element"

@@ -12,11 +12,12 @@ from functools import cached_property
 import pyarrow as pa
 
 from stateextract.diff.shapes import Shape, row_shape
-from stateextract.snapshot.headers import Scope
-from stateextract.options import JobOptions
 from stateextract.job.plan import Plan, PlannedState
-from stateextract.job.split import OperatorTargets, Part, StateTarget, read_options
+from stateextract.job.split import read_options
 from stateextract.metadata.uid import operator_id
+from stateextract.options import JobOptions
+from stateextract.snapshot.headers import Scope
+from stateextract.snapshot.parts import OperatorTargets, Part, StateTarget
 from stateextract.state.columns import united_schema
 from stateextract.state.kinds import OPERATOR_KINDS, TIMER
 from stateextract.state.rows import RowLayout

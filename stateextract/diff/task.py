@@ -16,14 +16,14 @@ from serializers import load_plugins
 from stateextract.columnar.compiled.engines import engine_for
 from stateextract.columnar.convert.text import as_text
 from stateextract.diff.compare import compare
-from stateextract.diff.row_buffer import SpillingRowBuffer
 from stateextract.diff.plan import DiffContext, DiffState, DiffUnit, of_key_groups
+from stateextract.diff.row_buffer import SpillingRowBuffer
 from stateextract.diff.summary import Counts
 from stateextract.errors import StateExtractError, UnsupportedError
 from stateextract.files.filesystem import Store
-from stateextract.snapshot.reader import PartReader
 from stateextract.job.salvage import Attempt, salvage
 from stateextract.job.split import choice_of, read_options
+from stateextract.snapshot.reader import PartReader
 from stateextract.snapshot.stores import open_store
 from stateextract.state.engine import Counters
 from stateextract.state.kinds import BROADCAST, TIMER

@@ -35,8 +35,8 @@ import google_crc32c
 import lz4.frame
 import numpy as np
 
-from stateextract.files.second_thread import SecondThread
 from stateextract.errors import ChecksumError, FormatError, TruncatedError, UnsupportedError
+from stateextract.files.second_thread import SecondThread
 
 BLOCK = 65536
 """Most plain bytes in one Snappy chunk."""

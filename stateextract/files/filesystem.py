@@ -26,7 +26,6 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 
 import pyarrow as pa
 
-from stateextract.files.second_thread import done
 from stateextract.errors import (
     MissingFileError,
     NoAnswerError,
@@ -36,6 +35,7 @@ from stateextract.errors import (
     UsageError,
 )
 from stateextract.files.connect import TIMEOUT, connect, problem_of, within
+from stateextract.files.second_thread import done
 from stateextract.files.threads import READING
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]+):(?=/)")

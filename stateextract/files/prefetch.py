@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future
 from typing import NamedTuple, TypeVar
 
-from stateextract.files.second_thread import done
 from stateextract.files.filesystem import OpenFile, Store, is_remote, normalize
+from stateextract.files.second_thread import done
 from stateextract.files.threads import OPENING
 
 EARLY = 8
@@ -197,4 +197,4 @@ class EarlyFile:
         self.close()
 
 
-__all__ = ["EARLY", "PrefetchRequest", "EarlyFile", "FilePrefetcher", "PendingFile", "in_order"]
+__all__ = ["EARLY", "EarlyFile", "FilePrefetcher", "PendingFile", "PrefetchRequest", "in_order"]

@@ -16,10 +16,10 @@ from typing import Protocol
 import numpy as np
 
 from stateextract.errors import StateExtractError, TruncatedError, ValueRefusedError
-from stateextract.files.read_ahead import ReadAhead
 from stateextract.files.block import SLACK, Block
 from stateextract.files.compression import StreamDecoder
 from stateextract.files.piece import FilePiece
+from stateextract.files.read_ahead import ReadAhead
 
 ReadAt = Callable[[int, int], bytes]
 """``read_at(offset, length)``: bytes of a file; fewer only at its end. A :class:`FilePiece` can do without a copy of them."""

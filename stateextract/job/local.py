@@ -20,8 +20,8 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import Any, TypeVar
 
-from stateextract.files.cores import usable_cores
 from stateextract.errors import EnvironmentProblem, UsageError
+from stateextract.files.cores import usable_cores
 from stateextract.job.run import Execute, Tasks
 from stateextract.job.task import compile_once, runner_for
 

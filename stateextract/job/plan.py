@@ -10,35 +10,32 @@ May import metadata, files, state, columnar; must not know of Spark or of how fi
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
 from serializers import DescribeContext, load_plugins
-from stateextract.columnar.decode.decoder import needs_interpreter
 from stateextract.columnar.arrow.schema import replaced_in
+from stateextract.columnar.decode.decoder import needs_interpreter
 from stateextract.errors import StateExtractError, UndecodableError, UnsupportedError, UsageError, expected_error
 from stateextract.files.filesystem import Store
-from stateextract.metadata.locate import FoundSnapshot, Locator, find_snapshot
-from stateextract.snapshot.describe import describe_context, entries_of, with_names
-from stateextract.snapshot.coverage import CANNOT_BE_READ, Coverage, Entry
-from stateextract.snapshot.headers import HeaderReader, OnHeaders, Scope, StateFile, operator_label, ignore_progress
-from stateextract.snapshot.inventory import NamedState, OperatorInventory, master_entries, take_inventory
-from stateextract.snapshot.kryo_pojos import lacking, with_pojos
-from stateextract.snapshot.missing import missing_files
 from stateextract.job.names import RAW_SUFFIX, operator_folders, state_folders
-from stateextract.options import JobOptions
-from stateextract.snapshot.policies import JobPolicies
-from stateextract.job.split import OperatorTargets, Part, StateTarget, choice_of, pack, read_options
-from stateextract.snapshot.stores import open_store
-from stateextract.snapshot.type_overrides import JobTypeOverrides
-from stateextract.metadata.operator_lookup import find_operators
-from stateextract.metadata.file import read_metadata
+from stateextract.job.split import choice_of, pack, read_options
+from stateextract.metadata.locate import FoundSnapshot
 from stateextract.metadata.model import OperatorState, SnapshotMetadata
+from stateextract.metadata.operator_lookup import find_operators
+from stateextract.options import JobOptions
 from stateextract.outcome import Status
 from stateextract.printable import called, lone_surrogates, there_is
+from stateextract.snapshot.coverage import CANNOT_BE_READ, Coverage, Entry
+from stateextract.snapshot.headers import OnHeaders, Scope, StateFile, ignore_progress, operator_label
+from stateextract.snapshot.inventory import NamedState, OperatorInventory, master_entries
+from stateextract.snapshot.missing import missing_files
+from stateextract.snapshot.parts import OperatorTargets, Part, StateTarget
+from stateextract.snapshot.policies import JobPolicies
+from stateextract.snapshot.source import SnapshotSource
+from stateextract.snapshot.type_overrides import JobTypeOverrides
 from stateextract.state.columns import Choice, ReadOptions, certainly_undecodable, united_raw_schema, united_schema
 from stateextract.state.kinds import COORDINATOR, TIMER
 from stateextract.state.operator import BROADCAST
@@ -133,15 +130,10 @@ def make_plan(
     :raises StateExtractError: where the snapshot cannot be read, or not what was asked for by name.
     :raises UsageError: where the choice matches nothing.
     """
-    store = store or open_store(options)
     load_plugins(options.plugins)
-    found = find_snapshot(options.snapshot, store)
-    metadata, data = read_metadata(store, found.metadata_uri)
-    locator = Locator(found, store, options.path_pairs())
-    looked_at = metadata if only is None else replace(metadata, operators=(only(metadata),))
-    heads = HeaderReader(looked_at, data, locator, options.codec, options.verify_checksums)
-    files = heads.read(options.header_threads, on_headers)
-    inventory = take_inventory(looked_at, files)
+    source = SnapshotSource.of_options(options, store, on_headers)
+    metadata, locator = source.metadata, source.locator
+    inventory, files = source.inventory(None if only is None else [only(metadata)])
     missing: list[tuple[str, str]] | None = [] if partial else None
     options = _as_stored(options, inventory)
     wanted = _choose(inventory, options, missing)
@@ -149,46 +141,33 @@ def make_plan(
     if options.operator or options.state:
         for entry in masters:
             entry.status, entry.reason = Status.NOT_SELECTED, None
-    describe = describe_context(
-        options.kryo, metadata.version, options.classpath, entries_of(options.kryo_class), store, options.protobuf
-    )  # fmt: skip
-    describe = with_names(describe, metadata, options.plan, options.names, store)
-    if lacking(describe, files):
-        all_files = files
-        if only is not None:
-            every = HeaderReader(metadata, data, locator, options.codec, options.verify_checksums)
-            all_files = every.read(options.header_threads)
-        describe = with_pojos(describe, metadata, all_files, found.metadata_uri, options.path_pairs(), store, options.codec)
+    describe = source.describe_by(options)
+    describe = source.with_pojos(describe, files, whole=only is None)
     operators, states, numbers, failures = _targets(inventory, wanted, options, describe)
     coordinators = list(_coordinators(inventory))
     if failures and not states and not coordinators and not partial:
         raise failures[0]
     splits = pack(_parts(files, operators, numbers, options), options.split_bytes)
-    notes = _notes(found, metadata, inventory, wanted, locator)
+    notes = _notes(source, inventory, wanted)
     coverage = Coverage(
-        VERSION, found.metadata_uri, metadata.checkpoint_id, metadata.version,
+        VERSION, source.found.metadata_uri, metadata.checkpoint_id, metadata.version,
         metadata.properties.kind if metadata.properties else None,
         [entry for i in inventory for entry in i.entries] + masters,
         locator.relocations, notes,
     )  # fmt: skip
-    return Plan(found, metadata, coverage, operators, states, files, splits, describe, coordinators, missing or (),
-                hashlib.sha256(data).hexdigest())  # fmt: skip
+    return Plan(source.found, metadata, coverage, operators, states, files, splits, describe, coordinators, missing or (),
+                source.metadata_sha256)  # fmt: skip
 
 
 def _notes(
-    found: FoundSnapshot,
-    metadata: SnapshotMetadata,
+    source: SnapshotSource,
     inventory: Sequence[OperatorInventory],
     wanted: Sequence[tuple[OperatorInventory, NamedState]],
-    locator: Locator,
 ) -> list[str]:
-    notes = [found.note] if found.note else []
-    notes.extend(metadata.notes)
-    if not metadata.verified and not metadata.notes:
-        notes.append(f"version {metadata.version} of _metadata is read as specified, but no file of it was ever seen")
+    notes = source.notes
     for i in inventory:
         if any(i is other for other, _ in wanted):
-            missing = missing_files([i.operator], locator).note
+            missing = missing_files([i.operator], source.locator).note
             notes.extend(f"{operator_label(i.operator)}: {note}" for note in (*i.notes, missing) if note is not None)
     return notes
 

@@ -21,8 +21,6 @@ from serializers.coordinators import COORDINATOR, decode_coordinator
 from stateextract.errors import FormatError, MissingFileError, OutputError, StateExtractError, UnsupportedError
 from stateextract.files.filesystem import Store
 from stateextract.job.commit import Commit, new_job_id, publishing
-from stateextract.snapshot.coverage import Coverage
-from stateextract.snapshot.headers import OnHeaders, ignore_progress
 from stateextract.job.manifest import (
     DataFile,
     Dataset,
@@ -32,14 +30,16 @@ from stateextract.job.manifest import (
     describe_schema,
     joined_ranges,
 )
-from stateextract.options import JobOptions
 from stateextract.job.output import open_output, refuse_inside
 from stateextract.job.plan import COORDINATOR_STATE, Plan, PlannedCoordinator, PlannedState, make_plan
 from stateextract.job.split import Context, plan_file
 from stateextract.job.task import SplitReport, TaskRunner
 from stateextract.job.writer import WrittenFile, parquet_settings
+from stateextract.options import JobOptions
 from stateextract.outcome import ExitCode, Status
 from stateextract.printable import many
+from stateextract.snapshot.coverage import Coverage
+from stateextract.snapshot.headers import OnHeaders, ignore_progress
 from stateextract.version import VERSION
 
 if TYPE_CHECKING:

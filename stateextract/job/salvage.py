@@ -24,8 +24,8 @@ from stateextract.errors import (
     ValueRefusedError,
     expected_error,
 )
+from stateextract.snapshot.parts import OperatorTargets, Part
 from stateextract.snapshot.reader import PartReader
-from stateextract.job.split import OperatorTargets, Part
 from stateextract.state.bodies.body import BodyKind
 from stateextract.state.engine import Counters
 from stateextract.state.target import Piece

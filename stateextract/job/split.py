@@ -16,52 +16,25 @@ import base64
 import itertools
 import json
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import pyarrow as pa
 
 from serializers import DescribeContext
 from stateextract.columnar.convert.policy import Policy
-from stateextract.snapshot.describe import decode_context, encode_context
-from stateextract.options import JobOptions, from_lines
-from stateextract.snapshot.type_overrides import OverrideTexts
 from stateextract.job.writer import WriterOptions
+from stateextract.options import JobOptions, from_lines
+from stateextract.snapshot.content import Content
+from stateextract.snapshot.describe import decode_context, encode_context
+from stateextract.snapshot.parts import OperatorTargets, Part, StateTarget
 from stateextract.state.bodies.body import BodyKind
 from stateextract.state.columns import Choice
-from stateextract.snapshot.content import Content
 from stateextract.state.engine import KeyGroupRange, ReadOptions
 from stateextract.state.operator import Partition
 
 _FILE_COST = 256 * 1000  # opening a file and reading its head counts like that many bytes
-
-
-@dataclass(frozen=True)
-class StateTarget:
-    """Where the rows of a state go, with which schema; what cannot be decoded goes beside it, if it is kept.
-
-    :param overrides: paths with their types.
-    :param choice: what becomes of values that a column cannot hold, or that cannot be decoded.
-    :param united: the columns before ``overrides``, to which batches of all files are brought first; ``None``: any.
-    """
-
-    folder: str
-    raw_folder: str
-    schema: pa.Schema
-    overrides: OverrideTexts = ()
-    raw_schema: pa.Schema | None = None
-    united: pa.Schema | None = None
-    choice: Choice = field(default_factory=Choice)
-
-
-@dataclass(frozen=True)
-class OperatorTargets:
-    """The wanted states of an operator. ``label`` is for messages, ``id`` tells operators apart."""
-
-    label: str
-    states: Mapping[str, StateTarget]
-    id: str = ""
 
 
 @dataclass(frozen=True)
@@ -133,26 +106,6 @@ def _schema_text(schema: pa.Schema | None) -> str:
 
 def _schema_of(text: str) -> pa.Schema:
     return pa.ipc.read_schema(pa.py_buffer(base64.b64decode(text)))
-
-
-@dataclass(frozen=True)
-class Part:
-    """A piece of one file.
-
-    :param file: number of the file in the plan.
-    :param operator: index into the context's operators.
-    :param start: where the handle's bytes begin in ``uri``.
-    :param content: what of it is to be read.
-    :param silent: broadcast states whose rows another subtask's file gives.
-    """
-
-    file: int
-    operator: int
-    subtask: int
-    uri: str
-    start: int
-    content: Content
-    silent: tuple[str, ...] = ()
 
 
 def pack(files: Iterable[Part], split_bytes: int) -> list[list[Part]]:

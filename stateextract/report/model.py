@@ -10,8 +10,8 @@ from dataclasses import asdict
 from typing import Any
 
 from stateextract.audit.document import Big, Bin, Column, Operator, Quantile, Skew, State, Statistics
-from stateextract.audit.history.growth import MEASURES, series_of
 from stateextract.audit.history import identity, in_order, order_note
+from stateextract.audit.history.growth import MEASURES, series_of
 from stateextract.audit.history.history_files import Recorded, recorded
 from stateextract.errors import UsageError
 from stateextract.report.findings import findings

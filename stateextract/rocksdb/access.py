@@ -12,10 +12,10 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Protocol
 
-from stateextract.files.second_thread import done
 from stateextract.errors import StateExtractError, TruncatedError
-from stateextract.files.prefetch import PrefetchRequest, FilePrefetcher
 from stateextract.files.filesystem import OpenFile
+from stateextract.files.prefetch import FilePrefetcher, PrefetchRequest
+from stateextract.files.second_thread import done
 from stateextract.metadata.locate import Locator
 from stateextract.metadata.model import StreamHandle
 

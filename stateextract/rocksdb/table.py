@@ -16,8 +16,8 @@ from typing import NamedTuple, Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from stateextract.files.second_thread import done
 from stateextract.errors import FormatError, TruncatedError, UnsupportedError
+from stateextract.files.second_thread import done
 from stateextract.rocksdb import checksums
 from stateextract.rocksdb.access import StateFile, read_exactly
 from stateextract.rocksdb.blocks import (

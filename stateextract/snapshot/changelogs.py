@@ -31,10 +31,10 @@ from stateextract.files.prefetch import FilePrefetcher
 from stateextract.metadata.locate import Locator
 from stateextract.metadata.model import ChangelogHandle, IncrementalHandle, KeyedStateHandle, KeyGroupsHandle
 from stateextract.rocksdb.access import Opener
-from stateextract.state.bodies.body import BodyKind
 from stateextract.snapshot.content import Content
-from stateextract.state.header import KeyedHeader
+from stateextract.state.bodies.body import BodyKind
 from stateextract.state.bodies.heap import KeyGroupRange
+from stateextract.state.header import KeyedHeader
 
 if TYPE_CHECKING:
     from stateextract.snapshot.headers import StateFile

@@ -19,15 +19,15 @@ from stateextract.errors import FormatError, StateExtractError, TruncatedError, 
 from stateextract.files.window import ReadAt
 from stateextract.state.bodies.body import BodyKind
 from stateextract.state.bodies.changes import Changes
-from stateextract.state.columns import ReadOptions
 from stateextract.state.bodies.database import OpenDatabase, read_database
+from stateextract.state.bodies.heap import KeyGroupRange
+from stateextract.state.bodies.raw_timers import timers_head
+from stateextract.state.columns import ReadOptions
+from stateextract.state.counters import Counters
 from stateextract.state.engine import read_key_groups
 from stateextract.state.header import KeyedHeader, OperatorHeader, parse_header, parse_operator_header
-from stateextract.state.bodies.heap import KeyGroupRange
 from stateextract.state.operator import Partition, read_operator_state
-from stateextract.state.bodies.raw_timers import timers_head
 from stateextract.state.sessions import read_with_sessions
-from stateextract.state.counters import Counters
 from stateextract.state.target import Piece
 
 Head: TypeAlias = KeyedHeader | OperatorHeader

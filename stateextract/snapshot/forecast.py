@@ -13,10 +13,10 @@ from serializers import DescribeContext
 from serializers.kryo.reader import NOT_DESCRIBED
 from stateextract.columnar.layout import Layout, Python, Undecodable
 from stateextract.errors import expected_error
+from stateextract.outcome import Status
 from stateextract.snapshot.coverage import DECODED, UNSUPPORTED
 from stateextract.snapshot.headers import StateFile
 from stateextract.snapshot.inventory import NamedState
-from stateextract.outcome import Status
 from stateextract.state.bodies.body import BodyKind
 from stateextract.state.columns import ReadOptions, certainly_undecodable, united_schema
 from stateextract.state.header import KeyedHeader

@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Literal
 
 from stateextract.changelog.log import Files
 from stateextract.errors import FormatError, MissingFileError, StateExtractError, expected_error
-from stateextract.files.prefetch import FilePrefetcher
 from stateextract.files.filesystem import Store
+from stateextract.files.prefetch import FilePrefetcher
 from stateextract.metadata.locate import Locator
 from stateextract.metadata.model import (
     ChangelogHandle,
@@ -35,13 +35,13 @@ from stateextract.metadata.model import (
     SnapshotMetadata,
     StreamHandle,
 )
-from stateextract.state.bodies.body import KEY_GROUPS_V2, BodyKind, body_kind
 from stateextract.snapshot.content import NO_DATA, Content, Head
+from stateextract.state.bodies.body import KEY_GROUPS_V2, BodyKind, body_kind
 from stateextract.state.bodies.database import shares
-from stateextract.state.header import KeyedHeader, OperatorHeader, parse_header, parse_operator_header
 from stateextract.state.bodies.heap import key_group_ranges
-from stateextract.state.operator import note_of_1_18_0, operator_head_end, partitions
 from stateextract.state.bodies.raw_timers import is_timers, timers_head
+from stateextract.state.header import KeyedHeader, OperatorHeader, parse_header, parse_operator_header
+from stateextract.state.operator import note_of_1_18_0, operator_head_end, partitions
 
 if TYPE_CHECKING:
     from stateextract.snapshot.changelogs import Changelog
@@ -528,4 +528,4 @@ def _usual_form(work: _Work) -> BodyKind:
     return BodyKind.CHANGELOG
 
 
-__all__ = ["HeaderReader", "OnHeaders", "Scope", "StateFile", "operator_label", "ignore_progress"]
+__all__ = ["HeaderReader", "OnHeaders", "Scope", "StateFile", "ignore_progress", "operator_label"]

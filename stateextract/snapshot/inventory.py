@@ -14,13 +14,13 @@ from dataclasses import dataclass, field
 
 from serializers import DescribeContext
 from stateextract.errors import StateExtractError
-from stateextract.snapshot.coverage import Entry
-from stateextract.snapshot.headers import Scope, StateFile
 from stateextract.metadata.model import ChangelogHandle, OperatorState, SnapshotMetadata
 from stateextract.outcome import Status
+from stateextract.snapshot.coverage import Entry
+from stateextract.snapshot.headers import Scope, StateFile
 from stateextract.state.bodies.body import BodyKind
-from stateextract.state.kinds import COORDINATOR, kind_word
 from stateextract.state.flink_states import purpose_of
+from stateextract.state.kinds import COORDINATOR, kind_word
 from stateextract.state.rows import RowLayout, row_layout
 
 _READABLE = (

@@ -24,13 +24,13 @@ from serializers.kryo.pojo_fields import WITH_CLASS, PojoFields, kryo_classes, p
 from stateextract.columnar.convert.policy import Policy
 from stateextract.errors import FormatError, UndecodableError
 from stateextract.files.filesystem import Store
-from stateextract.snapshot.headers import StateFile, operator_label
-from stateextract.snapshot.reader import PartReader
-from stateextract.job.split import OperatorTargets, Part, StateTarget
 from stateextract.metadata.model import SnapshotMetadata
+from stateextract.snapshot.headers import StateFile, operator_label
+from stateextract.snapshot.parts import OperatorTargets, Part, StateTarget
+from stateextract.snapshot.reader import PartReader
 from stateextract.state.columns import ReadOptions, united_schema
-from stateextract.state.rows import row_layout
 from stateextract.state.counters import Counters
+from stateextract.state.rows import row_layout
 
 _MAX_TRIALS: Final = 400
 _ROWS: Final = 5000

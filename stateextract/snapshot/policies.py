@@ -13,9 +13,9 @@ from typing import Any
 
 from stateextract.columnar.convert.policy import Policy
 from stateextract.errors import UsageError
+from stateextract.metadata.model import OperatorState
 from stateextract.options import POLICIES, outside, policy_line
 from stateextract.snapshot.type_overrides import beginnings, is_called
-from stateextract.metadata.model import OperatorState
 from stateextract.state.columns import Choice
 
 ANY = "*"

@@ -1,6 +1,6 @@
 """Reading parts of a snapshot's files in this process: bytes to batches that have their dataset's columns.
 
-A part is what a plan says of one file (``split.py``). Its head is read again here, since state ids differ from file to
+A part is what a plan says of one file (``parts.py``). Its head is read again here, since state ids differ from file to
 file, and the engine decodes the wanted states; batches are brought to the schema that the plan united over all files. Used
 by the job's tasks and by Spark's data source; must not know of either, nor of Parquet.
 """
@@ -10,28 +10,28 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
-from functools import partial
+from functools import cached_property, partial
 
 import pyarrow as pa
 
-from stateextract.changelog.log import Files, Log
+from stateextract.changelog.log import Log
 from stateextract.columnar.arrow.schema import cast_batch
 from stateextract.columnar.convert.type_overrides import apply_overrides, parse_override
-from stateextract.errors import MissingFileError, StateExtractError
-from stateextract.files.prefetch import PrefetchRequest, FilePrefetcher, in_order
+from stateextract.errors import StateExtractError
 from stateextract.files.filesystem import Store, is_remote, parent
-from stateextract.metadata.locate import FoundSnapshot, Locator
 from stateextract.files.piece import FilePiece
+from stateextract.files.prefetch import PrefetchRequest, in_order
 from stateextract.files.window import READ
-from stateextract.snapshot.changelogs import open_log, part_with
-from stateextract.job.split import OperatorTargets, Part, StateTarget
 from stateextract.metadata.file import read_metadata
+from stateextract.metadata.locate import FoundSnapshot, Locator
 from stateextract.metadata.model import ChangelogHandle, IncrementalHandle, KeyedStateHandle, SnapshotMetadata
-from stateextract.rocksdb import RocksDB, RocksOptions, first_files, open_rocksdb
-from stateextract.rocksdb.access import Opener
-from stateextract.state.bodies.body import BodyKind
+from stateextract.rocksdb import RocksDB, RocksOptions
+from stateextract.snapshot.changelogs import part_with
 from stateextract.snapshot.content import read_content, read_head
-from stateextract.state.engine import ReadOptions, Counters
+from stateextract.snapshot.files import SnapshotFiles
+from stateextract.snapshot.parts import OperatorTargets, Part, StateTarget
+from stateextract.state.bodies.body import BodyKind
+from stateextract.state.engine import Counters, ReadOptions
 from stateextract.state.target import Piece
 
 
@@ -51,14 +51,10 @@ class PartReader:
         path_pairs: tuple[tuple[str, str], ...] = (),
         store: Store | None = None,
     ) -> None:
-        self._metadata_uri = metadata_uri
         self._options = options
         found = FoundSnapshot(metadata_uri, parent(metadata_uri), None)
-        self._locator = Locator(found, store or Store(), path_pairs)
-        self._store = self._locator.store
-        self._files = FilePrefetcher(self._store)
-        self._snapshot: tuple[SnapshotMetadata, bytes] | None = None
-        self._changelog_files = Files()
+        locator = Locator(found, store or Store(), path_pairs)
+        self._files = SnapshotFiles(locator, lambda: self._snapshot[1])
 
     def in_order(self, parts: Iterable[Part], targets: Callable[[Part], OperatorTargets]) -> Iterator[Part]:
         """The parts; files of those that come next are opened meanwhile. Each has to be read before the next is taken.
@@ -67,16 +63,16 @@ class PartReader:
         """
 
         def coming(part: Part) -> Iterator[PrefetchRequest]:
-            if not is_remote(part.uri) or part.uri == self._metadata_uri:
+            if not is_remote(part.uri) or part.uri == self._files.metadata_uri:
                 return
             yield PrefetchRequest(part.uri, part.content.beginning(READ)).behind(part.start)
             if part.content.form is BodyKind.SST_FILES and part.content.changes is None:
                 with suppress(StateExtractError):  # which is said when the part is read
-                    handle, _ = self._handle(part, targets(part))
+                    handle = self._handle(part, targets(part))
                     if isinstance(handle, IncrementalHandle):
-                        yield from first_files(handle, Opener(self._locator, self._files))
+                        yield from self._files.first_of_database(handle)
 
-        return in_order(self._files, parts, coming)
+        return in_order(self._files.prefetcher, parts, coming)
 
     def pieces(self, part: Part, targets: OperatorTargets, tally: Counters) -> Iterator[Piece]:
         """The batches of the wanted states, those of one state in the order of the file.
@@ -87,7 +83,7 @@ class PartReader:
         choices = {name: target.choice for name, target in targets.states.items()}
         options = replace(self._options, context=self._options.context.of_operator(targets.id), choices=choices)
         try:
-            with self._files.open(part.uri) as file:
+            with self._files.prefetcher.open(part.uri) as file:
                 read_at = FilePiece(file, part.start, part.content.size)
                 head = read_head(read_at, part.content, options)
                 wanted = {meta.name for meta in head.states} & set(targets.states)
@@ -102,39 +98,26 @@ class PartReader:
                         continue
                     yield replace(piece, batch=_granted(piece.batch, target, piece.state))
         except StateExtractError as error:
-            raise self._placed(error, part, targets) from None
+            raise self._files.with_location(error, part.uri, part.start).at(operator=targets.label) from None
 
     def _database(self, part: Part, targets: OperatorTargets, options: RocksOptions) -> RocksDB:
-        """A subtask's database, which has many files."""
-        handle, _ = self._handle(part, targets)
-        handle = part_with(handle, part.content.key_groups[0])
+        handle = part_with(self._handle(part, targets), part.content.key_groups[0])
         assert isinstance(handle, IncrementalHandle)
-        open_file = Opener(self._locator, self._files, self._metadata_uri)
-        return open_rocksdb(handle, open_file, options, open_file.expect)
+        return self._files.database(handle, options)
 
     def _log(self, part: Part, targets: OperatorTargets, options: ReadOptions) -> Log:
-        """The changes of a subtask since its state was materialized."""
-        handle, data = self._handle(part, targets)
+        handle = self._handle(part, targets)
         assert isinstance(handle, ChangelogHandle)
-        return open_log(
-            handle, self._locator, lambda: data, options.codec, options.verify_checksums, self._changelog_files
-        )
+        return self._files.log(handle, options)
 
-    def _handle(self, part: Part, targets: OperatorTargets) -> tuple[KeyedStateHandle | None, bytes]:
-        """A subtask's handle. It stands in ``_metadata``, which is parsed here rather than sent along."""
-        if self._snapshot is None:
-            self._snapshot = read_metadata(self._store, self._metadata_uri)
-        metadata, data = self._snapshot
-        operator = next(o for o in metadata.operators if o.id == targets.id)
-        return next(t.managed_keyed for t in operator.subtasks if t.index == part.subtask), data
+    @cached_property
+    def _snapshot(self) -> tuple[SnapshotMetadata, bytes]:
+        return read_metadata(self._files.locator.store, self._files.metadata_uri)
 
-    def _placed(self, error: StateExtractError, part: Part, targets: OperatorTargets) -> StateExtractError:
-        """The error with file and operator, and its offset counted in the file."""
-        if error.file is None and error.offset is not None:
-            error.offset += part.start
-        if isinstance(error, MissingFileError):
-            error = self._locator.explain(error)
-        return error.at(file=part.uri, operator=targets.label)
+    def _handle(self, part: Part, targets: OperatorTargets) -> KeyedStateHandle | None:
+        """A subtask's handle. It is in ``_metadata``, which is parsed here rather than sent along."""
+        operator = next(o for o in self._snapshot[0].operators if o.id == targets.id)
+        return next(t.managed_keyed for t in operator.subtasks if t.index == part.subtask)
 
 
 def _granted(batch: pa.RecordBatch, target: StateTarget, state: str) -> pa.RecordBatch:

@@ -8,7 +8,7 @@ state.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -17,25 +17,21 @@ from serializers import DescribeContext, SerializerSnapshot, describe, load_plug
 from serializers.registry import REGISTRY
 from stateextract.columnar.arrow.sql_names import sql_schema
 from stateextract.errors import MissingFileError, StateExtractError, UnreadableFileError, UsageError
-from stateextract.metadata.locate import Locator, find_snapshot
-from stateextract.snapshot.describe import describe_context, entries_of, with_names
-from stateextract.snapshot.coverage import Entry
-from stateextract.snapshot.forecast import Forecast, Forecasts
-from stateextract.snapshot.headers import HeaderReader, OnHeaders, StateFile, operator_label, ignore_progress
-from stateextract.snapshot.inventory import NamedState, OperatorInventory, master_entries, take_inventory
-from stateextract.snapshot.kryo_pojos import lacking, with_pojos
-from stateextract.snapshot.missing import streams
-from stateextract.options import JobOptions
-from stateextract.snapshot.stores import open_store
-from stateextract.metadata.operator_lookup import find_operators
-from stateextract.metadata.file import read_metadata
 from stateextract.metadata.model import (
     ChannelStateHandle,
     OperatorState,
     SegmentHandle,
     StreamHandle,
 )
+from stateextract.metadata.operator_lookup import find_operators
+from stateextract.options import JobOptions
 from stateextract.printable import there_is
+from stateextract.snapshot.coverage import Entry
+from stateextract.snapshot.forecast import Forecast, Forecasts
+from stateextract.snapshot.headers import OnHeaders, ignore_progress, operator_label
+from stateextract.snapshot.inventory import NamedState, master_entries
+from stateextract.snapshot.missing import streams
+from stateextract.snapshot.source import SnapshotSource
 from stateextract.state.bodies.body import BodyKind
 from stateextract.state.columns import ReadOptions, united_schema
 from stateextract.state.rows import RowLayout
@@ -90,30 +86,11 @@ class SnapshotTables:
         on_headers: OnHeaders = ignore_progress,
     ) -> None:
         load_plugins(job.plugins)
-        store = open_store(job)
-        self.found = find_snapshot(job.snapshot, store)
-        self.metadata, self._data = read_metadata(store, self.found.metadata_uri)
-        self._job, self._store, self._worded, self._on_heads = job, store, worded, on_headers
-        self._locator = Locator(self.found, store, job.path_pairs())
+        self._source = SnapshotSource.of_options(job, on_headers=on_headers)
+        self.found, self.metadata = self._source.found, self._source.metadata
+        self._job, self._worded = job, worded
 
     # -- what the tables are made of
-
-    def _inventory(self) -> tuple[list[OperatorInventory], list[StateFile]]:
-        job = self._job
-        reader = HeaderReader(self.metadata, self._data, self._locator, job.codec, job.verify_checksums)
-        files = reader.read(job.header_threads, self._on_heads)
-        return take_inventory(self.metadata, files), files
-
-    def _context(self, files: Sequence[StateFile]) -> DescribeContext:
-        job = self._job
-        context = describe_context(
-            job.kryo, self.metadata.version, job.classpath, entries_of(job.kryo_class), self._store, job.protobuf
-        )  # fmt: skip
-        context = with_names(context, self.metadata, job.plan, job.names, self._store)
-        if not lacking(context, files):
-            return context
-        pairs = job.path_pairs()
-        return with_pojos(context, self.metadata, files, self.found.metadata_uri, pairs, self._store, job.codec)
 
     def _operator(self, operator: OperatorState) -> dict[str, Any]:
         return self._named(operator.id, operator.uid, operator.name)
@@ -143,8 +120,8 @@ class SnapshotTables:
 
     def states(self) -> Rows:
         """A row per state, and per form of what has no name."""
-        inventories, files = self._inventory()
-        context = self._context(files)
+        inventories, files = self._source.inventory()
+        context = self._source.with_pojos(self._source.describe_by(self._job), files)
         for inventory in inventories:
             named = {id(state.entry): state for state in (*inventory.named, *inventory.nameless)}
             of_operator = context.of_operator(inventory.operator.id)
@@ -218,7 +195,7 @@ class SnapshotTables:
             "stream_size_in_bytes": stream.size,
         }
         try:
-            location = self._locator.locate(stream, exact_size=exact)
+            location = self._source.locator.locate(stream, exact_size=exact)
             place |= {"found_path": location.uri, "stream_size_in_bytes": location.size}
         except StateExtractError as error:
             if isinstance(error, MissingFileError | UnreadableFileError):
@@ -228,7 +205,7 @@ class SnapshotTables:
 
     def key_groups(self) -> Rows:
         """A row per key group of a file; of canonical savepoints only those with data."""
-        for file in self._inventory()[1]:
+        for file in self._source.inventory()[1]:
             operator = self.metadata.operators[file.operator]
             database = file.form is BodyKind.SST_FILES
             for r in file.content.ranges if file.content is not None else ():
@@ -244,8 +221,8 @@ class SnapshotTables:
 
     def serializers(self) -> Rows:
         """A row per serializer snapshot of a state, those inside of others included."""
-        inventories, files = self._inventory()
-        context = self._context(files)
+        inventories, files = self._source.inventory()
+        context = self._source.with_pojos(self._source.describe_by(self._job), files)
         for inventory in inventories:
             for state in inventory.named:
                 for row in _rows(state, context):

@@ -28,11 +28,11 @@ from stateextract import errors
 from stateextract.columnar.compiled import native
 from stateextract.ending import exit_code_of
 from stateextract.errors import EnvironmentProblem, StateExtractError
-from stateextract.snapshot.headers import OnHeaders, ignore_progress
-from stateextract.options import JobOptions, parse_arguments
 from stateextract.job.run import Execute, Outcome, Tasks, run_job
-from stateextract.screen import UNLIMITED, Screen
 from stateextract.job.task import compile_once
+from stateextract.options import JobOptions, parse_arguments
+from stateextract.screen import UNLIMITED, Screen
+from stateextract.snapshot.headers import OnHeaders, ignore_progress
 from stateextract.spark import worker as carrier
 from stateextract.spark.archive import zipped
 from stateextract.spark.environment import check_python, explain_failure, is_local, open_session, workers_advice

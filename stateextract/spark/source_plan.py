@@ -22,24 +22,25 @@ from serializers import DescribeContext, SerializerSnapshot
 from stateextract.columnar.convert.policy import Policy
 from stateextract.errors import StateExtractError, UndecodableError, UnsupportedError, UsageError
 from stateextract.files.filesystem import Store
-from stateextract.snapshot.headers import operator_label
-from stateextract.options import JobOptions
 from stateextract.job.plan import Plan, PlannedState, make_plan
-from stateextract.snapshot.reader import PartReader
-from stateextract.job.split import OperatorTargets, Part, choice_of, pack, read_options
+from stateextract.job.split import choice_of, pack, read_options
 from stateextract.metadata.model import OperatorState, SnapshotMetadata
 from stateextract.metadata.uid import operator_id
+from stateextract.options import JobOptions
 from stateextract.outcome import Status
 from stateextract.printable import called, there_is
+from stateextract.snapshot.headers import operator_label
+from stateextract.snapshot.parts import OperatorTargets, Part
+from stateextract.snapshot.reader import PartReader
 from stateextract.spark.source_filters import RowFilter
 from stateextract.spark.source_options import STATE, STATE_OPTIONS, in_spark_words, job_options, parse_options
 from stateextract.spark.source_types import only_columns
 from stateextract.spark.source_wide import WideColumns, wide_columns
-from stateextract.state.engine import StateCounters, Counters
+from stateextract.state.engine import Counters, StateCounters
 from stateextract.state.header import KeyedHeader
 from stateextract.state.keys.key_groups import key_scalar
-from stateextract.state.kinds import OPERATOR_KINDS, TIMER
 from stateextract.state.keys.lookup import groups_by_serializer
+from stateextract.state.kinds import OPERATOR_KINDS, TIMER
 
 _LOG = logging.getLogger("stateextract")
 _RAW_ADVICE = "register a serializer as a plug-in (docs/serializers.md), or have the extract job keep its bytes"

@@ -14,11 +14,12 @@ from typing import Any
 import pyarrow as pa
 
 from serializers import load_plugins
-from stateextract.columnar.compiled.engines import engine_for
 from stateextract.columnar.arrow.schema import cast_batch
+from stateextract.columnar.compiled.engines import engine_for
 from stateextract.errors import StateExtractError
+from stateextract.job.split import decode_split, encode_split, read_options
+from stateextract.snapshot.parts import OperatorTargets, Part
 from stateextract.snapshot.reader import PartReader
-from stateextract.job.split import OperatorTargets, Part, decode_split, encode_split, read_options
 from stateextract.snapshot.stores import open_store
 from stateextract.spark.source_filters import row_filters, wanted_key_groups
 from stateextract.spark.source_options import in_spark_words

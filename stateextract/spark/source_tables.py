@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from stateextract.columnar.arrow.schema import cast_batch
 from stateextract.errors import StateExtractError, UsageError
-from stateextract.snapshot.tables import SCHEMAS, SnapshotTables
 from stateextract.printable import plain_names
+from stateextract.snapshot.tables import SCHEMAS, SnapshotTables
 from stateextract.spark.source_options import (
     METADATA,
     METADATA_OPTIONS,

@@ -16,17 +16,18 @@ import numpy as np
 import pyarrow as pa
 
 from serializers.names import Names
-from stateextract.columnar.convert.policy import Counts, Policy
 from stateextract.columnar.arrow.row_numbers import Numbers, row_numbers
 from stateextract.columnar.arrow.schema import cast_batch, merge_schemas
+from stateextract.columnar.convert.policy import Counts, Policy
 from stateextract.columnar.convert.text import as_text
 from stateextract.errors import StateExtractError, ValueRefusedError
-from stateextract.options import JobOptions
 from stateextract.job.plan import Plan, PlannedState
-from stateextract.snapshot.reader import PartReader
-from stateextract.job.split import OperatorTargets, Part, StateTarget, read_options
-from stateextract.state.columns import united_schema
+from stateextract.job.split import read_options
+from stateextract.options import JobOptions
 from stateextract.snapshot.content import Content
+from stateextract.snapshot.parts import OperatorTargets, Part, StateTarget
+from stateextract.snapshot.reader import PartReader
+from stateextract.state.columns import united_schema
 from stateextract.state.engine import Counters
 from stateextract.state.windows import WINDOW_COLUMNS
 

@@ -21,13 +21,13 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from serializers import DescribeContext
-from stateextract.columnar.decode.decoder import BATCH_BYTES, BATCH_ROWS
-from stateextract.columnar.layout import Layout, List, Logical, Map, Number, SkippedValue, Struct, Undecodable
+from stateextract.columnar.arrow.schema import merge_schemas
 from stateextract.columnar.convert.logical import apply_logical
 from stateextract.columnar.convert.policy import Policy, apply_policy
-from stateextract.columnar.arrow.schema import merge_schemas
-from stateextract.state.rows import RowLayout
+from stateextract.columnar.decode.decoder import BATCH_BYTES, BATCH_ROWS
+from stateextract.columnar.layout import Layout, List, Logical, Map, Number, SkippedValue, Struct, Undecodable
 from stateextract.state.counters import StateCounters
+from stateextract.state.rows import RowLayout
 from stateextract.state.windows import SESSION_COLUMNS, window_types, window_values, with_session_columns
 
 EVENT, PROCESSING = "event", "processing"

@@ -18,8 +18,8 @@ import numpy as np
 import pyarrow as pa
 
 from serializers import is_fixed_length
-from stateextract.columnar.layout import List, Map
 from stateextract.columnar.decode.pair_decoder import PairDecoder, make_pair_decoder
+from stateextract.columnar.layout import List, Map
 from stateextract.columnar.program.pairs import KEY_GROUP, PairLayout
 from stateextract.columnar.search.searching import SearchingPairDecoder
 from stateextract.errors import StateExtractError, UndecodableError, UnsupportedError
@@ -28,6 +28,10 @@ from stateextract.files.window import ReadAt, Source, Window
 from stateextract.state.bodies.body import BodyKind
 from stateextract.state.bodies.canonical import CanonicalWalker, read_pairs
 from stateextract.state.bodies.changes import Changes
+from stateextract.state.bodies.heap import HeapWalker, KeyGroupRange
+from stateextract.state.bodies.large_entry import LargePair, element_layout, pair_front
+from stateextract.state.bodies.raw_pairs import RawPairs
+from stateextract.state.bodies.raw_timers import TimersWalker, timers_row
 from stateextract.state.columns import (
     ReadOptions,
     certainly_undecodable,
@@ -35,18 +39,24 @@ from stateextract.state.columns import (
     state_schema,
     value_layout,
 )
+from stateextract.state.counters import Counters, StateCounters
 from stateextract.state.header import KeyedHeader
-from stateextract.state.bodies.heap import HeapWalker, KeyGroupRange
-from stateextract.state.bodies.large_entry import LargePair, element_layout, pair_front
-from stateextract.state.bodies.raw_pairs import RawPairs
-from stateextract.state.bodies.raw_timers import TimersWalker, timers_row
 from stateextract.state.rows import RowLayout, row_layout
-from stateextract.state.counters import StateCounters, Counters
 from stateextract.state.target import HeapTarget, Job, Piece, Runs, Target, advised, on_lost
 
 __all__ = [
-    "KeyGroupRange", "Piece", "ReadOptions", "StateCounters", "Counters", "certainly_undecodable", "prefix_bytes", "raw_schema",
-    "read_entry_pairs", "read_key_groups", "read_pair_stream", "state_schema",
+    "Counters",
+    "KeyGroupRange",
+    "Piece",
+    "ReadOptions",
+    "StateCounters",
+    "certainly_undecodable",
+    "prefix_bytes",
+    "raw_schema",
+    "read_entry_pairs",
+    "read_key_groups",
+    "read_pair_stream",
+    "state_schema",
 ]  # fmt: skip
 
 

@@ -20,8 +20,8 @@ from serializers.connectors import payload_layout
 from serializers.field_names import named_row
 from serializers.ttl import is_ttl, unwrapped
 from serializers.windows import TIMESTAMP
-from stateextract.columnar.layout.binary import BinaryRow
 from stateextract.columnar.layout import Field, Layout, Null, Skip, Struct, Undecodable
+from stateextract.columnar.layout.binary import BinaryRow
 from stateextract.errors import FormatError
 from stateextract.state.header import KEY, NAMESPACE, VALUE, KeyedHeader, OperatorHeader, StateMeta
 from stateextract.state.windows import mapping_state, readable_value, window_columns

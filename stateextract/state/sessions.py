@@ -19,9 +19,9 @@ import pyarrow as pa
 
 from stateextract.errors import StateExtractError
 from stateextract.state.columns import ReadOptions, state_schema
+from stateextract.state.counters import Counters
 from stateextract.state.header import KeyedHeader
 from stateextract.state.rows import RowLayout, row_layout
-from stateextract.state.counters import Counters
 from stateextract.state.target import Piece
 from stateextract.state.windows import OF_SESSIONS, SESSION_COLUMNS, with_session_columns
 

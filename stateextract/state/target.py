@@ -16,23 +16,23 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from stateextract.columnar.convert.policy import Counts
 from stateextract.columnar.decode.decoder import Decoder, make_decoder
 from stateextract.columnar.layout import Struct
 from stateextract.columnar.search.key_pattern import Finder
 from stateextract.columnar.search.parallel_skip import ParallelSkipDecoder
-from stateextract.columnar.convert.policy import Counts
 from stateextract.columnar.search.searching import SearchingDecoder
 from stateextract.errors import StateExtractError, UndecodableError
 from stateextract.files.window import Window
-from stateextract.state.causes import behind as problem_behind
 from stateextract.state.bodies.changes import Changes, EntriesUnder
-from stateextract.state.columns import ReadOptions, build_batch, certainly_undecodable, raw_schema, state_schema
 from stateextract.state.bodies.heap import Lost
 from stateextract.state.bodies.large_entry import LargeEntry, element_layout
+from stateextract.state.causes import behind as problem_behind
+from stateextract.state.columns import ReadOptions, build_batch, certainly_undecodable, raw_schema, state_schema
+from stateextract.state.counters import Counters, StateCounters
 from stateextract.state.keys.lookup import key_needle
 from stateextract.state.projection import project_row
 from stateextract.state.rows import RowLayout
-from stateextract.state.counters import StateCounters, Counters
 
 ARENAS = 256 << 20  # room for the unfinished batches of all states of a file together
 _RAW_PART = 16 << 20

@@ -32,9 +32,9 @@ from serializers import SerializerSnapshot
 from serializers.datetime import EPOCH_MS
 from serializers.scalars import BASE
 from serializers.windows import STREAM_ELEMENT, TIME_WINDOWS, stream_record
-from stateextract.columnar.layout import Field, Layout, List, Struct, Switch
 from stateextract.columnar.convert.logical import apply_logical
 from stateextract.columnar.convert.policy import Counts, Policy
+from stateextract.columnar.layout import Field, Layout, List, Struct, Switch
 
 WINDOW_CONTENTS, MERGING_WINDOWS = "window-contents", "merging-window-set"
 

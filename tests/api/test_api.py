@@ -21,8 +21,8 @@ from stateextract.errors import (
     UsageError,
     ValueRefusedError,
 )
-from stateextract.options import JobOptions
 from stateextract.metadata.uid import operator_id
+from stateextract.options import JobOptions
 from tests.job.snapshots import TUPLE, UNKNOWN, numbered, write_snapshot
 
 ROOT = Path(__file__).resolve().parents[2]

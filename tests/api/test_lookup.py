@@ -15,15 +15,15 @@ import stateextract
 from benchmarks import flink_writer as flink
 from stateextract.api import State
 from stateextract.api import state as state_module
+from stateextract.columnar.layout import Text
 from stateextract.columnar.search import parallel_skip as passing
 from stateextract.columnar.search import searching
-from stateextract.columnar.layout import Text
 from stateextract.columnar.search.key_pattern import Finder
 from stateextract.errors import FormatError, MissingFileError, StateExtractError, UsageError
 from stateextract.state import engine, target
-from stateextract.state.keys import lookup
 from stateextract.state.bodies.body import BodyKind
 from stateextract.state.columns import ReadOptions
+from stateextract.state.keys import lookup
 from stateextract.state.keys.lookup import has_key, is_one_key
 from tests.columnar.reference import encode
 from tests.golden.expected import DATA, load

@@ -17,13 +17,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stateextract.audit.measure import distinct
-from stateextract.audit.measure import rows
-from stateextract.audit.measure import sample
-from stateextract.audit.measure.columns import ColumnStatistics, Place
 from stateextract.audit.document import Distinct, State
-from stateextract.audit.measure.state import StateStatistics, Wanted
+from stateextract.audit.measure import distinct, rows, sample
+from stateextract.audit.measure.columns import ColumnStatistics, Place
 from stateextract.audit.measure.hashes import hashes_of
+from stateextract.audit.measure.state import StateStatistics, Wanted
 from tests.audit.brute import check_column, check_state, paths, plain
 
 NOW = 1_700_000_000_000

@@ -7,8 +7,16 @@ from datetime import UTC, datetime
 from typing import Any
 
 from stateextract.audit.document import Distinct, Snapshot, Statistics, Totals, Ttl
-from stateextract.audit.history.growth import COLUMNS, Change, Series, by_growth, growth_as_dict, series_of, total_change
 from stateextract.audit.history import SCHEMA, identity, in_order, order_note, table_of, times_note
+from stateextract.audit.history.growth import (
+    COLUMNS,
+    Change,
+    Series,
+    by_growth,
+    growth_as_dict,
+    series_of,
+    total_change,
+)
 from tests.audit.test_document import DOCUMENT, NAMELESS, STATE
 
 

@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from stateextract.audit.document import FORMAT, Statistics
-from stateextract.audit.history.growth import COLUMNS
 from stateextract.audit.history import SCHEMA, table_of
+from stateextract.audit.history.growth import COLUMNS
 from stateextract.audit.history.history_files import (
     DIGEST,
     FILE_SCHEMA,

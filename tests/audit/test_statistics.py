@@ -10,9 +10,9 @@ import pytest
 from stateextract.audit.document import Skew, Statistics
 from stateextract.audit.statistics import StatisticsOptions, _skew, statistics
 from stateextract.errors import UsageError
-from stateextract.options import JobOptions
 from stateextract.metadata.model import MasterState
 from stateextract.metadata.parser import parse_metadata
+from stateextract.options import JobOptions
 from tests.job.snapshots import numbered, write_snapshot
 from tests.metadata import writer
 

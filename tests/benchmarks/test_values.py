@@ -6,8 +6,8 @@ import pytest
 
 from benchmarks import avro, sql
 from benchmarks.values import Sample
-from stateextract.columnar.decode.decoder import make_decoder
 from stateextract.columnar.convert.policy import Policy
+from stateextract.columnar.decode.decoder import make_decoder
 from stateextract.files.block import Block
 
 

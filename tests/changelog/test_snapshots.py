@@ -12,12 +12,12 @@ import pytest
 
 import stateextract
 from benchmarks.flink_writer import composite, flink_string, list_of, map_of, pojo, versioned
-from stateextract.changelog import replay
 from stateextract.changelog import pair_writer as emit
+from stateextract.changelog import replay
 from stateextract.errors import FormatError, MissingFileError, StateExtractError, UndecodableError, UnsupportedError
-from stateextract.options import JobOptions
 from stateextract.job.run import Outcome, run_here, run_job
 from stateextract.metadata.model import KeyedStateHandle, KeyGroupsHandle, SubtaskState
+from stateextract.options import JobOptions
 from tests.changelog.test_replay import BASES, ENGINES, check, random_job, rows, tables
 from tests.changelog.writer import (
     ADD,

@@ -14,10 +14,10 @@ import pytest
 
 from stateextract.cli import run
 from stateextract.errors import MissingFileError
-from stateextract.options import JobOptions
 from stateextract.job.plan import make_plan
 from stateextract.metadata.parser import parse_metadata
 from stateextract.metadata.uid import operator_id
+from stateextract.options import JobOptions
 
 ROOT = Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests" / "golden" / "data"

@@ -17,8 +17,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from stateextract.cli.extract import _OPTIONS
-from stateextract.options import JobOptions, parse_arguments
 from stateextract.job.run import Tasks
+from stateextract.options import JobOptions, parse_arguments
 from stateextract.spark.job import extract as extract_on_spark
 from stateextract.spark.progress import watched
 from tests.cli.test_cli import CUSTOM, ROOT, Out, out

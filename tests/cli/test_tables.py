@@ -9,9 +9,9 @@ import pytest
 
 import stateextract
 from stateextract.errors import FormatError
+from stateextract.metadata.uid import operator_id
 from stateextract.options import JobOptions
 from stateextract.snapshot.tables import SCHEMAS, SnapshotTables
-from stateextract.metadata.uid import operator_id
 from tests.cli.test_cli import CUSTOM, DATA, KINDS, ROOT, Out, expected_of, out
 from tests.job.snapshots import numbered, write_snapshot
 

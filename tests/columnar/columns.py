@@ -8,6 +8,8 @@ import pyarrow as pa
 import pytest
 
 from stateextract.columnar.convert import numbers
+from stateextract.columnar.convert.logical import apply_logical
+from stateextract.columnar.convert.policy import Counts, Policy, apply_policy
 from stateextract.columnar.layout import (
     BigInteger,
     Layout,
@@ -15,8 +17,6 @@ from stateextract.columnar.layout import (
     Number,
     struct,
 )
-from stateextract.columnar.convert.logical import apply_logical
-from stateextract.columnar.convert.policy import Counts, Policy, apply_policy
 from stateextract.errors import FormatError, ValueRefusedError
 
 LONG_MIN, LONG_MAX = -(2**63), 2**63 - 1

@@ -16,7 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from stateextract.columnar.layout.binary import BinaryArray, BinaryMap, BinaryRow, Framed, Rest, SlotTimestamp
+from stateextract.columnar.convert.policy import Counts
 from stateextract.columnar.layout import (
     BigInteger,
     Bool,
@@ -36,7 +36,7 @@ from stateextract.columnar.layout import (
     Switch,
     Text,
 )
-from stateextract.columnar.convert.policy import Counts
+from stateextract.columnar.layout.binary import BinaryArray, BinaryMap, BinaryRow, Framed, Rest, SlotTimestamp
 
 LONE = re.compile("[\ud800-\udfff]")
 INTEGERS = {"b": pa.int8(), "h": pa.int16(), "i": pa.int32(), "q": pa.int64()}

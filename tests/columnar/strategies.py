@@ -17,7 +17,6 @@ from typing import Any
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from stateextract.columnar.layout.binary import BinaryArray, BinaryMap, BinaryRow, Framed, Rest, SlotTimestamp, in_slot
 from stateextract.columnar.layout import (
     BigInteger,
     Bool,
@@ -39,6 +38,7 @@ from stateextract.columnar.layout import (
     Switch,
     Text,
 )
+from stateextract.columnar.layout.binary import BinaryArray, BinaryMap, BinaryRow, Framed, Rest, SlotTimestamp, in_slot
 from tests.columnar.reference import (
     FLOATS,
     INTEGERS,

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 import stateextract
 from stateextract.columnar import interpreter, kernel
-from stateextract.columnar.layout.binary import Framed
-from stateextract.columnar.search.entry_bounds import entry_cutter
+from stateextract.columnar.convert.policy import Policy
 from stateextract.columnar.decode.decoder import KernelDecoder, Stop, make_decoder
+from stateextract.columnar.decode.pair_decoder import make_pair_decoder
 from stateextract.columnar.interpreter import MAX_EMPTY
 from stateextract.columnar.layout import (
     Field,
@@ -33,9 +33,9 @@ from stateextract.columnar.layout import (
     struct,
     values_of,
 )
-from stateextract.columnar.decode.pair_decoder import make_pair_decoder
+from stateextract.columnar.layout.binary import Framed
 from stateextract.columnar.program.pairs import PairLayout
-from stateextract.columnar.convert.policy import Policy
+from stateextract.columnar.search.entry_bounds import entry_cutter
 from stateextract.errors import FormatError, StateExtractError
 from stateextract.files.block import Block
 

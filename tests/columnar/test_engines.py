@@ -13,10 +13,10 @@ from stateextract.columnar.compiled.compile import Kernel
 from stateextract.columnar.compiled.engines import SMALL, TINY, engine_for
 from stateextract.diff.plan import DiffOptions, make_diff_plan
 from stateextract.job.local import processes
-from stateextract.options import JobOptions
 from stateextract.job.run import run_here, run_job
 from stateextract.job.split import Context
 from stateextract.job.task import compile_once
+from stateextract.options import JobOptions
 from stateextract.spark.source_plan import SourcePlan, make_source_plan
 from tests.job.snapshots import numbered, write_snapshot
 

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from stateextract.columnar import interpreter
+from stateextract.columnar.convert.policy import Counts
 from stateextract.columnar.interpreter import MAX_EMPTY, NO_COLUMN, has_column, interpret
 from stateextract.columnar.layout import (
     BigInteger,
@@ -36,7 +37,6 @@ from stateextract.columnar.layout import (
     struct,
     walk,
 )
-from stateextract.columnar.convert.policy import Counts
 from stateextract.errors import FormatError, StateExtractError, TruncatedError, UndecodableError, ValueRefusedError
 from tests.columnar.strategies import (
     encode,

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from stateextract.columnar.convert.policy import Policy
 from stateextract.columnar.decode.decoder import Decoder, Stop, make_decoder
 from stateextract.columnar.layout import Bool, Layout, List, Map, Nullable, Skip, Text
-from stateextract.columnar.convert.policy import Policy
 from stateextract.errors import StateExtractError, ValueRefusedError
 from stateextract.files.block import Block
 from tests.columnar.strategies import encode, entries, expected, layouts

@@ -8,10 +8,10 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from stateextract.columnar.layout import binary
 from stateextract.columnar import layout as nodes
-from stateextract.columnar.interpreter import DECODERS, interpret
 from stateextract.columnar.convert.logical import CONVERSIONS
+from stateextract.columnar.interpreter import DECODERS, interpret
+from stateextract.columnar.layout import binary
 from tests.columnar.reference import same
 
 PAGE = (Path(__file__).parents[2] / "docs" / "layouts.md").read_text(encoding="utf-8")

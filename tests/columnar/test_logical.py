@@ -11,6 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from stateextract.columnar.convert.logical import CONVERSIONS, apply_logical
+from stateextract.columnar.convert.numerals import MAX_DIGIT_BYTES, big_decimal_text, big_integer_text
+from stateextract.columnar.convert.policy import Counts, Policy, apply_policy
 from stateextract.columnar.layout import (
     Bytes,
     List,
@@ -20,9 +23,6 @@ from stateextract.columnar.layout import (
     Text,
     struct,
 )
-from stateextract.columnar.convert.logical import CONVERSIONS, apply_logical
-from stateextract.columnar.convert.numerals import MAX_DIGIT_BYTES, big_decimal_text, big_integer_text
-from stateextract.columnar.convert.policy import Counts, Policy, apply_policy
 from tests.columnar.columns import (
     BIG_DECIMAL,
     BIG_INTEGER,

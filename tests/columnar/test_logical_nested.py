@@ -10,6 +10,8 @@ import pyarrow.compute as pc
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from stateextract.columnar.convert.logical import apply_logical
+from stateextract.columnar.convert.policy import Counts, Policy
 from stateextract.columnar.layout import (
     Case,
     Field,
@@ -24,8 +26,6 @@ from stateextract.columnar.layout import (
     Text,
     struct,
 )
-from stateextract.columnar.convert.logical import apply_logical
-from stateextract.columnar.convert.policy import Counts, Policy
 from tests.columnar.columns import (
     BIG_DECIMAL,
     BIG_INTEGER,

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
+from stateextract.columnar.convert.policy import Policy
 from stateextract.columnar.decode.decoder import Decoder, make_decoder
 from stateextract.columnar.layout import Layout, List, Map, Null, Nullable, Number, Text, struct
-from stateextract.columnar.convert.policy import Policy
 from stateextract.errors import ValueRefusedError
 from stateextract.files.block import Block
 

@@ -11,8 +11,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import stateextract.columnar.search.key_pattern as needles
-from stateextract.files import second_thread as beside
-from stateextract.columnar.layout.binary import BinaryRow
 from stateextract.columnar.layout import (
     Bytes,
     Field,
@@ -27,7 +25,9 @@ from stateextract.columnar.layout import (
     Text,
     struct,
 )
+from stateextract.columnar.layout.binary import BinaryRow
 from stateextract.columnar.search.key_pattern import Finder, needle
+from stateextract.files import second_thread as beside
 from stateextract.files.block import Block
 from tests.columnar.strategies import encode, expected, fields, layouts, values
 from tests.columnar.test_pairs import pure

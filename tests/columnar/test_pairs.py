@@ -10,7 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from stateextract.columnar.convert.policy import Policy
 from stateextract.columnar.decode.decoder import Stop
+from stateextract.columnar.decode.pair_decoder import PairDecoder, make_pair_decoder
 from stateextract.columnar.layout import (
     Field,
     Layout,
@@ -26,9 +28,7 @@ from stateextract.columnar.layout import (
     Undecodable,
     struct,
 )
-from stateextract.columnar.decode.pair_decoder import PairDecoder, make_pair_decoder
 from stateextract.columnar.program.pairs import PairLayout
-from stateextract.columnar.convert.policy import Policy
 from stateextract.errors import FormatError, StateExtractError
 from stateextract.files.block import Block
 from tests.columnar.reference import expected_item

@@ -10,12 +10,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from stateextract.columnar.convert.policy import Policy
 from stateextract.columnar.decode.decoder import make_decoder
+from stateextract.columnar.decode.pair_decoder import make_pair_decoder
 from stateextract.columnar.interpreter import has_column
 from stateextract.columnar.layout import Bool, Field, List, Map, Nullable, Number, SkippedValue, Struct, Text
-from stateextract.columnar.decode.pair_decoder import make_pair_decoder
 from stateextract.columnar.program.pairs import PairLayout
-from stateextract.columnar.convert.policy import Policy
 from stateextract.errors import ValueRefusedError
 from stateextract.files.block import Block
 from tests.columnar import test_pairs

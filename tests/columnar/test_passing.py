@@ -9,13 +9,13 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from stateextract.files import second_thread as beside
-from stateextract.columnar.search import parallel_skip as passing
+from stateextract.columnar.convert.policy import Policy
 from stateextract.columnar.decode.decoder import Progress, make_decoder
 from stateextract.columnar.layout import Bytes, Field, Layout, Number, Skip, Struct, Text
+from stateextract.columnar.search import parallel_skip as passing
 from stateextract.columnar.search.parallel_skip import ParallelSkipDecoder
-from stateextract.columnar.convert.policy import Policy
 from stateextract.errors import StateExtractError
+from stateextract.files import second_thread as beside
 from stateextract.files.block import Block
 from tests.columnar.strategies import encode, entries, layouts
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
+from stateextract.columnar.convert.policy import Counts, Policy, apply_policy
 from stateextract.columnar.layout import (
     Case,
     Field,
@@ -19,7 +20,6 @@ from stateextract.columnar.layout import (
     Text,
     struct,
 )
-from stateextract.columnar.convert.policy import Counts, Policy, apply_policy
 from stateextract.errors import UsageError, ValueRefusedError
 from tests.columnar.columns import (
     DATE,

@@ -15,10 +15,10 @@ from stateextract.metadata.locate import Locator, find_snapshot
 from stateextract.metadata.model import OperatorStateHandle
 from stateextract.metadata.parser import parse_metadata
 from stateextract.state.columns import ReadOptions, state_schema
+from stateextract.state.counters import Counters, StateCounters
 from stateextract.state.header import parse_operator_header
 from stateextract.state.operator import operator_head_end, partitions, read_operator_state
 from stateextract.state.rows import operator_row_layout
-from stateextract.state.counters import StateCounters, Counters
 from tests.conformance.handles import _bytes
 from tests.conformance.harness import parse_harness
 

@@ -13,11 +13,11 @@ import pytest
 from stateextract.errors import StateExtractError
 from stateextract.files.filesystem import Store
 from stateextract.metadata.locate import Locator, find_snapshot
-from stateextract.snapshot.headers import HeaderReader, StateFile
 from stateextract.metadata.parser import parse_metadata
-from stateextract.state.bodies.body import BodyKind
 from stateextract.snapshot.content import Content, Head, read_content
-from stateextract.state.engine import ReadOptions, Counters
+from stateextract.snapshot.headers import HeaderReader, StateFile
+from stateextract.state.bodies.body import BodyKind
+from stateextract.state.engine import Counters, ReadOptions
 from tests.conformance.conftest import flink_cases, flink_files
 
 TESTS = flink_files() / "flink-tests"

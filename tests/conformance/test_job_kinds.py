@@ -9,8 +9,8 @@ from typing import Any
 import pyarrow.dataset
 import pytest
 
-from stateextract.options import JobOptions
 from stateextract.job.run import Outcome, run_here, run_job
+from stateextract.options import JobOptions
 from tests.conformance.conftest import flink_cases, flink_files
 
 BROADCAST = "new-stateful-broadcast-udf-migration-itcase-flink{}"

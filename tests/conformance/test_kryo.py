@@ -14,13 +14,13 @@ import pytest
 
 from serializers import DescribeContext, describe, read_snapshot_proxy
 from serializers.classes import ClassModels, class_model
-from stateextract.columnar.interpreter import interpret
 from stateextract.columnar.arrow.schema import merge_schemas
+from stateextract.columnar.interpreter import interpret
 from stateextract.errors import UndecodableError
 from stateextract.files.reader import Reader
 from stateextract.metadata.model import KeyGroupsHandle
 from stateextract.state.bodies.body import BodyKind, body_kind
-from stateextract.state.engine import KeyGroupRange, ReadOptions, Counters, read_key_groups, state_schema
+from stateextract.state.engine import Counters, KeyGroupRange, ReadOptions, read_key_groups, state_schema
 from stateextract.state.header import parse_header
 from stateextract.state.rows import row_layout
 from tests.conformance.classes import ANIMALS, context_of

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from stateextract.files.prefetch import FilePrefetcher
 from stateextract.files.filesystem import Store
+from stateextract.files.prefetch import FilePrefetcher
 from stateextract.metadata.locate import Locator, find_snapshot
 from stateextract.metadata.model import IncrementalHandle
 from stateextract.metadata.parser import parse_metadata

@@ -16,9 +16,9 @@ import pytest
 
 from serializers import DescribeContext, describe, read_snapshot_proxy
 from serializers.classes import ClassModels, class_model
+from stateextract.columnar.convert.policy import Policy
 from stateextract.columnar.decode.decoder import make_decoder
 from stateextract.columnar.interpreter import interpret
-from stateextract.columnar.convert.policy import Policy
 from stateextract.files.block import Block
 from stateextract.files.reader import Reader
 from stateextract.state.rows import undecodable_parts

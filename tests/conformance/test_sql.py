@@ -18,7 +18,7 @@ from serializers import DescribeContext
 from stateextract.metadata.model import KeyGroupsHandle
 from stateextract.metadata.parser import parse_metadata
 from stateextract.state.bodies.body import BodyKind, body_kind
-from stateextract.state.engine import KeyGroupRange, ReadOptions, Counters, read_key_groups, state_schema
+from stateextract.state.engine import Counters, KeyGroupRange, ReadOptions, read_key_groups, state_schema
 from stateextract.state.header import KeyedHeader, parse_header
 from stateextract.state.plan_names import OperatorNames, names_of_plan
 from stateextract.state.rows import row_layout

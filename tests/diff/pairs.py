@@ -11,8 +11,8 @@ import pyarrow as pa
 from stateextract.diff.plan import DiffOptions, DiffPlan, DiffState, make_diff_plan
 from stateextract.diff.summary import Counts
 from stateextract.diff.task import DiffRunner
-from stateextract.options import JobOptions
 from stateextract.metadata.model import InlineHandle, OperatorStateHandle, SubtaskState
+from stateextract.options import JobOptions
 from tests.golden.expected import DATA, load
 from tests.state.keyed_writer import LONG, write
 from tests.state.operator_writer import Lists, i64

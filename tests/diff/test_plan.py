@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from stateextract.diff.plan import DiffOptions, make_diff_plan
 from stateextract.diff.summary import Counts
 from stateextract.errors import FormatError, UnsupportedError, UsageError
-from stateextract.options import JobOptions
 from stateextract.metadata.model import OperatorState
 from stateextract.metadata.uid import operator_id
+from stateextract.options import JobOptions
 from tests.diff.pairs import copies_of_rules, found
 from tests.job.snapshots import TUPLE, UNKNOWN, numbered, write_snapshot
 from tests.state.keyed_writer import write_operators

@@ -14,9 +14,9 @@ from stateextract.cli import run
 from stateextract.diff.plan import DiffOptions
 from stateextract.diff.run import DiffResult, here, processes, run_diff
 from stateextract.errors import FormatError, OutputError, UsageError
-from stateextract.options import JobOptions
 from stateextract.metadata.model import InlineHandle
 from stateextract.metadata.parser import parse_metadata
+from stateextract.options import JobOptions
 from tests.diff.pairs import found, golden
 from tests.job.snapshots import UNKNOWN, numbered, write_snapshot
 from tests.metadata import writer as metadata_writer

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from serializers.registry import REGISTRY
-from stateextract.columnar.layout import Undecodable
 from serializers.type_table import page, sample_layout
+from stateextract.columnar.layout import Undecodable
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "types.md"
 FLINK = sorted(name for name in REGISTRY if name.startswith("org.apache.flink."))

@@ -10,9 +10,9 @@ from typing import Any
 import duckdb
 import pytest
 
-from stateextract.options import JobOptions
 from stateextract.job.run import run_here, run_job
 from stateextract.metadata.uid import operator_id
+from stateextract.options import JobOptions
 
 ROOT = Path(__file__).resolve().parents[2]
 CASE = ROOT / "tests" / "golden" / "data" / "f23-windows-native-snappy"

@@ -11,9 +11,9 @@ from pyarrow import fs
 
 from stateextract.errors import TruncatedError, UnreadableFileError
 from stateextract.files import window as windows
-from stateextract.files.read_ahead import AHEAD, ReadAhead
 from stateextract.files.filesystem import OpenFile, Store, _ArrowFile
 from stateextract.files.piece import FilePiece
+from stateextract.files.read_ahead import AHEAD, ReadAhead
 from stateextract.files.threads import READING
 from stateextract.files.window import RangeSource, Window
 

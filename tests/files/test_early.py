@@ -15,9 +15,9 @@ import pytest
 from pyarrow import fs
 
 from stateextract.errors import MissingFileError, UnreadableFileError
-from stateextract.files.prefetch import EARLY, PrefetchRequest, EarlyFile, FilePrefetcher, in_order
 from stateextract.files.filesystem import Store, _ArrowFile, _RemoteErrors
 from stateextract.files.piece import FilePiece
+from stateextract.files.prefetch import EARLY, EarlyFile, FilePrefetcher, PrefetchRequest, in_order
 from stateextract.files.threads import OPENING
 from tests.files.test_ahead import DATA, Late
 

@@ -19,10 +19,10 @@ from stateextract.api import access
 from stateextract.errors import MissingFileError, SnapshotNotFoundError, UnreadableFileError
 from stateextract.files import window
 from stateextract.files.piece import FilePiece
-from stateextract.options import JobOptions
 from stateextract.job.run import run_here, run_job
 from stateextract.metadata.model import FileHandle, KeyGroupsHandle, RelativeHandle
 from stateextract.metadata.parser import parse_metadata
+from stateextract.options import JobOptions
 from tests.golden.expected import DATA, load
 from tests.metadata.writer import metadata
 

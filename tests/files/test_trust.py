@@ -23,13 +23,10 @@ from stateextract.cli import run
 from stateextract.errors import FormatError, NoAnswerError, StateExtractError, UnreadableFileError, UsageError
 from stateextract.files.connect import STORES
 from stateextract.files.filesystem import Store, _ArrowFile, split_uri
-from stateextract.metadata.locate import FoundSnapshot, Locator
-from stateextract.options import JobOptions, from_lines, make_options
 from stateextract.job.plan import make_plan
 from stateextract.job.split import Context
-from stateextract.snapshot.stores import open_store
-from stateextract.snapshot.tables import SnapshotTables
 from stateextract.metadata.file import MOST_BYTES, read_metadata
+from stateextract.metadata.locate import FoundSnapshot, Locator
 from stateextract.metadata.model import (
     ChangelogFilesHandle,
     ChangelogHandle,
@@ -46,6 +43,9 @@ from stateextract.metadata.model import (
     StreamHandle,
     SubtaskState,
 )
+from stateextract.options import JobOptions, from_lines, make_options
+from stateextract.snapshot.stores import open_store
+from stateextract.snapshot.tables import SnapshotTables
 from stateextract.spark.source_options import STATE, STATE_OPTIONS, in_spark_words, job_options, parse_options
 from tests.conftest import ROOT
 from tests.metadata.writer import metadata

@@ -20,8 +20,8 @@ import pytest
 import stateextract
 from stateextract.api import Snapshot, State
 from stateextract.errors import MissingFileError
-from stateextract.files.prefetch import FilePrefetcher
 from stateextract.files.filesystem import Store
+from stateextract.files.prefetch import FilePrefetcher
 from stateextract.metadata.locate import Locator, find_snapshot
 from stateextract.metadata.model import (
     ChangelogBytesHandle,

@@ -6,8 +6,8 @@ import json
 import pytest
 
 from stateextract.columnar.convert.policy import Counts
-from stateextract.snapshot.coverage import Coverage, Entry
 from stateextract.screen import Screen
+from stateextract.snapshot.coverage import Coverage, Entry
 from stateextract.state.engine import StateCounters
 
 

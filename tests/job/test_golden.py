@@ -10,9 +10,9 @@ import polars
 import pyarrow.dataset
 import pytest
 
-from stateextract.options import JobOptions
 from stateextract.job.run import Outcome, run_here, run_job
 from stateextract.metadata.uid import operator_id
+from stateextract.options import JobOptions
 from tests.golden.expected import DATA, load
 
 # The claimed savepoint's files are not where its checkpoint says.

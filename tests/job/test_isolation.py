@@ -14,13 +14,13 @@ from stateextract.changelog import replay
 from stateextract.diff.plan import DiffOptions
 from stateextract.diff.run import here, run_diff
 from stateextract.errors import FormatError, UndecodableError
+from stateextract.job.run import Outcome, run_here, run_job
+from stateextract.options import JobOptions
+from stateextract.snapshot import content
 from stateextract.snapshot import headers as heads
 from stateextract.snapshot.inventory import NamedState
-from stateextract.options import JobOptions
 from stateextract.snapshot.reader import PartReader
-from stateextract.job.run import Outcome, run_here, run_job
 from stateextract.snapshot.tables import SnapshotTables
-from stateextract.snapshot import content
 from tests.diff.pairs import golden
 
 HEAP, CANONICAL, SST, LOG = (

@@ -11,9 +11,9 @@ import pytest
 
 from stateextract.errors import EnvironmentProblem, FormatError, UsageError
 from stateextract.job.local import processes
-from stateextract.options import JobOptions
 from stateextract.job.run import Outcome, Tasks, run_here, run_job
 from stateextract.job.task import SplitReport
+from stateextract.options import JobOptions
 from stateextract.spark.job import extract
 from tests.golden.expected import DATA, load
 from tests.job.snapshots import numbered, write_snapshot

@@ -13,8 +13,8 @@ import pytest
 from benchmarks import flink_writer as flink
 from stateextract import open_snapshot
 from stateextract.errors import UsageError, ValueRefusedError
-from stateextract.options import JobOptions, from_lines, parse_file
 from stateextract.job.run import Outcome, run_here, run_job
+from stateextract.options import JobOptions, from_lines, parse_file
 from tests.job.snapshots import numbered, write_snapshot
 
 SURROGATE = b"\x02\xc1\xb0\x03"  # Flink's string of the one character U+D841

@@ -18,11 +18,11 @@ from stateextract.errors import (
     UsageError,
 )
 from stateextract.job import run
-from stateextract.snapshot.coverage import Entry
-from stateextract.options import JobOptions
 from stateextract.job.plan import make_plan
 from stateextract.job.run import Outcome, Tasks, run_here, run_job
 from stateextract.job.task import SplitReport, TaskRunner
+from stateextract.options import JobOptions
+from stateextract.snapshot.coverage import Entry
 from tests.job.snapshots import TUPLE, UNKNOWN, numbered, write_snapshot
 
 

@@ -6,19 +6,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stateextract.errors import FormatError
+from stateextract.job.split import Context, decode_split, encode_split, pack, plan_file
 from stateextract.options import JobOptions
-from stateextract.job.split import (
-    Context,
-    OperatorTargets,
-    Part,
-    StateTarget,
-    decode_split,
-    encode_split,
-    pack,
-    plan_file,
-)
-from stateextract.state.bodies.body import BodyKind
 from stateextract.snapshot.content import Content
+from stateextract.snapshot.parts import OperatorTargets, Part, StateTarget
+from stateextract.state.bodies.body import BodyKind
 from stateextract.state.bodies.heap import KeyGroupRange, key_group_ranges
 from stateextract.state.operator import Partition
 

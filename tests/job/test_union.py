@@ -14,8 +14,8 @@ import pytest
 from stateextract import open_snapshot
 from stateextract.columnar.arrow.schema import cast_batch, merge_schemas
 from stateextract.errors import UnsupportedError, ValueRefusedError
-from stateextract.options import JobOptions
 from stateextract.job.run import Outcome, run_here, run_job
+from stateextract.options import JobOptions
 from stateextract.snapshot.tables import SnapshotTables
 from tests.job.snapshots import TUPLE, numbered, write_snapshot
 

@@ -10,9 +10,9 @@ import pytest
 
 import stateextract
 from stateextract.errors import FormatError, StateExtractError
-from stateextract.options import JobOptions
 from stateextract.job.run import run_here, run_job
 from stateextract.metadata.model import InlineHandle, KeyGroupsHandle, OperatorStateHandle, SubtaskState
+from stateextract.options import JobOptions
 from tests.state.keyed_writer import LONG, Entry, Keyed, State, heap, i64, write
 from tests.state.operator_writer import Lists, simple, string, timers, utf
 

@@ -11,8 +11,8 @@ import pyarrow.dataset as ds
 import pytest
 
 from stateextract.errors import UsageError, ValueRefusedError
-from stateextract.options import JobOptions, from_lines, parse_file
 from stateextract.job.run import Outcome, run_here, run_job
+from stateextract.options import JobOptions, from_lines, parse_file
 from tests.job.snapshots import TUPLE, numbered, write_snapshot
 
 

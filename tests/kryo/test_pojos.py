@@ -15,11 +15,11 @@ import pytest
 
 import stateextract
 from stateextract.errors import UndecodableError
-from stateextract.options import JobOptions
 from stateextract.job.plan import make_plan
 from stateextract.job.run import run_here, run_job
-from stateextract.snapshot.tables import SnapshotTables
 from stateextract.metadata.model import InlineHandle, OperatorState, OperatorStateHandle, SubtaskState
+from stateextract.options import JobOptions
+from stateextract.snapshot.tables import SnapshotTables
 from tests.kryo.zoo import HERE
 from tests.state.keyed_writer import FORMS, Entry, Keyed, State, i64, write_operators
 from tests.state.operator_writer import Lists

@@ -18,9 +18,9 @@ from google.protobuf.struct_pb2 import Struct
 from serializers import DescribeContext, SerializerSnapshot, describe
 from serializers.kryo.snapshot import KRYO_SNAPSHOT
 from serializers.protobuf import NO_TYPES, ProtobufTypes, java_names
+from stateextract.columnar.convert.policy import Counts, Policy, apply_policy
 from stateextract.columnar.decode.decoder import make_decoder
 from stateextract.columnar.interpreter import interpret
-from stateextract.columnar.convert.policy import Counts, Policy, apply_policy
 from stateextract.errors import FormatError, UsageError, ValueRefusedError
 from stateextract.files.block import Block
 from stateextract.snapshot.describe import decode_context, describe_context, encode_context

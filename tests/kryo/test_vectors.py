@@ -12,8 +12,8 @@ import pytest
 from serializers import DescribeContext, describe
 from serializers.classes import ClassModels
 from serializers.kryo.json import json_text
-from stateextract.columnar.decode.decoder import make_decoder
 from stateextract.columnar.convert.policy import Policy
+from stateextract.columnar.decode.decoder import make_decoder
 from stateextract.errors import FormatError, StateExtractError, TruncatedError, UndecodableError, ValueRefusedError
 from stateextract.files.block import Block
 from tests.kryo.zoo import BY_HAND, SCALA_JAR, Vector, models, snapshot_of, vectors

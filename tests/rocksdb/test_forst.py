@@ -13,13 +13,13 @@ import pytest
 
 import stateextract
 from stateextract.errors import UnsupportedError
-from stateextract.files.prefetch import FilePrefetcher
 from stateextract.files.filesystem import Store
-from stateextract.metadata.locate import Locator, find_snapshot
-from stateextract.options import JobOptions
+from stateextract.files.prefetch import FilePrefetcher
 from stateextract.job.run import run_here, run_job
+from stateextract.metadata.locate import Locator, find_snapshot
 from stateextract.metadata.model import IncrementalHandle, InlineHandle, OperatorState, SubtaskState
 from stateextract.metadata.parser import parse_metadata
+from stateextract.options import JobOptions
 from stateextract.rocksdb import Opener, open_rocksdb
 from stateextract.rocksdb.table import Table
 from tests.golden.test_rows import check

@@ -26,11 +26,11 @@ from serializers.classfile import read_class
 from serializers.connectors import FORMS, decode_payload
 from serializers.coordinators import COORDINATOR, decode_coordinator
 from serializers.logical_types import row_fields
+from stateextract.columnar.convert.policy import Policy
 from stateextract.columnar.decode.decoder import make_decoder
-from stateextract.columnar.layout.elements import Element, elements_of, parse_element
 from stateextract.columnar.interpreter import interpret
 from stateextract.columnar.layout import Layout
-from stateextract.columnar.convert.policy import Policy
+from stateextract.columnar.layout.elements import Element, elements_of, parse_element
 from stateextract.errors import StateExtractError, TruncatedError
 from stateextract.files.block import Block
 from stateextract.files.javastream import parse_java_stream

@@ -14,10 +14,10 @@ import pytest
 from serializers.avro import schema_layout
 from serializers.avrojson import MAX_VALUE_DEPTH
 from serializers.avroschema import parse_schema
+from stateextract.columnar.convert.policy import Policy
 from stateextract.columnar.decode.decoder import make_decoder
 from stateextract.columnar.interpreter import interpret
 from stateextract.columnar.layout import Layout, Python, walk
-from stateextract.columnar.convert.policy import Policy
 from stateextract.errors import FormatError, StateExtractError, TruncatedError, ValueRefusedError
 from stateextract.files.block import Block
 from tests.serializers.avro_writer import encode

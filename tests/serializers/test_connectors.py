@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from serializers.connectors import BYTES, FORMS, decode_payload, payload_layout
-from stateextract.columnar.decode.decoder import make_decoder
 from stateextract.columnar.convert.policy import Policy
+from stateextract.columnar.decode.decoder import make_decoder
 from stateextract.files.block import Block
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from serializers import describe
-from stateextract.columnar.decode.decoder import make_decoder
 from stateextract.columnar.convert.policy import Policy
+from stateextract.columnar.decode.decoder import make_decoder
 from stateextract.errors import StateExtractError, ValueRefusedError
 from stateextract.files.block import Block
 from tests.serializers.test_vectors import snapshot

@@ -12,10 +12,10 @@ from serializers import DescribeContext, SerializerSnapshot, describe, read_snap
 from serializers.classes import ClassModels, class_model
 from serializers.pojo import POJO_SNAPSHOT
 from serializers.scalars import BASE
+from stateextract.columnar.convert.policy import Policy
 from stateextract.columnar.decode.decoder import make_decoder
 from stateextract.columnar.interpreter import interpret
 from stateextract.columnar.layout import Subclasses, Undecodable
-from stateextract.columnar.convert.policy import Policy
 from stateextract.errors import FormatError, UndecodableError
 from stateextract.files.block import Block
 from stateextract.files.reader import Reader

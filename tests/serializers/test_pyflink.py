@@ -14,9 +14,9 @@ from serializers import SerializerSnapshot, describe
 from serializers.logical_types import LogicalType
 from serializers.pyflink import of_type
 from serializers.sql import TYPEUTILS
+from stateextract.columnar.convert.policy import Policy
 from stateextract.columnar.decode.decoder import make_decoder
 from stateextract.columnar.layout import Layout, Undecodable
-from stateextract.columnar.convert.policy import Policy
 from stateextract.errors import ValueRefusedError
 from stateextract.files.block import Block
 from tests.serializers.test_vectors import snapshot

@@ -13,10 +13,10 @@ from serializers import SerializerSnapshot, describe, is_fixed_length
 from serializers.logical_types import LogicalType, alone, in_row, raw_value, read_logical_type, row_fields
 from serializers.scalars import BASE
 from serializers.sql import ROW_DATA_SNAPSHOT, TABLE, TYPEUTILS
-from stateextract.columnar.layout.binary import BinaryRow
+from stateextract.columnar.convert.policy import Counts, Policy
 from stateextract.columnar.decode.decoder import make_decoder
 from stateextract.columnar.layout import Bytes, Layout, Undecodable
-from stateextract.columnar.convert.policy import Counts, Policy
+from stateextract.columnar.layout.binary import BinaryRow
 from stateextract.errors import FormatError, ValueRefusedError
 from stateextract.files.block import Block
 from tests.serializers.test_vectors import snapshot, value

@@ -12,10 +12,10 @@ import pytest
 
 from serializers import SerializerSnapshot, describe, read_snapshot, read_snapshot_proxy
 from serializers.scalars import BASE
-from stateextract.columnar.interpreter import interpret
-from stateextract.columnar.layout import Layout
 from stateextract.columnar.convert.logical import apply_logical
 from stateextract.columnar.convert.policy import Counts, Policy
+from stateextract.columnar.interpreter import interpret
+from stateextract.columnar.layout import Layout
 from stateextract.errors import UndecodableError
 from stateextract.files.reader import Reader
 

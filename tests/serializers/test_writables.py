@@ -9,10 +9,10 @@ import pytest
 from serializers import DescribeContext, SerializerSnapshot, describe, is_fixed_length
 from serializers.classes import ClassModels, class_model
 from serializers.tuples import RUNTIME
+from stateextract.columnar.convert.policy import Counts, Policy, apply_policy
 from stateextract.columnar.decode.decoder import make_decoder
 from stateextract.columnar.interpreter import interpret
 from stateextract.columnar.layout import Undecodable
-from stateextract.columnar.convert.policy import Counts, Policy, apply_policy
 from stateextract.errors import FormatError, StateExtractError, TruncatedError, UsageError
 from stateextract.files.block import Block
 

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from stateextract.options import JobOptions
 from stateextract.job.run import run_here, run_job
+from stateextract.options import JobOptions
 from tests.docs.pages import ROOT, UPDATE, blocks
 from tests.sinks.postgres import server
 

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from stateextract.errors import FormatError
-from stateextract.options import JobOptions
 from stateextract.job.run import Outcome
+from stateextract.options import JobOptions
 from stateextract.spark.job import extract
 from tests.job.snapshots import numbered, write_snapshot
 

@@ -12,8 +12,8 @@ import pytest
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from stateextract.job.manifest import Dataset
-from stateextract.options import JobOptions
 from stateextract.job.run import Outcome, run_here, run_job
+from stateextract.options import JobOptions
 from stateextract.state.kinds import OPERATOR_KINDS
 from tests.golden.test_rows import CASES, DATA
 from tests.golden.test_rows import load as expected

@@ -11,13 +11,13 @@ import pytest
 from pyspark.sql import datasource as ds
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
-from stateextract.columnar.convert.policy import Policy
 from stateextract.columnar.arrow.row_numbers import row_numbers
+from stateextract.columnar.convert.policy import Policy
 from stateextract.columnar.convert.text import as_text
 from stateextract.errors import UnsupportedError, UsageError, ValueRefusedError
+from stateextract.snapshot.content import Content
 from stateextract.spark import source_wide
 from stateextract.state.bodies.body import BodyKind
-from stateextract.snapshot.content import Content
 from stateextract.state.bodies.heap import KeyGroupRange
 from tests.golden.test_rows import DATA
 from tests.golden.test_rows import load as expected

@@ -22,14 +22,14 @@ from benchmarks import flink_writer as flink
 from stateextract.errors import StateExtractError
 from stateextract.metadata.model import IncrementalHandle, InlineHandle
 from stateextract.rocksdb import RocksDB, RocksOptions, open_rocksdb
-from stateextract.state.bodies.body import BodyKind
-from stateextract.state.columns import ReadOptions
 from stateextract.snapshot.content import Content, read_content
+from stateextract.state.bodies.body import BodyKind
 from stateextract.state.bodies.database import shares
-from stateextract.state.header import parse_header, parse_operator_header
 from stateextract.state.bodies.heap import key_group_ranges
-from stateextract.state.operator import operator_head_end, partitions
+from stateextract.state.columns import ReadOptions
 from stateextract.state.counters import Counters
+from stateextract.state.header import parse_header, parse_operator_header
+from stateextract.state.operator import operator_head_end, partitions
 from tests.conformance.notation import comparable
 from tests.job.snapshots import UNKNOWN
 from tests.mutation_runs import limited

@@ -18,13 +18,13 @@ from typing import Any
 from stateextract.errors import StateExtractError
 from stateextract.files.filesystem import Store
 from stateextract.metadata.locate import Locator, find_snapshot
-from stateextract.snapshot.headers import HeaderReader
 from stateextract.metadata.model import KeyGroupsHandle
 from stateextract.metadata.parser import parse_metadata
+from stateextract.snapshot.headers import HeaderReader
 from stateextract.state.bodies.body import BodyKind, body_kind
-from stateextract.state.engine import ReadOptions, Counters, read_key_groups
-from stateextract.state.header import parse_header
 from stateextract.state.bodies.heap import key_group_ranges
+from stateextract.state.engine import Counters, ReadOptions, read_key_groups
+from stateextract.state.header import parse_header
 from tests.conformance.handles import KeyedFile, keyed_files
 from tests.mutation_runs import limited
 

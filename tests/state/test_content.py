@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from stateextract.files.prefetch import PrefetchRequest
-from stateextract.state.bodies.body import BodyKind
 from stateextract.snapshot.content import Content
+from stateextract.state.bodies.body import BodyKind
 from stateextract.state.bodies.heap import KeyGroupRange
 from stateextract.state.operator import Partition
 

@@ -156,9 +156,9 @@ def test_a_negative_count(tmp_path: Path, engine: str, count: bytes, shown: int)
 @pytest.mark.parametrize("engine_", ENGINES)
 def test_a_text_of_two_billion_characters(engine_: str) -> None:
     """A length that no bytes stand behind allocates nothing: the end of the data is reported."""
+    from stateextract.columnar.convert.policy import Policy
     from stateextract.columnar.decode.decoder import Stop, make_decoder
     from stateextract.columnar.layout import struct as struct_
-    from stateextract.columnar.convert.policy import Policy
     from stateextract.files.block import Block
 
     layout = struct_(value=Text("flink"))

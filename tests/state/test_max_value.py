@@ -12,12 +12,12 @@ import pytest
 import stateextract
 from benchmarks import flink_writer as flink
 from benchmarks.flink_writer import flink_string, list_of
+from stateextract.columnar.convert.policy import Policy
 from stateextract.columnar.decode.decoder import make_decoder
+from stateextract.columnar.decode.pair_decoder import make_pair_decoder
 from stateextract.columnar.layout import Field, List, Map, Nullable, Number, Skip, Struct
 from stateextract.columnar.layout import struct as struct_of
-from stateextract.columnar.decode.pair_decoder import make_pair_decoder
 from stateextract.columnar.program.pairs import PairLayout
-from stateextract.columnar.convert.policy import Policy
 from stateextract.errors import FormatError, StateExtractError, UsageError, ValueRefusedError
 from stateextract.files.block import Block
 from stateextract.files.window import RangeSource, Window

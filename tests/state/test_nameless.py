@@ -11,7 +11,6 @@ import pyarrow.parquet as pq
 import stateextract
 from benchmarks.flink_writer import VOID_NAMESPACE
 from stateextract.job.manifest import Dataset
-from stateextract.options import JobOptions
 from stateextract.job.run import run_here, run_job
 from stateextract.metadata.model import (
     ChannelPart,
@@ -25,6 +24,7 @@ from stateextract.metadata.model import (
     SnapshotMetadata,
     SubtaskState,
 )
+from stateextract.options import JobOptions
 from tests.metadata import writer as metadata_writer
 from tests.state.keyed_writer import Entry, Keyed, State, heap, i64
 from tests.state.operator_writer import simple, timers

@@ -10,7 +10,18 @@ import pyarrow as pa
 import pytest
 
 from stateextract.api import State
-from stateextract.columnar.layout import Bool, Field, List, Map, Nullable, Number, SkippedValue, Struct, Subclasses, Text
+from stateextract.columnar.layout import (
+    Bool,
+    Field,
+    List,
+    Map,
+    Nullable,
+    Number,
+    SkippedValue,
+    Struct,
+    Subclasses,
+    Text,
+)
 from stateextract.errors import StateExtractError
 from stateextract.state.columns import ReadOptions
 from stateextract.state.projection import narrowed, project_row

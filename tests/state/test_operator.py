@@ -14,6 +14,7 @@ from serializers import DescribeContext
 from stateextract.errors import FormatError, StateExtractError, TruncatedError, UndecodableError
 from stateextract.metadata.model import OperatorStatePartition
 from stateextract.state.columns import ReadOptions
+from stateextract.state.counters import Counters
 from stateextract.state.header import parse_operator_header
 from stateextract.state.operator import (
     Partition,
@@ -22,7 +23,6 @@ from stateextract.state.operator import (
     partitions,
     read_operator_state,
 )
-from stateextract.state.counters import Counters
 from tests.state.operator_writer import Lists, i32, i64, simple, string, utf
 
 ENGINES = ("kernel", "interpreter")

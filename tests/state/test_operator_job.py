@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import stateextract
-from stateextract.options import JobOptions
 from stateextract.job.run import Outcome, run_here, run_job
 from stateextract.metadata.model import InlineHandle, OperatorStateHandle, SubtaskState
+from stateextract.options import JobOptions
 from tests.state.keyed_writer import i64, write
 from tests.state.operator_writer import Lists, simple, string
 

@@ -13,9 +13,9 @@ from benchmarks.flink_writer import flink_string, map_of, simple
 from stateextract.errors import FormatError
 from stateextract.metadata.model import SubtaskState
 from stateextract.state.bodies.body import BodyKind
-from stateextract.state.engine import ReadOptions, Counters, read_key_groups
-from stateextract.state.header import parse_header
 from stateextract.state.bodies.heap import key_group_ranges
+from stateextract.state.engine import Counters, ReadOptions, read_key_groups
+from stateextract.state.header import parse_header
 from tests.state.keyed_writer import FORMS, LONG, STRING, Entry, Keyed, State, canonical, heap, i64, write
 
 ENGINES = ("interpreter", "kernel")

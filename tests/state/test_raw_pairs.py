@@ -14,9 +14,9 @@ import stateextract
 from benchmarks.flink_writer import INT, flink_string, list_of, map_of, versioned
 from stateextract.api import State as ReadState
 from stateextract.errors import UndecodableError
-from stateextract.options import JobOptions
 from stateextract.job.run import run_here, run_job
 from stateextract.metadata.model import SubtaskState
+from stateextract.options import JobOptions
 from tests.job.snapshots import UNKNOWN
 from tests.state.keyed_writer import FORMS, LONG, STRING, Entry, Keyed, State, i32, i64, write
 

@@ -20,9 +20,9 @@ from stateextract.errors import (
 )
 from stateextract.files.reader import Reader
 from stateextract.state.bodies.body import BodyKind
-from stateextract.state.engine import KeyGroupRange, ReadOptions, Counters, read_key_groups, state_schema
-from stateextract.state.header import KeyedHeader
 from stateextract.state.bodies.raw_timers import is_timers, timers_head
+from stateextract.state.engine import Counters, KeyGroupRange, ReadOptions, read_key_groups, state_schema
+from stateextract.state.header import KeyedHeader
 from stateextract.state.rows import row_layout
 from tests.state.operator_writer import i32, i64, simple, string, timers, utf
 

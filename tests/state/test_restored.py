@@ -13,7 +13,6 @@ import pytest
 import stateextract
 from benchmarks.flink_writer import VOID_NAMESPACE, key_group_range
 from stateextract.errors import MissingFileError, UsageError
-from stateextract.options import JobOptions
 from stateextract.job.run import Outcome, run_here, run_job
 from stateextract.metadata.model import (
     ChangelogHandle,
@@ -29,6 +28,7 @@ from stateextract.metadata.model import (
     SubtaskState,
 )
 from stateextract.metadata.uid import operator_id
+from stateextract.options import JobOptions
 from tests.rocksdb.writer import PUT, SstFile, database
 from tests.rocksdb.writer import Entry as Pair
 from tests.state.keyed_writer import FORMS, Entry, Keyed, State, canonical, head, heap, i64, rocksdb, write_operators

@@ -13,8 +13,8 @@ import pytest
 import stateextract
 from benchmarks import flink_writer as flink
 from stateextract.errors import FormatError, UsageError, ValueRefusedError
-from stateextract.options import JobOptions
 from stateextract.job.run import run_here, run_job
+from stateextract.options import JobOptions
 from stateextract.snapshot.tables import SnapshotTables
 from tests.cli.test_cli import Out, out
 from tests.job.snapshots import numbered, write_snapshot

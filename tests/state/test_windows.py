@@ -16,11 +16,11 @@ import stateextract
 from benchmarks.flink_writer import VOID_NAMESPACE, composite, flink_string, list_of, map_of, tuple_of, versioned
 from stateextract.audit.statistics import StatisticsOptions, statistics
 from stateextract.errors import FormatError
-from stateextract.options import JobOptions
 from stateextract.job.run import run_here, run_job
 from stateextract.metadata.model import SubtaskState
-from stateextract.state.flink_states import purpose_of
+from stateextract.options import JobOptions
 from stateextract.state.counters import Counters
+from stateextract.state.flink_states import purpose_of
 from tests.state.keyed_writer import FORMS, LONG, STRING, Entry, Keyed, State, i32, i64, write
 
 PACKAGE = "org.apache.flink."

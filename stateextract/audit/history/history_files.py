@@ -23,8 +23,8 @@ import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
 from stateextract.audit.document import Snapshot, Statistics, Totals, check_format
-from stateextract.audit.history.growth import COLUMNS
 from stateextract.audit.history import SCHEMA, identity, in_order, table_of
+from stateextract.audit.history.growth import COLUMNS
 from stateextract.errors import OutputError, UsageError
 from stateextract.job.output import open_output, refuse_inside
 

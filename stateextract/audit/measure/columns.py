@@ -17,6 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from stateextract.audit.document import Column, Lengths, Quantile
 from stateextract.audit.measure.arrays import (
     canonical,
     fixed_values,
@@ -30,7 +31,6 @@ from stateextract.audit.measure.arrays import (
     valid_at,
 )
 from stateextract.audit.measure.distinct import Smallest
-from stateextract.audit.document import Column, Lengths, Quantile
 from stateextract.audit.measure.hashes import NULL_HASH, Hashes, hashes_of, mixed
 from stateextract.audit.measure.layout import (
     FLOATING,

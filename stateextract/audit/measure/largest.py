@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from stateextract.audit.measure.arrays import Sizer
 from stateextract.audit.document import Big
+from stateextract.audit.measure.arrays import Sizer
 from stateextract.audit.measure.hashes import Hashes
 from stateextract.audit.measure.rows import Few, Numbers, rows_below, rows_of_size
 

@@ -17,8 +17,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stateextract.audit.measure.arrays import raw_values
 from stateextract.audit.document import Quantile
+from stateextract.audit.measure.arrays import raw_values
 from stateextract.audit.measure.hashes import Hashes
 from stateextract.audit.measure.rows import Few, rows_below
 from stateextract.columnar.arrow.json_values import json_value

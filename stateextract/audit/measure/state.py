@@ -14,12 +14,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from stateextract.audit.document import Big, Column, Distinct
 from stateextract.audit.measure.arrays import Sizer, list_parts, raw_values
-from stateextract.audit.measure.largest import Biggest, cut
 from stateextract.audit.measure.columns import ColumnStatistics, add_all, parts, places
 from stateextract.audit.measure.distinct import Smallest
-from stateextract.audit.document import Big, Column, Distinct
 from stateextract.audit.measure.hashes import Hashes, combined, hashes_of, mixed
+from stateextract.audit.measure.largest import Biggest, cut
 from stateextract.audit.measure.layout import ROW
 from stateextract.audit.measure.rows import Batch, Few, Numbers, bounds_of, compiled
 from stateextract.audit.measure.sample import Sample, quantiles_of

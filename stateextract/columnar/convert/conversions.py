@@ -17,9 +17,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from stateextract.columnar.layout import Logical
 from stateextract.columnar.convert.numerals import MAX_DIGIT_BYTES, big_decimal_text
 from stateextract.columnar.convert.policy import Counts, Policy
+from stateextract.columnar.layout import Logical
 from stateextract.errors import FormatError, ValueRefusedError
 
 Mask = npt.NDArray[np.bool_]

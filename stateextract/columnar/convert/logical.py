@@ -25,22 +25,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from stateextract.columnar.convert import numbers
-from stateextract.columnar.layout.binary import BinaryArray, BinaryMap, BinaryRow, Framed
 from stateextract.columnar.convert.conversions import MORE
-from stateextract.columnar.layout import (
-    Field,
-    Layout,
-    List,
-    Logical,
-    Map,
-    MaskedStruct,
-    Nullable,
-    SkippedValue,
-    Python,
-    Struct,
-    Subclasses,
-    Switch,
-)
 from stateextract.columnar.convert.policy import Counts, Policy
 from stateextract.columnar.convert.wire_columns import (
     Context,
@@ -56,6 +41,21 @@ from stateextract.columnar.convert.wire_columns import (
     require,
     validity,
 )
+from stateextract.columnar.layout import (
+    Field,
+    Layout,
+    List,
+    Logical,
+    Map,
+    MaskedStruct,
+    Nullable,
+    Python,
+    SkippedValue,
+    Struct,
+    Subclasses,
+    Switch,
+)
+from stateextract.columnar.layout.binary import BinaryArray, BinaryMap, BinaryRow, Framed
 from stateextract.errors import ValueRefusedError
 
 _LONG: Final = np.iinfo(np.int64)

@@ -12,10 +12,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from stateextract.columnar.layout import Logical
 from stateextract.columnar.convert.numerals import MAX_DIGIT_BYTES, big_decimal_text, big_integer_text
 from stateextract.columnar.convert.policy import Counts
 from stateextract.columnar.convert.wire_columns import Context, Ints, Mask, bitmap, fitting, integers, require
+from stateextract.columnar.layout import Logical
 from stateextract.printable import distinct, lone_surrogates
 
 FEW = 256

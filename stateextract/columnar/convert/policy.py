@@ -15,7 +15,6 @@ from typing import Literal, get_args
 
 import pyarrow as pa
 
-from stateextract.columnar.layout.binary import BinaryArray, BinaryMap, BinaryRow, Framed
 from stateextract.columnar.layout import (
     Case,
     Field,
@@ -25,8 +24,8 @@ from stateextract.columnar.layout import (
     Map,
     MaskedStruct,
     Nullable,
-    SkippedValue,
     Python,
+    SkippedValue,
     Struct,
     Subclass,
     Subclasses,
@@ -34,6 +33,7 @@ from stateextract.columnar.layout import (
     Text,
     replace,
 )
+from stateextract.columnar.layout.binary import BinaryArray, BinaryMap, BinaryRow, Framed
 from stateextract.errors import UsageError, ValueRefusedError
 
 Strings = Literal["replace", "refuse", "binary"]

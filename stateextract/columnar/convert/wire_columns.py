@@ -16,8 +16,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from stateextract.columnar.layout import Logical
 from stateextract.columnar.convert.policy import Counts, Policy
+from stateextract.columnar.layout import Logical
 from stateextract.errors import FormatError, ValueRefusedError
 
 Ints = npt.NDArray[np.int64]

@@ -18,13 +18,13 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
+from stateextract.columnar.convert.logical import apply_logical
+from stateextract.columnar.convert.policy import LARGE_VALUE_ADVICE, ROOM, Counts, Policy, apply_policy
 from stateextract.columnar.decode.assembly import Arena
 from stateextract.columnar.interpreter import interpret
 from stateextract.columnar.layout import Field, Layout, Python, Struct, walk
-from stateextract.columnar.convert.logical import apply_logical
-from stateextract.columnar.program.operations import ColumnNode, Kind, Program
-from stateextract.columnar.convert.policy import LARGE_VALUE_ADVICE, ROOM, Counts, Policy, apply_policy
 from stateextract.columnar.program import compile_layout, compile_skip
+from stateextract.columnar.program.operations import ColumnNode, Kind, Program
 from stateextract.columnar.value_reader import Empty
 from stateextract.errors import FormatError, StateExtractError, TruncatedError, UndecodableError, ValueRefusedError
 from stateextract.files.block import Block

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from stateextract.columnar.decode.decoder import Decoder
-from stateextract.columnar.layout import Layout
-from stateextract.columnar.decode.pair_decoder import PairDecoder
 from stateextract.columnar.convert.policy import Counts
+from stateextract.columnar.decode.decoder import Decoder
+from stateextract.columnar.decode.pair_decoder import PairDecoder
+from stateextract.columnar.layout import Layout
 
 
 class DecoderWrapper:
@@ -59,4 +59,4 @@ class AroundPairDecoder:
         return self.inner.flush(last)
 
 
-__all__ = ["DecoderWrapper", "AroundPairDecoder"]
+__all__ = ["AroundPairDecoder", "DecoderWrapper"]

@@ -12,6 +12,8 @@ from typing import Any, Protocol
 import numpy as np
 import pyarrow as pa
 
+from stateextract.columnar.convert.logical import apply_logical
+from stateextract.columnar.convert.policy import LARGE_VALUE_ADVICE, ROOM, Counts, Policy, apply_policy
 from stateextract.columnar.decode.decoder import (
     BATCH_BYTES,
     BATCH_ROWS,
@@ -24,9 +26,7 @@ from stateextract.columnar.decode.decoder import (
 )
 from stateextract.columnar.interpreter import NO_COLUMN, has_column, interpret
 from stateextract.columnar.layout import Field, Layout, List, Map, Nullable, SkippedValue, Struct
-from stateextract.columnar.convert.logical import apply_logical
 from stateextract.columnar.program.pairs import KEY_GROUP, PairLayout, compile_pairs
-from stateextract.columnar.convert.policy import LARGE_VALUE_ADVICE, ROOM, Counts, Policy, apply_policy
 from stateextract.columnar.value_reader import Empty
 from stateextract.errors import FormatError, StateExtractError, TruncatedError, UndecodableError, ValueRefusedError
 from stateextract.files.block import Block

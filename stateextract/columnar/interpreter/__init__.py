@@ -20,8 +20,8 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from stateextract.columnar.convert.policy import Counts
 from stateextract.columnar.interpreter import binary as binary
-from stateextract.columnar.layout.binary import BinaryArray, BinaryMap, BinaryRow, Framed, Rest
 from stateextract.columnar.layout import (
     BigInteger,
     Bool,
@@ -35,9 +35,9 @@ from stateextract.columnar.layout import (
     Null,
     Nullable,
     Number,
-    SkippedValue,
     Python,
     Skip,
+    SkippedValue,
     Struct,
     Subclass,
     Subclasses,
@@ -47,7 +47,7 @@ from stateextract.columnar.layout import (
     values_of,
     walk,
 )
-from stateextract.columnar.convert.policy import Counts
+from stateextract.columnar.layout.binary import BinaryArray, BinaryMap, BinaryRow, Framed, Rest
 from stateextract.columnar.value_reader import Empty, ValueReader
 from stateextract.errors import FormatError, StateExtractError, TruncatedError, UndecodableError, ValueRefusedError
 from stateextract.files.reader import Reader

@@ -13,6 +13,8 @@ import struct
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
+from stateextract.columnar.convert.policy import Counts
+from stateextract.columnar.layout import Bool, Bytes, Layout, MaskedStruct, Number, Text, Undecodable
 from stateextract.columnar.layout.binary import (
     KIND_BITS,
     BinaryArray,
@@ -23,8 +25,6 @@ from stateextract.columnar.layout.binary import (
     in_slot,
     slot_width,
 )
-from stateextract.columnar.layout import Bool, Bytes, Layout, MaskedStruct, Number, Text, Undecodable
-from stateextract.columnar.convert.policy import Counts
 from stateextract.columnar.value_reader import ValueReader
 from stateextract.errors import FormatError, TruncatedError, ValueRefusedError
 

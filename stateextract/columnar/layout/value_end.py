@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from stateextract.columnar.layout.binary import BinaryArray, BinaryMap, BinaryRow
+from stateextract.columnar.convert.policy import Counts
 from stateextract.columnar.interpreter import interpret
 from stateextract.columnar.layout import Bool, Bytes, Layout, Logical, Null, Number, Skip, Struct, Text
-from stateextract.columnar.convert.policy import Counts
+from stateextract.columnar.layout.binary import BinaryArray, BinaryMap, BinaryRow
 from stateextract.errors import FormatError, TruncatedError
 
 Extent: TypeAlias = Callable[[bytes, int, int], int]

@@ -16,8 +16,6 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
-from stateextract.columnar.program import binary_program
-from stateextract.columnar.layout.binary import BinaryArray, BinaryMap, BinaryRow, Framed, Rest, SlotTimestamp
 from stateextract.columnar.layout import (
     BigInteger,
     Bool,
@@ -30,9 +28,9 @@ from stateextract.columnar.layout import (
     Null,
     Nullable,
     Number,
-    SkippedValue,
     Python,
     Skip,
+    SkippedValue,
     Struct,
     Subclasses,
     Switch,
@@ -40,6 +38,8 @@ from stateextract.columnar.layout import (
     Undecodable,
     values_of,
 )
+from stateextract.columnar.layout.binary import BinaryArray, BinaryMap, BinaryRow, Framed, Rest, SlotTimestamp
+from stateextract.columnar.program import binary_program
 from stateextract.columnar.program.operations import ColumnNode, Kind, Label, Op, Program
 from stateextract.files.reader import encode_modified_utf8
 

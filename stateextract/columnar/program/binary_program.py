@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from stateextract.columnar.layout import Bool, Bytes, Layout, MaskedStruct, Number, Text, Undecodable
 from stateextract.columnar.layout.binary import (
     KIND_BITS,
     BinaryArray,
@@ -25,7 +26,6 @@ from stateextract.columnar.layout.binary import (
     in_slot,
     slot_width,
 )
-from stateextract.columnar.layout import Bool, Bytes, Layout, MaskedStruct, Number, Text, Undecodable
 from stateextract.columnar.program.operations import ColumnNode, Label, Op
 
 if TYPE_CHECKING:

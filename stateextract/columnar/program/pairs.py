@@ -36,8 +36,8 @@ from stateextract.columnar.layout import (
     Struct,
     Text,
 )
-from stateextract.columnar.program.operations import ColumnNode, Label, Op, Program
 from stateextract.columnar.program import Compiler
+from stateextract.columnar.program.operations import ColumnNode, Label, Op, Program
 
 KEY_GROUP = "key_group"
 

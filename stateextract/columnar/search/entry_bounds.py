@@ -21,12 +21,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from stateextract.columnar.convert.policy import Counts, Policy
 from stateextract.columnar.decode.decoder import KernelDecoder, Stop, misread, needs_interpreter
 from stateextract.columnar.interpreter import interpret
 from stateextract.columnar.layout import Field, Layout, Number, Struct
 from stateextract.columnar.program.operations import Op, Program
 from stateextract.columnar.program.pairs import PairCompiler, PairLayout
-from stateextract.columnar.convert.policy import Counts, Policy
 from stateextract.columnar.value_reader import Empty
 from stateextract.errors import FormatError, StateExtractError, TruncatedError
 from stateextract.files.block import Block

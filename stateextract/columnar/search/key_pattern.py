@@ -14,8 +14,6 @@ from functools import cached_property
 import numpy as np
 import pyarrow as pa
 
-from stateextract.files.second_thread import SecondThread
-from stateextract.columnar.layout.binary import BinaryRow
 from stateextract.columnar.layout import (
     Bytes,
     Layout,
@@ -27,7 +25,9 @@ from stateextract.columnar.layout import (
     Subclasses,
     Text,
 )
+from stateextract.columnar.layout.binary import BinaryRow
 from stateextract.files.reader import encode_modified_utf8
+from stateextract.files.second_thread import SecondThread
 
 LEAST, MOST = 4, 64
 """Bytes of the shortest needle, as shorter ones are found nearly everywhere, and of the longest."""

@@ -10,13 +10,13 @@ from concurrent.futures import Future
 from dataclasses import replace
 from itertools import pairwise, takewhile
 
-from stateextract.files.second_thread import SecondThread
-from stateextract.columnar.decode.decoder_wrapper import DecoderWrapper
-from stateextract.columnar.decode.decoder import KernelDecoder, Progress, Stop, make_decoder
-from stateextract.columnar.layout import Layout
 from stateextract.columnar.convert.policy import Policy
+from stateextract.columnar.decode.decoder import KernelDecoder, Progress, Stop, make_decoder
+from stateextract.columnar.decode.decoder_wrapper import DecoderWrapper
+from stateextract.columnar.layout import Layout
 from stateextract.errors import StateExtractError
 from stateextract.files.block import Block
+from stateextract.files.second_thread import SecondThread
 
 LEAST = 1 << 20
 """Bytes that two threads are worth it for."""

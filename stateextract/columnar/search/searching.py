@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TypeAlias
 
-from stateextract.columnar.decode.decoder_wrapper import DecoderWrapper, AroundPairDecoder
 from stateextract.columnar.decode.decoder import Decoder, Progress, Stop
-from stateextract.columnar.search.key_pattern import Finder
+from stateextract.columnar.decode.decoder_wrapper import AroundPairDecoder, DecoderWrapper
 from stateextract.columnar.decode.pair_decoder import PairDecoder
+from stateextract.columnar.search.key_pattern import Finder
 from stateextract.errors import StateExtractError
 from stateextract.files.block import Block
 

@@ -14,18 +14,18 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from stateextract.columnar.decode.decoder import Decoder, make_decoder
-from stateextract.columnar.layout import Field, List, Map, Number, Skip, Struct
-from stateextract.columnar.decode.pair_decoder import make_pair_decoder
-from stateextract.columnar.program.pairs import KEY_GROUP, PairLayout
 from stateextract.columnar.convert.policy import Counts
+from stateextract.columnar.decode.decoder import Decoder, make_decoder
+from stateextract.columnar.decode.pair_decoder import make_pair_decoder
+from stateextract.columnar.layout import Field, List, Map, Number, Skip, Struct
+from stateextract.columnar.program.pairs import KEY_GROUP, PairLayout
 from stateextract.errors import FormatError, StateExtractError, TruncatedError, UndecodableError
 from stateextract.files.block import Block
 from stateextract.files.window import Window
-from stateextract.state.columns import ReadOptions, build_batch, flattens, state_schema, value_layout
 from stateextract.state.bodies.heap import ALL, decode_entries
-from stateextract.state.rows import RowLayout
+from stateextract.state.columns import ReadOptions, build_batch, flattens, state_schema, value_layout
 from stateextract.state.counters import StateCounters
+from stateextract.state.rows import RowLayout
 
 COUNT = "count"
 

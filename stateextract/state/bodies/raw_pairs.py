@@ -17,10 +17,10 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from stateextract.columnar.convert.policy import Counts
 from stateextract.columnar.decode.decoder import Stop
 from stateextract.columnar.decode.pair_decoder import PairDecoder, make_pair_decoder
 from stateextract.columnar.program.pairs import PairLayout
-from stateextract.columnar.convert.policy import Counts
 from stateextract.files.block import Block
 from stateextract.state.columns import ReadOptions, certainly_undecodable, raw_schema
 from stateextract.state.rows import RowLayout

@@ -27,9 +27,9 @@ import pyarrow as pa
 from serializers import DescribeContext, SerializerSnapshot, read_snapshot
 from serializers.legacy import resilient
 from serializers.windows import TIMER_SNAPSHOT
+from stateextract.columnar.convert.policy import Policy
 from stateextract.columnar.decode.decoder import make_decoder
 from stateextract.columnar.layout import Field, Number, Struct
-from stateextract.columnar.convert.policy import Policy
 from stateextract.errors import (
     FormatError,
     StateExtractError,
@@ -40,11 +40,11 @@ from stateextract.errors import (
 )
 from stateextract.files.reader import Reader
 from stateextract.files.window import RangeSource, ReadAt, Window
-from stateextract.state.columns import EVENT, PROCESSING, timer_state
-from stateextract.state.header import VALUE, KeyedHeader, StateMeta
 from stateextract.state.bodies.heap import KeyGroupRange, Lost, Target, adjacent, decode_entries
-from stateextract.state.rows import RowLayout, row_layout
+from stateextract.state.columns import EVENT, PROCESSING, timer_state
 from stateextract.state.counters import StateCounters
+from stateextract.state.header import VALUE, KeyedHeader, StateMeta
+from stateextract.state.rows import RowLayout, row_layout
 
 MARKER = b"\xf1\xcd\x85\x9f"
 

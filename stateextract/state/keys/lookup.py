@@ -15,10 +15,10 @@ import pyarrow as pa
 
 from serializers import SerializerSnapshot
 from serializers.sql import ROW_DATA_SNAPSHOT
+from stateextract.columnar.arrow.row_numbers import row_numbers
+from stateextract.columnar.convert.policy import Policy, apply_policy
 from stateextract.columnar.layout import Layout
 from stateextract.columnar.search.key_pattern import Finder, beginning, needle
-from stateextract.columnar.convert.policy import Policy, apply_policy
-from stateextract.columnar.arrow.row_numbers import row_numbers
 from stateextract.errors import TruncatedError
 from stateextract.files.window import RangeSource, ReadAt, Window
 from stateextract.state.keys.key_groups import key_groups

@@ -20,8 +20,8 @@ import pyarrow as pa
 from serializers import SerializerSnapshot
 from serializers.logical_types import COMPACT_DIGITS, COMPACT_PRECISION, read_logical_type
 from serializers.sql_type import LogicalType
-from stateextract.columnar.layout.binary import KIND_BITS
 from stateextract.columnar.convert.policy import Policy
+from stateextract.columnar.layout.binary import KIND_BITS
 from stateextract.state.keys.java_values import REPLACEMENT, signed, time_nanos, unscaled
 
 _SEED = 42

@@ -1,0 +1,65 @@
+"""Parts: what is read of one file, and where the rows of each state go.
+
+Plain values, which a plan makes and a reader carries out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+
+from stateextract.snapshot.content import Content
+from stateextract.snapshot.type_overrides import OverrideTexts
+from stateextract.state.columns import Choice
+
+
+@dataclass(frozen=True)
+class StateTarget:
+    """Where the rows of a state go, with which schema; what cannot be decoded goes beside it, if it is kept.
+
+    :param overrides: paths with their types.
+    :param choice: what becomes of values that a column cannot hold, or that cannot be decoded.
+    :param united: the columns before ``overrides``, to which batches of all files are brought first; ``None``: any.
+    """
+
+    folder: str
+    raw_folder: str
+    schema: pa.Schema
+    overrides: OverrideTexts = ()
+    raw_schema: pa.Schema | None = None
+    united: pa.Schema | None = None
+    choice: Choice = field(default_factory=Choice)
+
+
+@dataclass(frozen=True)
+class OperatorTargets:
+    """The wanted states of an operator. ``label`` is for messages, ``id`` tells operators apart."""
+
+    label: str
+    states: Mapping[str, StateTarget]
+    id: str = ""
+
+
+@dataclass(frozen=True)
+class Part:
+    """A piece of one file.
+
+    :param file: number of the file in the plan.
+    :param operator: index into the context's operators.
+    :param start: where the handle's bytes begin in ``uri``.
+    :param content: what of it is to be read.
+    :param silent: broadcast states whose rows another subtask's file gives.
+    """
+
+    file: int
+    operator: int
+    subtask: int
+    uri: str
+    start: int
+    content: Content
+    silent: tuple[str, ...] = ()
+
+
+__all__ = ["OperatorTargets", "Part", "StateTarget"]
