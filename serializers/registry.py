@@ -61,12 +61,13 @@ FixedLength = bool | Callable[[SerializerSnapshot], bool]
 class Serializer:
     """What the registry holds of one snapshot class.
 
-    :param payload: reads what stands behind the snapshot version: ``payload(reader, class_name, version)``.
+    :param payload: reads what stands behind the snapshot version: ``payload(reader, class_name, version)``; ``None``: that of
+        ``SimpleTypeSerializerSnapshot``.
     :param layout: the layout of the values, or a function that derives it from the snapshot.
     :param fixed_length: Flink's ``TypeSerializer.getLength() >= 0``, which decides on the lengths in canonical keys.
     """
 
-    payload: PayloadReader
+    payload: PayloadReader | None
     layout: Layout | Describer
     fixed_length: FixedLength = False
 
@@ -88,14 +89,11 @@ def register(
     :param payload: reads the snapshot's payload; ``SimpleTypeSerializerSnapshot`` if not given.
     :param fixed_length: Flink's ``TypeSerializer.getLength() >= 0``.
     """
-    from serializers.snapshots import simple
-
-    reader = simple if payload is None else payload
     names = (class_names,) if isinstance(class_names, str) else tuple(class_names)
 
     def put(describer: Layout | Describer) -> None:
         for name in names:
-            REGISTRY[name] = Serializer(reader, describer, fixed_length)
+            REGISTRY[name] = Serializer(payload, describer, fixed_length)
 
     def decorate(describer: Describer) -> Describer:
         put(describer)

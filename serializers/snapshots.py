@@ -138,7 +138,7 @@ def _proxied(reader: SnapshotReader) -> SerializerSnapshot:
 def _payload(reader: SnapshotReader, name: str, version: int, old: bool = False) -> SerializerSnapshot:
     known = REGISTRY.get(name)
     if known is not None:
-        return known.payload(reader, name, version)
+        return (known.payload or simple)(reader, name, version)
     if old and name in CONFIG_SNAPSHOTS:
         return CONFIG_SNAPSHOTS[name](reader, name, version)
     shape = reader.shapes.get(reader.pos, reader.usual)

@@ -411,7 +411,7 @@ def register_kryo_serializer(serializer: str, factory: Factory) -> None:
 
 def of_serializer(k: Kryo, serializer: str, class_name: str) -> Body | None:
     """The body that a Kryo serializer writes for a class; ``None`` where it is not known."""
-    from serializers.kryo import fields, javakaffee
+    from serializers.kryo import fields
 
     if serializer in PLUGINS:
         return PLUGINS[serializer](class_name)
@@ -430,9 +430,6 @@ def of_serializer(k: Kryo, serializer: str, class_name: str) -> Body | None:
     if serializer == _KRYO + "FieldSerializer":
         model = k.classes.get(class_name)
         return None if model is None else fields.object_body(k, model)
-    library = javakaffee.factory(serializer)
-    if library is not None:
-        return library(class_name)
     package, _, name = serializer.rpartition("$")
     known = _DEFAULT.get(name) if package == _KRYO + "DefaultSerializers" else None
     if known is None and serializer.startswith("com.twitter.chill.java."):

@@ -17,7 +17,8 @@ from serializers.javatypes import OBJECT_CLASS, JavaType, parse_type
 from serializers.kryo import javakaffee, jdk, protobuf_columns, scala_columns
 from serializers.kryo.bodies import BLOB_SERIALIZERS, PROTOBUF_SERIALIZERS
 from serializers.kryo.hierarchy import upper_bound
-from serializers.kryo.reader import NOT_DESCRIBED, Kryo, undecodable_reason
+from serializers.kryo.reader import Kryo
+from serializers.kryo.resolve import NOT_DESCRIBED, registered, undecodable_reason
 from serializers.kryo.shapes import (
     ANY,
     BYTES,
@@ -119,7 +120,7 @@ class Planner:
         if type_.dimensions:
             return self._array(type_, above)
         name = type_.name
-        serializer = self.kryo.registered(name) if name not in SCALARS else None
+        serializer = registered(self.kryo, name) if name not in SCALARS else None
         if serializer is not None:
             found = self._registered(name, serializer)
             if found is not None:

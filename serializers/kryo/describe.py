@@ -12,7 +12,8 @@ from serializers.context import DescribeContext
 from serializers.javatypes import of_class_name
 from serializers.kryo import jdk, scala_names
 from serializers.kryo.columns import Planner
-from serializers.kryo.reader import Kryo, undecodable_reason
+from serializers.kryo.reader import Kryo
+from serializers.kryo.resolve import kryo_of, undecodable_reason
 from serializers.kryo.shapes import Shaping
 from serializers.kryo.snapshot import FIRST_ID, KRYO_SNAPSHOT, payload, registrations
 from serializers.registry import SerializerSnapshot, current_context, register
@@ -32,7 +33,7 @@ def _layout(snapshot: SerializerSnapshot, context: DescribeContext) -> Layout:
         return Undecodable(name, "whether Kryo 2 or Kryo 5 wrote it is not known (--kryo)")
     first = FIRST_ID if context.kryo_first_id is None else context.kryo_first_id
     known = registrations(snapshot, context.kryo, first, context.chill)
-    kryo = Kryo(context.kryo, known, context.class_models, context.chill, context.protobuf)
+    kryo = kryo_of(context.kryo, known, context.class_models, context.chill, context.protobuf)
     reason = _hopeless(kryo, name)
     if reason is not None:
         return Undecodable(name, "; ".join(reason))

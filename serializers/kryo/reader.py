@@ -17,9 +17,7 @@ from typing import Any, Final
 
 from serializers.classes import ClassModels
 from serializers.context import Flavour
-from serializers.javatypes import of_class_name
-from serializers.kryo import jdk
-from serializers.kryo.hierarchy import Hierarchy, advice_for
+from serializers.kryo.hierarchy import Hierarchy
 from serializers.kryo.wire import MAX_DEPTH, PENDING, Fixed, Input, string, vint
 from serializers.protobuf import NO_TYPES, ProtobufTypes
 from stateextract.errors import FormatError, UndecodableError
@@ -31,19 +29,6 @@ Body = Callable[["Kryo", Input, int, Generics], Any]
 """Reads what stands behind an object's reference mark: ``body(kryo, input, number of the object or -1, generics)``."""
 
 _LARGEST_NAME: Final = 1 << 12
-NOT_DESCRIBED: Final = "Kryo writes neither names nor lengths of fields, and its class is not known"
-"""Why a class that is described nowhere cannot be read."""
-_MESSAGES: Final = tuple(
-    f"com.google.protobuf.{name}"
-    for name in (
-        "GeneratedMessage", "GeneratedMessageV3", "AbstractMessage", "Message", "AbstractMessageLite", "MessageLite",
-        "MessageOrBuilder", "MessageLiteOrBuilder",
-    )
-)  # fmt: skip
-"""What the class of every message of Protobuf is below."""
-_WRITTEN: Final = "say what is written in a `written` table of a [[kryo.class]] in the job file (docs/kryo.md)"
-
-
 @dataclass(frozen=True)
 class Type:
     """How objects of a class are read.
@@ -80,6 +65,7 @@ class Kryo:
     :ivar fixed: numbers of fixed width.
     :ivar classes: what is known of classes.
     :ivar protobuf: what is known of Protobuf's messages.
+    :param resolve: finds how objects of a class are read (``resolve.py``).
     """
 
     def __init__(
@@ -89,7 +75,10 @@ class Kryo:
         models: ClassModels,
         chill: bool = True,
         protobuf: ProtobufTypes = NO_TYPES,
+        *,
+        resolve: Callable[[Kryo, str], Type],
     ) -> None:
+        self._resolve = resolve
         self.flavour = flavour
         self.chill = chill and flavour == 2
         self.registrations = registrations
@@ -174,87 +163,5 @@ class Kryo:
         """How objects of a class are read; if nobody knows, one that says so when it is met."""
         found = self._types.get(name)
         if found is None:
-            found = self._types[name] = self._resolve(name)
+            found = self._types[name] = self._resolve(self, name)
         return found
-
-    # -- which body
-
-    def _resolve(self, name: str) -> Type:
-        from serializers.kryo import bodies
-
-        body = self._body(name)
-        if body is None:
-            reason, advice = self._why_not(name)
-
-            def unknown(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
-                raise UndecodableError(f"a value of {name} cannot be decoded: {reason}", advice=advice, offset=s.pos)
-
-            return Type(name, False, unknown)
-        if name in bodies.WITHOUT_REFERENCES or (self.flavour == 5 and self._is_enum(name)):
-            return Type(name, False, body)
-        return Type(name, True, body)
-
-    def _is_enum(self, name: str) -> bool:
-        model = self.classes.get(name)
-        return model is not None and model.kind == "enum"
-
-    def _body(self, name: str) -> Body | None:
-        from serializers.kryo import bodies, containers, fields, scala
-
-        model = self.classes.models.get(name)
-        if model is not None and model.written:
-            return fields.written(model)
-        serializer = self.registered(name)
-        if serializer is not None:
-            return bodies.of_serializer(self, serializer, name)
-        if name.startswith("["):
-            return containers.array(of_class_name(name))
-        known = bodies.well_known(self.flavour, name)
-        if known is None and self.chill:
-            known = scala.body(name)
-        if known is not None:
-            return known
-        found = self.classes.get(name)
-        if found is None:
-            return None
-        if found.kind == "object" and self.chill:
-            return scala.singleton(name)
-        for above in self.classes.supertypes(name):
-            inherited = bodies.inherited(self.flavour, above, name)
-            if inherited is not None:
-                return inherited
-            if above in bodies.WRITES_ITSELF:
-                return None
-        if found.kind == "enum":
-            return fields.enum(found)
-        if found.kind == "record" and self.flavour == 5:
-            return fields.record(self, found)
-        return fields.object_body(self, found)
-
-    def registered(self, name: str) -> str | None:
-        """The Kryo serializer that the job chose for a class, if it did."""
-        known = self.registrations
-        exact = known.serializers.get(name)
-        if exact is not None or not known.defaults or name in known.earlier:
-            return exact
-        types = self.classes.assignable(name).union(_MESSAGES if self.protobuf.message(name) is not None else ())
-        if "java.lang.Throwable" in types:
-            return None  # Flink's own default is the first one
-        return next((serializer for above, serializer in known.defaults.items() if above in types), None)
-
-    def _why_not(self, name: str) -> tuple[str, str]:
-        """The reason, and what the user can do."""
-        serializer = self.registered(name)
-        if serializer is not None:
-            return f"the job gave it the Kryo serializer {serializer}, and only that knows which bytes it writes", _WRITTEN
-        if self.classes.get(name) is not None:
-            return "it writes itself (KryoSerializable), and only it knows which bytes", _WRITTEN
-        if jdk.is_jdk(name):
-            reason = "Kryo writes neither names nor lengths of fields, and those of this class of the JDK are not known here"
-            return reason, advice_for(name)
-        return NOT_DESCRIBED, advice_for(name)
-
-
-def undecodable_reason(kryo: Kryo, name: str) -> tuple[str, str] | None:
-    """Why no object of a class can be read, and what the user can do; ``None`` if some can."""
-    return kryo._why_not(name) if kryo._body(name) is None else None

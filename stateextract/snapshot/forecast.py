@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from serializers import DescribeContext
-from serializers.kryo.reader import NOT_DESCRIBED
+from serializers.kryo.resolve import NOT_DESCRIBED
 from stateextract.columnar.layout import Layout, Python, Undecodable
 from stateextract.errors import expected_error
 from stateextract.outcome import Status

@@ -9,7 +9,7 @@ import pytest
 from serializers.classes import ClassModels
 from serializers.javatypes import parse_type
 from serializers.kryo.columns import Planner
-from serializers.kryo.reader import Kryo
+from serializers.kryo.resolve import kryo_of
 from serializers.kryo.shapes import Shaping
 from serializers.kryo.snapshot import registrations
 from serializers.kryo.values import Obj
@@ -38,7 +38,7 @@ def some(value: Any) -> Obj:
 )  # fmt: skip
 @pytest.mark.parametrize("version", [2, 5])
 def test_optional(version: Any, type_: str, column: str, value: Any, shaped: Any) -> None:
-    kryo = Kryo(version, registrations(snapshot_of(OPTIONAL), version), ClassModels())
+    kryo = kryo_of(version, registrations(snapshot_of(OPTIONAL), version), ClassModels())
     planned = Planner(kryo).plan(parse_type(f"java.util.{type_}"))
     assert str(planned.layout.arrow_type) == column
     assert planned.shape(value, planned.layout, Shaping(Counts())) == shaped

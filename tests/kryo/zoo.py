@@ -10,6 +10,7 @@ from typing import Any
 from serializers import SerializerSnapshot, read_snapshot
 from serializers.classes import ClassModels, class_model
 from serializers.kryo.reader import Kryo
+from serializers.kryo.resolve import kryo_of
 from serializers.kryo.snapshot import KRYO_SNAPSHOT, registrations
 from stateextract.files.filesystem import Store
 from stateextract.files.reader import Reader
@@ -62,7 +63,7 @@ class Vector:
 
     def kryo(self, models: ClassModels) -> Kryo:
         found = registrations(self.snapshot, self.flavour, chill=self.chill)  # type: ignore[arg-type]
-        return Kryo(self.flavour, found, models, self.chill)  # type: ignore[arg-type]
+        return kryo_of(self.flavour, found, models, self.chill)  # type: ignore[arg-type]
 
 
 def snapshot_of(declared: str) -> SerializerSnapshot:

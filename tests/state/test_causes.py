@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from serializers.kryo.reader import NOT_DESCRIBED
+from serializers.kryo.resolve import NOT_DESCRIBED
 from stateextract.state.causes import behind, causes_of, is_caused
 from tests.cli.test_cli import Out, out
 from tests.job.snapshots import UNKNOWN, numbered, write_snapshot
