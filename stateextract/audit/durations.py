@@ -48,7 +48,7 @@ def moment(text: str, option: str) -> int:
 
 
 def times_to_live(texts: Iterable[str], option: str) -> dict[str, int]:
-    """Milliseconds by what they are for (:class:`stateextract.audit.statistics.StatisticsOptions`), of ``[[OPERATOR/]STATE=]DURATION``.
+    """Milliseconds by what they are for, of ``[[OPERATOR/]STATE=]DURATION`` (:class:`~audit.statistics.StatisticsOptions`).
 
     :raises UsageError: for anything else.
     """

@@ -121,7 +121,10 @@ def statistics(
 
 
 def plan_statistics(
-    options: JobOptions, question: StatisticsOptions | None = None, store: Store | None = None, on_headers: OnHeaders = ignore_progress
+    options: JobOptions,
+    question: StatisticsOptions | None = None,
+    store: Store | None = None,
+    on_headers: OnHeaders = ignore_progress,
 ) -> StatisticsPlan:
     """Plan statistics; the parameters are those of :func:`statistics`, and so are the errors."""
     question, store = question or StatisticsOptions(), store or open_store(options)
@@ -331,5 +334,6 @@ def _skew(parts: Sequence[tuple[int, int]], count: int, keys: int | None) -> Ske
 
 
 __all__ = [
-    "StatisticsOptions", "StatisticsPlan", "measured", "operators_of", "plan_statistics", "read_uids", "settle", "statistics", "unread",
+    "StatisticsOptions", "StatisticsPlan", "measured", "operators_of", "plan_statistics", "read_uids", "settle", "statistics",
+    "unread",
 ]  # fmt: skip

@@ -1,7 +1,7 @@
 """The schema that two snapshots of a state are compared with, and how they differ.
 
-Both are united like the schemas of one state's files (``columnar/arrow/schema.py``). Where a type changed and no number holds all
-values of both, both become text. May import pyarrow, schemas and errors.
+Both are united like the schemas of one state's files (``columnar/arrow/schema.py``). Where a type changed and no
+number holds all values of both, both become text. May import pyarrow, schemas and errors.
 """
 
 from __future__ import annotations

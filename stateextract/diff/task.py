@@ -83,7 +83,9 @@ class DiffRunner:
                     yield from self._state(state, gathered, tallies)
         yield from self._lost(unit, {name: states[name] for name in lost}, tallies)
 
-    def _gathered(self, unit: DiffUnit, states: dict[str, DiffState], attempt: Attempt) -> tuple[SpillingRowBuffer, tuple[Counters, Counters]]:
+    def _gathered(
+        self, unit: DiffUnit, states: dict[str, DiffState], attempt: Attempt
+    ) -> tuple[SpillingRowBuffer, tuple[Counters, Counters]]:
         """The rows of both sides, and what was read."""
         hows = {name: state.how for name, state in states.items() if state.how is not None}
         tallies = Counters(), Counters()

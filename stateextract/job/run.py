@@ -88,7 +88,9 @@ class Outcome:
         screen.say(f"Wrote {many(rows, 'row')} in {many(len(self.datasets), 'dataset')} to {output}.")
 
 
-def run_job(options: JobOptions, execute: Execute, store: Store | None = None, on_headers: OnHeaders = ignore_progress) -> Outcome:
+def run_job(
+    options: JobOptions, execute: Execute, store: Store | None = None, on_headers: OnHeaders = ignore_progress
+) -> Outcome:
     """Run a job.
 
     :param on_headers: as of :func:`stateextract.job.plan.make_plan`.

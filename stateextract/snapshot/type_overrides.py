@@ -1,8 +1,9 @@
 """The wishes of a job: which columns of which states are to have another type.
 
-In the job file ``[types]`` has lines like ``"orders/total/value.amount" = "decimal(38,10)"``: an operator (uid, name, hex id,
-or ``*`` for any), a state, a path, and the type (``columnar/convert/type_overrides.py``). Names may hold slashes; they are told apart by
-the operators and states that there are. May import options' texts, the model and wishes; knows no files.
+In the job file ``[types]`` has lines like ``"orders/total/value.amount" = "decimal(38,10)"``: an operator (uid, name,
+hex id, or ``*`` for any), a state, a path, and the type (``columnar/convert/type_overrides.py``). Names may hold
+slashes; they are told apart by the operators and states that there are. May import options' texts, the model and
+wishes; knows no files.
 """
 
 from __future__ import annotations

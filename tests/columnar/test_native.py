@@ -161,7 +161,7 @@ def test_a_folder_that_others_can_write_to_is_not_used(tmp_path: Path, mode: int
     temporary = tmp_path / "temporary"
     temporary.mkdir()
     script = (
-        "from stateextract.columnar import native\n"
+        "from stateextract.columnar.compiled import native\n"
         "from pathlib import Path\n"
         f"native.__file__ = {str(tmp_path / 'file')!r} + '/native.py'\n"
         "print(native.folder().parent)"
@@ -222,7 +222,7 @@ def test_a_file_that_others_can_write_to_is_not_used(folder: Path, tmp_path: Pat
 
 def test_everything_that_kernels_are_made_of_decides_their_name() -> None:
     """The modules that kernels' modules import, to the end, are among the sources."""
-    kernels = {path.relative_to(PACKAGE).as_posix() for path in PACKAGE.glob("*/*kernel.py")}
+    kernels = {path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*kernel.py")}
     kernels |= {path.relative_to(PACKAGE).as_posix() for path in PACKAGE.glob("columnar/kernel/*.py")}
     assert kernels == {source for source in native.SOURCES if "kernel" in source}
     for source in kernels:

@@ -109,9 +109,8 @@ def test_pairs_of_maps(engine: str, flat: bool) -> None:
 @pytest.mark.parametrize("engine", ENGINES)
 def test_values_of_pairs_are_passed_over_by_their_length(engine: str) -> None:
     """Whatever is in them, be it damaged."""
-    layout = PairLayout(
-        "value", (Field("key", Text()), Field("namespace", SkippedValue(Bool())), Field("value", SkippedValue(Text()))), 1, False
-    )
+    fields = (Field("key", Text()), Field("namespace", SkippedValue(Bool())), Field("value", SkippedValue(Text())))
+    layout = PairLayout("value", fields, 1, False)
     data = test_pairs.framed(b"\x87\x02a\x00", b"\xff\xff\xff\xff\xff\xff")
     decoder = make_pair_decoder(layout, Policy(), engine)
     decoder.begin(7)

@@ -220,7 +220,8 @@ def test_nothing_stays_on_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 def test_a_disk_that_takes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "none"))
-    with pytest.raises(OutputError, match="rows cannot be kept on disk") as caught, SpillingRowBuffer({"s": HOW}, 1) as gathered:
+    buffer = SpillingRowBuffer({"s": HOW}, 1)
+    with pytest.raises(OutputError, match="rows cannot be kept on disk") as caught, buffer as gathered:
         gathered.add(0, "s", batch({(1, b""): None}))
     assert "TMPDIR" in str(caught.value)
 

@@ -3,8 +3,8 @@
 Values are looked at by the block. What is done with every value is a loop without branches, of which LLVM makes vector
 instructions; what few values need (a small hash, a new extreme) is done behind it, for the blocks that have such.
 
-Under the rules of all kernels here (``columnar/compiled/compile.py``): arrays are addresses, the caller has checked their lengths.
-``hashes.py`` says the same in numpy, and a test holds the two together. Imports Numba; knows no Arrow.
+Under the rules of all kernels here (``columnar/compiled/compile.py``): arrays are addresses, the caller has checked
+their lengths. ``hashes.py`` says the same in numpy, and a test holds the two together. Imports Numba; knows no Arrow.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Type wishes: columns as the user wants them, exactly or not at all.
 
-A wish is a path and a type: ``value.amount`` as ``decimal(38,10)``. Steps of a path are a column, then fields of structs,
-``element`` of a list, ``key`` and ``value`` of a map. :func:`wished_schema` says what a schema becomes, :func:`apply_overrides` converts
-a batch; a value that the wanted type does not hold exactly is refused and named. :data:`REACH` tells what can be made of
-what.
+A wish is a path and a type: ``value.amount`` as ``decimal(38,10)``. Steps of a path are a column, then fields of
+structs, ``element`` of a list, ``key`` and ``value`` of a map. :func:`wished_schema` says what a schema becomes,
+:func:`apply_overrides` converts a batch; a value that the wanted type does not hold exactly is refused and named.
+:data:`REACH` tells what can be made of what.
 
 May import errors, ``elements.py``, the reader of pickles and pyarrow. Must not know of layouts, snapshots, files.
 """

@@ -1,8 +1,8 @@
 """Extents: where a value ends, by its layout and without decoding it.
 
 For few values that stand among others without lengths between them, as in the records of a changelog; where there are
-many, the kernel passes over them (``entry_bounds.py``). What most of them are, numbers, strings and sections, is quick to pass over
-in Python too; everything else is left to the interpreter. May import layouts and the interpreter.
+many, the kernel passes over them (``entry_bounds.py``). What most of them are, numbers, strings and sections, is
+quick to pass over in Python too; everything else is left to the interpreter. May import layouts and the interpreter.
 """
 
 from __future__ import annotations
