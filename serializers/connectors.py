@@ -1,31 +1,33 @@
 """Connector payloads: what sources and sinks keep as bytes in operator state of ``byte[]``.
 
 Around each payload stands Flink's wrapper (``SimpleVersionedSerialization``): ``i32`` version, ``i32`` length, the
-payload. Which class wrote it is recorded nowhere. So a payload is taken for one of the forms below only by the state's
-name *and* version *and* if the form takes the bytes to the last one; and if two forms did, it would be none of them. The
-bytes themselves are always kept, in the column ``bytes``.
+payload. Which class wrote it is recorded nowhere, and connectors share shapes: one text of version 1 is what the writers
+of Kafka and of Doris keep. So a payload is taken for one of the forms below only by the state's name *and* version *and* if
+the form takes the bytes to the last one *and* something in it belongs to that form alone: a magic number, a path as Flink
+writes it, an offset that Kafka's class reserves. All other payloads are bytes with their version, those of Kafka's sink
+and of number sequences too. The bytes themselves are always kept, in the column ``bytes``.
 
 ==============================  ===================================================================================
 state                           forms
 ==============================  ===================================================================================
-SourceReaderState               Kafka's splits, file splits, those of number sequences
-writer_raw_states               Kafka's sink writers; a file sink's buckets
+SourceReaderState               Kafka's splits by their reserved offsets, file splits by their path
+writer_raw_states               a file sink's buckets
 bucket-states                   buckets of the StreamingFileSink
-streaming_committer_raw_states  committables by checkpoint and subtask, those of Kafka and of file sinks in full
+streaming_committer_raw_states  committables by checkpoint and subtask, those of file sinks in full
 ==============================  ===================================================================================
 
 Where a file sink goes on (``RecoverableWriter``) only the file system's own class can read; these parts are bytes.
 
 Classes: ``org.apache.flink.connector.kafka.source.split.KafkaPartitionSplitSerializer``,
-``…kafka.sink.{KafkaWriterState,KafkaCommittable}Serializer``, ``…file.src.FileSourceSplitSerializer``,
-``…file.sink.writer.FileWriterBucketStateSerializer``, ``…file.sink.FileSinkCommittableSerializer``,
-``…source.lib.NumberSequenceSource$SplitSerializer``,
+``…file.src.FileSourceSplitSerializer``, ``…file.sink.writer.FileWriterBucketStateSerializer``,
+``…file.sink.FileSinkCommittableSerializer``,
 ``org.apache.flink.streaming.api.functions.sink.filesystem.BucketStateSerializer``,
 ``org.apache.flink.streaming.runtime.operators.sink.committables.CommittableCollectorSerializer``.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -46,6 +48,10 @@ BYTES = (
 _COMMITTER_MAGIC = 0xB91F252C - (1 << 32)
 _BUCKET_MAGIC = 0x1E764B79
 _FILE_COMMITTABLE_MAGIC = 0x1E765C80
+
+_TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
+# KafkaPartitionSplit: no stopping offset, the earliest one, the one of the consumer group.
+_NO_OFFSET, _EARLIEST, _COMMITTED = -(1 << 63), -2, -3
 
 
 @dataclass(frozen=True)
@@ -132,6 +138,10 @@ def must_end(reader: Reader) -> None:
 def _versioned_list(reader: Reader, read: Callable[[Reader], T]) -> list[T]:
     """``i32`` version, ``i32`` count, then each item in its length."""
     expect(reader.i32("a version"), range(8))
+    return _listed(reader, read)
+
+
+def _listed(reader: Reader, read: Callable[[Reader], T]) -> list[T]:
     items = []
     for _ in range(reader.count("items", least=4)):
         inner = Reader(reader.bytes(reader.i32("a length"), "an item"))
@@ -172,13 +182,29 @@ TEXT, I32, I64 = pa.string(), pa.int32(), pa.int64()
 # ---- sources
 
 
-def _kafka_split(reader: Reader, version: int) -> dict[str, Any]:
-    topic, partition, starting, stopping = read_text(reader), reader.i32(), reader.i64(), reader.i64()
-    if partition < 0 or not topic:
+def kafka_partition(reader: Reader) -> dict[str, Any]:
+    """``topic`` and ``partition``; Kafka allows few letters in a topic's name."""
+    topic, partition = read_text(reader), reader.i32("a partition")
+    if partition < 0 or not _TOPIC.fullmatch(topic):
         raise FormatError("no partition of a topic")
-    # The lowest number stands for none.
-    stop = None if stopping == -(1 << 63) else stopping
-    return {"topic": topic, "partition": partition, "starting_offset": starting, "stopping_offset": stop}
+    return {"topic": topic, "partition": partition}
+
+
+def kafka_offsets(reader: Reader) -> tuple[dict[str, Any], bool]:
+    """Where a split starts and stops, and whether one of the two has a value that only Kafka's class reserves."""
+    starting, stopping = reader.i64("an offset"), reader.i64("an offset")
+    stop = None if stopping == _NO_OFFSET else stopping
+    if starting < _COMMITTED or (stop is not None and stop < _COMMITTED):
+        raise FormatError("no offsets of a partition")
+    return {"starting_offset": starting, "stopping_offset": stop}, stop is None or starting in (_EARLIEST, _COMMITTED)
+
+
+def _kafka_split(reader: Reader, version: int) -> dict[str, Any]:
+    split = kafka_partition(reader)
+    offsets, reserved = kafka_offsets(reader)
+    if not reserved:
+        raise FormatError("a text and three numbers, which may be of any connector")
+    return split | offsets
 
 
 def _file_split(reader: Reader, version: int) -> dict[str, Any]:
@@ -187,6 +213,8 @@ def _file_split(reader: Reader, version: int) -> dict[str, Any]:
         "modification_ms": reader.i64(), "file_size": reader.i64(),
         "hosts": [read_text(reader) for _ in range(reader.count("hosts", least=2))],
     }  # fmt: skip
+    if not split["path"] or min(split["offset"], split["length"], split["file_size"]) < 0:
+        raise FormatError("no part of a file")
     at = {"reader_offset": reader.i64(), "reader_records": reader.i64()} if read_flag(reader) else {}
     return split | {"reader_offset": None, "reader_records": None} | at
 
@@ -207,22 +235,7 @@ def _path(reader: Reader) -> str | None:
     return uri.encode("utf-8", "replace").decode()
 
 
-def number_split(reader: Reader, version: int) -> dict[str, Any]:
-    return {"id": read_text(reader), "from": reader.i64(), "to": reader.i64()}
-
-
 # ---- sinks
-
-
-def _kafka_writer(reader: Reader, version: int) -> dict[str, Any]:
-    prefix = read_text(reader)
-    if version == 1:
-        return {"transactional_id_prefix": prefix, "transactions": None}
-    transactions = [
-        {"transactional_id": read_text(reader), "checkpoint_id": reader.i64()}
-        for _ in range(reader.count("transactions", least=10))
-    ]
-    return {"transactional_id_prefix": prefix, "transactions": transactions}
 
 
 def _file_bucket(reader: Reader, version: int) -> dict[str, Any]:
@@ -251,7 +264,8 @@ def _committer(reader: Reader, version: int) -> list[dict[str, Any]]:
     expect(reader.i32("a magic number"), (_COMMITTER_MAGIC,))
     if version == 1:
         # Sink V1: committables and nothing else.
-        requests = _versioned_list(reader, lambda inner: _request(inner.bytes(inner.remaining), None, None))
+        written_by = reader.i32("a version")
+        requests = _listed(reader, lambda inner: _request(written_by, inner.bytes(inner.remaining), None, None))
         return [{"checkpoint_id": None, "subtasks": [_subtask(None, requests, None, None)]}]
     return _versioned_list(reader, _checkpoint)
 
@@ -274,41 +288,31 @@ def _subtask(index: int | None, requests: list[Any], expected: int | None, faile
 
 def _request_of(reader: Reader) -> dict[str, Any]:
     version, committable = read_versioned(reader)
-    request = _request(committable, reader.i32("retries"), reader.i32("a state"))
-    return request if version == 1 else request | _OPAQUE
+    return _request(version, committable, reader.i32("retries"), reader.i32("a state"))
 
 
-_OPAQUE = {"transactional_id": None, "producer_id": None, "epoch": None, "pending_file": None, "file_to_clean_up": None}
-
-
-def _request(committable: bytes | memoryview, retries: int | None, state: int | None) -> dict[str, Any]:
-    """A committable, and what it means, if it is one of Kafka's or of a file sink's."""
-    known: dict[str, Any] = {}
-    for read in (_kafka_committable, _file_committable):
-        reader = Reader(committable)
-        try:
-            value = read(reader)
-            must_end(reader)
-        except StateExtractError:
-            continue
+def _request(version: int, committable: bytes | memoryview, retries: int | None, state: int | None) -> dict[str, Any]:
+    """A committable, and what it means, if a file sink's magic number is in it."""
+    known: dict[str, Any] = {"pending_file": None, "file_to_clean_up": None}
+    reader = Reader(committable)
+    try:
+        value = _file_committable(reader, version)
+        must_end(reader)
         known = value
-    return {"committable": bytes(committable), "retries": retries, "state": state} | _OPAQUE | known
+    except StateExtractError:
+        pass
+    return {"committable": bytes(committable), "version": version, "retries": retries, "state": state} | known
 
 
-def _kafka_committable(reader: Reader) -> dict[str, Any]:
-    return {"epoch": reader.i16(), "producer_id": reader.i64(), "transactional_id": read_text(reader)}
-
-
-def _file_committable(reader: Reader) -> dict[str, Any]:
+def _file_committable(reader: Reader, version: int) -> dict[str, Any]:
+    expect(version, (1,))
     expect(reader.i32("a magic number"), (_FILE_COMMITTABLE_MAGIC,))
     names = ("pending_file", "file_to_clean_up")
     return {name: read_versioned(reader)[1] if read_flag(reader) else None for name in names}
 
 
-_TRANSACTIONS = pa.list_(struct_of(transactional_id=TEXT, checkpoint_id=I64))
 _REQUEST = struct_of(
-    committable=pa.binary(), retries=I32, state=I32, transactional_id=TEXT, producer_id=I64, epoch=pa.int16(),
-    pending_file=pa.binary(), file_to_clean_up=pa.binary(),
+    committable=pa.binary(), version=I32, retries=I32, state=I32, pending_file=pa.binary(), file_to_clean_up=pa.binary(),
 )  # fmt: skip
 _SUBTASK = struct_of(subtask=I32, requests=pa.list_(_REQUEST), committables=I32, failed=I32)
 
@@ -319,7 +323,6 @@ FILE_SPLIT = Form(
         reader_offset=I64, reader_records=I64,
     ),
 )  # fmt: skip
-NUMBER_SPLIT = pa.struct([("id", TEXT), ("from", I64), ("to", I64)])
 _BUCKET = struct_of(
     bucket_id=TEXT, path=TEXT, creation_ms=I64, in_progress_file=pa.binary(),
     pending_files=pa.list_(struct_of(checkpoint_id=I64, file=pa.binary())),
@@ -332,14 +335,8 @@ FORMS: dict[str, tuple[Form, ...]] = {
             struct_of(topic=TEXT, partition=I32, starting_offset=I64, stopping_offset=I64),
         ),
         FILE_SPLIT,
-        Form("number_split", (1,), number_split, NUMBER_SPLIT),
     ),
-    "writer_raw_states": (
-        Form(
-            "kafka_writer", (1, 2), _kafka_writer, struct_of(transactional_id_prefix=TEXT, transactions=_TRANSACTIONS)
-        ),
-        Form("file_bucket", (1, 2, 3), _file_bucket, _BUCKET),
-    ),
+    "writer_raw_states": (Form("file_bucket", (1, 2, 3), _file_bucket, _BUCKET),),
     "bucket-states": (Form("file_bucket", (1, 2), _file_bucket, _BUCKET),),
     "streaming_committer_raw_states": (
         Form("checkpoints", (1, 2), _committer, pa.list_(struct_of(checkpoint_id=I64, subtasks=pa.list_(_SUBTASK)))),

@@ -1,11 +1,13 @@
 """State of operators' coordinators: what the enumerators of sources keep in ``_metadata``.
 
-Only what takes the bytes to the last one is typed, as in ``connectors.py``; the bytes themselves are always kept.
+Only what takes the bytes to the last one, and what no other connector would write so, is typed, as in ``connectors.py``:
+state with a magic number, and Kafka's where each partition comes with a status. Version 1 of Kafka's is texts with a number
+each, and state without any partition is a count of zero; these are bytes with their version, as number sequences are. The
+bytes themselves are always kept.
 
 Classes: ``org.apache.flink.runtime.source.coordinator.SourceCoordinatorSerdeUtils``,
 ``org.apache.flink.connector.kafka.source.enumerator.KafkaSourceEnumStateSerializer``,
-``org.apache.flink.connector.file.src.PendingSplitsCheckpointSerializer``,
-``org.apache.flink.api.connector.source.lib.NumberSequenceSource$CheckpointSerializer``.
+``org.apache.flink.connector.file.src.PendingSplitsCheckpointSerializer``.
 """
 
 from __future__ import annotations
@@ -17,15 +19,15 @@ import pyarrow as pa
 from serializers.connectors import (
     FILE_SPLIT,
     I32,
-    NUMBER_SPLIT,
+    I64,
     TEXT,
     Form,
     expect,
     fitting,
+    kafka_offsets,
+    kafka_partition,
     must_end,
-    number_split,
     read_flag,
-    read_text,
     read_versioned,
     struct_of,
     try_form,
@@ -37,19 +39,26 @@ _PENDING_MAGIC = 0xDEADBEEF - (1 << 32)
 
 
 def _kafka_enumerator(reader: Reader, version: int) -> dict[str, Any]:
-    """Partitions, from version 2 on with a status each, and whether all were looked for once."""
+    """Partitions with a status each, and whether all were looked for once; version 3 has splits in their length."""
     partitions = []
-    for _ in range(reader.count("partitions", least=6 if version == 1 else 10)):
-        topic, partition = read_text(reader), reader.i32("a partition")
-        if partition < 0 or not topic:
-            raise FormatError("no partition of a topic")
-        assigned = True
+    count = reader.count("partitions", least=11)
+    if version == 3:
+        expect(reader.i32("a version of splits"), (0,))
+    for _ in range(count):
+        partition: dict[str, Any] = {"starting_offset": None, "stopping_offset": None}
         if version == 2:
-            status = reader.i32("a status")
-            expect(status, (0, 1))
-            assigned = status == 0
-        partitions.append({"topic": topic, "partition": partition, "assigned": assigned})
-    return {"partitions": partitions, "discovery_finished": read_flag(reader) if version == 2 else True}
+            partition |= kafka_partition(reader)
+        else:
+            split = Reader(reader.bytes(reader.i32("a length"), "a split"))
+            partition |= kafka_partition(split)
+            partition |= kafka_offsets(split)[0]
+            must_end(split)
+        status = reader.i32("a status")
+        expect(status, (0, 1))
+        partitions.append(partition | {"assigned": status == 0})
+    if not partitions:
+        raise FormatError("a count of zero, which may be of any connector")
+    return {"partitions": partitions, "discovery_finished": read_flag(reader)}
 
 
 def _file_enumerator(reader: Reader, version: int) -> dict[str, Any]:
@@ -71,22 +80,20 @@ def _file_enumerator(reader: Reader, version: int) -> dict[str, Any]:
     return {"splits": pending, "processed_paths": done}
 
 
-def _number_enumerator(reader: Reader, version: int) -> list[dict[str, Any]]:
-    return [number_split(reader, version) for _ in range(reader.count("splits", least=18))]
-
-
 ENUMERATORS: tuple[Form, ...] = (
     Form(
-        "kafka_enumerator", (1, 2), _kafka_enumerator,
+        "kafka_enumerator", (2, 3), _kafka_enumerator,
         struct_of(
-            partitions=pa.list_(struct_of(topic=TEXT, partition=I32, assigned=pa.bool_())), discovery_finished=pa.bool_()
+            partitions=pa.list_(
+                struct_of(topic=TEXT, partition=I32, assigned=pa.bool_(), starting_offset=I64, stopping_offset=I64)
+            ),
+            discovery_finished=pa.bool_(),
         ),
     ),
     Form(
         "file_enumerator", (1,), _file_enumerator,
         struct_of(splits=pa.list_(struct_of(bytes=pa.binary(), file_split=FILE_SPLIT.type)), processed_paths=pa.list_(TEXT)),
     ),
-    Form("number_splits", (1,), _number_enumerator, pa.list_(NUMBER_SPLIT)),
 )  # fmt: skip
 """What a source's enumerator may have kept in the state of its coordinator."""
 
@@ -104,8 +111,7 @@ def decode_coordinator(raw: bytes) -> dict[str, Any]:
 
     A source's is ``i32`` 1, ``i32`` version of the enumerator's serializer, ``i32`` length, what that wrote
     (``org.apache.flink.runtime.source.coordinator.SourceCoordinatorSerdeUtils``). Which enumerator it was is recorded
-    nowhere, so a form is taken only if it alone takes the bytes to the last one. Empty state of a Kafka and of a
-    number source look alike, and are neither.
+    nowhere, so a form is taken only if it alone takes the bytes to the last one and has what others lack.
     """
     columns: dict[str, Any] = {"bytes": raw, "version": None} | dict.fromkeys(form.name for form in ENUMERATORS)
     try:

@@ -11,7 +11,7 @@ import pytest
 from stateextract.cli import run
 from stateextract.metadata.model import InlineHandle, OperatorState, SnapshotMetadata
 from tests.metadata import writer
-from tests.state.test_nameless import COORDINATOR
+from tests.state.test_nameless import COORDINATOR, ENUMERATOR
 
 ORDERS = str(Path(__file__).parents[2] / "examples" / "orders-checkpoint")
 
@@ -32,7 +32,7 @@ def test_the_coordinator(source: str, capsys: pytest.CaptureFixture[str]) -> Non
     head = document(capsys, "head", source, "--operator", "source", "--state", "coordinator")
     assert (head["operator_uid"], head["state_name"], head["state_kind"]) == ("source", "coordinator", "coordinator")
     assert head["complete"] is True
-    assert [row["value"]["number_splits"] for row in head["rows"]] == [[{"id": "2", "from": 5, "to": 9}]]
+    assert [row["value"]["kafka_enumerator"] for row in head["rows"]] == [ENUMERATOR]
     (count,) = document(capsys, "count", source, "--state", "coordinator")
     assert (count["state_kind"], count["rows"], count["status"]) == ("coordinator", 1, "decoded")
     (schema,) = document(capsys, "schema", source, "--state", "coordinator")

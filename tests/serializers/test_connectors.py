@@ -30,7 +30,11 @@ def listed(*items: bytes) -> bytes:
     return struct.pack(">ii", 1, len(items)) + b"".join(struct.pack(">i", len(item)) + item for item in items)
 
 
-KAFKA = utf("orders") + struct.pack(">iqq", 3, -2, -(1 << 63))
+def kafka(starting: int, stopping: int) -> bytes:
+    return utf("orders") + struct.pack(">iqq", 3, starting, stopping)
+
+
+KAFKA = kafka(4711, -(1 << 63))
 FILE = (
     utf("0000000001")
     + b"\1" + fstr("hdfs") + fstr(None) + fstr("nn") + struct.pack(">i", 8020) + fstr("/in/a.csv") + fstr(None) * 2
@@ -40,15 +44,12 @@ COMMITTABLE = struct.pack(">hq", 7, 42) + utf("tx-1")
 REQUEST = versioned(1, COMMITTABLE) + struct.pack(">ii", 2, 1)
 SUBTASK = struct.pack(">i", 5) + listed(REQUEST) + struct.pack(">ii", 1, 0)
 CHECKPOINTS = bytes.fromhex("b91f252c") + listed(struct.pack(">qi", 9, 4) + listed(SUBTASK))
-OPAQUE = {
-    "transactional_id": None, "producer_id": None, "epoch": None, "pending_file": None, "file_to_clean_up": None,
-}  # fmt: skip
-KAFKA_REQUEST = OPAQUE | {
-    "committable": COMMITTABLE, "retries": 2, "state": 1, "transactional_id": "tx-1", "producer_id": 42, "epoch": 7,
-}  # fmt: skip
+OPAQUE = {"version": 1, "pending_file": None, "file_to_clean_up": None}
+KAFKA_REQUEST = OPAQUE | {"committable": COMMITTABLE, "retries": 2, "state": 1}
 FILE_COMMITTABLE = bytes.fromhex("1e765c80") + b"\1" + versioned(1, b"pending") + b"\0"
-FILE_REQUEST = OPAQUE | {
-    "committable": FILE_COMMITTABLE, "retries": 0, "state": 0, "pending_file": b"pending",
+FILE_REQUEST = {
+    "committable": FILE_COMMITTABLE, "version": 1, "retries": 0, "state": 0, "pending_file": b"pending",
+    "file_to_clean_up": None,
 }  # fmt: skip
 FILE_SUBTASK = (
     struct.pack(">i", 0) + listed(versioned(1, FILE_COMMITTABLE) + bytes(8)) + struct.pack(">ii", 1, 0)
@@ -60,7 +61,7 @@ IN_BUCKET = {"bucket_id": "b1", "path": "/out/b1", "creation_ms": 1_700_000_000_
 CASES: list[tuple[str, bytes, dict[str, Any]]] = [
     (
         "SourceReaderState", versioned(0, KAFKA),
-        {"version": 0, "kafka_split": {"topic": "orders", "partition": 3, "starting_offset": -2, "stopping_offset": None}},
+        {"version": 0, "kafka_split": {"topic": "orders", "partition": 3, "starting_offset": 4711, "stopping_offset": None}},
     ),
     (
         "SourceReaderState", versioned(1, FILE),
@@ -73,28 +74,31 @@ CASES: list[tuple[str, bytes, dict[str, Any]]] = [
             },
         },
     ),
-    # As Flink 1.20 wrote it.
+    # A start that Kafka's class reserves says it as well as no stop does; two plain offsets say nothing.
     (
-        "SourceReaderState", bytes.fromhex("000000010000001300013240000000000000317ffffffffffffffe"),
-        {"version": 1, "number_split": {"id": "2", "from": 0x4000000000000031, "to": 0x7FFFFFFFFFFFFFFE}},
+        "SourceReaderState", versioned(0, kafka(-2, -1)),
+        {"version": 0, "kafka_split": {"topic": "orders", "partition": 3, "starting_offset": -2, "stopping_offset": -1}},
     ),
+    (
+        "SourceReaderState", versioned(0, kafka(-3, 90)),
+        {"version": 0, "kafka_split": {"topic": "orders", "partition": 3, "starting_offset": -3, "stopping_offset": 90}},
+    ),
+    ("SourceReaderState", versioned(0, kafka(10, 90)), {"version": 0}),
+    ("SourceReaderState", versioned(0, kafka(-1, -1)), {"version": 0}),
+    ("SourceReaderState", versioned(0, kafka(-4, -(1 << 63))), {"version": 0}),
+    ("SourceReaderState", versioned(0, utf("or ders") + KAFKA[8:]), {"version": 0}),
+    ("SourceReaderState", versioned(0, utf("") + KAFKA[8:]), {"version": 0}),
+    # A number sequence's split, as Flink 1.20 wrote it: a text and two numbers.
+    ("SourceReaderState", bytes.fromhex("000000010000001300013240000000000000317ffffffffffffffe"), {"version": 1}),
+    # A split of a file without its path.
+    ("SourceReaderState", versioned(1, utf("1") + b"\0" + FILE[FILE.index(b"\0" * 7 + b"\n") :]), {"version": 1}),
     ("SourceReaderState", versioned(0, KAFKA + b"\0"), {"version": 0}),
     ("SourceReaderState", versioned(7, KAFKA), {"version": 7}),
     ("SourceReaderState", b"\0\0\0", {}),
     ("SourceReaderState", versioned(0, KAFKA) + b"\0", {}),
-    (
-        "writer_raw_states", versioned(1, utf("p")),
-        {"version": 1, "kafka_writer": {"transactional_id_prefix": "p", "transactions": None}},
-    ),
-    (
-        "writer_raw_states", versioned(2, utf("p") + struct.pack(">i", 1) + utf("p-0-1") + struct.pack(">q", 8)),
-        {
-            "version": 2,
-            "kafka_writer": {
-                "transactional_id_prefix": "p", "transactions": [{"transactional_id": "p-0-1", "checkpoint_id": 8}],
-            },
-        },
-    ),
+    # Both of Kafka's writer, but the first is what Doris' writer keeps, too.
+    ("writer_raw_states", versioned(1, utf("p")), {"version": 1}),
+    ("writer_raw_states", versioned(2, utf("p") + struct.pack(">i", 1) + utf("p-0-1") + struct.pack(">q", 8)), {"version": 2}),
     (
         "writer_raw_states", versioned(3, BUCKET + b"\0"),
         {"version": 3, "file_bucket": IN_BUCKET | {"in_progress_file": None, "pending_files": None}},

@@ -28,6 +28,7 @@ FILE_SPLIT = {
     "id": "0000000001", "path": "hdfs://nn:8020/in/a.csv", "offset": 10, "length": 20, "modification_ms": 1_700_000_000_000,
     "file_size": 99, "hosts": ["h1"], "reader_offset": 15, "reader_records": 2,
 }  # fmt: skip
+NO_OFFSETS = {"starting_offset": None, "stopping_offset": None}
 CASES: list[tuple[bytes, dict[str, Any]]] = [
     (
         source(2, struct.pack(">i", 2) + PARTITIONS + b"\1"),
@@ -35,22 +36,41 @@ CASES: list[tuple[bytes, dict[str, Any]]] = [
             "version": 2,
             "kafka_enumerator": {
                 "partitions": [
-                    {"topic": "orders", "partition": 0, "assigned": True},
-                    {"topic": "orders", "partition": 1, "assigned": False},
+                    {"topic": "orders", "partition": 0, "assigned": True} | NO_OFFSETS,
+                    {"topic": "orders", "partition": 1, "assigned": False} | NO_OFFSETS,
                 ],
                 "discovery_finished": True,
             },
         },
     ),
+    # As flink-connector-kafka 5.0.0 wrote it (shared/reports/kafka-enumerator-v3).
     (
-        source(1, struct.pack(">i", 1) + utf("t") + struct.pack(">i", 7)),
+        bytes.fromhex(
+            "00000001000000030000005100000002000000000000001c00066f726465727300000000fffffffffffffffd8000000000000000"
+            "000000000000001c00066f726465727300000001000000000000002a80000000000000000000000101"
+        ),
         {
-            "version": 1,
+            "version": 3,
             "kafka_enumerator": {
-                "partitions": [{"topic": "t", "partition": 7, "assigned": True}], "discovery_finished": True,
+                "partitions": [
+                    {
+                        "topic": "orders", "partition": 0, "assigned": True, "starting_offset": -3,
+                        "stopping_offset": None,
+                    },
+                    {
+                        "topic": "orders", "partition": 1, "assigned": False, "starting_offset": 42,
+                        "stopping_offset": None,
+                    },
+                ],
+                "discovery_finished": True,
             },
         },
     ),
+    # Nothing in these is of Kafka alone: texts with a number, a count of zero with a flag.
+    (source(1, struct.pack(">i", 1) + utf("t") + struct.pack(">i", 7)), {"version": 1}),
+    (source(2, bytes(4) + b"\1"), {"version": 2}),
+    (source(3, bytes(4) + b"\1"), {"version": 3}),
+    (source(2, struct.pack(">i", 1) + utf("a b") + struct.pack(">ii", 0, 0) + b"\1"), {"version": 2}),
     (
         source(1, PENDING),
         {
@@ -65,10 +85,8 @@ CASES: list[tuple[bytes, dict[str, Any]]] = [
         source(1, MAGIC + little(2, 1, 0) + little(1) + b"x"),
         {"version": 1, "file_enumerator": {"splits": [{"bytes": b"x", "file_split": None}], "processed_paths": []}},
     ),
-    (
-        source(1, struct.pack(">i", 1) + utf("2") + struct.pack(">qq", 5, 9)),
-        {"version": 1, "number_splits": [{"id": "2", "from": 5, "to": 9}]},
-    ),
+    # Splits of a number sequence.
+    (source(1, struct.pack(">i", 1) + utf("2") + struct.pack(">qq", 5, 9)), {"version": 1}),
     # As Flink 1.20 wrote it: no splits of a number sequence, or no partitions of Kafka.
     (bytes.fromhex("00000001000000010000000400000000"), {"version": 1}),
     # As tests of Flink's planner wrote it: an enumerator without state.

@@ -32,7 +32,13 @@ from tests.state.operator_writer import simple, timers
 NUMBERS = heap(Keyed([State("numbers", [Entry(0, i64(1), i64(10))])], groups=range(2)))
 TIMERS = timers({"user-timers": ([(i64(5), b"\0", 999)], [])}, simple("Long"), VOID_NAMESPACE)
 # A source's: 1, the enumerator's version, a length, one split of a number sequence.
-COORDINATOR = bytes.fromhex("0000000100000001000000170000000100013200000000000000050000000000000009")
+COORDINATOR = bytes.fromhex("00000001000000020000001000000001000174000000020000000101")
+ENUMERATOR = {
+    "partitions": [
+        {"topic": "t", "partition": 2, "assigned": False, "starting_offset": None, "stopping_offset": None},
+    ],
+    "discovery_finished": True,
+}  # fmt: skip
 
 
 def raw_operator(size: int) -> OperatorStateHandle:
@@ -81,8 +87,7 @@ def test_everything_is_listed_with_its_size(tmp_path: Path) -> None:
         "numbers": 1, "_timer_state/event_user-timers": 1, "_timer_state/processing_user-timers": 0, None: 1,
     }  # fmt: skip
     value = {
-        "bytes": COORDINATOR, "version": 1, "kafka_enumerator": None, "file_enumerator": None,
-        "number_splits": [{"id": "2", "from": 5, "to": 9}],
+        "bytes": COORDINATOR, "version": 2, "kafka_enumerator": ENUMERATOR, "file_enumerator": None,
     }  # fmt: skip
     assert pq.read_table(tmp_path / "out" / "op" / "coordinator").to_pylist() == [{"value": value}]
     (dataset,) = (d for d in outcome.manifest.datasets if d.state_kind == "coordinator")
