@@ -75,7 +75,7 @@ def test_every_subtask_has_its_range(form: str, max_parallelism: int, tmp_path: 
         SubtaskState(i, managed_keyed=FORMS[form](Keyed([numbers(r)], groups=r, max_parallelism=max_parallelism)))
         for i, r in enumerate(ranges)
     ]
-    path = write_operators(tmp_path, [one(subtasks, 3, max_parallelism)])
+    path = write_operators(tmp_path / "snapshot", [one(subtasks, 3, max_parallelism)])
     expected = [(g, 10 * g, g, i) for i, r in enumerate(ranges) for g in r]
     assert read(path) == expected
     assert job_rows(path, tmp_path / "out", split_bytes=1 if max_parallelism == 8 else 10**6) == expected
@@ -90,7 +90,7 @@ def test_all_handles_of_one_subtask(tmp_path: Path) -> None:
     group = timers({"user-timers": ([(i64(5), b"\0", 999)], [])}, simple("Long"), VOID_NAMESPACE)
     raw_keyed = KeyGroupsHandle(3, 4, (-1, 0, -1, -1), InlineHandle("timers", group))
     task = SubtaskState(1, managed, raw, heap(Keyed([numbers(range(4, 8))], groups=range(4, 8))), raw_keyed)
-    path = write_operators(tmp_path, [one([task], 2, finished_subtasks=(0,), coordinator=InlineHandle("c", b"12345"))])
+    path = write_operators(tmp_path / "snapshot", [one([task], 2, finished_subtasks=(0,), coordinator=InlineHandle("c", b"12345"))])
     assert read(path) == [(g, 10 * g, g, 1) for g in range(4, 8)]
     operator = stateextract.open_snapshot(str(path)).operator("op")
     assert operator.finished_subtasks == (0,)
@@ -122,7 +122,7 @@ def test_finished_operators_and_subtasks(tmp_path: Path) -> None:
     half = one(
         [SubtaskState(2, managed_keyed=heap(Keyed([numbers([6])], groups=range(6, 8))))], 3, finished_subtasks=(0, 1)
     )
-    path = write_operators(tmp_path, [done, half, idle])
+    path = write_operators(tmp_path / "snapshot", [done, half, idle])
     assert read(path) == [(6, 60, 6, 2)]
     outcome, rows = extracted(path, tmp_path / "out")
     assert (outcome.exit_code, list(rows)) == (0, ["numbers"])
@@ -147,7 +147,7 @@ def foreign(groups: range) -> IncrementalHandle:
 def test_foreign_key_groups_of_a_database(tmp_path: Path) -> None:
     """Both subtasks' files hold all eight key groups; each gives those of its handle, however they are split."""
     subtasks = [SubtaskState(i, managed_keyed=foreign(r)) for i, r in enumerate((range(4), range(4, 8)))]
-    path = write_operators(tmp_path, [one(subtasks, 2)])
+    path = write_operators(tmp_path / "snapshot", [one(subtasks, 2)])
     expected = [(g, 10 * g, g, g // 4) for g in range(8)]
     assert read(path) == expected
     assert job_rows(path, tmp_path / "out", split_bytes=1) == expected
@@ -159,7 +159,7 @@ def test_deleted_foreign_key_groups_of_a_database(tmp_path: Path) -> None:
     new = (Pair(b"\x05" + i64(5) + b"\0", 30, PUT, i64(50)),)
     files = [SstFile(1, old, state="numbers"), SstFile(0, new, ((b"\x04", b"\x08", 20),), state="numbers")]
     handle = replace(database(files, ["numbers"], 0, 8), meta=InlineHandle("meta", head(Keyed([numbers([])]), False)))
-    path = write_operators(tmp_path, [one([SubtaskState(0, managed_keyed=handle)], 1)])
+    path = write_operators(tmp_path / "snapshot", [one([SubtaskState(0, managed_keyed=handle)], 1)])
     assert read(path) == [*((g, g, g, 0) for g in range(4)), (5, 50, 5, 0)]
 
 
@@ -188,7 +188,7 @@ def test_parts_of_old_files_under_a_changelog(form: Any, compressed: bool, tmp_p
         changelog = ChangelogHandle(14, mine.start, len(mine), 0, tuple(parts), (), 1, 7, "id")
         subtasks.append(SubtaskState(index, managed_keyed=changelog))
     assert [len(s.managed_keyed.materialized) for s in subtasks] == [1, 2, 1]  # type: ignore[union-attr]
-    path = write_operators(tmp_path, [one(subtasks, 3)])
+    path = write_operators(tmp_path / "snapshot", [one(subtasks, 3)])
     expected = [(g, 10 * g, g, next(i for i in range(3) if g in key_group_range(i, 3, 8))) for g in range(8)]
     assert read(path) == expected
     assert job_rows(path, tmp_path / "out", split_bytes=1) == expected
@@ -239,7 +239,7 @@ def test_a_uid_that_is_not_what_the_id_was_made_of(tmp_path: Path) -> None:
     """``setUidHash`` sets an id; another operator may have the hash of the first one's uid."""
     chosen = named("12" * 16, "orders", None, 10)
     hashed = named(operator_id("orders"), None, None, 20)
-    path = write_operators(tmp_path, [hashed, chosen])
+    path = write_operators(tmp_path / "snapshot", [hashed, chosen])
     assert read(path, "orders") == [(1, 10, 1, 0)]
     assert read(path, operator_id("orders")) == [(1, 20, 1, 0)]
 
