@@ -90,7 +90,8 @@ def test_all_handles_of_one_subtask(tmp_path: Path) -> None:
     group = timers({"user-timers": ([(i64(5), b"\0", 999)], [])}, simple("Long"), VOID_NAMESPACE)
     raw_keyed = KeyGroupsHandle(3, 4, (-1, 0, -1, -1), InlineHandle("timers", group))
     task = SubtaskState(1, managed, raw, heap(Keyed([numbers(range(4, 8))], groups=range(4, 8))), raw_keyed)
-    path = write_operators(tmp_path / "snapshot", [one([task], 2, finished_subtasks=(0,), coordinator=InlineHandle("c", b"12345"))])
+    operator_state = one([task], 2, finished_subtasks=(0,), coordinator=InlineHandle("c", b"12345"))
+    path = write_operators(tmp_path / "snapshot", [operator_state])
     assert read(path) == [(g, 10 * g, g, 1) for g in range(4, 8)]
     operator = stateextract.open_snapshot(str(path)).operator("op")
     assert operator.finished_subtasks == (0,)
