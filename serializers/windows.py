@@ -2,7 +2,8 @@
 
 Flink's classes: ``org.apache.flink.streaming.api.windowing.windows.*``, ``…streaming.api.operators.TimerSerializer``,
 ``…streaming.runtime.streamrecord.StreamElementSerializer``, ``…co.IntervalJoinOperator$BufferEntrySerializer``,
-``…datastream.CoGroupedStreams$UnionSerializer``, ``…sink.TwoPhaseCommitSinkFunction$StateSerializer``.
+``…datastream.CoGroupedStreams$UnionSerializer``, ``…sink.TwoPhaseCommitSinkFunction$StateSerializer`` and what Kafka's
+producers keep in it, ``…streaming.connectors.kafka.FlinkKafkaProducer``, up to Flink 1.14 also ``FlinkKafkaProducer011``.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from stateextract.columnar.layout import (
     Number,
     Struct,
     Switch,
+    Text,
     struct,
 )
 from stateextract.errors import UnsupportedVersionError
@@ -132,6 +134,22 @@ def _two_phase_commit(snapshot: SerializerSnapshot) -> Layout:
     holder: Layout = Struct((Field("transaction", transaction), Field("start", _I64)))
     pending = Nullable(holder, null_if=False) if snapshot.details["null_transaction"] else holder
     return struct(pending=pending, to_commit=List(holder), context=Nullable(context, null_if=False))
+
+
+_ID = Text("utf")
+_HINT = struct(nextFreeTransactionalId=_I64, lastParallelism=_I32)
+"""In the order of the bytes, and named as the fields of the class, which POJO and Kryo serializers wrote before."""
+
+for _producer in ("FlinkKafkaProducer", "FlinkKafkaProducer011"):
+    _KAFKA = f"{STREAMING}connectors.kafka.{_producer}$"
+    register(
+        _KAFKA + "TransactionStateSerializer$TransactionStateSerializerSnapshot",
+        struct(transactional_id=Nullable(_ID, null_if=False), producer_id=_I64, epoch=Number(pa.int16())),
+    )
+    register(_KAFKA + "ContextStateSerializer$ContextStateSerializerSnapshot", struct(transactional_ids=List(_ID)))
+    register(
+        _KAFKA + "NextTransactionalIdHintSerializer$NextTransactionalIdHintSerializerSnapshot", _HINT, fixed_length=True
+    )
 
 
 @register(

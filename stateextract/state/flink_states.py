@@ -76,6 +76,8 @@ _ROLES = {
     "_async_wait_operator_state_": "elements that wait for an asynchronous call",
     "_keyed_async_wait_operator_state_": "elements that wait for an asynchronous call",
     "topic-partition-offset-states": "offsets of a Kafka source",
+    "next-transactional-id-hint": "next transactional id of a FlinkKafkaProducer",
+    "next-transactional-id-hint-v2": "next transactional id of a FlinkKafkaProducer",
 }
 
 # SQL's views of accumulators: a state per aggregate function and field, and per distinct argument.
