@@ -7,8 +7,11 @@ what to do. Layers that know more than the one that raised add it with :meth:`St
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
+from stateextract.doors import Door, in_words_of
 from stateextract.outcome import ExitCode, Status
 from stateextract.printable import LONGEST_TEXT, printable, shortened
 
@@ -60,13 +63,28 @@ class StateExtractError(Exception):
         super().__init__(message)
         self.message = message
         self.expected = expected
-        self.advice = advice
+        self.door = Door.COMMAND_LINE
+        self._advice = advice
         self.file = file
         self.operator = operator
         self.state = state
         self.key_group = key_group
         self.offset = offset
         self.plain_offset = plain_offset
+
+    @property
+    def advice(self) -> str | None:
+        """What the user can do, in the words of the door by which the error left."""
+        return None if self._advice is None else in_words_of(self.door, self._advice)
+
+    @advice.setter
+    def advice(self, advice: str | None) -> None:
+        self._advice = advice
+
+    def worded(self: E, door: Door) -> E:
+        """Say what options are called there, and return the error itself."""
+        self.door = door
+        return self
 
     def at(self: E, **context: Any) -> E:
         """Fill in context that is not known yet (what is already set wins), and return the error itself."""
@@ -113,11 +131,20 @@ class StateExtractError(Exception):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Errors cross from Spark's Python workers to the driver.
-        return (_rebuild, (type(self), self.message, self.context))
+        return (_rebuild, (type(self), self.message, self.context | {"advice": self._advice}, self.door))
 
 
-def _rebuild(kind: type[E], message: str, context: dict[str, Any]) -> E:
-    return kind(message, **context)
+def _rebuild(kind: type[E], message: str, context: dict[str, Any], door: Door) -> E:
+    return kind(message, **context).worded(door)
+
+
+@contextmanager
+def leaving(door: Door) -> Iterator[None]:
+    """Around, or as the decorator of, what raises errors that are read at that door."""
+    try:
+        yield
+    except StateExtractError as error:
+        raise error.worded(door) from error.__cause__
 
 
 def expected_error(error: Exception) -> StateExtractError:

@@ -125,7 +125,7 @@ class JobOptions:
         "Maps as Arrow maps, or as lists of struct<key, value>.", choices=("map", "list"))
     max_value_bytes: int = _option(256 * 10**6, "decoding", "bytes",
         "Largest row, in bytes of the file: a larger one is an error and does not take the memory. With flatten the elements "
-        "of large lists and the entries of large maps are rows of their own. docs/limits.md tells what a value costs.", least=1)
+        "of large lists and the entries of large maps are rows of their own.", least=1)
     plugins: tuple[str, ...] = _option((), "decoding", "list",
         "Python modules that register serializers of your own, beside those installed as entry points; repeat for "
         "several.")

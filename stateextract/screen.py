@@ -64,8 +64,9 @@ class Cell:
 class Table:
     """A plain table for people.
 
-    Columns without any text are left out, and what the first column repeats. In a terminal, names are shortened and other
-    text is folded between words, so that a line is never longer than the terminal is wide.
+    Columns without any text are left out. In a terminal, what the first column repeats is left out too, names are shortened
+    and other text is folded between words, so that a line is never longer than the terminal is wide. In a pipe every line
+    has all its names, so that grep finds them.
 
     :param right: columns of numbers; :param names: columns of names, which are not folded.
     :param keys: how many columns say what a row is; they begin every table, if there have to be several.
@@ -85,14 +86,11 @@ class Table:
         self.right, self.names, self.keys, self.indent = frozenset(right), frozenset(names), keys, indent
         self.notes: list[str] = []
         cells = [[self._text(cell, name in self.names) for cell, name in zip(row, columns, strict=True)] for row in rows]
-        if group:
-            firsts = [(cell.of or cell.text) if isinstance(cell, Cell) else cell for cell in (row[0] for row in rows)]
-            for number in range(len(rows) - 1, 0, -1):
-                if firsts[number] == firsts[number - 1]:
-                    cells[number][0] = ""
         there = [i for i in range(len(columns)) if not rows or any(row[i] for row in cells)]
         self.columns = [columns[i] for i in there]
         self.rows = [[row[i] for i in there] for row in cells]
+        firsts = [(cell.of or cell.text) if isinstance(cell, Cell) else cell for cell in (row[0] for row in rows)]
+        self._repeats = frozenset(n for n in range(1, len(rows)) if group and 0 in there and firsts[n] == firsts[n - 1])
 
     def _text(self, cell: str | Cell, is_name: bool) -> str:
         text = cell.text if isinstance(cell, Cell) else cell
@@ -121,8 +119,10 @@ class Table:
                 yield "", False
             heads = [self.columns[i] for i in columns]
             yield from ((margin + line, True) for line in self._row(columns, heads, widths, width is not None))
-            for row in self.rows:
+            for at, row in enumerate(self.rows):
                 cells = [row[i] for i in columns]
+                if width is not None and at in self._repeats:
+                    cells[0] = ""
                 yield from ((margin + line, False) for line in self._row(columns, cells, widths, width is not None))
         for number, note in enumerate(self.notes, 1):
             mark = f"[{number}] "

@@ -20,7 +20,8 @@ from stateextract.api.html import table
 from stateextract.api.state import Scope, State
 from stateextract.api.validation import Finding, OnProgress, Validation
 from stateextract.columnar.convert.policy import MAX_VALUE_BYTES, Maps, OutOfRange, Policy, Strings, Timestamps
-from stateextract.errors import StateExtractError, UsageError
+from stateextract.doors import Door
+from stateextract.errors import StateExtractError, UsageError, leaving
 from stateextract.files.compression import CODECS
 from stateextract.files.connect import TIMEOUT
 from stateextract.files.filesystem import Store
@@ -45,6 +46,7 @@ KryoVersion = Literal["auto", "2", "2-without-scala", "5"]
 PathMap = Mapping[str, str] | Sequence[tuple[str, str]]
 
 
+@leaving(Door.PYTHON)
 def open_snapshot(
     path: str,
     path_map: PathMap | None = None,
@@ -254,6 +256,7 @@ class Snapshot:
         self.read_headers()
         return [state for operator in self.operators for state in operator.states]
 
+    @leaving(Door.PYTHON)
     def read_headers(self) -> None:
         """Read the heads of all operators' files at once, which is quicker than one operator after the other."""
         missing = [operator for operator in self.operators if "_inventory" not in vars(operator)]
@@ -430,7 +433,7 @@ class Operator:
     @property
     def problems(self) -> list[StateExtractError]:
         """What is wrong with files that are missing or unreadable."""
-        return list(self._inventory.problems)
+        return [problem.worded(Door.PYTHON) for problem in self._inventory.problems]
 
     def state(self, name: str, scope: Scope | None = None) -> State:
         """The state of this name.

@@ -25,6 +25,7 @@ from stateextract.columnar.arrow.schema import cast_batch
 from stateextract.columnar.compiled import engines
 from stateextract.columnar.convert.type_overrides import TypeOverride, apply_overrides, parse_override, wished_schema
 from stateextract.columnar.search.key_pattern import Finder
+from stateextract.doors import Door
 from stateextract.errors import StateExtractError, UndecodableError, UnsupportedError, UsageError
 from stateextract.files.filesystem import split_uri
 from stateextract.outcome import Status
@@ -315,8 +316,8 @@ class State:
                 operator=self.operator.label,
                 state=self.name,
                 file=self.files[0] if self.files else None,
-                advice="set on_undecodable to raw to get its bytes, or register a serializer as a plug-in",
-            )
+                advice="set --on-undecodable to raw to get its bytes, or register a serializer as a plug-in",
+            ).worded(Door.PYTHON)
 
     def _refuse(self) -> NoReturn:
         for problem in self._named_state.problems:
@@ -435,7 +436,7 @@ class State:
         return replace(content, ranges=held)
 
     def _named(self, error: StateExtractError) -> StateExtractError:
-        return error.at(operator=self.operator.label, state=self.name or None)
+        return error.at(operator=self.operator.label, state=self.name or None).worded(Door.PYTHON)
 
 
 def _copied(batch: pa.RecordBatch, rows: npt.NDArray[np.bool_]) -> pa.RecordBatch:

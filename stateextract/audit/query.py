@@ -33,13 +33,13 @@ def query_state(
     sql: str,
     on_headers: OnHeaders = ignore_progress,
     on_parts: Callable[[list[int]], Callable[[int], None]] = lambda sizes: lambda number: None,
-) -> list[dict[str, Any]]:
-    """Some of the rows that a query gives.
+) -> tuple[list[dict[str, Any]], int]:
+    """Some of the rows that a query gives, and how many it gives.
 
     :param kind: of the state, as in the statistics document.
     :param on_headers: as of :func:`stateextract.job.plan.make_plan`.
     :param on_parts: is told the sizes of the parts that are read, and gives what is told of each, by its number, that was.
-    :returns: at most :data:`MOST` rows, as JSON.
+    :returns: at most :data:`MOST` rows, as JSON, and the number of all.
     :raises EnvironmentProblem: where DuckDB is not installed.
     :raises UsageError: where the query cannot be right.
     """
@@ -60,13 +60,17 @@ def query_state(
             # What is no query gives no rows either, and the rule would hold.
             if [s.type for s in connection.extract_statements(sql)] != [duckdb.StatementType.SELECT]:
                 raise UsageError("the sql of a rule is no query", expected="one SELECT", state=state)
-            rows = _rows(connection.sql(sql).limit(MOST).to_arrow_table())
+            rows: list[dict[str, Any]] = []
+            count = 0
+            for batch in connection.sql(sql).to_arrow_reader(10_000):
+                rows += _rows(batch.slice(0, MOST - len(rows)))
+                count += batch.num_rows
         except duckdb.Error as error:
             raise UsageError(f"the query of a rule fails: {error}", state=state) from error
-    return rows
+    return rows, count
 
 
-def _rows(table: pa.Table) -> list[dict[str, Any]]:
+def _rows(table: pa.RecordBatch) -> list[dict[str, Any]]:
     return [{name: json_value(table[name][i]) for name in table.column_names} for i in range(table.num_rows)]
 
 

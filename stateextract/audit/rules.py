@@ -23,6 +23,7 @@ from typing import Any
 from stateextract.audit.document import Operator, State, Statistics
 from stateextract.errors import UsageError
 from stateextract.options import AUDIT, parse_size, show_size
+from stateextract.printable import many
 from stateextract.snapshot.coverage import CANNOT_BE_READ, DECODED, NOT_SELECTED, PARTIAL, RAW, SKIPPED
 from stateextract.state.kinds import OPERATOR_KINDS
 
@@ -121,7 +122,8 @@ class RuleFile:
 class Violation:
     """Where a rule does not hold.
 
-    :param value: the figure, ``None`` where it is none; :param rows: some that a query gave.
+    :param value: the figure, ``None`` where it is none; :param rows: some that a query gave;
+    :param row_count: how many it gave.
     """
 
     operator_label: str
@@ -130,14 +132,16 @@ class Violation:
     value: Figure = None
     limit: Figure = None
     rows: list[Any] = field(default_factory=list)
+    row_count: int = 0
 
 
 @dataclass(frozen=True)
 class RuleResult:
-    """What became of a rule: of how many states it is, and where it does not hold."""
+    """What became of a rule: of how many states and rows it is, and where it does not hold."""
 
     name: str
     states: int
+    rows: int
     violations: list[Violation]
 
     @property
@@ -146,8 +150,8 @@ class RuleResult:
         return not self.violations
 
 
-Query = Callable[[Operator, State, str], list[Any]]
-"""Gives some of the rows that a query of a state's rows gives."""
+Query = Callable[[Operator, State, str], tuple[list[Any], int]]
+"""Gives some of the rows that a query of a state's rows gives, and how many it gives."""
 
 Schemas = Callable[[str], Any]
 """Gives the document of a file with schemas."""
@@ -220,7 +224,7 @@ def _judge(rule: Rule, document: Statistics, query: Query, schemas: Schemas) -> 
     about = [(operator, state) for operator, state in document.states if rule.about(operator, state)]
     if not about:
         nothing = Violation(rule.operator or "*", rule.state, "no state of the snapshot is what the rule is about")
-        return RuleResult(rule.name, 0, [nothing])
+        return RuleResult(rule.name, 0, 0, [nothing])
     violations = []
     for operator, state in about:
         label, name = operator.operator_label, state.state_name
@@ -236,10 +240,9 @@ def _judge(rule: Rule, document: Statistics, query: Query, schemas: Schemas) -> 
             reason = f": {state.reason}" if state.reason else ""
             violations.append(Violation(label, name, f"{state.state_kind} is {state.status}{reason}"))
         if rule.sql is not None and state.columns:
-            rows = query(operator, state, rule.sql)
-            if rows:
-                what = f"the query gives {'rows' if len(rows) > 1 else 'a row'}"
-                violations.append(Violation(label, name, what, rows=rows))
+            rows, count = query(operator, state, rule.sql)
+            if count:
+                violations.append(Violation(label, name, f"the query gives {many(count, 'row')}", rows=rows, row_count=count))
     if rule.owned:
         owners = {operator.operator_id: operator for operator, _ in about}
         if any(o.unowned is None for o in owners.values()):
@@ -253,7 +256,7 @@ def _judge(rule: Rule, document: Statistics, query: Query, schemas: Schemas) -> 
     if rule.schema is not None:
         there = {(operator.operator_id, state.state_name) for operator, state in document.states}
         violations += _schema_violations(rule, about, there, schemas(rule.schema))
-    return RuleResult(rule.name, len(about), violations)
+    return RuleResult(rule.name, len(about), sum(state.rows for _, state in about), violations)
 
 
 def _unknown(rule: Rule, state: State) -> str | None:

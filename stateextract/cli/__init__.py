@@ -16,6 +16,7 @@ from collections.abc import Sequence
 import click
 
 from stateextract.cli.options import Settings
+from stateextract.doors import Door
 from stateextract.ending import exit_code_of
 from stateextract.errors import StateExtractError
 from stateextract.outcome import ExitCode
@@ -138,7 +139,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except StateExtractError as error:
         if settings.debug:
             _trace()
-        click.echo(f"Error: {error}", err=True)
+        click.echo(f"Error: {error.worded(Door.COMMAND_LINE)}", err=True)
         return error.exit_code
     except OSError as error:
         if settings.debug:

@@ -75,7 +75,7 @@ class _Query:
     def __init__(self, job: JobOptions) -> None:
         self._job = replace(job, on_undecodable="skip")
 
-    def __call__(self, operator: Operator, state: State, sql: str) -> list[Any]:
+    def __call__(self, operator: Operator, state: State, sql: str) -> tuple[list[Any], int]:
         from stateextract.audit.query import query_state
         from stateextract.cli.progress import Meter
 
@@ -115,8 +115,13 @@ def _show(document: Statistics, verdicts: list[RuleResult]) -> None:
     from stateextract.cli.screen import Table, console
 
     out = console()
-    rows = [[v.name, "holds" if v.holds else "broken", f"{v.states:,}"] for v in verdicts]
-    out.show(Table(["rule", "status", "states"], rows, ["states"], names=["rule"], keys=1))
+    rows = [
+        [v.name, "holds" if v.holds else "broken", f"{v.states:,}", f"{v.rows:,}", f"{bad:,}" if bad else ""]
+        for v in verdicts
+        for bad in [sum(violation.row_count for violation in v.violations)]
+    ]
+    columns = ["rule", "status", "states", "rows", "rows that break it"]
+    out.show(Table(columns, rows, columns[2:], names=["rule"], keys=1))
     broken = [(verdict, violation) for verdict in verdicts for violation in verdict.violations]
     if broken:
         out.print()

@@ -131,8 +131,9 @@ def _on_spark(options: JobOptions, conf: dict[str, str]) -> Outcome:
         try:
             return extract_on_spark(options, job_files()[1], None, settings, on_tasks, meter.heads)
         except EnvironmentProblem as error:
-            advice = f"{(error.advice or '').rstrip('.')}; or extract without Spark: --engine local"
-            raise EnvironmentProblem(error.message, expected=error.expected, advice=advice) from error
+            if isinstance(error.__cause__, ImportError):  # no Spark
+                error.advice = f"{error.advice}; or extract without Spark: --engine local"
+            raise
 
 
 def describe(outcome: Outcome, options: JobOptions) -> dict[str, Any]:

@@ -8,6 +8,7 @@ import click
 
 from stateextract.cli.options import format_option
 from stateextract.cli.reading import opened, snapshot_options
+from stateextract.doors import Door
 from stateextract.outcome import ExitCode, exit_code
 from stateextract.printable import json_document, many, named
 
@@ -78,7 +79,7 @@ def _operator(operator: Operator) -> dict[str, Any]:
         "states": [_state(state) for state in operator.states],
         "unnamed": [_unnamed(unnamed) for unnamed in operator.unnamed],
         "notes": operator.notes,
-        "problems": [str(problem) for problem in operator.problems],
+        "problems": [str(problem.worded(Door.COMMAND_LINE)) for problem in operator.problems],
     }
 
 

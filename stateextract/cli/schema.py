@@ -17,6 +17,7 @@ from stateextract.cli.reading import (
     snapshot_options,
     state_options,
 )
+from stateextract.doors import Door
 from stateextract.outcome import ExitCode, Status, exit_code
 from stateextract.printable import json_document, named
 
@@ -78,7 +79,7 @@ def describe(state: State) -> dict[str, Any]:
     try:
         columns = [{"name": f.name, "arrow": str(f.type), "sql": sql_type(f.type)} for f in state.schema]
     except StateExtractError as error:
-        why = str(error)
+        why = str(error.worded(Door.COMMAND_LINE))
     return {
         **identity(state),
         "status": state.coverage.status,

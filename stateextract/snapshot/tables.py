@@ -8,7 +8,7 @@ state.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -16,7 +16,8 @@ import pyarrow as pa
 from serializers import DescribeContext, SerializerSnapshot, describe, load_plugins
 from serializers.registry import REGISTRY
 from stateextract.columnar.arrow.sql_names import sql_schema
-from stateextract.errors import MissingFileError, StateExtractError, UnreadableFileError, UsageError
+from stateextract.doors import Door
+from stateextract.errors import StateExtractError, UsageError
 from stateextract.metadata.model import (
     ChannelStateHandle,
     OperatorState,
@@ -74,7 +75,7 @@ class SnapshotTables:
     """A snapshot, and the tables that are made of it.
 
     :param job: which snapshot, where its files are, and what describing serializers needs.
-    :param worded: what the problems that a table tells of are worded with, where options have other names.
+    :param door: where the problems that a table tells of are read.
     :param on_headers: is told how many of the files' heads were read.
     :raises StateExtractError: where there is no snapshot, or none that can be read.
     """
@@ -82,13 +83,13 @@ class SnapshotTables:
     def __init__(
         self,
         job: JobOptions,
-        worded: Callable[[StateExtractError], StateExtractError] = lambda error: error,
+        door: Door = Door.COMMAND_LINE,
         on_headers: OnHeaders = ignore_progress,
     ) -> None:
         load_plugins(job.plugins)
         self._source = SnapshotSource.of_options(job, on_headers=on_headers)
         self.found, self.metadata = self._source.found, self._source.metadata
-        self._job, self._worded = job, worded
+        self._job, self._door = job, door
 
     # -- what the tables are made of
 
@@ -198,9 +199,7 @@ class SnapshotTables:
             location = self._source.locator.locate(stream, exact_size=exact)
             place |= {"found_path": location.uri, "stream_size_in_bytes": location.size}
         except StateExtractError as error:
-            if isinstance(error, MissingFileError | UnreadableFileError):
-                error = self._worded(error)
-            place["problem"] = str(error)
+            place["problem"] = str(error.worded(self._door))
         return place
 
     def key_groups(self) -> Rows:

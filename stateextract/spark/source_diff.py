@@ -20,8 +20,9 @@ from stateextract.columnar.arrow.schema import cast_batch
 from stateextract.diff.plan import UNIT_BYTES, DiffContext, DiffOptions, DiffPlan, DiffState, DiffUnit, make_diff_plan
 from stateextract.diff.run import packed
 from stateextract.diff.task import DiffRunner
+from stateextract.doors import Door
 from stateextract.errors import StateExtractError, UnsupportedError, UsageError
-from stateextract.spark.source_options import DIFF, DIFF_OPTIONS, in_spark_words, job_options, parse_options
+from stateextract.spark.source_options import DIFF, DIFF_OPTIONS, job_options, parse_options
 from stateextract.spark.source_types import arrow_schema, check_given, spark_schema
 
 
@@ -70,7 +71,7 @@ def planned(options: Mapping[str, str]) -> tuple[bytes, Any]:
         plan = make_diff_plan(replace(after, snapshot=values["before"]), after, settings)
         state = _the_state(plan, values["stateScope"])
     except StateExtractError as error:
-        raise in_spark_words(error) from None
+        raise error.worded(Door.SPARK) from None
     assert state.output is not None
     context = replace(plan.context, states=[state])
     units = [unit for unit in plan.units if unit.operator == state.operator]
@@ -131,7 +132,7 @@ def read(data: bytes, split: bytes) -> Iterator[pa.RecordBatch]:
                 if changes.rows is not None:
                     yield cast_batch(changes.rows, plan.given)
     except StateExtractError as error:
-        raise in_spark_words(error) from None
+        raise error.worded(Door.SPARK) from None
 
 
 @lru_cache(maxsize=4)

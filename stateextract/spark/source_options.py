@@ -10,12 +10,11 @@ from __future__ import annotations
 
 import difflib
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from stateextract.errors import StateExtractError, UsageError
+from stateextract.errors import UsageError
 from stateextract.options import JobOptions, fields, parse_size, show_size
 
 STATE, METADATA, DIFF = "flink-state", "flink-state-metadata", "flink-state-diff"
@@ -329,24 +328,6 @@ def job_options(values: Mapping[str, Any], known: Sequence[Option], **more: Any)
     return job
 
 
-_WORDS = {
-    **{o.job.replace("_", "-"): o.name for o in (*STATE_OPTIONS, *METADATA_OPTIONS, *DIFF_OPTIONS) if o.job},
-    "operator": "operatorUid",
-    "state": "stateName",
-}
-
-
-def in_spark_words(error: StateExtractError) -> StateExtractError:
-    """The error with advice that names the options as they are called here."""
-    if error.advice is not None:
-        error.advice = re.sub(r"--([a-z][a-z-]*[a-z])|\b([a-z]+(?:-[a-z]+)+)(?==)", _word, error.advice)
-    return error
-
-
-def _word(match: re.Match[str]) -> str:
-    return _WORDS.get(match[1] or match[2], match[0])
-
-
 def markdown(known: Sequence[Option]) -> str:
     """A table of options for the documentation."""
     lines = ["| option | default | meaning |", "|---|---|---|"]
@@ -368,5 +349,5 @@ def _shown(option: Option) -> str:
 
 __all__ = [
     "COVERAGE", "DIFF", "DIFF_OPTIONS", "METADATA", "METADATA_OPTIONS", "READ_TABLES", "STATE", "STATE_OPTIONS", "STATISTICS",
-    "STATISTICS_OPTIONS", "TABLES", "Option", "in_spark_words", "job_options", "markdown", "parse_options",
+    "STATISTICS_OPTIONS", "TABLES", "Option", "job_options", "markdown", "parse_options",
 ]  # fmt: skip

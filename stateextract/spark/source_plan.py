@@ -20,6 +20,7 @@ import pyarrow as pa
 
 from serializers import DescribeContext, SerializerSnapshot
 from stateextract.columnar.convert.policy import Policy
+from stateextract.doors import Door
 from stateextract.errors import StateExtractError, UndecodableError, UnsupportedError, UsageError
 from stateextract.files.filesystem import Store
 from stateextract.job.plan import Plan, PlannedState, make_plan
@@ -33,7 +34,7 @@ from stateextract.snapshot.headers import operator_label
 from stateextract.snapshot.parts import OperatorTargets, Part
 from stateextract.snapshot.reader import PartReader
 from stateextract.spark.source_filters import RowFilter
-from stateextract.spark.source_options import STATE, STATE_OPTIONS, in_spark_words, job_options, parse_options
+from stateextract.spark.source_options import STATE, STATE_OPTIONS, job_options, parse_options
 from stateextract.spark.source_types import only_columns
 from stateextract.spark.source_wide import WideColumns, wide_columns
 from stateextract.state.engine import Counters, StateCounters
@@ -127,7 +128,7 @@ def make_source_plan(options: Mapping[str, str], store: Store | None = None) -> 
         error.advice = _RAW_ADVICE
         raise
     except StateExtractError as error:
-        raise in_spark_words(error) from None
+        raise error.worded(Door.SPARK) from None
 
 
 def _refuse_contradictions(values: Mapping[str, Any]) -> None:

@@ -16,13 +16,13 @@ import pyarrow as pa
 from serializers import load_plugins
 from stateextract.columnar.arrow.schema import cast_batch
 from stateextract.columnar.compiled.engines import engine_for
+from stateextract.doors import Door
 from stateextract.errors import StateExtractError
 from stateextract.job.split import decode_split, encode_split, read_options
 from stateextract.snapshot.parts import OperatorTargets, Part
 from stateextract.snapshot.reader import PartReader
 from stateextract.snapshot.stores import open_store
 from stateextract.spark.source_filters import row_filters, wanted_key_groups
-from stateextract.spark.source_options import in_spark_words
 from stateextract.spark.source_plan import SourcePlan, make_source_plan
 from stateextract.spark.source_types import arrow_schema, check_given, spark_schema
 from stateextract.spark.source_wide import read_wide
@@ -80,7 +80,7 @@ def read(data: bytes, split: bytes) -> Iterator[pa.RecordBatch]:
         for part in reading.reader.in_order(decode_split(split), lambda _: reading.targets):
             yield from reading.batches(part)
     except StateExtractError as error:
-        raise in_spark_words(error) from None
+        raise error.worded(Door.SPARK) from None
 
 
 class _Reading:

@@ -21,6 +21,7 @@ from stateextract.audit.durations import moment, times_to_live
 from stateextract.audit.history import READ, SCHEMA, table_of
 from stateextract.audit.statistics import StatisticsOptions
 from stateextract.columnar.arrow.schema import cast_batch
+from stateextract.doors import Door
 from stateextract.errors import StateExtractError, UsageError
 from stateextract.snapshot.coverage import Entry
 from stateextract.spark.source_options import (
@@ -28,7 +29,6 @@ from stateextract.spark.source_options import (
     METADATA,
     METADATA_OPTIONS,
     STATISTICS,
-    in_spark_words,
     job_options,
 )
 from stateextract.spark.source_types import arrow_schema, check_given
@@ -98,7 +98,7 @@ def planned(values: Mapping[str, Any], schema: Any) -> bytes:
     try:
         plan = plan_by_state(job_options(values, METADATA_OPTIONS, operator=operators, state=states), question)
     except StateExtractError as error:
-        raise in_spark_words(error) from None
+        raise error.worded(Door.SPARK) from None
     return _Planned(values["table"], name, plan, given).to_bytes()
 
 
@@ -137,7 +137,7 @@ def read(data: bytes, split: bytes) -> Iterator[pa.RecordBatch]:
             document = part.measure(reader, plan.states.empty) if isinstance(part, StatesTask) else part
             found = table_of([document])  # type: ignore[list-item]
     except StateExtractError as error:
-        raise in_spark_words(error) from None
+        raise error.worded(Door.SPARK) from None
     for batch in found.cast(arrow_schema(read_table_schema(plan.table))).to_batches():
         yield cast_batch(batch, plan.given)
 

@@ -11,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from stateextract.columnar.arrow.schema import cast_batch
+from stateextract.doors import Door
 from stateextract.errors import StateExtractError, UsageError
 from stateextract.printable import plain_names
 from stateextract.snapshot.tables import SCHEMAS, SnapshotTables
@@ -20,7 +21,6 @@ from stateextract.spark.source_options import (
     READ_TABLES,
     STATISTICS,
     STATISTICS_OPTIONS,
-    in_spark_words,
     job_options,
     parse_options,
 )
@@ -73,7 +73,7 @@ def read(options: Mapping[str, str], schema: Any) -> Iterator[pa.RecordBatch]:
     given, have = arrow_schema(schema), SCHEMAS[values["table"]]
     check_given(given, have)
     try:
-        tables = SnapshotTables(job_options(values, METADATA_OPTIONS), in_spark_words)
+        tables = SnapshotTables(job_options(values, METADATA_OPTIONS), Door.SPARK)
         rows: list[dict[str, Any]] = []
         for row in getattr(tables, values["table"])():
             rows.append(plain_names(row))
@@ -83,7 +83,7 @@ def read(options: Mapping[str, str], schema: Any) -> Iterator[pa.RecordBatch]:
         if rows:
             yield cast_batch(pa.RecordBatch.from_pylist(rows, have), given)
     except StateExtractError as error:
-        raise in_spark_words(error) from None
+        raise error.worded(Door.SPARK) from None
 
 
 __all__ = ["planned", "read", "table_schema"]

@@ -64,11 +64,14 @@ class Job:
 
 
 def advised(error: UndecodableError, also: Sequence[Target] = ()) -> UndecodableError:
+    """The error with what can be done.
+
+    :param also: the wanted states behind the value's own.
+    """
     names = ", ".join(repr(t.name) for t in also)
     lost = f"; without it {names} behind it cannot be read either" if names else ""
     return error.at(
-        advice=f"set on-undecodable=skip or raw to go on without it{lost}, leave the state out with --state, or "
-        "register a serializer as a plug-in",
+        advice=f"set --on-undecodable to skip or raw to go on without it{lost}, or register a serializer as a plug-in"
     )
 
 

@@ -52,6 +52,23 @@ def test_a_query_gives_rows_where_it_does_not_hold(capsys: pytest.CaptureFixture
     assert document["rules"][0]["violations"][0]["rows"] == [{"key": "elif"}]
 
 
+def test_how_many_rows_were_checked_and_how_many_broke(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    folder = write_snapshot(tmp_path / "s", {"op": {"a": numbered(30), "b": numbered(4)}})
+    text = '[[rules]]\nname = "few"\nstate = "a"\nsql = "SELECT key FROM state WHERE value >= {}"\n'
+    code, document = audit(capsys, tmp_path, text.format(120), str(folder))
+    (rule,) = document["rules"]
+    (violation,) = rule["violations"]
+    assert (code, rule["states"], rule["rows"]) == (5, 1, 30)
+    assert (violation["what"], violation["row_count"], len(violation["rows"])) == ("the query gives 18 rows", 18, 5)
+    assert run(["audit", str(folder), "--rules", str(tmp_path / "rules.toml")]) == 5
+    shown = capsys.readouterr().out.splitlines()
+    assert shown[:2] == ["rule  status  states  rows  rows that break it", "few   broken       1    30                  18"]
+    assert "few: op / a: the query gives 18 rows" in shown
+    assert shown[-1].startswith("0 of 1 rule holds: ")
+    code, document = audit(capsys, tmp_path, text.format(290), str(folder))
+    assert document["rules"][0]["violations"][0]["what"] == "the query gives 1 row"
+
+
 def test_committed_schemas(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     assert run(["schema", ORDERS, "--format", "json"]) == 0
     schemas = json.loads(capsys.readouterr().out)

@@ -17,8 +17,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from stateextract.cli.extract import _OPTIONS
+from stateextract.errors import EnvironmentProblem
 from stateextract.job.run import Tasks
 from stateextract.options import JobOptions, parse_arguments
+from stateextract.spark.environment import open_session
 from stateextract.spark.job import extract as extract_on_spark
 from stateextract.spark.progress import watched
 from tests.cli.test_cli import CUSTOM, ROOT, Out, out
@@ -32,7 +34,7 @@ def test_report_as_text_and_json(out: Out, tmp_path: Path) -> None:
     arguments = ("extract", ORDERS, "--engine", "local", "--workers", "1", "--state", "voucher")
     code, text, err = out(*arguments, "--output", str(tmp_path / "a"))
     assert (code, err) == (0, "")
-    assert text.splitlines()[-1] == f"Wrote 5 rows in 1 datasets to {tmp_path / 'a'}."
+    assert text.splitlines()[-1] == f"Wrote 5 rows in 1 dataset to {tmp_path / 'a'}."
     assert text.startswith(f"Coverage of {ORDERS}/chk-2/_metadata")
     code, text, err = out(*arguments, "--output", str(tmp_path / "b"), "--format", "json")
     document = json.loads(text)
@@ -58,7 +60,7 @@ def test_on_spark(out: Out, tmp_path: Path, spark: Any) -> None:
     """In the session that there is; without one it starts its own."""
     code, text, err = out("extract", ORDERS, "--state", "voucher", "--output", str(tmp_path / "a"))
     assert (code, err) == (0, "")
-    assert text.splitlines()[-1] == f"Wrote 5 rows in 1 datasets to {tmp_path / 'a'}."
+    assert text.splitlines()[-1] == f"Wrote 5 rows in 1 dataset to {tmp_path / 'a'}."
     assert pq.read_table(tmp_path / "a" / "orders-by-customer" / "voucher").num_rows == 5
 
 
@@ -184,3 +186,25 @@ def test_whoever_interrupts_is_told_so_and_no_more(seconds: float, tmp_path: Pat
         out, err = running.communicate(timeout=60)
     assert (running.returncode, out, err.strip()) == (130, "", "Interrupted.")
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("missing", [True, False])
+def test_without_spark_the_other_engine_is_named(
+    out: Out, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, missing: bool
+) -> None:
+    """Only then: other problems of Spark are mended by other means, and keep what they say."""
+
+    def refuse(*_: Any) -> None:
+        problem = EnvironmentProblem("no Spark", expected="one", file="there", advice="run pip install x")
+        raise problem from (ModuleNotFoundError() if missing else None)
+
+    monkeypatch.setattr("stateextract.spark.job.extract", refuse)
+    code, text, err = out("extract", ORDERS, "-o", str(tmp_path / "a"))
+    more = "; or extract without Spark: --engine local" if missing else ""
+    assert (code, text, err) == (1, "", f"Error: no Spark; expected one; in file there. Run pip install x{more}.\n")
+    # What is raised where there is none.
+    monkeypatch.undo()
+    monkeypatch.setitem(sys.modules, "pyspark", None)
+    with pytest.raises(EnvironmentProblem, match="cannot import pyspark") as caught:
+        open_session()
+    assert isinstance(caught.value.__cause__, ImportError)

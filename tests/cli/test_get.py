@@ -99,6 +99,6 @@ def test_count(out: Out) -> None:
 def test_count_of_what_cannot_be_read(out: Out) -> None:
     code, text, err = out("count", CUSTOM, "--operator", "mixed")
     assert (code, err) == (3, "")
-    lines = {line.split()[0]: line.split() for line in text.splitlines() if line.startswith("     ")}
+    lines = {line.split()[1]: line.split()[1:] for line in text.splitlines() if line.startswith("mixed ")}
     assert lines["texts"] == ["texts", "list", "8"]
     assert "cannot be decoded" in " ".join(text.split())

@@ -34,7 +34,7 @@ def test_states_are_those_that_the_job_has(out: Out) -> None:
     assert (code, err) == (0, "")
     assert len(text.splitlines()) == len(rows) + 1
     line = next(line for line in text.splitlines() if " map-long " in line)
-    assert line.split() == ["map-long", "map", "heap", "2", "decoded"]
+    assert line.split() == ["all-kinds", "map-long", "map", "heap", "2", "decoded"]
 
 
 def test_states_that_cannot_be_read_say_why(out: Out) -> None:

@@ -60,7 +60,7 @@ def test_date_at_the_edges_of_the_column() -> None:
     for beyond in (edge + 1, -edge - 1, LONG_MAX, LONG_MIN + 1):
         text = refused(DATE, beyond)
         assert f"{beyond} ms since 1970" in text
-        assert "out_of_range=null" in text
+        assert "--out-of-range null" in text
     counts = Counts()
     assert ticks(run(DATE, [edge + 1, LONG_MAX, LONG_MIN, 5], Policy(out_of_range="null"), counts)) == [
         None, None, None, 5000,

@@ -20,6 +20,7 @@ import pytest
 
 import stateextract
 from stateextract.cli import run
+from stateextract.doors import Door
 from stateextract.errors import FormatError, NoAnswerError, StateExtractError, UnreadableFileError, UsageError
 from stateextract.files.connect import STORES
 from stateextract.files.filesystem import Store, _ArrowFile, split_uri
@@ -46,7 +47,7 @@ from stateextract.metadata.model import (
 from stateextract.options import JobOptions, from_lines, make_options
 from stateextract.snapshot.stores import open_store
 from stateextract.snapshot.tables import SnapshotTables
-from stateextract.spark.source_options import STATE, STATE_OPTIONS, in_spark_words, job_options, parse_options
+from stateextract.spark.source_options import STATE, STATE_OPTIONS, job_options, parse_options
 from tests.conftest import ROOT
 from tests.metadata.writer import metadata
 from tests.stores import put_stores_into_memory
@@ -380,10 +381,10 @@ def test_the_error_names_the_store_and_the_option(tmp_path: Path) -> None:
         "the snapshot names a file in another store than its own, s3://other, which is not opened unless it is allowed"
     )
     assert problem.advice == (
-        "if you trust that store, set --allow-store s3://other; if the snapshot was moved, set --path-map OLD=NEW"
+        "if you trust that store, set allow_stores s3://other; if the snapshot was moved, set path_map OLD=NEW"
     )
     assert problem.file == "s3://other/x/y"
-    assert in_spark_words(problem).advice == (
+    assert problem.worded(Door.SPARK).advice == (
         "if you trust that store, set allowStores s3://other; if the snapshot was moved, set pathMap OLD=NEW"
     )
 

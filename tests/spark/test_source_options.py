@@ -18,7 +18,6 @@ from stateextract.spark.source_options import (
     METADATA_OPTIONS,
     STATE,
     STATE_OPTIONS,
-    in_spark_words,
     job_options,
     markdown,
     parse_options,
@@ -114,16 +113,6 @@ def test_the_table_of_options() -> None:
         "| `wide` | `false` | One row per key and namespace, with a column for each keyed state of the operator. |"
         in lines
     )
-
-
-def test_errors_speak_of_the_sources_options() -> None:
-    error = UsageError(
-        "x", advice="say --path-map OLD=NEW, set on-undecodable=skip, or leave it out with --state; no--thing"
-    )
-    assert in_spark_words(error).advice == (
-        "say pathMap OLD=NEW, set onUndecodable=skip, or leave it out with stateName; no--thing"
-    )
-    assert in_spark_words(UsageError("x")).advice is None
 
 
 # ---- choosing operators and states

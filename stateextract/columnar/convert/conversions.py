@@ -187,7 +187,7 @@ def _unfit(what: str, node: Logical, ctx: Context) -> None:
     """A value that its column cannot hold: refused, or counted and null."""
     if ctx.policy.out_of_range == "fail":
         raise ValueRefusedError(
-            f"{what} does not fit the type {node.type}", advice="set out_of_range=null to get a null, which is counted"
+            f"{what} does not fit the type {node.type}", advice="set --out-of-range null to get a null, which is counted"
         )
     ctx.counts.out_of_range += 1
 

@@ -88,7 +88,7 @@ def fitting(fits: Mask, valid: Mask, node: Logical, ctx: Context, describe: Desc
     if ctx.policy.out_of_range == "fail":
         raise ValueRefusedError(
             f"{describe(int(wrong.argmax()))} does not fit the type {node.type}",
-            advice="set out_of_range=null to get a null, which is counted",
+            advice="set --out-of-range null to get a null, which is counted",
         )
     ctx.counts.out_of_range += int(wrong.sum())
     return valid & fits
