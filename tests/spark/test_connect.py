@@ -96,7 +96,7 @@ def test_a_job_over_connect_brings_its_code_to_the_workers(server: str, tmp_path
     rows = [(r["key"], r["value"]) for f in dataset["files"] for r in pq.read_table(out / f["path"]).to_pylist()]
     assert sorted(rows) == [(i, 10 * i) for i in range(200)]
     assert {f["path"].split("-")[1] for f in dataset["files"]} == {"00000", "00001", "00002", "00003"}
-    assert "Wrote 200 rows in 1 datasets" in done.stdout
+    assert "Wrote 200 rows in 1 dataset to" in done.stdout
 
 
 def test_an_error_over_connect_keeps_its_sentence(server: str, tmp_path: Path) -> None:
@@ -104,6 +104,6 @@ def test_an_error_over_connect_keeps_its_sentence(server: str, tmp_path: Path) -
     done = _extract(server, "--snapshot", str(snap), "--output", str(tmp_path / "out"))
     assert done.returncode == 1
     last = done.stderr.strip().splitlines()[-1]
-    assert last.startswith("extract.py: values of com.example.Shape")
-    assert "operator op, state a, key group 0" in last
+    assert last.startswith("extract.py: no selected state can be read: values of com.example.Shape")
+    assert "operator op, state a" in last
     assert not (tmp_path / "out").exists()

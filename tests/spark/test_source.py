@@ -254,7 +254,7 @@ def test_on_executors_of_their_own_the_code_is_sent(tmp_path: Path) -> None:
 def test_another_project_of_the_name_before_ours_is_not_taken(also_behind: bool, tmp_path: Path) -> None:
     (tmp_path / "stateextract").mkdir()
     (tmp_path / "stateextract" / "__init__.py").write_text("raise ModuleNotFoundError(name='stateextract')\n")
-    code = f"import sys; carrier = {str(ROOT / 'stateextract' / 'spark' / 'carrier.py')!r}; root = {str(ROOT)!r}\n"
+    code = f"import sys; carrier = {str(ROOT / 'stateextract' / 'spark' / 'worker.py')!r}; root = {str(ROOT)!r}\n"
     code += f"sys.path.insert(0, {str(tmp_path)!r})\n" + "sys.path.append(root)\n" * also_behind
     code += "made = {}; exec(open(carrier).read(), made)\n"
     code += "for _ in range(2): made['make_importable'](root, None)\n"
