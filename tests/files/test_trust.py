@@ -232,7 +232,7 @@ def test_no_way_leads_to_another_store(
     # The others name a file that is missing as well.
     if way not in ("file of a database", "materialized"):
         assert problems
-        assert all("set --allow-store s3://other" in text for text in problems)
+        assert all("set allow_stores s3://other" in text for text in problems)
 
 
 MUTATIONS = (
