@@ -55,6 +55,8 @@ def _concerns(rule: NameRule, state: str) -> bool:
 
 
 def _at(layout: Layout, path: tuple[str, ...], rule: NameRule, state: str) -> Layout:
+    if path == (ANYWHERE,):
+        return _everywhere(layout, [rule])
     if isinstance(layout, Nullable | Framed):
         return replace(layout, inner=_at(layout.inner, path, rule, state))
     if _is_ttl(layout) and path[:1] != ("value",):
@@ -77,6 +79,8 @@ def _at(layout: Layout, path: tuple[str, ...], rule: NameRule, state: str) -> La
     if isinstance(layout, BinaryRow | MaskedStruct | Struct) and any(f.name == step for f in layout.fields):
         fields = [Field(f.name, _at(f.layout, rest, rule, state)) if f.name == step else f for f in layout.fields]
         return replace(layout, fields=tuple(fields))
+    if rule.path[-1] == ANYWHERE:  # of a plan, which may be of another job
+        return layout
     raise UsageError(f"there is no {'.'.join(rule.path)} to be named", state=state, advice=f"{step!r} is not found")
 
 

@@ -32,6 +32,7 @@ from stateextract.metadata.uid import operator_id
 
 _TRANSFORMATIONS: Final = {
     "limit": ("rank",),
+    "lookup-join": ("lookup-join-materialize", "lookup-join-key-ordered"),
     "sort-limit": ("rank",),
     "sink": ("upsert-materialize", "sink-materializer", "sink"),
     "window-table-function": ("window", "window-table-function"),
@@ -53,6 +54,10 @@ _ROWS: Final = (
 """Names of states that hold rows of an input, and of which; ``None``: the number in the name says."""
 _SORTED: Final = r"data-state|data-state-with-append|window_rank|sorted-map"
 """Names of states whose map keys are the fields that a ranking sorts by."""
+_LOOKED_UP: Final = PATTERN + "unique-value|values"
+"""States of a lookup join: rows of the table, not of the input."""
+_WAITING: Final = "_delta_join_operator_async_wait_state_"
+"""Elements of a delta join that wait: a tuple of a left record, a right one, a watermark, and the number of the input."""
 
 
 @dataclass(frozen=True)
@@ -81,9 +86,14 @@ def names_of_plan(text: str, operators: Sequence[OperatorNames]) -> tuple[NameRu
     """Rules for the operators of a snapshot that a compiled plan describes.
 
     :param text: the plan, JSON.
-    :raises UsageError: where it is no compiled plan.
+    :raises UsageError: where it is no compiled plan, or where none of its nodes is in the snapshot.
     """
     nodes, edges = _read_plan(text)
+    if not any(_operators_of(node, operators) for node in nodes.values()):
+        raise UsageError(
+            f"none of the {len(nodes)} nodes of the compiled plan is an operator of the snapshot",
+            advice="give the plan of the job that wrote the snapshot",
+        )
     rules: list[NameRule] = []
     for node in nodes.values():
         found = _operators_of(node, operators)
@@ -146,6 +156,16 @@ def _rules(node: Mapping[str, Any], inputs: Sequence[Mapping[str, Any]], operato
     key = _key(node, inputs, rows)
     if key is not None:
         yield NameRule(operator, "", ("key", ANYWHERE), key.names, key.types)
+    if _kind(node) == "lookup-join":
+        looked_up = _looked_up(node, rows)
+        if looked_up is not None:
+            yield NameRule(operator, _LOOKED_UP, ("value", ANYWHERE), looked_up.names, looked_up.types)
+        return
+    if _kind(node) == "delta-join":
+        for part, row in zip(("f0", "f1"), rows, strict=False):
+            if row is not None:
+                yield NameRule(operator, _WAITING, ("value", "element", part, ANYWHERE), row.names, row.types)
+        return
     for pattern, side in _ROWS:
         for number, row in enumerate(rows):
             if row is None or (side is not None and number != min(side, len(rows) - 1)):
@@ -173,6 +193,12 @@ def _key(node: Mapping[str, Any], inputs: Sequence[Mapping[str, Any]], rows: Seq
     """The fields by which the first input is distributed: those of an exchange, else those that the node says."""
     if not rows or rows[0] is None:
         return None
+    if _kind(node) == "sink":
+        return rows[0].only(_primary_key(node))
+    if _kind(node) == "lookup-join":
+        # Flink distributes the input anew: by its upsert key in ascending order, else by all fields.
+        keys = [i for i in _list(node.get("inputUpsertKey")) if isinstance(i, int)]
+        return rows[0].only(sorted(keys) or range(len(rows[0].names)))
     if _kind(inputs[0]) == "exchange":
         for properties in inputs[0].get("inputProperties") or ():
             distribution = properties.get("requiredDistribution") if isinstance(properties, dict) else None
@@ -181,12 +207,28 @@ def _key(node: Mapping[str, Any], inputs: Sequence[Mapping[str, Any]], rows: Seq
     for path in (
         ("grouping",), ("finalAggGrouping",), ("uniqueKeys",), ("partitionKeys",), ("joinSpec", "leftKeys"),
         ("intervalJoinSpec", "joinSpec", "leftKeys"), ("partition", "fields"), ("partitionSpec", "fields"),
-        ("overSpec", "partition", "fields"), ("inputUpsertKey",),
+        ("overSpec", "partition", "fields"), ("leftJoinKeys",),
     ):  # fmt: skip
         found = rows[0].only(_list(_at(node, path)))
         if found is not None:
             return found
     return None
+
+
+def _primary_key(node: Mapping[str, Any]) -> list[int]:
+    """The indices of a sink's primary key in its rows: physical columns, behind them metadata that is written."""
+    schema = _at(node, ("dynamicTableSink", "table", "resolvedTable", "schema"))
+    columns = [c for c in _list(_at(schema, ("columns",))) if isinstance(c, dict)]
+    names = [c.get("name") for c in columns if c.get("kind", "PHYSICAL") == "PHYSICAL"]
+    return [names.index(name) for name in _list(_at(schema, ("primaryKey", "columns"))) if name in names]
+
+
+def _looked_up(node: Mapping[str, Any], rows: Sequence[_Row | None]) -> _Row | None:
+    """The fields of the table: what stands behind those of the input in what the join gives."""
+    joined = _row(node.get("outputType"))
+    if joined is None or not rows or rows[0] is None:
+        return None
+    return joined.only(range(len(rows[0].names), len(joined.names)))
 
 
 def _sort_key(node: Mapping[str, Any], row: _Row) -> _Row | None:

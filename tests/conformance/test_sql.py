@@ -123,6 +123,15 @@ def named_types(name: str) -> dict[str, dict[str, str]]:
     return found
 
 
+def waiting(fields: str) -> str:
+    """A stream element around a row."""
+    return (
+        f"struct<timestamp: int64, record: struct<{fields}, row_kind: string>, watermark: int64, "
+        "latency_marked_time: int64, latency_operator: binary, latency_subtask: int32, watermark_status: int32, "
+        "backlog: bool, subpartition: int32>"
+    )
+
+
 WINDOWED = (
     "price: decimal128(10, 2), item: string, supplier_id: string, bid_time: timestamp[us], "
     "window_start: timestamp[us], window_end: timestamp[us], row_kind: string"
@@ -199,8 +208,21 @@ NAMED = [
         "struct<name: string>",
         "map<int64, list<item: struct<name: string, score: int32, ts: timestamp[us, tz=UTC], row_kind: string>>>",
     ),
+    # The key is the sink's primary key; the names are those of the rows that the sink takes.
     (
-        "sink_2/insert-into-upsert-with-sink-upsert-materializer-writable-metadata", "values", "struct<f0: string>",
+        "over-aggregate_1/over-aggregate-non-time-range-unbounded-sum-retract-mode-source-sink-primary-key-partition-by-non-pk",
+        "values", "struct<val: int64>",
+        "list<item: struct<key: string, val: int64, ts: int64, sum_ts: int64, row_kind: string>>",
+    ),
+    # A left record, a right one, and a watermark, which the left serializer wrote: its record is always null.
+    (
+        "delta-join_2/delta-join-with-cache", "_delta_join_operator_async_wait_state_", "struct<a1: int32>",
+        f"list<item: struct<f0: {waiting('a1: int32, a0: double, a2: string')}, "
+        f"f1: {waiting('b0: double, b2: string, b1: int32')}, "
+        f"f2: {waiting('f0: int32, f1: double, f2: string')}, f3: int32>>",
+    ),
+    (
+        "sink_2/insert-into-upsert-with-sink-upsert-materializer-writable-metadata", "values", "struct<name: string>",
         "list<item: struct<name: string, score: int64, nameMetadata: string, scoreMetadata: int64, row_kind: string>>",
     ),
 ]  # fmt: skip

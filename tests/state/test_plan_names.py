@@ -79,7 +79,7 @@ def entry(value: Layout) -> Struct:
 
 
 def named(value: Layout, state: str, operator: OperatorNames) -> str:
-    rules = names_of_plan(json.dumps(PLAN), [operator])
+    rules = names_of_plan(json.dumps(PLAN), [operator, OperatorNames("f" * 32, "5_deduplicate")])
     return str(named_row(entry(value), state, [r for r in rules if r.operator == operator.id]).arrow_type)
 
 
@@ -142,6 +142,38 @@ def test_other_types_and_states_are_left_alone() -> None:
         ("accState", row_fields([TEXT, INT])),
     ):
         assert "f0" in named(row, state, operator).split("value: ")[1]
+
+
+def test_a_plan_of_another_job() -> None:
+    with pytest.raises(UsageError, match="none of the 5 nodes of the compiled plan is an operator of the snapshot"):
+        names_of_plan(json.dumps(PLAN), [OperatorNames(operator_id("6_join"))])
+
+
+TABLE = "ROW<`user` VARCHAR(9), `n` INT>"
+LOOKUP = {
+    "nodes": [
+        {"id": 1, "type": "stream-exec-exchange_1", "outputType": TABLE,
+         "inputProperties": [{"requiredDistribution": {"type": "HASH", "keys": [1]}}]},
+        {"id": 2, "type": "stream-exec-lookup-join_1",
+         "outputType": "ROW<`user` VARCHAR(9), `n` INT, `city` VARCHAR(9), `m` INT>"},
+    ],
+    "edges": [{"source": 1, "target": 2}],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("upsert_key", "key"), [([0], "user: string"), (None, "f0: string")])
+def test_a_lookup_join_holds_rows_of_the_table(upsert_key: list[int] | None, key: str) -> None:
+    """The types are those of the input, the names are not; the key is the upsert key, not the fields of the exchange."""
+    plan = json.loads(json.dumps(LOOKUP))
+    if upsert_key is not None:
+        plan["nodes"][1]["inputUpsertKey"] = upsert_key
+    rules = names_of_plan(json.dumps(plan), [OperatorNames(operator_id("2_lookup-join-materialize"))])
+    row = row_fields([TEXT, INT], kind=True)
+    for state, value in (("unique-value", row), ("values", List(row))):
+        fields = "struct<city: string, m: int32, row_kind: string>"
+        expected = f"list<item: {fields}>" if state == "values" else fields
+        found = str(named_row(entry(value), state, rules).arrow_type)
+        assert found == f"struct<key: struct<{key}>, value: {expected}>"
 
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"nodes": 5, "edges": []}', '{"nodes": [{"id": 1}], "edges": []}'])
