@@ -209,8 +209,8 @@ def test_numbers_of_more_than_a_block(type_: pa.DataType, skipped: int) -> None:
 @contextmanager
 def without_kernel() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
-        for module in ("distinct", "columns", "arrays", "figures", "rows"):
-            patch.setattr(f"stateextract.audit.{module}.compiled", lambda size: None)
+        for module in ("distinct", "columns", "arrays", "state", "rows"):
+            patch.setattr(f"stateextract.audit.measure.{module}.compiled", lambda size: None)
         yield
 
 

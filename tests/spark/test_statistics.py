@@ -22,7 +22,7 @@ def test_figures_and_table(spark: Any, tmp_path: Path) -> None:
     options, question = JobOptions(snapshot=str(folder), split_bytes=300 * 1000), StatisticsOptions(as_of_ms=0)
     found = spark_statistics(spark, options, question)
     assert found == statistics(options, question, workers=1)
-    assert [(state.state, state.rows) for _, state in found.states] == [("a", 2000), ("b", 20)]
+    assert [(state.state_name, state.rows) for _, state in found.states] == [("a", 2000), ("b", 20)]
     frame = statistics_frame(spark, found)
     assert frame.columns == SCHEMA.names
     assert [row.asDict() for row in frame.select("state_name", "row_count", "decoded_bytes").collect()] == (
@@ -36,5 +36,7 @@ def test_damage_is_placed(spark: Any, tmp_path: Path) -> None:
     size = 4 + 2 + 4 + 8 * 17  # of the last key group: its number, the state's, a count, rows
     (folder / "op-0").write_bytes(data[:-size] + (99).to_bytes(4, "big") + data[4 - size :])
     with pytest.raises(FormatError) as caught:
-        spark_statistics(spark, JobOptions(snapshot=str(folder)))
+        spark_statistics(spark, JobOptions(snapshot=str(folder), strict=True))
     assert (caught.value.operator, caught.value.file) == ("op", str(folder / "op-0"))
+    ((_, state),) = spark_statistics(spark, JobOptions(snapshot=str(folder))).states
+    assert (state.state_name, state.rows, state.status) == ("a", 56, "partial")
