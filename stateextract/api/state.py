@@ -362,7 +362,9 @@ class State:
         read = 0
         work = list(self._work(groups))
         whole = sum(sum(content.sizes) for _, content in work)
-        key = options.key if suited(options, whole).engine != "interpreter" else None
+        # A search for the key's bytes would miss that values before it cannot be decoded.
+        certain = options.key is not None and self._expected().status == Status.DECODED
+        key = options.key if certain and suited(options, whole).engine != "interpreter" else None
         silent: tuple[str, ...] = ()
         for file, content in self._access.in_order(work, None if limit is None else nothing_early):
             try:

@@ -154,7 +154,7 @@ def workers_of(process: int) -> list[int]:
 @pytest.mark.parametrize("whole_group", [True, False])
 def test_a_job_that_is_asked_to_end_leaves_nothing(number: int, code: int, whole_group: bool, tmp_path: Path) -> None:
     """As containers are stopped (the first process only), and as a terminal session or a service ends (all processes)."""
-    command = [sys.executable, "-m", "stateextract.cli", "extract", ORDERS, "--engine", "local", "--workers", "2"]
+    command = [sys.executable, "-m", "stateextract", "extract", ORDERS, "--engine", "local", "--workers", "2"]
     with subprocess.Popen(
         [*command, "--output", str(tmp_path / "out")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         cwd=ROOT, start_new_session=True,

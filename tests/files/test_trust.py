@@ -414,7 +414,7 @@ def test_all_doors_allow(tmp_path: Path) -> None:
         assert store.timeout == 5
     folder = snapshot_of(tmp_path / "chk-7", handles("s3a://other/x/y")["key groups"])
     for stores, allowed in (((), False), (("s3://other",), True), ("s3://other", True)):
-        where = stateextract.open_snapshot(str(folder), allow_stores=stores)._source.locator
+        where = stateextract.open_snapshot(str(folder), allow_stores=stores)._opened.source.locator
         assert is_open(where, "s3://other/x/y") is allowed
 
 
