@@ -27,12 +27,16 @@ Row = tuple[tuple[str, Any], ...]
 Notation = Callable[[Any, pa.DataType], Any]
 
 
+SESSION = ("session_start", "session_end")
+"""Columns that come from another state: ``tests/state/test_windows.py`` compares them."""
+
+
 def rows_of(table: pa.Table, without: Sequence[str] = ()) -> list[Row]:
     """The rows of a table."""
     columns = {
         name: [comparable(value, table.schema.field(name).type) for value in table[name]]
         for name in table.column_names
-        if name not in without
+        if name not in without and name not in SESSION
     }
     return [tuple(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)]
 
@@ -70,6 +74,8 @@ def _row(row: Mapping[str, Any], schema: pa.Schema, notation: Notation, timer: i
     cells: list[tuple[str, Any]] = []
     ttl = "last_access" in schema.names
     for column in schema:
+        if column.name in SESSION:
+            continue
         if column.name in ("key_group", "subtask"):
             if column.name in row:
                 cells.append((column.name, row[column.name]))

@@ -72,6 +72,6 @@ def test_without_the_classes(case: str) -> None:
         states["Truck"].to_table()
     with pytest.raises(UndecodableError, match=r"golden\.Fleet\$") as caught:
         states["Object"].to_table()
-    assert "--classpath" in (caught.value.advice or "")
+    assert "with classpath" in (caught.value.advice or "")
     # Beside others: compressed states have a stream each; native files hold them one behind the other.
     assert states["UUID"].to_table().num_rows == 2

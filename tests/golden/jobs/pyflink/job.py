@@ -139,8 +139,7 @@ def pickled(mode: str) -> list[State]:
     states = [
         State("value", "VALUE", PICKLED(), plain, "pickle"),
         State("list", "LIST", PICKLED(), lambda n: (n, None), "pickle"),
-        # What a pickle of more than plain data holds is not shown: it would have to be run.
-        State("object", "VALUE", PICKLED(), lambda n: Row(n), "pickle", lambda row: None),
+        State("object", "VALUE", PICKLED(), lambda n: Row(n), "pickle", lambda row: list(row)),
     ]
     if mode == "process":
         # In thread mode the keys are Java's arrays: no two are equal, so none is ever found again.
