@@ -405,7 +405,7 @@ def test_keys_of_maps_without_a_serializer(base: str, tmp_path: Path) -> None:
     numbers = State("numbers", [Entry(1, i64(1), i64(1))], value=LONG)
     managed = over(Keyed([numbers, maps]), log_of([maps], (1, clear), (1, put), (2, put)), base)
     with pytest.raises(UndecodableError) as caught:
-        list(state(tmp_path / "fail", managed)._pieces(opened(tmp_path / "x", managed)._source.options, _tally(), None))
+        list(state(tmp_path / "fail", managed)._pieces(opened(tmp_path / "x", managed)._opened.options, _tally(), None))
     assert (caught.value.state, caught.value.key_group) == ("s", 1)
     assert caught.value.offset is not None
     skipped = state(tmp_path / "skip", managed, on_undecodable="skip")

@@ -13,6 +13,7 @@ same.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -631,15 +632,18 @@ def check_pair(
 # ---- the tests
 
 
+MODES = (("error", "error"), ("overwrite", "overwrite"), ("error", "overwrite"))
+ALL = "STATEEXTRACT_INTERLEAVINGS"
+"""If this is set, every store and publish mode meets every pair of modes, which takes minutes; else each pair has its turn."""
+
+
 def _cases() -> list[Any]:
-    cases = []
-    for kind, renames, modes in product(
-        ("local", "hdfs", "object"), (True, False), (("error", "error"), ("overwrite", "overwrite"), ("error", "overwrite"))
-    ):
-        quick = (kind, renames) in (("local", True), ("object", False)) and modes[0] == modes[1]
-        name = f"{kind}-{'rename' if renames else 'direct'}-{modes[0]}-{modes[1]}"
-        cases.append(pytest.param(kind, renames, modes, id=name, marks=[] if quick else pytest.mark.slow))
-    return cases
+    places = list(product(("local", "hdfs", "object"), (True, False)))
+    turns = [(*place, MODES[i % len(MODES)]) for i, place in enumerate(places)]
+    chosen = [(*place, modes) for place, modes in product(places, MODES)] if ALL in os.environ else turns
+    return [
+        pytest.param(*case, id=f"{case[0]}-{'rename' if case[1] else 'direct'}-{case[2][0]}-{case[2][1]}") for case in chosen
+    ]
 
 
 @pytest.mark.parametrize(("kind", "renames", "modes"), _cases())
