@@ -269,6 +269,11 @@ def test_searching(opened: Any) -> None:
     expected = [s for o, s in document.states if "clicks" in o.operator_label and s.state_kind == "map"]
     assert sorted(names()) == sorted(s.state_name for s in expected if s.state_name) != []
     assert report.text("output").startswith(f"{len(expected)} of 60 states, ")
+    # The field, the count next to it and the first hit are in view.
+    height = tab.viewport_size["height"]
+    for place in ("#search", "output", "#states-table tbody th a >> nth=0"):
+        box = tab.locator(place).bounding_box()
+        assert 0 <= box["y"] <= height - box["height"], place
     tab.keyboard.press("Control+A")
     tab.keyboard.type("timestamp[us")
     assert len(names()) == sum(bool(s.schema) for _, s in document.states)

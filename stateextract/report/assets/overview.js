@@ -93,7 +93,7 @@ const overview = (() => {
     });
 
     const count = h("output", { class: "quiet", for: "search" });
-    const search = h("input", { type: "search", id: "search", placeholder: "name, operator, kind, type, reason …", autocomplete: "off", spellcheck: "false", on: { input: show } });
+    const search = h("input", { type: "search", id: "search", placeholder: "name, operator, kind, type, reason …", autocomplete: "off", spellcheck: "false", on: { input: showHits } });
     const statuses = [...new Set(model.states.map((state) => state.status))].sort();
     const status = h("select", { id: "status", on: { change: show } }, h("option", { value: "" }, "every status"),
       statuses.map((one) => h("option", { value: one }, one)));
@@ -108,11 +108,16 @@ const overview = (() => {
       const size = shown.reduce((sum, s) => sum + s.file_bytes, 0);
       count.textContent = `${format.count(shown.length)} of ${format.many(rows.length, "state")}, ${format.bytes(size)} in files`;
     }
+    function showHits() {
+      show();
+      // The hits are below the field: its card comes to the top, so that they are in view.
+      search.closest("section").scrollIntoView({ block: "start" });
+    }
     show();
-    return h("section", { class: "card later", id: "states", "aria-labelledby": "states-title" },
-      h("div", { class: "head" }, h("h2", { id: "states-title" }, "States"), count),
+    return h("section", { class: "card", id: "states", "aria-labelledby": "states-title" },
+      h("div", { class: "head" }, h("h2", { id: "states-title" }, "States")),
       h("div", { class: "search" }, h("label", { for: "search", class: "unseen" }, "Search states (key: /)"), search,
-        h("label", { for: "status", class: "unseen" }, "Status"), status),
+        h("label", { for: "status", class: "unseen" }, "Status"), status, count),
       table.element);
   }
 
@@ -137,7 +142,7 @@ const overview = (() => {
         { title: "parallelism", value: (o) => o.operator_parallelism, number: true, minor: true, cell: (o) => `${format.count(o.operator_parallelism)} of ${format.count(o.operator_max_parallelism)}` },
       ],
     });
-    return h("section", { class: "card later", "aria-labelledby": "operators-title" },
+    return h("section", { class: "card", "aria-labelledby": "operators-title" },
       h("div", { class: "head" }, h("h2", { id: "operators-title" }, "Operators")), table.element);
   }
 
