@@ -111,7 +111,7 @@ const overview = (() => {
     function showHits() {
       show();
       // The hits are below the field: its card comes to the top, so that they are in view.
-      search.closest("section").scrollIntoView({ block: "start" });
+      search.closest("section").scrollIntoView({ block: "start", behavior: "instant" });
     }
     show();
     return h("section", { class: "card", id: "states", "aria-labelledby": "states-title" },
