@@ -375,9 +375,7 @@ class HeaderReader:
                 if file.problem is not None:
                     return [replace(file, kind=handle.kind, form=BodyKind.CHANGELOG, content=None)]
                 parts.append((part, file))
-        log = open_log(
-            handle, self._locator, lambda: self._metadata, self._codec, self._verify, self._changelog_files
-        )
+        log = open_log(handle, self._locator, lambda: self._metadata, self._codec, self._verify, self._changelog_files)
         changelog = Changelog(operator, subtask, handle, log, parts)
         changelog.look()
         return changelog
@@ -443,6 +441,7 @@ class HeaderReader:
     # -- streams
 
     def _opened(self, handle: StreamHandle) -> _Stream:
+        (handle,) = handle.streams()  # the one inside, if key groups are nested
         if isinstance(handle, InlineHandle):
             start = self._inline.get(id(handle), 0)
             return _Stream(self._locator.found.metadata_uri, start, handle.size, handle.data, None)

@@ -132,9 +132,8 @@ FORMATS = {
 }
 
 
-def database(form: Format) -> Subject:
-    """A file of level 1 with old versions of all pairs, one of level 0 with new ones and a range that is deleted."""
-    made = keyed(8)
+def tables(made: Keyed, form: Format) -> list[sst.SstFile]:
+    """Of each state a file of level 1 with old versions of all pairs, and one of level 0 with new ones and a deleted range."""
     files = []
     for state in made.states:
         pairs = [pair for group in made.groups for pair in _pairs(made, state, group)]
@@ -147,6 +146,13 @@ def database(form: Format) -> Subject:
             sst.SstFile(1, old, form=form, state=state.name),
             sst.SstFile(0, new, ((b"\x01", b"\x02", 100),), form, state.name),
         ]
+    return files
+
+
+def database(form: Format) -> Subject:
+    """The tables of all states, and their MANIFEST."""
+    made = keyed(8)
+    files = tables(made, form)
     base = rocksdb(made)
     handle = replace(sst.database(files, [s.name for s in made.states], 0, 8), meta=base.meta)
     assert isinstance(handle.meta, InlineHandle)
@@ -173,7 +179,8 @@ def database(form: Format) -> Subject:
     return Subject({n: (s.data, 0) for n, s in streams.items() if isinstance(s, InlineHandle)}, read)
 
 
-def operator_state(form: str) -> Subject:
+def lists(form: str) -> Lists:
+    """List states and a broadcast state of an operator."""
     unknown = ("unknown", "SPLIT_DISTRIBUTE", UNKNOWN)
     elements = {
         ("longs", "UNION", flink.LONG): [i64(n) for n in range(20)],
@@ -185,7 +192,11 @@ def operator_state(form: str) -> Subject:
     rules = {("rules", flink.STRING, flink.LONG): [(string(f"rule {n}"), i64(n)) for n in range(20)]}
     if form.startswith("1.18"):
         del elements[unknown]  # whose end nobody knows there
-    data, states = Lists(elements, rules, form).write()
+    return Lists(elements, rules, form)
+
+
+def operator_state(form: str) -> Subject:
+    data, states = lists(form).write()
     end = operator_head_end(states, len(data), lambda at, n: data[at : at + n])
 
     def read(part: str, damaged: bytes, options: ReadOptions) -> Iterator[Any]:

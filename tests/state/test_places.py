@@ -14,6 +14,7 @@ from stateextract.files.compression import decompress
 from stateextract.metadata.model import (
     InlineHandle,
     KeyGroupsHandle,
+    NestedKeyGroupsHandle,
     OperatorState,
     OperatorStateHandle,
     RelativeHandle,
@@ -165,3 +166,27 @@ def test_in_compressed_operator_state(engine: str, tmp_path: Path) -> None:
     start = (path / "_metadata").read_bytes().index(data)
     head_end = states[0].offsets[0] - 10
     assert (error.offset, error.plain_offset, error.state) == (start + head_end, 16, "list")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_inline_bytes_in_nested_key_groups(tmp_path: Path, engine: str) -> None:
+    """They are read, and their errors told, where they stand in ``_metadata``, which is not its beginning."""
+    handle = heap(Keyed([NUMBERS]))
+    assert isinstance(handle.stream, InlineHandle)
+    data = handle.stream.data
+
+    def path(name: str, stored: bytes) -> Path:
+        nested = NestedKeyGroupsHandle(0, (1, 2), NestedKeyGroupsHandle(0, (), InlineHandle("heap", stored)))
+        keyed = KeyGroupsHandle(12, 0, handle.offsets, nested, "id")
+        return written(tmp_path / name, SubtaskState(0, managed_keyed=keyed))
+
+    snapshot = stateextract.open_snapshot(str(path("sound", data)), engine=engine)  # type: ignore[arg-type]
+    rows = snapshot.operator("op").state("numbers").to_table().to_pylist()
+    assert sorted((row["key"], row["value"]) for row in rows) == [(n, 10 * n) for n in range(40)]
+    last = handle.offsets[3]
+    folder = path("damaged", data[:last] + i32(9) + data[last + 4 :])
+    with pytest.raises(FormatError, match="found key group 9") as caught:
+        stateextract.open_snapshot(str(folder), engine=engine).operator("op").state("numbers").to_table()  # type: ignore[arg-type]
+    at = (folder / "_metadata").read_bytes().index(data[:last])
+    assert (caught.value.file, caught.value.offset) == (str(folder / "_metadata"), at + last)
+    assert at > 0
