@@ -23,6 +23,7 @@ from stateextract.errors import FormatError, StateExtractError
 from stateextract.files.compression import find_codec
 from stateextract.files.window import DecompressedSource, RangeSource, ReadAt, Window
 from stateextract.metadata.model import ChangelogBytesHandle, ChangelogFilesHandle, ChangelogHandle, StreamHandle
+from stateextract.rocksdb.access import Inline
 
 if TYPE_CHECKING:
     from stateextract.rocksdb.access import OpenHandle, StateFile
@@ -192,7 +193,13 @@ class Log:
             start = file.start + 1 + offset
             window = Window(RangeSource(_by_position(file), start, file.start + size), start, _WINDOW)
             return _Opened(file.uri), window
-        plain = self._files.plain(file, lambda: self._decompressed(file, size))
+        # Bytes in memory have no place of their own, by which they would be known.
+        inline = isinstance(file, Inline)
+        plain = (
+            self._decompressed(file, size)
+            if inline
+            else self._files.plain(file, lambda: self._decompressed(file, size))
+        )
         if plain is None:
             source = self._stream(file, size)
             window = Window(source, 0, _WINDOW)

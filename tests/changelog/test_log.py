@@ -14,7 +14,8 @@ from stateextract.changelog.log import Files, Log
 from stateextract.changelog.records import read_change_set, read_metadata
 from stateextract.errors import ChecksumError, FormatError, StateExtractError, TruncatedError
 from stateextract.files.window import RangeSource, Window
-from stateextract.metadata.model import ChangelogFilesHandle, FileHandle, StreamHandle
+from stateextract.metadata.model import ChangelogFilesHandle, FileHandle, InlineHandle, StreamHandle
+from stateextract.rocksdb.access import Inline
 from tests.changelog.writer import Record, change_set, changelog_file, handle, in_files, in_memory
 from tests.state.keyed_writer import i32
 
@@ -141,6 +142,20 @@ def test_a_compressed_file_is_decompressed_once_for_all(monkeypatch: pytest.Monk
     log = folder.log(folder.increment(*(("a", offset) for offset in offsets[-2:])), files=Files())
     assert found(log) == expected[-2:]
     assert streamed[2:] == ["a", "a", "a"]
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_files_inside_of_metadata_are_not_taken_for_each_other(compressed: bool) -> None:
+    """All of them have the same URI and none a place in it."""
+
+    def inline(stream: StreamHandle) -> Inline:
+        assert isinstance(stream, InlineHandle)
+        return Inline(stream.data, "_metadata")
+
+    bodies = [changelog_file([change_set([(0, b"%d" % n * 100)])], compressed)[0] for n in range(3)]
+    streams = tuple((0, InlineHandle(f"log {n}", data)) for n, data in enumerate(bodies))
+    log = Log(handle(GROUPS, (), [ChangelogFilesHandle(13, 0, 4, streams, 0, 0, "id")]), inline, "_metadata")
+    assert found(log) == [(0, b"%d" % n * 100) for n in range(3)]
 
 
 def failure(log: Log, kind: type[StateExtractError]) -> StateExtractError:
