@@ -19,7 +19,7 @@ def test_the_words_are_a_closed_list() -> None:
     assert [str(status) for status in Status] == words
     assert json.dumps(list(Status)) == json.dumps(words)
     assert pickle.loads(pickle.dumps(Status.EMPTY)) is Status.EMPTY
-    assert [int(code) for code in ExitCode] == [0, 1, 2, 3, 4, 5, 130, 141]
+    assert [int(code) for code in ExitCode] == [0, 1, 2, 3, 4, 5, 129, 130, 141, 143]
     assert all(member.meaning.endswith(".") for member in (*Status, *ExitCode))
 
 
