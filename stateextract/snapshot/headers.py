@@ -426,6 +426,12 @@ class HeaderReader:
             raise FormatError(
                 f"the first data begins only at {end}", file=stream.uri, expected="a head of less than 64 MiB before it"
             )
+        if end > stream.size:
+            raise FormatError(
+                f"the first data begins only at {end}",
+                file=stream.uri,
+                expected=f"a place in the file's {stream.size} bytes",
+            )
         data = stream.read_at(0, end)
         with self._lock:
             known = self._heads.get((parse is parse_header, data))

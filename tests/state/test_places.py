@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -190,3 +191,23 @@ def test_inline_bytes_in_nested_key_groups(tmp_path: Path, engine: str) -> None:
     at = (folder / "_metadata").read_bytes().index(data[:last])
     assert (caught.value.file, caught.value.offset) == (str(folder / "_metadata"), at + last)
     assert at > 0
+
+
+@pytest.mark.parametrize("compressed", [False, True])
+def test_elements_that_all_begin_behind_the_file(tmp_path: Path, compressed: bool) -> None:
+    """Where the head ends is only known from them."""
+    longs = {("longs", "UNION", flink.LONG): [i64(n) for n in range(3)]}
+    data, (state,) = Lists(longs, form="compressed" if compressed else "plain").write()
+    first = len(data) + 40
+    states = (replace(state, offsets=(first, first + 8)),)
+    handle = OperatorStateHandle(4, states, InlineHandle("x", data))
+    snapshot = stateextract.open_snapshot(str(written(tmp_path, SubtaskState(0, managed_operator=handle))))
+    (problem,) = snapshot.operator("op").problems
+    end = first - 10 if compressed else first
+    assert (type(problem), problem.message, problem.operator) == (
+        FormatError,
+        f"the first data begins only at {end}",
+        "op",
+    )
+    assert problem.expected == f"a place in the file's {len(data)} bytes"
+    assert problem.file == str(tmp_path / "_metadata")
