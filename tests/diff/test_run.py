@@ -160,7 +160,7 @@ def test_the_summary_as_text(pair: tuple[Path, Path], tmp_path: Path, capsys: py
     assert lines == [
         "operator state kind before after added removed changed changed fields",
         "op s value 64 64 1 1 1 value 1",
-        "same value 64 64 0 0 0",
+        "op same value 64 64 0 0 0",
         f"Wrote 3 changes in 2 datasets to {out}.",
     ]
     assert run(["diff", str(pair[0]), str(pair[0])]) == 0
