@@ -191,11 +191,11 @@ def page() -> str:
 def _head() -> Iterator[str]:
     yield "# Types: from serializers to columns"
     yield ""
-    yield "Made by `python -m serializers.type_table` from the registry of serializers; a test fails where this page is stale."
-    yield "`org.apache.flink.` stands in front of every class. What is nested in a serializer is shown with samples: strings,"
-    yield "then longs, ints, booleans. *Kernel* says that the compiled decoder reads it; otherwise Python does, value by value."
+    yield "`python -m serializers.type_table` creates this page from the registry of serializers. A test fails if it is outdated."
+    yield "Every class name begins with `org.apache.flink.`. Nested serializers are shown with samples: strings, then longs, ints,"
+    yield "booleans. *Kernel*: yes if the compiled decoder reads the values, no if Python decodes them one by one."
     yield "A value without fields (a row, tuple, POJO or class) is a `bool`: `true`, or null if there is no value."
-    yield "`docs/layouts.md` tells what the options do that change types (strings, timestamps, maps)."
+    yield "`docs/layouts.md` describes the options that change types (strings, timestamps, maps)."
     yield ""
 
 
@@ -216,9 +216,10 @@ def _serializers() -> Iterator[str]:
 def _writables() -> Iterator[str]:
     yield "## Classes that write themselves"
     yield ""
-    yield "`ValueSerializer`, `CopyableValueSerializer` and `WritableSerializer` name the class of their values. Known are"
-    yield "these; lists and maps of them, where the class is in the job's jar (`--classpath`) and extends `ListValue<…>` or"
-    yield "`MapValue<…, …>`; and what a `[[kryo.class]]` entry with `written` describes (`docs/kryo.md`). Others are bytes."
+    yield "`ValueSerializer`, `CopyableValueSerializer` and `WritableSerializer` name the class of their values. stateextract"
+    yield "reads the classes of this table; lists and maps of them, if the class is in the job's JAR (`--classpath`) and extends"
+    yield "`ListValue<…>` or `MapValue<…, …>`; and classes that a `[[kryo.class]]` entry with `written` describes"
+    yield "(`docs/kryo.md`). Values of other classes are bytes."
     yield ""
     yield "| class | column |"
     yield "|---|---|"
@@ -230,8 +231,8 @@ def _writables() -> Iterator[str]:
 def _kryo() -> Iterator[str]:
     yield "## Kryo, by declared class"
     yield ""
-    yield "Collections and maps of these become lists and maps, classes that a model describes become structs; what is declared"
-    yield "as `Object` or has no model becomes a struct of its class and JSON (`docs/kryo.md`)."
+    yield "Collections and maps of these become lists and maps. Classes with a description become structs. A value that is"
+    yield "declared as `Object`, or whose class has no description, becomes a struct of its class and JSON (`docs/kryo.md`)."
     yield ""
     yield "| column | Java |"
     yield "|---|---|"
@@ -256,7 +257,7 @@ def _avro() -> Iterator[str]:
 def _sql() -> Iterator[str]:
     yield "## SQL"
     yield ""
-    yield "Decimals are shown as `DECIMAL(10, 2)`, times and timestamps with six digits, what is nested as `INTEGER`."
+    yield "The table shows decimals as `DECIMAL(10, 2)`, times and timestamps with six digits, and nested types as `INTEGER`."
     yield ""
     yield "| type | column |"
     yield "|---|---|"
