@@ -1,24 +1,22 @@
 """What options are called at the doors of the project: the command line, Spark's sources, and Python.
 
-Messages name options as the command line does (``--path-map``); :meth:`StateExtractError.worded` puts the words of another
-door in their place where an error leaves by it. Imports nothing of the project.
+Messages name options as the command line does (``--path-map``). :meth:`StateExtractError.worded` puts the words of another
+door in their place where an error leaves by it, and leaves out advice that cannot be followed there. Imports nothing of the
+project.
 """
 
 from __future__ import annotations
 
 import re
-from enum import Enum
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
+Names = tuple[str | None, str | None]
 
-class Door(Enum):
-    """Where a message is read. The value is its column in :data:`OPTIONS`, counted from one; 0 is the command line."""
-
-    COMMAND_LINE = 0
-    SPARK = 1
-    PYTHON = 2
-
-
-OPTIONS: dict[str, tuple[str, str]] = {
+OPTIONS: dict[str, Names] = {
     "--all-copies": ("allCopies", "all_copies"),
     "--allow-store": ("allowStores", "allow_stores"),
     "--classpath": ("classpath", "classpath"),
@@ -44,21 +42,97 @@ OPTIONS: dict[str, tuple[str, str]] = {
     "--strings": ("strings", "strings"),
     "--timestamps": ("timestamps", "timestamps"),
     "--verify-checksums": ("verifyChecksums", "verify_checksums"),
-    # Spark's sources keep nothing raw.
+    "--conf": (None, None),
+    "--config": (None, None),
+    "--engine": (None, None),
+    "--from": (None, None),
+    "--mode": (None, None),
+    "--output": (None, None),
+    "--rules": (None, None),
+    "--ship-code": (None, None),
+    "--workers": (None, None),
+}
+"""The option in Spark's sources, and as a keyword argument in Python; ``None``: only the command line has it."""
+
+_PHRASES: dict[str, tuple[str, str]] = {
+    # Spark's sources keep nothing raw, and have no columns of nanoseconds.
     "--on-undecodable to skip or raw": ("onUndecodable to skip", "on_undecodable to skip or raw"),
+    " or nanoseconds (which Spark cannot read)": ("", " or nanoseconds (which Spark cannot read)"),
+    "set --timestamps to nanoseconds": ("compare them on the command line, with nanoseconds", "set timestamps to nanoseconds"),
     # What only a job file can hold.
     "a [[kryo.class]] in the job file": ("an entry of kryoClasses", "an entry of kryo_classes"),
 }
-"""The option, or a phrase with one: on the command line, in Spark's sources and as a keyword argument in Python."""
 
-_NAMED = re.compile("|".join(rf"(?<![\w-]){re.escape(o)}(?![\w-])" for o in sorted(OPTIONS, key=len, reverse=True)))
-
-
-def in_words_of(door: Door, text: str) -> str:
-    """A text in which the command line's options are called as they are at the door."""
-    if door is Door.COMMAND_LINE:
-        return text
-    return _NAMED.sub(lambda match: OPTIONS[match[0]][door.value - 1], text)
+_FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]*[a-z]")
+_NAMED = re.compile("|".join([*(re.escape(phrase) for phrase in _PHRASES), _FLAG.pattern]))
+_ALTERNATIVES = re.compile("(; |, or )")
 
 
-__all__ = ["OPTIONS", "Door", "in_words_of"]
+@dataclass(frozen=True)
+class Door:
+    """Where a message is read.
+
+    :param column: in the tables, counted from one; 0 is the command line, whose words they are.
+    :param flags: the options that can be set there, as the command line calls them; ``None``: all that the door has a name for.
+    """
+
+    column: int
+    flags: frozenset[str] | None = None
+
+    COMMAND_LINE: ClassVar[Door]
+    SPARK: ClassVar[Door]
+    PYTHON: ClassVar[Door]
+
+    def having(self, flags: Iterable[str]) -> Door:
+        """The door of a command, or of one of Spark's sources, that has these options."""
+        return replace(self, flags=frozenset(flags))
+
+    def words(self, text: str) -> str:
+        """A text of the command line in which options are called as they are here."""
+        return _NAMED.sub(self._name, text) if self.column else text
+
+    def advice(self, text: str) -> str | None:
+        """The alternatives of an advice (separated by semicolons or ``, or``) that can be followed here."""
+        parts = ["", *_ALTERNATIVES.split(text)]
+        kept = [pair for pair in zip(parts[::2], parts[1::2], strict=True) if all(map(self.has, _FLAG.findall(pair[1])))]
+        return self.words("".join(separator * (n > 0) + part for n, (separator, part) in enumerate(kept))) or None
+
+    def reason(self, text: str | None) -> str | None:
+        """The reason of a state's status, without what cannot be done here."""
+        return text and (self.advice(text) or self.words(text))
+
+    def has(self, flag: str) -> bool:
+        """Whether the option can be set here; what is no option of this project's is one of another program."""
+        if flag not in OPTIONS:
+            return True
+        return flag in self.flags if self.flags is not None else not self.column or self._option(flag) is not None
+
+    def _name(self, match: re.Match[str]) -> str:
+        found = match[0]
+        return _PHRASES[found][self.column - 1] if found in _PHRASES else self._option(found) or found
+
+    def _option(self, flag: str) -> str | None:
+        return OPTIONS.get(flag, (None, None))[self.column - 1]
+
+
+Door.COMMAND_LINE, Door.SPARK, Door.PYTHON = Door(0), Door(1), Door(2)
+
+_outermost: ContextVar[Door] = ContextVar("door", default=Door.PYTHON)
+
+
+def api_door() -> Door:
+    """Where what the Python API returns and raises is read: in Python, or where the program uses the API itself."""
+    return _outermost.get()
+
+
+@contextmanager
+def read_at(door: Door) -> Iterator[None]:
+    """While the block runs, what the Python API returns and raises is in the words of that door."""
+    token = _outermost.set(door)
+    try:
+        yield
+    finally:
+        _outermost.reset(token)
+
+
+__all__ = ["OPTIONS", "Door", "api_door", "read_at"]

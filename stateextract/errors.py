@@ -11,11 +11,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
 
-from stateextract.doors import Door, in_words_of
+from stateextract.doors import Door, api_door
 from stateextract.outcome import ExitCode, Status
 from stateextract.printable import LONGEST_TEXT, printable, shortened
 
 _CONTEXT = ("file", "operator", "state", "key_group", "offset", "plain_offset")
+_TEXTS = ("expected", "advice")
 _LABELS = {
     "file": "file",
     "operator": "operator",
@@ -61,10 +62,10 @@ class StateExtractError(Exception):
         plain_offset: int | None = None,
     ) -> None:
         super().__init__(message)
-        self.message = message
-        self.expected = expected
-        self.door = Door.COMMAND_LINE
+        self._message = message
+        self._expected = expected
         self._advice = advice
+        self.door = Door.COMMAND_LINE
         self.file = file
         self.operator = operator
         self.state = state
@@ -73,32 +74,50 @@ class StateExtractError(Exception):
         self.plain_offset = plain_offset
 
     @property
+    def message(self) -> str:
+        """What is wrong, in the words of the door by which the error left."""
+        return self.door.words(self._message)
+
+    @message.setter
+    def message(self, message: str) -> None:
+        self._message = message
+
+    @property
+    def expected(self) -> str | None:
+        """What should have been there, in the same words."""
+        return None if self._expected is None else self.door.words(self._expected)
+
+    @expected.setter
+    def expected(self, expected: str | None) -> None:
+        self._expected = expected
+
+    @property
     def advice(self) -> str | None:
-        """What the user can do, in the words of the door by which the error left."""
-        return None if self._advice is None else in_words_of(self.door, self._advice)
+        """What the user can do there, in the same words."""
+        return None if self._advice is None else self.door.advice(self._advice)
 
     @advice.setter
     def advice(self, advice: str | None) -> None:
         self._advice = advice
 
     def worded(self: E, door: Door) -> E:
-        """Say what options are called there, and return the error itself."""
+        """Call options as they are called at that door, and return the error itself."""
         self.door = door
         return self
 
     def at(self: E, **context: Any) -> E:
         """Fill in context that is not known yet (what is already set wins), and return the error itself."""
         for name, value in context.items():
-            if name not in (*_CONTEXT, "expected", "advice"):
+            if name not in (*_CONTEXT, *_TEXTS):
                 raise TypeError(f"unknown error context {name!r}")
-            if getattr(self, name) is None:
+            if getattr(self, f"_{name}" if name in _TEXTS else name) is None:
                 setattr(self, name, value)
         return self
 
     @property
     def context(self) -> dict[str, Any]:
         """All that :meth:`at` can fill in, by name."""
-        return {name: getattr(self, name) for name in (*_CONTEXT, "expected", "advice")}
+        return {name: getattr(self, name) for name in (*_CONTEXT, *_TEXTS)}
 
     def __str__(self) -> str:
         parts = [shortened(self.message, LONGEST_TEXT)]
@@ -131,7 +150,8 @@ class StateExtractError(Exception):
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Errors cross from Spark's Python workers to the driver.
-        return (_rebuild, (type(self), self.message, self.context | {"advice": self._advice}, self.door))
+        texts = {"expected": self._expected, "advice": self._advice}
+        return (_rebuild, (type(self), self._message, self.context | texts, self.door))
 
 
 def _rebuild(kind: type[E], message: str, context: dict[str, Any], door: Door) -> E:
@@ -139,12 +159,15 @@ def _rebuild(kind: type[E], message: str, context: dict[str, Any], door: Door) -
 
 
 @contextmanager
-def leaving(door: Door) -> Iterator[None]:
-    """Around, or as the decorator of, what raises errors that are read at that door."""
+def leaving(door: Door | None = None) -> Iterator[None]:
+    """Around, or as the decorator of, what raises errors that are read at that door.
+
+    :param door: ``None``: that of the Python API.
+    """
     try:
         yield
     except StateExtractError as error:
-        raise error.worded(door) from error.__cause__
+        raise error.worded(door or api_door()) from error.__cause__
 
 
 def expected_error(error: Exception) -> StateExtractError:

@@ -35,10 +35,20 @@ def printable(text: str) -> str:
     return replaced(_OBEYED.sub(lambda found: found[0].encode("unicode_escape").decode(), text))
 
 
-def many(number: int, what: str) -> str:
-    """``1 state``, ``2,000 states``, ``3 entries``."""
+def many(number: int, what: str, verb: str = "") -> str:
+    """``1 state``, ``2,000 states``, ``3 entries``; with the verb ``is``: ``1 state is``, ``2 states are``."""
     plural = f"{what[:-1]}ies" if what.endswith("ry") else f"{what}s"
-    return f"{number:,} {what if number == 1 else plural}"
+    return f"{number:,} {what if number == 1 else plural}" + (f" {agreeing(number, verb)}" if verb else "")
+
+
+def agreeing(number: int, verb: str) -> str:
+    """The form of ``is``, ``has`` or a regular verb (``holds``) that goes with that many things."""
+    return verb if number == 1 else {"is": "are", "has": "have"}.get(verb, verb.removesuffix("s"))
+
+
+def sentence(text: str) -> str:
+    """The text with one full stop at its end. Texts of errors have one already, reasons and remarks do not."""
+    return text.rstrip(".") + "."
 
 
 def one_line(text: str) -> str:
@@ -137,7 +147,7 @@ def json_escapes(text: str) -> str:
 
 
 __all__ = [
-    "LONGEST_NAME", "LONGEST_TEXT", "LONGEST_WORD", "called", "distinct", "json_document", "json_escapes",
-    "lone_surrogates", "many", "named", "one_line", "plain_names", "printable", "replaced", "short_words", "shortened",
-    "there_is",
+    "LONGEST_NAME", "LONGEST_TEXT", "LONGEST_WORD", "agreeing", "called", "distinct", "json_document", "json_escapes",
+    "lone_surrogates", "many", "named", "one_line", "plain_names", "printable", "replaced", "sentence", "short_words",
+    "shortened", "there_is",
 ]  # fmt: skip

@@ -103,14 +103,16 @@ class Table:
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """The lines, for rich."""
-        for line, is_head in self.lines(None if options.max_width >= UNLIMITED else options.max_width):
+        width = None if options.max_width >= UNLIMITED else options.max_width
+        for line, is_head in self.lines(width, options.is_terminal):
             yield Segment(line, _BOLD if is_head else None)
             yield Segment.line()
 
-    def lines(self, width: int | None) -> Iterator[tuple[str, bool]]:
+    def lines(self, width: int | None, groups: bool) -> Iterator[tuple[str, bool]]:
         """The lines, and which of them are heads.
 
-        :param width: of the terminal, in cells; ``None``: there is none.
+        :param width: that no line exceeds, in cells; ``None``: lines are as long as their cells.
+        :param groups: leave out what the first column repeats.
         """
         margin = " " * self.indent
         width = None if width is None else max(width - self.indent, 20)
@@ -121,7 +123,7 @@ class Table:
             yield from ((margin + line, True) for line in self._row(columns, heads, widths, width is not None))
             for at, row in enumerate(self.rows):
                 cells = [row[i] for i in columns]
-                if width is not None and at in self._repeats:
+                if groups and at in self._repeats:
                     cells[0] = ""
                 yield from ((margin + line, False) for line in self._row(columns, cells, widths, width is not None))
         for number, note in enumerate(self.notes, 1):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import json
+import re
+from pathlib import Path
 
 import pytest
 
@@ -11,14 +14,17 @@ from stateextract.errors import FormatError
 from stateextract.printable import (
     LONGEST_TEXT,
     LONGEST_WORD,
+    agreeing,
     called,
     distinct,
     json_document,
     json_escapes,
     lone_surrogates,
+    many,
     plain_names,
     printable,
     replaced,
+    sentence,
     short_words,
     shortened,
 )
@@ -77,3 +83,34 @@ def test_what_is_shown_has_an_end() -> None:
     tally = StateCounters()
     tally.problem(long)
     assert [len(text) for text in tally.problems] == [LONGEST_TEXT]
+
+
+def test_singular_and_plural() -> None:
+    assert [many(n, "entry", "is") for n in (0, 1, 2000)] == ["0 entries are", "1 entry is", "2,000 entries are"]
+    assert [agreeing(n, verb) for verb in ("is", "has", "holds") for n in (1, 2)] == [
+        "is", "are", "has", "have", "holds", "hold",
+    ]  # fmt: skip
+    assert sentence("a") == sentence("a.") == "a."
+
+
+MORE_THAN_ONE = {
+    "{len(matching)} operators are called", "the names of {len(matching)} states",
+    "and their growth over {len(snapshots)} snapshots", "{len(states)} states are meant", "the operator has {len(states)} states", "{len(found)} operators have",
+    "before {len(missing)} of its states", "a changelog of {len(states)} states",
+}  # fmt: skip
+"""Texts that are only shown of several things."""
+
+
+def test_numbers_of_things_agree_with_their_nouns() -> None:
+    """``many`` writes them: a number in front of a plural in a text of ours would also be shown for one thing."""
+    root = Path(__file__).parents[1]
+    nouns = "files|states|rows|operators|tasks|splits|snapshots|changes|nodes|datasets|folders|rules|times|columns"
+    found = set()
+    for file in (*(root / "stateextract").rglob("*.py"), *(root / "serializers").rglob("*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.JoinedStr):
+                text = ast.unparse(node)
+                numbers = r"\{[^{}]*(?:len\(|count|rows|number|:,)[^{}]*\} (?:more |other )?"
+                if re.search(rf"{numbers}(?:{nouns})\b", text) and not any(t in text for t in MORE_THAN_ONE):
+                    found.add(f"{file.name}: {text}")
+    assert found == set()

@@ -306,7 +306,7 @@ def map_of(key: Column, item: Column) -> Column:
             elif name is None:
                 raise ValueRefusedError(
                     "a map has a null key",
-                    advice="set maps=list to get lists of key and value, where the key may be null",
+                    advice="set --maps list to get lists of key and value, where the key may be null",
                 )
             else:
                 entries.append((name, content))

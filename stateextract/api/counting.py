@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from stateextract.api.access import FileAccess
 from stateextract.api.state import State, suited
+from stateextract.doors import api_door
 from stateextract.errors import StateExtractError, UndecodableError
 from stateextract.snapshot.content import Content
 from stateextract.snapshot.headers import StateFile
@@ -39,7 +40,7 @@ def count_rows(states: Sequence[State], on_read: Callable[[int], None] = lambda 
             groups.setdefault(f"{state.operator.id} {state.scope}", []).append(state)
     for group in groups.values():
         found |= _together(group, on_read) if len(group) > 1 else {group[0]: _alone(group[0])}
-    return [found[state] for state in states]
+    return [count if isinstance(count, int) else count.worded(api_door()) for count in map(found.__getitem__, states)]
 
 
 def _alone(state: State) -> Count:

@@ -20,7 +20,7 @@ from stateextract.api.html import table
 from stateextract.api.state import Scope, State
 from stateextract.api.validation import Finding, OnProgress, Validation
 from stateextract.columnar.convert.policy import MAX_VALUE_BYTES, Maps, OutOfRange, Policy, Strings, Timestamps
-from stateextract.doors import Door
+from stateextract.doors import api_door
 from stateextract.errors import StateExtractError, UsageError, leaving
 from stateextract.files.compression import CODECS
 from stateextract.files.connect import TIMEOUT
@@ -28,7 +28,7 @@ from stateextract.files.filesystem import Store
 from stateextract.metadata.model import CheckpointProperties, MasterState, OperatorState
 from stateextract.metadata.operator_lookup import find_operators
 from stateextract.outcome import Status
-from stateextract.printable import called, there_is
+from stateextract.printable import called, many, there_is
 from stateextract.snapshot.forecast import Forecasts
 from stateextract.snapshot.headers import OnHeaders, ignore_progress, operator_label
 from stateextract.snapshot.inventory import OperatorInventory
@@ -46,7 +46,7 @@ KryoVersion = Literal["auto", "2", "2-without-scala", "5"]
 PathMap = Mapping[str, str] | Sequence[tuple[str, str]]
 
 
-@leaving(Door.PYTHON)
+@leaving()
 def open_snapshot(
     path: str,
     path_map: PathMap | None = None,
@@ -197,7 +197,7 @@ class Snapshot:
         """The operators in the order of ``_metadata``."""
 
     def __repr__(self) -> str:
-        return f"<Snapshot {self.path}, checkpoint {self.checkpoint_id}, {len(self.operators)} operators>"
+        return f"<Snapshot {self.path}, checkpoint {self.checkpoint_id}, {many(len(self.operators), 'operator')}>"
 
     def _repr_html_(self) -> str:
         return table(
@@ -239,7 +239,7 @@ class Snapshot:
     @property
     def note(self) -> str | None:
         """What was chosen for you or is uncertain, in a sentence; ``None`` if nothing."""
-        return "; ".join(self._opened.source.notes) or None
+        return api_door().words("; ".join(self._opened.source.notes)) or None
 
     @property
     def relocations(self) -> list[tuple[str, str]]:
@@ -251,12 +251,13 @@ class Snapshot:
         return missing_files(self._opened.source.metadata.operators, self._opened.source.locator)
 
     @property
+    @leaving()
     def states(self) -> list[State]:
         """All named states of all operators, those that cannot be read included."""
         self.read_headers()
         return [state for operator in self.operators for state in operator.states]
 
-    @leaving(Door.PYTHON)
+    @leaving()
     def read_headers(self) -> None:
         """Read the heads of all operators' files at once, which is quicker than one operator after the other."""
         missing = [operator for operator in self.operators if "_inventory" not in vars(operator)]
@@ -275,8 +276,9 @@ class Snapshot:
         self.read_headers()
         validation = Validation(self._opened, on_progress)
         for operator in sorted(self.operators, key=lambda o: (o.uid or o.name or "", o.id)):
-            yield from validation.of(operator)
+            yield from (finding.worded() for finding in validation.of(operator))
 
+    @leaving()
     def operator(self, name: str) -> Operator:
         """The operator with this uid, name or hex id.
 
@@ -388,6 +390,7 @@ class Operator:
         return Forecasts(self.snapshot._opened.options.context.of_operator(self.id))
 
     @cached_property
+    @leaving()
     def states(self) -> tuple[State, ...]:
         """The states by name, first keyed, then operator state. If no header has the names of states, the name is empty."""
         inventory = self._inventory
@@ -398,6 +401,7 @@ class Operator:
         self.snapshot._opened.policies.refuse_unused(unread)
         return tuple(sorted(named, key=lambda s: (s.scope, s.name)))
 
+    @leaving()
     def timers(self) -> pa.RecordBatchReader:
         """All timers of the operator, of every kind and service, whatever state they are kept in.
 
@@ -420,7 +424,7 @@ class Operator:
     def unnamed(self) -> list[UnnamedState]:
         """State without a name: coordinators, raw state, in-flight data."""
         return [
-            UnnamedState(e.kind, e.form, e.size, e.handles, e.status, e.reason)
+            UnnamedState(e.kind, e.form, e.size, e.handles, e.status, api_door().reason(e.reason))
             for e in self._inventory.entries
             if e.state is None and e.kind != "-" and not any(e is s.entry for s in self._inventory.nameless)
         ]
@@ -433,8 +437,9 @@ class Operator:
     @property
     def problems(self) -> list[StateExtractError]:
         """What is wrong with files that are missing or unreadable."""
-        return [problem.worded(Door.PYTHON) for problem in self._inventory.problems]
+        return [problem.worded(api_door()) for problem in self._inventory.problems]
 
+    @leaving()
     def state(self, name: str, scope: Scope | None = None) -> State:
         """The state of this name.
 

@@ -25,8 +25,8 @@ from stateextract.columnar.arrow.schema import cast_batch
 from stateextract.columnar.compiled import engines
 from stateextract.columnar.convert.type_overrides import TypeOverride, apply_overrides, parse_override, wished_schema
 from stateextract.columnar.search.key_pattern import Finder
-from stateextract.doors import Door
-from stateextract.errors import StateExtractError, UndecodableError, UnsupportedError, UsageError
+from stateextract.doors import api_door
+from stateextract.errors import StateExtractError, UndecodableError, UnsupportedError, UsageError, leaving
 from stateextract.files.filesystem import split_uri
 from stateextract.outcome import Status
 from stateextract.snapshot.content import Content
@@ -145,6 +145,7 @@ class State:
         return united_schema(self._rows, self._options)
 
     @cached_property
+    @leaving()
     def schema(self) -> pa.Schema:
         """The columns of its rows, the same whichever way the snapshot was taken.
 
@@ -162,7 +163,7 @@ class State:
         """What of the state can be had; after reading, what was."""
         if self._coverage is None:
             self._coverage = self._expected()
-        return self._coverage
+        return replace(self._coverage, reason=api_door().reason(self._coverage.reason))
 
     def _expected(self) -> Coverage:
         found = self.operator._forecasts.of(self._named_state)
@@ -171,6 +172,7 @@ class State:
             status = {"fail": Status.UNSUPPORTED, "skip": Status.SKIPPED, "raw": Status.RAW}[self._options.on_undecodable]
         return Coverage(status, found.reason)
 
+    @leaving()
     def to_batches(
         self, limit: int | None = None, *, key_groups: Collection[int] | None = None
     ) -> pa.RecordBatchReader:
@@ -188,6 +190,7 @@ class State:
             self.schema, self._typed(limit, None if groups is None else lambda _: groups)
         )
 
+    @leaving()
     def get(self, key: Any, namespace: Any = None) -> pa.Table:
         """The rows of a key. Only the key group that can hold it is read, where its hash is known.
 
@@ -214,6 +217,7 @@ class State:
                     break
         return pa.Table.from_batches(found, self.schema)
 
+    @leaving()
     def key_groups_of(self, key: Any) -> frozenset[int] | None:
         """The key groups that :meth:`get` reads for a key; ``None``: all, as nobody knows the hash of such keys.
 
@@ -240,6 +244,7 @@ class State:
         except UsageError as error:
             raise self._named(error) from None
 
+    @leaving()
     def count(self) -> int:
         """How many rows it has.
 
@@ -269,6 +274,7 @@ class State:
         """All its rows, or the first ``limit``, in memory."""
         return self.to_batches(limit).read_all()
 
+    @leaving()
     def raw_batches(self) -> pa.RecordBatchReader:
         """What cannot be decoded, as bytes with the reason.
 
@@ -317,7 +323,7 @@ class State:
                 state=self.name,
                 file=self.files[0] if self.files else None,
                 advice="set --on-undecodable to raw to get its bytes, or register a serializer as a plug-in",
-            ).worded(Door.PYTHON)
+            )
 
     def _refuse(self) -> NoReturn:
         for problem in self._named_state.problems:
@@ -438,7 +444,7 @@ class State:
         return replace(content, ranges=held)
 
     def _named(self, error: StateExtractError) -> StateExtractError:
-        return error.at(operator=self.operator.label, state=self.name or None).worded(Door.PYTHON)
+        return error.at(operator=self.operator.label, state=self.name or None).worded(api_door())
 
 
 def _copied(batch: pa.RecordBatch, rows: npt.NDArray[np.bool_]) -> pa.RecordBatch:

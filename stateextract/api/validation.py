@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from stateextract.api.access import FileAccess
 from stateextract.api.state import suited
 from stateextract.columnar.convert.policy import Policy
+from stateextract.doors import api_door
 from stateextract.errors import StateExtractError, UnsupportedError
 from stateextract.outcome import Status
 from stateextract.snapshot.content import Content
@@ -57,6 +58,12 @@ class Finding:
     size: int = 0
     problems: list[StateExtractError] = field(default_factory=list)
     reason: str | None = None
+
+    def worded(self) -> Finding:
+        """The finding with its texts in the words of the door at which they are read."""
+        door = api_door()
+        problems = [problem.worded(door) for problem in self.problems]
+        return replace(self, problems=problems, reason=door.reason(self.reason))
 
     def settle(self, tally: StateCounters) -> None:
         """Take in what was read, and say what that means."""

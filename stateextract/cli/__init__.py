@@ -15,8 +15,8 @@ from collections.abc import Sequence
 
 import click
 
-from stateextract.cli.options import Settings
-from stateextract.doors import Door
+from stateextract.cli.options import Settings, complain, door_of
+from stateextract.doors import read_at
 from stateextract.ending import exit_code_of
 from stateextract.errors import StateExtractError
 from stateextract.outcome import ExitCode
@@ -82,7 +82,12 @@ class _Commands(click.Group):
 
             near = difflib.get_close_matches(args[0], _COMMANDS, 1)
             ctx.fail(f"No such command {args[0]!r}." + (f" Did you mean {near[0]!r}?" if near else ""))
-        return super().resolve_command(ctx, args)
+        name, command, rest = super().resolve_command(ctx, args)
+        if command is not None:
+            settings = ctx.ensure_object(Settings)
+            settings.door = door_of(command)
+            ctx.with_resource(read_at(settings.door))
+        return name, command, rest
 
 
 @click.group(
@@ -128,31 +133,30 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except click.exceptions.Exit as exit_:
         return exit_.exit_code
     except (click.Abort, KeyboardInterrupt) as error:
-        click.echo("Interrupted.", err=True)
+        complain("Interrupted.")
         return exit_code_of(error if isinstance(error, KeyboardInterrupt) else error.__cause__)
     except click.exceptions.NoArgsIsHelpError as error:
         click.echo(error.format_message(), err=True)
         return error.exit_code
     except click.ClickException as error:
-        click.echo(_usage(error), err=True)
+        complain(_usage(error))
         return error.exit_code
     except StateExtractError as error:
         if settings.debug:
             _trace()
-        click.echo(f"Error: {error.worded(Door.COMMAND_LINE)}", err=True)
+        complain(f"Error: {error.worded(settings.door)}")
         return error.exit_code
     except OSError as error:
         if settings.debug:
             _trace()
-        click.echo(f"Error: the system refuses to go on: {error}", err=True)
+        complain(f"Error: the system refuses to go on: {error}")
         return ExitCode.FAILED
     except Exception as error:
         if settings.debug:
             _trace()
-        click.echo(
+        complain(
             f"Error: an error in stateextract itself: {type(error).__name__}: {error}. Please report it with the trace "
-            "that --debug shows.",
-            err=True,
+            "that --debug shows."
         )
         return ExitCode.FAILED
 

@@ -133,7 +133,7 @@ def _show(document: Statistics, verdicts: list[RuleResult]) -> None:
         out.say(f"{verdict.name}: {place}: {violation.what}{given}")
     out.print()
     held = sum(verdict.holds for verdict in verdicts)
-    out.say(f"{held} of {many(len(verdicts), 'rule')} {'holds' if len(verdicts) == 1 else 'hold'}: {document.snapshot.path}")
+    out.say(f"{held} of {many(len(verdicts), 'rule', 'holds')}: {document.snapshot.path}")
 
 
 __all__ = ["audit"]

@@ -19,7 +19,6 @@ from stateextract.cli.reading import (
     snapshot_options,
     state_options,
 )
-from stateextract.doors import Door
 from stateextract.outcome import ExitCode, Status, exit_code
 
 if TYPE_CHECKING:
@@ -86,7 +85,7 @@ def describe(state: State, found: Count) -> dict[str, Any]:
     """The document of one state; ``rows`` is ``None`` if they cannot be counted, then ``reason`` says why."""
     if isinstance(found, int):
         return {**identity(state), "rows": found, "status": Status.DECODED, "reason": None}
-    return {**identity(state), "rows": None, "status": found.status, "reason": str(found.worded(Door.COMMAND_LINE))}
+    return {**identity(state), "rows": None, "status": found.status, "reason": str(found)}
 
 
 __all__ = ["count", "describe"]

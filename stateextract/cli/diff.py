@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from stateextract.cli.options import format_option
 from stateextract.cli.quick import without_pandas
 from stateextract.cli.reading import MEANING, WHERE, config_option, job_options, read_options
 from stateextract.outcome import ExitCode
-from stateextract.printable import json_document, many, named
+from stateextract.printable import json_document, many, named, sentence
 
 if TYPE_CHECKING:
     from stateextract.diff.plan import DiffState
@@ -106,7 +106,7 @@ def _show(result: DiffResult, output: str | None) -> None:
         rows.append([Cell(state.label, of=state.operator_id), state.name, state.kind, *numbers, _fields(counts)])
     screen.show(Table(names, rows, names[3:8]))
     lines = [line for state in result.plan.states for line in _lines(state, result.counts[state.number])]
-    lines += [f"{named(operator)} / {named(what)}: not compared: {why}." for operator, what, why in result.plan.unread]
+    lines += _not_compared(result)
     lines += [f"{named(pair.operator)}: not compared: coordinator state; {pair.outcome}." for pair in result.plan.coordinators]
     for line in lines:
         screen.say(line)
@@ -133,27 +133,42 @@ def _lines(state: DiffState, counts: Counts) -> Iterator[str]:
         yield f"{where}{state.presence}: only the {'later' if state.presence == 'new' else 'earlier'} snapshot has it."
     if state.schema_changes:
         yield f"{where}schema: {'; '.join(map(str, state.schema_changes))}."
-    if state.why is not None:
-        yield f"{where}not compared: {state.why}."
-    if counts.left_out:
-        reasons = "; ".join(counts.why)
-        groups = [group for group in counts.left_out if group >= 0]
-        what = f"{many(len(groups), 'key group')} ({_some(groups)})" if groups else "all of it"
-        yield f"{where}not compared in {what}: {reasons}."
     for path, entries in counts.entries.items():
         found = {"added": entries.added, "removed": entries.removed, "changed": entries.changed}
         parts = [f"{count:,} {change}" for change, count in found.items() if count]
         if parts:
             yield f"{where}{path}: entries of maps that differ: {', '.join(parts)}."
     for remark in counts.remarks:
-        yield f"{where}{remark}."
+        yield sentence(f"{where}{remark}")
     for name, count in counts.bent.items():
         said = {"sub_microsecond": "compared without digits below the microsecond", "out_of_range": "compared as null"}
-        yield f"{where}{count:,} times {said[name]}."
+        yield f"{where}{many(count, 'time')} {said[name]}."
 
 
-def _some(numbers: list[int]) -> str:
-    return ", ".join(map(str, numbers[:10])) + (", …" if len(numbers) > 10 else "")
+def _not_compared(result: DiffResult) -> Iterator[str]:
+    """The states that are not compared, in one line for each cause."""
+    from stateextract.state.causes import told_once
+
+    unread = [(f"{named(operator)} / {named(what)}", why) for operator, what, why in result.plan.unread]
+    for state in result.plan.states:
+        where, counts = f"{named(state.label)} / {named(state.name)}", result.counts[state.number]
+        if state.why is not None:
+            unread.append((where, state.why))
+        elif counts.left_out:
+            groups = [group for group in counts.left_out if group >= 0]
+            part = f" in {many(len(groups), 'key group')} ({_some(groups)})" if groups else ""
+            unread.append((f"{where}{part}", "; ".join(counts.why)))
+    causes = told_once((number, [why]) for number, (_, why) in enumerate(unread))
+    places: dict[str, list[str]] = {}
+    for number, (where, why) in enumerate(unread):
+        places.setdefault(causes.get(number, why), []).append(where)
+    for why, found in places.items():
+        what = found[0] if len(found) == 1 else f"{many(len(found), 'state')} ({_some(found)})"
+        yield sentence(f"{what}: not compared: {why}")
+
+
+def _some(names: Sequence[object]) -> str:
+    return ", ".join(map(str, names[:10])) + (", …" if len(names) > 10 else "")
 
 
 __all__ = ["diff"]

@@ -82,9 +82,9 @@ def extract(
     if not options.output:
         raise UsageError("--output is missing", advice="give --output DIRECTORY, or set it in the job file")
     if engine == "local" and conf:
-        raise UsageError("--conf is about Spark", advice="leave it out, or --engine local")
+        raise UsageError("--conf requires --engine spark", advice="leave it out")
     if engine == "spark" and workers is not None:
-        raise UsageError("--workers is about --engine local", advice="Spark is told by --conf spark.master=local[N]")
+        raise UsageError("--workers requires --engine local", advice="for Spark, set --conf spark.master=local[N]")
     outcome = _on_this_machine(options, workers) if engine == "local" else _on_spark(options, conf)
     if format_ == "json":
         click.echo(json_document(describe(outcome, options), indent=1))

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from stateextract.cli.options import rows_format_option
+from stateextract.cli.options import complain, rows_format_option
 from stateextract.cli.reading import operator_option, read_options, snapshot_options
 from stateextract.outcome import ExitCode, Status, exit_code
 from stateextract.printable import many
@@ -22,6 +22,7 @@ def files(path: str, operator: str | None, format_: str, **options: Any) -> Exit
     A line is a stream of bytes that a handle refers to: a file, a part of one, or bytes inside of _metadata. With
     a file that is missing or not as large as it should be the command goes on, and its exit code is 1.
     """
+    from stateextract.snapshot.missing import MissingFiles
     from stateextract.snapshot.tables import SCHEMAS, SnapshotTables
 
     tables = SnapshotTables(read_options(path, options))
@@ -33,10 +34,10 @@ def files(path: str, operator: str | None, format_: str, **options: Any) -> Exit
         print_document(rows, rows, format_)
     else:
         _show(rows, tables.found.metadata_uri)
-    missing = {row["file_path"] or row["stream_kind"] for row in rows if row["problem"] is not None}
+    missing = {str(row["file_path"] or row["stream_kind"]) for row in rows if row["problem"] is not None}
     if missing:
-        count = len(missing | {row["file_path"] for row in rows if row["file_path"] is not None})
-        click.echo(f"Error: {len(missing)} of {count} files are missing, or not as large as they should be.", err=True)
+        every = missing | {row["file_path"] for row in rows if row["file_path"] is not None}
+        complain(f"Error: {MissingFiles(len(every), tuple(missing)).sentence}.")
     return exit_code([Status.MISSING if missing else Status.SOUND], check=True)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stateextract.cli.options import rows_format_option
+from stateextract.cli.options import complain, rows_format_option
 from stateextract.cli.quick import without_pandas
 from stateextract.cli.reading import (
     MEANING,
@@ -74,10 +74,10 @@ def get(
         where = "" if groups is None else f", which could only be in key group {' or '.join(map(str, sorted(groups)))}"
         click.echo(printable(f"No row of {state.name!r} has this key{where}."))
     if groups is None and state.scope == "keyed":
-        click.echo("Note: the hash of such keys is not known, so all key groups were looked through.", err=True)
+        complain("Note: the hash of such keys is not known, so stateextract searched all key groups.")
     coverage = state.coverage
     if coverage.reason and coverage.status != "decoded":
-        click.echo(printable(f"{coverage.status}: {coverage.reason}"), err=True)
+        complain(printable(f"{coverage.status}: {coverage.reason}"))
     return exit_code([coverage.status])
 
 

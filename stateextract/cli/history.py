@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stateextract.cli.options import format_option
+from stateextract.cli.options import complain, format_option
 from stateextract.cli.reading import WHERE, config_option, job_options, read_options
 from stateextract.cli.stats import ROWS, measured, question, question_options
 from stateextract.outcome import ExitCode, exit_code
@@ -84,7 +84,7 @@ def history(
     elif is_told:
         _show(recorded, added, output)
     for one in failed:
-        click.echo(f"Error: {one}", err=True)
+        complain(f"Error: {one}")
     if failed and not statuses:
         return ExitCode(failed[0].exit_code)
     return exit_code([*statuses, *(one.status for one in failed)])
@@ -129,7 +129,7 @@ def _show(recorded: Sequence[Recorded], added: int, output: str) -> None:
     from stateextract.audit.history import order_note, times_note
     from stateextract.audit.history.growth import by_growth, total_change
     from stateextract.cli.screen import Cell, Table, console
-    from stateextract.printable import many
+    from stateextract.printable import many, sentence
 
     out = console()
     series = _series(recorded)
@@ -154,7 +154,7 @@ def _show(recorded: Sequence[Recorded], added: int, output: str) -> None:
         out.say(has)
         for note in (order_note(recorded), times_note(recorded)):
             if note:
-                out.say(f"Note: {note}.", markup=True)
+                out.say(sentence(f"Note: {note}"), markup=True)
 
 
 def _cells(change: Change, text: Any) -> list[str]:

@@ -8,9 +8,8 @@ import click
 
 from stateextract.cli.options import format_option
 from stateextract.cli.reading import opened, snapshot_options
-from stateextract.doors import Door
 from stateextract.outcome import ExitCode, exit_code
-from stateextract.printable import json_document, many, named
+from stateextract.printable import json_document, many, named, sentence
 
 if TYPE_CHECKING:
     from stateextract.api import Operator, Snapshot, State, UnnamedState
@@ -79,7 +78,7 @@ def _operator(operator: Operator) -> dict[str, Any]:
         "states": [_state(state) for state in operator.states],
         "unnamed": [_unnamed(unnamed) for unnamed in operator.unnamed],
         "notes": operator.notes,
-        "problems": [str(problem.worded(Door.COMMAND_LINE)) for problem in operator.problems],
+        "problems": list(map(str, operator.problems)),
     }
 
 
@@ -143,10 +142,10 @@ def show(snapshot: Snapshot) -> None:
 
 
 def _notes(snapshot: Snapshot) -> list[str]:
-    lines = [f"Note: {snapshot.note}."] if snapshot.note else []
+    lines = [sentence(f"Note: {snapshot.note}")] if snapshot.note else []
     missing = snapshot.missing_files().note
     if missing:
-        lines.append(f"Note: {missing}.")
+        lines.append(sentence(f"Note: {missing}"))
     moved = snapshot.relocations
     if moved:
         more = f" and {many(len(moved) - 1, 'more file')}" if len(moved) > 1 else ""
@@ -176,7 +175,7 @@ def _show_operator(operator: Operator, out: Any) -> None:
         where = "" if stream == "-" else f" ({stream})"
         out.say(f"  {role.replace('_', ' ')}: {count} × {kind}{where}, {text_size(size)}", markup=True)
     for note in operator.notes:
-        out.say(f"  Note: {escape(note)}.", markup=True)
+        out.say(sentence(f"  Note: {escape(note)}"), markup=True)
     rows: list[list[str | Cell]] = [_cells(state) for state in operator.states]
     rows += [
         [f"({u.form})", u.kind, "", "", "", text_size(u.size), Cell(u.status, u.reason) if u.reason else ""]

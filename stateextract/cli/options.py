@@ -1,15 +1,18 @@
 """Options that all commands have, each written once. Those of commands that open a snapshot are in ``reading.py``.
 
-Imports click only, so that the command line starts quickly.
+Imports click and ``doors`` only, so that the command line starts quickly.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import click
+
+from stateextract.doors import Door
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -20,6 +23,22 @@ class Settings:
 
     debug: bool = False
     wide: bool = False
+    door: Door = Door.COMMAND_LINE
+
+
+def door_of(command: click.Command) -> Door:
+    """Where the messages of a command are read: advice names no option that the command does not have."""
+    return Door.COMMAND_LINE.having(option for parameter in command.params for option in parameter.opts)
+
+
+def complain(text: str) -> None:
+    """Print a message on standard error; in a terminal in lines that end between words."""
+    if sys.stderr.isatty():
+        from stateextract.cli.screen import errors
+
+        errors().say(text)
+    else:
+        click.echo(text, err=True)
 
 
 def _set_debug(context: click.Context, _: click.Parameter, value: bool) -> None:
@@ -67,4 +86,4 @@ def _format(choices: list[str], text: str) -> Callable[[F], F]:
     return decorate
 
 
-__all__ = ["Settings", "debug_option", "format_option", "rows_format_option", "wide_option"]
+__all__ = ["Settings", "complain", "debug_option", "door_of", "format_option", "rows_format_option", "wide_option"]

@@ -9,6 +9,8 @@ import sys
 import threading
 from typing import TYPE_CHECKING, Any
 
+from stateextract.printable import many
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -113,7 +115,7 @@ class Meter:
 
         if self._heads is not None:
             done, count = self._heads
-            counts = f"{done} of {count} files"
+            counts = f"{done} of {many(count, 'file')}"
             self._bar.update(self._line, description=READING_HEADS, total=count, completed=done, counts=counts)
             return
         done = min(self.done, self.size)
@@ -121,7 +123,7 @@ class Meter:
         if self.size:
             parts.append(f"{text_size(done)} of {text_size(self.size)}")
         if self.rows or not self.tasks:
-            parts.append(f"{self.rows:,} rows")
+            parts.append(many(self.rows, "row"))
         total = self.size or self.tasks or None
         done = done if self.size else self.tasks_done
         counts = " · ".join(parts)

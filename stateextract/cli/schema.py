@@ -17,7 +17,6 @@ from stateextract.cli.reading import (
     snapshot_options,
     state_options,
 )
-from stateextract.doors import Door
 from stateextract.outcome import ExitCode, Status, exit_code
 from stateextract.printable import json_document, named
 
@@ -79,7 +78,7 @@ def describe(state: State) -> dict[str, Any]:
     try:
         columns = [{"name": f.name, "arrow": str(f.type), "sql": sql_type(f.type)} for f in state.schema]
     except StateExtractError as error:
-        why = str(error.worded(Door.COMMAND_LINE))
+        why = str(error)
     return {
         **identity(state),
         "status": state.coverage.status,

@@ -33,4 +33,9 @@ def console() -> Screen:
     return out
 
 
-__all__ = ["Cell", "Table", "console", "escape"]
+def errors() -> Screen:
+    """Standard error."""
+    return Screen(stderr=True, highlight=False, emoji=False)
+
+
+__all__ = ["Cell", "Table", "console", "errors", "escape"]

@@ -11,8 +11,9 @@ from stateextract.audit.durations import text_duration
 from stateextract.cli.screen import Cell, Table, console
 from stateextract.cli.sizes import text_size
 from stateextract.columnar.arrow.json_values import iso_timestamp
+from stateextract.doors import api_door
 from stateextract.outcome import Status
-from stateextract.printable import many, named
+from stateextract.printable import many, named, sentence
 from stateextract.state.causes import is_caused, told_once
 
 _WIDEST = 40
@@ -81,7 +82,7 @@ def _states(document: Statistics) -> list[list[str | Cell]]:
 
 
 def _reason(state: State, cause: str | None) -> str | None:
-    return cause if cause and state.reason and is_caused(state.reason) else state.reason
+    return cause if cause and state.reason and is_caused(state.reason) else api_door().reason(state.reason)
 
 
 def _distinct(distinct: Distinct | None) -> str:
@@ -172,7 +173,7 @@ def _value(value: Any) -> str:
 
 def _remarks(document: Statistics) -> Iterable[str]:
     for note in document.notes:
-        yield f"Note: {note}."
+        yield sentence(f"Note: {note}")
     without = [named(o.operator_label) for o in document.operators if o.without_uid and o.handle_bytes]
     if without:
         yield f"Operators with state and without a uid: {', '.join(without)}."
@@ -181,7 +182,8 @@ def _remarks(document: Statistics) -> Iterable[str]:
         yield f"State that no operator of the job owns: {', '.join(unowned)}."
     for operator, state in document.states:
         for problem in dict.fromkeys(p for p in state.problems if p != state.reason and not is_caused(p)):
-            yield f"{named(operator.operator_label)} / {named(state.state_name or state.form)}: {problem}."
+            place = f"{named(operator.operator_label)} / {named(state.state_name or state.form)}"
+            yield sentence(f"{place}: {api_door().reason(problem)}")
 
 
 __all__ = ["show"]

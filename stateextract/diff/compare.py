@@ -187,7 +187,7 @@ def _not_unique(how: Comparison, before: pa.RecordBatch, after: pa.RecordBatch, 
     return ValueRefusedError(
         f"two rows of one snapshot have the same {' and '.join(count)}, and cannot be told apart",
         key_group=group,
-        advice="where their times differ below the microsecond, set timestamps=nanoseconds",
+        advice="where their times differ below the microsecond, set --timestamps to nanoseconds",
     )
 
 

@@ -321,8 +321,8 @@ def _refuse_incomparable(states: Sequence[PlannedState]) -> None:
         if state.entry.read.failure:
             # Rows of the missing files would look like removed ones.
             raise UnsupportedError(state.entry.read.problems[0])
-    if not all(state.typed for state in states):
-        raise UnsupportedError("its values cannot be decoded")
+        if state.untyped is not None:
+            raise UnsupportedError(state.untyped.message)
 
 
 # -- units

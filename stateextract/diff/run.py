@@ -32,7 +32,7 @@ from stateextract.job.split import writer_options
 from stateextract.job.writer import TaskWriter, WriterOptions, WrittenFile
 from stateextract.options import JobOptions
 from stateextract.outcome import Status
-from stateextract.printable import json_document
+from stateextract.printable import json_document, many
 from stateextract.snapshot.headers import OnHeaders, ignore_progress
 from stateextract.version import VERSION
 
@@ -200,7 +200,7 @@ def _one_per_split(reports: Iterable[TaskReport], splits: Sequence[Sequence[Diff
     found = {report.task: report for report in reports}
     missing = sorted(set(range(len(splits))) - set(found))
     if missing:
-        raise OutputError(f"{len(missing)} of {len(splits)} tasks gave no report, the first is {missing[:1]}")
+        raise OutputError(f"{len(missing)} of {many(len(splits), 'task')} gave no report, the first is {missing[:1]}")
     return [found[task] for task in range(len(splits))]
 
 

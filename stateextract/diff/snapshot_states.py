@@ -67,7 +67,7 @@ class SnapshotStates:
         by_key: dict[tuple[str, Scope], dict[str, StateTarget]] = {}
         labels: dict[str, str] = {}
         for (operator, scope, name), state in self.states.items():
-            if state.typed:
+            if state.untyped is None:
                 target = replace(state.target, schema=self.exact_schema(state), choice=state.target.choice.exact())
                 by_key.setdefault((operator, scope), {})[name] = target
                 labels[operator] = self.plan.operators[state.operator].label

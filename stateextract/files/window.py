@@ -171,7 +171,7 @@ class Window:
         if self.most is not None and n > self.most and self.need(self.most) and self._goes_on(n):
             raise ValueRefusedError(
                 f"a value of at least {n} bytes", expected=f"at most {self.most}", offset=self.offset(),
-                advice="set max-value-bytes to a larger size if there is the memory for it; with flatten the elements of a "
+                advice="set --max-value-bytes to a larger size if there is the memory for it; with --flatten the elements of a "
                 "list and the entries of a map are rows of their own",
             )  # fmt: skip
         if self.limit is not None and self.limit - self.base - self.pos < n:

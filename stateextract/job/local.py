@@ -84,7 +84,7 @@ def in_processes(
     except BrokenProcessPool as error:
         raise EnvironmentProblem(
             f"one of {count} worker processes ended before its task was done",
-            advice="if the system killed it for want of memory, fewer --workers or smaller --memory-bytes take less",
+            advice="if the system had too little memory for it, set fewer --workers, or set smaller --memory-bytes",
         ) from error
     except KeyboardInterrupt:
         # A container that is stopped gives seconds, and the signal reaches this process alone.

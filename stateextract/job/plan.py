@@ -58,7 +58,7 @@ _ALL_TIMERS, _LIST, _COORDINATOR = "\0timers", "\0operator", "\0coordinator"
 class PlannedState:
     """A state that the job reads.
 
-    :param typed: ``False`` where it is certain that only raw bytes can come of it.
+    :param untyped: why it is certain that only raw bytes can come of it.
     :param dataset: what its dataset is called: after the state, or :data:`TIMERS` for all timers of an operator.
     :param named: the state in its files.
     :param refused: none of its values can be decoded, and the user wants no part of such states.
@@ -68,7 +68,7 @@ class PlannedState:
     name: str
     entry: Entry
     target: StateTarget
-    typed: bool
+    untyped: UndecodableError | None
     dataset: str
     named: NamedState
     refused: bool = False
@@ -358,7 +358,7 @@ def _targets(
         state.entry.replaced = lone_surrogates(state.name) + replaced_in(columns.schema)
         planned.append(
             PlannedState(
-                number, state.name, state.entry, target, columns.untyped is None, dataset, state, choice != columns.choice
+                number, state.name, state.entry, target, columns.untyped, dataset, state, choice != columns.choice
             )
         )
     operators = [

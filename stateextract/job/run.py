@@ -132,7 +132,7 @@ def _one_per_split(reports: Iterable[bytes], count: int) -> list[SplitReport]:
         found.setdefault(report.split, report)
     if sorted(found) != list(range(count)):
         missing = sorted(set(range(count)) - set(found))
-        raise OutputError(f"{len(missing)} of {count} splits gave no report, the first is {missing[:1]}")
+        raise OutputError(f"{len(missing)} of {many(count, 'split')} gave no report, the first is {missing[:1]}")
     return [found[split] for split in range(count)]
 
 
@@ -153,7 +153,7 @@ def _manifest(plan: Plan, commit: Commit, options: JobOptions, reports: Sequence
             # Splits that had no value which is refused have written their rows.
             _remove([*raw, *rows], commit)
             continue
-        if not rows and any(state.typed and state.entry.status == Status.DECODED for state in states):
+        if not rows and any(state.untyped is None and state.entry.status == Status.DECODED for state in states):
             rows = [_empty_file(first, commit, options)]
         mine = sources.get(first.target.folder, [])
         for state in states:
@@ -181,7 +181,7 @@ def _nothing(coverage: Coverage) -> StateExtractError:
         Status.UNSUPPORTED: UnsupportedError, Status.MISSING: MissingFileError,
     }  # fmt: skip
     return kinds.get(entry.status, FormatError)(
-        f"no selected state can be read: {entry.reason}" + (f" (and {more} more states)" if more else ""),
+        f"no selected state can be read: {entry.reason}" + (f" (and {many(more, 'more state')})" if more else ""),
         operator=entry.label, state=entry.state,
     )  # fmt: skip
 
@@ -256,7 +256,7 @@ def _dataset(
     read = sum(source.raw_rows if raw else source.rows for source in sources)
     folder = state.target.raw_folder if raw else state.target.folder
     if rows != read:
-        raise OutputError(f"{read} rows were read and {rows} written", file=folder, state=state.name)
+        raise OutputError(f"{many(read, 'row')} read, but {rows:,} written", file=folder, state=state.name)
     entry = state.entry
     return Dataset(
         folder, str(entry.operator_id), entry.uid, entry.operator_name, state.dataset, entry.kind, raw, rows,

@@ -39,6 +39,7 @@ from stateextract.metadata.model import (
     SegmentHandle,
     StreamHandle,
 )
+from stateextract.printable import many
 
 METADATA = "_metadata"
 _CHECKPOINT = re.compile(r"chk-(\d+)")
@@ -164,7 +165,7 @@ def _below(uri: str, entries: Sequence[Entry], store: Store) -> FoundSnapshot:
             advice="give the one you mean",
         )
     number = min(len(folders), _FOLDERS_LOOKED_INTO)
-    looked = "folder" if number == 1 else f"{number} folders"
+    looked = "folder" if number == 1 else many(number, "folder")
     raise SnapshotNotFoundError(
         f"no snapshot at {uri}: no {METADATA} in it, no chk-N with one, and none in the {looked} below; "
         f"it holds {_some([entry.name for entry in entries])}",

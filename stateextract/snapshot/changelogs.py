@@ -30,6 +30,7 @@ from stateextract.errors import FormatError, StateExtractError, UnsupportedError
 from stateextract.files.prefetch import FilePrefetcher
 from stateextract.metadata.locate import Locator
 from stateextract.metadata.model import ChangelogHandle, IncrementalHandle, KeyedStateHandle, KeyGroupsHandle
+from stateextract.printable import many
 from stateextract.rocksdb.access import Opener
 from stateextract.snapshot.content import Content
 from stateextract.state.bodies.body import BodyKind
@@ -155,8 +156,8 @@ def find_keys(changelogs: Sequence[Changelog], max_parallelism: int) -> Unsuppor
             )
         key = found.snapshot
         missing[0].note = (
-            f"the snapshot does not say the type of the keys: {found.name} was found by trial and fits all {found.changes} "
-            f"changes of {found.keys} keys"
+            f"the snapshot does not say the type of the keys: {found.name} was found by trial and fits "
+            f"{many(found.changes, 'change')} of {many(found.keys, 'key')}"
         )
     for changelog in missing:
         changelog.key = key

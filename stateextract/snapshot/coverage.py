@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from stateextract.errors import StateExtractError
 from stateextract.outcome import ExitCode, Status, exit_code
-from stateextract.printable import json_document, many, named
+from stateextract.printable import json_document, many, named, sentence
 from stateextract.state.causes import Cause, causes_of, is_caused, told_once
 from stateextract.state.engine import StateCounters
 from stateextract.state.kinds import BROADCAST
@@ -184,14 +184,14 @@ class Coverage:
     def _lines(self) -> list[str]:
         left = len(self.entries) - len(self._shown())
         lines = [f"Not selected: {many(left, 'other state')}."] if left else []
-        lines += [f"Note: {note}." for note in self.notes]
+        lines += [sentence(f"Note: {note}") for note in self.notes]
         if self.relocations:
             stored, found = self.relocations[0]
             more = f" and {len(self.relocations) - 1} more" if len(self.relocations) > 1 else ""
             lines.append(f"Found elsewhere than the snapshot says: {stored} at {found}{more}.")
         for entry in self.entries:
-            for sentence in _remarks(entry):
-                lines.append(f"{named(entry.label)} / {named(entry.state or entry.kind)}: {sentence}.")
+            for remark in _remarks(entry):
+                lines.append(sentence(f"{named(entry.label)} / {named(entry.state or entry.kind)}: {remark}"))
         return lines
 
 

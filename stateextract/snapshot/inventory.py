@@ -16,6 +16,7 @@ from serializers import DescribeContext
 from stateextract.errors import StateExtractError
 from stateextract.metadata.model import ChangelogHandle, OperatorState, SnapshotMetadata
 from stateextract.outcome import Status
+from stateextract.printable import many
 from stateextract.snapshot.coverage import Entry
 from stateextract.snapshot.headers import Scope, StateFile
 from stateextract.state.bodies.body import BodyKind
@@ -194,7 +195,7 @@ def _list_state(inventory: OperatorInventory, state: NamedState) -> Entry:
         more = len(state.problems) - 1
         entry.status, entry.reason = state.problems[0].status, str(state.problems[0])
         if more:
-            entry.reason += f" {more} more {'file is' if more == 1 else 'files are'} missing or unreadable."
+            entry.reason += f" {many(more, 'more file', 'is')} missing or unreadable."
     entry.role = purpose_of(state.name, [*inventory.keyed, *inventory.lists])
     state.entry = entry
     inventory.entries.append(entry)

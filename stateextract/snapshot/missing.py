@@ -15,6 +15,7 @@ from stateextract.metadata.model import (
     OperatorState,
     StreamHandle,
 )
+from stateextract.printable import agreeing, many
 
 
 @dataclass(frozen=True)
@@ -34,8 +35,15 @@ class MissingFiles:
         if not self.paths:
             return None
         such = f", such as {self.paths[0]}" if len(self.paths) > 1 else f": {self.paths[0]}"
-        few = f"{len(self.paths)} of {self.count}"
-        return f"{few} files are missing, or not as large as they should be{such} (`stateextract files` lists them)"
+        return f"{self.sentence}{such} (`stateextract files` lists {'it' if len(self.paths) == 1 else 'them'})"
+
+    @property
+    def sentence(self) -> str:
+        """How many there are."""
+        few = len(self.paths)
+        size = "it" if few == 1 else "they"
+        of = many(self.count, "file")
+        return f"{few:,} of {of} {agreeing(few, 'is')} missing, or not as large as {size} should be"
 
 
 def missing_files(operators: Iterable[OperatorState], locator: Locator) -> MissingFiles:

@@ -16,7 +16,7 @@ import pyarrow as pa
 from serializers import DescribeContext, SerializerSnapshot, describe, load_plugins
 from serializers.registry import REGISTRY
 from stateextract.columnar.arrow.sql_names import sql_schema
-from stateextract.doors import Door
+from stateextract.doors import Door, api_door
 from stateextract.errors import StateExtractError, UsageError
 from stateextract.metadata.model import (
     ChannelStateHandle,
@@ -75,7 +75,7 @@ class SnapshotTables:
     """A snapshot, and the tables that are made of it.
 
     :param job: which snapshot, where its files are, and what describing serializers needs.
-    :param door: where the problems that a table tells of are read.
+    :param door: where the problems that a table tells of are read; ``None``: that of the Python API.
     :param on_headers: is told how many of the files' heads were read.
     :raises StateExtractError: where there is no snapshot, or none that can be read.
     """
@@ -83,13 +83,13 @@ class SnapshotTables:
     def __init__(
         self,
         job: JobOptions,
-        door: Door = Door.COMMAND_LINE,
+        door: Door | None = None,
         on_headers: OnHeaders = ignore_progress,
     ) -> None:
         load_plugins(job.plugins)
         self._source = SnapshotSource.of_options(job, on_headers=on_headers)
         self.found, self.metadata = self._source.found, self._source.metadata
-        self._job, self._door = job, door
+        self._job, self._door = job, door or api_door()
 
     # -- what the tables are made of
 
@@ -149,7 +149,7 @@ class SnapshotTables:
             "handle_count": entry.handles,
             "size_in_bytes": entry.size,
             "status": expected.status,
-            "reason": expected.reason,
+            "reason": self._door.reason(expected.reason),
         }
 
     def files(self, operator_name: str | None = None) -> Rows:

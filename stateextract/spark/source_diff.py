@@ -20,9 +20,8 @@ from stateextract.columnar.arrow.schema import cast_batch
 from stateextract.diff.plan import UNIT_BYTES, DiffContext, DiffOptions, DiffPlan, DiffState, DiffUnit, make_diff_plan
 from stateextract.diff.run import packed
 from stateextract.diff.task import DiffRunner
-from stateextract.doors import Door
-from stateextract.errors import StateExtractError, UnsupportedError, UsageError
-from stateextract.spark.source_options import DIFF, DIFF_OPTIONS, job_options, parse_options
+from stateextract.errors import UnsupportedError, UsageError, leaving
+from stateextract.spark.source_options import DIFF, DIFF_OPTIONS, DOORS, job_options, parse_options
 from stateextract.spark.source_types import arrow_schema, check_given, spark_schema
 
 
@@ -48,6 +47,7 @@ class _Planned:
         return plan
 
 
+@leaving(DOORS[DIFF])
 def planned(options: Mapping[str, str]) -> tuple[bytes, Any]:
     """A plan, and the ``StructType`` of its rows.
 
@@ -63,15 +63,12 @@ def planned(options: Mapping[str, str]) -> tuple[bytes, Any]:
     if len(operators) > 1:
         raise UsageError(f"{DIFF}: the operator is said in more than one way", advice="leave all but one of them out")
     states = (values["stateName"],) if values["stateName"] else ()
-    try:
-        after = job_options({**values, "path": values["after"]}, DIFF_OPTIONS, operator=operators, state=states)
-        settings = DiffOptions(
-            values["lastAccess"], values["commonFields"], after.memory_bytes, min(UNIT_BYTES, after.split_bytes)
-        )
-        plan = make_diff_plan(replace(after, snapshot=values["before"]), after, settings)
-        state = _the_state(plan, values["stateScope"])
-    except StateExtractError as error:
-        raise error.worded(Door.SPARK) from None
+    after = job_options({**values, "path": values["after"]}, DIFF_OPTIONS, operator=operators, state=states)
+    settings = DiffOptions(
+        values["lastAccess"], values["commonFields"], after.memory_bytes, min(UNIT_BYTES, after.split_bytes)
+    )
+    plan = make_diff_plan(replace(after, snapshot=values["before"]), after, settings)
+    state = _the_state(plan, values["stateScope"])
     assert state.output is not None
     context = replace(plan.context, states=[state])
     units = [unit for unit in plan.units if unit.operator == state.operator]
@@ -123,16 +120,14 @@ def read(data: bytes, split: bytes) -> Iterator[pa.RecordBatch]:
     plan, runner = _running(data)
     assert plan.given is not None
     units: Sequence[DiffUnit] = pickle.loads(split)
-    try:
+    with leaving(DOORS[DIFF]):
         for unit in units:
             for changes in runner.run(unit):
                 for remark in changes.counts.remarks:
                     # No row can say it. Python shows it once, where the task writes its errors.
-                    warnings.warn(f"{changes.state.label} / {changes.state.name}: {remark}", stacklevel=2)
+                    warnings.warn(f"{changes.state.label} / {changes.state.name}: {DOORS[DIFF].reason(remark)}", stacklevel=2)
                 if changes.rows is not None:
                     yield cast_batch(changes.rows, plan.given)
-    except StateExtractError as error:
-        raise error.worded(Door.SPARK) from None
 
 
 @lru_cache(maxsize=4)

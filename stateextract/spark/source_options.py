@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from stateextract.doors import OPTIONS, Door
 from stateextract.errors import UsageError
 from stateextract.options import JobOptions, fields, parse_size, show_size
 
@@ -200,6 +201,11 @@ DIFF_OPTIONS: tuple[Option, ...] = (
 """What ``flink-state-diff`` can be told."""
 
 _KNOWN = {STATE: STATE_OPTIONS, METADATA: METADATA_OPTIONS, DIFF: DIFF_OPTIONS}
+DOORS = {
+    source: Door.SPARK.having(flag for flag, (name, _) in OPTIONS.items() if name in {option.name for option in known})
+    for source, known in _KNOWN.items()
+}
+"""Where the errors of each source are read."""
 
 
 def parse_options(options: Mapping[str, str], known: Sequence[Option], source: str) -> dict[str, Any]:
@@ -348,6 +354,6 @@ def _shown(option: Option) -> str:
 
 
 __all__ = [
-    "COVERAGE", "DIFF", "DIFF_OPTIONS", "METADATA", "METADATA_OPTIONS", "READ_TABLES", "STATE", "STATE_OPTIONS", "STATISTICS",
-    "STATISTICS_OPTIONS", "TABLES", "Option", "job_options", "markdown", "parse_options",
+    "COVERAGE", "DIFF", "DIFF_OPTIONS", "DOORS", "METADATA", "METADATA_OPTIONS", "READ_TABLES", "STATE", "STATE_OPTIONS",
+    "STATISTICS", "STATISTICS_OPTIONS", "TABLES", "Option", "job_options", "markdown", "parse_options",
 ]  # fmt: skip

@@ -20,8 +20,7 @@ import pyarrow as pa
 
 from serializers import DescribeContext, SerializerSnapshot
 from stateextract.columnar.convert.policy import Policy
-from stateextract.doors import Door
-from stateextract.errors import StateExtractError, UndecodableError, UnsupportedError, UsageError
+from stateextract.errors import UndecodableError, UnsupportedError, UsageError, leaving
 from stateextract.files.filesystem import Store
 from stateextract.job.plan import Plan, PlannedState, make_plan
 from stateextract.job.split import choice_of, pack, read_options
@@ -34,7 +33,7 @@ from stateextract.snapshot.headers import operator_label
 from stateextract.snapshot.parts import OperatorTargets, Part
 from stateextract.snapshot.reader import PartReader
 from stateextract.spark.source_filters import RowFilter
-from stateextract.spark.source_options import STATE, STATE_OPTIONS, job_options, parse_options
+from stateextract.spark.source_options import DOORS, STATE, STATE_OPTIONS, job_options, parse_options
 from stateextract.spark.source_types import only_columns
 from stateextract.spark.source_wide import WideColumns, wide_columns
 from stateextract.state.engine import Counters, StateCounters
@@ -110,6 +109,7 @@ class SourcePlan:
         return plan
 
 
+@leaving(DOORS[STATE])
 def make_source_plan(options: Mapping[str, str], store: Store | None = None) -> SourcePlan:
     """Plan a read.
 
@@ -127,8 +127,6 @@ def make_source_plan(options: Mapping[str, str], store: Store | None = None) -> 
     except UndecodableError as error:
         error.advice = _RAW_ADVICE
         raise
-    except StateExtractError as error:
-        raise error.worded(Door.SPARK) from None
 
 
 def _refuse_contradictions(values: Mapping[str, Any]) -> None:
@@ -307,7 +305,7 @@ def _columns(states: list[PlannedState], named: bool) -> list[PlannedState]:
     if wrong:
         raise UsageError(f"{wrong[0].name!r} cannot become a column: it is no keyed state of values")
     keyed = [s for s in states if s.entry.kind != TIMER and s.entry.kind not in OPERATOR_KINDS]
-    unread = [s for s in keyed if not s.typed or s.entry.read.failure]
+    unread = [s for s in keyed if s.untyped is not None or s.entry.read.failure]
     if unread and named:
         raise UnsupportedError(
             f"the state {_why(unread[0])}", advice="select with stateName which states become columns, without strict"

@@ -16,13 +16,13 @@ import pyarrow as pa
 from serializers import load_plugins
 from stateextract.columnar.arrow.schema import cast_batch
 from stateextract.columnar.compiled.engines import engine_for
-from stateextract.doors import Door
-from stateextract.errors import StateExtractError
+from stateextract.errors import leaving
 from stateextract.job.split import decode_split, encode_split, read_options
 from stateextract.snapshot.parts import OperatorTargets, Part
 from stateextract.snapshot.reader import PartReader
 from stateextract.snapshot.stores import open_store
 from stateextract.spark.source_filters import row_filters, wanted_key_groups
+from stateextract.spark.source_options import DOORS, STATE
 from stateextract.spark.source_plan import SourcePlan, make_source_plan
 from stateextract.spark.source_types import arrow_schema, check_given, spark_schema
 from stateextract.spark.source_wide import read_wide
@@ -76,11 +76,9 @@ def read(data: bytes, split: bytes) -> Iterator[pa.RecordBatch]:
     :raises StateExtractError: with file, operator, state, key group and offset.
     """
     reading = _reading(data)
-    try:
+    with leaving(DOORS[STATE]):
         for part in reading.reader.in_order(decode_split(split), lambda _: reading.targets):
             yield from reading.batches(part)
-    except StateExtractError as error:
-        raise error.worded(Door.SPARK) from None
 
 
 class _Reading:

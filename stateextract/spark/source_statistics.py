@@ -21,11 +21,11 @@ from stateextract.audit.durations import moment, times_to_live
 from stateextract.audit.history import READ, SCHEMA, table_of
 from stateextract.audit.statistics import StatisticsOptions
 from stateextract.columnar.arrow.schema import cast_batch
-from stateextract.doors import Door
-from stateextract.errors import StateExtractError, UsageError
+from stateextract.errors import UsageError, leaving
 from stateextract.snapshot.coverage import Entry
 from stateextract.spark.source_options import (
     COVERAGE,
+    DOORS,
     METADATA,
     METADATA_OPTIONS,
     STATISTICS,
@@ -76,6 +76,7 @@ def read_table_schema(table: str) -> Any:
 _SCHEMAS = {STATISTICS: SCHEMA, COVERAGE: COVERAGE_SCHEMA}
 
 
+@leaving(DOORS[METADATA])
 def planned(values: Mapping[str, Any], schema: Any) -> bytes:
     """A plan.
 
@@ -95,10 +96,7 @@ def planned(values: Mapping[str, Any], schema: Any) -> bytes:
     where = f"{METADATA}: the option"
     as_of = moment(values["asOf"], f"{where} asOf") if values["asOf"] else None
     question = StatisticsOptions(as_of, times_to_live(values["ttl"], f"{where} ttl"), top=1)
-    try:
-        plan = plan_by_state(job_options(values, METADATA_OPTIONS, operator=operators, state=states), question)
-    except StateExtractError as error:
-        raise error.worded(Door.SPARK) from None
+    plan = plan_by_state(job_options(values, METADATA_OPTIONS, operator=operators, state=states), question)
     return _Planned(values["table"], name, plan, given).to_bytes()
 
 
@@ -129,15 +127,13 @@ def read(data: bytes, split: bytes) -> Iterator[pa.RecordBatch]:
     """
     plan, reader = _running(data)
     part: StatesTask | Statistics | list[Entry] = pickle.loads(zlib.decompress(split))
-    try:
+    with leaving(DOORS[METADATA]):
         if plan.table == COVERAGE:
             entries = part.cover(reader) if isinstance(part, StatesTask) else part
             found = _covered(entries, plan.states.empty.snapshot.checkpoint_id)  # type: ignore[arg-type]
         else:
             document = part.measure(reader, plan.states.empty) if isinstance(part, StatesTask) else part
             found = table_of([document])  # type: ignore[list-item]
-    except StateExtractError as error:
-        raise error.worded(Door.SPARK) from None
     for batch in found.cast(arrow_schema(read_table_schema(plan.table))).to_batches():
         yield cast_batch(batch, plan.given)
 
@@ -145,8 +141,9 @@ def read(data: bytes, split: bytes) -> Iterator[pa.RecordBatch]:
 def _covered(entries: list[Entry], checkpoint: int) -> pa.Table:
     """The rows of the table ``coverage``."""
     rows = [
-        (checkpoint, e.operator_name, e.uid, e.operator_id, e.state, e.kind, str(e.status), e.reason,
-         e.read.rows if e.status in READ else None, e.read.lost_entries, e.read.lost_key_groups, e.read.problems)
+        (checkpoint, e.operator_name, e.uid, e.operator_id, e.state, e.kind, str(e.status), DOORS[METADATA].reason(e.reason),
+         e.read.rows if e.status in READ else None, e.read.lost_entries, e.read.lost_key_groups,
+         [DOORS[METADATA].reason(problem) for problem in e.read.problems])
         for e in entries
     ]  # fmt: skip
     names = COVERAGE_SCHEMA.names

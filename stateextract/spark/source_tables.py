@@ -11,11 +11,11 @@ from typing import Any
 import pyarrow as pa
 
 from stateextract.columnar.arrow.schema import cast_batch
-from stateextract.doors import Door
-from stateextract.errors import StateExtractError, UsageError
+from stateextract.errors import UsageError, leaving
 from stateextract.printable import plain_names
 from stateextract.snapshot.tables import SCHEMAS, SnapshotTables
 from stateextract.spark.source_options import (
+    DOORS,
     METADATA,
     METADATA_OPTIONS,
     READ_TABLES,
@@ -72,8 +72,8 @@ def read(options: Mapping[str, str], schema: Any) -> Iterator[pa.RecordBatch]:
     values = _values(options)
     given, have = arrow_schema(schema), SCHEMAS[values["table"]]
     check_given(given, have)
-    try:
-        tables = SnapshotTables(job_options(values, METADATA_OPTIONS), Door.SPARK)
+    with leaving(DOORS[METADATA]):
+        tables = SnapshotTables(job_options(values, METADATA_OPTIONS), DOORS[METADATA])
         rows: list[dict[str, Any]] = []
         for row in getattr(tables, values["table"])():
             rows.append(plain_names(row))
@@ -82,8 +82,6 @@ def read(options: Mapping[str, str], schema: Any) -> Iterator[pa.RecordBatch]:
                 rows.clear()
         if rows:
             yield cast_batch(pa.RecordBatch.from_pylist(rows, have), given)
-    except StateExtractError as error:
-        raise error.worded(Door.SPARK) from None
 
 
 __all__ = ["planned", "read", "table_schema"]

@@ -11,7 +11,7 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from stateextract.printable import many
+from stateextract.printable import agreeing, many
 
 K = TypeVar("K", bound=Hashable)
 
@@ -48,8 +48,7 @@ class Cause(Generic[K]):
         kind = next((what for part, what in _KINDS.items() if part in self.message), None)
         what = f"values of {self.class_name} cannot be decoded" if kind is None else f"1 {kind}: {self.class_name}"
         number = len(self.after) or len(self.own)
-        verb = "is" if number == 1 else "are"
-        return f"{what} → {many(number, 'state')}{' after it' if self.after else ''} {verb} unreadable"
+        return f"{what} → {many(number, 'state')}{' after it' if self.after else ''} {agreeing(number, 'is')} unreadable"
 
 
 def causes_of(states: Iterable[tuple[K, Sequence[str | None]]]) -> list[Cause[K]]:

@@ -29,6 +29,7 @@ from serializers.sql_type import ANYWHERE, PATTERN, LogicalType, NameRule
 from serializers.type_strings import plan_type
 from stateextract.errors import UsageError
 from stateextract.metadata.uid import operator_id
+from stateextract.printable import many
 
 _TRANSFORMATIONS: Final = {
     "limit": ("rank",),
@@ -91,7 +92,7 @@ def names_of_plan(text: str, operators: Sequence[OperatorNames]) -> tuple[NameRu
     nodes, edges = _read_plan(text)
     if not any(_operators_of(node, operators) for node in nodes.values()):
         raise UsageError(
-            f"none of the {len(nodes)} nodes of the compiled plan is an operator of the snapshot",
+            f"no operator of the snapshot is among the {many(len(nodes), 'node')} of the compiled plan",
             advice="give the plan of the job that wrote the snapshot",
         )
     rules: list[NameRule] = []

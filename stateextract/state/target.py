@@ -69,7 +69,7 @@ def advised(error: UndecodableError, also: Sequence[Target] = ()) -> Undecodable
     :param also: the wanted states behind the value's own.
     """
     names = ", ".join(repr(t.name) for t in also)
-    lost = f"; without it {names} behind it cannot be read either" if names else ""
+    lost = f" and without {names} after it" if names else ""
     return error.at(
         advice=f"set --on-undecodable to skip or raw to go on without it{lost}, or register a serializer as a plug-in"
     )

@@ -118,7 +118,7 @@ def test_files_that_are_missing(out: Out, tmp_path: Path) -> None:
     gone.unlink()
     code, text, err = out("files", str(folder))
     assert code == 1
-    assert err == "Error: 1 of 4 files are missing, or not as large as they should be.\n"
+    assert err == "Error: 1 of 4 files is missing, or not as large as it should be.\n"
     assert gone.name in text
 
 

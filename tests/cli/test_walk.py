@@ -90,6 +90,8 @@ def test_count(out: Out, damaged: str) -> None:
     for operator in (GONE, CORRUPT):
         assert told(out, "count", damaged, "--operator", operator)[0] == 1
     assert told(out, "count", damaged, "--operator", FINE)[0] == 0
+    reason = next(row["reason"] for row in rows if row["state_name"] == "money")
+    assert reason.endswith("Register a serializer as a plug-in."), "count has no --on-undecodable"
 
 
 def test_validate(out: Out, damaged: str) -> None:
@@ -102,8 +104,8 @@ def test_files(out: Out, damaged: str) -> None:
     code, rows = told(out, "files", damaged)
     assert (code, [Path(row["file_path"]).name for row in rows if row["problem"]]) == (1, [f"{GONE}-1"])
     _, _, err = out("files", damaged)
-    assert err == "Error: 1 of 8 files are missing, or not as large as they should be.\n"
-    assert "Note: 1 of 8 files are missing" in out("inspect", damaged)[1]
+    assert err == "Error: 1 of 8 files is missing, or not as large as it should be.\n"
+    assert "Note: 1 of 8 files is missing" in out("inspect", damaged)[1]
     assert out("files", damaged, "--operator", FINE)[0] == 0
 
 
@@ -146,6 +148,7 @@ def test_stats(out: Out, damaged: str) -> None:
     found = {(o["operator_label"], s["state_name"]): s["status"] for o in document["operators"] for s in o["states"]}
     assert (code, found) == (3, SALVAGED)
     assert out("stats", damaged, "--operator", FINE)[0] == 0
+    assert ".." not in out("stats", damaged)[1].replace("...", "")
 
 
 def test_history_and_report(out: Out, damaged: str, tmp_path: Path) -> None:
@@ -183,6 +186,13 @@ def test_diff(out: Out, damaged: str) -> None:
     code, document = told(out, "diff", damaged, damaged)
     assert (code, document["exit_code"]) == (3, 3)
     assert told(out, "diff", damaged, damaged, "--operator", FINE)[0] == 0
+    lines = out("diff", damaged, damaged)[1].splitlines()
+    caused = [line for line in lines if "cannot be decoded" in line or "is not known:" in line]
+    assert caused == [
+        "2 states (strange / behind in 8 key groups (0, 1, 2, 3, 4, 5, 6, 7), strange / money): not compared: "
+        "1 serializer is not known: com.example.ShapeSerializerSnapshot → 1 state after it is unreadable.",
+    ]
+    assert not [line for line in lines if line.endswith("..")]
 
 
 def test_commands_without_a_snapshot(out: Out) -> None:

@@ -368,7 +368,7 @@ ERRORS: list[tuple[str, Layout, str, int, type[StateExtractError], str]] = [
     ("map of nothing", Map(EMPTY, Skip()), "7fffffff", 0, FormatError, "impossible number 2147483647 of entries"),
     ("map count", Map(I8, Nullable(I8)), "00000003" + "0001" * 2, 0, TruncatedError, "6 bytes, 4 are left"),
     ("negative map count", Map(I8, I8), "fffffffe", 0, FormatError, "negative number -2 of entries"),
-    ("null key", Map(TEXT, I8), "00000002" + "026b01" + "0001", 7, ValueRefusedError, "Set maps=list"),
+    ("null key", Map(TEXT, I8), "00000002" + "026b01" + "0001", 7, ValueRefusedError, "Set --maps list"),
     ("null struct as key", Map(Nullable(struct(a=I8)), I8), "00000001" + "0101", 4, ValueRefusedError, "null key"),
     ("unknown tag", struct(a=I8, b=Switch((Case(1, ()), Case(2, ())))), "0003", 1, FormatError, "one of [1, 2]"),
     ("no cases", Switch(()), "00", 0, FormatError, "unknown tag 0"),

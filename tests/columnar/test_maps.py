@@ -42,7 +42,7 @@ def test_values_can_be_taken_from_a_map(engine: str) -> None:
     ids=["map", "list of maps"],
 )
 def test_a_null_key_is_refused(layout: Layout, before: str, engine: str) -> None:
-    with pytest.raises(ValueRefusedError, match=r"a map has a null key.* Set maps=list"):
+    with pytest.raises(ValueRefusedError, match=r"a map has a null key.* Set --maps list"):
         decoded(layout, bytes.fromhex(before) + ONE_NULL, engine)
 
 

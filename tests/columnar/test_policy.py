@@ -77,7 +77,7 @@ def test_policy_refuses_lone_surrogates() -> None:
     Policy().check(Counts(lone_surrogates=5))
     with pytest.raises(ValueRefusedError, match="5 lone surrogates") as caught:
         Policy(strings="refuse").check(Counts(lone_surrogates=5))
-    assert "strings=replace" in str(caught.value)
+    assert "strings to replace" in str(caught.value)
     assert "strings=binary" in str(caught.value)
 
 

@@ -158,7 +158,9 @@ def test_what_cannot_be_decoded_stops_the_comparison_or_is_said(tmp_path: Path) 
     assert caught.value.file is not None
     assert caught.value.operator == "op"
     result = found(one, other)
-    assert result.states[result.named("unknown")].why == "its values cannot be decoded"
+    assert result.states[result.named("unknown")].why == (
+        "values of com.example.ShapeSerializerSnapshot cannot be decoded: the serializer's snapshot class is not known"
+    )
     assert result.counts[result.named("known")] == Counts(before=64, after=64)
     # Lost behind the unknown one in its key groups, on one side; nothing is called added there.
     counts = result.counts[result.named("zz")]

@@ -175,7 +175,8 @@ def test_what_could_not_be_compared_is_said(tmp_path: Path, capsys: pytest.Captu
     lines = capsys.readouterr().out.splitlines()
     assert lines[-3:] == [
         "op / b: gone: only the earlier snapshot has it.",
-        "op / b: not compared: its values cannot be decoded.",
+        "op / b: not compared: values of com.example.ShapeSerializerSnapshot cannot be decoded: the serializer's "
+        "snapshot class is not known.",
         "No difference in what could be compared.",
     ]
     assert run([*arguments, "--exit-code"]) == 3

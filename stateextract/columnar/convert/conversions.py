@@ -53,7 +53,7 @@ def epoch_ns(array: pa.Array, valid: Mask, node: Logical, ctx: Context) -> pa.Ar
         if ctx.policy.timestamps == "refuse":
             raise ValueRefusedError(
                 f"the time {nanos[int(finer.argmax())]} ns since 1970 has digits below the microsecond",
-                advice="set timestamps=floor (cut off and counted) or timestamps=nanoseconds (which Spark cannot read)",
+                advice="set --timestamps to floor (cut off and counted) or nanoseconds (which Spark cannot read)",
             )
         ctx.counts.sub_microsecond += int(finer.sum())
     return pa.array(micros, pa.int64(), mask=~valid).view(node.type)

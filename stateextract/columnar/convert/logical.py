@@ -144,7 +144,7 @@ def _convert_map(array: pa.Array, node: Map | BinaryMap, live: Mask | None, ctx:
         type_ = pa.list_(pa.struct([pa.field("key", keys.type), pa.field("value", values.type)]))
     elif keys.null_count:
         raise ValueRefusedError(
-            "a map has a null key", advice="set maps=list to get lists of key and value, where the key may be null"
+            "a map has a null key", advice="set --maps list to get lists of key and value, where the key may be null"
         )
     else:
         type_ = pa.map_(keys.type, values.type)
@@ -187,7 +187,7 @@ def _timestamps(seconds: Ints, nanos: Ints, valid: Mask, node: Logical, ctx: Con
         if ctx.policy.timestamps == "refuse":
             raise ValueRefusedError(
                 f"{describe(int(finer.argmax()))} has digits below the {_UNIT_NAMES[node.type.unit]}",
-                advice="set timestamps=floor (cut off and counted) or timestamps=nanoseconds (which Spark cannot read)",
+                advice="set --timestamps to floor (cut off and counted) or nanoseconds (which Spark cannot read)",
             )
         ctx.counts.sub_microsecond += int(finer.sum())
     # The product may wrap around near the lowest value; adding the ticks wraps it back.

@@ -53,8 +53,8 @@ MAX_VALUE_BYTES = 256 * 10**6
 ROOM = 4
 """Bytes of columns that a byte of the largest value may take."""
 LARGE_VALUE_ADVICE = (
-    "set max-value-bytes to a larger size if there is the memory for it; with flatten the elements of a list and the entries "
-    "of a map are rows of their own"
+    "set --max-value-bytes to a larger size if there is the memory for it; with --flatten the elements of a list and the "
+    "entries of a map are rows of their own"
 )
 
 # Conversions whose values can have digits below the microsecond.
@@ -105,7 +105,7 @@ class Policy:
             if number:
                 raise ValueRefusedError(
                     f"met {number} {what}",
-                    advice="set strings=replace (U+FFFD instead) or strings=binary (all strings as bytes)",
+                    advice="set --strings to replace (U+FFFD instead) or binary (all strings as bytes)",
                 )
 
 

@@ -50,7 +50,7 @@ def _decoded(array: pa.Array, policy: Policy) -> pa.Array:
         if policy.strings == "refuse":
             raise ValueRefusedError(
                 "met a lone surrogate in a string, which UTF-8 cannot hold",
-                advice="set strings=replace (U+FFFD instead) or strings=binary (all strings as bytes)",
+                advice="set --strings to replace (U+FFFD instead) or binary (all strings as bytes)",
             ) from None
     return pa.array([None if value is None else _replaced(value) for value in array.to_pylist()], pa.string())
 

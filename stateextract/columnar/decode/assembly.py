@@ -100,7 +100,7 @@ class Arena:
             # Before the map is made: Arrow aborts the process over a map with a null key.
             raise ValueRefusedError(
                 "a map has a null key, which an Arrow map cannot hold",
-                advice="set maps=list to get lists of key and value, where the key may be null",
+                advice="set --maps list to get lists of key and value, where the key may be null",
             )
         offsets = self.buffer.slice(at, 4 * (length + 1))
         return pa.Array.from_buffers(node.type, length, [validity, offsets], children=children)

@@ -58,7 +58,7 @@ MAX_EMPTY: Final = 1 << 20
 _MAX_I32: Final = 0x7FFF_FFFF
 _SHORT_NUMBERS: Final = {1: b"\x00", 2: b"\x01", 3: b"\x0a"}
 _IS_NULL, _DECLARED, _NAMED, _TAGGED = 1, 2, 4, 8
-_NULL_KEY_ADVICE: Final = "set maps=list to get lists of key and value, where the key may be null"
+_NULL_KEY_ADVICE: Final = "set --maps list to get lists of key and value, where the key may be null"
 
 _NUMBER_CODES: Final = {
     pa.int8(): "b", pa.int16(): "h", pa.int32(): "i", pa.int64(): "q",

@@ -159,7 +159,7 @@ def _map(interpret: Interpret, node: BinaryMap, r: ValueReader, counts: Counts) 
     if None in keys:
         raise ValueRefusedError(
             "a map has a null key",
-            advice="set maps=list to get lists of key and value, where the key may be null",
+            advice="set --maps list to get lists of key and value, where the key may be null",
             offset=r.offset,
         )
     return list(zip(keys, values, strict=True))
