@@ -37,5 +37,5 @@ def test_a_missing_file_that_handles_share_is_one(out: Out, tmp_path: Path) -> N
     shutil.copytree(of(SHARED), tmp_path / "job")
     next((tmp_path / "job" / "chk-2").glob("*-*")).unlink()
     code, _, err = out("files", str(tmp_path / "job"))
-    assert (code, err) == (1, "Error: 1 of 3 files are missing, or not as large as they should be.\n")
-    assert "1 of 3 files are missing" in " ".join("".join(out("inspect", str(tmp_path / "job"))[1:]).split())
+    assert (code, err) == (1, "Error: 1 of 3 files is missing, or not as large as it should be.\n")
+    assert "1 of 3 files is missing" in " ".join("".join(out("inspect", str(tmp_path / "job"))[1:]).split())
