@@ -94,10 +94,15 @@ def test_singular_and_plural() -> None:
 
 
 MORE_THAN_ONE = {
-    "{len(matching)} operators are called", "the names of {len(matching)} states",
-    "and their growth over {len(snapshots)} snapshots", "{len(states)} states are meant", "the operator has {len(states)} states", "{len(found)} operators have",
-    "before {len(missing)} of its states", "a changelog of {len(states)} states",
-}  # fmt: skip
+    "{len(matching)} operators are called",
+    "the names of {len(matching)} states",
+    "and their growth over {len(snapshots)} snapshots",
+    "{len(states)} states are meant",
+    "the operator has {len(states)} states",
+    "{len(found)} operators have",
+    "before {len(missing)} of its states",
+    "a changelog of {len(states)} states",
+}
 """Texts that are only shown of several things."""
 
 
