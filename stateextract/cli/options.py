@@ -34,9 +34,9 @@ def door_of(command: click.Command) -> Door:
 def complain(text: str) -> None:
     """Print a message on standard error; in a terminal in lines that end between words."""
     if sys.stderr.isatty():
-        from stateextract.cli.screen import errors
+        from stateextract.screen import Screen
 
-        errors().say(text)
+        Screen(stderr=True, highlight=False, emoji=False).say(text)
     else:
         click.echo(text, err=True)
 

@@ -33,9 +33,4 @@ def console() -> Screen:
     return out
 
 
-def errors() -> Screen:
-    """Standard error."""
-    return Screen(stderr=True, highlight=False, emoji=False)
-
-
-__all__ = ["Cell", "Table", "console", "errors", "escape"]
+__all__ = ["Cell", "Table", "console", "escape"]
