@@ -15,7 +15,11 @@ from serializers.sql_type import NameRule
 
 Flavour = Literal[2, 5]
 
+Partitions = frozenset[tuple[str, int]]
+"""Topics with the numbers of their partitions, as an operator's coordinator lists them."""
+
 NO_MODELS = ClassModels()
+NO_PARTITIONS: Partitions = frozenset()
 
 _FLINK_2 = 5  # the version of _metadata that Flink 2.0 began
 
@@ -32,6 +36,8 @@ class DescribeContext:
     :param protobuf: the user's Protobuf messages.
     :param names: of fields, for all operators.
     :param rules: those of the operator at hand.
+    :param coordinators: the partitions that operators' coordinators list, by the operator's id; the evidence for splits.
+    :param listed: those of the operator at hand.
     """
 
     kryo: Flavour | None = None
@@ -41,10 +47,15 @@ class DescribeContext:
     rules: tuple[NameRule, ...] = ()
     chill: bool = True
     protobuf: ProtobufTypes = NO_TYPES
+    coordinators: tuple[tuple[str, Partitions], ...] = ()
+    listed: Partitions = NO_PARTITIONS
 
     def of_operator(self, operator_id: str) -> DescribeContext:
-        """The context with the names for one operator."""
-        return replace(self, rules=tuple(r for r in self.names if r.operator == operator_id)) if self.names else self
+        """The context with the names for one operator, and the partitions that its coordinator lists."""
+        if not (self.names or self.coordinators):
+            return self
+        rules = tuple(r for r in self.names if r.operator == operator_id)
+        return replace(self, rules=rules, listed=dict(self.coordinators).get(operator_id, NO_PARTITIONS))
 
 
 def flavour_of(metadata_version: int) -> Flavour:

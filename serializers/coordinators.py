@@ -3,7 +3,7 @@
 Only what takes the bytes to the last one, and what no other connector would write so, is typed, as in ``connectors.py``:
 state with a magic number, and Kafka's where each partition comes with a status. Version 1 of Kafka's is texts with a number
 each, and state without any partition is a count of zero; these are bytes with their version, as number sequences are. The
-bytes themselves are always kept.
+bytes themselves are always kept. Partitions of all versions are evidence for the splits of the same operator.
 
 Classes: ``org.apache.flink.runtime.source.coordinator.SourceCoordinatorSerdeUtils``,
 ``org.apache.flink.connector.kafka.source.enumerator.KafkaSourceEnumStateSerializer``,
@@ -32,6 +32,7 @@ from serializers.connectors import (
     struct_of,
     try_form,
 )
+from serializers.context import NO_PARTITIONS, Partitions
 from stateextract.errors import FormatError, StateExtractError
 from stateextract.files.reader import Reader
 
@@ -39,9 +40,14 @@ _PENDING_MAGIC = 0xDEADBEEF - (1 << 32)
 
 
 def _kafka_enumerator(reader: Reader, version: int) -> dict[str, Any]:
-    """Partitions with a status each, and whether all were looked for once; version 3 has splits in their length."""
+    """Partitions with a status each, and whether all were looked for once; version 3 has splits in their length.
+
+    Version 1 has partitions and nothing else.
+    """
     partitions = []
-    count = reader.count("partitions", least=11)
+    count = reader.count("partitions", least=7)
+    if version == 1:
+        return {"partitions": [kafka_partition(reader) for _ in range(count)]}
     if version == 3:
         expect(reader.i32("a version of splits"), (0,))
     for _ in range(count):
@@ -51,7 +57,7 @@ def _kafka_enumerator(reader: Reader, version: int) -> dict[str, Any]:
         else:
             split = Reader(reader.bytes(reader.i32("a length"), "a split"))
             partition |= kafka_partition(split)
-            partition |= kafka_offsets(split)[0]
+            partition |= kafka_offsets(split)
             must_end(split)
         status = reader.i32("a status")
         expect(status, (0, 1))
@@ -97,6 +103,8 @@ ENUMERATORS: tuple[Form, ...] = (
 )  # fmt: skip
 """What a source's enumerator may have kept in the state of its coordinator."""
 
+_LISTING = Form("partitions", (1, 2, 3), _kafka_enumerator, pa.null())
+
 COORDINATOR: pa.DataType = pa.struct(
     [
         pa.field("bytes", pa.binary()), pa.field("version", pa.int32()),
@@ -115,10 +123,28 @@ def decode_coordinator(raw: bytes) -> dict[str, Any]:
     """
     columns: dict[str, Any] = {"bytes": raw, "version": None} | dict.fromkeys(form.name for form in ENUMERATORS)
     try:
-        reader = Reader(raw)
-        expect(reader.i32("a version"), (1,))
-        version, payload = read_versioned(reader)
-        must_end(reader)
+        version, payload = _payload(raw)
     except StateExtractError:
         return columns
     return columns | {"version": version} | fitting(ENUMERATORS, version, payload)
+
+
+def listed_partitions(raw: bytes) -> Partitions:
+    """The partitions that a coordinator's state lists, if it has the shape of a Kafka enumerator's.
+
+    Version 1 is enough here, though it is not named: a split of the same operator has the same topic and number.
+    """
+    try:
+        version, payload = _payload(raw)
+    except StateExtractError:
+        return NO_PARTITIONS
+    found = try_form(_LISTING, version, payload)
+    return NO_PARTITIONS if found is None else frozenset((p["topic"], p["partition"]) for p in found["partitions"])
+
+
+def _payload(raw: bytes) -> tuple[int, bytes]:
+    reader = Reader(raw)
+    expect(reader.i32("a version"), (1,))
+    version, payload = read_versioned(reader)
+    must_end(reader)
+    return version, payload

@@ -21,6 +21,7 @@ from serializers import DescribeContext
 from serializers.classes import ClassModel, ClassModels, class_model
 from serializers.classfile import MAX_BYTES, read_class
 from serializers.context import Flavour, flavour_of
+from serializers.coordinators import listed_partitions
 from serializers.protobuf import NO_TYPES, ProtobufTypes
 from serializers.sql_type import NameRule, decode_rules, encode_rules
 from stateextract.errors import FormatError, StateExtractError, UnreadableFileError, UsageError
@@ -74,6 +75,12 @@ def _messages(places: Sequence[str], store: Store) -> ProtobufTypes:
         except StateExtractError as error:
             raise error.at(file=place) from None
     return ProtobufTypes(tuple(sets))
+
+
+def with_coordinators(context: DescribeContext, metadata: SnapshotMetadata) -> DescribeContext:
+    """The context with the partitions that coordinators list, which tell Kafka's splits from those of other connectors."""
+    coordinators = ((o.id, listed_partitions(o.coordinator.data)) for o in metadata.operators if o.coordinator is not None)
+    return replace(context, coordinators=tuple((id_, listed) for id_, listed in coordinators if listed))
 
 
 def with_names(
@@ -156,15 +163,19 @@ def encode_context(context: DescribeContext) -> list[Any]:
     """For the plan file; the inverse of :func:`decode_context`."""
     models = [model.as_list() for model in context.class_models.by_name.values()]
     sets = [base64.b64encode(data).decode() for data in context.protobuf.descriptor_sets]
-    return [context.kryo, context.chill, models, encode_rules(context.names), sets]
+    coordinators = [[id_, sorted(listed)] for id_, listed in context.coordinators]
+    return [context.kryo, context.chill, models, encode_rules(context.names), sets, coordinators]
 
 
 def decode_context(values: Sequence[Any]) -> DescribeContext:
     """The inverse of :func:`encode_context`."""
-    kryo, chill, models, names, sets = values
+    kryo, chill, models, names, sets, coordinators = values
     known = ClassModels.of(ClassModel.from_list(m) for m in models)
     types = ProtobufTypes(tuple(map(base64.b64decode, sets))) if sets else NO_TYPES
-    return DescribeContext(kryo, known, names=decode_rules(names), chill=chill, protobuf=types)
+    listed = tuple((id_, frozenset((topic, number) for topic, number in pairs)) for id_, pairs in coordinators)
+    return DescribeContext(
+        kryo, known, names=decode_rules(names), chill=chill, protobuf=types, coordinators=listed
+    )  # fmt: skip
 
 
 def entries_of(texts: Sequence[str]) -> list[Mapping[str, Any]]:
@@ -172,4 +183,6 @@ def entries_of(texts: Sequence[str]) -> list[Mapping[str, Any]]:
     return [json.loads(text) for text in texts]
 
 
-__all__ = ["decode_context", "describe_context", "encode_context", "entries_of", "read_classes", "with_names"]
+__all__ = [
+    "decode_context", "describe_context", "encode_context", "entries_of", "read_classes", "with_coordinators", "with_names",
+]  # fmt: skip

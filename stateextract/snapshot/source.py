@@ -17,7 +17,7 @@ from stateextract.metadata.file import read_metadata
 from stateextract.metadata.locate import Locator, find_snapshot
 from stateextract.metadata.model import OperatorState
 from stateextract.options import JobOptions
-from stateextract.snapshot.describe import describe_context, entries_of, with_names
+from stateextract.snapshot.describe import describe_context, entries_of, with_coordinators, with_names
 from stateextract.snapshot.headers import HeaderReader, OnHeaders, StateFile, ignore_progress
 from stateextract.snapshot.inventory import OperatorInventory, take_inventory
 from stateextract.snapshot.kryo_pojos import lacking, with_pojos
@@ -111,10 +111,10 @@ class SnapshotSource:
         plan: str,
         names: str,
     ) -> DescribeContext:
-        """What describing serializers needs that the snapshot does not contain: classes, and names of SQL's fields."""
+        """What describing serializers needs that their snapshots do not contain: classes, names of SQL's fields, partitions."""
         store = self.user_store
         context = describe_context(kryo, self.metadata.version, classpath, kryo_classes, store, protobuf)
-        return with_names(context, self.metadata, plan, names, store)
+        return with_names(with_coordinators(context, self.metadata), self.metadata, plan, names, store)
 
     def with_pojos(
         self, context: DescribeContext, files: Sequence[StateFile], whole: bool = True

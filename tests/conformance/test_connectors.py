@@ -18,9 +18,10 @@ def known(value: dict[str, Any]) -> dict[str, Any]:
 def test_a_doris_writer_is_not_kafkas() -> None:
     snapshot = stateextract.open_snapshot(reported("doris-writer-taken-for-kafka/savepoint"))
     (state,) = (s for s in snapshot.states if s.name == "writer_raw_states")
-    assert [name.name for name in state.schema.field("value").type] == ["bytes", "version", "file_bucket"]
+    assert [name.name for name in state.schema.field("value").type] == ["bytes", "version", "file_bucket", "kafka_writer"]
     prefix = b"\0\x0corders-label"
-    expected = {"bytes": bytes([0, 0, 0, 1, 0, 0, 0, len(prefix)]) + prefix, "version": 1, "file_bucket": None}
+    raw = bytes([0, 0, 0, 1, 0, 0, 0, len(prefix)]) + prefix
+    expected = {"bytes": raw, "version": 1, "file_bucket": None, "kafka_writer": None}
     assert state.to_table()["value"].to_pylist() == [expected]
 
 

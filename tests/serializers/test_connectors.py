@@ -44,17 +44,19 @@ COMMITTABLE = struct.pack(">hq", 7, 42) + utf("tx-1")
 REQUEST = versioned(1, COMMITTABLE) + struct.pack(">ii", 2, 1)
 SUBTASK = struct.pack(">i", 5) + listed(REQUEST) + struct.pack(">ii", 1, 0)
 CHECKPOINTS = bytes.fromhex("b91f252c") + listed(struct.pack(">qi", 9, 4) + listed(SUBTASK))
-OPAQUE = {"version": 1, "pending_file": None, "file_to_clean_up": None}
+NO_TRANSACTION = {"transactional_id": None, "producer_id": None, "epoch": None}
+OPAQUE = {"version": 1, "pending_file": None, "file_to_clean_up": None} | NO_TRANSACTION
 KAFKA_REQUEST = OPAQUE | {"committable": COMMITTABLE, "retries": 2, "state": 1}
 FILE_COMMITTABLE = bytes.fromhex("1e765c80") + b"\1" + versioned(1, b"pending") + b"\0"
 FILE_REQUEST = {
     "committable": FILE_COMMITTABLE, "version": 1, "retries": 0, "state": 0, "pending_file": b"pending",
-    "file_to_clean_up": None,
+    "file_to_clean_up": None, **NO_TRANSACTION,
 }  # fmt: skip
 FILE_SUBTASK = (
     struct.pack(">i", 0) + listed(versioned(1, FILE_COMMITTABLE) + bytes(8)) + struct.pack(">ii", 1, 0)
 )  # fmt: skip
 BUCKET = bytes.fromhex("1e764b79") + versioned(1, b"\2\0\0\0b1") + utf("/out/b1") + struct.pack(">q", 1_700_000_000_000)
+WRITER = utf("p") + struct.pack(">iii", 0, 2, 1)
 PENDING = struct.pack(">iiqiii", 1, 1, 8, 2, 1, 0x61000000)[:-3] + struct.pack(">i", 0)
 IN_BUCKET = {"bucket_id": "b1", "path": "/out/b1", "creation_ms": 1_700_000_000_000}
 
@@ -74,7 +76,12 @@ CASES: list[tuple[str, bytes, dict[str, Any]]] = [
             },
         },
     ),
-    # A start that Kafka's class reserves says it as well as no stop does; two plain offsets say nothing.
+    # A start or stop that Kafka's class reserves says it as well as no stop does; two plain offsets say nothing.
+    (
+        "SourceReaderState", versioned(0, kafka(7, -3)),
+        {"version": 0, "kafka_split": {"topic": "orders", "partition": 3, "starting_offset": 7, "stopping_offset": -3}},
+    ),
+    ("SourceReaderState", versioned(0, kafka(-3, -2)), {"version": 0}),
     (
         "SourceReaderState", versioned(0, kafka(-2, -1)),
         {"version": 0, "kafka_split": {"topic": "orders", "partition": 3, "starting_offset": -2, "stopping_offset": -1}},
@@ -96,9 +103,11 @@ CASES: list[tuple[str, bytes, dict[str, Any]]] = [
     ("SourceReaderState", versioned(7, KAFKA), {"version": 7}),
     ("SourceReaderState", b"\0\0\0", {}),
     ("SourceReaderState", versioned(0, KAFKA) + b"\0", {}),
-    # Both of Kafka's writer, but the first is what Doris' writer keeps, too.
+    # What Kafka's writer keeps, and Doris', too.
     ("writer_raw_states", versioned(1, utf("p")), {"version": 1}),
-    ("writer_raw_states", versioned(2, utf("p") + struct.pack(">i", 1) + utf("p-0-1") + struct.pack(">q", 8)), {"version": 2}),
+    # A text, three numbers, and texts with a number each.
+    ("writer_raw_states", versioned(2, WRITER + struct.pack(">i", 1) + utf("q-0-1") + struct.pack(">q", 8)), {"version": 2}),
+    ("writer_raw_states", versioned(2, WRITER + struct.pack(">i", 1) + utf("p-0-x") + struct.pack(">q", 8)), {"version": 2}),
     (
         "writer_raw_states", versioned(3, BUCKET + b"\0"),
         {"version": 3, "file_bucket": IN_BUCKET | {"in_progress_file": None, "pending_files": None}},
