@@ -101,7 +101,7 @@ def _index(r: Reader, n: int, what: str) -> int:
     start = r.offset
     index = r.i32(f"the index of {what}")
     if not 0 <= index < n:
-        raise FormatError(f"impossible index {index} of {what}", expected=f"0 to {n - 1}", offset=start)
+        raise FormatError(f"invalid index {index} of {what}", expected=f"0 to {n - 1}", offset=start)
     return index
 
 
@@ -119,7 +119,7 @@ def _blocks(r: ValueReader) -> Any:
             yield
             r.empty.values += r.pos == before
             if r.empty.values > _MAX_EMPTY_ITEMS:
-                raise FormatError(f"impossible number of items without bytes: {r.empty.values}", offset=start)
+                raise FormatError(f"invalid number of items without bytes: {r.empty.values}", offset=start)
 
 
 def _varint(r: Reader) -> int:

@@ -58,7 +58,7 @@ class AvroType:
 def parse_schema(text: str) -> AvroType:
     """The type that a schema describes.
 
-    :raises FormatError: where the text is no schema.
+    :raises FormatError: where the text is not a schema.
     """
     try:
         # Numbers that matter are short; others could be defaults of any length.
@@ -80,7 +80,7 @@ class _Parser:
         if isinstance(schema, list):
             return AvroType("union", branches=[self.type(branch, namespace, depth + 1) for branch in schema])
         if not isinstance(schema, dict):
-            raise FormatError(f"{str(schema)[:80]!r} is no Avro schema", expected="a name, a list or an object")
+            raise FormatError(f"{str(schema)[:80]!r} is not an Avro schema", expected="a name, a list or an object")
         kind = schema.get("type")
         if not isinstance(kind, str):
             return self.type(kind, namespace, depth + 1)
@@ -90,12 +90,12 @@ class _Parser:
             case "enum":
                 symbols = _list(schema, "symbols")
                 if not all(isinstance(symbol, str) for symbol in symbols):
-                    raise FormatError("an Avro enum has symbols that are no text")
+                    raise FormatError("an Avro enum has symbols that are not text")
                 return self.define(AvroType("enum", symbols=tuple(symbols)), schema, namespace)
             case "fixed":
                 size = schema.get("size")
                 if not isinstance(size, int) or not 0 <= size <= _MAX_FIXED:
-                    raise FormatError(f"impossible size {size} of an Avro fixed", expected=f"0 to {_MAX_FIXED}")
+                    raise FormatError(f"invalid size {size} of an Avro fixed", expected=f"0 to {_MAX_FIXED}")
                 return self.with_logical(self.define(AvroType("fixed", size=size), schema, namespace), schema)
             case "array" | "map":
                 inner = schema.get("items" if kind == "array" else "values")

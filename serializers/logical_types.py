@@ -80,7 +80,7 @@ def read_logical_type(stream: bytes) -> LogicalType:
 
 
 class _NoType(Exception):
-    """A Java object is no type of SQL."""
+    """A Java object is not a type of SQL."""
 
 
 class _Types:

@@ -108,7 +108,7 @@ def _classes(descriptor_sets: tuple[bytes, ...]) -> dict[str, Any]:
 
 def _no_set(why: str) -> UsageError:
     return UsageError(
-        f"this is no descriptor set of Protobuf: {why}",
+        f"this is not a descriptor set of Protobuf: {why}",
         advice="give what protoc --include_imports --descriptor_set_out=FILE writes",
     )
 
@@ -194,7 +194,7 @@ def parse_message(message_class: Any, raw: bytes) -> Any:
     except (DecodeError, UnicodeDecodeError):
         name = message_class.DESCRIPTOR.full_name
         raise FormatError(
-            f"{len(raw)} bytes are no message of the type {name}",
+            f"{len(raw)} bytes are not a message of the type {name}",
             advice="give the descriptor set of the job that wrote them",
         ) from None
 
@@ -243,7 +243,7 @@ def is_set(message: Any, name: str) -> bool:
 def map_items(values: Any) -> list[tuple[Any, Any]]:
     """Keys and values of a map field.
 
-    :raises FormatError: for a key that is no UTF-8, which proto2 allows and the library cannot give.
+    :raises FormatError: for a key that is not UTF-8, which proto2 allows and the library cannot give.
     """
     try:
         return [(key, values[key]) for key in values]

@@ -347,7 +347,7 @@ def framed_snapshot(frame: Reader | None, name: str) -> SerializerSnapshot:
         class_name, version = _class_name(peek), peek.i32()
         snapshot = read_snapshot(frame)
         if frame.remaining:
-            raise FormatError(f"{frame.remaining} bytes are left behind a snapshot", offset=frame.offset)
+            raise FormatError(f"{frame.remaining} bytes are left after a snapshot", offset=frame.offset)
     except StateExtractError as error:
         return SerializerSnapshot(class_name, version, details={"unknown": "framed", "why": error.message})
     return snapshot

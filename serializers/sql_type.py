@@ -20,7 +20,7 @@ PATTERN = "re:"
 class LogicalType:
     """A type of SQL.
 
-    :param root: name of the constant of ``LogicalTypeRoot``; empty where the object is no type that is known.
+    :param root: name of the constant of ``LogicalTypeRoot``; empty where the object is not a type that is known.
     :param class_name: Java class.
     :param nullable: as declared; whether a value is null only its bytes tell.
     :param precision: digits of decimals, times and timestamps.

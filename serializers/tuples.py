@@ -65,7 +65,7 @@ def _padding(reader: Reader, outer_version: int) -> dict[str, Any]:
     padding = reader.i32("the padding of a nullable value")
     # The padding stands for a value of fixed length; the longest that Flink has are tuples of those.
     if not 0 <= padding <= 1 << 16:
-        raise FormatError(f"impossible padding {padding} of a nullable value", offset=start)
+        raise FormatError(f"invalid padding {padding} of a nullable value", offset=start)
     return {"padding": padding}
 
 

@@ -61,7 +61,7 @@ def _unknown(text: str) -> LogicalType:
 
 
 class _Unclear(Exception):
-    """The text is no type that is understood."""
+    """The text is not a type that is understood."""
 
 
 class _Parser:

@@ -275,7 +275,7 @@ def parse_file(text: str, name: str = "the job file") -> dict[str, Any]:
 
 
 def parse_size(text: str) -> int | None:
-    """Bytes from ``128 MB``, ``64MiB`` or ``1000``; ``None`` where it is no size."""
+    """Bytes from ``128 MB``, ``64MiB`` or ``1000``; ``None`` where it is not a size."""
     match = _SIZE.fullmatch(text)
     if match is None or match.group(2).lower() not in _UNITS:
         return None

@@ -156,7 +156,7 @@ def _with_class(k: Kryo, s: Input) -> Any:
         return None
     value = k.object(s, k.type(name))
     if value is None:
-        raise FormatError(f"a null behind the class {name}", offset=start)
+        raise FormatError(f"a null after the class {name}", offset=start)
     return value
 
 

@@ -123,7 +123,7 @@ class Kryo:
             raise FormatError(f"class name {number} follows {len(s.names)} others", offset=start)
         name = string(s)
         if not name or len(name) > _LARGEST_NAME:
-            raise FormatError("an impossible class name", offset=start)
+            raise FormatError("an invalid class name", offset=start)
         s.names.append(name)
         return name
 

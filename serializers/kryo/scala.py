@@ -98,7 +98,7 @@ def _pair(k: Kryo, s: Input) -> tuple[Any, Any]:
     start = s.pos
     entry = k.value(s)
     if not isinstance(entry, Obj) or entry.kind != "fields" or set(entry.value) != {"_1", "_2"}:
-        raise FormatError("an entry of a map that is no pair", offset=start)
+        raise FormatError("an entry of a map that is not a pair", offset=start)
     return entry.value["_1"], entry.value["_2"]
 
 
@@ -288,7 +288,7 @@ def _enumeration(class_name: str) -> Body:
         start = s.pos
         name = k.class_name(s)
         if name is None or not name.endswith("$"):
-            raise FormatError(f"a value of the enumeration {name}, which is no object", offset=start)
+            raise FormatError(f"a value of the enumeration {name}, which is not an object", offset=start)
         owner = k.object(s, Type(name, True, singleton(name)))
         if not isinstance(owner, Obj):
             raise FormatError("a value of no enumeration", offset=start)

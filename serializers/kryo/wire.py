@@ -236,7 +236,7 @@ def string(s: Input) -> str | None:
                 raise FormatError("a string's length has more than five bytes", offset=pos)
     n = value - 1
     if n < 0:
-        raise FormatError("an impossible length of a string", offset=pos)
+        raise FormatError("an invalid length of a string", offset=pos)
     return _units(s, n, pos)
 
 

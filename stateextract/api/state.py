@@ -221,7 +221,7 @@ class State:
     def key_groups_of(self, key: Any) -> frozenset[int] | None:
         """The key groups that :meth:`get` reads for a key; ``None``: all, as nobody knows the hash of such keys.
 
-        :raises UsageError: where it is no key of the state.
+        :raises UsageError: where it is not a key of the state.
         """
         of, found = self._groups_of(self._scalar("key", key)), frozenset[int]()
         for file in self._named_state.files:

@@ -306,10 +306,10 @@ class Statistics:
     def from_dict(cls, document: Any) -> Statistics:
         """The inverse of :meth:`as_dict`. Fields that this version does not know are passed over.
 
-        :raises UsageError: where it is no statistics document, or one of another format.
+        :raises UsageError: where it is not a statistics document, or one of another format.
         """
         if not isinstance(document, dict) or "format" not in document or "operators" not in document:
-            raise UsageError("this is no statistics document", advice="give a file that stateextract stats wrote")
+            raise UsageError("this is not a statistics document", advice="give a file that stateextract stats wrote")
         check_format(document)
         return made_of(cls, document, "the statistics document")
 
@@ -317,12 +317,12 @@ class Statistics:
     def from_json(cls, text: str | bytes) -> Statistics:
         """The inverse of :meth:`to_json`.
 
-        :raises UsageError: where it is no statistics document.
+        :raises UsageError: where it is not a statistics document.
         """
         try:
             document = json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise UsageError(f"this is no statistics document: {error}") from error
+            raise UsageError(f"this is not a statistics document: {error}") from error
         return cls.from_dict(document)
 
 

@@ -21,7 +21,7 @@ def milliseconds(text: str, option: str) -> int:
     """
     match = _DURATION.fullmatch(text.strip())
     if match is None:
-        raise UsageError(f"{option} {text!r} is no duration", expected="a number with ms, s, min, h or d, as in 30d")
+        raise UsageError(f"{option} {text!r} is not a duration", expected="a number with ms, s, min, h or d, as in 30d")
     length = float(match[1]) * _UNITS[match[2]]
     if length > _LONGEST:
         raise UsageError(f"{option} {text!r} is too long", expected="at most 10,000 years")
@@ -35,13 +35,13 @@ def moment(text: str, option: str) -> int:
     """
     if re.fullmatch(r"-?\d{9,}", text):
         if len(text) > 20 or not _FIRST <= int(text) <= _LAST:
-            raise UsageError(f"{option} {text!r} is no time", expected="milliseconds of the years 1 to 9999")
+            raise UsageError(f"{option} {text!r} is not a time", expected="milliseconds of the years 1 to 9999")
         return int(text)
     try:
         time = datetime.fromisoformat(text)
     except ValueError:
         raise UsageError(
-            f"{option} {text!r} is no time", expected="ISO 8601 as in 2026-11-28T12:00:00Z, or milliseconds since 1970"
+            f"{option} {text!r} is not a time", expected="ISO 8601 as in 2026-11-28T12:00:00Z, or milliseconds since 1970"
         ) from None
     time = time.replace(tzinfo=UTC) if time.tzinfo is None else time
     return round(time.timestamp() * 1000)

@@ -57,9 +57,9 @@ def query_state(
     with duckdb.connect(":memory:", config={"enable_external_access": "false"}) as connection:
         connection.register("state", reader)
         try:
-            # What is no query gives no rows either, and the rule would hold.
+            # What is not a query gives no rows either, and the rule would hold.
             if [s.type for s in connection.extract_statements(sql)] != [duckdb.StatementType.SELECT]:
-                raise UsageError("the sql of a rule is no query", expected="one SELECT", state=state)
+                raise UsageError("the sql of a rule is not a query", expected="one SELECT", state=state)
             rows: list[dict[str, Any]] = []
             count = 0
             for batch in connection.sql(sql).to_arrow_reader(10_000):

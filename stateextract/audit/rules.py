@@ -207,7 +207,7 @@ def _number(value: Any, kind: str, where: str) -> float:
         value = parse_size(value)
     if not isinstance(value, int | float) or isinstance(value, bool) or value < 0:
         raise UsageError(
-            f"{where} is no number", expected="a size as '64 MB' or a number" if kind == "bytes" else "a number"
+            f"{where} is not a number", expected="a size as '64 MB' or a number" if kind == "bytes" else "a number"
         )
     return value
 

@@ -225,9 +225,9 @@ def read_uids(text: str) -> list[str]:
         try:
             found = json.loads(text)
         except ValueError as error:
-            raise UsageError(f"the list of uids is no JSON: {error}") from error
+            raise UsageError(f"the list of uids is not JSON: {error}") from error
         if not all(isinstance(uid, str) for uid in found):
-            raise UsageError("the list of uids has something that is no text")
+            raise UsageError("the list of uids has something that is not text")
         return list(found)
     lines = (line.strip() for line in text.splitlines())
     return [line for line in lines if line and not line.startswith("#")]

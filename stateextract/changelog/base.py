@@ -321,7 +321,7 @@ def _elements(base: ChangedState, value: bytes) -> tuple[int, bytes]:
         elements.append(value[pos:behind])
         pos = behind + 1
     if pos == end and elements:
-        raise FormatError("a list ends behind a separator")
+        raise FormatError("a list ends after a separator")
     return len(elements), b"".join(elements)
 
 

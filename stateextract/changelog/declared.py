@@ -87,7 +87,7 @@ def _declaration(reader: SnapshotReader) -> Declaration:
     if _TYPES.get(kind) != meta.backend_type:
         raise FormatError(f"backend type {kind} of {meta.backend_type} state {meta.name!r}", offset=at)
     if reader.remaining:
-        raise FormatError(f"{reader.remaining} bytes behind the meta of state {meta.name!r}", offset=reader.offset)
+        raise FormatError(f"{reader.remaining} bytes after the meta of state {meta.name!r}", offset=reader.offset)
     if state_id < 0:
         raise FormatError(f"a negative state id {state_id}", offset=at - 2)
     return Declaration(state_id, meta, data)

@@ -108,7 +108,7 @@ def _schemas(path: Path) -> Any:
     try:
         return json.loads(text_of(str(path), "schema"))
     except ValueError as error:
-        raise UsageError(f"schema {path} is no JSON: {error}") from error
+        raise UsageError(f"schema {path} is not JSON: {error}") from error
 
 
 def _show(document: Statistics, verdicts: list[RuleResult]) -> None:

@@ -305,7 +305,7 @@ def processes(workers: int | None = None, on_report: OnReport = _ignore_progress
     """Execution by processes of this machine; what is soon done is done in this one.
 
     :param workers: how many at once; ``None``: one for each core.
-    :raises UsageError: where that is no number of processes.
+    :raises UsageError: where that is not a number of processes.
     """
     if workers is not None and workers < 1:
         raise UsageError(f"--workers is {workers}", expected="a whole number, at least 1")

@@ -265,7 +265,7 @@ def _plain_size(data: memoryview, pos: int, end: int, base: int) -> int:
                 break
             return size
     raise FormatError(
-        "a Snappy block has an impossible plain length", expected=f"at most {BLOCK} bytes", offset=base + pos
+        "a Snappy block has an invalid plain length", expected=f"at most {BLOCK} bytes", offset=base + pos
     )
 
 

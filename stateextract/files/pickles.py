@@ -74,7 +74,7 @@ class _Machine:
 
     def run(self) -> Any:
         if self.r.u8() != 0x80 or not 2 <= self.r.u8() <= 5:
-            raise FormatError("the bytes are no pickle of protocol 2 to 5", offset=0)
+            raise FormatError("the bytes are not a pickle of protocol 2 to 5", offset=0)
         while True:
             start = self.r.offset
             op = self.r.u8("an opcode")

@@ -94,7 +94,7 @@ class Reader:
         if n < 0 or n * least > self.remaining:
             # Where the bytes are a window of a longer stream, more of them may help.
             raise (FormatError if n < 0 else TruncatedError)(
-                f"impossible number {n} of {what}", expected=f"at most {self.remaining // max(least, 1)}", offset=start
+                f"invalid number {n} of {what}", expected=f"at most {self.remaining // max(least, 1)}", offset=start
             )
         return n
 

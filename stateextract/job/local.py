@@ -37,7 +37,7 @@ def processes(workers: int | None = None, on_report: OnReport = lambda tasks, re
     """How splits are executed by processes.
 
     :param workers: how many at once; ``None``: one for each core.
-    :raises UsageError: where that is no number of processes.
+    :raises UsageError: where that is not a number of processes.
     """
     if workers is not None and workers < 1:
         raise UsageError(f"--workers is {workers}", expected="a whole number, at least 1")

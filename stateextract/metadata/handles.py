@@ -70,7 +70,7 @@ def _offsets(reader: Reader, what: str) -> tuple[int, ...]:
 def _check_key_groups(first: int, count: int, offset: int) -> None:
     if first < 0 or not 0 <= count <= _MAX_KEY_GROUPS - first:
         raise FormatError(
-            f"impossible key groups: {count} from {first} on", expected=f"below {_MAX_KEY_GROUPS}", offset=offset
+            f"invalid key groups: {count} from {first} on", expected=f"below {_MAX_KEY_GROUPS}", offset=offset
         )
 
 
@@ -314,7 +314,7 @@ def _merged_channels(reader: Reader, code: int) -> ChannelStateHandle:
         part_size, offsets = _size(inner, "channel state size"), _offsets(inner, "channel state offsets")
         parts.append(ChannelPart(group, channel, part_size, offsets))
     if inner.remaining:
-        raise FormatError(f"{inner.remaining} bytes behind merged channel state", offset=inner.offset)
+        raise FormatError(f"{inner.remaining} bytes after merged channel state", offset=inner.offset)
     reader.bytes(n)
     return ChannelStateHandle(code, subtask, tuple(parts), size, stream)
 

@@ -58,7 +58,7 @@ def parse_metadata(data: bytes | bytearray | memoryview) -> SnapshotMetadata:
     properties, note = read_properties(reader) if version >= 4 else (None, None)
     if reader.remaining:
         raise FormatError(
-            f"{reader.remaining} bytes are left over behind the snapshot",
+            f"{reader.remaining} bytes are left over after the snapshot",
             expected="the end of the file",
             offset=reader.offset,
         )
@@ -114,14 +114,14 @@ def _master_state(reader: Reader) -> MasterState:
     start = reader.offset
     size = reader.i32("the length of a master state")
     if size <= 0:
-        raise FormatError(f"impossible length {size} of a master state", offset=start)
+        raise FormatError(f"invalid length {size} of a master state", offset=start)
     position = reader.pos
     reader.bytes(size, "a master state")
     inner = Reader(reader.data, position, reader.pos, reader.base)
     version, name = inner.i32("a master state's version"), inner.utf("a master state's name")
     state = bytes(inner.bytes(inner.i32("the length of a hook's state"), "a hook's state"))
     if inner.remaining:
-        raise FormatError(f"{inner.remaining} bytes are left over behind a master state", offset=inner.offset)
+        raise FormatError(f"{inner.remaining} bytes are left over after a master state", offset=inner.offset)
     return MasterState(version, name, state)
 
 
@@ -140,7 +140,7 @@ def _operator_body(reader: Reader, version: int, operator_id: str, uid: str | No
     parallelism, max_parallelism = reader.i32("a parallelism"), reader.i32("a max parallelism")
     if not 1 <= parallelism <= max_parallelism <= _MAX_PARALLELISM:
         raise FormatError(
-            f"impossible parallelism {parallelism} with max parallelism {max_parallelism}",
+            f"invalid parallelism {parallelism} with max parallelism {max_parallelism}",
             expected=f"1 <= parallelism <= max parallelism <= {_MAX_PARALLELISM}",
             offset=start,
         )
@@ -154,7 +154,7 @@ def _operator_body(reader: Reader, version: int, operator_id: str, uid: str | No
             raise FormatError("a finished operator with coordinator state", offset=start)
         return OperatorState(operator_id, uid, name, parallelism, max_parallelism, fully_finished=True)
     if not 0 <= n <= parallelism:
-        raise FormatError(f"impossible number {n} of subtasks", expected=f"at most {parallelism}", offset=start)
+        raise FormatError(f"invalid number {n} of subtasks", expected=f"at most {parallelism}", offset=start)
     subtasks: dict[int, SubtaskState | None] = {}
     for _ in range(n):
         start = reader.offset
@@ -162,7 +162,7 @@ def _operator_body(reader: Reader, version: int, operator_id: str, uid: str | No
         finished = stored < 0 and version >= 3
         index = -(stored + 1) if finished else stored
         if not 0 <= index < parallelism or index in subtasks:
-            raise FormatError(f"impossible subtask {stored} of {parallelism}", offset=start)
+            raise FormatError(f"invalid subtask {stored} of {parallelism}", offset=start)
         subtasks[index] = None if finished else _subtask(reader, version, index)
     return OperatorState(
         operator_id,

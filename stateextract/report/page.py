@@ -72,7 +72,7 @@ def embedded(value: Any) -> str:
     try:
         return json.dumps(value, separators=(",", ":"), allow_nan=False).translate(_ESCAPES)
     except ValueError as error:
-        raise UsageError(f"the statistics document has a figure that is no number: {error}") from error
+        raise UsageError(f"the statistics document has a figure that is not a number: {error}") from error
 
 
 def _title(model: dict[str, Any]) -> str:

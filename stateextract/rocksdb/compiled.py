@@ -30,7 +30,7 @@ _MESSAGES: dict[int, tuple[type[StateExtractError], str]] = {
     b.BAD_FEATURE: (UnsupportedError, "a block has features unknown here"),
     b.BAD_ENTRY: (FormatError, "an entry does not fit into its block"),
     k.BAD_ORDER: (FormatError, "keys do not rise"),
-    k.BAD_TYPE: (UnsupportedError, "an entry is no put, delete or merge"),
+    k.BAD_TYPE: (UnsupportedError, "an entry is not a put, delete or merge"),
     k.BAD_DUPLICATE: (FormatError, "a key has two entries with one sequence number"),
     k.BAD_LENGTH: (FormatError, "a merged value has more than 2 GiB"),
     b.BAD_HANDLE: (FormatError, "a block handle cannot be"),

@@ -320,7 +320,7 @@ def _json(text: str, where: str, type_: type, expected: str) -> Any:
     try:
         value = json.loads(text)
     except ValueError as error:
-        raise UsageError(f"{where} is no JSON: {error}", expected=expected) from None
+        raise UsageError(f"{where} is not JSON: {error}", expected=expected) from None
     if not isinstance(value, type_):
         raise UsageError(f"{where} is {text!r}", expected=expected)
     return value

@@ -303,7 +303,7 @@ def _columns(states: list[PlannedState], named: bool) -> list[PlannedState]:
     """The keyed states that a wide read makes columns of."""
     wrong = [s for s in states if named and (s.entry.kind == TIMER or s.entry.kind in OPERATOR_KINDS)]
     if wrong:
-        raise UsageError(f"{wrong[0].name!r} cannot become a column: it is no keyed state of values")
+        raise UsageError(f"{wrong[0].name!r} cannot become a column: it is not keyed state of values")
     keyed = [s for s in states if s.entry.kind != TIMER and s.entry.kind not in OPERATOR_KINDS]
     unread = [s for s in keyed if s.untyped is not None or s.entry.read.failure]
     if unread and named:
@@ -360,7 +360,7 @@ def _asked(plan: SourcePlan, columns: pa.Schema, values: Mapping[str, Any]) -> S
     if not keys and not groups:
         return plan
     if not plan.serializers:
-        raise UsageError("keys and key groups are asked for, and the state is no keyed state")
+        raise UsageError("keys and key groups are asked for, and the state is not keyed state")
     if groups and groups[-1] >= plan.max_parallelism:
         raise UsageError(f"there is no key group {groups[-1]}", expected=f"0 to {plan.max_parallelism - 1}")
     scalars = tuple(key_scalar(key, columns.field("key").type) for key in keys) if keys else None

@@ -16,7 +16,7 @@ from stateextract.printable import agreeing, many
 K = TypeVar("K", bound=Hashable)
 
 _COUNTED = "(?:the rows cannot be counted: )?"
-_BEHIND = re.compile(_COUNTED + "lost behind state .* in the same key group: (?=(?:a )?values? of )", re.DOTALL)
+_BEHIND = re.compile(_COUNTED + "unreadable after state .* in the same key group: (?=(?:a )?values? of )", re.DOTALL)
 _UNDECODABLE = re.compile(_COUNTED + "(?:a )?values? of (.+?) cannot be decoded: (.*)", re.DOTALL)
 _KINDS = {"its class is not known": "class is not described", "snapshot class is not known": "serializer is not known"}
 
@@ -26,7 +26,7 @@ def behind(state: str, message: str) -> str:
 
     :param message: of that state's error.
     """
-    return f"lost behind state {state!r} in the same key group: {message}"
+    return f"unreadable after state {state!r} in the same key group: {message}"
 
 
 @dataclass

@@ -113,7 +113,7 @@ def _keyed_head(reader: SnapshotReader) -> KeyedHeader:
     key_end, start = reader.pos, reader.offset
     count = reader.i16("the number of states")
     if count < 0:
-        raise FormatError(f"impossible number of states {count}", offset=start)
+        raise FormatError(f"invalid number of states {count}", offset=start)
     states = tuple(read_state_meta(reader) for _ in range(count))
     return KeyedHeader(version, compressed, key, states, reader.pos, key_end)
 
@@ -126,7 +126,7 @@ def _operator_head(reader: SnapshotReader) -> OperatorHeader:
         start = reader.offset
         count = reader.i16(f"the number of {what}")
         if count < 0:
-            raise FormatError(f"impossible number of {what} {count}", offset=start)
+            raise FormatError(f"invalid number of {what} {count}", offset=start)
         # The number of broadcast states follows the last list state.
         tails = [0] * (count - 1) + [_COUNT if what == "list states" else 0]
         states.extend(read_state_meta(reader, tail) for tail in tails[:count])

@@ -87,7 +87,7 @@ def names_of_plan(text: str, operators: Sequence[OperatorNames]) -> tuple[NameRu
     """Rules for the operators of a snapshot that a compiled plan describes.
 
     :param text: the plan, JSON.
-    :raises UsageError: where it is no compiled plan, or where none of its nodes is in the snapshot.
+    :raises UsageError: where it is not a compiled plan, or where none of its nodes is in the snapshot.
     """
     nodes, edges = _read_plan(text)
     if not any(_operators_of(node, operators) for node in nodes.values()):
@@ -109,7 +109,7 @@ def operators_of_plan(text: str, operators: Sequence[OperatorNames]) -> frozense
     """The ids of those operators of a snapshot that a compiled plan has.
 
     :param text: the plan, JSON.
-    :raises UsageError: where it is no compiled plan.
+    :raises UsageError: where it is not a compiled plan.
     """
     nodes, _ = _read_plan(text)
     return frozenset(id_ for node in nodes.values() for id_ in _operators_of(node, operators))
@@ -123,7 +123,7 @@ def _read_plan(text: str) -> tuple[dict[int, Mapping[str, Any]], list[tuple[Any,
         edges = [(e["source"], e["target"]) for e in document["edges"]]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise UsageError(
-            "this is no compiled plan of Flink SQL", advice="give the file that COMPILE PLAN wrote"
+            "this is not a compiled plan of Flink SQL", advice="give the file that COMPILE PLAN wrote"
         ) from error
     return nodes, edges
 

@@ -261,7 +261,7 @@ def on_lost(
     unread: Callable[[], Iterator[bytes]],
     changes: Changes | None = None,
 ) -> None:
-    """What becomes of heap entries that cannot be decoded, and of the states that are lost behind them."""
+    """What becomes of heap entries that cannot be decoded, and of the states that are unreadable after them."""
     target = targets[lost.state_id]
     also = [targets[i] for i in lost.also if targets[i].keep]
     if not isinstance(lost.error, UndecodableError):

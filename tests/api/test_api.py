@@ -314,7 +314,7 @@ def test_a_wish_that_does_not_fit_is_an_error_with_a_place(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("place", "type_", "words"),
     [
-        ("first/a/value", "text", "is no type of a column"),
+        ("first/a/value", "text", "is not a type of a column"),
         ("third/a/value", "string", "no operator is called so"),
         ("first/c/value", "string", "no chosen state is called so"),
         ("*/c/value", "string", "no chosen state is called so"),

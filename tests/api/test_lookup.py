@@ -314,9 +314,9 @@ def test_values_that_may_stand_for_several_keys(value: Any, type_: pa.DataType, 
 
 def test_keys_that_are_none(tmp_path: Path) -> None:
     state = written(tmp_path / "s")
-    with pytest.raises(UsageError, match="'x' is no key of the type int64"):
+    with pytest.raises(UsageError, match="'x' is not a key of the type int64"):
         state.get("x")
-    with pytest.raises(UsageError, match="'x' is no key of the type int64"):
+    with pytest.raises(UsageError, match="'x' is not a key of the type int64"):
         state.key_groups_of("x")
 
 

@@ -73,9 +73,9 @@ def _change(path: list[Any], value: Any) -> str:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("{", "this is no statistics document"),
-        ("[]", "this is no statistics document"),
-        ("{}", "this is no statistics document"),
+        ("{", "this is not a statistics document"),
+        ("[]", "this is not a statistics document"),
+        ("{}", "this is not a statistics document"),
         (_change(["format"], 2), r"has format 2, of a newer stateextract \(0.1.0\)"),
         (_change(["format"], 0), "has format '0'; expected format 1"),
         (_change(["operators"], 3), "operators of the statistics document is '3'"),

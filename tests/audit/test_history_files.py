@@ -135,7 +135,7 @@ def _head(**values: Any) -> bytes:
     [
         (b"{", "this is no file of a history, or a damaged one"),
         (b"\xff", "this is no file of a history, or a damaged one"),
-        (b"[]", "its statistics document is no object"),
+        (b"[]", "its statistics document is not an object"),
         (_head(), "its statistics document has no operators"),
         (_head(operators=[1]), "its statistics document has no operators"),
         (_head(operators=[{}]), "does not count the states of operators"),

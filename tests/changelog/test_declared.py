@@ -81,7 +81,7 @@ def with_tail(tail: bytes, state: State = VALUE) -> bytes:
     [
         (b"\x08" + i32(5) + VALUE.meta(LONG) + bytes(5), UnsupportedVersionError, "version 5"),
         (b"\x07" + declare(VALUE, 0)[1:], FormatError, "operation 7 among metadata"),
-        (declare(VALUE, 0) + b"\x00", FormatError, "1 bytes behind the meta"),
+        (declare(VALUE, 0) + b"\x00", FormatError, "1 bytes after the meta"),
         (declare(VALUE, 0)[:-1], FormatError, "ends inside a backend type"),
         (with_tail(b"\x00\x00\x00\x01\x03"), FormatError, "backend type 3 of KEY_VALUE state"),
         (with_tail(b"\x00\x01\x00", TIMERS), FormatError, "backend type 0 of PRIORITY_QUEUE state"),

@@ -97,7 +97,7 @@ def test_what_is_not_known_does_not_hold(capsys: pytest.CaptureFixture[str], tmp
     assert "nobody said which operators the job has" in audit(capsys, tmp_path, "[[rules]]\nowned = true\n")[1]
     for sql in ("CREATE TABLE t (a INT)", "SELECT 1 WHERE false; SELECT 2", ""):
         said = audit(capsys, tmp_path, f"[[rules]]\ndecoded = true\nstate = 'voucher'\nsql = '{sql}'\n")
-        assert (said[0], "the sql of a rule is no query" in said[1]) == (2, True)
+        assert (said[0], "the sql of a rule is not a query" in said[1]) == (2, True)
 
 
 def test_a_committed_state_that_is_gone(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ def test_a_committed_state_that_is_not_selected_is_not_gone(capsys: pytest.Captu
         ("", "has no rules"),
         ("[[rules]]\nname = 'a'", "demands nothing"),
         ("[[rules]]\nmax-row = 1", "'max-row' is unknown"),
-        ("[[rules]]\nmax-rows = -1", "is no number"),
+        ("[[rules]]\nmax-rows = -1", "is not a number"),
         ("[[rules]]\ndecoded = 1", "decoded is 1"),
         ("[audit]\nx = 1\n[[rules]]\nmax-rows = 1", "'x' is unknown"),
         ("[adit]\n[[rules]]\nmax-rows = 1", "'adit' is unknown"),

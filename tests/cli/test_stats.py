@@ -99,9 +99,9 @@ def test_uids_as_json(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--ttl", "soon"], "--ttl 'soon' is no duration"),
+        (["--ttl", "soon"], "--ttl 'soon' is not a duration"),
         (["--ttl", "nothing=1d"], "a time to live is given for 'nothing'"),
-        (["--as-of", "yesterday"], "--as-of 'yesterday' is no time"),
+        (["--as-of", "yesterday"], "--as-of 'yesterday' is not a time"),
         (["--uids", "nowhere"], "--uids nowhere cannot be read"),
         (["--state", "vouchers"], "no state is called 'vouchers'"),
     ],

@@ -353,7 +353,7 @@ def expected(layout: Layout, value: Any) -> Any:
 
 
 def replaced(layout: Layout, value: Any) -> Counts:
-    """What a decoder replaces in a written value: lone surrogates, and what is no UTF-8."""
+    """What a decoder replaces in a written value: lone surrogates, and what is not UTF-8."""
 
     def total(counts: Iterable[Counts]) -> Counts:
         return sum(counts, Counts())

@@ -353,8 +353,8 @@ ERRORS: list[tuple[str, Layout, str, int, type[StateExtractError], str]] = [
     ("negative bytes", Bytes(), "ffffffff", 0, FormatError, "negative number -1 of bytes"),
     ("bytes are cut", struct(a=I8, b=Bytes()), "0000000003ffff", 5, TruncatedError, "3 bytes, 2 are left"),
     ("fixed bytes are cut", Bytes(4), "ffffff", 0, TruncatedError, "4 bytes, 3 are left"),
-    ("big number below 0", BigInteger(), "ffffffff", 0, FormatError, "impossible length code -1"),
-    ("big number of no bytes", BigInteger(), "00000004", 0, FormatError, "impossible length code 4"),
+    ("big number below 0", BigInteger(), "ffffffff", 0, FormatError, "invalid length code -1"),
+    ("big number of no bytes", BigInteger(), "00000004", 0, FormatError, "invalid length code 4"),
     ("big number is cut", BigInteger(), "00000006ff", 4, TruncatedError, "inside a big number"),
     ("scale is cut", BigInteger(scaled=True), "00000001000000", 4, TruncatedError, "inside a scale"),
     ("constant differs", struct(a=I8, b=Skip(expect=b"\x2a\x2b")), "012a2c", 1, FormatError, "found the bytes 2a2c"),
@@ -364,16 +364,16 @@ ERRORS: list[tuple[str, Layout, str, int, type[StateExtractError], str]] = [
     ("count above the bytes", List(I32), "00000003" + "00" * 11, 0, TruncatedError, "12 bytes, 11 are left"),
     ("count above any file", List(I64), "7fffffff", 0, TruncatedError, "17179869176 bytes, 0 are left"),
     ("list in a list", List(List(I8)), "00000001" + "00000005" + "01", 4, TruncatedError, "5 bytes, 1 are left"),
-    ("count of nothing", List(Null()), "00100001", 0, FormatError, f"impossible number {MAX_EMPTY + 1} of elem"),
-    ("map of nothing", Map(EMPTY, Skip()), "7fffffff", 0, FormatError, "impossible number 2147483647 of entries"),
+    ("count of nothing", List(Null()), "00100001", 0, FormatError, f"invalid number {MAX_EMPTY + 1} of elem"),
+    ("map of nothing", Map(EMPTY, Skip()), "7fffffff", 0, FormatError, "invalid number 2147483647 of entries"),
     ("map count", Map(I8, Nullable(I8)), "00000003" + "0001" * 2, 0, TruncatedError, "6 bytes, 4 are left"),
     ("negative map count", Map(I8, I8), "fffffffe", 0, FormatError, "negative number -2 of entries"),
     ("null key", Map(TEXT, I8), "00000002" + "026b01" + "0001", 7, ValueRefusedError, "Set --maps list"),
     ("null struct as key", Map(Nullable(struct(a=I8)), I8), "00000001" + "0101", 4, ValueRefusedError, "null key"),
     ("unknown tag", struct(a=I8, b=Switch((Case(1, ()), Case(2, ())))), "0003", 1, FormatError, "one of [1, 2]"),
     ("no cases", Switch(()), "00", 0, FormatError, "unknown tag 0"),
-    ("pojo without flags", struct(a=I8, b=POJO), "0000", 1, FormatError, "impossible flags 0x00"),
-    ("pojo with strange flags", POJO, "f0", 0, FormatError, "impossible flags 0xf0"),
+    ("pojo without flags", struct(a=I8, b=POJO), "0000", 1, FormatError, "invalid flags 0x00"),
+    ("pojo with strange flags", POJO, "f0", 0, FormatError, "invalid flags 0xf0"),
     ("unknown subclass tag", POJO, "0801", 1, UndecodableError, "a value of V$P is of the subclass with tag 1"),
     ("unknown subclass name", POJO, "04" + "0003562453", 1, UndecodableError, "the subclass V$S"),
     ("declared class by name", POJO, "04" + "0003562450", 1, UndecodableError, "the subclass V$P"),
@@ -393,7 +393,7 @@ def test_the_most_elements_without_bytes(monkeypatch: pytest.MonkeyPatch) -> Non
     assert MAX_EMPTY == 1_048_576
     monkeypatch.setattr(interpreter, "MAX_EMPTY", 3)
     assert read(List(Null()), "00000003") == [None] * 3
-    failing(List(Null()), "00000004", 0, FormatError, "impossible number 4 of elements that take no bytes; expected at most 3")
+    failing(List(Null()), "00000004", 0, FormatError, "invalid number 4 of elements that take no bytes; expected at most 3")
 
 
 def test_the_end_is_not_the_end_of_the_data() -> None:

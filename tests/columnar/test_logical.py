@@ -139,7 +139,7 @@ def test_instant_extremes_of_java() -> None:
         (31_556_889_864_403_200, 0), (-31_557_014_167_219_201, 0), (LONG_MAX, 0), (LONG_MIN, 0), (0, INT_MIN),
         (0, 10**9),
     ]:  # fmt: skip
-        assert "impossible value: the instant" in impossible(INSTANT, {"seconds": seconds, "nanos": nanos})
+        assert "invalid value: the instant" in impossible(INSTANT, {"seconds": seconds, "nanos": nanos})
     # A value out of range is not also counted for its digits.
     counts = Counts()
     run(INSTANT, [{"seconds": 31_556_889_864_403_199, "nanos": 1}], Policy(out_of_range="null"), counts)
@@ -204,7 +204,7 @@ def test_local_date_edges() -> None:
     ],
 )  # fmt: skip
 def test_impossible_dates(parts: tuple[int, int, int]) -> None:
-    assert "impossible value: the date" in impossible(LOCAL_DATE, ymd(*parts))
+    assert "invalid value: the date" in impossible(LOCAL_DATE, ymd(*parts))
 
 
 def test_local_time_is_text_with_as_few_digits_as_needed() -> None:
@@ -223,8 +223,8 @@ def test_local_time_is_text_with_as_few_digits_as_needed() -> None:
     [(24, 0, 0, 0), (-1, 0, 0, 0), (0, 60, 0, 0), (0, 0, 60, 0), (0, 0, 0, 10**9), (0, 0, 0, -1), (0, -1, 0, 0)],
 )
 def test_impossible_times(parts: tuple[int, int, int, int]) -> None:
-    assert "impossible value: the time of day" in impossible(LOCAL_TIME, hms(*parts))
-    assert "impossible value: the time of day" in impossible(LOCAL_DATETIME, ymd(2024, 1, 1) | hms(*parts))
+    assert "invalid value: the time of day" in impossible(LOCAL_TIME, hms(*parts))
+    assert "invalid value: the time of day" in impossible(LOCAL_DATETIME, ymd(2024, 1, 1) | hms(*parts))
 
 
 def test_local_datetime() -> None:

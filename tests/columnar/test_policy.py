@@ -68,7 +68,7 @@ def test_policy_refuses_unknown_choices() -> None:
 
 def test_policy_refuses_what_is_no_utf8() -> None:
     Policy().check(Counts(malformed_utf8=4))
-    with pytest.raises(ValueRefusedError, match="4 sequences of bytes in strings that are no UTF-8"):
+    with pytest.raises(ValueRefusedError, match="4 sequences of bytes in strings that are not UTF-8"):
         Policy(strings="refuse").check(Counts(malformed_utf8=4))
 
 

@@ -237,7 +237,7 @@ def test_what_are_no_such_elements(type_: str, data: bytes) -> None:
     ids=str.__len__,
 )
 def test_elements_without_a_coder(type_: str) -> None:
-    with pytest.raises(UsageError, match="is no type of a column"):
+    with pytest.raises(UsageError, match="is not a type of a column"):
         parse_override("v", f"elements({type_})")
     with pytest.raises(UsageError, match="cannot become"):
         wished_schema(pa.schema([("v", pa.string())]), [parse_override("v", "elements(int8)")])
@@ -315,7 +315,7 @@ def test_types_that_cannot_be() -> None:
     with pytest.raises(UsageError, match="cannot become"):
         wished_schema(DEEP, [parse_override("key", "binary")])
     for type_ in ("", "decimal(0,0)", "decimal(39,1)", "decimal(3,4)", "timestamp", "timestamp[us, CET]", "list"):
-        with pytest.raises(UsageError, match="is no type"):
+        with pytest.raises(UsageError, match="is not a type"):
             parse_override("v", type_)
     with pytest.raises(UsageError, match="no path"):
         parse_override("a..b", "string")

@@ -73,7 +73,7 @@ def test_the_other_files_are_read(damage: str, tmp_path: Path) -> None:
         if name in ("", *names_in(damage)):
             assert state.coverage.status == "unreadable"
             why = f"is not the version of the header of {damage} state"
-            why = "an impossible number of timer services" if damage == "raw" else why
+            why = "an invalid number of timer services" if damage == "raw" else why
             assert why in str(state.coverage.reason)
             with pytest.raises(FormatError, match=why):
                 state.to_table()

@@ -65,7 +65,7 @@ def test_a_value_that_does_not_fit_leaves_out_its_state(snapshot: Path, tmp_path
         ("op/c/value=string", "no chosen state is called so"),
         ("other/a/value=string", "no chosen state is called so"),
         ("op/a/other=string", "leads nowhere"),
-        ("op/a/value=text", "is no type"),
+        ("op/a/value=text", "is not a type"),
     ],
 )
 def test_mistakes(snapshot: Path, tmp_path: Path, line: str, words: str) -> None:

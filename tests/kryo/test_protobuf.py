@@ -213,7 +213,7 @@ def test_in_json() -> None:
     )
     assert in_json("6dcdcc8c3f 719a9999999999f13f", known) == '{"ratio":1.1,"exact":1.1}'
     assert in_json("0801 a00607", known) == ('{"id":1,"$unknown":[{"path":"","field":100,"wire_type":0,"value":7}]}')
-    with pytest.raises(FormatError, match=r"4 bytes are no message of the type acme\.Order"):
+    with pytest.raises(FormatError, match=r"4 bytes are not a message of the type acme\.Order"):
         in_json("32040a01", known)
 
 

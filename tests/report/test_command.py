@@ -99,7 +99,7 @@ def test_only_the_newest_document_of_a_history_is_read(tmp_path: Path) -> None:
         (["--from", "{}/x.parquet"], "this is no file of a history, or a damaged one"),
         (["--from", "{}/none.parquet"], "holds no file that ends in .json or .parquet"),
         (["--from", "{}/bad"], "{}/bad/b.parquet"),
-        (["--from", "{}/a.txt"], "this is no statistics document"),
+        (["--from", "{}/a.txt"], "this is not a statistics document"),
     ],
 )
 def test_what_cannot_be_reported(out: Out, tmp_path: Path, arguments: list[str], said: str) -> None:

@@ -88,7 +88,7 @@ def test_figures_that_are_none() -> None:
     column = replace(document.operators[0].states[0].columns[0], null_share=math.nan)
     state = replace(document.operators[0].states[0], columns=[column])
     broken = statistics([replace(document.operators[0], states=[state])])
-    with pytest.raises(UsageError, match="a figure that is no number"):
+    with pytest.raises(UsageError, match="a figure that is not a number"):
         report_page([broken])
 
 

@@ -149,7 +149,7 @@ def test_an_unknown_subclass_snapshot_concerns_that_class_only() -> None:
 
 def test_a_frame_must_be_filled() -> None:
     snapshot = read_snapshot(Reader(pojo_bytes({"a": INT + b"\0"}, {})))
-    assert snapshot.nested[0].details == {"unknown": "framed", "why": "1 bytes are left behind a snapshot"}
+    assert snapshot.nested[0].details == {"unknown": "framed", "why": "1 bytes are left after a snapshot"}
 
 
 @pytest.mark.parametrize("cut", range(0, 300, 7))

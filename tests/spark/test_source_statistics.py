@@ -70,7 +70,7 @@ def test_the_coverage_is_filled_by_a_read(tmp_path: Path) -> None:
         ("gone", None): ("missing", None, 0), ("fine", "e"): ("decoded", 3, 0),
     }  # fmt: skip
     assert "com.example.Shape" in found["op", "b"]["reason"]
-    assert "lost behind state 'b'" in found["op", "c"]["problems"][0]
+    assert "unreadable after state 'b'" in found["op", "c"]["problems"][0]
     assert {row["checkpoint_id"] for row in found.values()} == {7}
     # A state that is asked for by name is a row, too, whatever became of it.
     assert list(coverage(snap, operatorUid="op", stateName="b")) == [("op", "b")]
@@ -117,8 +117,8 @@ def test_damage_is_placed(tmp_path: Path) -> None:
     [
         ({"table": "states", "ttl": "1d"}, "the option ttl is for the table statistics"),
         ({"table": "states", "strings": "replace"}, "the option strings is for the table coverage or statistics"),
-        ({"ttl": "1 day"}, "the option ttl '1 day' is no duration"),
-        ({"asOf": "soon"}, "the option asOf 'soon' is no time"),
+        ({"ttl": "1 day"}, "the option ttl '1 day' is not a duration"),
+        ({"asOf": "soon"}, "the option asOf 'soon' is not a time"),
         ({"ttl": "x=1d"}, "a time to live is given for 'x'"),
         ({"operatorUid": "a", "operatorName": "b"}, "the operator is said in more than one way"),
         ({"operatorUid": "order"}, "no operator has the uid, name or id 'order'"),

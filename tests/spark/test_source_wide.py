@@ -146,7 +146,7 @@ def test_runs_of_key_groups() -> None:
 def test_states_of_different_namespaces_do_not_go_together(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="'_timer_state/event_user-timers' cannot become a column"):
         load(golden("f23-kinds-native"), operatorUid="all-kinds", wide=True, stateName="_timer_state/event_user-timers")
-    with pytest.raises(UsageError, match="'rules' cannot become a column: it is no keyed state"):
+    with pytest.raises(UsageError, match="'rules' cannot become a column: it is not keyed state"):
         load(golden("f113-keys-checkpoint"), operatorUid="rules-join", wide=True, stateName="count,rules")
     different = pa.schema({"namespace": pa.string()}), pa.schema({"namespace": pa.int64()})
     with pytest.raises(UnsupportedError, match="namespace"):

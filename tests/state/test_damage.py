@@ -300,7 +300,7 @@ def test_unknown_serializer_is_passed_over(tmp_path: Path, engine: str, compress
     else:
         assert pairs(behind) == set()
         assert (behind.coverage.status, behind.coverage.tally.lost_key_groups) == ("skipped", 4)
-        assert (behind.coverage.reason or "").startswith("lost behind state 'middle' in the same key group: " + WORDS)
+        assert (behind.coverage.reason or "").startswith("unreadable after state 'middle' in the same key group: " + WORDS)
     middle = state_of(path, "middle", engine=engine, on_undecodable=mode)
     assert middle.to_table().num_rows == 0
     assert middle.coverage.status == {"skip": "skipped", "raw": "raw"}[mode]

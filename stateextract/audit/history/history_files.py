@@ -76,7 +76,7 @@ def write_snapshot(folder: str, document: Statistics) -> str:
 
     :param folder: a path or a URI; made if it is not there.
     :returns: the name of the file.
-    :raises OutputError: where that is impossible.
+    :raises OutputError: where that is invalid.
     :raises UsageError: where it is the URI of no store, or inside of the snapshot.
     """
     refuse_inside(folder, document.snapshot.path)
@@ -168,7 +168,7 @@ def _head(parquet: pq.ParquetFile, file: str) -> dict[str, Any]:
         raise UsageError("its statistics document is not the one that was written", advice=_ADVICE)
     head = json.loads(text)
     if not isinstance(head, dict):
-        raise UsageError("its statistics document is no object", advice=_ADVICE)
+        raise UsageError("its statistics document is not an object", advice=_ADVICE)
     check_format(head)
     operators = head.get("operators")
     if not isinstance(operators, list) or not all(isinstance(o, dict) for o in operators):

@@ -82,7 +82,7 @@ def scaled(array: pa.Array, valid: Mask, node: Logical, ctx: Context) -> pa.Arra
 
 def _number(raw: bytes) -> int:
     if not raw:
-        raise FormatError("impossible value: a number without digits")
+        raise FormatError("invalid value: a number without digits")
     return int.from_bytes(raw, "big", signed=True)
 
 
@@ -140,10 +140,10 @@ def big_decimal_bytes(array: pa.Array, valid: Mask, node: Logical, ctx: Context)
 def _big_decimal(raw: bytes, node: Logical, ctx: Context) -> str | None:
     length, at = _zigzag(raw, 0)
     if not 0 < length <= len(raw) - at:
-        raise FormatError(f"impossible value: a big decimal of {length} bytes in {len(raw)}")
+        raise FormatError(f"invalid value: a big decimal of {length} bytes in {len(raw)}")
     scale, end = _zigzag(raw, at + length)
     if end != len(raw) or not -(1 << 31) <= scale < 1 << 31:
-        raise FormatError(f"impossible value: a big decimal with the scale {scale}")
+        raise FormatError(f"invalid value: a big decimal with the scale {scale}")
     if length > MAX_DIGIT_BYTES:
         _unfit(f"a number of {length} bytes", node, ctx)
         return None
@@ -159,7 +159,7 @@ def _zigzag(raw: bytes, at: int) -> tuple[int, int]:
         at += 1
         if raw[at - 1] < 0x80:
             return (value >> 1) ^ -(value & 1), at
-    raise FormatError("impossible value: a big decimal that ends too early")
+    raise FormatError("invalid value: a big decimal that ends too early")
 
 
 def uuid_bytes(array: pa.Array, valid: Mask, node: Logical, ctx: Context) -> pa.Array:
@@ -174,7 +174,7 @@ def labels_by_number(array: pa.Array, valid: Mask, node: Logical, ctx: Context) 
     unknown = next((n for n in numbers if n is not None and n not in names), None)
     if unknown is not None:
         raise FormatError(
-            f"impossible value: the number {unknown} has no name", expected=f"one of {sorted(names)[:20]}"
+            f"invalid value: the number {unknown} has no name", expected=f"one of {sorted(names)[:20]}"
         )
     return pa.array([None if n is None else names[n] for n in numbers], node.type)
 

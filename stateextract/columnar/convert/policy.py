@@ -65,7 +65,7 @@ _FINE_CONVERSIONS = frozenset({"instant", "sql_timestamp", "local_datetime", "ms
 class Policy:
     """The user's choice for what Arrow, Parquet or Spark cannot hold.
 
-    :param strings: a lone surrogate, or what is no UTF-8 where UTF-8 should stand, is replaced by U+FFFD and counted,
+    :param strings: a lone surrogate, or what is not UTF-8 where UTF-8 should stand, is replaced by U+FFFD and counted,
         refused, or kept (then all strings become binary).
     :param timestamps: digits below the microsecond are cut off (towards the past) and counted, refused, or kept (then
         timestamps that can have them are in nanoseconds, which Spark cannot read).
@@ -100,7 +100,7 @@ class Policy:
             return
         for number, what in (
             (counts.lone_surrogates, "lone surrogates in strings, which UTF-8 cannot hold"),
-            (counts.malformed_utf8, "sequences of bytes in strings that are no UTF-8"),
+            (counts.malformed_utf8, "sequences of bytes in strings that are not UTF-8"),
         ):
             if number:
                 raise ValueRefusedError(
@@ -116,7 +116,7 @@ class Counts:
     :param lone_surrogates: lone UTF-16 surrogates replaced by U+FFFD (not strings).
     :param sub_microsecond: timestamps that lost digits below the microsecond.
     :param out_of_range: values that became null because their column cannot hold them.
-    :param malformed_utf8: sequences of bytes that are no UTF-8, replaced by U+FFFD: each longest one that begins like a
+    :param malformed_utf8: sequences of bytes that are not UTF-8, replaced by U+FFFD: each longest one that begins like a
         character and is none.
     """
 

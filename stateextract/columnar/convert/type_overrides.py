@@ -77,7 +77,7 @@ def parse_override(path: str, type_: str) -> TypeOverride:
     """
     steps = tuple(path.split("."))
     if not all(steps):
-        raise UsageError(f"{path!r} is no path of a column", expected="names with a dot between them")
+        raise UsageError(f"{path!r} is not a path of a column", expected="names with a dot between them")
     text = type_.strip()
     if text == "json":
         return TypeOverride(steps, pa.string(), json=True)
@@ -94,7 +94,7 @@ def parse_override(path: str, type_: str) -> TypeOverride:
     if match := _TIMESTAMP.fullmatch(text):
         return TypeOverride(steps, pa.timestamp(match[1], "UTC" if match[2] else None))
     raise UsageError(
-        f"{type_!r} is no type of a column",
+        f"{type_!r} is not a type of a column",
         expected=", ".join(
             [
                 *_PLAIN,

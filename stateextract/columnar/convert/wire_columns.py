@@ -77,7 +77,7 @@ Describe = Callable[[int], str]
 def require(right: Mask, valid: Mask, describe: Describe) -> None:
     wrong = valid & ~right
     if wrong.any():
-        raise FormatError(f"impossible value: {describe(int(wrong.argmax()))}")
+        raise FormatError(f"invalid value: {describe(int(wrong.argmax()))}")
 
 
 def fitting(fits: Mask, valid: Mask, node: Logical, ctx: Context, describe: Describe) -> Mask:

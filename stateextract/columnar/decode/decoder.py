@@ -362,7 +362,7 @@ class KernelDecoder:
             part = self.program.undecodable[int(self.out[kernel.ARGUMENT])]
             return UndecodableError(f"a value of {part.class_name} cannot be decoded: {part.reason}", offset=at)
         messages: dict[int, tuple[type[StateExtractError], str, str | None]] = {
-            kernel.BAD_COUNT: (FormatError, "an impossible length or count", None),
+            kernel.BAD_COUNT: (FormatError, "an invalid length or count", None),
             kernel.BAD_TEXT: (FormatError, "a string that Java does not write", None),
             kernel.BAD_CONSTANT: (FormatError, "bytes that are always the same are others here", None),
             kernel.BAD_TAG: (FormatError, "a tag that no alternative has", None),

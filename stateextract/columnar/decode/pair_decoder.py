@@ -320,13 +320,13 @@ class InterpreterPairDecoder(InterpreterDecoder):
         start = reader.pos
         size = reader.i32("a key's length")
         if size < self.pairs.prefix:
-            raise FormatError(f"an impossible key length {size}", offset=start)
+            raise FormatError(f"an invalid key length {size}", offset=start)
         key_start = reader.pos
         reader.bytes(size, "a key")
         at = reader.pos
         value_size = reader.i32("a value's length")
         if value_size < 0:
-            raise FormatError(f"an impossible value length {value_size}", offset=at)
+            raise FormatError(f"an invalid value length {value_size}", offset=at)
         reader.bytes(value_size, "a value")
         return key_start, key_start + size, key_start + size + 4 + value_size
 
@@ -445,7 +445,7 @@ class InterpreterPairDecoder(InterpreterDecoder):
             if elements:
                 pos += 1
                 if pos == end:
-                    raise FormatError("a list ends behind a separator", offset=pos)
+                    raise FormatError("a list ends after a separator", offset=pos)
             self.empty.take(element.room, pos)
             value, pos = interpret(element, view, pos, end, counts, self.empty)
             elements.append(True if value is NO_COLUMN else value)

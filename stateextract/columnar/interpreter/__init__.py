@@ -242,7 +242,7 @@ def _big_integer(node: BigInteger, r: Reader, counts: Counts) -> bytes | None:
     if code == 0:
         return None
     if code < 0 or code == 4:
-        raise FormatError(f"impossible length code {code} of a big number", offset=start)
+        raise FormatError(f"invalid length code {code} of a big number", offset=start)
     number = _SHORT_NUMBERS[code] if code < 4 else bytes(r.bytes(code - 4, "a big number"))
     return number + bytes(r.bytes(4, "a scale")) if node.scaled else number
 
@@ -336,7 +336,7 @@ def _subclasses(node: Subclasses, r: ValueReader, counts: Counts) -> Any:
     elif flags & _DECLARED:
         index = 0
     else:
-        raise FormatError(f"impossible flags {flags:#04x} of a POJO", expected="1, 2, 4 or 8", offset=start)
+        raise FormatError(f"invalid flags {flags:#04x} of a POJO", expected="1, 2, 4 or 8", offset=start)
     columns = {node.CLASS_FIELD: index} if node.subclasses else {}
     columns |= _columns([node.fields, *(s.fields for s in node.subclasses)])
     _fill(columns, node.subclasses[index - 1].fields if index else node.fields, r, counts)
@@ -381,7 +381,7 @@ def _believe(r: ValueReader, n: int, values: int, what: str, start: int) -> None
     r.empty.values += n * values
     if r.empty.values > MAX_EMPTY:
         raise FormatError(
-            f"impossible number {n} of {what} that take no bytes", expected=f"at most {MAX_EMPTY} values in a row", offset=start
+            f"invalid number {n} of {what} that take no bytes", expected=f"at most {MAX_EMPTY} values in a row", offset=start
         )
 
 

@@ -102,7 +102,7 @@ def _bytes(interpret: Interpret, node: Bytes, r: ValueReader, counts: Counts) ->
 def _framed(interpret: Interpret, node: Framed, r: ValueReader, counts: Counts) -> Any:
     value = interpret(node.inner, r, counts)
     if r.remaining:
-        raise FormatError(f"{r.remaining} bytes are left behind a value", offset=r.offset)
+        raise FormatError(f"{r.remaining} bytes are left after a value", offset=r.offset)
     return value
 
 

@@ -180,7 +180,7 @@ class BigInteger(Layout):
     The wire value is the number's two's complement, big-endian, at least one byte.
 
     :param scaled: Flink's ``BigDecSerializer``: an ``i32`` scale follows, but not after null. The wire value then has the
-        scale's four bytes behind the number's.
+        scale's four bytes after the number's.
     """
 
     scaled: bool = False

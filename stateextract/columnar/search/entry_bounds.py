@@ -214,7 +214,7 @@ class _InterpretedPairs:
         at = reader.pos
         size = reader.i32("a key's length")
         if size < max(self.layout.prefix, 1):
-            raise FormatError(f"an impossible key length {size}", offset=at)
+            raise FormatError(f"an invalid key length {size}", offset=at)
         key_start = reader.pos
         reader.bytes(size, "a key")
         key_end = reader.pos

@@ -80,7 +80,7 @@ def body_kind(
 def _compressed_kind(offset: int, read_at: ReadAt) -> BodyKind:
     """A heap body has the key group's number in front of its Snappy streams, a full snapshot has not."""
     start = read_at(offset, 4 + len(SNAPPY_IDENTIFIER))
-    # The number must be looked at last: 0xFF060000 is no key group, so the two cannot be confused.
+    # The number must be looked at last: 0xFF060000 is not a key group, so the two cannot be confused.
     if start.startswith(SNAPPY_IDENTIFIER):
         return BodyKind.FULL_SNAPSHOT
     if start[4:] == SNAPPY_IDENTIFIER or len(start) == 4:

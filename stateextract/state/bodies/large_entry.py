@@ -226,11 +226,11 @@ def pair_front(window: Window) -> tuple[bytes, int, bool]:
 
 
 def _length_at(window: Window, behind: int) -> int:
-    """The length that is so many bytes behind the window's position."""
+    """The length that is so many bytes after the window's position."""
     if not window.need(behind + 4):
         raise TruncatedError("the data ends inside a pair of key and value", offset=window.offset())
     at = window.pos + behind
     length = int.from_bytes(window.block.view[at : at + 4], "big", signed=True)
     if length < 0:
-        raise FormatError(f"an impossible length {length}", offset=window.offset(at))
+        raise FormatError(f"an invalid length {length}", offset=window.offset(at))
     return length

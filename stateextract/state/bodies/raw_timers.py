@@ -236,7 +236,7 @@ def _head(reader: Reader) -> tuple[int, int]:
         raise UnsupportedVersionError(f"version {version} of timers is not known", expected="1 or 2", offset=start + 4)
     count = reader.i32("the number of timer services")
     if not 0 <= count <= _MOST_SERVICES:
-        raise FormatError(f"an impossible number of timer services, {count}", offset=start + 8)
+        raise FormatError(f"an invalid number of timer services, {count}", offset=start + 8)
     return version, count
 
 

@@ -101,7 +101,7 @@ def _plain(value: Any, type_: pa.DataType) -> Any:
     if value is None or pa.types.is_string(type_):
         if value is None or isinstance(value, str):
             return value
-        raise _Misfit(f"{value!r} is no text")
+        raise _Misfit(f"{value!r} is not text")
     if pa.types.is_nested(type_):
         return _nested(json.loads(value, parse_float=Decimal) if isinstance(value, str) else value, type_)
     if pa.types.is_boolean(type_):
@@ -132,17 +132,17 @@ def _boolean(value: Any) -> bool:
 
 def _number(value: Any) -> Any:
     if isinstance(value, str) and ("_" in value or value != value.strip()):  # which Python takes
-        raise _Misfit(f"{value!r} is no number")
+        raise _Misfit(f"{value!r} is not a number")
     return value
 
 
 def _integer(value: Any) -> int:
     if isinstance(value, str):
         if not _INTEGER.fullmatch(value):
-            raise _Misfit(f"{value!r} is no whole number")
+            raise _Misfit(f"{value!r} is not a whole number")
         return int(value)
     if isinstance(value, bool) or value != int(value):
-        raise _Misfit(f"{value!r} is no whole number")
+        raise _Misfit(f"{value!r} is not a whole number")
     return int(value)
 
 
@@ -155,7 +155,7 @@ def _timestamp(value: Any, type_: pa.DataType) -> Any:
             raise _Misfit("the key is a local time, which has no zone")
         return pa.scalar(text if zoned or type_.tz is None else text + "Z").cast(type_)
     if not isinstance(value, datetime.datetime):
-        raise _Misfit(f"{value!r} is no time")
+        raise _Misfit(f"{value!r} is not a time")
     if (value.tzinfo is None) != (type_.tz is None):
         if value.tzinfo is not None:
             raise _Misfit("the key is a local time, which has no zone")
@@ -170,7 +170,7 @@ def _nested(value: Any, type_: pa.DataType) -> Any:
         entries = value.items() if isinstance(value, Mapping) else value
         return [(_plain(k, type_.key_type), _plain(v, type_.item_type)) for k, v in entries]
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Sequence | set | frozenset):
-        raise _Misfit(f"{value!r} is no list")
+        raise _Misfit(f"{value!r} is not a list")
     return [_plain(element, type_.value_type) for element in value]
 
 

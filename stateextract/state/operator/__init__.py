@@ -114,7 +114,7 @@ def note_of_1_18_0(head: OperatorHeader, states: Sequence[OperatorStatePartition
 def partitions(head: OperatorHeader, states: Sequence[OperatorStatePartition], size: int) -> list[Partition]:
     """What a file holds, in its order, with every byte behind the head belonging to exactly one state.
 
-    :raises FormatError: where handle and head disagree, or offsets are impossible.
+    :raises FormatError: where handle and head disagree, or offsets are invalid.
     """
     order = {meta.name: number for number, meta in enumerate(head.states)}
     seen: set[str] = set()
