@@ -317,5 +317,5 @@ def test_types_that_cannot_be() -> None:
     for type_ in ("", "decimal(0,0)", "decimal(39,1)", "decimal(3,4)", "timestamp", "timestamp[us, CET]", "list"):
         with pytest.raises(UsageError, match="is not a type"):
             parse_override("v", type_)
-    with pytest.raises(UsageError, match="no path"):
+    with pytest.raises(UsageError, match="not a path"):
         parse_override("a..b", "string")
