@@ -411,7 +411,7 @@ def test_versions_that_are_not_read() -> None:
 
 
 def test_legacy_state_of_flink_1_1() -> None:
-    with pytest.raises(UnsupportedError, match=r"1 operator states of Flink 1\.1") as caught:
+    with pytest.raises(UnsupportedError, match=r"1 operator state of Flink 1\.1") as caught:
         parse_metadata(body(2, head(2) + writer.i32(1, 0) + writer.i64(0) + writer.i32(1)))
     assert caught.value.offset == 68
 

@@ -238,7 +238,7 @@ def test_keys_from_text(text: str, type_: pa.DataType, value: Any) -> None:
         ("1_7", pa.float64(), "'1_7' is not a number"),
         ("17 ", pa.decimal128(9, 2), "'17 ' is not a number"),
         ("\udcff", pa.string(), "expected text in UTF-8"),
-        ("300", pa.int8(), "no key of the type int8"),
+        ("300", pa.int8(), "not a key of the type int8"),
         (1.5, pa.int64(), "not a whole number"),
         (True, pa.int32(), "not a whole number"),
         (1, pa.string(), "not text"),
