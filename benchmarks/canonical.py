@@ -29,7 +29,8 @@ from benchmarks.generate import PlannedOperator, PlannedState, entry_size, write
 from benchmarks.pairs import GROUPS, OPERATOR, STATE, Pairs, head, write_canonical, write_rocksdb
 from benchmarks.rocksdb import open_file
 from benchmarks.shapes import SHAPES
-from stateextract.job.run import run_here, run_job
+from stateextract.job.execute import in_this_process
+from stateextract.job.run import run_job
 from stateextract.metadata.parser import parse_metadata
 from stateextract.options import JobOptions
 from stateextract.rocksdb import RocksDB, RocksOptions, open_rocksdb
@@ -147,7 +148,7 @@ def extract(name: str, gigabytes: float, form: str, folder: Path) -> None:
     os.waitpid(child, 0)
     size = sum(file.stat().st_size for file in (folder / "savepoint").iterdir())
     start, cpu = time.perf_counter(), time.process_time()
-    outcome = run_job(JobOptions(snapshot=str(folder / "savepoint"), output=str(folder / "out")), run_here)
+    outcome = run_job(JobOptions(snapshot=str(folder / "savepoint"), output=str(folder / "out")), in_this_process)
     seconds, cpu = time.perf_counter() - start, time.process_time() - cpu
     assert sum(dataset.rows for dataset in outcome.manifest.datasets) == pairs.entries
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6

@@ -1,25 +1,21 @@
 """Figures of all states of a plan: splits are read as the extract job reads them, and what they give is put together.
 
-A split is read by this process or by processes of this machine (:func:`collect`), or by whoever is given as ``Execute``, which
-all call :class:`SplitReader`. What travels to them and back is bytes: a :class:`Work`, the record of a split
-(``job/split.py``), and :class:`Collected`.
+What travels to a task and back is bytes: a :class:`Work`, the record of a split (``job/split.py``), and :class:`Collected`.
 """
 
 from __future__ import annotations
 
-import itertools
 import json
 import zlib
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import lru_cache, partial
+from functools import partial
 
 from serializers import load_plugins
 from stateextract.audit.measure.state import StateStatistics, Wanted
 from stateextract.columnar.compiled.engines import engine_for
 from stateextract.errors import StateExtractError
-from stateextract.files.cores import usable_cores
-from stateextract.job.local import in_processes
+from stateextract.job.execute import Execute, Tasks
 from stateextract.job.salvage import Attempt, salvage
 from stateextract.job.split import Context, decode_split, encode_split, read_options
 from stateextract.snapshot.parts import OperatorTargets, Part
@@ -32,8 +28,6 @@ Key = tuple[int, str]
 
 BATCH_ROWS = 1 << 18
 """Rows of a batch at most. It is more than other readers take, as much of what a batch costs does not depend on its rows."""
-ALONE = 64 << 20
-"""Bytes of state that this process reads sooner than others are started."""
 
 
 @dataclass(frozen=True)
@@ -162,16 +156,16 @@ class SplitReader:
         return collected
 
 
-@lru_cache(maxsize=1)
-def _reader(work: bytes) -> SplitReader:
-    return SplitReader(Work.from_bytes(work))
+def open_work(work: bytes) -> Callable[[int, bytes], bytes]:
+    """Open what all tasks share; see :class:`stateextract.job.execute.Tasks`."""
+    reader = SplitReader(Work.from_bytes(work))
 
+    def run(_: int, split: bytes) -> bytes:
+        collected = Collected()
+        reader.add(decode_split(split), collected)
+        return collected.to_bytes()
 
-def read_split(work: bytes, split: bytes) -> bytes:
-    """What a task does: read a split, give what was collected."""
-    collected = Collected()
-    _reader(work).add(decode_split(split), collected)
-    return collected.to_bytes()
+    return run
 
 
 def prepare() -> None:
@@ -182,52 +176,18 @@ def prepare() -> None:
         compiled.prepare()
 
 
-Execute = Callable[[bytes, Sequence[bytes], int], Iterable[bytes]]
-"""Calls :func:`read_split` with the work and each split, wherever, and gives what it gives, in any order. The last argument is
-how many bytes of state there are to read."""
-
-OnSplit = Callable[[int], None]
-"""Is told that a split is done, by its number or, where that is not known, in any order."""
-
-
-def collect(
-    work: Work,
-    splits: Sequence[Sequence[Part]],
-    workers: int | None = None,
-    execute: Execute | None = None,
-    on_split: OnSplit = lambda number: None,
-) -> tuple[Collected, SplitReader]:
+def collect(work: Work, splits: Sequence[Sequence[Part]], execute: Execute) -> tuple[Collected, SplitReader]:
     """Read all splits.
 
-    :param workers: how many processes; ``None``: one for each core, if there is much to read; 1: only this one.
-    :param execute: who reads the splits instead.
+    :param execute: runs the tasks.
     :returns: what was collected, and a reader of the same work.
     :raises StateExtractError: with file, operator and state.
     """
-    size = sum(sum(part.content.sizes) for split in splits for part in split)
-    count = workers or (1 if size <= ALONE else min(usable_cores(), len(splits)))
-    if execute is None and count <= 1:
-        reader = SplitReader(work)
-        collected = Collected()
-        for number, split in enumerate(splits):
-            reader.add(split, collected)
-            on_split(number)
-        return collected, reader
-    reader, collected, data = SplitReader(work), Collected(), work.to_bytes()
-    records = [encode_split(split) for split in splits]
-
-    def take(answer: bytes) -> None:
-        collected.merge(reader.load(answer))
-        on_split(next(done))
-
-    done = itertools.count()
-    if execute is None:
-        prepare()
-        in_processes(read_split, [(data, record) for record in records], count, take, size)
-    else:
-        for answer in execute(data, records, size):
-            take(answer)
+    sizes = [sum(sum(part.content.sizes) for part in split) for split in splits]
+    tasks = Tasks(open_work, work.to_bytes(), sizes, [encode_split(split) for split in splits], prepare)
+    reader, collected = SplitReader(work), Collected()
+    execute(tasks, lambda _, report: collected.merge(reader.load(report)))
     return collected, reader
 
 
-__all__ = ["Collected", "Execute", "Key", "OnSplit", "SplitReader", "Work", "collect", "read_split"]
+__all__ = ["Collected", "Key", "SplitReader", "Work", "collect", "open_work"]

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from stateextract.audit.collect import Collected, Execute, Key, SplitReader, Work, collect
+from stateextract.audit.collect import Collected, Key, SplitReader, Work, collect
 from stateextract.audit.document import (
     KeyGroup,
     Operator,
@@ -30,6 +30,7 @@ from stateextract.audit.measure.state import Wanted
 from stateextract.audit.measure.times import TimeFigures
 from stateextract.errors import UsageError
 from stateextract.files.filesystem import Store
+from stateextract.job.execute import Execute, on_this_machine
 from stateextract.job.plan import Plan, PlannedState, make_plan
 from stateextract.job.split import Context
 from stateextract.metadata.model import OperatorState
@@ -82,27 +83,22 @@ class StatisticsPlan:
 def statistics(
     options: JobOptions,
     question: StatisticsOptions | None = None,
-    workers: int | None = None,
     execute: Execute | None = None,
     store: Store | None = None,
-    on_plan: Callable[[Plan], Callable[[int], None]] | None = None,
     on_headers: OnHeaders = ignore_progress,
 ) -> Statistics:
     """The figures of the states that the options choose.
 
     :param options: as for an extract job; what it says of rows (``flatten``, columns) does not count. A state that cannot be
         decoded is left out and said so, unless ``on_undecodable`` says ``raw``.
-    :param workers: how many processes; ``None``: one for each core, if there is much to read.
-    :param execute: who reads the splits instead of them.
-    :param on_plan: is told what is read, and gives what is told of each split that is done.
+    :param execute: runs the tasks; ``None``: processes of this machine, if there is much to read.
     :param on_headers: as of :func:`stateextract.job.plan.make_plan`.
     :raises StateExtractError: where the snapshot cannot be read.
     :raises UsageError: where the choice, or a time to live, matches nothing.
     """
     planned = plan_statistics(options, question, store, on_headers)
     plan = planned.plan
-    on_split = on_plan(plan) if on_plan else lambda number: None
-    collected, reader = collect(planned.work, plan.splits, workers, execute, on_split)
+    collected, reader = collect(planned.work, plan.splits, execute or on_this_machine())
     for state in plan.states:
         settle(state.entry, (state.operator, state.name), collected)
 

@@ -17,7 +17,7 @@ from stateextract.printable import json_document, many, named, sentence
 
 if TYPE_CHECKING:
     from stateextract.diff.plan import DiffState
-    from stateextract.diff.run import DiffResult, DiffTasks, TaskReport
+    from stateextract.diff.run import DiffResult
     from stateextract.diff.summary import Counts
 
 _OPTIONS = [name for name in (*WHERE, *MEANING, "strict", "memory_bytes", "mode", "compression") if name != "all_copies"]
@@ -36,7 +36,7 @@ _FIELDS = 6  # that are named in the table
     help="Compare this state only; repeat for several. timers: all timers.",
 )  # fmt: skip
 @click.option("-o", "--output", metavar="DIRECTORY", help="Write the changes there, one Parquet dataset per state.")
-@click.option("--workers", metavar="N", type=click.IntRange(min=1), help="Processes. Default: one per core.")
+@click.option("--workers", metavar="N", type=click.IntRange(min=1), help="Processes. Default: one per core if there is much to read.")
 @click.option(
     "--last-access", is_flag=True, help="Of states with a time to live, count a mere change of the last access."
 )
@@ -66,21 +66,21 @@ def diff(
     before the end. Exit code 3: not everything could be compared.
     """
     without_pandas()
-    from stateextract.cli.progress import Meter
+    from stateextract.cli.progress import Meter, counted
     from stateextract.diff.plan import DiffOptions
-    from stateextract.diff.run import processes, run_diff
+    from stateextract.diff.run import TaskReport, run_diff
+    from stateextract.job.execute import on_this_machine
 
     later = replace(read_options(after, given), output=output or "")
     earlier = replace(later, snapshot=before)
 
-    def on_report(tasks: DiffTasks, report: TaskReport) -> None:
-        if not meter.tasks:
-            meter.expect(tasks.size, len(tasks.splits))
-        meter.add(report.size, sum(c.before + c.after for c in report.counts.values()), 1)
+    def rows(report: bytes) -> int:
+        return sum(c.before + c.after for c in TaskReport.from_bytes(report).counts.values())
 
     with Meter("diff") as meter:
         options = DiffOptions(last_access, common_fields, later.memory_bytes)
-        result = run_diff(earlier, later, options, processes(workers, on_report), output, meter.heads)
+        execute = counted(meter, on_this_machine(workers), rows)
+        result = run_diff(earlier, later, options, execute, output, meter.heads)
     code = ExitCode.COMPLETE if result.complete else ExitCode.INCOMPLETE
     if tell and result.differs:
         code = ExitCode.DIFFERENT

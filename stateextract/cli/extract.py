@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,7 +14,8 @@ from stateextract.options import FILE_ONLY, JobOptions, fields
 from stateextract.printable import json_document
 
 if TYPE_CHECKING:
-    from stateextract.job.run import Outcome, Tasks
+    from stateextract.job.execute import Tasks
+    from stateextract.job.run import Outcome
 
 _SPARK = {"spark.log.level": "ERROR"}
 """What a Spark that is started here is told beside ``conf/spark-defaults.conf``."""
@@ -96,23 +96,16 @@ def extract(
 
 
 def _on_this_machine(options: JobOptions, workers: int | None) -> Outcome:
-    from stateextract.cli.progress import Meter
-    from stateextract.job.local import processes
+    from stateextract.cli.progress import Meter, counted
+    from stateextract.job.execute import processes
     from stateextract.job.run import run_job
     from stateextract.job.task import SplitReport
 
-    def on_report(tasks: Tasks, data: bytes) -> None:
-        report = SplitReport.from_bytes(data)
-        rows = sum(tally.rows for part in report.parts for tally in part.tally.states.values())
-        meter.add(tasks.sizes[report.split], rows, 1)
+    def rows(report: bytes) -> int:
+        return sum(tally.rows for part in SplitReport.from_bytes(report).parts for tally in part.tally.states.values())
 
-    def execute(tasks: Tasks) -> Iterable[bytes]:
-        meter.expect(sum(tasks.sizes), tasks.count)
-        return run(tasks)
-
-    run = processes(workers, on_report)
     with Meter("extract") as meter:
-        return run_job(options, execute, on_headers=meter.heads)
+        return run_job(options, counted(meter, processes(workers), rows), on_headers=meter.heads)
 
 
 def _on_spark(options: JobOptions, conf: dict[str, str]) -> Outcome:

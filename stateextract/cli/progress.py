@@ -7,12 +7,15 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from stateextract.printable import many
 
 if TYPE_CHECKING:
     from rich.console import Console
+
+    from stateextract.job.execute import Execute, OnReport, Tasks
 
 DELAY = 2.0
 """Seconds before a bar appears."""
@@ -130,6 +133,23 @@ class Meter:
         self._bar.update(self._line, description=self.title, total=total, completed=done, counts=counts)
 
 
+def counted(meter: Meter, execute: Execute, rows: Callable[[bytes], int] = lambda report: 0) -> Execute:
+    """Have a meter count the tasks that are done.
+
+    :param rows: returns how many rows a report is about.
+    """
+
+    def run(tasks: Tasks, on_report: OnReport) -> None:
+        def done(number: int, report: bytes) -> None:
+            meter.add(tasks.sizes[number], rows(report), 1)
+            on_report(number, report)
+
+        meter.expect(sum(tasks.sizes), tasks.count)
+        execute(tasks, done)
+
+    return run
+
+
 class HeadsBar:
     """A bar for reading the heads of files, if that takes long: told how many were read, and of how many.
 
@@ -153,4 +173,4 @@ class HeadsBar:
             self._meter = None
 
 
-__all__ = ["DELAY", "HeadsBar", "Meter"]
+__all__ = ["DELAY", "HeadsBar", "Meter", "counted"]

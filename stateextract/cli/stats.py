@@ -12,7 +12,7 @@ import click
 
 from stateextract.audit.durations import moment, times_to_live
 from stateextract.cli.options import format_option
-from stateextract.cli.progress import Meter
+from stateextract.cli.progress import Meter, counted
 from stateextract.cli.reading import read_options, snapshot_options
 from stateextract.errors import OutputError, UsageError
 from stateextract.outcome import ExitCode, exit_code
@@ -20,7 +20,6 @@ from stateextract.outcome import ExitCode, exit_code
 if TYPE_CHECKING:
     from stateextract.audit.document import Statistics
     from stateextract.audit.statistics import StatisticsOptions
-    from stateextract.job.plan import Plan
     from stateextract.options import JobOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -141,17 +140,11 @@ def measured(options: JobOptions, asked: StatisticsOptions, workers: int | None 
     """
     from stateextract.audit.statistics import statistics
     from stateextract.cli.quick import without_pandas
+    from stateextract.job.execute import on_this_machine
 
     without_pandas()
-
-    def on_plan(plan: Plan) -> Callable[[int], None]:
-        sizes = plan.sizes
-        meter.expect(sum(sizes), len(sizes))
-        # Which split is done is not known where several are read at once; they are of about one size.
-        return lambda number: meter.add(sizes[number], tasks=1)
-
     with Meter("stats") as meter:
-        return statistics(options, asked, workers, on_plan=on_plan, on_headers=meter.heads)
+        return statistics(options, asked, counted(meter, on_this_machine(workers)), on_headers=meter.heads)
 
 
 __all__ = ["ROWS", "measured", "question", "question_options", "stats", "text_of", "written"]

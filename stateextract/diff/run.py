@@ -1,18 +1,19 @@
 """A comparison from options to its result, and to published datasets if they are wanted.
 
 ``plan → tasks → summary``, and with an output ``plan → staging → tasks → manifest → publish``, by the extract job's own
-means (``job/commit.py``, ``job/writer.py``): nothing is visible before the end, and a comparison that fails leaves nothing
-behind. Who runs the tasks is a function, as for the job.
+means (``job/commit.py``, ``job/execute.py``, ``job/writer.py``): nothing is visible before the end, and a comparison that
+fails leaves nothing behind.
 """
 
 from __future__ import annotations
 
+import json
 import pickle
 import uuid
+import zlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
-from functools import lru_cache
 from typing import Any
 
 import pyarrow as pa
@@ -21,10 +22,8 @@ from stateextract.diff.pairing import compile_once
 from stateextract.diff.plan import DiffContext, DiffOptions, DiffPlan, DiffState, DiffUnit, make_diff_plan
 from stateextract.diff.summary import NOT_COMPARED, Counts
 from stateextract.diff.task import DiffRunner
-from stateextract.errors import OutputError, UsageError
-from stateextract.files.cores import usable_cores
 from stateextract.job.commit import Commit, new_job_id, publishing
-from stateextract.job.local import in_processes
+from stateextract.job.execute import Execute, Tasks, in_this_process, reports_of
 from stateextract.job.manifest import DataFile, Dataset, Job, Manifest, describe_schema
 from stateextract.job.output import open_output, refuse_inside
 from stateextract.job.run import file_of_driver
@@ -32,7 +31,7 @@ from stateextract.job.split import writer_options
 from stateextract.job.writer import TaskWriter, WriterOptions, WrittenFile
 from stateextract.options import JobOptions
 from stateextract.outcome import Status
-from stateextract.printable import json_document, many
+from stateextract.printable import json_document
 from stateextract.snapshot.headers import OnHeaders, ignore_progress
 from stateextract.version import VERSION
 
@@ -42,38 +41,41 @@ class TaskReport:
     """What one task found.
 
     :param counts: by the number of the state.
-    :param size: bytes of state that were read.
     """
 
-    task: int
     counts: dict[int, Counts]
     files: Sequence[WrittenFile]
-    size: int
+
+    def to_bytes(self) -> bytes:
+        """For the way back from a task."""
+        document = [[number, counts.as_dict()] for number, counts in self.counts.items()], [asdict(f) for f in self.files]
+        return zlib.compress(json.dumps(document).encode(), 1)
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> TaskReport:
+        """The inverse of :meth:`to_bytes`."""
+        counts, files = json.loads(zlib.decompress(data))
+        return cls({number: Counts.from_dict(found) for number, found in counts}, [WrittenFile(**file) for file in files])
 
 
 @dataclass(frozen=True)
-class DiffTasks:
-    """What has to be executed: ``splits``, each some units, in the same ``context``.
+class _Shared:
+    """What all tasks share.
 
     :param output: where changes are written; ``None``: they are only counted.
     :param folder: path that the tasks' files are relative to; :param job: id of the run.
     """
 
     context: DiffContext
-    splits: Sequence[Sequence[DiffUnit]]
     output: str | None = None
     folder: str = ""
     job: str = ""
     writer: WriterOptions = field(default_factory=WriterOptions)
 
-    @property
-    def size(self) -> int:
-        """Bytes of state."""
-        return sum(unit.size for split in self.splits for unit in split)
-
-
-Execute = Callable[[DiffTasks], Iterable[TaskReport]]
-"""Runs all splits and gives a report for each."""
+    def tasks(self, splits: Sequence[Sequence[DiffUnit]]) -> Tasks:
+        """One task for each split."""
+        sizes = [sum(unit.size for unit in units) for units in splits]
+        return Tasks(open_shared, pickle.dumps(self), sizes, [pickle.dumps(units) for units in splits], compile_once)
 
 
 @dataclass(frozen=True)
@@ -152,13 +154,14 @@ def run_diff(
     before: JobOptions,
     after: JobOptions,
     options: DiffOptions,
-    execute: Execute,
+    execute: Execute = in_this_process,
     output: str | None = None,
     on_headers: OnHeaders = ignore_progress,
 ) -> DiffResult:
     """Compare two snapshots.
 
     :param before: reads the earlier one; :param after: the later one, and says how Parquet is written.
+    :param execute: runs the tasks.
     :param output: folder for datasets of changes; ``None``: changes are only counted.
     :param on_headers: as of :func:`stateextract.diff.plan.make_diff_plan`.
     :raises StateExtractError: then nothing was published.
@@ -167,15 +170,15 @@ def run_diff(
     splits = packed(plan.units, after.split_bytes)
     if output is None:
         context = replace(plan.context, rows=False)
-        return DiffResult(plan, _counts(plan, _one_per_split(execute(DiffTasks(context, splits)), splits)))
+        return DiffResult(plan, _counts(plan, reports_of(execute, _Shared(context).tasks(splits), TaskReport.from_bytes)))
     for side in plan.context.sides:
         refuse_inside(output, side.metadata_uri)
     folder = open_output(output, after.store_timeout)
     renames = {"auto": folder.renames, "rename": True, "direct": False}[after.publish]
     commit = Commit(folder, new_job_id(), after.mode, renames)
     with publishing(commit):
-        tasks = DiffTasks(plan.context, splits, output, commit.task_folder, commit.job, writer_options(after))
-        reports = _one_per_split(execute(tasks), splits)
+        shared = _Shared(plan.context, output, commit.task_folder, commit.job, writer_options(after))
+        reports = reports_of(execute, shared.tasks(splits), TaskReport.from_bytes)
         result = DiffResult(plan, _counts(plan, reports))
         manifest = _manifest(plan, commit, reports, result.counts, after, options)
         coverage = json_document(result.document(), indent=1).encode()
@@ -194,14 +197,6 @@ def packed(units: Sequence[DiffUnit], split_bytes: int) -> list[list[DiffUnit]]:
         splits[-1].append(unit)
         filled += unit.size
     return splits
-
-
-def _one_per_split(reports: Iterable[TaskReport], splits: Sequence[Sequence[DiffUnit]]) -> list[TaskReport]:
-    found = {report.task: report for report in reports}
-    missing = sorted(set(range(len(splits))) - set(found))
-    if missing:
-        raise OutputError(f"{len(missing)} of {many(len(splits), 'task')} gave no report, the first is {missing[:1]}")
-    return [found[task] for task in range(len(splits))]
 
 
 def _counts(plan: DiffPlan, reports: Iterable[TaskReport]) -> list[Counts]:
@@ -256,16 +251,24 @@ def _dataset(state: DiffState, schema: pa.Schema, files: Sequence[WrittenFile], 
 # -- running
 
 
-def run_split(tasks: DiffTasks, task: int, units: Sequence[DiffUnit], runner: DiffRunner) -> TaskReport:
+def open_shared(data: bytes) -> Callable[[int, bytes], bytes]:
+    """Open what all tasks share; see :class:`stateextract.job.execute.Tasks`. The bytes are of this process's kin, and never
+    of a file."""
+    shared: _Shared = pickle.loads(data)
+    runner = DiffRunner(shared.context)
+    return lambda number, units: _run_split(shared, number, pickle.loads(units), runner).to_bytes()
+
+
+def _run_split(shared: _Shared, task: int, units: Sequence[DiffUnit], runner: DiffRunner) -> TaskReport:
     """Compare the units of one split, and write what they changed if that is wanted.
 
     An attempt that fails deletes what it wrote.
     """
     counts: dict[int, Counts] = {}
     writer = None
-    if tasks.output is not None:
-        stem = f"part-{task:05d}-{tasks.job}-{uuid.uuid4().hex[:8]}"
-        writer = TaskWriter(open_output(tasks.output).fs, tasks.folder, stem, tasks.writer)
+    if shared.output is not None:
+        stem = f"part-{task:05d}-{shared.job}-{uuid.uuid4().hex[:8]}"
+        writer = TaskWriter(open_output(shared.output).fs, shared.folder, stem, shared.writer)
     try:
         for unit in units:
             for changes in runner.run(unit):
@@ -277,61 +280,7 @@ def run_split(tasks: DiffTasks, task: int, units: Sequence[DiffUnit], runner: Di
         if writer is not None:
             writer.abort()
         raise
-    return TaskReport(task, counts, files, sum(unit.size for unit in units))
+    return TaskReport(counts, files)
 
 
-OnReport = Callable[[DiffTasks, TaskReport], None]
-"""Is told of each report as it comes."""
-
-
-def _ignore_progress(tasks: DiffTasks, report: TaskReport) -> None:
-    """Nobody wants to know."""
-
-
-def here(on_report: OnReport = _ignore_progress) -> Execute:
-    """Execution in this process, one split after the other."""
-
-    def execute(tasks: DiffTasks) -> Iterable[TaskReport]:
-        runner = DiffRunner(tasks.context)
-        for task, units in enumerate(tasks.splits):
-            report = run_split(tasks, task, units, runner)
-            on_report(tasks, report)
-            yield report
-
-    return execute
-
-
-def processes(workers: int | None = None, on_report: OnReport = _ignore_progress) -> Execute:
-    """Execution by processes of this machine; what is soon done is done in this one.
-
-    :param workers: how many at once; ``None``: one for each core.
-    :raises UsageError: where that is not a number of processes.
-    """
-    if workers is not None and workers < 1:
-        raise UsageError(f"--workers is {workers}", expected="a whole number, at least 1")
-
-    def execute(tasks: DiffTasks) -> Iterable[TaskReport]:
-        if min(workers or usable_cores(), len(tasks.splits)) < 2:
-            return here(on_report)(tasks)
-        compile_once()
-        shared = pickle.dumps(replace(tasks, splits=()))
-        arguments = [(shared, task, units) for task, units in enumerate(tasks.splits)]
-        return in_processes(_in_worker, arguments, workers, lambda report: on_report(tasks, report), tasks.size)
-
-    return execute
-
-
-def _in_worker(shared: bytes, task: int, units: Sequence[DiffUnit]) -> TaskReport:
-    """In a worker: one split."""
-    tasks, runner = _shared(shared)
-    return run_split(tasks, task, units, runner)
-
-
-@lru_cache(maxsize=1)
-def _shared(data: bytes) -> tuple[DiffTasks, DiffRunner]:
-    """What all tasks share; the process that started this one has pickled it."""
-    tasks: DiffTasks = pickle.loads(data)
-    return tasks, DiffRunner(tasks.context)
-
-
-__all__ = ["DiffResult", "DiffTasks", "Execute", "TaskReport", "here", "packed", "processes", "run_diff", "run_split"]
+__all__ = ["DiffResult", "TaskReport", "open_shared", "packed", "run_diff"]

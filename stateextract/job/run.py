@@ -1,14 +1,14 @@
 """A job from options to published datasets, but for who runs the tasks.
 
-``plan → staging → tasks → manifest and coverage → publish``; whoever calls says how splits are executed (Spark, or this
-process). Whatever goes wrong before the manifest is written leaves the output as it was.
+``plan → staging → tasks → manifest and coverage → publish``; the caller says who runs the tasks
+(``execute.py``). Whatever goes wrong before the manifest is written leaves the output as it was.
 
 Must not know of Spark.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -21,6 +21,7 @@ from serializers.coordinators import COORDINATOR, decode_coordinator
 from stateextract.errors import FormatError, MissingFileError, OutputError, StateExtractError, UnsupportedError
 from stateextract.files.filesystem import Store
 from stateextract.job.commit import Commit, new_job_id, publishing
+from stateextract.job.execute import Execute, Tasks, in_this_process, reports_of
 from stateextract.job.manifest import (
     DataFile,
     Dataset,
@@ -33,7 +34,7 @@ from stateextract.job.manifest import (
 from stateextract.job.output import open_output, refuse_inside
 from stateextract.job.plan import COORDINATOR_STATE, Plan, PlannedCoordinator, PlannedState, make_plan
 from stateextract.job.split import Context, plan_file
-from stateextract.job.task import SplitReport, TaskRunner
+from stateextract.job.task import SplitReport, encode_place, open_runner
 from stateextract.job.writer import WrittenFile, parquet_settings
 from stateextract.options import JobOptions
 from stateextract.outcome import ExitCode, Status
@@ -46,25 +47,8 @@ if TYPE_CHECKING:
     from stateextract.screen import Screen
 
 
-@dataclass(frozen=True)
-class Tasks:
-    """What has to be executed: ``count`` splits of the plan at ``plan_path`` on the file system of ``output``.
-
-    :param sizes: bytes of state that each split reads.
-    """
-
-    output: str
-    plan_path: str
-    context_bytes: int
-    count: int
-    sizes: tuple[int, ...] = ()
-
-
 _WRITTEN = (Status.DECODED, Status.PARTIAL, Status.RAW)
 """Statuses of states of which there is something."""
-
-Execute = Callable[[Tasks], Iterable[bytes]]
-"""Runs all splits and gives a report (:class:`SplitReport` as bytes) for each."""
 
 
 @dataclass(frozen=True)
@@ -89,10 +73,14 @@ class Outcome:
 
 
 def run_job(
-    options: JobOptions, execute: Execute, store: Store | None = None, on_headers: OnHeaders = ignore_progress
+    options: JobOptions,
+    execute: Execute = in_this_process,
+    store: Store | None = None,
+    on_headers: OnHeaders = ignore_progress,
 ) -> Outcome:
     """Run a job.
 
+    :param execute: runs the tasks.
     :param on_headers: as of :func:`stateextract.job.plan.make_plan`.
     :raises StateExtractError: then nothing was published.
     """
@@ -108,32 +96,14 @@ def run_job(
         )  # fmt: skip
         content, context_bytes = plan_file(context, plan.splits)
         commit.write_plan(content)
-        tasks = Tasks(options.output, commit.plan_file, context_bytes, len(plan.splits), plan.sizes)
-        reports = _one_per_split(execute(tasks), len(plan.splits))
+        tasks = Tasks(open_runner, encode_place(options.output, commit.plan_file, context_bytes), plan.sizes)
+        reports = reports_of(execute, tasks, SplitReport.from_bytes)
         manifest = _manifest(plan, commit, options, reports)
         coverage = plan.coverage
         if not manifest.datasets and coverage.exit_code() == ExitCode.FAILED:
             raise _nothing(coverage)
         outcome = Outcome(commit.publish(manifest, coverage.to_json()), coverage, coverage.exit_code())
     return outcome
-
-
-def run_here(tasks: Tasks) -> Iterable[bytes]:
-    """Execute all splits in this process, one after the other."""
-    runner = TaskRunner(tasks.output, tasks.plan_path, tasks.context_bytes)
-    return [runner.run(split).to_bytes() for split in range(tasks.count)]
-
-
-def _one_per_split(reports: Iterable[bytes], count: int) -> list[SplitReport]:
-    """The reports in the order of splits. A second report of one split is another attempt at it, and is left out."""
-    found: dict[int, SplitReport] = {}
-    for data in reports:
-        report = SplitReport.from_bytes(data)
-        found.setdefault(report.split, report)
-    if sorted(found) != list(range(count)):
-        missing = sorted(set(range(count)) - set(found))
-        raise OutputError(f"{len(missing)} of {many(count, 'split')} gave no report, the first is {missing[:1]}")
-    return [found[split] for split in range(count)]
 
 
 def _manifest(plan: Plan, commit: Commit, options: JobOptions, reports: Sequence[SplitReport]) -> Manifest:
@@ -301,4 +271,4 @@ def file_of_driver(path: str, table: pa.Table, commit: Commit, options: JobOptio
         raise OutputError(f"the output cannot be written: {error}", file=commit.output.uri) from error
 
 
-__all__ = ["Execute", "Outcome", "Tasks", "file_of_driver", "run_here", "run_job"]
+__all__ = ["Outcome", "file_of_driver", "run_job"]

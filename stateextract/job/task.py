@@ -12,9 +12,9 @@ from __future__ import annotations
 import json
 import uuid
 import zlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import lru_cache, partial
+from functools import partial
 
 import pyarrow.fs as pafs
 
@@ -52,7 +52,6 @@ class SplitReport:
     :param refused: states that were left out: number of the operator, name and why.
     """
 
-    split: int
     files: Sequence[WrittenFile]
     parts: Sequence[PartReport]
     refused: Sequence[tuple[int, str, StateExtractError]] = ()
@@ -60,7 +59,6 @@ class SplitReport:
     def to_bytes(self) -> bytes:
         """For the way back to the driver."""
         document = {
-            "split": self.split,
             "files": [asdict(f) for f in self.files],
             "parts": [[p.file, p.operator, p.key_groups, p.tally.as_dict()] for p in self.parts],
             "refused": [[operator, state, error.as_dict()] for operator, state, error in self.refused],
@@ -73,7 +71,7 @@ class SplitReport:
         document = json.loads(zlib.decompress(data))
         parts = [PartReport(f, o, (k[0], k[1]), Counters.from_dict(t)) for f, o, k, t in document["parts"]]
         refused = [(operator, state, StateExtractError.from_dict(error)) for operator, state, error in document["refused"]]
-        return cls(document["split"], [WrittenFile(**f) for f in document["files"]], parts, refused)
+        return cls([WrittenFile(**f) for f in document["files"]], parts, refused)
 
 
 class TaskRunner:
@@ -121,7 +119,7 @@ class TaskRunner:
             # Tasks on Spark can survive the driver. What they leave after the next job has cleared the output stays there.
             if self._output.fs.get_file_info(self._plan_path).type == pafs.FileType.NotFound:
                 raise OutputError("the job of this task has ended", file=self._plan_path)
-            return SplitReport(split, files, reports, refused)
+            return SplitReport(files, reports, refused)
         except BaseException:
             writer.abort()
             raise
@@ -137,10 +135,15 @@ class TaskRunner:
         return PartReport(part.file, part.operator, part.content.key_groups, tally)
 
 
-@lru_cache(maxsize=1)
-def runner_for(output: str, plan_path: str, context_bytes: int) -> TaskRunner:
-    """The runner of a job; a worker process that is given several splits reads the context once."""
-    return TaskRunner(output, plan_path, context_bytes)
+def encode_place(output: str, plan_path: str, context_bytes: int) -> bytes:
+    """Where a task finds its split: the arguments of :class:`TaskRunner`."""
+    return json.dumps([output, plan_path, context_bytes]).encode()
+
+
+def open_runner(place: bytes) -> Callable[[int, bytes], bytes]:
+    """Open what all tasks of a job share; see :class:`stateextract.job.execute.Tasks`."""
+    runner = TaskRunner(*json.loads(place))
+    return lambda split, _: runner.run(split).to_bytes()
 
 
 def compile_once(size: int | None = None) -> tuple[str, ...]:
@@ -162,4 +165,4 @@ def compile_once(size: int | None = None) -> tuple[str, ...]:
     return tuple(compiled.name for compiled in kernels)
 
 
-__all__ = ["PartReport", "SplitReport", "TaskRunner", "compile_once", "runner_for"]
+__all__ = ["PartReport", "SplitReport", "TaskRunner", "compile_once", "encode_place", "open_runner"]

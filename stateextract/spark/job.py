@@ -1,8 +1,8 @@
 """The job on Spark: splits to tasks, and the command ``extract.py``.
 
-The carrier is ``spark.range(0, n, 1, numPartitions=n).mapInArrow(...)``, one action: it runs exactly one split per task,
-on classic Spark and on Connect; there is no shuffle that could merge tasks. Only the number of a split travels through
-Spark; what it means stands in the plan file in the output's staging folder, which the tasks can reach because they write
+The tasks run as ``spark.range(0, n, 1, numPartitions=n).mapInArrow(...)``, one action: it runs exactly one split per task,
+on classic Spark and on Connect; there is no shuffle that could merge tasks. Of an extract job only the number of a split
+travels through Spark; the plan file in the output's staging folder has the split, and the tasks can reach it because they write
 there. The rows of the DataFrame are the tasks' reports; whatever else an attempt wrote does not count.
 
 DataFrame API only. Knows the job (``job/run.py``) and its environment, nothing of Flink.
@@ -20,7 +20,7 @@ import sys
 import tempfile
 import threading
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,17 +28,18 @@ from stateextract import errors
 from stateextract.columnar.compiled import native
 from stateextract.ending import exit_code_of
 from stateextract.errors import EnvironmentProblem, StateExtractError
-from stateextract.job.run import Execute, Outcome, Tasks, run_job
+from stateextract.job.execute import Execute, OnReport, Tasks
+from stateextract.job.run import Outcome, run_job
 from stateextract.job.task import compile_once
 from stateextract.options import JobOptions, parse_arguments
 from stateextract.screen import UNLIMITED, Screen
 from stateextract.snapshot.headers import OnHeaders, ignore_progress
-from stateextract.spark import worker as carrier
+from stateextract.spark import worker
 from stateextract.spark.archive import zipped
 from stateextract.spark.environment import check_python, explain_failure, is_local, open_session, workers_advice
 from stateextract.spark.progress import OnTasks, watched
 
-SCHEMA = "split long, report binary"
+SCHEMA = "task long, report binary"
 # What Python says last of an error in a worker, behind the frames, which are indented.
 _TRACEBACK = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n)+(\S.*)")
 
@@ -81,11 +82,11 @@ def extract(
     """
     opened: list[Any] = []
 
-    def execute(tasks: Tasks) -> Iterable[bytes]:
+    def execute(tasks: Tasks, on_report: OnReport) -> None:
         spark, started = (session, False) if session is not None else open_session(defaults, settings)
         if started:
             opened.append(spark)
-        return spark_executor(spark, options.ship_code, on_tasks)(tasks)
+        spark_executor(spark, options.ship_code, on_tasks)(tasks, on_report)
 
     try:
         return run_job(options, execute, on_headers=on_headers)
@@ -95,33 +96,37 @@ def extract(
 
 
 def spark_executor(spark: Any, ship_code: str = "auto", on_tasks: OnTasks | None = None) -> Execute:
-    """How splits are executed on this session."""
+    """Run tasks on this session: those of the extract job, of statistics or of a comparison.
 
-    def execute(tasks: Tasks) -> Iterable[bytes]:
+    The function that is returned raises what a task raised, or what is wrong with the workers, as ``StateExtractError``.
+    """
+
+    def execute(tasks: Tasks, on_report: OnReport) -> None:
         if tasks.count == 0:
-            return []
+            return
         size = sum(tasks.sizes)
         folder, archive = code_for_workers(spark, ship_code, size)
         if folder is not None:
             compiled(size)
-        function = carrier.make_carrier(tasks.output, tasks.plan_path, tasks.context_bytes, folder, archive)
+            tasks.prepare()
+        place = f"{tasks.open.__module__}:{tasks.open.__name__}"
+        function = worker.make_function(place, tasks.shared, tasks.records, folder, archive)
         with watched(spark, tasks, on_tasks):
-            return mapped(spark, tasks.count, function)
+            rows = _mapped(spark, tasks.count, function)
+        for row in rows:
+            on_report(row["task"], bytes(row["report"]))
 
     return execute
 
 
-def mapped(spark: Any, count: int, function: Callable[[Iterator[Any]], Iterator[Any]]) -> list[bytes]:
-    """What a function of ``worker.py`` gives for each of so many splits, a task each.
-
-    :raises StateExtractError: what a task raised, or what is wrong with the workers.
-    """
+def _mapped(spark: Any, count: int, function: Callable[[Iterator[Any]], Iterator[Any]]) -> list[Any]:
+    """The rows that a function of ``worker.py`` gives for each of so many tasks."""
     _send_by_value()
     tag = f"stateextract-{uuid.uuid4().hex}"
     try:
         spark.addTag(tag)
         frame = spark.range(0, count, 1, numPartitions=count).mapInArrow(function, SCHEMA)
-        return [bytes(row["report"]) for row in frame.collect()]
+        return list(frame.collect())
     except StateExtractError:
         raise
     except Exception as error:
@@ -157,10 +162,10 @@ def _said_if_it_takes_long(text: str, seconds: float = 2) -> Iterator[None]:
 def job_error(error: Exception) -> StateExtractError:
     """The error that a task raised, out of what Spark makes of it."""
     text = str(error)
-    start = text.find(carrier.ERROR_MARK)
+    start = text.find(worker.ERROR_MARK)
     if start >= 0:
         try:
-            document, _ = json.JSONDecoder().raw_decode(text, start + len(carrier.ERROR_MARK))
+            document, _ = json.JSONDecoder().raw_decode(text, start + len(worker.ERROR_MARK))
         except ValueError:
             document = {}
         if document.pop("worker", False):
@@ -184,10 +189,10 @@ def job_error(error: Exception) -> StateExtractError:
 
 
 def _send_by_value() -> None:
-    """Let Spark pickle the carrier whole: workers may not be able to import it."""
+    """Let Spark pickle the function whole: workers may not be able to import it."""
     from pyspark import cloudpickle
 
-    cloudpickle.register_pickle_by_value(carrier)
+    cloudpickle.register_pickle_by_value(worker)
 
 
 def code_for_workers(spark: Any, ship_code: str, size: int | None = None) -> tuple[str | None, str | None]:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from stateextract.job.run import Tasks
+from stateextract.job.execute import Tasks
 from stateextract.spark.environment import remote
 
 OnTasks = Callable[[Tasks, int], None]

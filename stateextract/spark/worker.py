@@ -1,8 +1,8 @@
 """The function that runs in Spark's Python workers.
 
 Spark sends it by value, so it is the one piece of the project that needs no import on the worker; it makes the rest
-importable there and hands over to ``job/task.py``, or for statistics to ``audit/collect.py``. It is given numbers of splits
-and gives reports back.
+importable there and hands over to the function that the tasks name (``job/execute.py``). It is given numbers of tasks and
+returns reports.
 
 Where the driver's files are the worker's (``local`` masters), the worker imports them in place. Elsewhere Spark delivered
 a zip, which is unpacked once per user and version of the code: Numba keeps compiled code beside the files it came from,
@@ -19,65 +19,43 @@ from typing import Any
 ERROR_MARK = "[stateextract-error] "
 
 
-def make_carrier(
-    output: str, plan_path: str, context_bytes: int, folder: str | None, archive: str | None
+def make_function(
+    place: str, shared: bytes, records: Sequence[bytes], folder: str | None, archive: str | None
 ) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """The function for ``mapInArrow``.
+    """The function for ``mapInArrow``, whose rows are the numbers of tasks.
 
+    :param place: ``module:function`` that opens what all tasks share, which is ``shared``; :param records: of the tasks, as in
+        ``job/execute.py``.
     :param folder: where the packages lie, if the workers see the driver's files.
     :param archive: name of the zip that Spark delivered, if they do not.
     """
 
-    def carry(batches: Iterator[Any]) -> Iterator[Any]:
+    def run(batches: Iterator[Any]) -> Iterator[Any]:
+        import importlib
+
         import pyarrow
 
         try:
             make_importable(folder, archive)
             from stateextract.errors import StateExtractError
-            from stateextract.job.task import runner_for
+            from stateextract.job.execute import opened
+
+            module, _, name = place.partition(":")
+            open_shared = getattr(importlib.import_module(module), name)
         except ImportError as error:
             # What is missing is named as in any import error; the driver knows what to advise.
             raise RuntimeError(f"{marked_import_error(error)}") from None
         try:
-            runner = runner_for(output, plan_path, context_bytes)
+            run_task = opened(open_shared, shared)
             for batch in batches:
-                for split in batch.column(0).to_pylist():
-                    report = runner.run(split).to_bytes()
-                    columns = [pyarrow.array([split], pyarrow.int64()), pyarrow.array([report], pyarrow.binary())]
-                    yield pyarrow.RecordBatch.from_arrays(columns, names=["split", "report"])
+                for task in batch.column(0).to_pylist():
+                    report = run_task(task, records[task] if records else b"")
+                    columns = [pyarrow.array([task], pyarrow.int64()), pyarrow.array([report], pyarrow.binary())]
+                    yield pyarrow.RecordBatch.from_arrays(columns, names=["task", "report"])
         except StateExtractError as error:
             raise RuntimeError(marked(error)) from None
 
-    return carry
-
-
-def make_statistician(
-    work: bytes, splits: Sequence[bytes], folder: str | None, archive: str | None
-) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    """The function for ``mapInArrow`` that gives the figures of splits (``audit/collect.py``).
-
-    :param work: what all splits share; :param splits: their records.
-    """
-
-    def count(batches: Iterator[Any]) -> Iterator[Any]:
-        import pyarrow
-
-        try:
-            make_importable(folder, archive)
-            from stateextract.audit.collect import read_split
-            from stateextract.errors import StateExtractError
-        except ImportError as error:
-            raise RuntimeError(f"{marked_import_error(error)}") from None
-        try:
-            for batch in batches:
-                for split in batch.column(0).to_pylist():
-                    found = read_split(work, splits[split])
-                    columns = [pyarrow.array([split], pyarrow.int64()), pyarrow.array([found], pyarrow.binary())]
-                    yield pyarrow.RecordBatch.from_arrays(columns, names=["split", "report"])
-        except StateExtractError as error:
-            raise RuntimeError(marked(error)) from None
-
-    return count
+    return run
 
 
 def marked(error: Any) -> str:

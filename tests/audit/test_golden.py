@@ -12,6 +12,7 @@ import pytest
 from stateextract import open_snapshot
 from stateextract.audit.document import Operator, State, Statistics
 from stateextract.audit.statistics import StatisticsOptions, statistics
+from stateextract.job.execute import in_this_process, processes
 from stateextract.options import JobOptions
 from tests.audit.brute import check_state
 from tests.golden.expected import DATA, load
@@ -115,4 +116,4 @@ def test_processes_give_the_same() -> None:
     name = "f120-kinds-checkpoint"
     options = JobOptions(snapshot=place(name), out_of_range="null", split_bytes=300_000)
     question = StatisticsOptions(as_of_ms=AS_OF, ttls={"": TTL})
-    assert statistics(options, question, workers=2) == statistics(options, question, workers=1)
+    assert statistics(options, question, processes(2)) == statistics(options, question, in_this_process)

@@ -10,6 +10,7 @@ import pytest
 from stateextract.audit.document import Skew, Statistics
 from stateextract.audit.statistics import StatisticsOptions, _skew, statistics
 from stateextract.errors import UsageError
+from stateextract.job.execute import in_this_process
 from stateextract.metadata.model import MasterState
 from stateextract.metadata.parser import parse_metadata
 from stateextract.options import JobOptions
@@ -19,7 +20,7 @@ from tests.metadata import writer
 
 def stated(folder: Path, **question: object) -> Statistics:
     options = StatisticsOptions(as_of_ms=0, **question)  # type: ignore[arg-type]
-    return statistics(JobOptions(snapshot=str(folder)), options, workers=1)
+    return statistics(JobOptions(snapshot=str(folder)), options, in_this_process)
 
 
 def test_a_time_to_live_for_a_state_without_one_is_noted(tmp_path: Path) -> None:

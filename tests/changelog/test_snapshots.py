@@ -15,7 +15,8 @@ from benchmarks.flink_writer import composite, flink_string, list_of, map_of, po
 from stateextract.changelog import pair_writer as emit
 from stateextract.changelog import replay
 from stateextract.errors import FormatError, MissingFileError, StateExtractError, UndecodableError, UnsupportedError
-from stateextract.job.run import Outcome, run_here, run_job
+from stateextract.job.execute import in_this_process
+from stateextract.job.run import Outcome, run_job
 from stateextract.metadata.model import KeyedStateHandle, KeyGroupsHandle, SubtaskState
 from stateextract.options import JobOptions
 from tests.changelog.test_replay import BASES, ENGINES, check, random_job, rows, tables
@@ -529,7 +530,7 @@ def test_key_groups_in_slices(base: str, tmp_path: Path, monkeypatch: pytest.Mon
 
 def run(tmp_path: Path, path: Path, name: str, **options: Any) -> tuple[Outcome, dict[str, Any]]:
     output = tmp_path / name
-    outcome = run_job(JobOptions(snapshot=str(path), output=str(output), **options), run_here)
+    outcome = run_job(JobOptions(snapshot=str(path), output=str(output), **options), in_this_process)
     found = {}
     for dataset in outcome.manifest.datasets:
         found[dataset.state_name] = pyarrow.dataset.dataset(str(output / dataset.folder), format="parquet").to_table()

@@ -12,8 +12,8 @@ from stateextract.audit.statistics import plan_statistics
 from stateextract.columnar.compiled.compile import Kernel
 from stateextract.columnar.compiled.engines import SMALL, TINY, engine_for
 from stateextract.diff.plan import DiffOptions, make_diff_plan
-from stateextract.job.local import processes
-from stateextract.job.run import run_here, run_job
+from stateextract.job.execute import in_this_process, processes
+from stateextract.job.run import run_job
 from stateextract.job.split import Context
 from stateextract.job.task import compile_once
 from stateextract.options import JobOptions
@@ -45,7 +45,7 @@ def test_the_job_does_not_compile_for_little(kept: Any, tmp_path: Path, monkeypa
         kept(value)
         if not value:
             monkeypatch.setattr(Kernel, "prepare", lambda self: pytest.fail(f"{self.name} is compiled"))
-        outcome = run_job(JobOptions(snapshot=str(snapshot), output=str(tmp_path / name)), run_here)
+        outcome = run_job(JobOptions(snapshot=str(snapshot), output=str(tmp_path / name)), in_this_process)
         (entry,) = outcome.coverage.entries
         assert (entry.read.engine, entry.slow, entry.read.rows) == (name, False, 80)
         rows[name] = pq.read_table(tmp_path / name / "op" / "a")

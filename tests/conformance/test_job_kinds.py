@@ -9,7 +9,8 @@ from typing import Any
 import pyarrow.dataset
 import pytest
 
-from stateextract.job.run import Outcome, run_here, run_job
+from stateextract.job.execute import in_this_process
+from stateextract.job.run import Outcome, run_job
 from stateextract.options import JobOptions
 from tests.conformance.conftest import flink_cases, flink_files
 
@@ -19,7 +20,7 @@ PLAIN = "new-stateful-udf-migration-itcase-flink{}"
 
 def job(name: str, output: Path, **more: Any) -> Outcome:
     snapshot = str(flink_files() / "flink-tests" / name)
-    return run_job(JobOptions(snapshot=snapshot, output=str(output), on_undecodable="skip", **more), run_here)
+    return run_job(JobOptions(snapshot=snapshot, output=str(output), on_undecodable="skip", **more), in_this_process)
 
 
 def expected(name: str) -> list[tuple[str, dict[str, Any]]]:
@@ -103,5 +104,5 @@ def test_an_operator_by_the_uid_that_is_only_stored_as_a_hash(tmp_path: Path) ->
     options = JobOptions(
         snapshot=str(case / truth["path"]), output=str(tmp_path / "out"), operator=(operator["uid"],), on_undecodable="skip"
     )
-    outcome = run_job(options, run_here)
+    outcome = run_job(options, in_this_process)
     assert {d.operator_id for d in outcome.manifest.datasets} == {operator["operator_id"]}

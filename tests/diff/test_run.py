@@ -12,8 +12,9 @@ import pytest
 
 from stateextract.cli import run
 from stateextract.diff.plan import DiffOptions
-from stateextract.diff.run import DiffResult, here, processes, run_diff
+from stateextract.diff.run import DiffResult, run_diff
 from stateextract.errors import FormatError, OutputError, UsageError
+from stateextract.job.execute import OnReport, Tasks, in_this_process, processes
 from stateextract.metadata.model import InlineHandle
 from stateextract.metadata.parser import parse_metadata
 from stateextract.options import JobOptions
@@ -35,7 +36,7 @@ def pair(tmp_path: Path) -> tuple[Path, Path]:
 
 def compared(pair: tuple[Path, Path], output: Path | None, **more: Any) -> DiffResult:
     one, other = (JobOptions(snapshot=str(path), **more) for path in pair)
-    return run_diff(one, other, DiffOptions(), here(), None if output is None else str(output))
+    return run_diff(one, other, DiffOptions(), output=None if output is None else str(output))
 
 
 def rows_of(output: Path, state: str) -> list[dict[str, Any]]:
@@ -105,15 +106,20 @@ def test_where_it_fails_nothing_is_published(pair: tuple[Path, Path], tmp_path: 
 def test_processes_find_what_one_process_finds(tmp_path: Path) -> None:
     jobs = [JobOptions(snapshot=golden(f"f23-changes-checkpoint{kind}"), split_bytes=1)
             for kind in ("", "-changelog-rescaled")]  # fmt: skip
-    reports = []
-    run_in = {"here": here(), "processes": processes(2, lambda tasks, report: reports.append(report))}
+    sizes: list[int] = []
+
+    def in_processes(tasks: Tasks, on_report: OnReport) -> None:
+        sizes.extend(tasks.sizes)
+        processes(2)(tasks, on_report)
+
+    run_in = {"here": in_this_process, "processes": in_processes}
     results = {
         name: run_diff(*jobs, DiffOptions(unit_bytes=2000), execute, str(tmp_path / name))
         for name, execute in run_in.items()
     }
     assert results["here"].document() == results["processes"].document()
-    assert len(reports) > 4
-    assert sum(report.size for report in reports) > 1000
+    assert len(sizes) > 4
+    assert sum(sizes) > 1000
     plain = found(*(job.snapshot for job in jobs))
     for state in plain.plan.states:
         counts = results["here"].counts[state.number]

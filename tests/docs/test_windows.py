@@ -10,7 +10,8 @@ from typing import Any
 import duckdb
 import pytest
 
-from stateextract.job.run import run_here, run_job
+from stateextract.job.execute import in_this_process
+from stateextract.job.run import run_job
 from stateextract.metadata.uid import operator_id
 from stateextract.options import JobOptions
 
@@ -43,7 +44,7 @@ def test_sessions_with_their_contents(flatten: bool, tmp_path: Path) -> None:
         snapshot=str(CASE / document["snapshot"]), output=str(tmp_path), operator=("session-process",), flatten=flatten,
         state=("merging-window-set",) if flatten else (),
     )  # fmt: skip
-    outcome = run_job(options, run_here)
+    outcome = run_job(options, in_this_process)
     assert {d.operator_id for d in outcome.manifest.datasets} == {operator_id("session-process")}
     folder = (tmp_path / outcome.manifest.datasets[0].folder).parent
     wanted = expected(operator["states"])

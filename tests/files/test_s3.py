@@ -19,7 +19,8 @@ from stateextract.api import access
 from stateextract.errors import MissingFileError, SnapshotNotFoundError, UnreadableFileError
 from stateextract.files import window
 from stateextract.files.piece import FilePiece
-from stateextract.job.run import run_here, run_job
+from stateextract.job.execute import in_this_process
+from stateextract.job.run import run_job
 from stateextract.metadata.model import FileHandle, KeyGroupsHandle, RelativeHandle
 from stateextract.metadata.parser import parse_metadata
 from stateextract.options import JobOptions
@@ -196,7 +197,7 @@ def test_databases(bucket: Bucket, tmp_path: Path) -> None:
     jobs = []
     for number, root in enumerate((folder, "s3://flink/golden")):
         options = JobOptions(snapshot=f"{root}/{load(folder)['snapshot']}", output=str(tmp_path / str(number)))
-        outcome = run_job(options, run_here)
+        outcome = run_job(options, in_this_process)
         assert outcome.exit_code == 0
         jobs.append([(d.state_name, d.rows) for d in outcome.manifest.datasets])
     assert jobs[0] == jobs[1]
@@ -206,7 +207,7 @@ def test_a_job_reads_and_writes_a_bucket(bucket: Bucket, snapshot: tuple[Path, W
     folder, _ = snapshot
     target = "s3a://flink/warehouse/state"
     options = JobOptions(snapshot="s3a://flink/job/chk-1", output=target, operator=("customers",))
-    outcome = run_job(options, run_here)
+    outcome = run_job(options, in_this_process)
     assert outcome.exit_code == 0
     for name, _, head in objects(folder)["counters"]:
         assert bucket.ranges()[name] == [(0, head - 1)]
@@ -271,7 +272,7 @@ def test_files_in_another_store_are_read_where_it_is_allowed(
     job = JobOptions(snapshot=str(here), output=str(tmp_path / "out"), operator=("customers",))
     refused = "the snapshot names a file in another store than its own, s3://flink,"
     with pytest.raises(UnreadableFileError, match=refused):
-        run_job(job, run_here)
+        run_job(job, in_this_process)
     spark = {"path": str(here), "operatorUid": "customers", "stateName": "pojo"}
     with pytest.raises(UnreadableFileError, match=f"{refused}.* allowStores s3://flink"):
         source_read.planned(spark)
@@ -279,7 +280,7 @@ def test_files_in_another_store_are_read_where_it_is_allowed(
     expected = rows("pojo", 1, 0, ENTRIES).sort_by("key")
     opened = stateextract.open_snapshot(str(here), allow_stores=["s3a://flink/job"])
     assert opened.operator("customers").state("pojo").to_table().select(["key", "value"]).sort_by("key").equals(expected)
-    outcome = run_job(replace(job, allow_store=("s3://flink",)), run_here)
+    outcome = run_job(replace(job, allow_store=("s3://flink",)), in_this_process)
     (dataset,) = outcome.manifest.datasets
     assert dataset.rows == ENTRIES
     plan, schema = source_read.planned({**spark, "allowStores": "s3://flink"})

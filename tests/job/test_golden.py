@@ -10,7 +10,8 @@ import polars
 import pyarrow.dataset
 import pytest
 
-from stateextract.job.run import Outcome, run_here, run_job
+from stateextract.job.execute import in_this_process
+from stateextract.job.run import Outcome, run_job
 from stateextract.metadata.uid import operator_id
 from stateextract.options import JobOptions
 from tests.golden.expected import DATA, load
@@ -27,7 +28,7 @@ def _extract(folder: Path, output: Path, **more: Any) -> Outcome:
     more.setdefault("maps", "list" if "types" in folder.name else "map")
     lenient = {"on_undecodable": "skip", "out_of_range": "null"}
     options = JobOptions(snapshot=str(snapshot), output=str(output), **lenient, **more)
-    return run_job(options, run_here)
+    return run_job(options, in_this_process)
 
 
 def _counts(outcome: Outcome) -> dict[tuple[str, str], tuple[int, str]]:

@@ -12,9 +12,10 @@ import pytest
 from stateextract.audit.statistics import statistics
 from stateextract.changelog import replay
 from stateextract.diff.plan import DiffOptions
-from stateextract.diff.run import here, run_diff
+from stateextract.diff.run import run_diff
 from stateextract.errors import FormatError, UndecodableError
-from stateextract.job.run import Outcome, run_here, run_job
+from stateextract.job.execute import in_this_process
+from stateextract.job.run import Outcome, run_job
 from stateextract.options import JobOptions
 from stateextract.snapshot import content
 from stateextract.snapshot import headers as heads
@@ -105,7 +106,7 @@ def _rows(outcome: Outcome) -> dict[tuple[str, str | None], tuple[str, int]]:
 
 
 def _run(case: str, output: Path, **more: Any) -> Outcome:
-    return run_job(JobOptions(snapshot=golden(case), output=str(output), **more), run_here)
+    return run_job(JobOptions(snapshot=golden(case), output=str(output), **more), in_this_process)
 
 
 @pytest.mark.parametrize("number", range(len(READERS)))
@@ -210,7 +211,7 @@ def test_metadata_tables_go_on(install: Install, monkeypatch: pytest.MonkeyPatch
 
 def test_a_comparison_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     job = JobOptions(snapshot=golden(HEAP))
-    whole = run_diff(job, job, DiffOptions(), here())
+    whole = run_diff(job, job, DiffOptions())
     victim = next(state.label for state in whole.plan.states if whole.counts[state.number].before)
 
     def fails(label: str) -> None:
@@ -218,7 +219,7 @@ def test_a_comparison_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
             raise OverflowError("too large")
 
     _after_rows(monkeypatch, fails)
-    found = run_diff(job, job, DiffOptions(), here())
+    found = run_diff(job, job, DiffOptions())
     for state in found.plan.states:
         counts, before = found.counts[state.number], whole.counts[state.number]
         if state.label != victim:

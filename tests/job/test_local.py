@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from stateextract.errors import EnvironmentProblem, FormatError, UsageError
-from stateextract.job.local import processes
-from stateextract.job.run import Outcome, Tasks, run_here, run_job
+from stateextract.job.execute import OnReport, Tasks, in_this_process, processes
+from stateextract.job.run import Outcome, run_job
 from stateextract.job.task import SplitReport
 from stateextract.options import JobOptions
 from stateextract.spark.job import extract
@@ -67,13 +67,19 @@ def _sabotage(folder: Path, how: str, splits: list[int]) -> None:
 def test_reports_come_one_by_one(snapshot: Path, tmp_path: Path) -> None:
     seen = []
 
-    def on_report(tasks: Tasks, report: bytes) -> None:
-        seen.append((SplitReport.from_bytes(report).split, tasks.count, len(tasks.sizes)))
+    def execute(tasks: Tasks, on_report: OnReport) -> None:
+        def seeing(number: int, report: bytes) -> None:
+            parts = SplitReport.from_bytes(report).parts
+            seen.append((number, tasks.count, sum(tally.rows for p in parts for tally in p.tally.states.values())))
+            on_report(number, report)
 
-    outcome = run_job(options(snapshot, tmp_path / "out"), processes(2, on_report))
-    assert sorted(seen) == [(split, 4, 4) for split in range(4)]
+        processes(2)(tasks, seeing)
+
+    outcome = run_job(options(snapshot, tmp_path / "out"), execute)
+    assert [(number, count) for number, count, _ in sorted(seen)] == [(split, 4) for split in range(4)]
+    assert sum(rows for *_, rows in seen) == 2020
     assert {d.folder: d.rows for d in outcome.datasets} == {"op/a": 2000, "op/b": 20}
-    reference = run_job(options(snapshot, tmp_path / "reference"), run_here)
+    reference = run_job(options(snapshot, tmp_path / "reference"), in_this_process)
     assert rows(outcome, tmp_path / "out") == rows(reference, tmp_path / "reference")
 
 

@@ -13,7 +13,8 @@ import pytest
 from benchmarks import flink_writer as flink
 from stateextract import open_snapshot
 from stateextract.errors import UsageError, ValueRefusedError
-from stateextract.job.run import Outcome, run_here, run_job
+from stateextract.job.execute import in_this_process
+from stateextract.job.run import Outcome, run_job
 from stateextract.options import JobOptions, from_lines, parse_file
 from tests.job.snapshots import numbered, write_snapshot
 
@@ -40,7 +41,7 @@ def snapshot(tmp_path: Path) -> Path:
 
 
 def run(snapshot: Path, output: Path, *policies: str, **more: Any) -> Outcome:
-    return run_job(JobOptions(snapshot=str(snapshot), output=str(output), policies=policies, **more), run_here)
+    return run_job(JobOptions(snapshot=str(snapshot), output=str(output), policies=policies, **more), in_this_process)
 
 
 def statuses(outcome: Outcome) -> dict[tuple[str | None, str | None], tuple[str, int]]:

@@ -18,8 +18,9 @@ from stateextract.errors import (
     UsageError,
 )
 from stateextract.job import run
+from stateextract.job.execute import OnReport, Tasks, in_this_process
 from stateextract.job.plan import make_plan
-from stateextract.job.run import Outcome, Tasks, run_here, run_job
+from stateextract.job.run import Outcome, run_job
 from stateextract.job.task import SplitReport, TaskRunner
 from stateextract.options import JobOptions
 from stateextract.snapshot.coverage import Entry
@@ -31,7 +32,7 @@ def _options(snapshot: Path, output: Path, **more: object) -> JobOptions:
 
 
 def _run(snapshot: Path, output: Path, **more: object) -> Outcome:
-    return run_job(_options(snapshot, output, **more), run_here)
+    return run_job(_options(snapshot, output, **more), in_this_process)
 
 
 def _rows(output: Path, folder: str) -> list[tuple[object, ...]]:
@@ -290,20 +291,20 @@ class TestDamage:
         assert outcome.exit_code == 0
 
     def test_a_file_that_vanishes_after_planning(self, snapshot: Path, tmp_path: Path) -> None:
-        def execute(tasks: Tasks) -> object:
+        def execute(tasks: Tasks, on_report: OnReport) -> None:
             (snapshot / "one-0").unlink()
-            return run_here(tasks)
+            in_this_process(tasks, on_report)
 
-        outcome = run_job(_options(snapshot, tmp_path / "out"), execute)  # type: ignore[arg-type]
+        outcome = run_job(_options(snapshot, tmp_path / "out"), execute)
         self._partial(outcome, tmp_path, "partial", *(i for i in range(100) if i % 8 >= 4))
 
     def test_a_file_that_vanishes_after_the_planning_of_a_strict_job(self, snapshot: Path, tmp_path: Path) -> None:
-        def execute(tasks: Tasks) -> object:
+        def execute(tasks: Tasks, on_report: OnReport) -> None:
             (snapshot / "one-0").unlink()
-            return run_here(tasks)
+            in_this_process(tasks, on_report)
 
         with pytest.raises(MissingFileError):
-            run_job(_options(snapshot, tmp_path / "out", strict=True), execute)  # type: ignore[arg-type]
+            run_job(_options(snapshot, tmp_path / "out", strict=True), execute)
         assert not (tmp_path / "out").exists()
 
 
@@ -311,16 +312,16 @@ def test_a_full_disk_publishes_nothing(snapshot: Path, tmp_path: Path, monkeypat
     class Named:
         hex = "0" * 32
 
-    def execute(tasks: Tasks) -> object:
-        context = TaskRunner(tasks.output, tasks.plan_path, tasks.context_bytes)._context
+    def execute(tasks: Tasks, on_report: OnReport) -> None:
+        context = TaskRunner(*json.loads(tasks.shared))._context
         full = Path(context.folder) / "one" / "count" / f"part-00000-{context.job}-{Named.hex[:8]}-0.parquet"
         full.parent.mkdir(parents=True)
         full.symlink_to("/dev/full")
-        return run_here(tasks)
+        in_this_process(tasks, on_report)
 
     monkeypatch.setattr("stateextract.job.task.uuid.uuid4", Named)
     with pytest.raises(OutputError, match="the disk is full") as caught:
-        run_job(_options(snapshot, tmp_path / "out"), execute)  # type: ignore[arg-type]
+        run_job(_options(snapshot, tmp_path / "out"), execute)
     assert str(caught.value.file).endswith("one/count")
     assert not (tmp_path / "out").exists()
 
@@ -329,11 +330,9 @@ class TestAttempts:
     """Attempts that are lost, doubled or reported twice."""
 
     def test_a_split_run_twice_counts_once(self, snapshot: Path, tmp_path: Path) -> None:
-        def execute(tasks: Tasks) -> list[bytes]:
-            runner = TaskRunner(tasks.output, tasks.plan_path, tasks.context_bytes)
-            first = [runner.run(i).to_bytes() for i in range(tasks.count)]
-            second = [runner.run(i).to_bytes() for i in range(tasks.count)]
-            return [*first, *second]
+        def execute(tasks: Tasks, on_report: OnReport) -> None:
+            in_this_process(tasks, on_report)
+            in_this_process(tasks, on_report)
 
         for publish in ("rename", "direct"):
             out = tmp_path / publish
@@ -343,10 +342,11 @@ class TestAttempts:
             assert sorted(on_disk) == list(range(100))
 
     def test_a_split_without_a_report_publishes_nothing(self, snapshot: Path, tmp_path: Path) -> None:
-        def execute(tasks: Tasks) -> list[bytes]:
-            return list(run_here(tasks))[:-1]
+        def execute(tasks: Tasks, on_report: OnReport) -> None:
+            run = tasks.open(tasks.shared)
+            on_report(0, run(0, b""))
 
-        with pytest.raises(OutputError, match="1 of 2 splits gave no report"):
+        with pytest.raises(OutputError, match="1 of 2 tasks gave no report, the first is 1"):
             run_job(_options(snapshot, tmp_path / "out", split_bytes=600 * 1000), execute)
         assert not (tmp_path / "out").exists()
 
@@ -357,7 +357,7 @@ class TestAttempts:
 
         def losing(data: bytes) -> SplitReport:
             report = real(data)
-            return SplitReport(report.split, report.files[1:], report.parts)
+            return SplitReport(report.files[1:], report.parts)
 
         monkeypatch.setattr(run.SplitReport, "from_bytes", losing)
         with pytest.raises(OutputError, match="rows were read and"):
@@ -369,12 +369,12 @@ class TestAttempts:
     ) -> None:
         seen: list[int] = []
 
-        def execute(tasks: Tasks) -> list[bytes]:
+        def execute(tasks: Tasks, on_report: OnReport) -> None:
             data = bytearray((snapshot / "two-1").read_bytes())
             data[-1:] = b""
             (snapshot / "two-1").write_bytes(data)
             try:
-                return list(run_here(tasks))
+                in_this_process(tasks, on_report)
             finally:
                 seen.append(len(list((tmp_path / "out").rglob("*.parquet"))))
 

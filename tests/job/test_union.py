@@ -14,7 +14,8 @@ import pytest
 from stateextract import open_snapshot
 from stateextract.columnar.arrow.schema import cast_batch, merge_schemas
 from stateextract.errors import UnsupportedError, ValueRefusedError
-from stateextract.job.run import Outcome, run_here, run_job
+from stateextract.job.execute import in_this_process
+from stateextract.job.run import Outcome, run_job
 from stateextract.options import JobOptions
 from stateextract.snapshot.tables import SnapshotTables
 from tests.job.snapshots import TUPLE, numbered, write_snapshot
@@ -24,7 +25,7 @@ REPORTS = Path(os.environ.get("FLINK_REPORTS", _SHARED / "reports"))
 
 
 def run(snapshot: Path, output: Path, **more: Any) -> Outcome:
-    return run_job(JobOptions(snapshot=str(snapshot), output=str(output), **more), run_here)
+    return run_job(JobOptions(snapshot=str(snapshot), output=str(output), **more), in_this_process)
 
 
 def table(outcome: Outcome, output: Path, state: str) -> pa.Table:

@@ -10,7 +10,8 @@ import pytest
 
 import stateextract
 from stateextract.errors import FormatError, StateExtractError
-from stateextract.job.run import run_here, run_job
+from stateextract.job.execute import in_this_process
+from stateextract.job.run import run_job
 from stateextract.metadata.model import InlineHandle, KeyGroupsHandle, OperatorStateHandle, SubtaskState
 from stateextract.options import JobOptions
 from tests.state.keyed_writer import LONG, Entry, Keyed, State, heap, i64, write
@@ -89,15 +90,15 @@ def test_the_other_files_are_read(damage: str, tmp_path: Path) -> None:
 def test_a_job_reads_what_is_asked_for_by_name(damage: str, tmp_path: Path) -> None:
     path = str(snapshot(tmp_path / "chk-1", damage))
     whole = next(name for name in ("count", "offsets") if name not in names_in(damage))
-    outcome = run_job(JobOptions(snapshot=path, output=str(tmp_path / "out"), state=(whole,)), run_here)
+    outcome = run_job(JobOptions(snapshot=path, output=str(tmp_path / "out"), state=(whole,)), in_this_process)
     assert {e.state: e.read.rows for e in outcome.coverage.entries if e.status == "decoded"} == {whole: 2}
     for name in names_in(damage)[:1] if damage == "operator" else ():
         with pytest.raises(StateExtractError, match="is not the version of the header"):
-            run_job(JobOptions(snapshot=path, output=str(tmp_path / "no"), state=(whole, name)), run_here)
+            run_job(JobOptions(snapshot=path, output=str(tmp_path / "no"), state=(whole, name)), in_this_process)
     # A name that no file is known to contain may be in a file whose states are not known.
     why = "timer services" if damage == "raw" else "is not the version of the header"
     with pytest.raises(StateExtractError, match=why):
-        run_job(JobOptions(snapshot=path, output=str(tmp_path / "no"), state=("elsewhere",)), run_here)
+        run_job(JobOptions(snapshot=path, output=str(tmp_path / "no"), state=("elsewhere",)), in_this_process)
 
 
 def test_only_the_lists_in_the_unreadable_file_are_hidden(tmp_path: Path) -> None:

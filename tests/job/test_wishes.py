@@ -11,7 +11,8 @@ import pyarrow.dataset as ds
 import pytest
 
 from stateextract.errors import UsageError, ValueRefusedError
-from stateextract.job.run import Outcome, run_here, run_job
+from stateextract.job.execute import in_this_process
+from stateextract.job.run import Outcome, run_job
 from stateextract.options import JobOptions, from_lines, parse_file
 from tests.job.snapshots import TUPLE, numbered, write_snapshot
 
@@ -22,7 +23,7 @@ def snapshot(tmp_path: Path) -> Path:
 
 
 def run(snapshot: Path, output: Path, *types: str, **more: Any) -> Outcome:
-    return run_job(JobOptions(snapshot=str(snapshot), output=str(output), types=types, **more), run_here)
+    return run_job(JobOptions(snapshot=str(snapshot), output=str(output), types=types, **more), in_this_process)
 
 
 def column(output: Path, state: str, name: str) -> pa.ChunkedArray:

@@ -15,8 +15,9 @@ import pytest
 
 import stateextract
 from stateextract.errors import UndecodableError
+from stateextract.job.execute import in_this_process
 from stateextract.job.plan import make_plan
-from stateextract.job.run import run_here, run_job
+from stateextract.job.run import run_job
 from stateextract.metadata.model import InlineHandle, OperatorState, OperatorStateHandle, SubtaskState
 from stateextract.options import JobOptions
 from stateextract.snapshot.tables import SnapshotTables
@@ -89,7 +90,7 @@ def test_every_form(flavour: int, form: str, tmp_path: Path) -> None:
 def test_every_door(flavour: int, tmp_path: Path) -> None:
     path = snapshot(tmp_path / "s", flavour, "canonical", "order")
     options = JobOptions(snapshot=str(path), output=str(tmp_path / "out"))
-    outcome = run_job(options, run_here)
+    outcome = run_job(options, in_this_process)
     written = {d.state_name: pq.read_table(tmp_path / "out" / d.folder) for d in outcome.manifest.datasets}
     assert rows(written["it"]) == ORDERS
     (state,) = [row for row in SnapshotTables(options).states() if row["state_name"] == "it"]

@@ -15,7 +15,8 @@ import stateextract
 from stateextract.errors import UnsupportedError
 from stateextract.files.filesystem import Store
 from stateextract.files.prefetch import FilePrefetcher
-from stateextract.job.run import run_here, run_job
+from stateextract.job.execute import in_this_process
+from stateextract.job.run import run_job
 from stateextract.metadata.locate import Locator, find_snapshot
 from stateextract.metadata.model import IncrementalHandle, InlineHandle, OperatorState, SubtaskState
 from stateextract.metadata.parser import parse_metadata
@@ -44,7 +45,7 @@ def test_rows(engine: Any) -> None:
 
 
 def test_a_job(tmp_path: Path) -> None:
-    outcome = run_job(JobOptions(snapshot=str(SNAPSHOT), output=str(tmp_path), split_bytes=1), run_here)
+    outcome = run_job(JobOptions(snapshot=str(SNAPSHOT), output=str(tmp_path), split_bytes=1), in_this_process)
     assert outcome.exit_code == 0
     expected = {s["name"]: len(s["rows"]) for o in DOCUMENT["operators"] for s in o["states"]}
     timers = sum(rows for name, rows in expected.items() if name.startswith("_timer_state/"))
@@ -111,7 +112,7 @@ def test_what_makes_a_database_unreadable_is_reported_by_name(
     assert all(name in (s.coverage.reason or "") and what in (s.coverage.reason or "") for s in operator.states)
     with pytest.raises(UnsupportedError, match=re.escape(name)):
         operator.state("numbers").to_table()
-    outcome = run_job(JobOptions(snapshot=str(path), output=str(tmp_path / "out")), run_here)
+    outcome = run_job(JobOptions(snapshot=str(path), output=str(tmp_path / "out")), in_this_process)
     assert outcome.exit_code == 3
     assert {(d.operator_uid, d.state_name, d.rows) for d in outcome.manifest.datasets} == {
         ("sound", "numbers", 1),
@@ -119,5 +120,5 @@ def test_what_makes_a_database_unreadable_is_reported_by_name(
     }
     alone = JobOptions(snapshot=str(path), output=str(tmp_path / "alone"), operator=("op",))
     with pytest.raises(UnsupportedError, match="no selected state can be read") as caught:
-        run_job(alone, run_here)
+        run_job(alone, in_this_process)
     assert name in str(caught.value)

@@ -16,7 +16,8 @@ from pathlib import Path
 
 import pytest
 
-from stateextract.job.run import run_here, run_job
+from stateextract.job.execute import in_this_process
+from stateextract.job.run import run_job
 from stateextract.options import JobOptions
 from tests.docs.pages import ROOT, UPDATE, blocks
 from tests.sinks.postgres import server
@@ -60,7 +61,7 @@ def test_the_page(tmp_path: Path) -> None:
     pyspark = pyspark_of(version)
     for name in ("examples", "tests"):
         (tmp_path / name).symlink_to(ROOT / name)
-    run_job(JobOptions(snapshot=str(ROOT / "examples/orders-checkpoint"), output=str(tmp_path / "state")), run_here)
+    run_job(JobOptions(snapshot=str(ROOT / "examples/orders-checkpoint"), output=str(tmp_path / "state")), in_this_process)
     (tmp_path / "spark-defaults.conf").write_text("".join(f"{name} {value}\n" for name, value in SETTINGS.items()))
     with server() as database:
         if database is None:

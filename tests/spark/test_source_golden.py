@@ -11,8 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 from pyspark.sql.pandas.types import from_arrow_schema
 
+from stateextract.job.execute import in_this_process
 from stateextract.job.manifest import Dataset
-from stateextract.job.run import Outcome, run_here, run_job
+from stateextract.job.run import Outcome, run_job
 from stateextract.options import JobOptions
 from stateextract.outcome import Status
 from stateextract.state.kinds import OPERATOR_KINDS
@@ -37,7 +38,7 @@ def settings(case: str) -> dict[str, Any]:
 def extract(case: str, output: Path, **more: Any) -> Outcome:
     snapshot = str(DATA / case / expected(case)["snapshot"])
     options = JobOptions(snapshot=snapshot, output=str(output), classpath=jars(case), **settings(case), **more)
-    return run_job(options, run_here)
+    return run_job(options, in_this_process)
 
 
 def source_options(case: str, dataset: Dataset) -> dict[str, Any]:

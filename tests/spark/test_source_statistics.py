@@ -13,6 +13,7 @@ from stateextract.audit.durations import times_to_live
 from stateextract.audit.history import SCHEMA, table_of
 from stateextract.audit.statistics import StatisticsOptions, statistics
 from stateextract.errors import FormatError, UsageError
+from stateextract.job.execute import in_this_process
 from stateextract.options import JobOptions
 from stateextract.spark.source import FlinkStateMetadataSource
 from tests.golden.expected import DATA, load
@@ -47,7 +48,7 @@ def test_every_kind_of_snapshot(case: str) -> None:
     path = str(DATA / case / load(DATA / case)["snapshot"])
     found, tasks = table(path, asOf=AS_OF, ttl="90d", outOfRange="null")
     job = JobOptions(snapshot=path, out_of_range="null")
-    document = statistics(job, StatisticsOptions(AS_OF, times_to_live(["90d"], "")), workers=1)
+    document = statistics(job, StatisticsOptions(AS_OF, times_to_live(["90d"], "")), in_this_process)
     assert found == rows_of(table_of([document]))
     assert tasks == CASES[case]
 
@@ -94,7 +95,7 @@ def test_what_is_asked() -> None:
 def test_what_is_not_decoded_has_its_row(tmp_path: Path) -> None:
     folder = write_snapshot(tmp_path / "s", {"op": {"a": numbered(9), "b": numbered(5)}}, values={"b": UNKNOWN})
     found = {row["state_name"]: row for row in table(str(folder))[0]}
-    expected = table_of([statistics(JobOptions(snapshot=str(folder)), workers=1)])
+    expected = table_of([statistics(JobOptions(snapshot=str(folder)), execute=in_this_process)])
     assert list(found.values()) == rows_of(expected)
     assert [(found[name]["status"], found[name]["row_count"]) for name in "ab"] == [("decoded", 9), ("skipped", None)]
 

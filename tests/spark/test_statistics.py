@@ -10,6 +10,7 @@ import pytest
 from stateextract.audit.history import SCHEMA, table_of
 from stateextract.audit.statistics import StatisticsOptions, statistics
 from stateextract.errors import FormatError
+from stateextract.job.execute import in_this_process
 from stateextract.options import JobOptions
 from stateextract.spark.statistics import spark_statistics, statistics_frame
 from tests.job.snapshots import numbered, write_snapshot
@@ -21,7 +22,7 @@ def test_figures_and_table(spark: Any, tmp_path: Path) -> None:
     folder = write_snapshot(tmp_path / "snap", {"op": {"a": numbered(2000), "b": numbered(20)}}, parallelism=4)
     options, question = JobOptions(snapshot=str(folder), split_bytes=300 * 1000), StatisticsOptions(as_of_ms=0)
     found = spark_statistics(spark, options, question)
-    assert found == statistics(options, question, workers=1)
+    assert found == statistics(options, question, in_this_process)
     assert [(state.state_name, state.rows) for _, state in found.states] == [("a", 2000), ("b", 20)]
     frame = statistics_frame(spark, found)
     assert frame.columns == SCHEMA.names

@@ -10,8 +10,9 @@ import pyarrow.parquet as pq
 
 import stateextract
 from benchmarks.flink_writer import VOID_NAMESPACE
+from stateextract.job.execute import in_this_process
 from stateextract.job.manifest import Dataset
-from stateextract.job.run import run_here, run_job
+from stateextract.job.run import run_job
 from stateextract.metadata.model import (
     ChannelPart,
     ChannelStateHandle,
@@ -67,7 +68,7 @@ def test_everything_is_listed_with_its_size(tmp_path: Path) -> None:
     path.mkdir()
     (path / "_metadata").write_bytes(metadata_writer.metadata(snapshot))
 
-    outcome = run_job(JobOptions(snapshot=str(path), output=str(tmp_path / "out")), run_here)
+    outcome = run_job(JobOptions(snapshot=str(path), output=str(tmp_path / "out")), in_this_process)
     assert outcome.exit_code == 3
     report = json.loads((tmp_path / "out" / "_coverage.json").read_text())
     listed = {
@@ -120,7 +121,7 @@ def test_a_coordinator_alone(tmp_path: Path) -> None:
     (path / "_metadata").write_bytes(metadata_writer.metadata(SnapshotMetadata(6, 7, (), (source, both))))
 
     def datasets(name: str, **more: Any) -> list[Dataset]:
-        outcome = run_job(JobOptions(snapshot=str(path), output=str(tmp_path / name), **more), run_here)
+        outcome = run_job(JobOptions(snapshot=str(path), output=str(tmp_path / name), **more), in_this_process)
         assert outcome.exit_code == 0
         return list(outcome.manifest.datasets)
 

@@ -14,7 +14,8 @@ import stateextract
 from benchmarks.flink_writer import INT, flink_string, list_of, map_of, versioned
 from stateextract.api import State as ReadState
 from stateextract.errors import UndecodableError
-from stateextract.job.run import run_here, run_job
+from stateextract.job.execute import in_this_process
+from stateextract.job.run import run_job
 from stateextract.metadata.model import SubtaskState
 from stateextract.options import JobOptions
 from tests.job.snapshots import UNKNOWN
@@ -161,7 +162,7 @@ def test_a_job_keeps_them_beside_the_state(form: str, tmp_path: Path) -> None:
     path = write(tmp_path / "chk-1", [SubtaskState(0, managed_keyed=FORMS[form](keyed))])
     out = tmp_path / "out"
     options = JobOptions(snapshot=str(path), output=str(out), on_undecodable="raw")
-    outcome = run_job(options, run_here)
+    outcome = run_job(options, in_this_process)
     (dataset,) = [d for d in outcome.manifest.datasets if d.raw]
     found = pq.read_table(out / dataset.folder)
     assert found.schema.remove_metadata() == pa.schema(

@@ -13,7 +13,8 @@ import pytest
 import stateextract
 from benchmarks.flink_writer import VOID_NAMESPACE, key_group_range
 from stateextract.errors import MissingFileError, UsageError
-from stateextract.job.run import Outcome, run_here, run_job
+from stateextract.job.execute import in_this_process
+from stateextract.job.run import Outcome, run_job
 from stateextract.metadata.model import (
     ChangelogHandle,
     FileHandle,
@@ -54,7 +55,7 @@ def read(path: Path, operator: str = "op", **options: Any) -> Rows:
 
 def extracted(path: Path, output: Path, **more: Any) -> tuple[Outcome, dict[str, list[dict[str, Any]]]]:
     """A job's outcome, and its rows by state."""
-    outcome = run_job(JobOptions(snapshot=str(path), output=str(output), **more), run_here)
+    outcome = run_job(JobOptions(snapshot=str(path), output=str(output), **more), in_this_process)
     return outcome, {d.state_name: pq.read_table(output / d.folder).to_pylist() for d in outcome.manifest.datasets}
 
 

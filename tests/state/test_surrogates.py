@@ -13,7 +13,8 @@ import pytest
 import stateextract
 from benchmarks import flink_writer as flink
 from stateextract.errors import FormatError, UsageError, ValueRefusedError
-from stateextract.job.run import run_here, run_job
+from stateextract.job.execute import in_this_process
+from stateextract.job.run import run_job
 from stateextract.options import JobOptions
 from stateextract.snapshot.tables import SnapshotTables
 from tests.cli.test_cli import Out, out
@@ -81,7 +82,7 @@ def test_two_states_that_look_alike(tmp_path: Path) -> None:
 
 
 def test_the_job(snapshot: str, tmp_path: Path) -> None:
-    outcome = run_job(JobOptions(snapshot=snapshot, output=str(tmp_path / "out"), state=("p", "s\ufffd")), run_here)
+    outcome = run_job(JobOptions(snapshot=snapshot, output=str(tmp_path / "out"), state=("p", "s\ufffd")), in_this_process)
     entries = {e.state: e for e in outcome.coverage.entries}
     assert {name: (e.replaced, e.read.rows, e.read.counts.lone_surrogates) for name, e in entries.items()} == {
         "p": (3, 3, 2), "s\ud800": (1, 4, 0),

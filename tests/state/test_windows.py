@@ -16,7 +16,8 @@ import stateextract
 from benchmarks.flink_writer import VOID_NAMESPACE, composite, flink_string, list_of, map_of, tuple_of, versioned
 from stateextract.audit.statistics import StatisticsOptions, statistics
 from stateextract.errors import FormatError
-from stateextract.job.run import run_here, run_job
+from stateextract.job.execute import in_this_process
+from stateextract.job.run import run_job
 from stateextract.metadata.model import SubtaskState
 from stateextract.options import JobOptions
 from stateextract.state.counters import Counters
@@ -231,7 +232,7 @@ def test_a_job_writes_the_same_columns(form: str, tmp_path: Path) -> None:
     )
     path = write(tmp_path / "chk-1", [SubtaskState(0, managed_keyed=FORMS[form](keyed))])
     out = tmp_path / "out"
-    outcome = run_job(JobOptions(snapshot=str(path), output=str(out)), run_here)
+    outcome = run_job(JobOptions(snapshot=str(path), output=str(out)), in_this_process)
     read = {d.state_name: pq.read_table(out / d.folder).to_pylist() for d in outcome.manifest.datasets}
     where = {"key": "a", "namespace": window(0, HOUR), "window_start": at(0), "window_end": at(HOUR)}
     here = {"key_group": 1, "subtask": 0}
@@ -335,7 +336,7 @@ def test_only_the_sessions_that_are_asked_for(tmp_path: Path) -> None:
 @pytest.mark.parametrize("form", ["heap", "RocksDB"])
 def test_statistics_count_sessions_not_state_windows(form: str, tmp_path: Path) -> None:
     path = write(tmp_path / "chk-1", [SubtaskState(0, managed_keyed=FORMS[form](session_states("DataStream")))])
-    document = statistics(JobOptions(snapshot=str(path)), StatisticsOptions(as_of_ms=150), workers=1)
+    document = statistics(JobOptions(snapshot=str(path)), StatisticsOptions(as_of_ms=150), in_this_process)
     (state,) = (s for _, s in document.states if s.state_name == "window-contents")
     assert state.times is not None
     # At 150 the state window [0, 100) has ended, and its session [0, 300) has not.
@@ -344,7 +345,7 @@ def test_statistics_count_sessions_not_state_windows(form: str, tmp_path: Path) 
 
 def test_a_job_writes_the_bounds_of_sessions(tmp_path: Path) -> None:
     path = write(tmp_path / "chk-1", [SubtaskState(0, managed_keyed=FORMS["canonical"](session_states("DataStream")))])
-    run_job(JobOptions(snapshot=str(path), output=str(tmp_path / "out"), state=("window-contents",)), run_here)
+    run_job(JobOptions(snapshot=str(path), output=str(tmp_path / "out"), state=("window-contents",)), in_this_process)
     found = pq.read_table(tmp_path / "out" / "op" / "window-contents")
     assert sorted(str(t) for t in found["session_end"].to_pylist()) == sorted(
         str(None if t is None else at(t)) for t in (300, 1100, 50, None)
