@@ -36,7 +36,9 @@ _FIELDS = 6  # that are named in the table
     help="Compare this state only; repeat for several. timers: all timers.",
 )  # fmt: skip
 @click.option("-o", "--output", metavar="DIRECTORY", help="Write the changes there, one Parquet dataset per state.")
-@click.option("--workers", metavar="N", type=click.IntRange(min=1), help="Processes. Default: one per core if there is much to read.")
+@click.option(
+    "--workers", metavar="N", type=click.IntRange(min=1), help="Processes. Default: one per core if there is much to read."
+)
 @click.option(
     "--last-access", is_flag=True, help="Of states with a time to live, count a mere change of the last access."
 )

@@ -360,7 +360,7 @@ class TestAttempts:
             return SplitReport(report.files[1:], report.parts)
 
         monkeypatch.setattr(run.SplitReport, "from_bytes", losing)
-        with pytest.raises(OutputError, match="rows were read and"):
+        with pytest.raises(OutputError, match="100 rows read, but 0 written"):
             _run(snapshot, tmp_path / "out")
         assert not (tmp_path / "out").exists()
 
