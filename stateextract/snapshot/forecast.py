@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from serializers import DescribeContext
 from serializers.kryo.resolve import NOT_DESCRIBED
+from stateextract.columnar.arrow.schema import inexact_column
 from stateextract.columnar.layout import Layout, Python, Undecodable
 from stateextract.errors import expected_error
 from stateextract.outcome import Status
@@ -18,7 +19,7 @@ from stateextract.snapshot.coverage import DECODED, UNSUPPORTED
 from stateextract.snapshot.headers import StateFile
 from stateextract.snapshot.inventory import NamedState
 from stateextract.state.bodies.body import BodyKind
-from stateextract.state.columns import ReadOptions, certainly_undecodable, united_schema
+from stateextract.state.columns import ReadOptions, certainly_undecodable, state_schema, united_schema
 from stateextract.state.header import KeyedHeader
 from stateextract.state.rows import row_layout
 
@@ -51,9 +52,13 @@ class Forecasts:
         if entry.status != DECODED:
             return Forecast(entry.status, entry.reason)
         try:
+            inexact = None
             if len({file.head_key for file in state.files}) > 1:
-                united_schema(state.rows(self._context), ReadOptions())
-            return self._of_files(state)
+                rows = state.rows(self._context)
+                united_schema(rows, ReadOptions())
+                inexact = inexact_column([state_schema(row, ReadOptions()) for row in rows])
+            found = self._of_files(state)
+            return Forecast(Status.UNCERTAIN, inexact) if inexact and found.status is DECODED else found
         except Exception as error:
             # A head that says what no reader expects is this state's matter only.
             failure = expected_error(error)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime
+import json
 import os
+import struct
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +13,7 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
 
+from benchmarks import flink_writer as flink
 from stateextract import open_snapshot
 from stateextract.columnar.arrow.schema import cast_batch, merge_schemas
 from stateextract.errors import UnsupportedError, ValueRefusedError
@@ -19,6 +22,8 @@ from stateextract.job.run import Outcome, run_job
 from stateextract.options import JobOptions
 from stateextract.snapshot.tables import SnapshotTables
 from tests.job.snapshots import TUPLE, numbered, write_snapshot
+from tests.metadata.writer import utf
+from tests.serializers.avro_writer import encode
 
 _SHARED = Path(__file__).resolve().parents[2].parent / "shared"
 REPORTS = Path(os.environ.get("FLINK_REPORTS", _SHARED / "reports"))
@@ -102,6 +107,85 @@ def test_it_is_known_before_anything_is_read(tmp_path: Path) -> None:
     for read in (lambda s: s.to_table(), lambda s: s.schema, lambda s: s.to_batches().read_all()):
         with pytest.raises(UnsupportedError, match="no type holds both"):
             read(opened.operator("op").state("a"))
+
+
+def avro(number: str, item: str) -> dict[str, Any]:
+    """A record's schema."""
+    items = {"type": "array", "items": item}
+    return {"type": "record", "name": "R", "fields": [{"name": "n", "type": number}, {"name": "xs", "type": items}]}
+
+
+def avro_snapshot(folder: Path, before: dict[str, Any], after: dict[str, Any], values: list[dict[str, Any]]) -> Path:
+    """State of records by two schemas, in the files of the two subtasks; the key of the n-th value is n."""
+    class_name = "org.apache.flink.formats.avro.typeutils.AvroSerializerSnapshot"
+    half = len(values) // 2
+    written = [encode(before if n < half else after, value) for n, value in enumerate(values)]
+    rows = {n * 8 // len(values): [struct.pack(">bq", 0, n) + data] for n, data in enumerate(written)}
+    snapshots = {
+        ("a", subtask): flink.versioned(class_name, 2) + utf("com.acme.R") + utf(json.dumps(schema))
+        for subtask, schema in enumerate((before, after))
+    }
+    return write_snapshot(folder, {"op": {"a": rows, "b": numbered(8)}}, values_by_subtask=snapshots)
+
+
+def test_avro_numbers_that_one_subtask_has_widened(tmp_path: Path) -> None:
+    """int to long and array<int> to array<double>, as Avro reads them: the job and the Python API give one schema."""
+    values = [{"n": 7, "xs": [1, -2, 3]}, {"n": -1, "xs": []}, {"n": 1 << 40, "xs": [0.5]}, {"n": 0, "xs": [2.0]}]
+    snapshot = avro_snapshot(tmp_path / "s", avro("int", "int"), avro("long", "double"), values)
+    outcome = run(snapshot, tmp_path / "out")
+    assert outcome.exit_code == 0
+    found = table(outcome, tmp_path / "out", "a").sort_by("key")
+    united = pa.struct([("n", pa.int64()), ("xs", pa.list_(pa.field("element", pa.float64())))])
+    assert found.schema.field("value").type == united
+    assert found["value"].to_pylist() == values
+    state = open_snapshot(str(snapshot)).operator("op").state("a")
+    assert (str(state.coverage.status), state.coverage.reason) == ("decoded", None)
+    assert state.to_table().sort_by("key")["value"].to_pylist() == values
+
+
+@pytest.mark.parametrize("largest", [2**53, 2**53 + 1])
+def test_avro_longs_that_became_doubles(largest: int, tmp_path: Path) -> None:
+    """Which value does not fit is only known when it is read; that one may not is known before."""
+    values = [{"n": largest, "xs": [1]}, {"n": 0.5, "xs": [2]}]
+    snapshot = avro_snapshot(tmp_path / "s", avro("long", "int"), avro("double", "int"), values)
+    opened = open_snapshot(str(snapshot))
+    found = {state.name: (str(state.coverage.status), state.coverage.reason) for state in opened.states}
+    why = (
+        "the column 'value.n' is int64 in one subtask's file and double in another's: a whole number beyond 2^53 does not "
+        "fit into double"
+    )
+    assert found == {"a": ("uncertain", why), "b": ("decoded", None)}
+    # Nothing is damaged.
+    assert {f.state: (str(f.status), f.rows) for f in opened.validate()} == {"a": ("sound", 2), "b": ("sound", 8)}
+    outcome = run(snapshot, tmp_path / "out")
+    a, b = outcome.coverage.entries
+    assert (b.status, b.read.rows) == ("decoded", 8)
+    if largest == 2**53:
+        assert (a.status, outcome.exit_code) == ("decoded", 0)
+        read = table(outcome, tmp_path / "out", "a").sort_by("key")["value"].to_pylist()
+        assert [row["n"] for row in read] == [float(2**53), 0.5]
+    else:
+        assert (a.status, outcome.exit_code) == ("skipped", 3)
+        assert a.reason is not None
+        assert "Integer value 9007199254740993 not in range" in a.reason
+        assert not (tmp_path / "out" / "op" / "a").exists()
+
+
+def test_an_avro_number_that_became_a_union(tmp_path: Path) -> None:
+    """Avro reads it, and no column holds both: known before, and one state less."""
+    after = avro("long", "int")
+    after["fields"][0]["type"] = ["long", "string"]
+    values = [{"n": 7, "xs": [1]}, {"n": (1, "x"), "xs": [2]}]
+    snapshot = avro_snapshot(tmp_path / "s", avro("long", "int"), after, values)
+    why = (
+        "the column 'value.n' is int64 in one subtask's file and struct<long: int64, string: string> in another's, and no "
+        "type holds both"
+    )
+    state = open_snapshot(str(snapshot)).operator("op").state("a")
+    assert (str(state.coverage.status), state.coverage.reason) == ("unsupported", why)
+    outcome = run(snapshot, tmp_path / "out")
+    a, b = outcome.coverage.entries
+    assert (a.status, a.reason, b.status, b.read.rows, outcome.exit_code) == ("unsupported", why, "decoded", 8, 3)
 
 
 _TIME = pa.timestamp("us", "UTC")

@@ -24,7 +24,7 @@ Otherwise = Callable[[pa.DataType, pa.DataType, str], pa.DataType]
 
 def _one_column(a: pa.DataType, b: pa.DataType, path: str) -> pa.DataType:
     if pa.types.is_floating(a) != pa.types.is_floating(b) and _are_numbers(a, b):
-        return pa.float64()  # as Avro reads a long; of a value that a double does not hold, conform() complains
+        return pa.float64()  # as Avro reads a long; a value that a double does not hold is refused when it is cast
     raise UnsupportedError(
         f"the column {path!r} is {a} in one subtask's file and {b} in another's, and no type holds both",
         advice="let the job write a savepoint with one schema",
@@ -42,6 +42,22 @@ def merge_schemas(schemas: Sequence[pa.Schema], otherwise: Otherwise = _one_colu
     for schema in others:
         type_ = _merge(type_, pa.struct(list(schema)), "", otherwise)
     return pa.schema([type_.field(i) for i in range(type_.num_fields)])
+
+
+def inexact_column(schemas: Sequence[pa.Schema]) -> str | None:
+    """Which column the merged schema may not hold exactly, in a sentence; ``None`` if it holds all of them."""
+    found: list[str] = []
+
+    def inexact(a: pa.DataType, b: pa.DataType, path: str) -> pa.DataType:
+        type_ = _one_column(a, b, path)
+        found.append(
+            f"the column {path!r} is {a} in one subtask's file and {b} in another's: a whole number beyond 2^53 does not "
+            f"fit into {type_}"
+        )
+        return type_
+
+    merge_schemas(schemas, inexact)
+    return found[0] if found else None
 
 
 def replaced_in(schema: pa.Schema) -> int:
@@ -187,4 +203,4 @@ def _cast(array: pa.Array, type_: pa.DataType) -> pa.Array:
     return array.cast(type_)
 
 
-__all__ = ["LAST_ACCESS", "VALUE", "cast_batch", "is_ttl", "merge_schemas", "ttl_value"]
+__all__ = ["LAST_ACCESS", "VALUE", "cast_batch", "inexact_column", "is_ttl", "merge_schemas", "ttl_value"]
