@@ -114,6 +114,13 @@ COORDINATOR: pa.DataType = pa.struct(
 """Type of the values of :func:`decode_coordinator`."""
 
 
+def untyped_reason(value: dict[str, Any]) -> str | None:
+    """Why a value of :func:`decode_coordinator` has nothing but bytes; ``None`` if a form of them is known."""
+    if any(value[form.name] is not None for form in ENUMERATORS):
+        return None
+    return "the form of the coordinator's bytes is not known, so they are kept as they are"
+
+
 def decode_coordinator(raw: bytes) -> dict[str, Any]:
     """State of an operator's coordinator: ``bytes``, and of a source's the ``version`` and the form of its enumerator.
 

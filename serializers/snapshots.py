@@ -152,7 +152,7 @@ def _payload(reader: SnapshotReader, name: str, version: int, old: bool = False)
     reader.unknown, reader.unknown_at = name, reader.pos
     raise UndecodableError(
         f"the serializer snapshot class {name} is not known, and its end cannot be found",
-        advice="describe the class in a plug-in (docs/serializers.md)",
+        advice="describe the class in a plug-in (page Serializers of the documentation)",
         offset=reader.offset,
     )
 

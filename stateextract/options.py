@@ -119,15 +119,15 @@ class JobOptions:
         "cannot read).",
         choices=("floor", "refuse", "nanoseconds"))
     out_of_range: str = _option("fail", "decoding", "choice",
-        "Times that the column type cannot hold: fail, or write null and count. Timers always have null there, beside their "
-        "exact milliseconds.", choices=("fail", "null"))
+        "Times that the column type cannot hold: fail, or write null and count. Timers always have null there, and "
+        "their exact milliseconds in another column.", choices=("fail", "null"))
     maps: str = _option("map", "decoding", "choice",
         "Maps as Arrow maps, or as lists of struct<key, value>.", choices=("map", "list"))
     max_value_bytes: int = _option(256 * 10**6, "decoding", "bytes",
         "Largest row, in bytes of the file: a larger one is an error and does not take the memory. With flatten the elements "
         "of large lists and the entries of large maps are rows of their own.", least=1)
     plugins: tuple[str, ...] = _option((), "decoding", "list",
-        "Python modules that register serializers of your own, beside those installed as entry points; repeat for "
+        "Python modules that register your own serializers, in addition to those installed as entry points; repeat for "
         "several.")
     keep_empty_maps: bool = _option(False, "decoding", "flag",
         "Keep keys whose map is empty, which only native snapshots of the HashMap backend hold.")
@@ -252,7 +252,7 @@ def parse_file(text: str, name: str = "the job file") -> dict[str, Any]:
         if section not in by_section:
             homes = [s for s, names in by_section.items() if section in names]
             if homes:
-                raise UsageError(f"{name}: option {section!r} stands outside its section",
+                raise UsageError(f"{name}: option {section!r} is outside its section",
                                  advice=f"move it to [{homes[0]}]")
             _refuse_unknown(section, [*by_section, *AUDIT], f"{name}: section ")
         if not isinstance(content, dict):
@@ -293,7 +293,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="extract.py",
         description="Extracts the state in an Apache Flink checkpoint or savepoint as Parquet datasets, with Spark.",
-        epilog="Every option can also stand in the job file; conf/extract.toml documents it.",
+        epilog="You can also set every option in the job file (--config); the page Options of the documentation shows how.",
         allow_abbrev=False,
     )
     parser.add_argument("--config", metavar="FILE", help="TOML job file with options")

@@ -31,7 +31,10 @@ class Status(StrEnum):
         ),
     )
     PARTIAL = "partial", "Some rows are read. Others are unreadable, or are kept as raw bytes."
-    RAW = "raw", "All rows are kept as raw bytes (`--on-undecodable raw`)."
+    RAW = (
+        "raw",
+        "All rows are kept as raw bytes (`--on-undecodable raw`), or the form of a coordinator's bytes is not known.",
+    )
     SKIPPED = (
         "skipped",
         "No row is read, because a value cannot be decoded (`--on-undecodable skip`) or an option refuses it.",
@@ -90,11 +93,12 @@ def exit_code(statuses: Iterable[str], *, check: bool = False, forecast: bool = 
 
     :param statuses: their status words, in any order; words that occur more than once count once.
     :param check: of a command that checks and does not read (``validate``): anything corrupt or missing is a failure.
-    :param forecast: of a command that describes states and reads no rows (``states``): ``unsupported`` is an answer too.
+    :param forecast: of a command that describes states and reads no rows (``states``): ``unsupported`` and ``raw`` are answers
+        too.
     :raises ValueError: for a word that is not a status.
     """
     found = {Status(word) for word in statuses} - _NOT_ASKED
-    if found <= (_WHOLE | {Status.UNSUPPORTED} if forecast else _WHOLE):
+    if found <= (_WHOLE | {Status.UNSUPPORTED, Status.RAW} if forecast else _WHOLE):
         return ExitCode.COMPLETE
     if found <= _NOTHING or (check and found & _CORRUPT):
         return ExitCode.FAILED

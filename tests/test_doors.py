@@ -145,7 +145,7 @@ def test_look_ups_and_findings_of_the_python_api(tmp_path: Path) -> None:
     gone = [f for f in stateextract.open_snapshot(str(path)).validate() if f.status == "missing"]
     assert [f.state for f in gone] == ["a", "money"]
     for finding in gone:
-        assert "say path_map OLD=NEW" in str(finding.problems[0])
+        assert "set path_map OLD=NEW" in str(finding.problems[0])
         assert "--" not in str(finding.problems[0])
 
 

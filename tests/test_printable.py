@@ -97,7 +97,7 @@ MORE_THAN_ONE = {
     "{len(matching)} operators are called",
     "the names of {len(matching)} states",
     "and their growth over {len(snapshots)} snapshots",
-    "{len(states)} states are meant",
+    "the options match {len(states)} states",
     "the operator has {len(states)} states",
     "{len(found)} operators have",
     "before {len(missing)} of its states",

@@ -16,16 +16,21 @@ from serializers.names import simple_name
 from stateextract.errors import UndecodableError
 
 _DESCRIBE = "describe this one as a [[kryo.class]] in the job file"
-_ADVICE = f"give the classes of the job with --classpath, or {_DESCRIBE}"
 
 _MAX_LEVELS = 100
 _ENUM_CONSTANT = re.compile(r"([^$].*)\$\d+")
 _FIELDLESS = (OBJECT_CLASS, "java.lang.Record", "java.util.EventObject", "org.apache.flink.api.java.tuple.Tuple")
 
 
-def advice_for(name: str) -> str:
-    """How the class that is missing can be described: no jar of a job has one of the JDK."""
-    return _DESCRIBE if jdk.is_jdk(name) else _ADVICE
+def advice_for(name: str, models: ClassModels) -> str:
+    """How the class that is missing can be described: no jar of a job has one of the JDK.
+
+    :param models: the classes that the user gave.
+    """
+    if jdk.is_jdk(name):
+        return _DESCRIBE
+    give = "add the jar that contains it to" if models.by_name else "give the classes of the job with"
+    return f"{give} --classpath, or {_DESCRIBE}"
 
 
 @dataclass(frozen=True)
@@ -85,7 +90,8 @@ class Hierarchy:
         if type_.name in jdk.OPEN:
             return False
         raise UndecodableError(
-            f"whether {type_.name} is final is not known, and Kryo's bytes depend on it", advice=advice_for(type_.name)
+            f"whether {type_.name} is final is not known, and Kryo's bytes depend on it",
+            advice=advice_for(type_.name, self.models),
         )
 
     def supertypes(self, name: str) -> Iterator[str]:
@@ -145,7 +151,9 @@ class Hierarchy:
                 return chain
             above = self.get(name)
             if above is None:
-                raise UndecodableError(f"the superclass {name} of {model.name} is not known", advice=advice_for(name))
+                raise UndecodableError(
+                    f"the superclass {name} of {model.name} is not known", advice=advice_for(name, self.models)
+                )
             chain.append(above)
         raise UndecodableError(f"{model.name} has more than {_MAX_LEVELS} superclasses")
 

@@ -24,7 +24,9 @@ _MESSAGES: Final = tuple(
     )
 )  # fmt: skip
 """What the class of every message of Protobuf is below."""
-_WRITTEN: Final = "say what is written in a `written` table of a [[kryo.class]] in the job file (docs/kryo.md)"
+_WRITTEN: Final = (
+    "list what is written in a `written` table of a [[kryo.class]] in the job file (page Kryo of the documentation)"
+)
 
 
 def resolve(k: Kryo, name: str) -> Type:
@@ -99,8 +101,8 @@ def why_not(k: Kryo, name: str) -> tuple[str, str]:
         return "it writes itself (KryoSerializable), and only it knows which bytes", _WRITTEN
     if jdk.is_jdk(name):
         reason = "Kryo writes neither names nor lengths of fields, and those of this class of the JDK are not known here"
-        return reason, advice_for(name)
-    return NOT_DESCRIBED, advice_for(name)
+        return reason, advice_for(name, k.classes.models)
+    return NOT_DESCRIBED, advice_for(name, k.classes.models)
 
 
 def _of_serializer(k: Kryo, serializer: str, name: str) -> Body | None:

@@ -247,7 +247,7 @@ def _judge(rule: Rule, document: Statistics, query: Query, schemas: Schemas) -> 
         owners = {operator.operator_id: operator for operator, _ in about}
         if any(o.unowned is None for o in owners.values()):
             raise UsageError(
-                f"the rule {rule.name!r} asks whose state it is, and nobody said which operators the job has",
+                f"the rule {rule.name!r} uses `owned`, but the operators of the job are not known",
                 advice="name a file of uids in [audit], or give a --plan",
             )
         violations += [

@@ -35,9 +35,9 @@ if TYPE_CHECKING:
 @click.option("-o", "--output", metavar="FILE", help="Write the JSON document there too.")
 @format_option
 def audit(path: str, rules: str | None, workers: int | None, output: str | None, format_: str, **options: Any) -> int:
-    """Hold the states of the snapshot at PATH against rules.
+    """Check the states of the snapshot at PATH against rules.
 
-    The rules stand in the file of --rules, else in the job file. Every row is read once, and once more for each rule with
+    The rules are in the file of --rules, otherwise in the job file. Every row is read once, and once more for each rule with
     SQL. The exit code is 0 if all rules hold, and 5 if one does not.
     """
     from stateextract.audit.rules import judge, verdicts_as_dict

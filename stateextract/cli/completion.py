@@ -15,7 +15,7 @@ SHELLS = ("bash", "zsh", "fish")
 def completion(shell: str) -> None:
     """Print the script that completes stateextract's commands in a shell.
 
-    Options are completed, and behind a PATH the names of its operators and states.
+    The shell then completes options and, after a PATH, the names of its operators and states.
     """
     from click.shell_completion import get_completion_class
 

@@ -14,6 +14,7 @@ from stateextract.cli.reading import (
     chosen_coordinators,
     chosen_states,
     coordinator_identity,
+    coordinator_status,
     identity,
     opened,
     snapshot_options,
@@ -33,8 +34,8 @@ if TYPE_CHECKING:
 def count(path: str, operator: str | None, name: str | None, scope: Any, format_: str, **options: Any) -> ExitCode:
     """Count the rows of states of the snapshot at PATH, exactly.
 
-    Without --operator and --state those of every state. Counts that stand in the files are read there; otherwise
-    entries are walked without being decoded. A state that cannot be counted is shown with the reason. The exit code is 3 then,
+    Without --operator and --state those of every state. If a file stores the count, it is used; otherwise
+    entries are skipped without being decoded. A state that cannot be counted is shown with the reason. The exit code is 3 then,
     or 1 if none can be counted.
     """
     without_pandas()
@@ -48,7 +49,7 @@ def count(path: str, operator: str | None, name: str | None, scope: Any, format_
         counts = count_rows(states, lambda size: meter.add(size))
     documents = [describe(state, found) for state, found in zip(states, counts, strict=True)]
     documents += [
-        {**coordinator_identity(o), "rows": 1, "status": Status.DECODED, "reason": None} for o in coordinators
+        {**coordinator_identity(o), "rows": 1, **coordinator_status(o)} for o in coordinators
     ]
     if format_ != "text":
         from stateextract.cli.rows import print_document

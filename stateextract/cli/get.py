@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -10,16 +12,19 @@ from stateextract.cli.options import complain, rows_format_option
 from stateextract.cli.quick import without_pandas
 from stateextract.cli.reading import (
     MEANING,
+    TIMERS,
     identity,
     metered,
     opened,
     snapshot_options,
     state_options,
+    the_coordinator,
     the_operator,
-    the_state,
+    the_states,
 )
-from stateextract.outcome import ExitCode, exit_code
+from stateextract.outcome import ExitCode, Status, exit_code
 from stateextract.printable import printable
+from stateextract.state.kinds import COORDINATOR, TIMER
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,8 +35,8 @@ if TYPE_CHECKING:
 @click.command()
 @state_options
 @click.option(
-    "--key", "keys", required=True, multiple=True, metavar="KEY",
-    help="The key; of a composite one as JSON, of a time as ISO 8601.",
+    "--key", "keys", multiple=True, metavar="KEY",
+    help="The key; of a composite one as JSON, of a time as ISO 8601. Only the state of a coordinator has none.",
 )  # fmt: skip
 @click.option("--namespace", metavar="NAMESPACE", help="Only of this namespace, such as a window; written like a key.")
 @snapshot_options(*MEANING)
@@ -49,47 +54,72 @@ def get(
     """Show the rows of a key in a state of the snapshot at PATH.
 
     Only the key group that can hold the key is read. Keys whose hash only Java knows (enums, classes without a known
-    hashCode) are looked for in all key groups, which is said. No row is no error.
+    hashCode) are looked for in all key groups, and a note says so. If no row has the key, the exit code is 0.
     """
     if len(keys) > 1:
         raise click.UsageError("--key is given more than once: one key is looked up at a time.")
-    (key,) = keys
+    if not keys and name != COORDINATOR:
+        raise click.UsageError("--key is missing.")
     without_pandas()
-    state = the_state(the_operator(opened(path, options), operator), name, scope)
-    groups = state.key_groups_of(key)
-    with metered("get", state, groups):
-        table = state.get(key, namespace)
+    snapshot = opened(path, options)
+    coordinator = the_coordinator(snapshot, operator, name)
+    if coordinator is None:
+        states = the_states(the_operator(snapshot, operator), name, scope)
+        found = _look_up(states, keys[0] if keys else "", namespace, name)
+    elif keys:
+        raise click.UsageError("The state of a coordinator has no keys: leave --key out.")
+    else:
+        found = _Found(coordinator.document, coordinator.table, None)
+    document = found.document
+    code = exit_code([document["status"]])
     if format_ != "text":
-        from stateextract.cli.rows import print_document
+        from stateextract.cli.rows import json_rows, print_document
 
-        document = describe(state, table, groups)
-        print_document(document, document["rows"], format_, table.column_names)
-        return exit_code([state.coverage.status])
-    if table.num_rows:
+        made = {**document, "key_groups": found.key_groups and sorted(found.key_groups), **json_rows(found.table)}
+        print_document(made, made["rows"], format_, found.table.column_names)
+        return code
+    if found.table.num_rows:
         from stateextract.cli.rows import print_rows
         from stateextract.cli.screen import console
 
-        print_rows(table, console())
+        print_rows(found.table, console())
     else:
-        where = "" if groups is None else f", which could only be in key group {' or '.join(map(str, sorted(groups)))}"
-        click.echo(printable(f"No row of {state.name!r} has this key{where}."))
-    if groups is None and state.scope == "keyed":
+        groups = sorted(found.key_groups or ())
+        where = f", which could only be in key group {' or '.join(map(str, groups))}" if groups else ""
+        click.echo(printable(f"No row of {document['state_name']!r} has this key{where}."))
+    if found.key_groups is None and document["state_scope"] == "keyed":
         complain("Note: the hash of such keys is not known, so stateextract searched all key groups.")
-    coverage = state.coverage
-    if coverage.reason and coverage.status != "decoded":
-        complain(printable(f"{coverage.status}: {coverage.reason}"))
-    return exit_code([coverage.status])
+    if document["reason"] and document["status"] != Status.DECODED:
+        complain(printable(f"{document['status']}: {document['reason']}"))
+    return code
 
 
-def describe(state: State, table: pa.Table, groups: frozenset[int] | None) -> dict[str, Any]:
-    """The document of ``--format json``; ``key_groups`` is ``None`` where all were read."""
-    from stateextract.cli.rows import json_rows
+@dataclass
+class _Found:
+    """The rows of a key, which state they are of, and the key groups that were read; ``None``: all."""
 
-    return {
-        **identity(state),
-        "key_groups": None if groups is None else sorted(groups),
-        **json_rows(table),
-    }
+    document: dict[str, Any]
+    table: pa.Table
+    key_groups: frozenset[int] | None
 
 
-__all__ = ["describe", "get"]
+def _look_up(states: Sequence[State], key: str, namespace: str | None, name: str | None) -> _Found:
+    """The rows of a key in a state, or in all queues of timers."""
+    import pyarrow as pa
+
+    tables, groups = [], []
+    for state in states:
+        groups.append(state.key_groups_of(key))
+        with metered("get", state, groups[-1]):
+            tables.append(state.get(key, namespace))
+    first = next((state for state in states if state.coverage.status != Status.DECODED), states[0])
+    named = {"state_name": TIMERS} if name == TIMERS and first.kind == TIMER else {}
+    known = [of_state for of_state in groups if of_state is not None]
+    return _Found(
+        {**identity(first), **named, "status": first.coverage.status, "reason": first.coverage.reason},
+        pa.concat_tables(tables),
+        frozenset().union(*known) if len(known) == len(groups) else None,
+    )
+
+
+__all__ = ["get"]

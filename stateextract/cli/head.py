@@ -12,15 +12,14 @@ from stateextract.cli.quick import without_pandas
 from stateextract.cli.reading import (
     MEANING,
     TIMERS,
-    chosen_coordinators,
-    coordinator_identity,
     identity,
     metered,
     opened,
     snapshot_options,
     state_options,
+    the_coordinator,
     the_operator,
-    the_state,
+    the_states,
 )
 from stateextract.errors import UsageError
 from stateextract.outcome import ExitCode, Status, exit_code
@@ -80,47 +79,25 @@ class _Found:
 
 
 def _coordinator(snapshot: Snapshot, operator: str | None, name: str | None) -> _Found | None:
-    """The one row of a coordinator's state, if that is asked for."""
-    operators = chosen_coordinators(snapshot, operator, name)
-    if not operators:
-        return None
-    if len(operators) > 1:
-        labels = [o.label for o in operators]
-        raise UsageError("--operator is missing", advice=there_is("", labels, "operators whose coordinators have state"))
-    import pyarrow as pa
-
-    from serializers.coordinators import COORDINATOR
-
-    table = pa.table({"value": pa.array([operators[0].coordinator], COORDINATOR)})
-    return _Found({**coordinator_identity(operators[0]), **_became(Status.DECODED, None, True)}, table)
+    found = the_coordinator(snapshot, operator, name)
+    return None if found is None else _Found({**found.document, "complete": True}, found.table)
 
 
 def _states(operator: Operator, name: str | None, scope: Any, limit: int) -> _Found:
     """The first rows of a state, or of all timers."""
     import pyarrow as pa
 
-    timers = [s for s in operator.states if s.kind == TIMER] if name == TIMERS else []
-    states = timers or [the_state(operator, name, scope)]
+    states = the_states(operator, name, scope)
     tables: list[pa.Table] = []
     for state in states:
         with metered("head", state):
             tables.append(_rows(state, limit - sum(table.num_rows for table in tables)))
-    if any(table.schema != tables[0].schema for table in tables):
-        names = ", ".join(repr(state.name) for state in states)
-        raise UsageError(
-            "the timers of the operator have different columns",
-            operator=operator.label,
-            advice=f"choose one by --state: {names}",
-        )
     first = next((state for state in states if state.coverage.status != Status.DECODED), states[0])
     coverage = first.coverage
-    document = identity(first) | ({"state_name": TIMERS} if timers else {})
+    named = {"state_name": TIMERS} if name == TIMERS and first.kind == TIMER else {}
     complete = all(state.coverage.complete for state in states)
-    return _Found({**document, **_became(coverage.status, coverage.reason, complete)}, pa.concat_tables(tables))
-
-
-def _became(status: str, reason: str | None, complete: bool) -> dict[str, Any]:
-    return {"status": status, "reason": reason, "complete": complete}
+    became = {"status": coverage.status, "reason": coverage.reason, "complete": complete}
+    return _Found({**identity(first), **named, **became}, pa.concat_tables(tables))
 
 
 def _columns(text: str, known: list[str]) -> list[str]:

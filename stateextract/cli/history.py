@@ -38,7 +38,7 @@ def history(
 ) -> ExitCode:  # fmt: skip
     """Add the figures of the snapshots at PATHS to a Parquet dataset, and show how states grew over all that it has.
 
-    A folder with several snapshots in it stands for all of them. Every row of them is read once, as stats does; of
+    A directory of several snapshots selects all of them. Every row of them is read once, as stats does; of
     snapshots that are in the dataset already nothing is. One that cannot be read does not keep the others from being added.
     """
     from stateextract.audit.history import identity, in_order

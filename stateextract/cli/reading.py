@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
@@ -17,10 +17,13 @@ from stateextract.cli.names import operator_names, state_names
 from stateextract.cli.progress import Meter
 from stateextract.errors import UsageError
 from stateextract.options import FILE_ONLY, JobOptions, fields, make_options, metavar, option_help, outside
+from stateextract.outcome import Status
 from stateextract.printable import called, there_is
 from stateextract.state.kinds import COORDINATOR, TIMER
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from stateextract.api import Operator, Snapshot, State
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -122,6 +125,13 @@ def opened(path: str, options: Mapping[str, Any]) -> Snapshot:
 # ---- which operator and state
 
 
+class CoordinatorRow(NamedTuple):
+    """The state of a coordinator: which it is and its status, and the table of its one row."""
+
+    document: dict[str, Any]
+    table: pa.Table
+
+
 def operator_option(command: F) -> F:
     """``--operator``."""
     return click.option(
@@ -177,6 +187,41 @@ def the_state(operator: Operator, name: str | None, scope: Any) -> State:
     return states[0]
 
 
+def the_states(operator: Operator, name: str | None, scope: Any) -> list[State]:
+    """The state that the options name, or all queues of timers, which have the same columns.
+
+    :raises UsageError: where there is none, or more than one.
+    """
+    timers = [s for s in operator.states if s.kind == TIMER] if name == TIMERS else []
+    if any(state.schema != timers[0].schema for state in timers):
+        raise UsageError(
+            "the timers of the operator have different columns",
+            operator=operator.label,
+            advice=f"choose one by --state: {', '.join(repr(state.name) for state in timers)}",
+        )
+    return timers or [the_state(operator, name, scope)]
+
+
+def the_coordinator(snapshot: Snapshot, operator: str | None, name: str | None) -> CoordinatorRow | None:
+    """The one row of a coordinator's state, if ``--state coordinator`` asks for it.
+
+    :raises UsageError: where several operators have one.
+    """
+    operators = chosen_coordinators(snapshot, operator, name)
+    if not operators:
+        return None
+    if len(operators) > 1:
+        labels = [o.label for o in operators]
+        raise UsageError("--operator is missing", advice=there_is("", labels, "operators whose coordinators have state"))
+    import pyarrow as pa
+
+    from serializers.coordinators import COORDINATOR
+
+    (one,) = operators
+    table = pa.table({"value": pa.array([one.coordinator], COORDINATOR)})
+    return CoordinatorRow({**coordinator_identity(one), **coordinator_status(one)}, table)
+
+
 def chosen_states(snapshot: Snapshot, operator: str | None, name: str | None, scope: Any) -> list[State]:
     """All states that the options leave, by operator; without options all of the snapshot.
 
@@ -210,6 +255,14 @@ def identity(state: State) -> dict[str, Any]:
 def coordinator_identity(operator: Operator) -> dict[str, Any]:
     """The same of the state of an operator's coordinator."""
     return _identity(operator, COORDINATOR, None, COORDINATOR)
+
+
+def coordinator_status(operator: Operator) -> dict[str, Any]:
+    """The status of the coordinator's state, and its reason."""
+    from serializers.coordinators import untyped_reason
+
+    reason = untyped_reason(operator.coordinator or {})
+    return {"status": Status.RAW if reason else Status.DECODED, "reason": reason}
 
 
 def _identity(operator: Operator, name: str | None, scope: str | None, kind: str) -> dict[str, Any]:
@@ -252,10 +305,12 @@ __all__ = [
     "MEANING",
     "TIMERS",
     "WHERE",
+    "CoordinatorRow",
     "chosen_coordinators",
     "chosen_states",
     "config_option",
     "coordinator_identity",
+    "coordinator_status",
     "identity",
     "job_options",
     "metered",
@@ -264,6 +319,8 @@ __all__ = [
     "read_options",
     "snapshot_options",
     "state_options",
+    "the_coordinator",
     "the_operator",
     "the_state",
-]  # fmt: skip
+    "the_states",
+]

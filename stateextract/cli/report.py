@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     help="What stateextract history or stats wrote: a dataset, one of its files, a JSON document, a folder of such; repeat for "
     "several.",
 )  # fmt: skip
-@click.option("--title", metavar="TEXT", help="What stands at the top. Default: which snapshot it is.")
+@click.option("--title", metavar="TEXT", help="Title of the page. Default: kind and id of the snapshot.")
 @click.option("-o", "--output", metavar="FILE", required=True, help="The page to write, as report.html.")
 @debug_option
 def report(

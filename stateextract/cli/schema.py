@@ -12,12 +12,13 @@ from stateextract.cli.reading import (
     chosen_coordinators,
     chosen_states,
     coordinator_identity,
+    coordinator_status,
     identity,
     opened,
     snapshot_options,
     state_options,
 )
-from stateextract.outcome import ExitCode, Status, exit_code
+from stateextract.outcome import ExitCode, exit_code
 from stateextract.printable import json_document, named
 
 if TYPE_CHECKING:
@@ -63,8 +64,7 @@ def describe_coordinator(operator: Operator) -> dict[str, Any]:
 
     return {
         **coordinator_identity(operator),
-        "status": Status.DECODED,
-        "reason": None,
+        **coordinator_status(operator),
         "columns": [{"name": "value", "arrow": str(COORDINATOR), "sql": sql_type(COORDINATOR)}],
     }
 

@@ -42,7 +42,8 @@ _QUESTION = (
     ),
     click.option(
         "--uids", metavar="FILE",
-        help="The uids of the job's operators, one a line or as a JSON array: whose state is nobody's.",
+        help="File with the uids of the job's operators, one a line or as a JSON array. Reports operators with state that are "
+        "not listed.",
     ),
     click.option(
         "--workers", metavar="N", type=click.IntRange(min=1),

@@ -16,7 +16,7 @@ def types(words: tuple[str, ...], format_: str) -> None:
     """List Flink's serializers with the column type that their values become.
 
     With words only those whose class or type has one of them, in any case. What is nested in a serializer is shown with
-    samples: strings, then longs, ints, booleans. In the text org.apache.flink. stands in front of every class.
+    samples: strings, then longs, ints, booleans. In the text, class names lack the prefix org.apache.flink.
     """
     from dataclasses import asdict
 

@@ -214,7 +214,7 @@ def _choose(
             _refuse_problems(i, options)
             _read_around(i, options)
         wanted += [(i, s) for s in i.named if s.entry is not None and s.entry.status in _READABLE]
-    coordinators = any(e.kind == COORDINATOR and e.status == Status.DECODED for i in inventory for e in i.entries)
+    coordinators = any(_is_selected_coordinator(e) for i in inventory for e in i.entries)
     if not wanted and not coordinators and missing is None:
         for i in chosen:
             if i.problems and not i.named:
@@ -445,9 +445,13 @@ def _coordinators(inventory: Sequence[OperatorInventory]) -> Iterator[PlannedCoo
     top = operator_folders((i.operator.id, i.operator.uid, i.operator.name) for i in inventory)
     for i in inventory:
         for entry in i.entries:
-            if entry.kind == COORDINATOR and entry.status == Status.DECODED and i.operator.coordinator is not None:
+            if _is_selected_coordinator(entry) and i.operator.coordinator is not None:
                 folder = f"{top[i.operator.id]}/{_folders(i)[_COORDINATOR]}"
                 yield PlannedCoordinator(entry, folder, i.operator.coordinator.data)
+
+
+def _is_selected_coordinator(entry: Entry) -> bool:
+    return entry.kind == COORDINATOR and entry.status in (Status.DECODED, Status.RAW)
 
 
 def _undecodable(state: NamedState, rows: Sequence[RowLayout]) -> UndecodableError | None:

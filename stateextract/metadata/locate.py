@@ -46,11 +46,11 @@ _CHECKPOINT = re.compile(r"chk-(\d+)")
 _FOLDERS_LOOKED_INTO = 200
 _PREFIXES_KEPT = 16
 _UNFINISHED = "an unfinished checkpoint cannot be read: wait for the next one or take a savepoint"
-_MOVED = "if the snapshot was moved, say --path-map OLD=NEW for the part of the path that changed"
+_MOVED = "if the snapshot was moved, set --path-map OLD=NEW for the part of the path that changed"
 _BESIDE = (
-    "it should lie beside _metadata: copy it there, or say --path-map OLD=NEW with the folder of _metadata and the one it lies "
-    "in (the checkpoints of a job that claimed a native savepoint name the savepoint's files as if they lay beside their own "
-    "_metadata; Flink itself cannot restore those)"
+    "it should be in the directory of _metadata: copy it there, or set --path-map OLD=NEW with that directory and the one that "
+    "has the file (the checkpoints of a job that claimed a native savepoint name the savepoint's files as if they were in "
+    "their own directory; Flink itself cannot restore those)"
 )
 _ADVICE = "give a _metadata file, the folder it lies in, or a job's checkpoint folder (the one with chk-N in it)"
 

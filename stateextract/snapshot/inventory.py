@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from serializers import DescribeContext
+from serializers.coordinators import decode_coordinator, untyped_reason
 from stateextract.errors import StateExtractError
 from stateextract.metadata.model import ChangelogHandle, OperatorState, SnapshotMetadata
 from stateextract.outcome import Status
@@ -206,7 +207,9 @@ def _list_nameless(inventory: OperatorInventory) -> None:
     operator = inventory.operator
     if operator.coordinator is not None:
         size = operator.coordinator.size
-        entry = _entry(operator, None, COORDINATOR, "coordinator state", Status.DECODED, None, size, 1)
+        reason = untyped_reason(decode_coordinator(operator.coordinator.data))
+        status = Status.RAW if reason else Status.DECODED
+        entry = _entry(operator, None, COORDINATOR, "coordinator state", status, reason, size, 1)
         entry.role = "what the operator's coordinator keeps, of a source its enumerator"
         inventory.entries.append(entry)
     for subtask in operator.subtasks:

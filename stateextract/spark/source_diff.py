@@ -61,7 +61,7 @@ def planned(options: Mapping[str, str]) -> tuple[bytes, Any]:
             )
     operators = tuple(values[name] for name in ("operatorUid", "operatorName", "operatorId") if values[name])
     if len(operators) > 1:
-        raise UsageError(f"{DIFF}: the operator is said in more than one way", advice="leave all but one of them out")
+        raise UsageError(f"{DIFF}: operatorUid, operatorId and operatorName exclude each other", advice="set only one of them")
     states = (values["stateName"],) if values["stateName"] else ()
     after = job_options({**values, "path": values["after"]}, DIFF_OPTIONS, operator=operators, state=states)
     settings = DiffOptions(
@@ -80,10 +80,11 @@ def _the_state(plan: DiffPlan, scope: str) -> DiffState:
     if len(states) > 1:
         names = ", ".join(sorted({f"{state.label} / {state.name}" for state in states})[:20])
         raise UsageError(
-            f"{len(states)} states are meant", advice=f"say which with operatorUid, stateName and stateScope: {names}"
+            f"the options match {len(states)} states",
+            advice=f"set operatorUid, stateName and stateScope to select one: {names}",
         )
     if not states:
-        raise UsageError(f"no {scope} state is meant")
+        raise UsageError(f"the options match no {scope} state")
     if states[0].how is None:
         raise UnsupportedError(
             f"the state cannot be compared: {states[0].why}", operator=states[0].label, state=states[0].name

@@ -27,9 +27,9 @@ MOST_GROUPS = 1 << 15
 class Option:
     """An option of a source.
 
-    :param kind: ``text``, ``choice``, ``flag``, ``bytes``, ``count``; ``list``: text parted by commas or a JSON array;
+    :param kind: ``text``, ``choice``, ``flag``, ``bytes``, ``count``; ``list``: comma-separated text or a JSON array;
         ``json``: a JSON array; ``groups``: numbers and ranges;
-        ``tables``: a JSON array of objects; ``mapping``: ``KEY=VALUE`` parted by semicolons or a JSON object.
+        ``tables``: a JSON array of objects; ``mapping``: ``KEY=VALUE`` separated by semicolons or a JSON object.
     :param job: the option of the job that it sets.
     """
 
@@ -58,7 +58,7 @@ def _of_job(job: str, name: str = "", doc: str = "", choices: tuple[str, ...] = 
 
 
 _PATHS = _of_job(
-    "path_map", doc="OLD=NEW, parted by commas: paths in the snapshot that begin with OLD are looked for under NEW."
+    "path_map", doc="OLD=NEW, comma-separated: paths in the snapshot that begin with OLD are looked for under NEW."
 )
 _STORES = (
     _of_job("allow_store", "allowStores", doc="Other stores whose files the snapshot may refer to, comma-separated, for "
@@ -81,14 +81,15 @@ _MEANING = (
     _of_job("plan"),
     _of_job("names"),
     _of_job("kryo"),
-    _of_job("classpath", doc="Jars or folders with the job's classes, parted by commas, whose fields are read from them for "
+    _of_job("classpath", doc="Jars or directories with the job's classes, comma-separated, whose fields are read from them for "
         "values that Kryo wrote; nothing of them is executed."),
     _of_job("kryo_class", "kryoClasses",
-        doc="Classes that Kryo wrote, described by hand: a JSON array of what docs/kryo.md writes as [[kryo.class]]."),
-    _of_job("protobuf", doc="Descriptor sets of Protobuf (protoc --include_imports --descriptor_set_out), parted by commas, by "
+        doc="Classes that Kryo wrote, described by hand: a JSON array of objects with the keys of [[kryo.class]] "
+        "(page Kryo of the documentation)."),
+    _of_job("protobuf", doc="Descriptor sets of Protobuf (protoc --include_imports --descriptor_set_out), comma-separated, by "
         "which messages that Kryo wrote become columns."),
-    _of_job("plugins", doc="Python modules that register serializers of your own, parted by commas, beside those installed "
-        "as entry points."),
+    _of_job("plugins", doc="Python modules that register your own serializers, comma-separated, in addition to those "
+        "installed as entry points."),
     _of_job("header_threads"),
 )  # fmt: skip
 
@@ -96,7 +97,7 @@ STATE_OPTIONS: tuple[Option, ...] = (
     *_WHERE,
     *_WHICH,
     _own("stateName", "text", "",
-        "The state; needed where the operator has several. With wide: those that become columns, parted by commas; all "
+        "The state; needed where the operator has several. With wide: those that become columns, comma-separated; all "
         "keyed ones if it is left out."),
     _own("stateScope", "choice", "",
         "Tells apart a keyed state and an operator state of one name.", ("", "keyed", "operator")),
@@ -108,24 +109,24 @@ STATE_OPTIONS: tuple[Option, ...] = (
     _own("keys", "json", (),
         "Read the rows of these keys only, and of the files only their key groups: a JSON array, structs in it as objects or "
         'arrays, times and dates as ISO 8601; for example ["elif"] or [[7, "a"]].'),
-    _own("keyGroups", "groups", (), "Read these key groups only: numbers and ranges, parted by commas, such as 3,16-31."),
+    _own("keyGroups", "groups", (), "Read these key groups only: numbers and ranges, comma-separated, such as 3,16-31."),
     _own("pushFilters", "flag", False,
         "Leave out what the query's filters leave out. Only for frames and views that one query is made of, see below."),
     _own("columns", "list", (),
-        "The columns to have, parted by commas; others are not even decoded. None: all. A schema given to the reader does "
+        "The columns to read, comma-separated; others are not decoded. None: all. A schema given to the reader does "
         "the same, for fields of structs too."),
     _of_job("on_undecodable", doc="A value whose serializer is not known: fail the query, or skip: leave out its row, or "
-        "where nobody knows its length, the state's rows in its key group. (What is kept raw only the extract job writes.)",
+        "if its length is not known, the state's rows in its key group. (What is kept raw only the extract job writes.)",
         choices=("fail", "skip")),
     _of_job("strings"),
     _of_job("timestamps", doc="Digits below the microsecond: floor, or refuse the value.", choices=("floor", "refuse")),
     _of_job("out_of_range", doc="Times that the column type cannot hold: fail, or null."),
     _of_job("maps"),
-    _of_job("types", doc="Types of columns, as PATH=TYPE parted by semicolons; a value that does not fit exactly stops the "
+    _of_job("types", doc="Types of columns, as PATH=TYPE, separated by semicolons; a value that does not fit exactly stops the "
         "query."),
     _own("policies", "mapping", (),
-        "Values of strings, timestamps, outOfRange, maps and onUndecodable for single states, as STATE/OPTION=VALUE parted by "
-        "semicolons; the state is a name or *."),
+        "Values of strings, timestamps, outOfRange, maps and onUndecodable for single states, as STATE/OPTION=VALUE, "
+        "separated by semicolons; the state is a name or *."),
     _own("strict", "flag", False, "With wide: fail if any keyed state of the operator cannot be read. Without it such a state "
         "becomes no column, and the table coverage says why."),
     _of_job("keep_empty_maps"),
@@ -149,7 +150,7 @@ STATISTICS_OPTIONS: tuple[Option, ...] = (
     _own("asOf", "text", "",
         "The time that ages are counted to, in ISO 8601 or milliseconds since 1970. Default: the time of the file _metadata."),
     _own("ttl", "list", (),
-        "Times to live, as 30d or 12h, parted by commas: how many would be expired. Of all states, or of one as "
+        "TTLs such as 30d or 12h, comma-separated: count the rows that would be expired. Of all states, or of one as "
         "STATE=DURATION or OPERATOR/STATE=DURATION."),
     _of_job("strings"),
     _of_job("timestamps", doc="Digits below the microsecond: floor, or refuse the value.", choices=("floor", "refuse")),
@@ -312,7 +313,7 @@ def _mapping(text: str, where: str) -> tuple[str, ...]:
     parts = tuple(part.strip() for part in text.split(";") if part.strip())
     for part in parts:
         if "=" not in part:
-            raise UsageError(f"{where} has {part!r}", expected="PATH=TYPE, parted by semicolons")
+            raise UsageError(f"{where} has {part!r}", expected="PATH=TYPE, separated by semicolons")
     return parts
 
 

@@ -43,7 +43,7 @@ from stateextract.state.keys.lookup import groups_by_serializer
 from stateextract.state.kinds import OPERATOR_KINDS, TIMER
 
 _LOG = logging.getLogger("stateextract")
-_RAW_ADVICE = "register a serializer as a plug-in (docs/serializers.md), or have the extract job keep its bytes"
+_RAW_ADVICE = "register a serializer as a plug-in, or have the extract job keep its bytes"
 
 
 @dataclass(frozen=True)

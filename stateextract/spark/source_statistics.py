@@ -88,7 +88,7 @@ def planned(values: Mapping[str, Any], schema: Any) -> bytes:
     operators = tuple(values[name] for name in ("operatorUid", "operatorName", "operatorId") if values[name])
     if len(operators) > 1:
         raise UsageError(
-            f"{METADATA}: the operator is said in more than one way", advice="leave all but one of them out"
+            f"{METADATA}: operatorUid, operatorId and operatorName exclude each other", advice="set only one of them"
         )
     # What becomes of a state that is asked for by name is an error elsewhere, and a row here.
     covers, name = values["table"] == COVERAGE, values["stateName"]

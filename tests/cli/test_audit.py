@@ -94,7 +94,7 @@ def test_what_is_not_known_does_not_hold(capsys: pytest.CaptureFixture[str], tmp
     code, document = audit(capsys, tmp_path, '[[rules]]\nstate = "voucher"\nmax-expired-share = 0.1\n')
     (violation,) = document["rules"][0]["violations"]
     assert (code, violation["what"]) == (5, "it cannot be judged: no time to live is given for it")
-    assert "nobody said which operators the job has" in audit(capsys, tmp_path, "[[rules]]\nowned = true\n")[1]
+    assert "the operators of the job are not known" in audit(capsys, tmp_path, "[[rules]]\nowned = true\n")[1]
     for sql in ("CREATE TABLE t (a INT)", "SELECT 1 WHERE false; SELECT 2", ""):
         said = audit(capsys, tmp_path, f"[[rules]]\ndecoded = true\nstate = 'voucher'\nsql = '{sql}'\n")
         assert (said[0], "the sql of a rule is not a query" in said[1]) == (2, True)

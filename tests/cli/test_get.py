@@ -24,6 +24,8 @@ def test_get(out: Out) -> None:
         "state_name": "voucher",
         "state_scope": "keyed",
         "state_kind": "value",
+        "status": "decoded",
+        "reason": None,
         "key_groups": [0],
         "schema": [
             {"name": "key", "type": "string"},
@@ -71,7 +73,7 @@ def test_get_says_that_it_reads_everything(out: Out, tmp_path: Path) -> None:
     code, text, err = out("get", str(tmp_path / "s"), "--key", "3", "--config", str(tmp_path / "job.toml"))
     assert code == 0
     assert text.splitlines()[1].split() == ["3", "30", "3", "0"]
-    assert err == "Note: the hash of such keys is not known, so all key groups were looked through.\n"
+    assert err == "Note: the hash of such keys is not known, so stateextract searched all key groups.\n"
 
 
 def test_get_loads_no_kernel() -> None:

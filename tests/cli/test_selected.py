@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from stateextract.cli import run
+from stateextract.cli import _COMMANDS, run
 from stateextract.metadata.model import InlineHandle, OperatorState, SnapshotMetadata
 from tests.metadata import writer
 from tests.state.test_nameless import COORDINATOR, ENUMERATOR
@@ -51,3 +52,63 @@ def test_timers(capsys: pytest.CaptureFixture[str]) -> None:
     assert [schema["state_name"] for schema in one] == [
         "_timer_state/event_window-timers", "_timer_state/processing_window-timers",
     ]  # fmt: skip
+
+
+WITH_STATE = {
+    "schema": [], "head": [], "get": ["--key", "elif"], "count": [], "stats": ["--workers", "1"],
+    "history": ["--workers", "1", "-o", "OUTPUT"], "report": ["--workers", "1", "-o", "OUTPUT"],
+    "extract": ["--engine", "local", "--workers", "1", "-o", "OUTPUT"], "diff": ["--workers", "1"],
+}  # fmt: skip
+"""The commands that take ``--state``, with what else they need."""
+
+
+def test_these_commands_take_a_state() -> None:
+    commands = {name: getattr(import_module(f"stateextract.cli.{m}"), m) for name, m in _COMMANDS.items()}
+    assert {n for n, c in commands.items() if any("--state" in p.opts for p in c.params)} == {*WITH_STATE}
+
+
+@pytest.mark.parametrize("command", WITH_STATE)
+@pytest.mark.parametrize("state", ["timers", "coordinator"])
+def test_every_command_takes_timers_and_coordinators(
+    command: str, state: str, source: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = ORDERS if state == "timers" else source
+    more = [str(tmp_path.parent / f"{tmp_path.name}-output") if part == "OUTPUT" else part for part in WITH_STATE[command]]
+    if state == "coordinator" and command == "get":
+        more = []
+    chosen = ["--operator", "orders-by-customer"] if state == "timers" else []
+    assert run([command, path, *[path] * (command == "diff"), *chosen, "--state", state, *more]) == 0
+    assert capsys.readouterr().out
+
+
+def test_get_of_timers_and_of_a_coordinator(source: str, capsys: pytest.CaptureFixture[str]) -> None:
+    timers = document(capsys, "get", ORDERS, "--operator", "orders-by-customer", "--state", "timers", "--key", "elif")
+    assert (timers["state_name"], timers["state_kind"], timers["status"], timers["key_groups"]) == (
+        "timers", "timer", "decoded", [0],
+    )  # fmt: skip
+    assert len(timers["rows"]) == 10
+    assert {(row["key"], row["service"]) for row in timers["rows"]} == {("elif", "user-timers")}
+    one = document(capsys, "get", source, "--state", "coordinator")
+    assert (one["state_kind"], one["key_groups"]) == ("coordinator", None)
+    assert [row["value"]["kafka_enumerator"] for row in one["rows"]] == [ENUMERATOR]
+    assert run(["get", source, "--state", "coordinator", "--key", "1"]) == 2
+    assert "The state of a coordinator has no keys" in capsys.readouterr().err
+    assert run(["get", ORDERS, "--state", "voucher"]) == 2
+    assert "--key is missing" in capsys.readouterr().err
+
+
+def test_bytes_of_a_coordinator_in_no_known_form_are_raw(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    operator = OperatorState("0a" * 16, "source", None, 1, 2, coordinator=InlineHandle("c", b"\0\1\2"))
+    (tmp_path / "_metadata").write_bytes(writer.metadata(SnapshotMetadata(6, 7, (), (operator,))))
+    reason = "the form of the coordinator's bytes is not known, so they are kept as they are"
+    for command, code in (("states", 0), ("schema", 0), ("count", 3), ("head", 3), ("get", 3)):
+        selected = [] if command == "states" else ["--state", "coordinator"]
+        assert run([command, str(tmp_path), *selected, "--format", "json"]) == code, command
+        found = json.loads(capsys.readouterr().out)
+        (one,) = [found] if isinstance(found, dict) else found
+        assert (one["status"], one["reason"]) == ("raw", reason), command
+    arguments = ["extract", str(tmp_path), "--engine", "local", "-o", str(tmp_path.parent / "out"), "--format", "json"]
+    assert run(arguments) == 3
+    extracted = json.loads(capsys.readouterr().out)
+    assert [(e["state_kind"], e["status"]) for e in extracted["coverage"]["entries"]] == [("coordinator", "raw")]
+    assert [d["rows"] for d in extracted["datasets"]] == [1]

@@ -78,7 +78,7 @@ def test_what_only_the_serializer_of_the_job_knows(vector: Vector) -> None:
     """A default for ``Map`` holds for the JDK's maps, too."""
     with pytest.raises(UndecodableError, match=r"LibraryVectors\$MapSer, and only that knows") as caught:
         vector.kryo(BY_HAND).read(vector.data, 0, len(vector.data))
-    assert "--classpath" not in str(caught.value)
+    assert "classpath" not in str(caught.value)
 
 
 def library(name: str, flavour: int) -> Any:

@@ -87,8 +87,8 @@ def test_what_it_refuses(tmp_path: Path) -> None:
     for options, error, message in (
         ({"before": str(one)}, UsageError, "there is no after"),
         ({**both, "path": "/x"}, UsageError, "has no option 'path'"),
-        (both, UsageError, "2 states are meant"),
-        ({**both, "stateName": "s", "stateScope": "operator"}, UsageError, "no operator state is meant"),
+        (both, UsageError, "the options match 2 states"),
+        ({**both, "stateName": "s", "stateScope": "operator"}, UsageError, "the options match no operator state"),
         ({**both, "stateName": "s", "operatorUid": "op", "operatorId": "x"}, UsageError, "in more than one way"),
         ({**both, "stateName": "t"}, UnsupportedError, "cannot be compared: value was int64 and is struct"),
     ):

@@ -121,7 +121,7 @@ def test_damage_is_placed(tmp_path: Path) -> None:
         ({"ttl": "1 day"}, "the option ttl '1 day' is not a duration"),
         ({"asOf": "soon"}, "the option asOf 'soon' is not a time"),
         ({"ttl": "x=1d"}, "a time to live is given for 'x'"),
-        ({"operatorUid": "a", "operatorName": "b"}, "the operator is said in more than one way"),
+        ({"operatorUid": "a", "operatorName": "b"}, "operatorUid, operatorId and operatorName exclude each other"),
         ({"operatorUid": "order"}, "no operator has the uid, name or id 'order'"),
     ],
 )
