@@ -2,24 +2,22 @@
 
 The list of schemes is closed: object stores and HDFS. An authority has the form that its store has (a bucket, a container and
 an account, a host and a port), and each client is made from typed arguments, never from a URI's text, so that no path can
-choose an endpoint or an option. May import: errors. Knows nothing of snapshots.
+choose an endpoint or an option. May import: errors, client_process. Knows nothing of snapshots.
 """
 
 from __future__ import annotations
 
-import json
+import contextlib
 import os
 import re
-import subprocess
-import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future, wait
 from datetime import timedelta
-from functools import cache
 from typing import Any, NamedTuple, TypeVar
 
-from stateextract.errors import EnvironmentProblem, NoAnswerError, UnreadableFileError, UsageError
+from stateextract.errors import EnvironmentProblem, StateExtractError, UnreadableFileError, UsageError
+from stateextract.files.client_process import ClientProcess, no_answer
 
 T = TypeVar("T")
 
@@ -38,12 +36,6 @@ _NUMBERS: Mapping[str, type] = {
     "connect_timeout": float, "request_timeout": float, "replication": int, "buffer_size": int, "default_block_size": int,
 }  # fmt: skip
 """Options of clients that are numbers."""
-_PROBE = """
-import json, sys
-import pyarrow.fs
-container, arguments = json.load(sys.stdin)
-pyarrow.fs.AzureFileSystem(**arguments).get_file_info(container)
-"""
 
 
 def connect(scheme: str, authority: str, options: Mapping[str, Any], timeout: int = TIMEOUT) -> tuple[Any, str]:
@@ -94,11 +86,7 @@ def within(seconds: int, work: Callable[[], T], uri: str) -> T:
     except RuntimeError:  # no more threads, or Python is about to end
         return work()
     if not wait([answer], seconds).done:
-        raise NoAnswerError(
-            f"the store did not answer within {seconds} s",
-            advice="check the network and the store's address; --store-timeout SECONDS gives it more time",
-            file=uri,
-        )
+        raise no_answer(seconds).at(file=uri)
     return answer.result()
 
 
@@ -145,54 +133,44 @@ def _gs(scheme: str, bucket: str, options: dict[str, Any], timeout: int) -> tupl
 
 
 def _azure(scheme: str, authority: str, options: dict[str, Any], timeout: int) -> tuple[Any, str]:
-    from pyarrow import fs
-
     match = _AZURE.fullmatch(authority)
     assert match is not None
     domain = match["domain"]
     places = {"dfs_storage_authority": f".dfs.{domain}", "blob_storage_authority": f".blob.{domain}"}
     arguments = {"account_name": match["account"], **places} | options
-    _try_azure(match["container"], json.dumps(arguments), timeout)
-    return _made(fs.AzureFileSystem, arguments), match["container"]
+    client = ClientProcess("AzureFileSystem", _values(arguments), timeout, "abfs", _azure_ended)
+    with _valid_options():
+        client.get_file_info(match["container"])  # makes the client, and asks for its credentials
+    return client, match["container"]
 
 
-@cache
-def _try_azure(container: str, arguments: str, timeout: int) -> None:
-    """Ask for a container in another process: Azure's SDK ends the process in which it finds no credentials.
-
-    :raises UnreadableFileError: where it did.
-    """
-    command = [sys.executable, "-P", "-c", _PROBE]
-    asked = f"[{json.dumps(container)}, {arguments}]"
-    try:
-        probe = subprocess.run(command, input=asked, capture_output=True, text=True, timeout=timeout, check=False)
-    except subprocess.TimeoutExpired:
-        raise NoAnswerError(
-            f"Azure did not answer within {timeout} s", advice="--store-timeout SECONDS gives it more time"
-        ) from None
-    if probe.returncode:
-        lines = [line.strip() for line in probe.stderr.splitlines() if line.strip()]
-        reason = next((line for line in lines if line.startswith("what():")), lines[-1] if lines else "no reason given")
-        raise UnreadableFileError(
-            f"Azure cannot be reached with the credentials that were found: {reason.removeprefix('what():').strip(' .')}",
-            advice="set AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET, log in with `az login`, or use a managed "
-            "identity",
-        )
+def _azure_ended(reason: str) -> StateExtractError:
+    return UnreadableFileError(
+        f"Azure's client ended, which it does without valid credentials: {reason}",
+        advice="set AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET, log in with `az login`, or use a managed "
+        "identity",
+    )
 
 
 def _hadoop(scheme: str, authority: str, options: dict[str, Any], timeout: int) -> tuple[Any, str]:
-    from pyarrow import fs
-
     match = _HOST.fullmatch(authority)
     assert match is not None
     host = f"{scheme}://{match['host']}" if match["host"] else "default"
+    arguments = {"host": host, "port": int(match["port"] or 0)} | options
+    client = ClientProcess("HadoopFileSystem", _values(arguments), timeout, "hdfs", _hadoop_ended)
     try:
-        return _made(fs.HadoopFileSystem, {"host": host, "port": int(match["port"] or 0)} | options), "/"
+        with _valid_options():
+            client.make()
     except OSError as error:
-        raise UnreadableFileError(
-            f"Hadoop's client cannot be used: {str(error).splitlines()[0]}",
-            advice="set JAVA_HOME, HADOOP_HOME and CLASSPATH=$(hadoop classpath --glob)",
-        ) from None
+        raise _hadoop_ended(str(error).splitlines()[0]) from None
+    return client, "/"
+
+
+def _hadoop_ended(reason: str) -> StateExtractError:
+    return UnreadableFileError(
+        f"Hadoop's client cannot be used: {reason}",
+        advice="set JAVA_HOME, HADOOP_HOME and CLASSPATH=$(hadoop classpath --glob)",
+    )
 
 
 def _fsspec(scheme: str, authority: str, options: dict[str, Any], timeout: int) -> tuple[Any, str]:
@@ -210,10 +188,20 @@ def _fsspec(scheme: str, authority: str, options: dict[str, Any], timeout: int) 
 
 
 def _made(make: Callable[..., Any], arguments: Mapping[str, Any]) -> Any:
-    """A client. Options may be text, as in the query of a URI."""
-    values = {name: _typed(name, value) if isinstance(value, str) else value for name, value in arguments.items()}
+    """A client."""
+    with _valid_options():
+        return make(**_values(arguments))
+
+
+def _values(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Options may be text, as in the query of a URI."""
+    return {name: _typed(name, value) if isinstance(value, str) else value for name, value in arguments.items()}
+
+
+@contextlib.contextmanager
+def _valid_options() -> Iterator[None]:
     try:
-        return make(**values)
+        yield
     except TypeError as error:
         raise UsageError(f"a storage option is not valid: {error}") from None
 

@@ -265,7 +265,8 @@ def file_of_driver(path: str, table: pa.Table, commit: Commit, options: JobOptio
     full = f"{commit.task_folder}/{path}"
     try:
         fs.create_dir(full.rpartition("/")[0], recursive=True)
-        pq.write_table(table, full, filesystem=fs, **parquet_settings(options.compression, []))
+        with fs.open_output_stream(full) as stream:
+            pq.write_table(table, stream, **parquet_settings(options.compression, []))
         return WrittenFile(path, table.num_rows, int(fs.get_file_info(full).size))
     except OSError as error:
         raise OutputError(f"the output cannot be written: {error}", file=commit.output.uri) from error

@@ -8,7 +8,7 @@ import pytest
 from tests.mutation_runs import SEED, how_many, outcomes_of
 from tests.serializers.mutations import FAMILIES
 
-COUNT = how_many(300)
+COUNT = how_many(200)
 
 
 @pytest.mark.slow

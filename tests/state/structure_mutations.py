@@ -683,14 +683,11 @@ def run(group: str, seed: int, count: int) -> dict[str, Any]:
             with damaged_writers(sound):
                 path = write(Path(folder) / f"sound {number}", sound)
             kinds[name] = sound.kinds
-            # Which is to be read, and loads the kernel.
-            for engine in ("interpreter", "kernel"):
-                options = {"on_undecodable": "raw", "out_of_range": "null"}
-                usual[name], found_ = rows(path, random.Random(0), engine, options)
-                assert any(table for _, table in found_), f"{name}: {usual[name]}"
-                assert {"FormatError", "TruncatedError", "ChecksumError"}.isdisjoint(usual[name]), (
-                    f"{name}: {usual[name]}"
-                )
+            # Which is to be read; the first time loads the kernel.
+            options = {"on_undecodable": "raw", "out_of_range": "null"}
+            usual[name], found_ = rows(path, random.Random(0), ("kernel", "interpreter")[number % 2], options)
+            assert any(table for _, table in found_), f"{name}: {usual[name]}"
+            assert {"FormatError", "TruncatedError", "ChecksumError"}.isdisjoint(usual[name]), f"{name}: {usual[name]}"
         grown = limited()
         for number in range(count):
             random_ = random.Random(f"{group} {seed} {number}")

@@ -12,7 +12,7 @@ from tests.state.form_mutations import SUBJECTS
 @pytest.mark.slow
 @pytest.mark.parametrize("form", SUBJECTS)
 def test_mutations(form: str) -> None:
-    count = how_many(60 if form.startswith("SST") else 150)
+    count = how_many(40 if form.startswith("SST") else 100)
     outcomes = outcomes_of("tests.state.form_mutations", form, SEED, count, count=count)
     # Damage was found, and some damage cannot be: bits of values are values.
     assert outcomes["FormatError"] + outcomes["TruncatedError"] > count // 4
