@@ -25,8 +25,9 @@ from stateextract.files import client_process
 from stateextract.files.client_process import ClientProcess
 from stateextract.files.connect import STORES, connect
 from stateextract.files.filesystem import Store
+from stateextract.job.execute import in_this_process
 from stateextract.job.output import Output
-from stateextract.job.run import run_here, run_job
+from stateextract.job.run import run_job
 from stateextract.options import JobOptions
 from tests.golden.expected import DATA, load
 
@@ -90,7 +91,8 @@ def test_a_job(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     case = DATA / "f120-kinds-checkpoint"
     outcomes = [
         run_job(
-            JobOptions(snapshot=f"{root}{case / load(case)['snapshot']}", output=f"{root}{tmp_path / name}"), run_here
+            JobOptions(snapshot=f"{root}{case / load(case)['snapshot']}", output=f"{root}{tmp_path / name}"),
+            in_this_process,
         )
         for name, root in (("here", ""), ("there", "hdfs://"))
     ]
