@@ -10,7 +10,6 @@ from dataclasses import replace
 
 import pyarrow as pa
 
-from stateextract.api.access import FileAccess
 from stateextract.api.state import State, suited
 from stateextract.doors import api_door
 from stateextract.errors import StateExtractError, UndecodableError
@@ -85,24 +84,24 @@ def _walk(states: dict[str, State], on_read: Callable[[int], None]) -> Counters:
         if (kept := [field for field in state.schema if field.name in _ROW_COLUMNS])
     }
     options = replace(first._options, on_undecodable="skip", columns=columns or None)
-    files = {id(file): file for state in states.values() for file in state._named_state.files}
+    found = {id(file): file for state in states.values() for file in state._named_state.files}
     work: list[tuple[StateFile, Content]] = [
         (file, file.content.only(set(states)))
-        for file in files.values()
+        for file in found.values()
         if file.content is not None and file.head is not None
     ]
     options = suited(options, sum(sum(content.sizes) for _, content in work))
-    access, given = FileAccess(first._opened.source), set[str]()
-    for file, content in access.in_order(work):
+    files, given = first._opened.source.files(), set[str]()
+    for file, content in files.in_order(work):
         assert file.head is not None
         names = {meta.name for meta in file.head.states} & set(states)
         try:
-            with access.opened(file, on_read) as read_at:
+            with files.opened(file, on_read) as read_at:
                 silent = () if options.all_copies else tuple(given)
-                for _ in access.pieces(read_at, file, content, names, options, tally, silent, on_read):
+                for _ in files.pieces(read_at, file, content, names, options, tally, silent, on_read):
                     pass
         except StateExtractError as error:
-            raise access.placed(error, file) from None
+            raise files.with_location(error, file) from None
         given |= {part.name for part in content.partitions if states[part.name].kind == "broadcast"}
     return tally
 

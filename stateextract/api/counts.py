@@ -11,12 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stateextract.api.access import FileAccess
 from stateextract.errors import StateExtractError, TruncatedError
 from stateextract.files.piece import FilePiece
 from stateextract.files.read_ahead import AHEAD, ReadAhead
 from stateextract.files.window import ReadAt
 from stateextract.snapshot.content import Content
+from stateextract.snapshot.files import SnapshotFiles
 from stateextract.snapshot.headers import StateFile
 from stateextract.snapshot.inventory import NamedState
 from stateextract.state.bodies.body import BodyKind
@@ -28,7 +28,7 @@ _HEAD = 10
 """Bytes in front of the first entry of a key group: its id, the id of the first state, the number of entries."""
 
 
-def counts_in_files(access: FileAccess, state: NamedState) -> int | None:
+def counts_in_files(files: SnapshotFiles, state: NamedState) -> int | None:
     """The rows of a state as its files count them; ``None`` where they do not.
 
     :raises StateExtractError: where a file cannot be read.
@@ -40,8 +40,8 @@ def counts_in_files(access: FileAccess, state: NamedState) -> int | None:
         return None
     total = 0
     work = ((file, file.content) for file in state.files if file.content is not None)
-    for file, content in access.in_order(work, _early):
-        count = _entries(access, file, content, state)
+    for file, content in files.in_order(work, _early):
+        count = _entries(files, file, content, state)
         if count is None:
             return None
         total += count
@@ -62,11 +62,11 @@ def _elements(file: StateFile, state: NamedState) -> int | None:
     return sum(len(part.offsets) for part in file.content.partitions if part.name == state.name)
 
 
-def _entries(access: FileAccess, file: StateFile, content: Content, state: NamedState) -> int | None:
+def _entries(files: SnapshotFiles, file: StateFile, content: Content, state: NamedState) -> int | None:
     assert isinstance(file.head, KeyedHeader)
     total = 0
     try:
-        with access.opened(file) as read_at:
+        with files.opened(file) as read_at:
             for r, start in zip(content.ranges, _starts(read_at, content), strict=True):
                 count = int.from_bytes(start[6:], "big", signed=True)
                 if int.from_bytes(start[:4], "big", signed=True) != r.key_group or len(start) < _HEAD or count < 0:
@@ -78,7 +78,7 @@ def _entries(access: FileAccess, file: StateFile, content: Content, state: Named
     except TruncatedError:
         return None  # which a walk tells of, too
     except StateExtractError as error:
-        raise access.placed(error, file) from None
+        raise files.with_location(error, file) from None
     return total
 
 

@@ -18,7 +18,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from stateextract.api.access import FileAccess, nothing_early
 from stateextract.api.counts import counts_in_files
 from stateextract.api.html import table
 from stateextract.columnar.arrow.schema import cast_batch
@@ -31,6 +30,7 @@ from stateextract.files.filesystem import split_uri
 from stateextract.outcome import Status
 from stateextract.snapshot.content import Content
 from stateextract.snapshot.coverage import CANNOT_BE_READ, Entry
+from stateextract.snapshot.files import beginning, nothing
 from stateextract.snapshot.headers import Scope, StateFile
 from stateextract.snapshot.inventory import NamedState
 from stateextract.state.bodies.body import BodyKind
@@ -91,7 +91,7 @@ class State:
         self._entry = entry
         self._named_state = named
         self._opened = operator.snapshot._opened
-        self._access = FileAccess(self._opened.source)
+        self._files = self._opened.source.files()
         self.on_progress: Callable[[int, int], None] | None = None
         """Is told, while rows are read, how many bytes of the files and how many rows have come since it was told last."""
         self._coverage: Coverage | None = None
@@ -253,7 +253,7 @@ class State:
         :raises StateExtractError: as :meth:`to_batches`.
         """
         if not self._options.flatten and self._entry.status not in CANNOT_BE_READ:
-            known = counts_in_files(self._access, self._named_state)
+            known = counts_in_files(self._files, self._named_state)
             if known is not None:
                 return known
         self._check_readable()
@@ -372,16 +372,16 @@ class State:
         certain = options.key is not None and self._expected().status == Status.DECODED
         key = options.key if certain and suited(options, whole).engine != "interpreter" else None
         silent: tuple[str, ...] = ()
-        for file, content in self._access.in_order(work, None if limit is None else nothing_early):
+        for file, content in self._files.in_order(work, beginning if limit is None else nothing):
             try:
                 kept = content if key is None else self._holding(file, content, key)
-                with self._access.opened(file, self._read) as read_at:
+                with self._files.opened(file, self._read) as read_at:
                     for part in _portions(kept, engines.SMALL - read if limit is not None else sys.maxsize):
                         read += sum(part.sizes)
                         chosen = suited(options, read if limit is not None else whole)
                         before = counted.engine
                         try:
-                            for piece in self._access.pieces(
+                            for piece in self._files.pieces(
                                 read_at, file, part, {self.name}, chosen, tally, silent, self._read
                             ):
                                 if self.on_progress is not None:
@@ -397,7 +397,7 @@ class State:
                 ):
                     silent = (self.name,)
             except StateExtractError as error:
-                raise self._named(self._access.placed(error, file)) from None
+                raise self._named(self._files.with_location(error, file)) from None
 
     def _granted(self, piece: Piece, overrides: Sequence[TypeOverride]) -> Piece:
         """With the types that the user chose; their paths are those of the columns of all files together."""
@@ -438,7 +438,7 @@ class State:
         if not sought:
             return content
         finder = Finder(sought)
-        with self._access.opened(file) as read_at:
+        with self._files.opened(file) as read_at:
             held = tuple(r for r in content.ranges if is_found(read_at, r.start, r.end, finder))
         self._read(sum(content.sizes) - sum(r.end - r.start for r in held))
         return replace(content, ranges=held)

@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from stateextract.api.access import FileAccess
 from stateextract.api.state import suited
 from stateextract.columnar.convert.policy import Policy
 from stateextract.doors import api_door
@@ -105,7 +104,7 @@ class Validation:
             opened.options, policy=policy, on_undecodable="skip", verify_checksums=True, all_copies=True, flatten=False,
             sessions=False,
         )
-        self._access = FileAccess(opened.source)
+        self._files = opened.source.files()
         self._on_progress = on_progress
 
     def of(self, operator: Operator) -> list[Finding]:
@@ -122,7 +121,7 @@ class Validation:
         tallies: dict[Scope, Counters] = {"keyed": Counters(), "operator": Counters()}
         options = replace(self._options, context=self._options.context.of_operator(operator.id))
         work = ((file, file.content) for file in files.values() if file.content is not None)
-        for file, content in self._access.in_order(work):
+        for file, content in self._files.in_order(work):
             for name, problem in self._walk(file, content, options, tallies[file.scope]):
                 if name not in file.lost:
                     findings[file.scope, name].problems.append(problem.at(operator=operator.label))
@@ -200,12 +199,12 @@ class Validation:
     ) -> StateExtractError | None:
         """Decode some states of a part; what went wrong."""
         try:
-            with self._access.opened(file, self._read) as read_at:
-                pieces = self._access.pieces(read_at, file, part, set(names), options, tally, on_read=self._read)
+            with self._files.opened(file, self._read) as read_at:
+                pieces = self._files.pieces(read_at, file, part, set(names), options, tally, on_read=self._read)
                 for piece in pieces:
                     self._on_progress(0, piece.batch.num_rows)
         except StateExtractError as error:
-            return self._access.placed(error, file)
+            return self._files.with_location(error, file)
         return None
 
     def _read(self, size: int) -> None:

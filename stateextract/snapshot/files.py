@@ -1,19 +1,26 @@
-"""The files of one snapshot, open for reading: databases, logs of changes, and the location of errors.
+"""The files of one snapshot, open for reading: state files, databases, logs of changes, and the location of errors.
 
-Both readers of state use it, that of the Python API (``api/access.py``) and that of a plan's parts (``reader.py``).
+The only reader of state files. The Python API uses it with the files of an inventory, ``reader.py`` with the parts of a plan.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import Future
+from functools import partial
 from typing import TYPE_CHECKING
 
 from stateextract.changelog.log import Files
 from stateextract.errors import MissingFileError, StateExtractError
-from stateextract.files.prefetch import FilePrefetcher, PrefetchRequest
+from stateextract.files.filesystem import OpenFile, is_remote
+from stateextract.files.piece import FilePiece
+from stateextract.files.prefetch import FilePrefetcher, PrefetchRequest, in_order
+from stateextract.files.window import READ, ReadAt
 from stateextract.metadata.locate import Locator
-from stateextract.metadata.model import ChangelogHandle, IncrementalHandle
+from stateextract.snapshot.content import Content, read_content
+from stateextract.snapshot.headers import StateFile
+from stateextract.state.counters import Counters
+from stateextract.state.target import Piece
 
 if TYPE_CHECKING:
     from stateextract.changelog.log import Log
@@ -25,54 +32,151 @@ OnRead = Callable[[int], None]
 """Called with the number of bytes that were read."""
 
 
+Prefetch = Callable[[Content], Sequence[tuple[int, int]]]
+"""Returns the ranges of a handle's bytes that are read in advance."""
+
+
+def _ignore_progress(size: int) -> None:
+    """No callback."""
+
+
 class SnapshotFiles:
     """Opens files of one snapshot.
 
-    :param data: returns the content of ``_metadata``, which contains small files.
+    :param data: the content of ``_metadata``, which contains small files; or, if it was not read yet, a function that returns it.
     :param changelog_files: what was read of changelogs, if other readers of the snapshot share it.
     """
 
-    def __init__(self, locator: Locator, data: Callable[[], bytes], changelog_files: Files | None = None) -> None:
+    def __init__(
+        self, locator: Locator, data: bytes | Callable[[], bytes], changelog_files: Files | None = None
+    ) -> None:
         self.locator = locator
         self.metadata_uri = locator.found.metadata_uri
         self.prefetcher = FilePrefetcher(locator.store)
         self._data = data
         self._changelog_files = Files() if changelog_files is None else changelog_files
 
-    def database(self, handle: IncrementalHandle, options: RocksOptions, on_read: OnRead | None = None) -> RocksDB:
+    def opened(self, file: StateFile, on_read: OnRead = _ignore_progress) -> HandleBytes:
+        """The bytes of a file's handle; a context manager that gives ``read_at``.
+
+        :param on_read: called with the number of bytes of each read.
+        """
+        inline = isinstance(self._data, bytes) and file.uri == self.metadata_uri
+        return HandleBytes(file, self._data if inline else self.prefetcher, on_read)  # type: ignore[arg-type]
+
+    def in_order(
+        self,
+        work: Iterable[tuple[StateFile, Content]],
+        prefetch: Prefetch | None = None,
+    ) -> Iterator[tuple[StateFile, Content]]:
+        """The work; files of what comes next are opened meanwhile. Each has to be read before the next is taken.
+
+        :param prefetch: what is read in advance; ``None``: :func:`beginning`.
+        """
+
+        return in_order(self.prefetcher, work, lambda item: self.requests(item[0], (prefetch or beginning)(item[1])))
+
+    def requests(self, file: StateFile, ranges: Sequence[tuple[int, int]]) -> Iterator[PrefetchRequest]:
+        """What is opened and read in advance for a file; nothing, if it is local.
+
+        :param ranges: of the handle's bytes.
+        """
+        if not is_remote(file.uri) or file.uri == self.metadata_uri:
+            return
+        yield PrefetchRequest(file.uri, ranges).behind(file.start)
+        if file.handle is not None and file.changelog is None:
+            from stateextract.rocksdb import Opener, first_files
+
+            yield from first_files(file.handle, Opener(self.locator, self.prefetcher))
+
+    def pieces(
+        self,
+        read_at: ReadAt,
+        file: StateFile,
+        content: Content,
+        wanted: Collection[str],
+        options: ReadOptions,
+        tally: Counters,
+        silent: Collection[str] = (),
+        on_read: OnRead | None = None,
+    ) -> Iterator[Piece]:
+        """Batches of the wanted states, out of what ``content`` says of an opened file, whose header is known.
+
+        :param on_read: called with the number of bytes of each read of a database's files.
+        :raises StateExtractError: with state, key group and offset; :meth:`with_location` adds the file.
+        """
+        assert file.head is not None
+        return read_content(
+            read_at, file.head, content, wanted, options, tally, file.subtask, silent,
+            partial(self._database, file, on_read), partial(self._log, file),
+        )  # fmt: skip
+
+    def _database(self, file: StateFile, on_read: OnRead | None, options: RocksOptions) -> RocksDB:
         """A subtask's database."""
         from stateextract.rocksdb import open_rocksdb  # takes long to load, and most snapshots have no database
         from stateextract.rocksdb.access import Opener
 
+        assert file.handle is not None
         opener = Opener(self.locator, self.prefetcher, self.metadata_uri)
         if on_read is None:
-            return open_rocksdb(handle, opener, options, opener.expect)
-        return open_rocksdb(handle, lambda part: _CountedFile(opener(part), on_read), options, opener.expect)
+            return open_rocksdb(file.handle, opener, options, opener.expect)
+        return open_rocksdb(file.handle, lambda part: _CountedFile(opener(part), on_read), options, opener.expect)
 
-    def first_of_database(self, handle: IncrementalHandle) -> Iterator[PrefetchRequest]:
-        """The files that opening a database reads first."""
-        from stateextract.rocksdb import Opener, first_files
-
-        return first_files(handle, Opener(self.locator, self.prefetcher))
-
-    def log(self, handle: ChangelogHandle, options: ReadOptions) -> Log:
+    def _log(self, file: StateFile, options: ReadOptions) -> Log:
         """The changes of a subtask since its state was materialized."""
         from stateextract.snapshot.changelogs import open_log
 
+        assert file.changelog is not None
+        data = self._data
         return open_log(
-            handle, self.locator, self._data, options.codec, options.verify_checksums, self._changelog_files
-        )
+            file.changelog, self.locator, (lambda: data) if isinstance(data, bytes) else data, options.codec,
+            options.verify_checksums, self._changelog_files,
+        )  # fmt: skip
 
-    def with_location(self, error: StateExtractError, uri: str, start: int) -> StateExtractError:
-        """The error with the file, its offset counted in the file.
-
-        :param start: where the handle's bytes begin in the file.
-        """
+    def with_location(self, error: StateExtractError, file: StateFile) -> StateExtractError:
+        """The error with the file, its offset counted in the file."""
         if error.file is None and error.offset is not None:
-            error.offset += start
+            error.offset += file.start
         if isinstance(error, MissingFileError):
             error = self.locator.explain(error)
-        return error.at(file=uri)
+        return error.at(file=file.uri)
+
+
+class HandleBytes:
+    """``read_at`` in a handle's bytes, which may be a piece of a file or lie in memory."""
+
+    def __init__(self, file: StateFile, place: bytes | FilePrefetcher, on_read: OnRead) -> None:
+        self._opened: OpenFile | None = None
+        self._read_at: ReadAt
+        if isinstance(place, bytes):
+            data = memoryview(place)[file.start : file.start + file.size]
+
+            def read_at(offset: int, length: int) -> bytes:
+                found = bytes(data[offset : offset + max(length, 0)])
+                on_read(len(found))
+                return found
+
+            self._read_at = read_at
+        else:
+            self._opened = place.open(file.uri)
+            self._read_at = FilePiece(self._opened, file.start, file.size, on_read)
+
+    def __enter__(self) -> ReadAt:
+        return self._read_at
+
+    def __exit__(self, *_: object) -> None:
+        if self._opened is not None:
+            self._opened.close()
+
+
+def beginning(content: Content) -> list[tuple[int, int]]:
+    """Where reading begins, if the header is known."""
+    return content.beginning(READ, head=False)
+
+
+def nothing(_: Content) -> list[tuple[int, int]]:
+    """No ranges: of files that may not be read to their end."""
+    return []
 
 
 class _CountedFile:
@@ -98,4 +202,4 @@ class _CountedFile:
         self._file.close()
 
 
-__all__ = ["OnRead", "SnapshotFiles"]
+__all__ = ["HandleBytes", "OnRead", "SnapshotFiles", "beginning", "nothing"]

@@ -10,25 +10,23 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import cached_property
 
 import pyarrow as pa
 
-from stateextract.changelog.log import Log
 from stateextract.columnar.arrow.schema import cast_batch
 from stateextract.columnar.convert.type_overrides import apply_overrides, parse_override
 from stateextract.errors import StateExtractError
-from stateextract.files.filesystem import Store, is_remote, parent
-from stateextract.files.piece import FilePiece
+from stateextract.files.filesystem import Store, parent
 from stateextract.files.prefetch import PrefetchRequest, in_order
 from stateextract.files.window import READ
 from stateextract.metadata.file import read_metadata
 from stateextract.metadata.locate import FoundSnapshot, Locator
-from stateextract.metadata.model import ChangelogHandle, IncrementalHandle, KeyedStateHandle, SnapshotMetadata
-from stateextract.rocksdb import RocksDB, RocksOptions
+from stateextract.metadata.model import ChangelogHandle, IncrementalHandle, SnapshotMetadata
 from stateextract.snapshot.changelogs import part_with
-from stateextract.snapshot.content import read_content, read_head
+from stateextract.snapshot.content import read_head
 from stateextract.snapshot.files import SnapshotFiles
+from stateextract.snapshot.headers import StateFile
 from stateextract.snapshot.parts import OperatorTargets, Part, StateTarget
 from stateextract.state.bodies.body import BodyKind
 from stateextract.state.engine import Counters, ReadOptions
@@ -63,14 +61,9 @@ class PartReader:
         """
 
         def coming(part: Part) -> Iterator[PrefetchRequest]:
-            if not is_remote(part.uri) or part.uri == self._files.metadata_uri:
-                return
-            yield PrefetchRequest(part.uri, part.content.beginning(READ)).behind(part.start)
-            if part.content.form is BodyKind.SST_FILES and part.content.changes is None:
-                with suppress(StateExtractError):  # which is said when the part is read
-                    handle = self._handle(part, targets(part))
-                    if isinstance(handle, IncrementalHandle):
-                        yield from self._files.first_of_database(handle)
+            with suppress(StateExtractError):  # which is raised when the part is read
+                file = self._with_handles(_file(part), part, targets(part))
+                yield from self._files.requests(file, part.content.beginning(READ))
 
         return in_order(self._files.prefetcher, parts, coming)
 
@@ -82,15 +75,14 @@ class PartReader:
         """
         choices = {name: target.choice for name, target in targets.states.items()}
         options = replace(self._options, context=self._options.context.of_operator(targets.id), choices=choices)
+        file = _file(part)
         try:
-            with self._files.prefetcher.open(part.uri) as file:
-                read_at = FilePiece(file, part.start, part.content.size)
+            file = self._with_handles(file, part, targets)
+            with self._files.opened(file) as read_at:
                 head = read_head(read_at, part.content, options)
+                file = replace(file, head=head)
                 wanted = {meta.name for meta in head.states} & set(targets.states)
-                for piece in read_content(
-                    read_at, head, part.content, wanted, options, tally, part.subtask, part.silent,
-                    partial(self._database, part, targets), partial(self._log, part, targets),
-                ):  # fmt: skip
+                for piece in self._files.pieces(read_at, file, part.content, wanted, options, tally, part.silent):
                     target = targets.states[piece.state]
                     if piece.raw:
                         schema = target.raw_schema or piece.batch.schema
@@ -98,26 +90,29 @@ class PartReader:
                         continue
                     yield replace(piece, batch=_granted(piece.batch, target, piece.state))
         except StateExtractError as error:
-            raise self._files.with_location(error, part.uri, part.start).at(operator=targets.label) from None
-
-    def _database(self, part: Part, targets: OperatorTargets, options: RocksOptions) -> RocksDB:
-        handle = part_with(self._handle(part, targets), part.content.key_groups[0])
-        assert isinstance(handle, IncrementalHandle)
-        return self._files.database(handle, options)
-
-    def _log(self, part: Part, targets: OperatorTargets, options: ReadOptions) -> Log:
-        handle = self._handle(part, targets)
-        assert isinstance(handle, ChangelogHandle)
-        return self._files.log(handle, options)
+            raise self._files.with_location(error, file).at(operator=targets.label) from None
 
     @cached_property
     def _snapshot(self) -> tuple[SnapshotMetadata, bytes]:
         return read_metadata(self._files.locator.store, self._files.metadata_uri)
 
-    def _handle(self, part: Part, targets: OperatorTargets) -> KeyedStateHandle | None:
-        """A subtask's handle. It is in ``_metadata``, which is parsed here rather than sent along."""
+    def _with_handles(self, file: StateFile, part: Part, targets: OperatorTargets) -> StateFile:
+        """The file with the subtask's handle, for databases and changelogs. It is in ``_metadata``, which is parsed here rather
+        than sent along."""
+        if part.content.form is not BodyKind.SST_FILES and part.content.changes is None:
+            return file
         operator = next(o for o in self._snapshot[0].operators if o.id == targets.id)
-        return next(t.managed_keyed for t in operator.subtasks if t.index == part.subtask)
+        handle = next(t.managed_keyed for t in operator.subtasks if t.index == part.subtask)
+        materialized = part_with(handle, part.content.key_groups[0])
+        return replace(
+            file, handle=materialized if isinstance(materialized, IncrementalHandle) else None,
+            changelog=handle if isinstance(handle, ChangelogHandle) else None,
+        )  # fmt: skip
+
+
+def _file(part: Part) -> StateFile:
+    content = part.content
+    return StateFile(part.operator, part.subtask, "", content.form, part.uri, part.start, content.size, content)
 
 
 def _granted(batch: pa.RecordBatch, target: StateTarget, state: str) -> pa.RecordBatch:

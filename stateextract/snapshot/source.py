@@ -18,6 +18,7 @@ from stateextract.metadata.locate import Locator, find_snapshot
 from stateextract.metadata.model import OperatorState
 from stateextract.options import JobOptions
 from stateextract.snapshot.describe import describe_context, entries_of, with_coordinators, with_names
+from stateextract.snapshot.files import SnapshotFiles
 from stateextract.snapshot.headers import HeaderReader, OnHeaders, StateFile, ignore_progress
 from stateextract.snapshot.inventory import OperatorInventory, take_inventory
 from stateextract.snapshot.kryo_pojos import lacking, with_pojos
@@ -72,6 +73,10 @@ class SnapshotSource:
             options.snapshot, store or open_store(options), options.path_pairs(), codec=options.codec,
             verify_checksums=options.verify_checksums, header_threads=options.header_threads, on_headers=on_headers,
         )  # fmt: skip
+
+    def files(self) -> SnapshotFiles:
+        """A reader of its files."""
+        return SnapshotFiles(self.locator, self.data, self.changelog_files)
 
     @property
     def metadata_sha256(self) -> str:

@@ -9,8 +9,8 @@ import pytest
 
 import stateextract
 from stateextract.api import counting
-from stateextract.api.access import FileAccess
 from stateextract.errors import MissingFileError, StateExtractError
+from stateextract.snapshot.files import SnapshotFiles
 from tests.golden.expected import DATA, load
 from tests.job.snapshots import UNKNOWN, numbered, write_snapshot
 
@@ -70,13 +70,13 @@ def test_a_file_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         archive.extractall(tmp_path, filter="data")
     states = stateextract.open_snapshot(str(tmp_path / "chk-2")).states
     opened: list[str] = []
-    original = FileAccess.opened
+    original = SnapshotFiles.opened
 
-    def counted(self: FileAccess, file, on_read=lambda size: None):  # type: ignore[no-untyped-def]
+    def counted(self: SnapshotFiles, file, on_read=lambda size: None):  # type: ignore[no-untyped-def]
         opened.append(file.uri)
         return original(self, file, on_read)
 
-    monkeypatch.setattr(FileAccess, "opened", counted)
+    monkeypatch.setattr(SnapshotFiles, "opened", counted)
     counts = counting.count_rows(states)
     assert sum(count for count in counts if isinstance(count, int)) == 3000
     assert (len(states), len(opened), len(set(opened))) == (62, 4, 4)

@@ -15,7 +15,6 @@ from pyarrow import fs
 import stateextract
 from benchmarks.generate import Written, plan_operators, write_snapshot
 from benchmarks.shapes import rows
-from stateextract.api import access
 from stateextract.errors import MissingFileError, SnapshotNotFoundError, UnreadableFileError
 from stateextract.files import window
 from stateextract.files.piece import FilePiece
@@ -24,6 +23,7 @@ from stateextract.job.run import run_job
 from stateextract.metadata.model import FileHandle, KeyGroupsHandle, RelativeHandle
 from stateextract.metadata.parser import parse_metadata
 from stateextract.options import JobOptions
+from stateextract.snapshot import files as snapshot_files
 from tests.golden.expected import DATA, load
 from tests.metadata.writer import metadata
 
@@ -155,7 +155,7 @@ def test_several_reads_are_under_way(
     folder, _ = snapshot
     step = 50_000
     monkeypatch.setattr(window, "READ", step)
-    monkeypatch.setattr(access, "READ", step)
+    monkeypatch.setattr(snapshot_files, "READ", step)
     began: list[int] = []
     start_read = FilePiece.start_read
     monkeypatch.setattr(FilePiece, "start_read", lambda *a: (began.append(a[1]), start_read(*a))[1])
