@@ -43,7 +43,7 @@ def _ignore_progress(size: int) -> None:
 class SnapshotFiles:
     """Opens files of one snapshot.
 
-    :param data: the content of ``_metadata``, which contains small files; or, if it was not read yet, a function that returns it.
+    :param data: the content of ``_metadata``, which contains small files; if it was not read yet, a function that returns it.
     :param changelog_files: what was read of changelogs, if other readers of the snapshot share it.
     """
 
