@@ -337,6 +337,11 @@ def _container(flavour: int, class_name: str) -> Factory | None:
     return next((factory for group, factory in found if class_name in group), None)
 
 
+def is_container(flavour: int, class_name: str) -> bool:
+    """Whether a class is written like most collections and maps."""
+    return not (class_name in _OWN[flavour] or class_name in _COMMON) and _container(flavour, class_name) is not None
+
+
 def well_known(flavour: int, class_name: str) -> Body | None:
     """The body of a class of the JDK."""
     factory = _OWN[flavour].get(class_name) or _COMMON.get(class_name) or _container(flavour, class_name)

@@ -9,7 +9,7 @@ Type arguments are followed as Java means them; how Kryo follows them matters on
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Any, Final
 
 from serializers.classes import ClassModel, FieldModel, written_type
@@ -28,7 +28,9 @@ from serializers.kryo.shapes import (
     SCALARS,
     STRING,
     Column,
-    Shape,
+    ObjectForm,
+    Part,
+    ScalarForm,
     Shaping,
     list_of,
     map_of,
@@ -50,16 +52,7 @@ _WRAPPERS: Final = ("java.util.Optional", "java.util.concurrent.atomic.AtomicRef
 # ---- objects
 
 
-@dataclass(frozen=True)
-class _Part:
-    """A field: its key in a value, its place in the struct, its column."""
-
-    key: str
-    column: str
-    shape: Shape
-
-
-def _object(declared: str, layout: Struct, parts: Mapping[str, list[_Part]], labelled: bool) -> Column:
+def _object(declared: str, layout: Struct, parts: Mapping[str, list[Part]], labelled: bool) -> Column:
     """A struct of the fields of several classes."""
     index = {f.name: i for i, f in enumerate(layout.fields)}
     empty = dict.fromkeys(index)
@@ -75,10 +68,11 @@ def _object(declared: str, layout: Struct, parts: Mapping[str, list[_Part]], lab
         if labelled:
             row[CLASS] = text(value.class_name, fields[0].layout, out)
         for part in parts[value.class_name]:
-            row[part.column] = part.shape(value.value.get(part.key), fields[index[part.column]].layout, out)
+            content = part.content
+            row[part.column] = content.shape(value.value.get(part.key), fields[index[part.column]].layout, out)
         return row or True
 
-    return Column(layout, shape)
+    return Column(layout, shape, ObjectForm(parts, labelled))
 
 
 class Planner:
@@ -127,12 +121,12 @@ class Planner:
                 return found
         scalar = SCALARS.get(name)
         if scalar is not None:
-            return scalar
+            return replace(scalar, form=ScalarForm(name))
         if len(above) >= _MAX_DEPTH:
             return ANY
         if name in JODA:
             fields = [Field(key, column.layout) for key, column in JODA[name].items()]
-            parts = [_Part(key, key, column.shape) for key, column in JODA[name].items()]
+            parts = [Part(key, key, column) for key, column in JODA[name].items()]
             return _object(name, Struct(tuple(fields)), {name: parts}, labelled=False)
         if self.kryo.chill:
             found = scala_columns.column(self, type_, above)
@@ -141,7 +135,7 @@ class Planner:
         if name == "java.util.BitSet":
             return list_of(PRIMITIVES["int"], name)
         if name in _WRAPPERS:
-            return wrapper(self.column(type_.arguments[0], above)) if type_.arguments else self._open(name)
+            return wrapper(self.column(type_.arguments[0], above), name) if type_.arguments else self._open(name)
         if name in jdk.LIST_LIKE or name in jdk.SET_LIKE:
             if len(type_.arguments) != 1:
                 return self._open(name)
@@ -149,7 +143,8 @@ class Planner:
         if name in jdk.MAP_LIKE:
             if len(type_.arguments) != 2:
                 return self._open(name)
-            return map_of(*(self.column(argument, above) for argument in type_.arguments))
+            key, value = (self.column(argument, above) for argument in type_.arguments)
+            return map_of(key, value, name)
         return self._user_class(type_, above)
 
     def _registered(self, name: str, serializer: str) -> Column | None:
@@ -169,7 +164,7 @@ class Planner:
     def _array(self, type_: JavaType, above: tuple[str, ...]) -> Column:
         component = type_.component
         if component == JavaType("byte"):
-            return BYTES
+            return replace(BYTES, form=ScalarForm(type_.class_name))
         return list_of(self.column(component, above), type_.class_name)
 
     def _user_class(self, type_: JavaType, above: tuple[str, ...]) -> Column:
@@ -180,7 +175,7 @@ class Planner:
         if name in above:
             return ANY
         if model is not None and model.kind == "enum":
-            return STRING
+            return replace(STRING, form=ScalarForm(name))
         names = self.classes.subclasses(name)
         if model is not None and not self._is_collection(name):
             if model.kind != "interface":
@@ -202,7 +197,7 @@ class Planner:
         labelled = len(names) > 1
         columns = Columns()
         fields: dict[str, Field] = {}
-        parts: dict[str, list[_Part]] = {}
+        parts: dict[str, list[Part]] = {}
         for name in names:
             model = self.classes.get(name)
             assert model is not None
@@ -214,7 +209,7 @@ class Planner:
             parts[name] = []
             for (key, column), field in zip(found, named, strict=True):
                 fields.setdefault(field.name, field)
-                parts[name].append(_Part(key, field.name, column.shape))
+                parts[name].append(Part(key, field.name, column))
         label = (Field(CLASS, Text()),) if labelled else ()
         return _object(declared, Struct((*label, *fields.values())), parts, labelled)
 

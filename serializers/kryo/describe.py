@@ -1,4 +1,4 @@
-"""The layout of what a Kryo serializer wrote: a column by the declared class, decoded in Python.
+"""The layout of what a Kryo serializer wrote: a column by the declared class, decoded in Python, or by the kernel.
 
 Flink's class: ``org.apache.flink.api.java.typeutils.runtime.kryo.KryoSerializer``.
 """
@@ -12,6 +12,7 @@ from serializers.context import DescribeContext
 from serializers.javatypes import of_class_name
 from serializers.kryo import jdk, scala_names
 from serializers.kryo.columns import Planner
+from serializers.kryo.plans import plan_of
 from serializers.kryo.reader import Kryo
 from serializers.kryo.resolve import kryo_of, undecodable_reason
 from serializers.kryo.shapes import Shaping
@@ -47,7 +48,8 @@ def _layout(snapshot: SerializerSnapshot, context: DescribeContext) -> Layout:
 
     wire_type = column.layout.wire_type
     assert wire_type is not None
-    return Python(decode, wire_type, column.layout, tuple(planner.not_described), tuple(planner.uncertain))
+    plan = plan_of(kryo, column)
+    return Python(decode, wire_type, column.layout, tuple(planner.not_described), tuple(planner.uncertain), plan)
 
 
 def _hopeless(kryo: Kryo, name: str) -> tuple[str, str] | None:

@@ -96,7 +96,7 @@ def record(k: Kryo, model: ClassModel) -> Body:
 
     def read(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
         if not plan:
-            plan.extend((f.key, _reader(k, f.type, None, None)) for f in k.classes.written_fields(model))
+            plan.extend((f.key, _reader(k, f)) for f in record_fields(k, model))
         # The object is made last, so nothing can refer to it from inside.
         return Obj(model.name, "fields", {key: read_field(s) for key, read_field in plan})
 
@@ -105,14 +105,14 @@ def record(k: Kryo, model: ClassModel) -> Body:
 
 def object_body(k: Kryo, model: ClassModel) -> Body:
     """``FieldSerializer``."""
-    make = _plan2 if k.flavour == 2 else _plan5
 
     def read(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
         before = s.scope
         key = (model.name, generics, before)
         found = k.plans.get(key)
         if found is None:
-            found = k.plans[key] = make(k, model, generics, before)
+            scope, fields = object_fields(k, model, generics, before)
+            found = k.plans[key] = scope, [(f.key, _reader(k, f)) for f in fields]
         scope, plan = found
         values: dict[str, Any] = {}
         obj = Obj(model.name, "fields", values)
@@ -127,23 +127,49 @@ def object_body(k: Kryo, model: ClassModel) -> Body:
     return read
 
 
-Plan = tuple[Scope, list[tuple[str, FieldReader]]]
-
-
-def _reader(k: Kryo, type_: JavaType, class_name: str | None, generics: Generics) -> FieldReader:
-    """A field's reader.
+@dataclass(frozen=True)
+class WrittenField:
+    """A field as its bytes have it.
 
     :param class_name: the class that the field's type stands for, if that is not simply the type.
     """
+
+    key: str
+    type: JavaType
+    class_name: str | None = None
+    generics: Generics = None
+
+    @property
+    def static_class(self) -> str:
+        """The class that the field is known to have."""
+        return self.class_name or self.type.class_name
+
+    @property
+    def is_undecided(self) -> bool:
+        return self.type.name.startswith(UNDECIDED)
+
+
+def record_fields(k: Kryo, model: ClassModel) -> list[WrittenField]:
+    """The fields of a record, in the order of their bytes."""
+    return [WrittenField(f.key, f.type) for f in k.classes.written_fields(model)]
+
+
+def object_fields(k: Kryo, model: ClassModel, generics: Generics, outer: Scope) -> tuple[Scope, list[WrittenField]]:
+    """The fields of an object, in the order of their bytes, and what type parameters stand for in them."""
+    return (_fields2 if k.flavour == 2 else _fields5)(k, model, generics, outer)
+
+
+def _reader(k: Kryo, field: WrittenField) -> FieldReader:
+    """A field's reader."""
+    type_, generics = field.type, field.generics
     if type_.is_primitive:
         return primitive(k, type_.name)
-    if type_.name.startswith(UNDECIDED):
+    if field.is_undecided:
         return lambda s: _undecided(type_.name)
     if type_.name == "?":
         return lambda s: _with_class(k, s)
-    name = class_name or type_.class_name
-    if k.classes.is_final(name):
-        final = k.type(name)
+    if k.classes.is_final(field.static_class):
+        final = k.type(field.static_class)
         return lambda s: k.object_or_null(s, final, generics)
     return lambda s: k.value(s, generics)
 
@@ -171,10 +197,12 @@ def _bound(scope: Scope, key: Any) -> str | None:
 # ---- Kryo 2
 
 
-def _plan2(k: Kryo, model: ClassModel, generics: tuple[str | None, ...] | None, outer: Scope) -> Plan:
+def _fields2(
+    k: Kryo, model: ClassModel, generics: tuple[str | None, ...] | None, outer: Scope
+) -> tuple[Scope, list[WrittenField]]:
     own = _scope2(model, generics, outer)
     scope = outer if own is None else (*outer, *own.items())
-    plan = []
+    fields = []
     for f in k.classes.written_fields(model):
         type_, arguments = f.type, _arguments2(f.type, f.owner, own)
         class_name = None
@@ -184,8 +212,8 @@ def _plan2(k: Kryo, model: ClassModel, generics: tuple[str | None, ...] | None, 
             class_name = replace(type_, name=OBJECT_CLASS).class_name
         if arguments is not None and (not arguments or arguments[0] is None):
             arguments = None
-        plan.append((f.key, _reader(k, type_, class_name, arguments)))
-    return scope, plan
+        fields.append(WrittenField(f.key, type_, class_name, arguments))
+    return scope, fields
 
 
 def _is_parameter(type_: JavaType, owner: ClassModel) -> bool:
@@ -234,18 +262,18 @@ def _argument2(argument: JavaType, owner: ClassModel, scope: dict[str, str] | No
 # ---- Kryo 5
 
 
-def _plan5(k: Kryo, model: ClassModel, generics: Generic | None, outer: Scope) -> Plan:
+def _fields5(k: Kryo, model: ClassModel, generics: Generic | None, outer: Scope) -> tuple[Scope, list[WrittenField]]:
     scope = outer
     if generics is not None and generics.arguments is not None and model.parameters:
         scope = (*outer, *_bindings5(k, model, generics.arguments))
-    plan = []
+    fields = []
     for f in k.classes.written_fields(model):
         generic = _generic5(k, f.type, f, model, scope)
         class_name = None
         if f.type.name in f.owner.parameters:
             class_name = generic.name or replace(f.type, name=OBJECT_CLASS).class_name
-        plan.append((f.key, _reader(k, f.type, class_name, generic)))
-    return scope, plan
+        fields.append(WrittenField(f.key, f.type, class_name, generic))
+    return scope, fields
 
 
 def _bindings5(k: Kryo, model: ClassModel, arguments: tuple[Generic, ...]) -> list[tuple[Any, str]]:

@@ -40,10 +40,62 @@ Shape = Callable[[Any, Layout, "Shaping"], Any]
 
 @dataclass(frozen=True)
 class Column:
-    """A layout and what fills it."""
+    """A layout and what fills it.
+
+    :param form: how it is put together, for plans (``plans.py``); ``None``: plans have nothing for it.
+    """
 
     layout: Layout
     shape: Shape
+    form: Form | None = None
+
+
+@dataclass(frozen=True)
+class ScalarForm:
+    """One value of a class."""
+
+    declared: str
+
+
+@dataclass(frozen=True)
+class ListForm:
+    declared: str
+    element: Column
+
+
+@dataclass(frozen=True)
+class MapForm:
+    declared: str
+    key: Column
+    value: Column
+
+
+@dataclass(frozen=True)
+class WrapperForm:
+    """What holds one value, and is that in the column."""
+
+    declared: str
+    inner: Column
+
+
+@dataclass(frozen=True)
+class Part:
+    """A field: its key in a value, the name of its column in the struct, the column."""
+
+    key: str
+    column: str
+    content: Column
+
+
+@dataclass(frozen=True)
+class ObjectForm:
+    """A struct of the fields of several classes, by class; :param labelled: and of the class' name."""
+
+    parts: Mapping[str, list[Part]]
+    labelled: bool
+
+
+Form = ScalarForm | ListForm | MapForm | WrapperForm | ObjectForm
 
 
 class Shaping:
@@ -287,15 +339,15 @@ def list_of(element: Column, wanted: str, unordered: bool = False) -> Column:
         below = layout.element
         return [inner(item, below, out) for item in value.value]
 
-    return Column(List(element.layout, unordered=unordered), shape)
+    return Column(List(element.layout, unordered=unordered), shape, ListForm(wanted, element))
 
 
-def map_of(key: Column, item: Column) -> Column:
+def map_of(key: Column, item: Column, wanted: str = "a map") -> Column:
     def shape(value: Any, layout: Layout, out: Shaping) -> Any:
         if value is None:
             return None
         if not isinstance(value, Obj) or value.kind != "map":
-            raise misfit(value, "a map")
+            raise misfit(value, wanted)
         assert isinstance(layout, Map)
         out.spend(len(value.value))
         entries: list[Any] = []
@@ -312,13 +364,13 @@ def map_of(key: Column, item: Column) -> Column:
                 entries.append((name, content))
         return entries
 
-    return Column(Map(key.layout, item.layout), shape)
+    return Column(Map(key.layout, item.layout), shape, MapForm(wanted, key, item))
 
 
-def wrapper(inner: Column) -> Column:
+def wrapper(inner: Column, declared: str = "") -> Column:
     def shape(value: Any, layout: Layout, out: Shaping) -> Any:
         if isinstance(value, Obj) and value.kind == "wrapped":
             value = value.value
         return inner.shape(value, layout, out)
 
-    return Column(inner.layout, shape)
+    return Column(inner.layout, shape, WrapperForm(declared, inner))

@@ -1,26 +1,34 @@
 """The interpreter's cursor: a :class:`Reader` that knows how much of a row was made of no bytes or of few.
 
-Parts of a row have cursors of their own, which share that knowledge. May import the cursor, errors and policies only.
+Parts of a row have cursors of their own, which share that knowledge. May import the cursor, layouts, errors and policies only.
 """
 
 from __future__ import annotations
 
+from typing import Any
+
 from stateextract.columnar.convert.policy import LARGE_VALUE_ADVICE
+from stateextract.columnar.layout import Python
 from stateextract.errors import ValueRefusedError
 from stateextract.files.reader import Reader
+
+Leaf = tuple[Python, int, int, Any, int]
 
 
 class Empty:
     """:ivar values: made in the lists of a row of elements that take no bytes.
     :ivar room: bytes that the elements of a row's lists take in memory at least; few bytes may stand for many columns.
     :param most: of that room.
+    :param leaves: takes what values of ``Python`` layouts with a plan came to: layout, begin, end, value, and how many lone
+        surrogates were replaced.
     """
 
-    __slots__ = ("most", "room", "values")
+    __slots__ = ("leaves", "most", "room", "values")
 
-    def __init__(self, most: int = 1 << 62) -> None:
+    def __init__(self, most: int = 1 << 62, leaves: list[Leaf] | None = None) -> None:
         self.values = self.room = 0
         self.most = most
+        self.leaves = leaves
 
     def take(self, room: int, start: int) -> None:
         """Elements need so much more room.
@@ -53,4 +61,4 @@ class ValueReader(Reader):
         return reader
 
 
-__all__ = ["Empty", "ValueReader"]
+__all__ = ["Empty", "Leaf", "ValueReader"]

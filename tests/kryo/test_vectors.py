@@ -26,7 +26,6 @@ ALL = [(v, BY_HAND) for v in SPEC + READ] + [(v, models()) for v in OURS] + [(v,
 def column(vector: Vector, classes: ClassModels, policy: Policy = Policy()) -> pa.Array:
     layout = describe(vector.snapshot, DescribeContext(vector.flavour, classes, chill=vector.chill))  # type: ignore[arg-type]
     decoder = make_decoder(layout, policy)
-    assert decoder.engine == "interpreter"
     progress = decoder.decode(Block.of(vector.data), 0, len(vector.data), 1)
     assert (progress.entries, progress.pos) == (1, len(vector.data))
     return decoder.flush()

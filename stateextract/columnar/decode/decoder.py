@@ -21,11 +21,12 @@ import pyarrow as pa
 from stateextract.columnar.convert.logical import apply_logical
 from stateextract.columnar.convert.policy import LARGE_VALUE_ADVICE, ROOM, Counts, Policy, apply_policy
 from stateextract.columnar.decode.assembly import Arena
+from stateextract.columnar.decode.by_python import Decoded, LookAhead
 from stateextract.columnar.interpreter import interpret
 from stateextract.columnar.layout import Field, Layout, Python, Struct, walk
 from stateextract.columnar.program import compile_layout, compile_skip
 from stateextract.columnar.program.operations import ColumnNode, Kind, Program
-from stateextract.columnar.value_reader import Empty
+from stateextract.columnar.value_reader import Empty, Leaf
 from stateextract.errors import FormatError, StateExtractError, TruncatedError, UndecodableError, ValueRefusedError
 from stateextract.files.block import Block
 
@@ -100,6 +101,11 @@ class Decoder(Protocol):
 
 def needs_interpreter(layout: Layout) -> bool:
     """Whether a layout has parts that only the slow way can run."""
+    return any(isinstance(node, Python) and node.plan is None for node in walk(layout))
+
+
+def is_guessed(layout: Layout) -> bool:
+    """Whether the user describes classes of it, so that a description may be wrong."""
     return any(isinstance(node, Python) for node in walk(layout))
 
 
@@ -185,6 +191,8 @@ class KernelDecoder:
         self.data_per_slot = [16.0 if node.kind is Kind.VAR else 0.0 for node in self.program.columns]
         self.least_slots = [1] * self.program.levels
         self.least_data = [16 if node.kind is Kind.VAR else 0 for node in self.program.columns]
+        self.look_ahead = LookAhead() if is_guessed(layout) else None
+        self.most_room = max(ROOM * policy.max_value_bytes, 2 * batch_bytes)
 
     @property
     def rows(self) -> int:
@@ -199,20 +207,28 @@ class KernelDecoder:
             if total == limit:
                 return Progress(Stop.DONE, total, pos, rows=total)
             return Progress(Stop.NEED_INPUT, total, pos, pos + self.skips, total)
+        decoded: Decoded | None = None
         while True:
             if self.arena is None:
                 self.arena = self._new_arena(limit - total)
             arena = self.arena
             out = self.out
-            status = self._run(arena, data, pos, end, limit - total)
+            status, decoded = self._run_with(decoded, arena, data, pos, end, limit - total)
             total += int(out[kernel.ROWS])
             pos = int(out[kernel.CONSUMED])
             if status == kernel.DONE:
+                if total < limit:
+                    continue
                 return Progress(Stop.DONE, total, pos, rows=total)
             if status == kernel.NEED_INPUT:
                 return Progress(Stop.NEED_INPUT, total, pos, int(out[kernel.NEEDED]), total)
             if status != kernel.FULL:
-                raise self._in_words(self._error(status), data, pos, end)
+                if self.look_ahead is None or decoded is not None:
+                    raise self._in_words(self._error(status), data, pos, end)
+                decoded = self._by_python(self.look_ahead, data, pos, end)
+                if decoded is None:
+                    return Progress(Stop.NEED_INPUT, total, pos, end + 1, total)
+                continue
             if arena.rows:
                 self._learn_from_full(int(out[kernel.ARGUMENT]))
                 return Progress(Stop.FULL, total, pos, rows=total)
@@ -224,6 +240,34 @@ class KernelDecoder:
         self.arena = self.arena or self._new_arena(entries)
         status = self._run(self.arena, data, pos, end, entries)
         return int(self.out[self.kernel.CONSUMED]) if status == self.kernel.DONE else -1
+
+    def _by_python(self, look_ahead: LookAhead, data: Block, pos: int, end: int) -> Decoded | None:
+        """The entries at ``pos``, decoded by Python; ``None`` where the window ends inside of the first one."""
+
+        def one(leaves: list[Leaf]) -> bool:
+            nonlocal pos
+            try:
+                _, pos = interpret(self.layout, data.view, pos, end, Counts(), Empty(self.most_room, leaves))
+            except TruncatedError:
+                return False
+            return True
+
+        return look_ahead.decode(one)
+
+    def _run_with(
+        self, decoded: Decoded | None, arena: Arena, data: Block, pos: int, end: int, limit: int
+    ) -> tuple[int, Decoded | None]:
+        """The status, and what is left of the entries that Python has decoded, which are run first and alone."""
+        if decoded is None:
+            status = self._run(arena, data, pos, end, limit)
+            if self.look_ahead is not None:
+                self.look_ahead.passed += int(self.out[self.kernel.PAIRS])
+            return status, None
+        self.out[self.kernel.DECODED] = decoded.address
+        status = self._run(arena, data, pos, end, min(decoded.left, limit))
+        self.out[self.kernel.DECODED] = 0
+        decoded.done += int(self.out[self.kernel.PAIRS])
+        return status, decoded if decoded.left else None
 
     def _run(self, arena: Arena, data: Block, pos: int, end: int, limit: int) -> int:
         code, constants, *room = self.addresses
@@ -266,7 +310,7 @@ class KernelDecoder:
         for index, node in enumerate(program.columns):
             wanted = int(slots[node.level] * self.data_per_slot[index]) + 64 if node.kind is Kind.VAR else 0
             data.append(min(max(wanted, self.least_data[index]), _MAX_DATA))
-        most = max(ROOM * self.policy.max_value_bytes, 2 * self.batch_bytes)
+        most = self.most_room
         if self._room(slots, data) > most:
             # What the entries so far took is no measure any more: room for one, as far as its needs are known.
             slots, data = [1, *self.least_slots[1:]], self.least_data
@@ -367,6 +411,7 @@ class KernelDecoder:
             kernel.BAD_CONSTANT: (FormatError, "bytes that are always the same are others here", None),
             kernel.BAD_TAG: (FormatError, "a tag that no alternative has", None),
             kernel.BAD_SECTION: (FormatError, "a row, array or map with a part that lies beyond its end", None),
+            kernel.SLOW: (FormatError, "a value of Kryo that is not as its class lets expect", None),
             kernel.BAD_POJO: (FormatError, "POJO flags without meaning", "1, 2, 4 or 8"),
             kernel.BAD_SUBCLASS: (
                 UndecodableError,

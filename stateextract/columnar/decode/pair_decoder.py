@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from stateextract.columnar.convert.logical import apply_logical
 from stateextract.columnar.convert.policy import LARGE_VALUE_ADVICE, ROOM, Counts, Policy, apply_policy
+from stateextract.columnar.decode.by_python import Decoded, LookAhead
 from stateextract.columnar.decode.decoder import (
     BATCH_BYTES,
     BATCH_ROWS,
@@ -21,13 +22,14 @@ from stateextract.columnar.decode.decoder import (
     KernelDecoder,
     Progress,
     Stop,
+    is_guessed,
     misread,
     needs_interpreter,
 )
 from stateextract.columnar.interpreter import NO_COLUMN, has_column, interpret
 from stateextract.columnar.layout import Field, Layout, List, Map, Nullable, SkippedValue, Struct
 from stateextract.columnar.program.pairs import KEY_GROUP, PairLayout, compile_pairs
-from stateextract.columnar.value_reader import Empty
+from stateextract.columnar.value_reader import Empty, Leaf
 from stateextract.errors import FormatError, StateExtractError, TruncatedError, UndecodableError, ValueRefusedError
 from stateextract.files.block import Block
 from stateextract.files.reader import Reader
@@ -125,18 +127,21 @@ class KernelPairDecoder:
         kernel, inner = self.kernel, self.inner
         out = inner.out
         pairs = rows = 0
+        decoded: Decoded | None = None
         while True:
             if inner.arena is None:
                 inner.arena = inner._new_arena(limit - pairs)
                 out[kernel.CONTINUED] = 0
             arena = inner.arena
-            status = inner._run(arena, data, pos, end, limit - pairs)
+            status, decoded = inner._run_with(decoded, arena, data, pos, end, limit - pairs)
             pairs += int(out[kernel.PAIRS])
             rows += int(out[kernel.ROWS])
             pos = int(out[kernel.CONSUMED])
             if out[kernel.PAIRS]:
                 self.open = self.merges
             if status == kernel.DONE:
+                if pairs < limit:
+                    continue
                 return Progress(Stop.DONE, pairs, pos, rows=rows)
             if status == kernel.LAST:
                 self.open = False
@@ -153,11 +158,33 @@ class KernelPairDecoder:
                     return Progress(Stop.FULL, pairs, pos, rows=rows)
                 inner._make_room(int(out[kernel.ARGUMENT]), int(out[kernel.NEEDED]), pos)
                 inner.arena = None
+            elif inner.look_ahead is not None and decoded is None:
+                found = self._by_python(inner.look_ahead, data, pos, end)
+                if isinstance(found, Progress):
+                    return replace(found, entries=pairs, rows=rows)
+                decoded = found
             else:
                 error = self._in_words(self._error(status), data, pos, end)
                 if isinstance(error, UndecodableError):
                     return Progress(Stop.UNDECODABLE, pairs, pos, rows=rows, error=error)
                 raise error
+
+    def _by_python(self, look_ahead: LookAhead, data: Block, pos: int, end: int) -> Decoded | Progress:
+        """The pairs at ``pos``, decoded by Python, or why it has not decoded any."""
+        slow = InterpreterPairDecoder(self.layout, self.policy, self.flat, BATCH_ROWS, BATCH_BYTES)
+        slow.begin(int(self.inner.out[self.kernel.GROUP]))
+        progress = Progress(Stop.DONE, 0, pos)
+
+        def one(leaves: list[Leaf]) -> bool:
+            nonlocal progress
+            if progress.stop is not Stop.DONE:
+                return False
+            slow.leaves = leaves
+            progress = slow.decode(data, progress.pos, end, 1)
+            return progress.entries > 0
+
+        decoded = look_ahead.decode(one)
+        return progress if decoded is None else decoded
 
     def _in_words(self, error: StateExtractError, data: Block, pos: int, end: int) -> StateExtractError:
         """The interpreter's error for the same pair, as for entries."""
@@ -267,7 +294,8 @@ class InterpreterPairDecoder(InterpreterDecoder):
             keys.append(value.key)
             value = value.value
         self.width = entry.room + (keys[-1].room + value.room if self.merges and value is not None else 0)
-        self.guessed = any(map(needs_interpreter, keys)), value is not None and needs_interpreter(value)
+        self.guessed = any(map(is_guessed, keys)), value is not None and is_guessed(value)
+        self.leaves: list[Leaf] | None = None
         self.empty = Empty(self.most_room)
 
     def begin(self, key_group: int) -> None:
@@ -345,7 +373,7 @@ class InterpreterPairDecoder(InterpreterDecoder):
 
     def _pair(self, view: memoryview, group: int, pos: int, key_end: int, value_end: int, counts: Counts) -> None:
         layout = self.pairs
-        self.empty = Empty(self.most_room)
+        self.empty = Empty(self.most_room, self.leaves)
         if layout.shape == "skip":
             return
         row: dict[str, Any] = {KEY_GROUP: group} if layout.groups else {}

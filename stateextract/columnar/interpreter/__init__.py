@@ -467,7 +467,7 @@ def _undecodable(node: Undecodable, r: Reader, counts: Counts) -> Any:
 
 
 def _python(node: Python, r: ValueReader, counts: Counts) -> Any:
-    start = r.offset
+    start, begin, before = r.offset, r.pos, counts.lone_surrogates
     try:
         if node.inner is None:
             value, r.pos = node.decode(r.data, r.pos, r.end)
@@ -475,6 +475,8 @@ def _python(node: Python, r: ValueReader, counts: Counts) -> Any:
             value, r.pos = node.decode(r.data, r.pos, r.end, node.inner, counts)
     except StateExtractError as error:
         raise error.at(offset=start) from None
+    if node.plan is not None and r.empty.leaves is not None:
+        r.empty.leaves.append((node, begin, r.pos, value, counts.lone_surrogates - before))
     return value
 
 

@@ -11,9 +11,9 @@ need none, against what is believed of a row; the caller
 gives 16 readable bytes after the window and as many writable ones after each data buffer (eight-byte loads and stores
 overrun by at most seven).
 
-What the operations do is in ``numbers.py``, ``variable.py``, ``skips.py``, ``choices.py``, ``lists.py``, ``pairs.py`` and
-``sections.py``, one function each. ``OPERATIONS`` lists them, and ``assemble.py`` puts them into the loop of ``run``. To
-add an operation, write its function, give it a number in ``Op`` (``operations.py``) and a row in ``OPERATIONS``.
+What the operations do is in ``numbers.py``, ``variable.py``, ``skips.py``, ``choices.py``, ``lists.py``, ``pairs.py``,
+``sections.py`` and ``kryo.py``, one function each. ``OPERATIONS`` lists them, and ``assemble.py`` puts them into the loop of
+``run``. To add an operation, write its function, give it a number in ``Op`` (``operations.py``) and a row in ``OPERATIONS``.
 
 At its first call on a machine it is compiled, which takes half a minute; afterwards its machine code is loaded
 (``native.py``). Must not know of layouts, Arrow, files, Flink.
@@ -37,6 +37,8 @@ from stateextract.columnar.kernel.machine import (
     C_VAR_N,
     CONSUMED,
     CONTINUED,
+    DECODED,
+    DECODED_SIZE,
     DONE,
     F_SIZE,
     FULL,
@@ -54,6 +56,7 @@ from stateextract.columnar.kernel.machine import (
     PAIRS,
     POSITION,
     ROWS,
+    SLOW,
     SURROGATES,
     UNDECODABLE,
 )
@@ -73,6 +76,8 @@ __all__ = [
     "CONTINUED",
     "C_VAR_CAP",
     "C_VAR_N",
+    "DECODED",
+    "DECODED_SIZE",
     "DONE",
     "FULL",
     "F_SIZE",
@@ -90,6 +95,7 @@ __all__ = [
     "PAIRS",
     "POSITION",
     "ROWS",
+    "SLOW",
     "SURROGATES",
     "UNDECODABLE",
     "run",

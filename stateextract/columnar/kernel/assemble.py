@@ -51,6 +51,11 @@ def assemble(around: Callable[..., Any], operations: Operations) -> FunctionType
     """The function around, with the operations in the place of ``operate()``, the commonest first."""
     names: dict[str, Any] = {name: value for name, value in vars(machine).items() if isinstance(value, int)}
     names.update(at=at, put=put)
+    own = _locals(_definition(around)) | _REGISTERS
+    for _, function in operations:
+        taken = _locals(_definition(function)) & own
+        if taken:
+            raise TypeError(f"{function.__module__}.{function.__name__}: {sorted(taken)} are registers")
     chain: list[ast.stmt] = _parse("status = BAD_TAG", "put(out, POSITION, pos)", "break")
     for codes, function in reversed(operations):
         test = " or ".join(f"op == {int(code)}" for code in codes)
@@ -102,9 +107,6 @@ class _Expansion(ast.NodeTransformer):
         for name, value in _globals(self.definition, function).items():
             if names.setdefault(name, value) is not value and names[name] != value:
                 self._refuse(self.definition, f"the name {name} means something else in another operation")
-        taken = _locals(self.definition) & _REGISTERS
-        if taken and not renamed:
-            self._refuse(self.definition, f"{sorted(taken)} are registers")
 
     def statements(self, body: Sequence[ast.stmt], loops: int = 0) -> tuple[list[ast.stmt], bool]:
         """The statements, expanded, and whether they may stop.

@@ -39,6 +39,7 @@ from stateextract.columnar.kernel.machine import (
     NEED_INPUT,
     NEEDED,
     POSITION,
+    SLOW,
     SURROGATES,
 )
 
@@ -196,6 +197,91 @@ def _modified_utf8(src: int, pos: int, stop: int, target: int, binary: int, out:
 
 
 modified_utf8 = compile_kernel(_modified_utf8)
+
+
+def _kryo_units(src: int, pos: int, end: int, n: int, target: int, binary: int, out: int) -> tuple[int, int]:
+    """Decode ``n`` UTF-16 units of one to three bytes as Kryo writes them; ``target`` 0: only pass over them.
+
+    As ``varint_units``; continuation bytes are taken as they are, as Kryo and its decoder in Python do.
+    """
+    high = -1
+    keep = target != 0
+    replaced = 0
+    for _ in range(n):
+        if pos >= end:
+            put(out, NEEDED, pos + 1)
+            return -1 - NEED_INPUT, 0
+        unit = load_u8(src + pos)
+        size = 1
+        if unit >= 0x80:
+            size = 2 if unit >> 5 == 6 else 3
+            if size == 3 and unit >> 4 != 14:
+                return -1 - SLOW, 0
+            if pos + size > end:
+                put(out, NEEDED, pos + size)
+                return -1 - NEED_INPUT, 0
+            if size == 2:
+                unit = ((unit & 0x1F) << 6) | (load_u8(src + pos + 1) & 0x3F)
+            else:
+                unit = ((unit & 0x0F) << 12) | ((load_u8(src + pos + 1) & 0x3F) << 6) | (load_u8(src + pos + 2) & 0x3F)
+        pos += size
+        if not keep:
+            continue
+        if high >= 0:
+            if 0xDC00 <= unit < 0xE000:
+                target = put_code_point(target, 0x10000 + ((high - 0xD800) << 10) + (unit - 0xDC00))
+                high = -1
+                continue
+            target = put_code_point(target, high if binary else 0xFFFD)
+            replaced += 1
+            high = -1
+        if 0xD800 <= unit < 0xDC00:
+            high = unit
+        elif 0xDC00 <= unit < 0xE000:
+            target = put_code_point(target, unit if binary else 0xFFFD)
+            replaced += 1
+        else:
+            target = put_code_point(target, unit)
+    if high >= 0:
+        target = put_code_point(target, high if binary else 0xFFFD)
+        replaced += 1
+    if not binary:
+        put(out, SURROGATES, at(out, SURROGATES) + replaced)
+    return pos, target
+
+
+kryo_units = compile_kernel(_kryo_units)
+
+
+def _hex8(bits: int) -> int:
+    """The eight hexadecimal digits of 32 bits, highest first, as little-endian bytes."""
+    spread = ((bits & 0xFFFF) << 32) | (bits >> 16)
+    spread = ((spread & 0xFF000000FF) << 16) | ((spread >> 8) & 0xFF000000FF)
+    spread = ((spread & 0xF000F000F000F) << 8) | ((spread >> 4) & 0xF000F000F000F)
+    letters = ((spread + 0x0606060606060606) >> 4) & 0x0101010101010101
+    return spread + 0x3030303030303030 + letters * 39
+
+
+hex8 = compile_kernel(_hex8)
+
+
+def _put_uuid(high: int, low: int, target: int) -> None:
+    """The text of a UUID, 36 bytes."""
+    store_64(target, hex8((high >> 32) & 0xFFFFFFFF))
+    store_8(target + 8, 0x2D)
+    eight = hex8(high & 0xFFFFFFFF)
+    store_32(target + 9, eight)
+    store_8(target + 13, 0x2D)
+    store_32(target + 14, eight >> 32)
+    store_8(target + 18, 0x2D)
+    eight = hex8((low >> 32) & 0xFFFFFFFF)
+    store_32(target + 19, eight)
+    store_8(target + 23, 0x2D)
+    store_32(target + 24, eight >> 32)
+    store_64(target + 28, hex8(low & 0xFFFFFFFF))
+
+
+put_uuid = compile_kernel(_put_uuid)
 
 
 def _utf8(src: int, pos: int, stop: int, target: int, out: int) -> int:

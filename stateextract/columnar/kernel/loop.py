@@ -6,7 +6,7 @@ from functools import partial
 
 from stateextract.columnar.compiled.compile import at, compile_kernel, load_i32_le, put
 from stateextract.columnar.compiled.compile import at_row as col
-from stateextract.columnar.kernel import choices, lists, numbers, pairs, sections, skips, variable
+from stateextract.columnar.kernel import choices, kryo, lists, numbers, pairs, sections, skips, variable
 from stateextract.columnar.kernel.assemble import Operations, assemble, operate
 from stateextract.columnar.kernel.machine import (
     ARGUMENT,
@@ -108,6 +108,26 @@ OPERATIONS: Operations = (
     ((Op.MASKED_LIST,), lists.masked_list),
     ((Op.MASKED_ELEMENT,), lists.masked_element),
     ((Op.FAIL,), choices.fail),
+    ((Op.KRYO,), kryo.value),
+    ((Op.CLASS,), kryo.class_reference),
+    ((Op.REFERENCE,), kryo.mark),
+    ((Op.VARYING,), kryo.number),
+    ((Op.KRYO_TEXT,), kryo.text),
+    ((Op.KRYO_CHAR,), kryo.char),
+    ((Op.CONSTANT,), kryo.constant),
+    ((Op.ONE_OF,), kryo.one_of),
+    ((Op.UUID,), kryo.uuid),
+    ((Op.MOMENT,), kryo.moment),
+    ((Op.CLOCK,), kryo.clock),
+    ((Op.BIG,), kryo.big),
+    ((Op.BLOB,), kryo.blob),
+    ((Op.COUNT,), kryo.count),
+    ((Op.GIVEN,), kryo.given),
+    ((Op.OPEN,), kryo.open_elements),
+    ((Op.BODY,), kryo.element_code),
+    ((Op.FLAGGED,), kryo.flagged),
+    ((Op.NO_COMPARATOR,), kryo.no_comparator),
+    ((Op.SLOW,), kryo.slow),
 )
 """Which function does what: the commonest operations first, as they are looked for in this order."""
 
@@ -157,6 +177,10 @@ def _run(
     goes_on = 0
     last = 0
     group = 0
+    names = 0
+    elements = 0
+    count = 0
+    flag = 0
     only_group = at(out, GROUP)
     base = start
     makes_row = at(code, 0) != Op.MARK
@@ -198,14 +222,14 @@ def _run(
     put(out, SURROGATES, surrogates if status != DONE else at(out, SURROGATES))
     put(out, MALFORMED, malformed if status != DONE else at(out, MALFORMED))
     for column in range(columns):
-        count = at(levels, col(cols, column, C_LEVEL) * L_SIZE + L_COUNT)
+        filled = at(levels, col(cols, column, C_LEVEL) * L_SIZE + L_COUNT)
         if col(cols, column, C_KIND) == K_VAR:
-            put(cols, column * C_SIZE + C_VAR_N, load_i32_le(col(cols, column, C_DATA) + 4 * count))
+            put(cols, column * C_SIZE + C_VAR_N, load_i32_le(col(cols, column, C_DATA) + 4 * filled))
         elif col(cols, column, C_KIND) == K_LIST:
             put(
                 levels,
                 col(cols, column, C_CHILD) * L_SIZE + L_COUNT,
-                load_i32_le(col(cols, column, C_DATA) + 4 * count),
+                load_i32_le(col(cols, column, C_DATA) + 4 * filled),
             )
     put(out, ROWS, taken - first)
     put(out, PAIRS, rows)

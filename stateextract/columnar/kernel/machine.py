@@ -25,6 +25,7 @@ BAD_PAIR = 11  #      a key or value that does not end where its length says
 BAD_GROUP = 12  #     a key of another key group; out[ARGUMENT] says of which
 KEY_FULL = 13  #      out[NEEDED] bytes are needed at out[KEY]
 BAD_SECTION = 14  #   a part of a section that reaches beyond it
+SLOW = 15  #          a value of Kryo that the program does not have
 
 # Slots of `out`.
 ROWS, CONSUMED, ARGUMENT, POSITION, NEEDED, SURROGATES = 0, 1, 2, 3, 4, 5
@@ -33,7 +34,13 @@ ROWS, CONSUMED, ARGUMENT, POSITION, NEEDED, SURROGATES = 0, 1, 2, 3, 4, 5
 # before.
 PAIRS, GROUP, KEY, KEY_SIZE, KEY_CAP, CONTINUED = 6, 7, 8, 9, 10, 11
 # Sequences that are not valid UTF-8, lone surrogates excepted.
-MALFORMED, OUT_SIZE = 12, 13
+MALFORMED = 12
+# Kryo's values that Python has decoded, in the order of the program: the address of the next one's row, or 0. A row has where
+# the value begins and ends in the window, the addresses of the beginning and the end of what came out, and how many lone
+# surrogates were replaced. Behind the last row one that begins nowhere.
+DECODED, DECODED_SIZE = 13, 5
+# The classes whose names the value at hand has written out, by their number in it.
+NAMES, MAX_NAMES, OUT_SIZE = 14, 16, 30
 # Columns of `cols`, one row per column.
 C_KIND, C_DATA, C_VALID, C_VAR, C_VAR_N, C_VAR_CAP, C_LEVEL, C_CHILD, C_SIZE = 0, 1, 2, 3, 4, 5, 6, 7, 8
 # What C_KIND says: the width of a fixed column, or one of these.
@@ -48,6 +55,8 @@ F_BASE, F_END, F_AFTER = 0, 1, 2
 
 # Elements that take no bytes give no bound on their number: so many values of them are believed in all lists of a row.
 MAX_EMPTY = 1 << 20
+# Elements of one value of Kryo, in all its lists, that are read without asking Python.
+MAX_ELEMENTS = 1 << 22
 SLACK = 16
 
 HIGH_BITS = -9187201950435737472  # 0x8080808080808080
@@ -101,6 +110,16 @@ class Machine:
 
     empty: int
     """Values of the entry that were made of elements without bytes."""
+
+    # The value of Kryo at hand.
+    names: int
+    """How many class names it has written out."""
+    elements: int
+    """How many elements its lists have."""
+    count: int
+    """How many elements the list that begins has."""
+    flag: int
+    """Whether their number had a flag."""
 
     # Entries.
     limit: int

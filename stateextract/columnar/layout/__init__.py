@@ -8,7 +8,7 @@ The nodes are a small closed set of *wire primitives*: each says which bytes it 
 A node never knows where it stands in a file. ``Logical`` sits on top of a primitive where Arrow's value is computed
 from the wire's (dates, decimals, enum names); the computing is in ``logical.py``, vectorised, for both decoders.
 
-May import pyarrow only. Must not know of snapshots, files, numba.
+May import pyarrow and plans only. Must not know of snapshots, files, numba.
 
 ==================  =================================================================  =============================
 node                bytes                                                              wire value (Arrow)
@@ -47,6 +47,8 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import pyarrow as pa
+
+from stateextract.columnar.layout.kryo import Plan
 
 
 @dataclass(frozen=True)
@@ -627,7 +629,7 @@ class Undecodable(Layout):
 
 @dataclass(frozen=True)
 class Python(Layout):
-    """What cannot be described: decoded by a callable. The whole state then takes the slow way.
+    """What cannot be described: decoded by a callable. The whole state then takes the slow way, unless there is a plan.
 
     :param decode: ``decode(data: memoryview, pos: int, end: int) -> (value, new position)``; raises
         ``stateextract.errors.TruncatedError`` where the bytes end too early. With ``inner`` it is also given that and
@@ -637,6 +639,7 @@ class Python(Layout):
         wire values of this layout, though the bytes are others. ``type`` is then its wire type.
     :param not_described: classes that values may have and of which nothing is known: a value of one cannot be decoded.
     :param uncertain: why else only a read shows whether all values can be decoded, one clause each.
+    :param plan: how the kernel reads most values (``kryo.py``). Each has a byte at least.
     """
 
     decode: Callable[..., tuple[Any, int]] = field(compare=False)
@@ -644,10 +647,17 @@ class Python(Layout):
     inner: Layout | None = None
     not_described: tuple[str, ...] = field(default=(), compare=False)
     uncertain: tuple[str, ...] = field(default=(), compare=False)
+    plan: Plan | None = field(default=None, compare=False)
 
     @cached_property
     def wire_type(self) -> pa.DataType | None:
         return self.type if self.inner is None else self.inner.wire_type
+
+    @cached_property
+    def plain(self) -> Layout:
+        """A layout for what ``decode`` gives: any part may be null, and texts and bytes have a length in front."""
+        assert self.inner is not None
+        return _plain(self.inner)
 
     @cached_property
     def arrow_type(self) -> pa.DataType | None:
@@ -659,7 +669,31 @@ class Python(Layout):
 
     @property
     def least(self) -> int:
-        return 0
+        return 0 if self.plan is None else 1
+
+
+def _plain(layout: Layout) -> Nullable:
+    made: Layout
+    match layout:
+        case Logical() | Nullable():
+            return _plain(layout.inner)
+        case Number():
+            made = Number(layout.type)
+        case Bool():
+            made = layout
+        case Text():
+            made = Text("utf8", layout.as_binary)
+        case Bytes() | BigInteger():
+            made = Bytes()
+        case Struct():
+            made = Struct(tuple(Field(f.name, _plain(f.layout)) for f in layout.fields))
+        case List():
+            made = List(_plain(layout.element))
+        case Map():
+            made = Map(_plain(layout.key), _plain(layout.value), layout.as_list)
+        case _:
+            raise TypeError(f"{type(layout).__name__} in the column of a plan")
+    return Nullable(made)
 
 
 @dataclass(frozen=True)

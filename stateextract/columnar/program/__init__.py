@@ -3,7 +3,7 @@
 ``compile_layout`` walks a layout twice. First it allocates *columns*; then it emits
 *operations* that read the bytes of one entry and append to those columns. A field that nobody wants gets no column; its
 operations only advance. What both are stands in ``operations.py``; what is emitted for SQL's binary format in
-``binary_program.py``.
+``binary_program.py``, for Kryo's values in ``kryo_program.py``.
 
 May import layouts, numpy, pyarrow. Must not know of numba, files, Flink.
 """
@@ -39,20 +39,20 @@ from stateextract.columnar.layout import (
     values_of,
 )
 from stateextract.columnar.layout.binary import BinaryArray, BinaryMap, BinaryRow, Framed, Rest, SlotTimestamp
-from stateextract.columnar.program import binary_program
+from stateextract.columnar.program import binary_program, kryo_program
 from stateextract.columnar.program.operations import ColumnNode, Kind, Label, Op, Program
 from stateextract.files.reader import encode_modified_utf8
 
 
 class NeedsInterpreterError(Exception):
-    """The layout has a ``Python`` leaf, which only the interpreter can run."""
+    """The layout has a ``Python`` leaf without a plan, which only the interpreter can run."""
 
 
 def compile_layout(layout: Layout, wanted: Collection[str] | None = None) -> Program:
     """Compile a layout.
 
     :param wanted: of a struct at the root, the fields to keep; the others are skipped. ``None``: all.
-    :raises NeedsInterpreterError: for layouts with ``Python`` leaves.
+    :raises NeedsInterpreterError: for layouts with ``Python`` leaves that have no plan.
     """
     return Compiler().compile(layout, wanted)
 
@@ -78,6 +78,7 @@ class Compiler:
         self.deepest = 0
         self.most_masks = 0
         self.undecodable: list[Undecodable] = []
+        self.classes: dict[bytes, int] = {}
         self.last_skip = self.last_jump = self.last_label = -1
 
     def compile(self, layout: Layout, wanted: Collection[str] | None) -> Program:
@@ -163,7 +164,9 @@ class Compiler:
                 node.children["entries"] = entry
                 return node
             case Python():
-                raise NeedsInterpreterError
+                if layout.plan is None:
+                    raise NeedsInterpreterError
+                return self.allocate(layout.plain, level, nullable)
         raise TypeError(f"no column for {type(layout).__name__}")
 
     def allocate_some(self, layout: Layout, level: int, nullable: bool = False) -> ColumnNode:
@@ -486,8 +489,10 @@ class Compiler:
         self.op(Op.FAIL, len(self.undecodable))
         self.undecodable.append(layout)
 
-    def emit_python(self, layout: Python, _: ColumnNode | None) -> None:
-        raise NeedsInterpreterError
+    def emit_python(self, layout: Python, node: ColumnNode | None) -> None:
+        if layout.plan is None:
+            raise NeedsInterpreterError
+        kryo_program.emit_value(self, layout, node)
 
     EMIT: ClassVar[dict[type[Layout], Callable[..., None]]] = {
         Number: emit_number,

@@ -112,6 +112,27 @@ class Op(IntEnum):
     MAP_VALUES = 77  #                 the section behind it
     MASKED_LIST = 78  # c, level, t    i32 count, null bits
     MASKED_ELEMENT = 79  # t           go to t if the element is null
+    # Kryo's values (layout/kryo.py), of which c is -1 where nothing is kept. What is none of these is SLOW.
+    KRYO = 80  #        kept, t        a value begins; to t if Python has decoded it; kept: columns take it
+    SLOW = 81  #                       only Python reads what follows
+    CLASS = 82  #       t null, n, (class, constant, length, registered as or -1, marked, t) × n     a class, a mark
+    REFERENCE = 83  #   t null         a mark
+    VARYING = 84  #     c, form, low, high     an int (0), zigzag (1), a long (2, 3), a byte (4), two bytes (5, little: 6)
+    KRYO_TEXT = 85  #   c, binary
+    KRYO_CHAR = 86  #   c, binary, little
+    CONSTANT = 87  #    c, constant, length    no bytes
+    ONE_OF = 88  #      c, n, (constant, length) × n   the position plus one; 0 is null
+    UUID = 89  #        c, variable    two longs, zigzag or little-endian
+    MOMENT = 90  #      c, c, form     milliseconds; and nanoseconds (1); where the milliseconds are whole seconds (2)
+    CLOCK = 91  #       c, c, c, c     hour, minute, second, nanoseconds
+    BIG = 92  #         c, scaled
+    BLOB = 93  #        c
+    COUNT = 94  #       form, width, t null    as it is (0), plus one (1), with a flag (2)
+    GIVEN = 95  #       n              instead of a count
+    OPEN = 96  #        c, level, t    the elements that were counted; t: behind them
+    BODY = 97  #                       an element's code begins
+    FLAGGED = 98  #     t              go to t if the count had its flag
+    NO_COMPARATOR = 99  #              a class reference that is null
 
 
 class Kind(IntEnum):

@@ -22,7 +22,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from stateextract.columnar.convert.policy import Counts, Policy
-from stateextract.columnar.decode.decoder import KernelDecoder, Stop, misread, needs_interpreter
+from stateextract.columnar.decode.decoder import KernelDecoder, Stop, is_guessed, misread
 from stateextract.columnar.interpreter import interpret
 from stateextract.columnar.layout import Field, Layout, Number, Struct
 from stateextract.columnar.program.operations import Op, Program
@@ -68,7 +68,7 @@ def entry_cutter(key: Sequence[Layout], value: Layout | None, engine: str = "aut
     :param key: what tells entries apart, in wire order; :param value: what follows, if anything does.
     """
     layouts = [*key, *([] if value is None else [value])]
-    if engine == "interpreter" or any(map(needs_interpreter, layouts)):
+    if engine == "interpreter" or any(map(is_guessed, layouts)):
         return _InterpretedEntries(key, value)
     return _Kernel(
         _Compiler().entries(key, value), Struct(tuple(Field(str(i), p) for i, p in enumerate(layouts))), ENTRY
@@ -77,7 +77,7 @@ def entry_cutter(key: Sequence[Layout], value: Layout | None, engine: str = "aut
 
 def pair_cutter(layout: PairLayout, engine: str = "auto") -> EntryScanner:
     """A cutter of pairs."""
-    if engine == "interpreter" or (layout.shape == "map" and needs_interpreter(layout.entry)):
+    if engine == "interpreter" or (layout.shape == "map" and is_guessed(layout.entry)):
         return _InterpretedPairs(layout)
     return _Kernel(_Compiler().pair_bounds(layout), Struct(()), PAIR)
 
@@ -189,7 +189,7 @@ class _InterpretedPairs:
         self.layout = layout
         keys = [f.layout for f in layout.fields if f.name in ("key", "namespace")]
         # A key of classes whose description may be wrong: the pair's length is right.
-        self.guessed = any(map(needs_interpreter, keys))
+        self.guessed = any(map(is_guessed, keys))
 
     def cut(self, data: Block, pos: int, end: int, most: int) -> Cuts:
         found: list[tuple[int, int, int, int]] = []

@@ -25,9 +25,9 @@ from stateextract.columnar.decode.decoder import (
     InterpreterDecoder,
     Progress,
     Stop,
+    is_guessed,
     make_decoder,
     misread,
-    needs_interpreter,
 )
 from stateextract.columnar.layout import Map, Python, walk
 from stateextract.errors import FormatError, StateExtractError, TruncatedError, UndecodableError
@@ -55,15 +55,15 @@ class OperatorTarget(Target):
         self.keep = self.keep and keep
         self.runs: deque[tuple[int, int]] = deque()
         self.decoder: Decoder | None = None
+        self.guessed = is_guessed(row.layout)
         if self.why is None:
+            engine = "interpreter" if self.guessed else job.options.engine  # few elements, each in bounds of its own
             self.decoder = make_decoder(
-                self.row.layout, self.options.policy, None, job.options.engine, job.options.batch_rows, job.budget,
-                keep=self.keep,
-            )  # fmt: skip
+                self.row.layout, self.options.policy, None, engine, job.options.batch_rows, job.budget, keep=self.keep
+            )
             if self.wanted:
                 self.tally.engine = self.decoder.engine
         self.orderless = any(isinstance(node, Map | Python) for node in walk(row.layout))
-        self.guessed = needs_interpreter(row.layout)
 
     def elements(self, first: int, count: int) -> None:
         """Elements from that position on were decoded."""

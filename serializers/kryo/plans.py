@@ -1,0 +1,447 @@
+"""Plans for the kernel: what the bytes of most values are, by the classes that a column is made of.
+
+What is read here is what ``resolve.py``, ``bodies.py``, ``containers.py``, ``times.py`` and ``fields.py`` read, of classes that
+are common and regular. Where there is nothing for a class (one with a serializer of its own, say), the plan has no case for
+it, and the kernel leaves its values to them. So nothing here may be other than there; what is missing costs time only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from serializers.classes import ClassModel
+from serializers.javatypes import JavaType, of_class_name
+from serializers.kryo import bodies, jdk, scala
+from serializers.kryo.fields import Scope, WrittenField, object_fields, record_fields
+from serializers.kryo.reader import Generics, Kryo
+from serializers.kryo.resolve import registered
+from serializers.kryo.shapes import (
+    BYTES,
+    PRIMITIVES,
+    SCALARS,
+    STRING,
+    Column,
+    ListForm,
+    MapForm,
+    ObjectForm,
+    ScalarForm,
+    WrapperForm,
+)
+from stateextract.columnar.layout import Layout
+from stateextract.columnar.layout.kryo import (
+    AnyOf,
+    Big,
+    Blob,
+    Char,
+    Choice,
+    Clock,
+    Constants,
+    Elements,
+    Entries,
+    Fields,
+    Fixed,
+    FlaggedElements,
+    Known,
+    Moment,
+    Numbers,
+    Optional,
+    Place,
+    Plan,
+    String,
+    Uuid,
+    Varying,
+)
+from stateextract.errors import StateExtractError
+
+_UTIL: Final = "java.util."
+_TIME: Final = "java.time."
+_LISTS: Final = tuple(
+    _UTIL + name
+    for name in (
+        "ArrayList", "LinkedList", "HashSet", "LinkedHashSet", "TreeSet", "ArrayDeque", "Arrays$ArrayList",
+        "ImmutableCollections$ListN", "ImmutableCollections$List12", "ImmutableCollections$SetN",
+        "ImmutableCollections$Set12", "Collections$EmptyList", "Collections$EmptySet", "Collections$SingletonList",
+        "Collections$SingletonSet", "PriorityQueue", "Vector", "concurrent.CopyOnWriteArrayList",
+        "concurrent.ConcurrentLinkedQueue",
+    )
+)  # fmt: skip
+_MAPS: Final = tuple(
+    _UTIL + name
+    for name in (
+        "HashMap", "LinkedHashMap", "TreeMap", "concurrent.ConcurrentHashMap", "ImmutableCollections$MapN",
+        "ImmutableCollections$Map1", "Collections$EmptyMap", "Collections$SingletonMap", "Hashtable", "WeakHashMap",
+    )
+)  # fmt: skip
+"""Collections and maps that stand where an interface is declared, the commonest first."""
+_ASCII: Final = {2: 64, 5: 33}
+"""Strings of ASCII that are shorter, and have two characters at least, end with a byte whose highest bit is set."""
+_ALSO: Final = {
+    "java.lang.CharSequence": ("java.lang.String", "java.lang.StringBuilder"),
+    "java.util.TimeZone": ("sun.util.calendar.ZoneInfo",),
+}
+"""Classes that stand where another one is declared."""
+_MOST: Final = 4000
+"""Operations, about, of one place. Lists of lists of many classes would otherwise have programs of any size."""
+
+
+def plan_of(kryo: Kryo, column: Column) -> Plan | None:
+    """The plan of a column's values; ``None`` where only Python reads them."""
+    place = _Plans(kryo).any_of(column, None, ())
+    return place if place.choices else None
+
+
+def written_name(name: str, flavour: int) -> bytes | None:
+    """A class name as Kryo writes it out; ``None`` where that is not simple."""
+    if not name.isascii() or len(name) < 2:
+        return None
+    data = name.encode("ascii")
+    if len(data) < _ASCII[flavour]:
+        return data[:-1] + bytes([data[-1] | 0x80])
+    size = len(data) + 1
+    if size < 0x40:
+        return bytes([0x80 | size]) + data
+    return bytes([0xC0 | size & 0x3F, size >> 6]) + data if size < 1 << 13 else None
+
+
+class _Plans:
+    def __init__(self, kryo: Kryo) -> None:
+        self.kryo = kryo
+        self.little = kryo.flavour == 5
+        self.ids = {name: number for number, name in kryo.registrations.ids.items()}
+        self.single = self._single()
+        self.places: dict[Any, AnyOf] = {}
+
+    def _number(self, width: int) -> Fixed:
+        return Fixed(width, self.little)
+
+    # ---- places
+
+    def any_of(self, column: Column, generics: Generics, scope: Scope) -> AnyOf:
+        """Where a class reference stands in front of an object."""
+        key = (id(column), generics, scope)
+        if key not in self.places:
+            shared: dict[Plan, Plan] = {}
+            choices = []
+            for name in self._candidates(column):
+                found = self._choice(name, column, generics, scope)
+                if found.name and found.body is not None:
+                    body = shared.setdefault(found.body, found.body)
+                    choices.append(Choice(found.name, found.number, found.references, body))
+            place = AnyOf(tuple(choices))
+            self.places[key] = place if _size(place) <= _MOST else AnyOf()
+        return self.places[key]
+
+    def _known(self, name: str, column: Column, generics: Generics, scope: Scope) -> Known:
+        """Where an object of a known class stands, or null."""
+        return Known(self._choice(name, column, generics, scope))
+
+    def _candidates(self, column: Column) -> Iterator[str]:
+        """The classes that an object can have which makes a value of a column."""
+        form = column.form
+        match form:
+            case ScalarForm():
+                yield form.declared
+                yield from _ALSO.get(form.declared, ())
+            case WrapperForm():
+                yield form.declared
+            case ListForm():
+                is_collection = form.declared in jdk.LIST_LIKE or form.declared in jdk.SET_LIKE
+                yield from dict.fromkeys((form.declared, *(_LISTS if is_collection else ())))
+            case MapForm():
+                yield from dict.fromkeys((form.declared, *_MAPS))
+            case ObjectForm():
+                yield from form.parts
+
+    def _choice(self, name: str, column: Column, generics: Generics, scope: Scope) -> Choice:
+        written = written_name(name, self.kryo.flavour) or b""
+        try:
+            body = self._body(name, column, generics, scope)
+            return Choice(written, self.ids.get(name), self.kryo.type(name).references, body)
+        except StateExtractError:
+            return Choice(written, None, True, None)  # which says so when a value is read
+
+    # ---- what follows a mark
+
+    def _body(self, name: str, column: Column, generics: Generics, scope: Scope) -> Plan | None:
+        """As ``resolve.py`` finds it."""
+        k = self.kryo
+        model = k.classes.models.get(name)
+        if model is not None and model.written:
+            return self._written(model, column)
+        if registered(k, name) is not None:
+            return None
+        if name.startswith("["):
+            return self._array(of_class_name(name), column, generics, scope)
+        if bodies.well_known(k.flavour, name) is not None:
+            return self._well_known(name, column, generics, scope)
+        if k.chill and scala.body(name) is not None:
+            return None
+        found = k.classes.get(name)
+        if found is None or (found.kind == "object" and k.chill):
+            return None
+        for above in k.classes.supertypes(name):
+            if bodies.inherited(k.flavour, above, name) is not None or above in bodies.WRITES_ITSELF:
+                return None
+        if found.kind == "enum":
+            return self._enum(found, column)
+        if found.kind == "record" and k.flavour == 5:
+            return self._fields(name, record_fields(k, found), column, scope)
+        inner, fields = object_fields(k, found, generics, scope)
+        return self._fields(name, fields, column, inner)
+
+    def _enum(self, model: ClassModel, column: Column) -> Plan | None:
+        if column.layout != STRING.layout or not "".join(model.constants).isascii() or len(model.constants) > 127:
+            return None
+        return Constants(tuple(model.constants))
+
+    def _fields(self, name: str, fields: list[WrittenField], column: Column, scope: Scope) -> Plan | None:
+        form = column.form
+        if not isinstance(form, ObjectForm) or name not in form.parts:
+            return None
+        parts = {part.key: part for part in form.parts[name]}
+        planned = []
+        for field in fields:
+            part = parts.get(field.key)
+            plan = None if part is None else self._field(field, part.content, scope)
+            if part is None or plan is None:
+                return None
+            planned.append((part.column, plan))
+        return Fields(tuple(planned), name if form.labelled else None)
+
+    def _field(self, field: WrittenField, column: Column, scope: Scope) -> Plan | None:
+        if field.type.is_primitive:
+            return self._primitive(field.type.name, column.layout)
+        if field.is_undecided:
+            return None
+        if field.type.name == "?":
+            return AnyOf()
+        if self.kryo.classes.is_final(field.static_class):
+            return self._known(field.static_class, column, field.generics, scope)
+        return self.any_of(column, field.generics, scope)
+
+    def _primitive(self, name: str, layout: Layout) -> Plan | None:
+        if layout != PRIMITIVES[name].layout:
+            return None
+        plans: dict[str, Plan] = {
+            "int": Varying("zigzag int"), "long": Varying("zigzag long"), "byte": self._number(1),
+            "boolean": self._number(1), "short": self._number(2), "float": self._number(4), "double": self._number(8),
+            "char": Char(self.little),
+        }  # fmt: skip
+        return plans[name]
+
+    def _written(self, model: ClassModel, column: Column) -> Plan | None:
+        """What a serializer of the user's own writes."""
+        form = column.form
+        if not isinstance(form, ObjectForm) or model.name not in form.parts:
+            return None
+        plans: dict[str, tuple[str, Plan]] = {
+            "boolean": ("boolean", self._number(1)), "byte": ("byte", self._number(1)), "short": ("short", self._number(2)),
+            "char": ("char", Char(self.little)), "int": ("int", self._number(4)), "long": ("long", self._number(8)),
+            "float": ("float", self._number(4)), "double": ("double", self._number(8)), "string": ("char", String()),
+            "positive int": ("int", Varying("int")), "varint": ("int", Varying("zigzag int")),
+            "positive long": ("long", Varying("long")), "varlong": ("long", Varying("zigzag long")), "object": ("", AnyOf()),
+        }  # fmt: skip
+        parts = {part.key: part for part in form.parts[model.name]}
+        planned = []
+        for written in model.written:
+            part = parts[written.name]
+            if written.type not in plans:
+                return None
+            type_, plan = plans[written.type]
+            if type_ and part.content.layout != PRIMITIVES[type_].layout:
+                return None
+            planned.append((part.column, plan))
+        return Fields(tuple(planned), model.name if form.labelled else None)
+
+    # ---- the JDK's classes
+
+    def _well_known(self, name: str, column: Column, generics: Generics, scope: Scope) -> Plan | None:
+        plan = self.single.get(name)
+        if plan is not None:
+            expected = STRING.layout if isinstance(plan, String | Uuid) else SCALARS[name].layout
+            return plan if column.layout == expected else None
+        form = column.form
+        if isinstance(form, WrapperForm) and name == form.declared:
+            return self._wrapped(name, form.inner, generics, scope)
+        if isinstance(form, ListForm) and (name in jdk.LIST_LIKE or name in jdk.SET_LIKE):
+            return self._collection(name, form.element, generics, scope)
+        if isinstance(form, MapForm) and name in jdk.MAP_LIKE:
+            return self._map(name, form, generics, scope)
+        return None
+
+    def _single(self) -> dict[str, Plan]:
+        """Classes of one value."""
+        lang, atomic = "java.lang.", "java.util.concurrent.atomic."
+        two = self.kryo.flavour == 2
+        found: dict[str, Plan] = {
+            **{lang + name: plan for name, plan in (
+                ("Integer", Varying("zigzag int")), ("Long", Varying("zigzag long")), ("Short", self._number(2)),
+                ("Character", Char(self.little)), ("Byte", self._number(1)), ("Boolean", self._number(1)),
+                ("Float", self._number(4)), ("Double", self._number(8)), ("String", String()), ("StringBuilder", String()),
+                ("StringBuffer", String()),
+            )},
+            "java.util.Currency": String(), "sun.util.calendar.ZoneInfo": String(), "java.net.URI": String(),
+            "java.math.BigInteger": Big(scaled=False), "java.math.BigDecimal": Big(scaled=True),
+            **dict.fromkeys(("java.util.Date", "java.sql.Date", "java.sql.Time"), Moment("alone")),
+            "java.sql.Timestamp": Moment("nanos" if two else "seconds"),
+            "java.util.UUID": Uuid(zigzag=two),
+            atomic + "AtomicInteger": Varying("zigzag int"), atomic + "AtomicLong": Varying("zigzag long"),
+            atomic + "AtomicBoolean": Varying("zigzag int", 0, 1),
+            _TIME + "Year": Varying("zigzag int" if two else "int"),
+        }  # fmt: skip
+        return found | (self._times2() if two else self._times5())
+
+    def _times2(self) -> dict[str, Plan]:
+        number, wide = Varying("zigzag int"), Varying("zigzag long")
+        moment = Fields((("nanos", number), ("seconds", wide)))
+        date = Fields(
+            (("day", Varying("short", 1, 31)), ("month", Varying("short", 1, 12)), ("year", number)), whole=False
+        )  # fmt: skip
+        time = Fields(
+            (
+                ("hour", Varying("byte", 0, 23)), ("minute", Varying("byte", 0, 59)),
+                ("nanos", Varying("zigzag int", 0, 999_999_999)), ("second", Varying("byte", 0, 59)),
+            ),
+            whole=False,
+        )  # fmt: skip
+        return {
+            _TIME + "Instant": moment,
+            _TIME + "Duration": moment,
+            _TIME + "LocalDate": date,
+            _TIME + "LocalTime": time,
+            "java.util.OptionalInt": Optional(number, always=True),
+            "java.util.OptionalLong": Optional(wide, always=True),
+            "java.util.OptionalDouble": Optional(self._number(8), always=True),
+        }
+
+    def _times5(self) -> dict[str, Plan]:
+        nanos = Varying("int")
+        date = (("year", Varying("int")), ("month", Varying("byte", 1, 12)), ("day", Varying("byte", 1, 31)))
+        return {
+            _TIME + "Instant": Fields((("seconds", Varying("long")), ("nanos", nanos))),
+            _TIME + "Duration": Fields((("seconds", self._number(8)), ("nanos", nanos))),
+            _TIME + "LocalDate": Fields(date),
+            _TIME + "LocalTime": Clock(),
+            _TIME + "LocalDateTime": Fields((*date, ("", Clock())), whole=False),
+            "java.util.OptionalInt": Optional(self._number(4), always=False),
+            "java.util.OptionalLong": Optional(self._number(8), always=False),
+            "java.util.OptionalDouble": Optional(self._number(8), always=False),
+        }
+
+    def _final(self, name: str | None) -> str | None:
+        """A type argument whose objects stand without their class."""
+        return name if name is not None and self.kryo.classes.is_final(name) else None
+
+    def _wrapped(self, name: str, inner: Column, generics: Generics, scope: Scope) -> Plan:
+        two = self.kryo.flavour == 2
+        final = None
+        if generics and (two or name != _UTIL + "Optional"):
+            arguments = generics if two else generics.arguments
+            first = arguments[0] if arguments else None
+            final = self._final(first if two or first is None else first.name)
+        return self.any_of(inner, None, scope) if final is None else self._known(final, inner, None, scope)
+
+    def _collection(self, name: str, element: Column, generics: Generics, scope: Scope) -> Plan | None:
+        short = name.removeprefix(_UTIL)
+        if short in ("Collections$EmptyList", "Collections$EmptySet"):
+            return Elements(AnyOf(), 0)
+        if short in ("Collections$SingletonList", "Collections$SingletonSet"):
+            return Elements(self.any_of(element, None, scope), 1)
+        sorted_ = name in jdk.SORTED_SETS or name in jdk.QUEUES
+        if self.kryo.flavour == 2:
+            if short == "Arrays$ArrayList" or not self._is_plain(name, sorted_):
+                return None
+            final = self._final(generics[0]) if generics else None
+            place = self.any_of(element, None, scope) if final is None else self._known(final, element, None, scope)
+            return Elements(place, "plain", sorted_)
+        fixed = name in jdk.IMMUTABLE_LISTS or name in jdk.IMMUTABLE_SETS
+        if not (fixed or short == "Arrays$ArrayList" or self._is_plain(name, sorted_)):
+            return None
+        arguments = generics.arguments if generics is not None else None
+        below = arguments[-1] if arguments else None
+        final = self._final(arguments[0].name) if arguments else None
+        if final is None:
+            return FlaggedElements(None, self.any_of(element, below, scope), not fixed, sorted_)
+        exact = self._choice(final, element, below, scope)
+        return FlaggedElements(exact, AnyOf(), not fixed, sorted_)
+
+    def _map(self, name: str, form: MapForm, generics: Generics, scope: Scope) -> Plan | None:
+        short = name.removeprefix(_UTIL)
+        if short == "Collections$EmptyMap":
+            return Entries(AnyOf(), AnyOf(), 0)
+        if short == "Collections$SingletonMap":
+            return Entries(self.any_of(form.key, None, scope), self.any_of(form.value, None, scope), 1)
+        columns = (form.key, form.value)
+        if self.kryo.flavour == 2:
+            sorted_ = short == "TreeMap"
+            if not self._is_plain(name, sorted_):
+                return None
+            places: list[Place] = []
+            for i, column in enumerate(columns):
+                final = self._final(generics[i]) if generics and len(generics) > i else None
+                places.append(
+                    self.any_of(column, None, scope) if final is None else self._known(final, column, None, scope)
+                )
+            return Entries(places[0], places[1], "plain", "before" if sorted_ else None)
+        fixed, sorted_ = name in jdk.IMMUTABLE_MAPS, name in jdk.SORTED_MAPS
+        if not (fixed or self._is_plain(name, sorted_)):
+            return None
+        arguments = (generics.arguments if generics is not None else None) or ()
+        nullable: list[Place] = []
+        for i, column in enumerate(columns):
+            below = arguments[0 if i == 0 else -1] if arguments else None
+            final = self._final(arguments[i].name) if i < len(arguments) else None
+            if final is None:
+                nullable.append(self.any_of(column, below, scope))
+                continue
+            nullable.append(Known(self._choice(final, column, below, scope), nullable=not fixed))
+        return Entries(nullable[0], nullable[1], "null", "behind" if sorted_ else None)
+
+    def _is_plain(self, name: str, is_sorted: bool) -> bool:
+        """Whether a collection or map is written as most are."""
+        return is_sorted or bodies.is_container(self.kryo.flavour, name)
+
+    # ---- arrays
+
+    def _array(self, type_: JavaType, column: Column, generics: Generics, scope: Scope) -> Plan | None:
+        component = type_.component
+        if component == JavaType("byte"):
+            return Blob() if column.layout == BYTES.layout else None
+        form = column.form
+        if not isinstance(form, ListForm):
+            return None
+        if component.is_primitive:
+            number = self._primitive(component.name, form.element.layout)
+            width = {"short": 2, "char": 2, "float": 4, "double": 8}.get(component.name, 1)
+            return None if number is None else Numbers(number, width)
+        below = generics if self.kryo.flavour == 2 else None
+        place: Place
+        if self.kryo.classes.is_final(component.class_name):
+            place = self._known(component.class_name, form.element, below, scope)
+        else:
+            place = self.any_of(form.element, below, scope)
+        return Elements(place, "null")
+
+
+def _size(plan: Plan | None) -> int:
+    """About how many operations a plan has."""
+    match plan:
+        case AnyOf():
+            bodies_ = {id(choice.body): choice.body for choice in plan.choices}
+            return 1 + len(plan.choices) + sum(map(_size, bodies_.values()))
+        case Known():
+            return 1 + _size(plan.choice.body)
+        case Fields():
+            return 1 + sum(_size(part) for _, part in plan.parts)
+        case Elements():
+            return 4 + _size(plan.element)
+        case Entries():
+            return 4 + _size(plan.key) + _size(plan.value)
+        case FlaggedElements():
+            exact = 0 if plan.exact is None else _size(plan.exact.body)
+            return 8 + 2 * (exact + _size(plan.element))
+    return 1
+
+
+__all__ = ["plan_of", "written_name"]

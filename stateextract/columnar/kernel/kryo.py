@@ -1,0 +1,544 @@
+"""Operations on Kryo's values (``columnar/layout/kryo.py``).
+
+What is not as the program has it stops with ``SLOW``: also what is wrong, which Python then says. Positions behind the end
+of the window are asked for one byte at a time, so that a length that is wrong asks for nothing.
+"""
+
+from __future__ import annotations
+
+from stateextract.columnar.compiled.compile import (
+    at,
+    load_i16,
+    load_i16_le,
+    load_i64_le,
+    load_u8,
+    lowest_bit,
+    put,
+    store_8,
+    store_16,
+    store_32,
+    store_64,
+)
+from stateextract.columnar.compiled.compile import at_row as col
+from stateextract.columnar.kernel.assemble import inlined
+from stateextract.columnar.kernel.characters import copy, kryo_units, put_code_point, put_uuid
+from stateextract.columnar.kernel.lists import end_list, open_list, take_slots
+from stateextract.columnar.kernel.machine import (
+    C_DATA,
+    C_KIND,
+    C_VAR,
+    C_VAR_CAP,
+    C_VAR_N,
+    DECODED,
+    DECODED_SIZE,
+    F_AFTER,
+    F_BASE,
+    F_BODY,
+    F_END,
+    F_SIZE,
+    HIGH_BITS,
+    MAX_ELEMENTS,
+    MAX_NAMES,
+    NAMES,
+    SLOW,
+    SURROGATES,
+    Machine,
+)
+from stateextract.columnar.kernel.variable import end_variable, null_variable, put_bytes, varint
+
+
+def value(m: Machine, kept: int, t: int) -> None:
+    """A value begins. If Python has decoded it: what came out, in the program at ``t``; ``kept``: columns take it."""
+    m.names = 0
+    m.elements = 0
+    decoded = at(m.out, DECODED)
+    if decoded != 0:
+        if at(decoded, 0) != m.pos:
+            m.stop(SLOW)
+        put(m.frames, m.depth * F_SIZE + F_BASE, m.base)
+        put(m.frames, m.depth * F_SIZE + F_END, m.end)
+        put(m.frames, m.depth * F_SIZE + F_AFTER, at(decoded, 1))
+        m.depth += 1
+        m.sections += 1
+        if kept != 0:
+            put(m.out, SURROGATES, at(m.out, SURROGATES) + at(decoded, 4))
+        m.pos = at(decoded, 2) - m.src
+        m.end = at(decoded, 3) - m.src
+        put(m.out, DECODED, decoded + 8 * DECODED_SIZE)
+        m.pc = t
+
+
+def slow(m: Machine) -> None:
+    """What only Python reads."""
+    m.stop(SLOW)
+
+
+def class_reference(m: Machine, t_null: int, n: int) -> None:
+    """A class reference, one of ``n`` or null, and the reference mark of its object.
+
+    For each class: its number in the program, its name in the constants and the name's length, the number that it was
+    registered with or -1, whether it has marks, where to go on.
+    """
+    m.require(1)
+    reference = load_u8(m.src + m.pos)
+    m.pos += 1
+    if reference >= 0x80:
+        m.require(1)
+        reference = (reference & 0x7F) | (load_u8(m.src + m.pos) << 7)
+        m.pos += 1
+        if reference >= 1 << 14:
+            m.stop(SLOW)
+    if reference == 0:
+        m.pc = t_null
+        return
+    found = -1
+    if reference != 1:
+        for k in range(n):
+            if at(m.code, m.pc + 6 * k + 3) == reference - 2:
+                found = k
+                break
+    else:
+        m.require(1)
+        reference = load_u8(m.src + m.pos)
+        m.pos += 1
+        if reference < m.names:
+            reference = at(m.out, NAMES + reference)
+            for k in range(n):
+                if at(m.code, m.pc + 6 * k) == reference:
+                    found = k
+                    break
+        elif reference == m.names and reference < MAX_NAMES:
+            for k in range(n):
+                size = at(m.code, m.pc + 6 * k + 2)
+                if size <= m.end - m.pos:
+                    name = m.constants + at(m.code, m.pc + 6 * k + 1)
+                    differ = 0
+                    j = 0
+                    while j < size:
+                        eight = load_i64_le(name + j) ^ load_i64_le(m.src + m.pos + j)
+                        if size - j < 8:
+                            eight &= (1 << (8 * (size - j))) - 1
+                        differ |= eight
+                        j += 8
+                        if differ != 0:
+                            break
+                    if differ == 0:
+                        found = k
+                        put(m.out, NAMES + reference, at(m.code, m.pc + 6 * k))
+                        m.names += 1
+                        m.pos += size
+                        break
+    if found < 0:
+        m.stop(SLOW)
+    t = at(m.code, m.pc + 6 * found + 5)
+    if at(m.code, m.pc + 6 * found + 4) != 0:
+        m.require(1)
+        reference = load_u8(m.src + m.pos)
+        m.pos += 1
+        if reference > 1:
+            m.stop(SLOW)
+        if reference == 0:
+            t = t_null
+    m.pc = t
+
+
+def mark(m: Machine, t_null: int) -> None:
+    """A reference mark: a new object, or null."""
+    m.require(1)
+    reference = load_u8(m.src + m.pos)
+    m.pos += 1
+    if reference != 1:
+        if reference != 0:
+            m.stop(SLOW)
+        m.pc = t_null
+
+
+def no_comparator(m: Machine) -> None:
+    """A class reference that is null."""
+    m.require(1)
+    if load_u8(m.src + m.pos) != 0:
+        m.stop(SLOW)
+    m.pos += 1
+
+
+@inlined
+def varlong(m: Machine) -> int:
+    """A number of one to nine bytes, seven bits each, eight of the ninth."""
+    n: int = 0
+    shift = 0
+    while True:
+        m.require(1)
+        byte = load_u8(m.src + m.pos)
+        m.pos += 1
+        if shift == 56:
+            n |= byte << 56
+            break
+        n |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            break
+        shift += 7
+    return n
+
+
+@inlined
+def zigzag(m: Machine, n: int) -> int:
+    """The number that stands for a signed one."""
+    return ((n >> 1) & 0x7FFFFFFFFFFFFFFF) ^ -(n & 1)
+
+
+def number(m: Machine, c: int, form: int, low: int, high: int) -> None:
+    """A number: an int as it is (0) or zigzag (1), a long (2, 3), a byte (4), two bytes, big-endian (5) or not (6).
+
+    If ``low`` is not above ``high``, it must lie between them.
+    """
+    m.require(1)
+    whole = load_u8(m.src + m.pos)
+    if form >= 4:
+        if form == 4:
+            m.pos += 1
+            whole = (whole ^ 0x80) - 0x80
+        else:
+            m.require(2)
+            whole = load_i16(m.src + m.pos) if form == 5 else load_i16_le(m.src + m.pos)
+            m.pos += 2
+    else:
+        if whole < 0x80:
+            m.pos += 1
+        elif form >= 2:
+            whole = varlong(m)
+        else:
+            whole = varint(m, m.pos, SLOW)
+            whole &= 0xFFFFFFFF
+        if form & 1 != 0:
+            whole = zigzag(m, whole)
+        elif form == 0:
+            whole = (whole ^ 0x80000000) - 0x80000000
+    if low <= high and (whole < low or whole > high):
+        m.stop(SLOW)
+    if c >= 0:
+        width = col(m.cols, c, C_KIND)
+        if width == 4:
+            store_32(col(m.cols, c, C_DATA) + 4 * m.i, whole)
+        elif width == 8:
+            store_64(col(m.cols, c, C_DATA) + 8 * m.i, whole)
+        elif width == 1:
+            store_8(col(m.cols, c, C_DATA) + m.i, whole)
+        else:
+            store_16(col(m.cols, c, C_DATA) + 2 * m.i, whole)
+
+
+def text(m: Machine, c: int, binary: int) -> None:
+    """A string: ASCII up to a byte with the highest bit; or a length plus one and units of one to three bytes; or null."""
+    m.require(1)
+    lead = load_u8(m.src + m.pos)
+    if lead < 0x80:
+        n = 0
+        while True:
+            if m.pos + n >= m.end:
+                m.need_input(m.end + 1)
+            eight = load_i64_le(m.src + m.pos + n) & HIGH_BITS
+            if eight != 0:
+                n += (lowest_bit(eight) >> 3) + 1
+                break
+            n += 8
+        m.require(n)
+        if c >= 0:
+            var_n = col(m.cols, c, C_VAR_N)
+            if var_n + n > col(m.cols, c, C_VAR_CAP):
+                m.full(c)
+            target = col(m.cols, c, C_VAR) + var_n
+            copy(m.src + m.pos, target, n)
+            store_8(target + n - 1, load_u8(m.src + m.pos + n - 1) & 0x7F)
+            end_variable(m, c, var_n + n)
+        m.pos += n
+        return
+    m.pos += 1
+    n = lead & 0x3F
+    if lead >= 0xC0:
+        shift = 6
+        while True:
+            m.require(1)
+            byte = load_u8(m.src + m.pos)
+            m.pos += 1
+            n |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                break
+            shift += 7
+            if shift > 27:
+                m.stop(SLOW)
+    if n == 0:
+        if lead != 0x80:
+            m.stop(SLOW)
+        if c >= 0:
+            null_variable(m, c, col(m.cols, c, C_VAR_N))
+        return
+    n -= 1
+    if n > m.end - m.pos:
+        m.need_input(m.end + 1)
+    k = 0
+    while k < n:
+        eight = load_i64_le(m.src + m.pos + k) & HIGH_BITS
+        if n - k < 8:
+            eight &= (1 << (8 * (n - k))) - 1
+        if eight != 0:
+            break
+        k += 8
+    if k >= n:
+        if c >= 0:
+            put_bytes(m, c, m.pos, n)
+        m.pos += n
+    elif c < 0:
+        behind, target = kryo_units(m.src, m.pos, m.end, n, 0, binary, m.out)
+        if behind < 0:
+            m.stop(-1 - behind)
+        m.pos = behind
+    else:
+        var_n = col(m.cols, c, C_VAR_N)
+        if var_n + 3 * n > col(m.cols, c, C_VAR_CAP):
+            m.full(c)
+        behind, target_end = kryo_units(m.src, m.pos, m.end, n, col(m.cols, c, C_VAR) + var_n, binary, m.out)
+        if behind < 0:
+            m.stop(-1 - behind)
+        m.pos = behind
+        end_variable(m, c, target_end - col(m.cols, c, C_VAR))
+
+
+def char(m: Machine, c: int, binary: int, little: int) -> None:
+    """One UTF-16 unit of two bytes."""
+    m.require(2)
+    unit = (load_i16_le(m.src + m.pos) if little != 0 else load_i16(m.src + m.pos)) & 0xFFFF
+    m.pos += 2
+    if c >= 0:
+        var_n = col(m.cols, c, C_VAR_N)
+        if var_n + 3 > col(m.cols, c, C_VAR_CAP):
+            m.full(c)
+        if binary == 0 and 0xD800 <= unit < 0xE000:
+            put(m.out, SURROGATES, at(m.out, SURROGATES) + 1)
+            unit = 0xFFFD
+        target = col(m.cols, c, C_VAR) + var_n
+        var_n += put_code_point(target, unit) - target
+        end_variable(m, c, var_n)
+
+
+@inlined
+def put_constant(m: Machine, c: int, constant: int, n: int) -> None:
+    """A text of the program's."""
+    var_n = col(m.cols, c, C_VAR_N)
+    if var_n + n > col(m.cols, c, C_VAR_CAP):
+        m.full(c)
+    copy(m.constants + constant, col(m.cols, c, C_VAR) + var_n, n)
+    end_variable(m, c, var_n + n)
+
+
+def constant(m: Machine, c: int, place: int, n: int) -> None:
+    """The ``n`` bytes at that place of the constants."""
+    put_constant(m, c, place, n)
+
+
+def one_of(m: Machine, c: int, n: int) -> None:
+    """The number of a text plus one, of the ``n`` whose place and length in the constants follow; 0: null."""
+    m.require(1)
+    ordinal = load_u8(m.src + m.pos)
+    if ordinal > n or ordinal >= 0x80:
+        m.stop(SLOW)
+    m.pos += 1
+    if c >= 0:
+        if ordinal == 0:
+            null_variable(m, c, col(m.cols, c, C_VAR_N))
+        else:
+            put_constant(m, c, at(m.code, m.pc + 2 * ordinal - 2), at(m.code, m.pc + 2 * ordinal - 1))
+    m.pc += 2 * n
+
+
+def uuid(m: Machine, c: int, variable: int) -> None:
+    """Two longs, as a text; ``variable``: zigzag and of any length, else eight little-endian bytes."""
+    whole = 0
+    other = 0
+    if variable != 0:
+        whole = varlong(m)
+        whole = zigzag(m, whole)
+        other = varlong(m)
+        other = zigzag(m, other)
+    else:
+        m.require(16)
+        whole = load_i64_le(m.src + m.pos)
+        other = load_i64_le(m.src + m.pos + 8)
+        m.pos += 16
+    if c >= 0:
+        var_n = col(m.cols, c, C_VAR_N)
+        if var_n + 36 > col(m.cols, c, C_VAR_CAP):
+            m.full(c)
+        put_uuid(whole, other, col(m.cols, c, C_VAR) + var_n)
+        end_variable(m, c, var_n + 36)
+
+
+def moment(m: Machine, c: int, nanoseconds: int, form: int) -> None:
+    """Milliseconds; ``form``: alone (0), and nanoseconds of the second (1), where the milliseconds are whole seconds (2)."""
+    whole = varlong(m)
+    nanos = whole % 1000 * 1000000
+    if form != 0:
+        nanos = varint(m, m.pos, SLOW)
+        nanos &= 0xFFFFFFFF
+        if nanos > 999999999:
+            m.stop(SLOW)
+        if form == 2:
+            if whole > 1 << 62:
+                m.stop(SLOW)
+            whole += nanos // 1000000
+    if c >= 0:
+        store_64(col(m.cols, c, C_DATA) + 8 * m.i, whole)
+        store_32(col(m.cols, nanoseconds, C_DATA) + 4 * m.i, nanos)
+
+
+def clock(m: Machine, c: int, minutes: int, seconds: int, nanoseconds: int) -> None:
+    """Hour, minute, second, a byte each, and nanoseconds; a byte below 0 is the complement of the last that is not 0."""
+    m.require(1)
+    hour = load_u8(m.src + m.pos)
+    m.pos += 1
+    minute = 0
+    second = 0
+    nanos = 0
+    if hour >= 0x80:
+        hour ^= 0xFF
+    else:
+        m.require(1)
+        minute = load_u8(m.src + m.pos)
+        m.pos += 1
+        if minute >= 0x80:
+            minute ^= 0xFF
+        else:
+            m.require(1)
+            second = load_u8(m.src + m.pos)
+            m.pos += 1
+            if second >= 0x80:
+                second ^= 0xFF
+            else:
+                nanos = varint(m, m.pos, SLOW)
+                nanos &= 0xFFFFFFFF
+    if hour > 23 or minute > 59 or second > 59 or nanos > 999999999:
+        m.stop(SLOW)
+    if c >= 0:
+        store_8(col(m.cols, c, C_DATA) + m.i, hour)
+        store_8(col(m.cols, minutes, C_DATA) + m.i, minute)
+        store_8(col(m.cols, seconds, C_DATA) + m.i, second)
+        store_32(col(m.cols, nanoseconds, C_DATA) + 4 * m.i, nanos)
+
+
+def big(m: Machine, c: int, scaled: int) -> None:
+    """A length plus one (0: null) and the bytes of a number; ``scaled``: then a scale, which takes four bytes in the column."""
+    n = varint(m, m.pos, SLOW)
+    n &= 0xFFFFFFFF
+    if n == 1:
+        m.stop(SLOW)
+    if n == 0:
+        if c >= 0:
+            null_variable(m, c, col(m.cols, c, C_VAR_N))
+        return
+    n -= 1
+    if n > m.end - m.pos:
+        m.need_input(m.end + 1)
+    begin = m.pos
+    m.pos += n
+    scale = 0
+    if scaled != 0:
+        scale = varint(m, m.pos, SLOW)
+        scale &= 0xFFFFFFFF
+        scale = zigzag(m, scale)
+    if c >= 0:
+        var_n = col(m.cols, c, C_VAR_N)
+        if var_n + n + 4 > col(m.cols, c, C_VAR_CAP):
+            m.full(c)
+        target = col(m.cols, c, C_VAR) + var_n
+        copy(m.src + begin, target, n)
+        if scaled != 0:
+            store_8(target + n, scale >> 24)
+            store_8(target + n + 1, scale >> 16)
+            store_8(target + n + 2, scale >> 8)
+            store_8(target + n + 3, scale)
+            n += 4
+        end_variable(m, c, var_n + n)
+
+
+def blob(m: Machine, c: int) -> None:
+    """A length plus one (0: null) and as many bytes."""
+    n = varint(m, m.pos, SLOW)
+    n &= 0xFFFFFFFF
+    if n == 0:
+        if c >= 0:
+            null_variable(m, c, col(m.cols, c, C_VAR_N))
+        return
+    n -= 1
+    if n > m.end - m.pos:
+        m.need_input(m.end + 1)
+    if c >= 0:
+        put_bytes(m, c, m.pos, n)
+    m.pos += n
+
+
+def count(m: Machine, form: int, width: int, t_null: int) -> None:
+    """How many elements follow, of at least ``width`` bytes each: as it is (0); plus one, 0 being null (1); the same with a
+    flag in the first byte's highest bit (2)."""
+    begin = m.pos
+    n = 0
+    if form != 2:
+        n = varint(m, begin, SLOW)
+        n &= 0xFFFFFFFF
+    else:
+        m.require(1)
+        byte = load_u8(m.src + m.pos)
+        m.pos += 1
+        m.flag = byte >> 7
+        n = byte & 0x3F
+        if byte & 0x40:
+            shift = 6
+            while True:
+                m.require(1)
+                byte = load_u8(m.src + m.pos)
+                m.pos += 1
+                n |= (byte & 0x7F) << shift
+                if byte < 0x80:
+                    break
+                shift += 7
+                if shift > 27:
+                    m.stop(SLOW)
+    if form != 0:
+        n -= 1
+    if n < 0:
+        m.pc = t_null
+        return
+    m.elements += n
+    if n * width > m.end - m.pos or m.elements > MAX_ELEMENTS:
+        m.stop(SLOW)
+    m.count = n
+
+
+def given(m: Machine, n: int) -> None:
+    """``n`` elements follow."""
+    m.count = n
+
+
+def open_elements(m: Machine, c: int, child: int, t: int) -> None:
+    """The elements that were counted; behind them on at ``t``, if there are none."""
+    slot = 0
+    n = m.count
+    if c >= 0:
+        slot = take_slots(m, child, n)
+        end_list(m, c, slot + n)
+    if n == 0:
+        m.pc = t
+    else:
+        open_list(m, n)
+        if c >= 0:
+            m.level = child
+            m.i = slot
+
+
+def element_code(m: Machine) -> None:
+    """The code of an element begins here, and not where the elements were opened."""
+    put(m.frames, (m.depth - 1) * F_SIZE + F_BODY, m.pc)
+
+
+def flagged(m: Machine, t: int) -> None:
+    """On at ``t`` if the count had its flag."""
+    if m.flag != 0:
+        m.pc = t

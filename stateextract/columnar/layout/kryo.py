@@ -1,0 +1,209 @@
+"""Plans: what the bytes of a Kryo value are as long as nothing about it is unusual, for the kernel.
+
+A :class:`Python` layout of Kryo's decodes any value, slowly. Its plan describes the values that are as their classes let
+expect: the first object of its kind, of a class that stands in the plan. Whatever is not in the plan (a reference to an
+earlier object, another class, a number beyond its range) stops the kernel, and Python decodes that one entry.
+So a plan leaves out what is rare, but never says anything else than ``Python.decode`` does.
+
+A plan is about one column. :class:`Place` nodes stand where an object or null can be, :class:`Plan` nodes for what follows an
+object's reference mark. ``None`` in the place of a plan stands for bytes that only Python reads. May import nothing of
+this project; ``program/kryo_program.py`` has what the kernel does for each node.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Form = Literal["int", "zigzag int", "long", "zigzag long", "byte", "short", "little short"]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Base of all nodes."""
+
+
+# ---- single values
+
+
+@dataclass(frozen=True)
+class Varying(Plan):
+    """A whole number of any form, which must lie between two bounds, if ``low`` is not above ``high``."""
+
+    form: Form
+    low: int = 1
+    high: int = 0
+
+
+@dataclass(frozen=True)
+class Fixed(Plan):
+    """A number of fixed width, or a boolean."""
+
+    width: int
+    little: bool
+
+
+@dataclass(frozen=True)
+class String(Plan):
+    """Kryo's string, or null."""
+
+
+@dataclass(frozen=True)
+class Char(Plan):
+    """One UTF-16 unit."""
+
+    little: bool
+
+
+@dataclass(frozen=True)
+class Constants(Plan):
+    """The position of an enum's constant, plus one; 0 is null."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Uuid(Plan):
+    """Two longs; :param zigzag: of variable length, else eight little-endian bytes each."""
+
+    zigzag: bool
+
+
+@dataclass(frozen=True)
+class Moment(Plan):
+    """Milliseconds into the columns ``ms`` and ``nanos``: alone; and nanoseconds of the second; or the same where the
+    milliseconds are only whole seconds."""
+
+    form: Literal["alone", "nanos", "seconds"]
+
+
+@dataclass(frozen=True)
+class Clock(Plan):
+    """Kryo 5's time of day, whose last parts are left out where they are 0."""
+
+
+@dataclass(frozen=True)
+class Big(Plan):
+    """A length plus one (0 is null) and the two's complement; :param scaled: then a scale."""
+
+    scaled: bool
+
+
+@dataclass(frozen=True)
+class Blob(Plan):
+    """A length plus one (0 is null), and bytes."""
+
+
+@dataclass(frozen=True)
+class Optional(Plan):
+    """A boolean, whether there is a number; :param always: the number follows in any case."""
+
+    number: Plan
+    always: bool
+
+
+# ---- what has parts
+
+
+@dataclass(frozen=True)
+class Fields(Plan):
+    """Parts one after the other.
+
+    :param parts: each with the name of its column; the empty name is the struct itself.
+    :param label: the class' name, for the column ``class``.
+    :param whole: the columns of the struct that have no part here become null.
+    """
+
+    parts: tuple[tuple[str, Plan], ...]
+    label: str | None = None
+    whole: bool = True
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A class that a value can have.
+
+    :param name: as Kryo writes it out; :param number: what stands for it, if it was registered.
+    :param references: a mark stands in front of its objects.
+    """
+
+    name: bytes
+    number: int | None
+    references: bool
+    body: Plan | None
+
+
+@dataclass(frozen=True)
+class Place(Plan):
+    """Where an object can stand, or null."""
+
+
+@dataclass(frozen=True)
+class Known(Place):
+    """An object whose class is known; :param nullable: there may be a null even if its class has no marks."""
+
+    choice: Choice
+    nullable: bool = True
+
+
+@dataclass(frozen=True)
+class AnyOf(Place):
+    """A class reference, and an object of that class."""
+
+    choices: tuple[Choice, ...] = ()
+
+
+@dataclass(frozen=True)
+class Numbers(Plan):
+    """An array: a length plus one (0 is null), and numbers of at least ``width`` bytes."""
+
+    number: Plan
+    width: int
+
+
+@dataclass(frozen=True)
+class Elements(Plan):
+    """A collection or an array of objects, of which each element has a place.
+
+    :param count: ``plain``, ``null``: plus one, and 0 is null; or the number of elements where none is written.
+    :param comparator: one stands in front of the count, and is null where the plan is right.
+    """
+
+    element: Place
+    count: Literal["plain", "null"] | int
+    comparator: bool = False
+
+
+@dataclass(frozen=True)
+class FlaggedElements(Plan):
+    """Kryo 5's collection: a count plus one with a flag.
+
+    :param exact: the class of all elements, where it follows from a type argument; then the flag says that there are nulls.
+    :param element: else the place of an element; or, where the flag is set, its class stands once.
+    :param nulls: whether there may be nulls, so that the flag, or a byte behind the class, says so.
+    :param comparator: one stands behind the count, and is null where the plan is right.
+    """
+
+    exact: Choice | None
+    element: AnyOf
+    nulls: bool
+    comparator: bool
+
+
+@dataclass(frozen=True)
+class Entries(Plan):
+    """A map.
+
+    :param count: as of :class:`Elements`; :param comparator: ``before`` or ``behind`` the count.
+    """
+
+    key: Place
+    value: Place
+    count: Literal["plain", "null"] | int
+    comparator: Literal["before", "behind"] | None = None
+
+
+__all__ = [
+    "AnyOf", "Big", "Blob", "Char", "Choice", "Clock", "Constants", "Elements", "Entries", "Fields", "Fixed", "FlaggedElements",
+    "Form", "Known", "Moment", "Numbers", "Optional", "Place", "Plan", "String", "Uuid", "Varying",
+]  # fmt: skip

@@ -1,0 +1,312 @@
+"""What the compiler emits for Kryo's values: their plans (``layout/kryo.py``), and what Python has decoded in their place.
+
+A value stands in the program twice. The kernel runs its plan; where it cannot, it stops, and when it comes to the value
+again Python has decoded it and has put what came out, as ``Python.plain`` has it, in its place (``decode/by_python.py``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+
+from stateextract.columnar.layout import Python
+from stateextract.columnar.layout.kryo import (
+    AnyOf,
+    Big,
+    Blob,
+    Char,
+    Choice,
+    Clock,
+    Constants,
+    Elements,
+    Entries,
+    Fields,
+    Fixed,
+    FlaggedElements,
+    Form,
+    Known,
+    Moment,
+    Numbers,
+    Optional,
+    Place,
+    Plan,
+    String,
+    Uuid,
+    Varying,
+)
+from stateextract.columnar.program.operations import ColumnNode, Label, Op
+
+if TYPE_CHECKING:
+    from stateextract.columnar.program import Compiler
+
+_FORMS: Final[dict[Form, int]] = {
+    "int": 0, "zigzag int": 1, "long": 2, "zigzag long": 3, "byte": 4, "short": 5, "little short": 6,
+}  # fmt: skip
+_MOMENTS: Final = {"alone": 0, "nanos": 1, "seconds": 2}
+
+
+def emit_value(c: Compiler, layout: Python, node: ColumnNode | None) -> None:
+    """A value whose layout has a plan."""
+    assert layout.plan is not None
+    decoded, end = Label(), Label()
+    c.depth += 1
+    c.deepest = max(c.deepest, c.depth)
+    c.op(Op.KRYO, int(node is not None), decoded)
+    _emit(c, layout.plan, node)
+    c.op(Op.JUMP, end)
+    c.here(decoded)
+    c.emit(layout.plain, node)
+    c.op(Op.LEAVE, 1)
+    c.here(end)
+    c.depth -= 1
+
+
+def _emit(c: Compiler, plan: Plan, node: ColumnNode | None) -> None:
+    column = -1 if node is None else node.index
+    binary = int(node is not None and pa.types.is_binary(node.type))
+    match plan:
+        case Place():
+            _emit_place(c, plan, node)
+        case Varying():
+            c.op(Op.VARYING, column, _FORMS[plan.form], plan.low, plan.high)
+        case Fixed():
+            _emit_fixed(c, plan, node)
+        case String():
+            c.op(Op.KRYO_TEXT, column, binary)
+        case Char():
+            c.op(Op.KRYO_CHAR, column, binary, int(plan.little))
+        case Constants():
+            c.op(Op.ONE_OF, column, len(plan.names))
+            for name in plan.names:
+                _text(c, name)
+        case Uuid():
+            c.op(Op.UUID, column, int(plan.zigzag))
+        case Moment():
+            c.op(Op.MOMENT, *_children(node, "ms", "nanos"), _MOMENTS[plan.form])
+        case Clock():
+            c.op(Op.CLOCK, *_children(node, "hour", "minute", "second", "nanos"))
+        case Big():
+            c.op(Op.BIG, column, int(plan.scaled))
+        case Blob():
+            c.op(Op.BLOB, column)
+        case Optional():
+            _emit_optional(c, plan, node)
+        case Fields():
+            _emit_fields(c, plan, node)
+        case Numbers():
+            _emit_list(c, node, ("null", plan.width), None, lambda item: _emit(c, plan.number, item))
+        case Elements():
+            before = "before" if plan.comparator else None
+            _emit_list(c, node, (plan.count, 1), before, lambda item: _emit_place(c, plan.element, item))
+        case FlaggedElements():
+            _emit_flagged(c, plan, node)
+        case Entries():
+            _emit_list(c, node, (plan.count, 1), plan.comparator, lambda entry: _emit_entry(c, plan, entry, node))
+        case _:
+            raise TypeError(f"no operations for {type(plan).__name__}")
+
+
+def _text(c: Compiler, text: str) -> None:
+    data = text.encode("utf-8")
+    c.operand(c.constant(data))
+    c.operand(len(data))
+
+
+def _children(node: ColumnNode | None, *names: str) -> list[int]:
+    return [-1 if node is None else node.children[name].index for name in names]
+
+
+def _null(c: Compiler, node: ColumnNode | None) -> None:
+    if node is not None:
+        c.fill(node.same_level())
+
+
+def _emit_fixed(c: Compiler, plan: Fixed, node: ColumnNode | None) -> None:
+    if node is None:
+        c.op(Op.SKIP, plan.width)
+    elif plan.little and plan.width > 1:
+        c.op(Op.FIXED, node.index, plan.width, 1, 0)
+    else:
+        c.op({1: Op.FIXED1, 2: Op.FIXED2, 4: Op.FIXED4, 8: Op.FIXED8}[plan.width], node.index)
+
+
+def _emit_optional(c: Compiler, plan: Optional, node: ColumnNode | None) -> None:
+    absent, end = Label(), Label()
+    c.op(Op.NULLABLE, 0, 0, absent)
+    _emit(c, plan.number, node)
+    c.op(Op.JUMP, end)
+    c.here(absent)
+    if plan.always:
+        _emit(c, plan.number, None)
+    _null(c, node)
+    c.here(end)
+
+
+def _emit_fields(c: Compiler, plan: Fields, node: ColumnNode | None) -> None:
+    if node is not None and plan.label is not None:
+        c.op(Op.CONSTANT, node.children["class"].index)
+        _text(c, plan.label)
+    for name, part in plan.parts:
+        _emit(c, part, node if node is None or not name else node.children[name])
+    if node is None or not plan.whole:
+        return
+    known = {name for name, _ in plan.parts} | ({"class"} if plan.label is not None else set())
+    c.fill([column for name, child in node.children.items() if name not in known for column in child.same_level()])
+    if not node.children:
+        c.op(Op.PRESENT, node.index)
+
+
+# ---- places
+
+
+def _emit_place(c: Compiler, place: Place, node: ColumnNode | None, refuse_null: bool = False) -> None:
+    null, end = Label(), Label()
+    match place:
+        case Known():
+            if place.choice.references or place.nullable:
+                c.op(Op.REFERENCE, null)
+            _emit_body(c, place.choice.body, node)
+        case AnyOf():
+            _emit_choices(c, place.choices, null, end, lambda body: _emit_body(c, body, node))
+        case _:
+            raise TypeError(f"no operations for {type(place).__name__}")
+    if null.uses:
+        c.op(Op.JUMP, end)
+        c.here(null)
+        if refuse_null:
+            c.op(Op.SLOW)
+        else:
+            _null(c, node)
+    c.here(end)
+
+
+def _emit_body(c: Compiler, body: Plan | None, node: ColumnNode | None) -> None:
+    c.op(Op.SLOW) if body is None else _emit(c, body, node)
+
+
+def _emit_choices(
+    c: Compiler, choices: Sequence[Choice], null: Label, end: Label, emit: Callable[[Plan | None], None]
+) -> None:
+    """A class, and a body for each; classes that have one in common share its code."""
+    labels = {id(choice.body): Label() for choice in choices}
+    c.op(Op.CLASS, null, len(choices))
+    for choice in choices:
+        c.operand(c.classes.setdefault(choice.name, len(c.classes)))
+        c.operand(c.constant(choice.name))
+        c.operand(len(choice.name))
+        c.operand(-1 if choice.number is None else choice.number)
+        c.operand(int(choice.references))
+        c.operand(labels[id(choice.body)])
+    done = set()
+    for choice in choices:
+        if id(choice.body) not in done:
+            done.add(id(choice.body))
+            c.here(labels[id(choice.body)])
+            emit(choice.body)
+            c.op(Op.JUMP, end)
+
+
+# ---- lists and maps
+
+
+def _emit_list(
+    c: Compiler,
+    node: ColumnNode | None,
+    counted: tuple[str | int, int],
+    comparator: str | None,
+    element: Callable[[ColumnNode | None], None],
+) -> None:
+    null, end = Label(), Label()
+    how, width = counted
+    if comparator == "before":
+        c.op(Op.NO_COMPARATOR)
+    if isinstance(how, int):
+        c.op(Op.GIVEN, how)
+    else:
+        c.op(Op.COUNT, {"plain": 0, "null": 1}[how], width, null)
+    if comparator == "behind":
+        c.op(Op.NO_COMPARATOR)
+    _open(c, node, end)
+    element(None if node is None else next(iter(node.children.values())))
+    c.op(Op.NEXT)
+    c.depth -= 1
+    c.op(Op.JUMP, end)
+    c.here(null)
+    _null(c, node)
+    c.here(end)
+
+
+def _open(c: Compiler, node: ColumnNode | None, end: Label) -> None:
+    c.depth += 1
+    c.deepest = max(c.deepest, c.depth)
+    c.op(Op.OPEN, *((-1, 0) if node is None else (node.index, node.child_level)), end)
+    c.here(Label())
+
+
+def _emit_entry(c: Compiler, plan: Entries, entry: ColumnNode | None, node: ColumnNode | None) -> None:
+    key, value = (None, None) if entry is None else (entry.children["key"], entry.children["value"])
+    # Python knows whether a null key is refused where nothing is kept.
+    _emit_place(c, plan.key, key, refuse_null=node is None or pa.types.is_map(node.type))
+    _emit_place(c, plan.value, value)
+
+
+def _emit_flagged(c: Compiler, plan: FlaggedElements, node: ColumnNode | None) -> None:
+    null, end, flagged = Label(), Label(), Label()
+    item = None if node is None else node.children["item"]
+    c.op(Op.COUNT, 2, 1, null)
+    if plan.comparator:
+        c.op(Op.NO_COMPARATOR)
+    _open(c, node, end)
+    c.op(Op.FLAGGED, flagged)
+    c.op(Op.BODY)
+    if plan.exact is not None:
+        _emit_loop(c, Known(plan.exact, nullable=False), item, end)
+        c.here(flagged)
+        c.op(Op.BODY)
+        if plan.nulls:
+            _emit_loop(c, Known(plan.exact), item, end)
+        else:
+            c.op(Op.SLOW)
+    else:
+        _emit_loop(c, plan.element, item, end)
+        c.here(flagged)
+        _emit_same(c, plan, item, end)
+    c.here(null)
+    _null(c, node)
+    c.here(end)
+    c.depth -= 1
+
+
+def _emit_loop(c: Compiler, place: Place, item: ColumnNode | None, end: Label) -> None:
+    """The code of one element, and what leads to the next one."""
+    _emit_place(c, place, item)
+    c.op(Op.NEXT)
+    c.op(Op.JUMP, end)
+
+
+def _emit_same(c: Compiler, plan: FlaggedElements, item: ColumnNode | None, end: Label) -> None:
+    """All elements have one class, which stands in front of them, and behind it whether there are nulls."""
+    slow, after = Label(), Label()
+    shared = {(id(e.body), e.references): Known(e, nullable=False) for e in plan.element.choices}
+    unmarked = [Choice(e.name, e.number, False, shared[id(e.body), e.references]) for e in plan.element.choices]
+
+    def elements(body: Plan | None) -> None:
+        assert isinstance(body, Known)
+        if plan.nulls:
+            some = Label()
+            c.op(Op.NULLABLE, 0, 0, some)
+            # There are nulls, which objects with marks have anyway.
+            if body.choice.references:
+                c.here(some)
+            else:
+                c.op(Op.SLOW)
+                c.here(some)
+        c.op(Op.BODY)
+        _emit_loop(c, body, item, end)
+
+    _emit_choices(c, unmarked, slow, after, elements)
+    c.here(slow)
+    c.op(Op.SLOW)
+    c.here(after)

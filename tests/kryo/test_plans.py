@@ -1,0 +1,183 @@
+"""Kryo's values by the kernel: the same columns as by the interpreter, whatever stands between them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterable
+
+import pyarrow as pa
+import pytest
+
+from serializers import DescribeContext, describe
+from serializers.classes import ClassModels
+from stateextract.columnar.convert.policy import Policy
+from stateextract.columnar.decode.decoder import Stop, make_decoder
+from stateextract.columnar.decode.pair_decoder import make_pair_decoder
+from stateextract.columnar.layout import Field, Layout, List, Map, Nullable, Number, Python, Skip
+from stateextract.columnar.program.pairs import PairLayout
+from stateextract.errors import StateExtractError
+from stateextract.files.block import Block
+from tests.columnar.test_pairs import framed
+from tests.kryo.test_limits import mutated
+from tests.kryo.test_vectors import ALL
+from tests.kryo.writer import MODELS, written
+from tests.kryo.zoo import Vector, snapshot_of
+
+BENT = Policy(strings="binary", timestamps="nanoseconds", maps="list")
+
+
+def layout_of(vector: Vector, classes: ClassModels) -> Layout:
+    return describe(vector.snapshot, DescribeContext(vector.flavour, classes, chill=vector.chill))  # type: ignore[arg-type]
+
+
+def decoded(
+    layout: Layout, values: Iterable[bytes], engine: str, policy: Policy = Policy(), rows: int = 1 << 16
+) -> pa.Array:
+    """All values, in batches of at most so many rows, through windows that end inside of a value."""
+    decoder = make_decoder(layout, policy, engine=engine, batch_rows=rows)
+    assert decoder.engine == ("interpreter" if engine == "interpreter" else "kernel")
+    data = b"".join(values)
+    block = Block.of(data)
+    batches, pos, end = [], 0, min(len(data), 7)
+    while pos < len(data):
+        progress = decoder.decode(block, pos, end, 1 << 20)
+        pos = progress.pos
+        if progress.stop is Stop.FULL:
+            batches.append(decoder.flush())
+        else:
+            assert end < len(data) or pos == len(data)
+            end = min(len(data), end + 301)
+    batches.append(decoder.flush())
+    return pa.concat_arrays(batches)
+
+
+def has_plan(vector: Vector, classes: ClassModels) -> bool:
+    layout = layout_of(vector, classes)
+    return isinstance(layout, Python) and layout.plan is not None
+
+
+PLANNED = [(v, c) for v, c in ALL if has_plan(v, c)]
+
+
+def test_most_types_have_plans() -> None:
+    assert (len(PLANNED), len(ALL)) == (182, 616)
+
+
+@pytest.mark.parametrize(("vector", "classes"), PLANNED, ids=str)
+def test_vectors(vector: Vector, classes: ClassModels) -> None:
+    """Every value, alone and several times, with all those around it that are declared alike."""
+    layout = layout_of(vector, classes)
+    others = [v.data for v, c in PLANNED if c is classes and layout_of(v, c) is layout]
+    for policy in (Policy(), BENT):
+        for values in ([vector.data], [vector.data, b"\0", *others] * 4):
+            expected = decoded(layout, values, "interpreter", policy)
+            for rows in (1 << 16, 7):
+                found = decoded(layout, values, "kernel", policy, rows)
+                assert found.type == expected.type
+                assert found.equals(expected) or str(found) == str(expected)  # NaN is not equal to itself
+                found.validate(full=True)
+
+
+# ---- random graphs of objects
+
+
+GRAPHS = [(declared, flavour) for declared in ("w.Holder", "w.Base", "w.Final") for flavour in (2, 5)]
+
+
+def graphs(declared: str, flavour: int, shared: float, seed: int, count: int = 24) -> tuple[Layout, list[bytes]]:
+    layout = describe(snapshot_of(declared), DescribeContext(flavour, MODELS))  # type: ignore[arg-type]
+    assert isinstance(layout, Python)
+    assert layout.plan is not None
+    random_ = random.Random(f"{declared} {flavour} {seed}")
+    return layout, [written(flavour, declared, random_, shared) for _ in range(count)]
+
+
+@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("shared", [0.0, 0.02, 0.4])
+@pytest.mark.parametrize(("declared", "flavour"), GRAPHS)
+def test_graphs_of_heap(declared: str, flavour: int, shared: float, seed: int) -> None:
+    layout, values = graphs(declared, flavour, shared, seed)
+    for policy in (Policy(), BENT):
+        expected = decoded(layout, values, "interpreter", policy)
+        for rows in (1 << 16, 3):
+            assert decoded(layout, values, "kernel", policy, rows).equals(expected)
+    data = b"".join(values)
+    passed = make_decoder(layout, Policy(), keep=False).decode(Block.of(data), 0, len(data), 1 << 20)
+    assert (passed.entries, passed.pos) == (len(values), len(data))
+
+
+def pairs_of(shape: str, layout: Layout, values: list[bytes]) -> tuple[PairLayout, bytes]:
+    """The values as those of a state, three each of a key: Canonical savepoints and RocksDB frame them alike."""
+    made = Nullable(layout)
+    value = {"value": layout, "list": List(layout), "map": Map(Number(pa.int32()), made)}[shape]
+    fields = (Field("key", Number(pa.int32())), Field("namespace", Skip(1)), Field("value", value))
+    data = b""
+    for i in range(0, len(values), 3):
+        head = b"\x05" + i.to_bytes(4, "big") + b"\0"
+        if shape == "value":
+            data += framed(head, values[i])
+        elif shape == "list":
+            data += framed(head, b",".join(values[i : i + 3]))
+        else:
+            data += b"".join(
+                framed(head + j.to_bytes(4, "big"), b"\0" + value) for j, value in enumerate(values[i : i + 3])
+            )
+    return PairLayout(shape, fields, 1, False), data
+
+
+def decoded_pairs(layout: PairLayout, data: bytes, engine: str, rows: int = 1 << 16, flat: bool = False) -> pa.Array:
+    decoder = make_pair_decoder(layout, Policy(), engine, batch_rows=rows, flat=flat)
+    assert decoder.engine == engine
+    decoder.begin(5)
+    block = Block.of(data)
+    batches, pos, end = [], 0, min(len(data), 7)
+    while pos < len(data):
+        progress = decoder.decode(block, pos, end, 1 << 20)
+        pos = progress.pos
+        if progress.stop is Stop.FULL:
+            batches.append(decoder.flush(last=False))
+        elif progress.stop is Stop.UNDECODABLE:
+            assert progress.error is not None
+            raise progress.error
+        else:
+            assert end < len(data) or pos == len(data)
+            end = min(len(data), end + 301)
+    batches.append(decoder.flush(last=True))
+    return pa.concat_arrays(batches)
+
+
+@pytest.mark.parametrize("shape", ["value", "list", "map"])
+@pytest.mark.parametrize("shared", [0.0, 0.2])
+@pytest.mark.parametrize(("declared", "flavour"), GRAPHS)
+def test_graphs_of_pairs(declared: str, flavour: int, shared: float, shape: str) -> None:
+    kryo, values = graphs(declared, flavour, shared, 1)
+    layout, data = pairs_of(shape, kryo, values)
+    for flat in (False, True):
+        expected = decoded_pairs(layout, data, "interpreter", flat=flat)
+        for rows in (1 << 16, 3):
+            assert decoded_pairs(layout, data, "kernel", rows, flat).equals(expected)
+
+
+def outcome(layout: Layout, data: bytes, engine: str) -> tuple[str, str, int, str]:
+    """How far it comes, what it says, and what was read before."""
+    decoder = make_decoder(layout, Policy(), engine=engine)
+    said, pos = "", 0
+    try:
+        progress = decoder.decode(Block.of(data), 0, len(data), 1 << 20)
+        said, pos = progress.stop.name, progress.pos
+    except StateExtractError as error:
+        said = f"{type(error).__name__} {error}"
+    return said, engine if decoder.engine == "interpreter" else "", pos, str(decoder.flush().to_pylist())
+
+
+@pytest.mark.parametrize(("declared", "flavour"), GRAPHS)
+def test_damage(declared: str, flavour: int) -> None:
+    """The same error, in the same words, and the same values before it."""
+    refused = 0
+    for seed in range(60):
+        layout, values = graphs(declared, flavour, 0.05, seed, 3)
+        data = b"".join([values[0], mutated(values[1], random.Random(seed)), values[2]])
+        expected, found = (outcome(layout, data, engine) for engine in ("interpreter", "kernel"))
+        assert (found[0], *found[2:]) == (expected[0], *expected[2:])
+        refused += "Error" in found[0]
+    assert refused > 5
