@@ -1,4 +1,4 @@
-"""Writes graphs of objects as Kryo 2 and 5 do, of a few classes that ``MODELS`` describes. Knows nothing of the project's decoders.
+"""Writes graphs of objects as Kryo 2 and 5 do, of a few classes that ``MODELS`` describes. Knows nothing of the decoders.
 
 A value is ``None``, or a :class:`Thing`: two references to one ``Thing`` are one object. What Kryo's serializers do is written
 down here a second time, so that plans and interpreter are not only compared with each other.
@@ -22,7 +22,8 @@ SPEC: dict[str, dict[str, str]] = {
     LONG: {"id": "int", "letter": "char", "name": "java.lang.String", "small": "short", "tiny": "byte"},
     "w.Holder": {
         "any": "java.lang.Object", "at": "java.time.Instant", "bases": "java.util.List<w.Base>", "base": "w.Base",
-        "blob": "byte[]", "final_": "w.Final", "finals": "w.Final[]", "ints": "int[]", "lists": "java.util.List<java.util.List<w.Final>>",
+        "blob": "byte[]", "final_": "w.Final", "finals": "w.Final[]", "ints": "int[]",
+        "lists": "java.util.List<java.util.List<w.Final>>",
         "map": "java.util.Map<java.lang.String, w.Base>", "names": "java.util.Set<java.lang.String>",
         "numbers": "java.util.Map<java.lang.Integer, java.lang.Long>", "uid": "java.util.UUID", "when": "java.util.Date",
         "price": "java.math.BigDecimal",
@@ -34,12 +35,12 @@ FINAL = {
     "java.util.UUID", "int[]", "byte[]", "w.Final[]",
 }  # fmt: skip
 _OWN = {"w.Sub": ["big", "boxed", "color", "day", "flag", "next", "ratio"], LONG: ["letter", "small", "tiny"]}
-MODELS = ClassModels.of(
-    class_model({"name": name, "final": name in FINAL, "fields": {k: v for k, v in fields.items() if k in _OWN.get(name, fields)},
-                 **({"superclass": "w.Base"} if name in _OWN else {})})
+_ENTRIES = [
+    {"name": name, "final": name in FINAL, "fields": {k: v for k, v in fields.items() if k in _OWN.get(name, fields)},
+     **({"superclass": "w.Base"} if name in _OWN else {})}
     for name, fields in SPEC.items()
-)  # fmt: skip
-MODELS = ClassModels.of([*MODELS.by_name.values(), class_model({"name": "w.Color", "constants": ["RED", "GREEN", "BLUE"]})])
+]  # fmt: skip
+MODELS = ClassModels.of(map(class_model, [*_ENTRIES, {"name": "w.Color", "constants": ["RED", "GREEN", "BLUE"]}]))
 NUMBERS = {
     "java.lang.Integer": 0, "java.lang.String": 1, "java.lang.Long": 7, "java.util.UUID": 82, "java.util.BitSet": 74,
 }  # fmt: skip
