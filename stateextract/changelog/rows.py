@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TypeAlias, TypeVar
 
-from stateextract.changelog.states import ChangedState
+from stateextract.changelog.states import USER_KEYS_CHANGED, ChangedState
 from stateextract.errors import UndecodableError, UnsupportedError
 
 ROW_COST, PART_COST = 400, 160
@@ -138,7 +138,7 @@ class MapRow:
 def _check_user_keys(one: ChangedState, other: ChangedState) -> None:
     if not one.same_user_keys(other):
         raise UnsupportedError(
-            "the serializer of the map's keys changed, so entries before and after cannot be compared",
+            USER_KEYS_CHANGED,
             advice="let Flink write a savepoint of the job, in which the whole state has one serializer",
             state=one.name,
         )

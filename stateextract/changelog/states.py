@@ -18,6 +18,8 @@ from stateextract.state.rows import RowLayout, row_layout
 VALUE, LIST, MAP, MERGED, QUEUE = "value", "list", "map", "merged", "queue"
 """Shapes: what the changes of a state do to its rows. ``MERGED``: reducing and aggregating state."""
 
+USER_KEYS_CHANGED = "the serializer of the map's keys changed, so entries before and after cannot be compared"
+
 _SHAPES = {"VALUE": VALUE, "LIST": LIST, "MAP": MAP, "REDUCING": MERGED, "AGGREGATING": MERGED}
 
 
@@ -82,4 +84,4 @@ def changed_state(head: KeyedHeader, meta: StateMeta, context: DescribeContext) 
     return ChangedState(meta, row, shape, *map(value_end_of, parts))
 
 
-__all__ = ["LIST", "MAP", "MERGED", "QUEUE", "VALUE", "ChangedState", "changed_state"]
+__all__ = ["LIST", "MAP", "MERGED", "QUEUE", "USER_KEYS_CHANGED", "VALUE", "ChangedState", "changed_state"]

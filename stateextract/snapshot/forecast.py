@@ -11,15 +11,16 @@ from dataclasses import dataclass
 
 from serializers import DescribeContext
 from serializers.kryo.resolve import NOT_DESCRIBED
+from stateextract.changelog.states import USER_KEYS_CHANGED
 from stateextract.columnar.arrow.schema import inexact_column
-from stateextract.columnar.layout import Layout, Python, Undecodable
+from stateextract.columnar.layout import Layout, Map, Python, Undecodable
 from stateextract.errors import expected_error
 from stateextract.outcome import Status
 from stateextract.snapshot.coverage import DECODED, UNSUPPORTED
 from stateextract.snapshot.headers import StateFile
 from stateextract.snapshot.inventory import NamedState
 from stateextract.state.bodies.body import BodyKind
-from stateextract.state.columns import ReadOptions, certainly_undecodable, state_schema, united_schema
+from stateextract.state.columns import ReadOptions, certainly_undecodable, state_schema, united_schema, value_layout
 from stateextract.state.header import KeyedHeader
 from stateextract.state.rows import row_layout
 
@@ -58,11 +59,21 @@ class Forecasts:
                 united_schema(rows, ReadOptions())
                 inexact = inexact_column([state_schema(row, ReadOptions()) for row in rows])
             found = self._of_files(state)
-            return Forecast(Status.UNCERTAIN, inexact) if inexact and found.status is DECODED else found
+            why = inexact or self._changed_user_keys(state)
+            return Forecast(Status.UNCERTAIN, why) if why and found.status is DECODED else found
         except Exception as error:
             # A head that says what no reader expects is this state's matter only.
             failure = expected_error(error)
             return Forecast(failure.status, failure.message)
+
+    def _changed_user_keys(self, state: NamedState) -> str | None:
+        """Whether a changelog has changes of a map with two serializers of its keys."""
+        for head in {file.head_key: file.head for file in state.files if file.head is not None}.values():
+            metas = [meta for meta in head.states if meta.name == state.name]
+            maps = [value_layout(row_layout(head, meta, self._context)) for meta in metas] if len(metas) > 1 else []
+            if any(isinstance(one, Map) and isinstance(maps[0], Map) and one.key != maps[0].key for one in maps):
+                return USER_KEYS_CHANGED
+        return None
 
     def _of_files(self, state: NamedState) -> Forecast:
         files = list({file.head_key: file for file in state.files}.values())

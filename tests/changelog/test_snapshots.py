@@ -320,15 +320,26 @@ def test_lists_and_maps_of_a_serializer_that_changed(base: str | None, engine: s
 
 
 def test_user_keys_whose_serializer_changed(tmp_path: Path) -> None:
-    """Then nobody can tell which entries are replaced; it is no damage."""
+    """Then nobody can tell which entries are replaced. It is known before, it is no damage, and no other state is lost."""
     old, new = (State("s", kind="MAP", value=map_of(key, LONG)) for key in (OLD_POJO, NEW_POJO))
-    base = Keyed([replace(old, entries=[Entry(0, i64(1), [(old_value(1, 1), i64(1))])])])
+    other = replace(VALUE, name="other", entries=[Entry(0, i64(1), i64(7))])
+    base = Keyed([replace(old, entries=[Entry(0, i64(1), [(old_value(1, 1), i64(1))])]), other])
     managed = over(base, log_of([new], (0, change(ADD_OR_UPDATE, 0, i64(1), VOID, new_value(1, "x"), i64(1)))))
-    found = opened(tmp_path, managed)
+    found = opened(tmp_path / "s", managed)
+    why = "the serializer of the map's keys changed, so entries before and after cannot be compared"
+    states = {s.name: (str(s.coverage.status), s.coverage.reason) for s in found.states}
+    assert states == {"other": ("decoded", None), "s": ("uncertain", why)}
     with pytest.raises(UnsupportedError, match="serializer of the map's keys changed") as caught:
         found.operator("op").state("s").to_table()
     assert (caught.value.state, caught.value.operator) == ("s", "op")
-    assert [f.status for f in found.validate()] == ["not checked"]
+    assert {f.state: str(f.status) for f in found.validate()} == {"s": "not checked", "other": "sound"}
+    options = JobOptions(snapshot=str(tmp_path / "s"), output=str(tmp_path / "out"))
+    outcome = run_job(options, in_this_process)
+    assert outcome.exit_code == 3
+    other_read, s_read = sorted(outcome.coverage.entries, key=lambda entry: str(entry.state))
+    assert (other_read.status, other_read.reason, other_read.read.rows) == ("decoded", None, 1)
+    assert (s_read.status, s_read.read.rows) == ("unsupported", 0)
+    assert str(s_read.reason).startswith(why)
 
 
 @pytest.mark.parametrize("policy", ["skip", "raw"])
