@@ -29,6 +29,7 @@ from stateextract.metadata.uid import operator_id
 from stateextract.options import JobOptions
 from stateextract.outcome import Status
 from stateextract.printable import called, there_is
+from stateextract.snapshot.forecast import Forecasts
 from stateextract.snapshot.headers import operator_label
 from stateextract.snapshot.parts import OperatorTargets, Part
 from stateextract.snapshot.reader import PartReader
@@ -121,9 +122,13 @@ def make_source_plan(options: Mapping[str, str], store: Store | None = None) -> 
     job = job_options(values, STATE_OPTIONS, **_choice(values))
     try:
         plan = make_plan(job, store, lambda metadata: choose_operator(metadata, values))
-        refuse_hopeless(plan, job, store, values["wide"])
+        if values["wide"]:
+            _check_skips(plan, job, store, plan.states, wide=True)
+        states = _chosen(plan, values)
+        if not values["wide"]:
+            _check_skips(plan, job, store, states)
         # A query has all rows of a state or none, whatever is left out of the plan.
-        return _source_plan(plan, _chosen(plan, values), replace(job, strict=True), values)
+        return _source_plan(plan, states, replace(job, strict=True), values)
     except UndecodableError as error:
         error.advice = _RAW_ADVICE
         raise
@@ -210,27 +215,37 @@ def _labels(operators: Sequence[OperatorState]) -> str:
 # -- which states
 
 
-def refuse_hopeless(plan: Plan, job: JobOptions, store: Store | None, wide: bool) -> None:
-    """A state of which nothing can be read is an error, also where undecodable values are skipped: no rows look like an empty
-    state then, and whoever merges them deletes the rows of a table. Of a wide read, the state becomes no column.
+def _check_skips(
+    plan: Plan, job: JobOptions, store: Store | None, states: Sequence[PlannedState], wide: bool = False
+) -> None:
+    """Refuse states of which nothing can be read although undecodable values are skipped, and log which may lack rows.
 
+    No rows look like an empty state, and a merge of them deletes the rows of a table. Only reading all rows tells how many are
+    lacking, which the table ``coverage`` does. This runs once for each ``load()``, on the driver.
+
+    :param wide: such a state becomes no column, and is no error.
     :raises UndecodableError: with the reason.
     """
-    for state in plan.states:
-        choice = state.target.choice
-        if choice.on_undecodable != "skip" or state.entry.read.failure:
+    for state in states:
+        if state.target.choice.on_undecodable != "skip" or state.entry.read.failure:
             continue
         read = _first_rows(plan, job, store, state)
-        if read.rows or not read.incomplete:
-            continue
         reason = next(iter(read.problems), "its values cannot be decoded")
-        if not wide:
-            raise UndecodableError(
-                f"no value of the state can be read: {reason}",
-                operator=state.entry.label, state=state.name, advice=_RAW_ADVICE,
+        if not read.rows and read.incomplete:
+            if not wide:
+                raise UndecodableError(
+                    f"no value of the state can be read: {reason}",
+                    operator=state.entry.label, state=state.name, advice=_RAW_ADVICE,
+                )  # fmt: skip
+            state.entry.read.problem(reason)
+            state.entry.read.failure = Status.SKIPPED
+            continue
+        found = Forecasts(plan.describe.of_operator(plan.operators[state.operator].id)).of(state.named)
+        if read.incomplete or found.status is Status.UNCERTAIN:
+            _LOG.warning(
+                "%s: values of the state %r that cannot be decoded have no row, because onUndecodable is skip. The table "
+                "coverage counts them. %s", STATE, state.name, reason if read.incomplete else found.reason,
             )  # fmt: skip
-        state.entry.read.problem(reason)
-        state.entry.read.failure = Status.SKIPPED
 
 
 def _first_rows(plan: Plan, job: JobOptions, store: Store | None, state: PlannedState) -> StateCounters:

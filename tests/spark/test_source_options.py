@@ -11,6 +11,7 @@ from pyspark.sql.types import ArrayType, IntegerType, LongType, StringType, Stru
 
 from benchmarks import flink_writer as flink
 from stateextract.errors import SnapshotNotFoundError, UndecodableError, UnsupportedError, UsageError, ValueRefusedError
+from stateextract.metadata.model import SubtaskState
 from stateextract.options import JobOptions
 from stateextract.spark.source import FlinkStateMetadataSource, FlinkStateSource
 from stateextract.spark.source_options import (
@@ -26,6 +27,7 @@ from tests.golden.test_rows import DATA
 from tests.golden.test_rows import load as expected
 from tests.job.snapshots import UNKNOWN, numbered, write_snapshot
 from tests.spark.sources import load, make
+from tests.state.keyed_writer import FORMS, Entry, Keyed, State, i64, write
 
 ORDERS = Path(__file__).resolve().parents[2] / "examples" / "orders-checkpoint"
 CUSTOMERS = {"operatorUid": "orders-by-customer"}
@@ -285,6 +287,47 @@ def test_undecodable_values(tmp_path: Path, caplog: pytest.LogCaptureFixture) ->
         with pytest.raises(UnsupportedError, match=r"com\.example\.Shape"):
             load(snap, wide=True, **strictly)
     assert load(snap, wide=True, stateName="a").schema.fieldNames() == ["key", "a", "key_group", "subtask"]
+
+
+@pytest.mark.parametrize("first", [0, 1], ids=["lost after a row", "lost before a row"])
+def test_values_that_are_skipped_are_logged_once(first: int, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Of a state that may lack rows; without skip, and of a state whose values are all known, nothing is logged."""
+    maps = [[(i64(5), None)], [(i64(5), b"\1" * 9)]]
+    entries = [Entry(g, i64(g), maps[(g + first) % 2]) for g in range(4)]
+    unclear = State("m", entries, kind="MAP", value=flink.map_of(flink.LONG, UNKNOWN))
+    clear = State("v", [Entry(g, i64(g), i64(g)) for g in range(4)])
+    snap = write(tmp_path / "s", [SubtaskState(0, managed_keyed=FORMS["canonical"](Keyed([unclear, clear])))])
+    loaded = load(snap, stateName="m", onUndecodable="skip")
+    assert sorted(loaded.table()["key"].to_pylist()) == [first, first + 2]
+    (record,) = caplog.records
+    start, _, reason = record.getMessage().partition(". The table coverage counts them. ")
+    assert (record.levelname, start) == (
+        "WARNING",
+        "flink-state: values of the state 'm' that cannot be decoded have no row, because onUndecodable is skip",
+    )
+    assert "com.example.ShapeSerializerSnapshot cannot be decoded" in reason
+    caplog.clear()
+    load(snap, stateName="v", onUndecodable="skip")
+    load(snap, stateName="m")
+    assert caplog.records == []
+    # A column of a wide read is null there.
+    assert load(snap, wide=True, onUndecodable="skip").table().num_rows == 4
+    assert [record.getMessage().partition(". ")[0] for record in caplog.records] == [start]
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_timers_beside_a_state_of_which_nothing_can_be_read(form: str, tmp_path: Path) -> None:
+    """The timers are all there, none of them or two; the other state is not asked for."""
+    for count in (0, 2):
+        queue = "_timer_state/event_user-timers"
+        timers = State(queue, [Entry(g, i64(g), 1000 + g) for g in range(count)], kind="TIMER")
+        other = State("b", [Entry(g, i64(g), b"\1" * 9) for g in range(3)], value=UNKNOWN)
+        path = write(tmp_path / f"s{count}", [SubtaskState(0, managed_keyed=FORMS[form](Keyed([timers, other])))])
+        for options in ({"readTimers": True}, {"stateName": queue}):
+            found = load(path, onUndecodable="skip", **options).table()
+            assert sorted(found["timestamp_ms"].to_pylist()) == [1000 + g for g in range(count)]
+        with pytest.raises(UndecodableError, match="no value of the state can be read"):
+            load(path, onUndecodable="skip", stateName="b")
 
 
 def test_damage_is_told_with_its_place(tmp_path: Path) -> None:
