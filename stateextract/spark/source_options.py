@@ -93,6 +93,10 @@ _MEANING = (
     _of_job("header_threads"),
 )  # fmt: skip
 
+_POLICIES = _own("policies", "mapping", (),
+    "Values of strings, timestamps, outOfRange, maps and onUndecodable for single states, as STATE/OPTION=VALUE, "
+    "separated by semicolons; the state is a name or *.")  # fmt: skip
+
 STATE_OPTIONS: tuple[Option, ...] = (
     *_WHERE,
     *_WHICH,
@@ -124,9 +128,7 @@ STATE_OPTIONS: tuple[Option, ...] = (
     _of_job("maps"),
     _of_job("types", doc="Types of columns, as PATH=TYPE, separated by semicolons; a value that does not fit exactly stops the "
         "query."),
-    _own("policies", "mapping", (),
-        "Values of strings, timestamps, outOfRange, maps and onUndecodable for single states, as STATE/OPTION=VALUE, "
-        "separated by semicolons; the state is a name or *."),
+    _POLICIES,
     _own("strict", "flag", False, "With wide: fail if any keyed state of the operator cannot be read. Without it such a state "
         "becomes no column, and the table coverage says why."),
     _of_job("keep_empty_maps"),
@@ -156,6 +158,7 @@ STATISTICS_OPTIONS: tuple[Option, ...] = (
     _of_job("timestamps", doc="Digits below the microsecond: floor, or refuse the value.", choices=("floor", "refuse")),
     _of_job("out_of_range", doc="Times that the column type cannot hold: fail, or null."),
     _of_job("maps"),
+    replace(_POLICIES, doc=_POLICIES.doc.replace(" and onUndecodable", "").replace(", maps", " and maps")),
     _of_job("codec"),
     _of_job("verify_checksums"),
     _of_job("max_value_bytes"),
@@ -191,6 +194,7 @@ DIFF_OPTIONS: tuple[Option, ...] = (
     _of_job("timestamps", doc="Digits below the microsecond: floor, or refuse the value.", choices=("floor", "refuse")),
     _of_job("out_of_range", doc="Times that the column type cannot hold: fail, or null."),
     _of_job("maps"),
+    replace(_POLICIES, doc=_POLICIES.doc.replace(" and onUndecodable", "").replace(", maps", " and maps")),
     _of_job("keep_empty_maps"),
     *_MEANING,
     _of_job("codec"),
@@ -330,6 +334,8 @@ def _json(text: str, where: str, type_: type, expected: str) -> Any:
 def job_options(values: Mapping[str, Any], known: Sequence[Option], **more: Any) -> JobOptions:
     """The job's options that a source's options mean."""
     set_ = {option.job: values[option.name] for option in known if option.job}
+    if "policies" in values:
+        set_["policies"] = tuple(f"*/{line}" for line in values["policies"])
     job = JobOptions(snapshot=values["path"], **(set_ | more))
     job.path_pairs()
     return job

@@ -153,9 +153,8 @@ def _choice(values: Mapping[str, Any]) -> dict[str, Any]:
         names = tuple(part.strip() for part in name.split(",") if part.strip())
     metadata = values["includeMetadata"]
     types = tuple(f"*/{name}/{line}" for line in values["types"])
-    policies = tuple(f"*/{line}" for line in values["policies"])
     return {
-        "state": names, "types": types, "policies": policies, "key_group_column": metadata, "subtask_column": metadata,
+        "state": names, "types": types, "key_group_column": metadata, "subtask_column": metadata,
         "strict": values["strict"] or not values["wide"],
     }  # fmt: skip
 

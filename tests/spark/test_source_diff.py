@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from stateextract.errors import UnsupportedError, UsageError
+from benchmarks import flink_writer as flink
+from stateextract.errors import UnsupportedError, UsageError, ValueRefusedError
 from stateextract.spark import register, source_diff
 from stateextract.spark.source_types import arrow_schema
 from tests.diff.pairs import Found, copies_of_rules, found, golden
@@ -80,6 +82,25 @@ def test_a_remark_is_a_warning(tmp_path: Path) -> None:
     assert rows == []
 
 
+def test_a_policy_of_one_state(tmp_path: Path) -> None:
+    """A map with a null key is compared as a list of entries."""
+
+    def entry(key: int, value: int) -> bytes:
+        name = b"\0" if key == 5 else b"\2k"
+        return struct.pack(">bqi", 0, key, 1) + name + b"\0" + struct.pack(">q", value)
+
+    paths = {}
+    for name, changed in (("before", 7), ("after", 8)):
+        maps: Any = {key: [entry(key, changed if key == 5 else key)] for key in range(8)}
+        values = {"m": flink.map_of(flink.STRING, flink.LONG)}
+        paths[name] = str(write_snapshot(tmp_path / name, {"op": {"m": maps, "n": ROWS}}, values=values))
+    with pytest.raises(ValueRefusedError, match="a map has a null key"):
+        in_process({**paths, "stateName": "m"})
+    (row,), _ = in_process({**paths, "stateName": "m", "policies": "m/maps=list"})
+    assert (row["key"], row["change"]) == (5, "changed")
+    assert (row["before"]["value"], row["after"]["value"]) == ([{"key": None, "value": 7}], [{"key": None, "value": 8}])
+
+
 def test_what_it_refuses(tmp_path: Path) -> None:
     one = write_snapshot(tmp_path / "a", {"op": {"s": ROWS, "t": ROWS}})
     other = write_snapshot(tmp_path / "b", {"op": {"s": ROWS, "t": ROWS}}, values={"t": TUPLE})
@@ -89,7 +110,7 @@ def test_what_it_refuses(tmp_path: Path) -> None:
         ({**both, "path": "/x"}, UsageError, "has no option 'path'"),
         (both, UsageError, "the options match 2 states"),
         ({**both, "stateName": "s", "stateScope": "operator"}, UsageError, "the options match no operator state"),
-        ({**both, "stateName": "s", "operatorUid": "op", "operatorId": "x"}, UsageError, "in more than one way"),
+        ({**both, "stateName": "s", "operatorUid": "op", "operatorId": "x"}, UsageError, "exclude each other"),
         ({**both, "stateName": "t"}, UnsupportedError, "cannot be compared: value was int64 and is struct"),
     ):
         with pytest.raises(error, match=message):

@@ -26,7 +26,7 @@ from stateextract.spark.source_options import (
 from tests.golden.test_rows import DATA
 from tests.golden.test_rows import load as expected
 from tests.job.snapshots import UNKNOWN, numbered, write_snapshot
-from tests.spark.sources import load, make
+from tests.spark.sources import load, load_metadata, make
 from tests.state.keyed_writer import FORMS, Entry, Keyed, State, i64, write
 
 ORDERS = Path(__file__).resolve().parents[2] / "examples" / "orders-checkpoint"
@@ -87,7 +87,7 @@ def test_values_of_every_kind() -> None:
         ({"classpath": "[1]"}, "expected a JSON array of strings"),
         ({"classpath": "[a"}, "is not JSON"),
         ({"kryoClasses": "{}"}, "expected a JSON array of objects"),
-        ({"types": "value"}, "expected PATH=TYPE, parted by semicolons"),
+        ({"types": "value"}, "expected PATH=TYPE, separated by semicolons"),
         ({"keys": "elif"}, "the option keys is not JSON"),
         ({"keys": '"elif"'}, "expected a JSON array such as"),
         ({"keyGroups": "7-3"}, "expected numbers and ranges such as 3,16-31, below 32768"),
@@ -371,5 +371,16 @@ def test_a_policy_of_one_state(tmp_path: Path) -> None:
     with pytest.raises(ValueRefusedError, match="a map has a null key"):
         load(snap, wide=True).table()
     assert load(snap, wide=True, policies="m/maps=list").table().num_rows == 8
+    for table in ("coverage", "statistics"):
+        policy: dict[str, str]
+        for policy, became in (
+            ({}, ("skipped", "a map has a null key", None)), ({"policies": "m/maps=list"}, ("decoded", None, 8)),
+        ):  # fmt: skip
+            (found_m,) = (row for row in load_metadata(snap, table, **policy).to_pylist() if row["state_name"] == "m")
+            assert (found_m["status"], found_m["reason"], found_m["row_count"]) == became, (table, policy)
+    with pytest.raises(UsageError, match=r"the policy .* is for no selected state"):
+        load_metadata(snap, "coverage", policies="nothing/maps=list")
+    with pytest.raises(UsageError, match="policies is for the table coverage or statistics"):
+        load_metadata(snap, "states", policies="m/maps=list")
     with pytest.raises(UsageError, match="is for no option"):
         load(snap, stateName="m", policies="m/colour=red")
