@@ -573,7 +573,7 @@ def test_the_report_says_how_the_key_was_found(tmp_path: Path) -> None:
     path = write(tmp_path / "chk-7", [SubtaskState(0, managed_keyed=managed)], 128)
     outcome, found = run(tmp_path, path, "out")
     assert outcome.coverage.notes[1:] == [
-        "op: the snapshot does not say the type of the keys: Long was found by trial and fits all 20 changes of 20 keys"
+        "op: the snapshot does not say the type of the keys: Long was found by trial and fits 20 changes of 20 keys"
     ]
     assert sorted(found["s"]["key"].to_pylist()) == list(range(20))
     outcome, _ = run(tmp_path, path, "nothing", split_bytes=1)
