@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stateextract.outcome import ExitCode, Status, exit_code
+from stateextract.outcome import ExitCode, Status, Verdict, exit_code, exit_code_of_check
 
 _HEAD = """# Exit codes and status words
 
@@ -53,6 +53,15 @@ def _lines() -> Iterator[str]:
         yield f"| `{status.value}` | {status.meaning} | {exit_code([status], check=status is Status.DAMAGED).value} |"
     yield ""
     yield _RULE
+    yield "## Words of `check`"
+    yield ""
+    yield "`check` takes the word of every state and operator. The last column is the exit code if all have this one. If words"
+    yield "differ, 6 goes before 3, and 3 before 0. [restore.md](restore.md) has the rules."
+    yield ""
+    yield "| word | meaning | exit code |"
+    yield "|---|---|---|"
+    for verdict in Verdict:
+        yield f"| `{verdict.value}` | {verdict.meaning} | {exit_code_of_check([verdict]).value} |"
 
 
 if __name__ == "__main__":

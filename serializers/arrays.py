@@ -12,14 +12,14 @@ from serializers.snapshots import check_version, composite, nested_snapshots, ou
 from stateextract.columnar.layout import Bytes, Layout, List, Nullable, Text
 from stateextract.files.reader import Reader
 
-_ARRAY = BASE + "array."
+ARRAY = BASE + "array."
 
 for _name, _element in NUMBERS.items():
     register(
-        f"{_ARRAY}{_name}PrimitiveArraySerializer${_name}PrimitiveArraySerializerSnapshot",
+        f"{ARRAY}{_name}PrimitiveArraySerializer${_name}PrimitiveArraySerializerSnapshot",
         Bytes() if _name == "Byte" else List(_element),
     )
-register(_ARRAY + "StringArraySerializer$StringArraySerializerSnapshot", List(Text()))
+register(ARRAY + "StringArraySerializer$StringArraySerializerSnapshot", List(Text()))
 register("org.apache.flink.streaming.api.utils.ByteArrayWrapperSerializer$ByteArrayWrapperSerializerSnapshot", Bytes())
 
 

@@ -1,8 +1,8 @@
 """Avro schemas: the JSON text of a schema as a graph of types, names resolved.
 
-Reads what ``org.apache.avro.Schema.Parser`` reads, as far as it says how values are written; defaults, aliases, orders
-and documentation are passed over. A named type may contain itself, so the graph may have cycles. Bounded: by the text
-that is there, by :data:`MAX_DEPTH`.
+Reads what ``org.apache.avro.Schema.Parser`` reads, as far as it says how values are written, and how another schema's
+values would be read by it; orders and documentation are passed over. A named type may contain itself, so the graph may have
+cycles. Bounded: by the text that is there, by :data:`MAX_DEPTH`.
 
 May import errors only. Knows no bytes of values and no layouts.
 """
@@ -32,6 +32,8 @@ class AvroType:
     :param size: of a fixed.
     :param branches: of a union; of an array or map the one type of its elements.
     :param logical: ``logicalType``, and its ``precision`` and ``scale``.
+    :param aliases: full names that a record, an enum or a fixed had; :param field_aliases: names that a record's fields had.
+    :param defaults: names of the fields with a default; of an enum its default symbol.
     """
 
     kind: str
@@ -43,6 +45,9 @@ class AvroType:
     logical: str = ""
     precision: int = 0
     scale: int = 0
+    aliases: frozenset[str] = frozenset()
+    field_aliases: dict[str, frozenset[str]] = field(default_factory=dict)
+    defaults: set[str] = field(default_factory=set)
 
     @property
     def simple_name(self) -> str:
@@ -91,7 +96,8 @@ class _Parser:
                 symbols = _list(schema, "symbols")
                 if not all(isinstance(symbol, str) for symbol in symbols):
                     raise FormatError("an Avro enum has symbols that are not text")
-                return self.define(AvroType("enum", symbols=tuple(symbols)), schema, namespace)
+                defaults = {schema["default"]} if isinstance(schema.get("default"), str) else set()
+                return self.define(AvroType("enum", symbols=tuple(symbols), defaults=defaults), schema, namespace)
             case "fixed":
                 size = schema.get("size")
                 if not isinstance(size, int) or not 0 <= size <= _MAX_FIXED:
@@ -120,6 +126,9 @@ class _Parser:
             if not isinstance(entry, dict) or not isinstance(entry.get("name"), str):
                 raise FormatError(f"a field of the Avro record {record.name!r} has no name")
             record.fields.append((entry["name"], self.type(entry.get("type"), inside, depth + 1)))
+            record.field_aliases[entry["name"]] = _texts(entry.get("aliases"))
+            if "default" in entry:
+                record.defaults.add(entry["name"])
         return record
 
     def define(self, type_: AvroType, schema: Mapping[str, Any], namespace: str) -> AvroType:
@@ -128,6 +137,9 @@ class _Parser:
             raise FormatError(f"an Avro {type_.kind} has no name")
         type_.name = name if "." in name or not own else f"{own}.{name}"
         self.named[type_.name] = type_
+        type_.aliases = frozenset(
+            alias if "." in alias or not own else f"{own}.{alias}" for alias in _texts(schema.get("aliases"))
+        )
         return type_
 
     def with_logical(self, type_: AvroType, schema: Mapping[str, Any]) -> AvroType:
@@ -143,6 +155,10 @@ def _list(schema: Mapping[str, Any], name: str) -> list[Any]:
     if not isinstance(value, list):
         raise FormatError(f"an Avro {schema.get('type')} has no {name}")
     return value
+
+
+def _texts(value: Any) -> frozenset[str]:
+    return frozenset(text for text in value if isinstance(text, str)) if isinstance(value, list) else frozenset()
 
 
 def _whole(schema: Mapping[str, Any], name: str) -> int:

@@ -1,7 +1,8 @@
 """Class models out of Java class files: fields, types, generics, finality, superclass, enum constants.
 
-Reads one class file and returns its :class:`ClassModel`; nothing is executed, and methods are passed over. Bounded: every
-length is checked against the file, which is at most :data:`MAX_BYTES` long.
+Reads one class file and returns its :class:`ClassModel`, or its :class:`ClassShape` with what decides whether Flink takes
+it for a POJO; nothing is executed, and code is passed over. Bounded: every length is checked against the file, which is at
+most :data:`MAX_BYTES` long.
 
 Format: The Java Virtual Machine Specification, chapter 4. Must not know of archives, Kryo or layouts.
 """
@@ -9,6 +10,8 @@ Format: The Java Virtual Machine Specification, chapter 4. Must not know of arch
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final
 
 from serializers.classes import ClassModel, FieldModel, Kind
@@ -19,6 +22,7 @@ from stateextract.files.reader import Reader, decode_modified_utf8
 MAX_BYTES: Final = 1 << 24
 MAGIC: Final = 0xCAFEBABE
 
+_PUBLIC, _ABSTRACT = 0x1, 0x400
 _STATIC, _FINAL, _TRANSIENT, _INTERFACE, _SYNTHETIC, _ENUM, _MODULE = 0x8, 0x10, 0x80, 0x200, 0x1000, 0x4000, 0x8000
 _MAX_DEPTH: Final = 32
 
@@ -26,8 +30,26 @@ _MAX_DEPTH: Final = 32
 _CONSTANT_SIZES: Final = {
     3: 4, 4: 4, 5: 8, 6: 8, 7: 2, 8: 2, 9: 4, 10: 4, 11: 4, 12: 4, 15: 3, 16: 2, 17: 4, 18: 4, 19: 2, 20: 2,
 }  # fmt: skip
-_UTF8, _CLASS, _TWO_SLOTS = 1, 7, (5, 6)
+_UTF8, _CLASS, _STRING, _TWO_SLOTS = 1, 7, 8, (5, 6)
 _NAME: Final = re.compile(r"[^.;\[/<>:]+")
+
+
+@dataclass(frozen=True)
+class ClassShape:
+    """A class model, and what else Flink's ``TypeExtractor`` looks at.
+
+    :param public: the class is public; :param abstract: it cannot be instantiated.
+    :param public_fields: names of its own public fields.
+    :param methods: its own methods that are not static: name, descriptor, and whether it is public.
+    :param texts: the string constants of its code.
+    """
+
+    model: ClassModel
+    public: bool
+    abstract: bool
+    public_fields: frozenset[str]
+    methods: tuple[tuple[str, str, bool], ...]
+    texts: tuple[str, ...]
 
 
 def read_class(data: bytes | memoryview) -> ClassModel | None:
@@ -36,18 +58,33 @@ def read_class(data: bytes | memoryview) -> ClassModel | None:
 
     :raises FormatError: where the bytes are no class file.
     """
+    shape = _shape(data, with_texts=False)
+    return None if shape is None else shape.model
+
+
+def read_shape(data: bytes | memoryview) -> ClassShape | None:
+    """The shape of a class file; ``None`` where :func:`read_class` gives ``None``.
+
+    :raises FormatError: where the bytes are no class file.
+    """
+    return _shape(data, with_texts=True)
+
+
+def _shape(data: bytes | memoryview, with_texts: bool) -> ClassShape | None:
     if len(data) > MAX_BYTES:
         raise FormatError(f"a class file of {len(data)} bytes", expected=f"at most {MAX_BYTES}")
-    return _ClassFile(Reader(data)).read()
+    return _ClassFile(Reader(data), with_texts).read()
 
 
 class _ClassFile:
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: Reader, with_texts: bool) -> None:
         self.reader = reader
+        self.with_texts = with_texts
         self.constants: list[tuple[int, int]] = []  # tag, position behind it
         self.is_object = False  # has the field of Scala's objects
+        self.public_fields: set[str] = set()
 
-    def read(self) -> ClassModel | None:
+    def read(self) -> ClassShape | None:
         r = self.reader
         if r.i32("a class file's first number") & 0xFFFF_FFFF != MAGIC:
             raise FormatError("not a Java class file", expected="CAFEBABE", offset=0)
@@ -64,8 +101,11 @@ class _ClassFile:
             return None
         interfaces = [self.class_name(r.u16("an interface")) for _ in range(r.u16("the number of interfaces"))]
         fields, constants = self.fields(name)
+        methods = []
         for _ in range(r.u16("the number of methods")):
-            r.bytes(6, "a method")
+            method, code, descriptor = r.u16("access flags"), r.u16("a method's name"), r.u16("a method's type")
+            if not method & (_STATIC | _SYNTHETIC):
+                methods.append((self.utf8(code), self.utf8(descriptor), bool(method & _PUBLIC)))
             self.attributes()
         attributes = self.attributes()
         parameters: tuple[str, ...] = ()
@@ -83,10 +123,25 @@ class _ClassFile:
             kind = "record"
         elif self.is_object and name.endswith("$"):
             kind = "object"
-        return ClassModel(
+        model = ClassModel(
             name, kind, superclass, tuple(interfaces), parameters, tuple(fields),
             tuple(constants) if kind == "enum" else (), bool(access & _FINAL),
         )  # fmt: skip
+        texts = tuple(self.texts()) if self.with_texts else ()
+        return ClassShape(
+            model,
+            bool(access & _PUBLIC),
+            bool(access & _ABSTRACT),
+            frozenset(self.public_fields),
+            tuple(methods),
+            texts,
+        )
+
+    def texts(self) -> Iterator[str]:
+        """The string constants."""
+        for tag, pos in self.constants:
+            if tag == _STRING:
+                yield self.utf8(Reader(self.reader.data, pos, self.reader.end).u16("a text"))
 
     def constant_pool(self) -> None:
         r = self.reader
@@ -136,6 +191,8 @@ class _ClassFile:
                 self.is_object |= name == "MODULE$"
             elif not access & _TRANSIENT:
                 text = descriptor if signature is None else self.utf8_at(signature)
+                if access & _PUBLIC:
+                    self.public_fields.add(name)
                 fields.append(FieldModel(name, _field_type(text), bool(access & _SYNTHETIC)))
         return fields, constants
 
@@ -270,4 +327,4 @@ class _Signature:
         return f"<{', '.join(found)}>" if found else ""
 
 
-__all__ = ["MAX_BYTES", "read_class"]
+__all__ = ["MAX_BYTES", "ClassShape", "read_class", "read_shape"]

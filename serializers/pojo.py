@@ -20,6 +20,7 @@ from serializers.registry import SerializerSnapshot, current_context, describe, 
 from serializers.snapshots import check_version, framed_snapshot, linked_optional_map
 from serializers.tuples import RUNTIME
 from stateextract.columnar.layout import Field, Layout, Nullable, Subclass, Subclasses
+from stateextract.errors import FormatError
 from stateextract.files.reader import Reader
 
 POJO_SNAPSHOT = RUNTIME + "PojoSerializerSnapshot"
@@ -32,12 +33,27 @@ def _payload(reader: Reader, name: str, version: int) -> SerializerSnapshot:
     class_name = reader.utf("a POJO's class")
     maps = [linked_optional_map(reader, what) for what in ("POJO fields", "registered subclasses", "other subclasses")]
     names = [tuple(entry.name for entry in entries) for entries in maps]
+    declared = tuple(_declaring_class(entry.key) for entry in maps[0])
     return SerializerSnapshot(
         name,
         version,
-        details={"class": class_name, "fields": names[0], "registered": names[1], "other": names[2]},
+        details={
+            "class": class_name,
+            "fields": names[0],
+            "registered": names[1],
+            "other": names[2],
+            "declared": declared,
+        },
         nested=tuple(framed_snapshot(entry.value, entry.name) for entries in maps for entry in entries),
     )
+
+
+def _declaring_class(frame: Reader | None) -> str:
+    """The class that declares a field; empty where the frame does not say it, since values are read without it."""
+    try:
+        return "" if frame is None else frame.utf()
+    except FormatError:
+        return ""
 
 
 class Columns:

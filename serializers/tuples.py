@@ -31,6 +31,7 @@ from stateextract.errors import FormatError, UnsupportedVersionError
 from stateextract.files.reader import Reader
 
 RUNTIME = "org.apache.flink.api.java.typeutils.runtime."
+ENUM_SNAPSHOT = BASE + "EnumSerializer$EnumSerializerSnapshot"
 
 
 def _all_fixed(snapshot: SerializerSnapshot) -> bool:
@@ -96,6 +97,6 @@ def _enum_payload(reader: Reader, name: str, version: int) -> SerializerSnapshot
     return SerializerSnapshot(name, version, details={"class": class_name, "constants": constants})
 
 
-@register(BASE + "EnumSerializer$EnumSerializerSnapshot", payload=_enum_payload, fixed_length=True)
+@register(ENUM_SNAPSHOT, payload=_enum_payload, fixed_length=True)
 def _enum(snapshot: SerializerSnapshot) -> Layout:
     return Logical(Number(pa.int32()), "labels", pa.string(), snapshot.details["constants"])

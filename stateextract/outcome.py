@@ -49,6 +49,28 @@ class Status(StrEnum):
     NOT_CHECKED = "not checked", "`validate` cannot decode it, so it did not check all of its bytes."
 
 
+class Verdict(StrEnum):
+    """Whether Flink would restore a state into another job: what ``check`` says. ``meaning`` explains it in a sentence."""
+
+    meaning: str
+
+    def __new__(cls, word: str, meaning: str = "") -> Verdict:
+        """Make a member of its word and its meaning."""
+        made = str.__new__(cls, word)
+        made._value_ = word
+        made.meaning = meaning
+        return made
+
+    AS_IS = "restores as is", "Flink accepts the state, and the job reads what was written."
+    MIGRATED = "restores after migration", "Flink accepts the state and writes it anew with the new serializer."
+    LOSES = (
+        "restores, but loses or changes data",
+        "Flink accepts the snapshot, but the job finds values missing, or reads other values than were written.",
+    )
+    REFUSED = "does not restore", "The job does not start, or it fails when it reads a value."
+    UNKNOWN = "cannot be known offline", "What was given does not tell. The reason says what would."
+
+
 class ExitCode(IntEnum):
     """What a command tells the shell. ``meaning`` explains it in a sentence."""
 
@@ -76,6 +98,7 @@ class ExitCode(IntEnum):
     )
     DIFFERENT = 4, "`diff --exit-code` found a difference."
     RULE_FAILED = 5, "A rule of `audit` fails."
+    NOT_RESTORED = 6, "`check`: a state does not restore, or restores and loses or changes data."
     HUNG_UP = 129, "The terminal session ended (SIGHUP). A job has removed what it wrote."
     INTERRUPTED = 130, "The command was interrupted (SIGINT). A job has removed what it wrote."
     READER_GONE = 141, "The program that reads the output ended before the command did."
@@ -105,4 +128,12 @@ def exit_code(statuses: Iterable[str], *, check: bool = False, forecast: bool = 
     return ExitCode.INCOMPLETE
 
 
-__all__ = ["ExitCode", "Status", "exit_code"]
+def exit_code_of_check(verdicts: Iterable[Verdict]) -> ExitCode:
+    """Return the exit code of ``check``: what is known to be wrong weighs more than what is not known."""
+    found = set(verdicts)
+    if found & {Verdict.REFUSED, Verdict.LOSES}:
+        return ExitCode.NOT_RESTORED
+    return ExitCode.INCOMPLETE if Verdict.UNKNOWN in found else ExitCode.COMPLETE
+
+
+__all__ = ["ExitCode", "Status", "Verdict", "exit_code", "exit_code_of_check"]

@@ -25,6 +25,7 @@ LAYERS = (
     ("stateextract.changelog",),
     ("stateextract.options", "stateextract.screen"),
     ("stateextract.snapshot",),
+    ("stateextract.restore",),
     ("stateextract.job", "stateextract.api"),
     ("stateextract.audit", "stateextract.diff"),
     ("stateextract.report",),

@@ -29,6 +29,8 @@ from stateextract.metadata.model import CheckpointProperties, MasterState, Opera
 from stateextract.metadata.operator_lookup import find_operators
 from stateextract.outcome import Status
 from stateextract.printable import called, many, there_is
+from stateextract.restore.answers import Backend
+from stateextract.restore.job import Report
 from stateextract.snapshot.forecast import Forecasts
 from stateextract.snapshot.headers import OnHeaders, ignore_progress, operator_label
 from stateextract.snapshot.inventory import OperatorInventory
@@ -151,7 +153,7 @@ def open_snapshot(
     overrides.refuse_strangers(source.metadata.operators)
     lines = [f"{place}={value}" for place, value in (policies or {}).items()]
     chosen = JobPolicies(lines, Choice(options.policy, options.on_undecodable))
-    return Snapshot(OpenedSnapshot(source, options, overrides, chosen))
+    return Snapshot(OpenedSnapshot(source, options, overrides, chosen, tuple(_several(classpath)), plan))
 
 
 def _several(given: str | Sequence[str]) -> Sequence[str]:
@@ -168,6 +170,7 @@ def _one_of(name: str, value: str, choices: Sequence[str]) -> None:
 class OpenedSnapshot:
     """A snapshot, and what all of it is read with.
 
+    :param classpath: where the job's classes were read from; :param plan: the compiled plan.
     :param pojos_known: the context of ``options`` has what POJO serializers say of classes that Kryo wrote.
     """
 
@@ -175,6 +178,8 @@ class OpenedSnapshot:
     options: ReadOptions
     overrides: JobTypeOverrides = field(repr=False)
     policies: JobPolicies = field(repr=False)
+    classpath: tuple[str, ...] = ()
+    plan: str = ""
     pojos_known: bool = False
 
     def inventory(self, operators: Sequence[OperatorState]) -> dict[str, OperatorInventory]:
@@ -265,6 +270,46 @@ class Snapshot:
             found = self._opened.inventory([operator._state for operator in missing])
             for operator in missing:
                 vars(operator)["_inventory"] = found[operator.id]
+
+    @leaving(Door.PYTHON)
+    def check(
+        self,
+        against: Snapshot | None = None,
+        *,
+        classpath: str | Sequence[str] = (),
+        plan: str = "",
+        uids: Sequence[str] | None = None,
+        flink: str = "",
+        backend: Backend | None = None,
+        max_parallelism: int | None = None,
+        parallelism: int | None = None,
+        allow_non_restored: bool = False,
+        values: bool = True,
+    ) -> Report:
+        """Say of each state whether Flink would restore it into another job. ``docs/restore.md`` has the rules.
+
+        The classes of the job that wrote the snapshot are those of ``open_snapshot(classpath=…)``, and its compiled plan is
+        that of ``plan``.
+
+        :param against: a snapshot of the new job, started from nothing: says most of it.
+        :param classpath: jars or folders with the new job's classes.
+        :param plan: the new job's compiled plan.
+        :param uids: the uids of the new job's operators, all of them.
+        :param flink: the release that the new job runs on, for example ``2.3``. Default: what is known from ``against``.
+        :param backend: of the new job: ``hashmap`` or ``rocksdb``. Default: both are looked at.
+        :param max_parallelism: what the new job sets explicitly; 0: nothing.
+        :param parallelism: of the new job's operators, where ``against`` does not say it.
+        :param allow_non_restored: the new job starts with ``allowNonRestoredState``.
+        :param values: read values where heads do not tell: subclasses of POJOs, what Kryo wrote, how many rows are behind what
+            does not restore.
+        :raises UsageError: for an option that cannot be right.
+        """
+        from stateextract.api.check import check
+
+        return check(
+            self, against, _several(classpath), plan, uids, flink, backend, max_parallelism, parallelism,
+            allow_non_restored, values,
+        )  # fmt: skip
 
     def validate(self, on_progress: OnProgress = lambda size, rows: None) -> Iterator[Finding]:
         """Decode every byte of every state, and say of each whether it is sound.

@@ -18,6 +18,7 @@ Flink's classes: ``org.apache.flink.table.planner.plan.nodes.exec.*``. Text goes
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import tomllib
@@ -115,6 +116,38 @@ def operators_of_plan(text: str, operators: Sequence[OperatorNames]) -> frozense
     return frozenset(id_ for node in nodes.values() for id_ in _operators_of(node, operators))
 
 
+def queries_of_plan(text: str, operators: Sequence[OperatorNames]) -> dict[str, str]:
+    """What the operators of a snapshot compute that a compiled plan has, by their ids: equal for equal queries.
+
+    An operator is found by its uid only, as a restore finds it.
+
+    :param text: the plan, JSON.
+    :returns: a hash of the node and all nodes before it, without their ids and descriptions.
+    :raises UsageError: where it is no compiled plan.
+    """
+    nodes, edges = _read_plan(text)
+    inputs: dict[int, list[int]] = {}
+    for source, target in edges:
+        inputs.setdefault(target, []).append(source)
+    known: dict[int, str] = {}
+
+    def query(number: int, above: frozenset[int]) -> str:
+        if number not in known:
+            before = [query(i, above | {number}) for i in inputs.get(number, ()) if i in nodes and i not in above]
+            own = {key: value for key, value in nodes[number].items() if key not in ("id", "uid", "description")}
+            own["type"] = _kind(nodes[number])
+            whole = json.dumps([own, before], sort_keys=True)
+            known[number] = hashlib.sha256(whole.encode()).hexdigest()
+        return known[number]
+
+    return {
+        operator.id: query(number, frozenset())
+        for number, node in nodes.items()
+        for operator in operators
+        if operator.uid in _uids(node) or operator.id in {operator_id(uid) for uid in _uids(node)}
+    }
+
+
 def _read_plan(text: str) -> tuple[dict[int, Mapping[str, Any]], list[tuple[Any, Any]]]:
     """The nodes by id, and the edges."""
     try:
@@ -128,11 +161,16 @@ def _read_plan(text: str) -> tuple[dict[int, Mapping[str, Any]], list[tuple[Any,
     return nodes, edges
 
 
-def _operators_of(node: Mapping[str, Any], operators: Sequence[OperatorNames]) -> list[str]:
+def _uids(node: Mapping[str, Any]) -> set[str]:
     kind = _kind(node)
     uids = {f"{node['id']}_{name}" for name in (kind, *_TRANSFORMATIONS.get(kind, ()))}
     if isinstance(node.get("uid"), str):
         uids.add(node["uid"])
+    return uids
+
+
+def _operators_of(node: Mapping[str, Any], operators: Sequence[OperatorNames]) -> list[str]:
+    uids = _uids(node)
     ids = {operator_id(uid) for uid in uids}
     exact = [o.id for o in operators if o.id in ids or o.uid in uids]
     return exact or [o.id for o in operators if _bears(o, node)]
@@ -297,4 +335,4 @@ def _table(value: Any, where: str) -> Mapping[str, Any]:
     return value
 
 
-__all__ = ["OperatorNames", "names_of_file", "names_of_plan", "operators_of_plan"]
+__all__ = ["OperatorNames", "names_of_file", "names_of_plan", "operators_of_plan", "queries_of_plan"]

@@ -1,0 +1,229 @@
+"""``Snapshot.check``: would Flink restore the snapshot into another job?
+
+Brings together what the rules need (``stateextract/restore``): the heads of both snapshots, class files, plans, and values
+where nothing else tells.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from serializers.classes import ClassModels
+from serializers.context import DescribeContext, flavour_of
+from stateextract.errors import StateExtractError, UsageError
+from stateextract.metadata.uid import operator_id
+from stateextract.outcome import Verdict
+from stateextract.restore.answers import BACKENDS, Backend, Release
+from stateextract.restore.classes import JobClasses
+from stateextract.restore.job import Check, NewJob, OperatorSide, Report, StateCheck, operators_of, release_of
+from stateextract.snapshot.describe import read_classes
+from stateextract.snapshot.headers import Scope
+from stateextract.snapshot.source import SnapshotSource
+from stateextract.state.plan_names import OperatorNames, queries_of_plan
+
+if TYPE_CHECKING:
+    from stateextract.api.snapshot import Snapshot
+    from stateextract.api.state import State
+
+_BEHIND: Final = (Verdict.REFUSED, Verdict.LOSES, Verdict.UNKNOWN)
+
+
+def check(
+    old: Snapshot,
+    against: Snapshot | None,
+    classpath: Sequence[str],
+    plan: str,
+    uids: Sequence[str] | None,
+    flink: str,
+    backend: Backend | None,
+    max_parallelism: int | None,
+    parallelism: int | None,
+    allow_non_restored: bool,
+    values: bool,
+) -> Report:
+    """The verdicts; the parameters are those of :meth:`Snapshot.check`."""
+    if backend not in (None, *BACKENDS):
+        raise UsageError(f"the option backend cannot be {backend!r}", expected="hashmap or rocksdb")
+    opened = old._opened
+    source = opened.source
+    from_flink_1 = flavour_of(source.metadata.version) == 2
+    release, assumed = _release(flink, against, from_flink_1)
+    new = NewJob(
+        operators=None if against is None else {side.state.id: side for side in _sides(against._opened.source)},
+        owned=_owned(source, plan, uids),
+        same_queries=_same_queries(source, opened.plan, plan),
+        classes=JobClasses(classpath, source.user_store) if classpath else None,
+        release=release,
+        backend=backend,
+        max_parallelism=max_parallelism,
+        parallelism=parallelism,
+        allow_non_restored=allow_non_restored,
+    )
+    before = JobClasses(opened.classpath, source.user_store) if opened.classpath else None
+    asked = _Values(old, classpath, release, from_flink_1) if values else None
+    report = Check(_sides(source), new, before, from_flink_1, asked).report()
+    states = tuple(_with_extent(old, state) for state in report.states) if values else report.states
+    return replace(report, states=states, assumptions=(*report.assumptions, *assumed))
+
+
+def _sides(source: SnapshotSource) -> list[OperatorSide]:
+    _, files = source.inventory()
+    return operators_of(source.metadata.operators, files)
+
+
+def _release(flink: str, against: Snapshot | None, from_flink_1: bool) -> tuple[Release | None, tuple[str, ...]]:
+    if flink:
+        found = release_of(flink)
+        if found is None:
+            raise UsageError(f"the option flink cannot be {flink!r}", expected="a release, as 2.3 or 1.20.5")
+        return found, ()
+    if against is not None:
+        return Release(1 if flavour_of(against.metadata_version) == 2 else 2), ()
+    major = 1 if from_flink_1 else 2
+    return Release(major), (f"The new job runs on Flink {major}, as the old one did.",)
+
+
+def _owned(source: SnapshotSource, plan: str, uids: Sequence[str] | None) -> frozenset[str] | None:
+    """The ids of the new job's operators, by its plan and uids."""
+    if not plan and uids is None:
+        return None
+    listed = {name for uid in uids or () for name in (operator_id(uid), uid.lower())}
+    return frozenset(listed | _queries(source, plan).keys())
+
+
+def _same_queries(source: SnapshotSource, before: str, after: str) -> frozenset[str]:
+    if not before or not after:
+        return frozenset()
+    old, new = _queries(source, before), _queries(source, after)
+    return frozenset(id_ for id_, query in new.items() if old.get(id_) == query)
+
+
+def _queries(source: SnapshotSource, plan: str) -> dict[str, str]:
+    if not plan:
+        return {}
+    text = source.user_store.read(plan).decode("utf-8", "replace")
+    return queries_of_plan(text, [OperatorNames(o.id, o.uid, o.name) for o in source.metadata.operators])
+
+
+def _with_extent(old: Snapshot, found: StateCheck) -> StateCheck:
+    """The check with how much is behind a state that does not simply restore, and whether it can be extracted."""
+    if found.verdict not in _BEHIND or found.state_name is None:
+        return found
+    state = old.operator(found.operator_id).state(found.state_name, found.state_scope)
+    rows = None
+    with contextlib.suppress(StateExtractError):  # the status says that it cannot be read
+        rows = state.count()
+    return replace(found, rows=rows, size=state.bytes_of(), status=state.coverage.status)
+
+
+class _Values:
+    """Answers by reading the old snapshot's values, with the classes of one job or the other."""
+
+    def __init__(self, old: Snapshot, classpath: Sequence[str], release: Release | None, from_flink_1: bool) -> None:
+        self._old = old
+        self._classpath = classpath
+        self._kryo: Any = 5 if (release.major >= 2 if release is not None else not from_flink_1) else 2
+
+    def subclasses(self, operator: str, scope: Scope, state: str) -> frozenset[str] | str:
+        """The classes in the values. Few states have any, so first they are read as if there were none."""
+        for snapshot in (self._old, self._with_all):
+            try:
+                return frozenset(
+                    name
+                    for batch in self._state(snapshot, operator, scope, state).to_batches()
+                    for name in _classes(batch)
+                )
+            except StateExtractError as error:
+                problem = error.message
+        return problem
+
+    def reread(self, operator: str, scope: Scope, state: str) -> Verdict | str:
+        """Rows by the classes of the old job against rows by those of the new one."""
+        if not self._old._opened.classpath or not self._classpath:
+            return "the classes of both jobs are needed to read the values"
+        before = _rows(self._state(self._old, operator, scope, state))
+        after = _rows(self._state(self._with_new, operator, scope, state))
+        while True:
+            try:
+                first = next(before, None)
+            except StateExtractError as error:
+                return f"the values cannot be read: {error.message}"
+            try:
+                second = next(after, None)
+            except StateExtractError:
+                return Verdict.REFUSED
+            if first is None and second is None:
+                return Verdict.AS_IS
+            if first is None or second is None or _plain(first) != _plain(second):
+                return Verdict.LOSES
+
+    def rows(self, operator: str, scope: Scope, state: str) -> int | str:
+        """How many rows the state has."""
+        try:
+            return self._state(self._old, operator, scope, state).count()
+        except StateExtractError as error:
+            return error.message
+
+    def _state(self, snapshot: Snapshot, operator: str, scope: Scope, state: str) -> State:
+        return snapshot.operator(operator).state(state, scope)
+
+    @cached_property
+    def _with_new(self) -> Snapshot:
+        return self._reopened(replace(self._context, class_models=self._models(self._classpath), kryo=self._kryo))
+
+    @cached_property
+    def _with_all(self) -> Snapshot:
+        models = self._models((*self._old._opened.classpath, *self._classpath))
+        return self._reopened(replace(self._context, class_models=models))
+
+    @property
+    def _context(self) -> DescribeContext:
+        return self._old._opened.options.context
+
+    def _models(self, places: Sequence[str]) -> ClassModels:
+        store = self._old._opened.source.user_store
+        # As on a class path, the first of a name counts.
+        return ClassModels.of(model for place in reversed(places) for model in read_classes(place, store))
+
+    def _reopened(self, context: DescribeContext) -> Snapshot:
+        opened = self._old._opened
+        return type(self._old)(replace(opened, options=replace(opened.options, context=context), pojos_known=True))
+
+
+def _rows(state: State) -> Iterator[Any]:
+    for batch in state.to_batches():
+        yield from batch.to_pylist()
+
+
+def _plain(value: Any) -> Any:
+    """A value without the names of fields, which Kryo does not write."""
+    if isinstance(value, dict):
+        return [_plain(inner) for inner in value.values()]
+    return [_plain(inner) for inner in value] if isinstance(value, list) else value
+
+
+def _classes(data: pa.RecordBatch | pa.Array) -> Iterator[str]:
+    """The texts in the columns ``class`` of structs, at any depth."""
+    if isinstance(data, pa.RecordBatch):
+        for column in data.columns:
+            yield from _classes(column)
+    elif pa.types.is_struct(data.type):
+        for number, field in enumerate(data.type):
+            inner = data.field(number)
+            if field.name == "class" and pa.types.is_string(field.type):
+                yield from (text for text in inner.unique().to_pylist() if text is not None)
+            yield from _classes(inner)
+    elif pa.types.is_map(data.type):
+        yield from _classes(data.keys)
+        yield from _classes(data.items)
+    elif pa.types.is_list(data.type):
+        yield from _classes(data.values)
+
+
+__all__ = ["check"]

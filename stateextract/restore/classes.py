@@ -1,0 +1,170 @@
+"""The classes of a job: what a class path has, class by class.
+
+A jar's table of contents is read at once, and class files only as they are asked for, so a large jar costs little. Nothing
+is executed. Classes of Java, Scala, Flink and Avro are taken to be there.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+from serializers.classes import ClassModel
+from serializers.classfile import MAX_BYTES, ClassShape, read_shape
+from serializers.javatypes import PRIMITIVES, parse_type
+from stateextract.errors import FormatError, StateExtractError, UnreadableFileError
+from stateextract.files.filesystem import Store
+
+MAX_CLASSES: Final = 400_000
+_MAX_JAR: Final = 1 << 31
+_MAX_LINEAGE: Final = 100
+
+_LIBRARIES: Final = (
+    "java.",
+    "javax.",
+    "scala.",
+    "kotlin.",
+    "org.apache.flink.",
+    "org.apache.avro.",
+    "com.twitter.chill.",
+)
+
+
+_DECLARATION: Final = b"org/apache/flink/api/common/state/"
+"""Stands in each class that declares a state."""
+_ANY: Final = "\0"
+"""Among the texts where there is such a class."""
+
+
+def is_library(name: str) -> bool:
+    """Whether the class comes with Java, Scala, Flink or Avro."""
+    return name.startswith(_LIBRARIES)
+
+
+class JobClasses:
+    """The classes of one class path, the first of a name first.
+
+    :param places: jars and folders of class files.
+    :raises StateExtractError: where one cannot be read.
+    """
+
+    def __init__(self, places: Sequence[str], store: Store) -> None:
+        self.places = tuple(places)
+        self._sources: dict[str, tuple[str, Callable[[], bytes]]] = {}
+        self._shapes: dict[str, ClassShape | None] = {}
+        for place in places:
+            for name, read in _contents(place, store):
+                self._sources.setdefault(name, (place, read))
+                if len(self._sources) > MAX_CLASSES:
+                    raise FormatError(f"more than {MAX_CLASSES} classes", file=place)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._sources)
+
+    def has(self, name: str) -> bool:
+        """Whether the class, or the class of the array's elements, can be loaded."""
+        if name.startswith("["):
+            name = name.lstrip("[")
+            if not name.startswith("L"):
+                return True  # an array of primitives
+            name = name.removeprefix("L").removesuffix(";")
+        return is_library(name) or name in PRIMITIVES or name in self._sources
+
+    def shape(self, name: str) -> ClassShape | None:
+        """The class of this name, if the class path has it."""
+        if name not in self._shapes:
+            self._shapes[name] = self._read(name)
+        return self._shapes[name]
+
+    def model(self, name: str) -> ClassModel | None:
+        """Its model."""
+        shape = self.shape(name)
+        return None if shape is None else shape.model
+
+    @cached_property
+    def _declaring(self) -> frozenset[str]:
+        """The texts in the classes that declare states."""
+        texts: set[str] = set()
+        for name, (_, read) in self._sources.items():
+            with contextlib.suppress(Exception):  # a class that cannot be read declares nothing that is known
+                if _DECLARATION in read():
+                    shape = self.shape(name)
+                    texts.update(() if shape is None else (_ANY, *shape.texts))
+        return frozenset(texts)
+
+    @property
+    def declares_states(self) -> bool:
+        """Whether some class declares states: the class path is that of a job, and not of its data alone."""
+        return _ANY in self._declaring
+
+    def has_text(self, text: str) -> bool:
+        """Whether a class that declares states has this text, as it has the names of its states."""
+        return text in self._declaring
+
+    def _read(self, name: str) -> ClassShape | None:
+        if name not in self._sources:
+            return None
+        place, read = self._sources[name]
+        where = f"{place}!/{name}"
+        try:
+            return read_shape(read())
+        except StateExtractError as error:
+            raise error.at(file=where) from None
+        except OSError as error:
+            raise UnreadableFileError(f"the class cannot be read: {error.strerror}", file=where) from None
+        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError) as error:
+            raise FormatError(f"the class cannot be read: {error}", file=where) from None
+
+    def lineage(self, name: str) -> list[ClassShape] | None:
+        """The class and its superclasses, up to those of Java; ``None`` where one of them is missing."""
+        found: list[ClassShape] = []
+        while True:
+            shape = self.shape(name)
+            if shape is None or len(found) > _MAX_LINEAGE:
+                return None
+            found.append(shape)
+            superclass = shape.model.superclass
+            name = "java.lang.Object" if superclass is None else parse_type(superclass).name
+            if name in ("java.lang.Object", "java.lang.Record", "java.lang.Enum"):
+                return found
+
+
+def _contents(place: str, store: Store) -> Iterator[tuple[str, Callable[[], bytes]]]:
+    folder = Path(place)
+    if "://" not in place and folder.is_dir():
+        for path in sorted(folder.rglob("*.class")):
+            yield _class_name(str(path.relative_to(folder))), path.read_bytes
+        return
+    size = store.size(place)
+    if size > _MAX_JAR:
+        raise FormatError(f"a jar of {size} bytes", expected=f"at most {_MAX_JAR}", file=place)
+    try:
+        jar = zipfile.ZipFile(io.BytesIO(store.read(place)))
+        entries = jar.infolist()
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError) as error:
+        raise FormatError(f"the jar cannot be read: {error}", file=place) from None
+
+    def reader(entry: zipfile.ZipInfo) -> Callable[[], bytes]:
+        def read() -> bytes:
+            with jar.open(entry) as file:
+                return file.read(MAX_BYTES + 1)  # the size in the directory is a claim
+
+        return read
+
+    for entry in entries:
+        # Classes for later versions of Java stand beside those for all.
+        if entry.filename.endswith(".class") and not entry.filename.startswith("META-INF/"):
+            yield _class_name(entry.filename), reader(entry)
+
+
+def _class_name(path: str) -> str:
+    return path.removesuffix(".class").replace("\\", "/").replace("/", ".")
+
+
+__all__ = ["JobClasses", "is_library"]

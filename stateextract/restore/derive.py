@@ -1,0 +1,104 @@
+"""The serializer snapshots of the new job, where only its class files are known: the old ones with the new classes.
+
+Takes the job's declarations to be as before: the same states, with the same types. What classes decide (fields of POJOs and
+records, constants of enums, Avro schemas, what is a POJO at all) comes from the class files. What they do not tell is marked
+in the snapshot, and comparing answers that it is not known.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from serializers.avro import AVRO_SNAPSHOTS
+from serializers.kryo.snapshot import KRYO_SNAPSHOT
+from serializers.pojo import POJO_SNAPSHOT
+from serializers.registry import SerializerSnapshot
+from serializers.tuples import ENUM_SNAPSHOT
+from stateextract.restore.classes import JobClasses
+from stateextract.restore.extract import Extractor
+from stateextract.restore.pojo import pojo_fields, subclass_snapshots
+
+
+class Derivation:
+    """Makes new snapshots of old ones.
+
+    :param extractor: of the new job's classes; :param old: of the old job's, where they were given.
+    """
+
+    def __init__(self, extractor: Extractor, old: JobClasses | None) -> None:
+        self._extractor = extractor
+        self._old = None if old is None else Extractor(old, extractor.release)
+
+    def of(self, old: SerializerSnapshot) -> SerializerSnapshot:
+        """The snapshot that the new job would write in place of an old one."""
+        if old.is_unknown:
+            return old
+        name = old.details.get("class")
+        if old.class_name == POJO_SNAPSHOT:
+            return self._pojo(old, old.details["class"])
+        if old.class_name == ENUM_SNAPSHOT:
+            shape = self._extractor.classes.shape(old.details["class"])
+            return (
+                _unknown(old.details["class"]) if shape is None else self._extractor.of_class(shape.model.name) or old
+            )
+        if old.class_name in AVRO_SNAPSHOTS:
+            return (self._extractor.avro(name) if isinstance(name, str) else None) or _unknown(
+                "an Avro schema in the job's code"
+            )
+        if old.class_name == KRYO_SNAPSHOT:
+            return self._generic(old, old.details["class"])
+        return replace(old, nested=tuple(self.of(nested) for nested in old.nested))
+
+    def _pojo(self, old: SerializerSnapshot, name: str) -> SerializerSnapshot:
+        new = self._extractor.of_class(name)
+        if new is None:
+            return _unknown(name)
+        if new.class_name != POJO_SNAPSHOT:
+            return new
+        return self._merged(old, new)
+
+    def _merged(self, old: SerializerSnapshot, new: SerializerSnapshot) -> SerializerSnapshot:
+        """The new POJO with the old one's registered subclasses, and fields whose type did not change as they were."""
+        before = {field: serializer for field, _, serializer in pojo_fields(old)}
+        nested = []
+        for field, declaring, serializer in pojo_fields(new):
+            known = before.get(field)
+            if known is not None:
+                if serializer.is_unknown and self._same_type(declaring, field):
+                    serializer = self.of(known)
+                elif known.class_name == serializer.class_name == POJO_SNAPSHOT:
+                    serializer = self._merged(known, serializer)
+            nested.append(serializer)
+        registered = []
+        for subclass in old.details["registered"]:
+            found = self._extractor.of_class(subclass)
+            known = subclass_snapshots(old)[subclass]
+            if found is not None and found.class_name == known.class_name == POJO_SNAPSHOT:
+                found = self._merged(known, found)
+            registered.append(found or _unknown(subclass))
+        details = {**new.details, "registered": old.details["registered"]}
+        return replace(new, details=details, nested=(*nested, *registered))
+
+    def _same_type(self, declaring: str, field: str) -> bool:
+        models = (
+            None if self._old is None else self._old.classes.model(declaring),
+            self._extractor.classes.model(declaring),
+        )
+        types = [{f.name: f.type for f in model.fields}.get(field) for model in models if model is not None]
+        return len(types) == 2 and types[0] is not None and types[0] == types[1]
+
+    def _generic(self, old: SerializerSnapshot, name: str) -> SerializerSnapshot:
+        """A generic type stays one if the job said so; else what its class is now decides."""
+        now = self._extractor.of_class(name)
+        if now is None or now.class_name == KRYO_SNAPSHOT:
+            return old
+        before = None if self._old is None else self._old.of_class(name)
+        # If the class could have been a POJO before, the job asked for a generic type.
+        return old if before is not None and before.class_name != KRYO_SNAPSHOT else _unknown(name)
+
+
+def _unknown(type_: str) -> SerializerSnapshot:
+    return SerializerSnapshot("", 0, details={"unknown": "derived", "type": type_})
+
+
+__all__ = ["Derivation"]

@@ -1,0 +1,522 @@
+"""Would a whole snapshot restore into a new job? Operators and parallelism first, as Flink's job master checks them, then
+every state.
+
+What the new job is can be known from its own snapshot, from its class files, or from its plan and uids; what is not known is
+taken to be as before, and :attr:`Report.assumptions` says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, Protocol
+
+from serializers.registry import SerializerSnapshot
+from serializers.ttl import is_ttl
+from stateextract.metadata.model import OperatorState
+from stateextract.outcome import Status, Verdict
+from stateextract.restore.answers import BACKENDS, Backend, Findings, Phase, Release, Remark, worst
+from stateextract.restore.classes import JobClasses
+from stateextract.restore.compare import Comparer
+from stateextract.restore.derive import Derivation
+from stateextract.restore.kryo import doubt_of_fields, may_mean_other, must_fail
+from stateextract.restore.loading import Loader
+from stateextract.restore.states import check_state
+from stateextract.snapshot.headers import Scope, StateFile, operator_label
+from stateextract.state.bodies.body import BodyKind
+from stateextract.state.flink_states import purpose_of
+from stateextract.state.header import KeyedHeader, StateMeta
+from stateextract.state.kinds import COORDINATOR, kind_word
+
+_MORE: Final = "give a snapshot of the new job, started from nothing (--against)"
+_BOTH_JARS: Final = "give the jars of both jobs, --old-classpath and --classpath"
+_DEFAULT_MAX: Final = 128
+_UPPER_MAX: Final = 1 << 15
+
+
+class Values(Protocol):
+    """What only the values of a state tell. Each answer is a text where it cannot be had."""
+
+    def subclasses(self, operator: str, scope: Scope, state: str) -> frozenset[str] | str:
+        """The classes of the POJOs in a state, as far as no snapshot lists them."""
+
+    def reread(self, operator: str, scope: Scope, state: str) -> Verdict | str:
+        """What becomes of the values that Kryo wrote, when they are read with the new job's classes."""
+
+    def rows(self, operator: str, scope: Scope, state: str) -> int | str:
+        """How many rows a state has."""
+
+
+@dataclass(frozen=True)
+class StateCheck:
+    """What becomes of one state, or of an operator where ``state_name`` is ``None``.
+
+    :param phase: when it shows first.
+    :param remarks: why, what decides first.
+    :param rows: how many rows are behind it, and ``size`` their bytes, where that was looked at.
+    :param status: whether they can be extracted: a word of ``docs/exit-codes.md``.
+    """
+
+    operator_id: str
+    operator_uid: str | None
+    operator_name: str | None
+    operator_label: str
+    state_name: str | None
+    state_scope: Scope | None
+    state_kind: str
+    verdict: Verdict
+    phase: Phase | None
+    remarks: tuple[Remark, ...]
+    rows: int | None = None
+    size: int | None = None
+    status: Status | None = None
+
+    @property
+    def reason(self) -> str:
+        """All reasons, what decides first."""
+        return "; ".join(dict.fromkeys(remark.reason for remark in self.remarks))
+
+    @property
+    def advice(self) -> str:
+        """What to do, for the reasons that decide."""
+        return "; ".join(dict.fromkeys(r.advice for r in self.remarks if r.advice and r.verdict is self.verdict))
+
+
+@dataclass(frozen=True)
+class Report:
+    """The answer to the whole question.
+
+    :param states: by operator, as in ``_metadata``.
+    :param assumptions: what was taken to be so, in sentences.
+    """
+
+    states: tuple[StateCheck, ...]
+    assumptions: tuple[str, ...] = ()
+
+    @property
+    def verdict(self) -> Verdict:
+        """Of the whole job: a job restores only if each of its states does."""
+        return worst(state.verdict for state in self.states)
+
+
+@dataclass
+class OperatorSide:
+    """An operator of one of the two jobs.
+
+    :param keys: the serializers of its keys in its files, equal ones once.
+    :param states: by scope, backend type and name: what the heads say, equal ones once.
+    :param unread: why heads cannot be read.
+    :param listed: RocksDB's own files, whose snapshots list the POJO subclasses that were met.
+    """
+
+    state: OperatorState
+    keys: list[SerializerSnapshot] = field(default_factory=list)
+    states: dict[tuple[Scope, str, str], list[StateMeta]] = field(default_factory=dict)
+    unread: list[str] = field(default_factory=list)
+    listed: bool = True
+
+
+def operators_of(operators: Sequence[OperatorState], files: Iterable[StateFile]) -> list[OperatorSide]:
+    """The operators with what the heads of their files say."""
+    found = [OperatorSide(operator) for operator in operators]
+    seen: list[set[bytes]] = [set() for _ in operators]
+    for file in files:
+        side = found[file.operator]
+        if file.problem is not None:
+            side.unread.append(file.problem.message)
+        if file.scope == "keyed" and file.form is not BodyKind.SST_FILES:
+            side.listed = False
+        if file.head is None or file.head_key in seen[file.operator]:
+            continue
+        seen[file.operator].add(file.head_key)
+        if isinstance(file.head, KeyedHeader) and file.head.key_serializer not in side.keys:
+            side.keys.append(file.head.key_serializer)
+        for meta in file.head.states:
+            group = "QUEUE" if meta.backend_type == "PRIORITY_QUEUE" else meta.backend_type.removesuffix("_V2")
+            side.states.setdefault((file.scope, group, meta.name), []).append(meta)
+    return found
+
+
+@dataclass
+class NewJob:
+    """What is known of the new job.
+
+    :param operators: of its snapshot, by id; ``None``: there is none.
+    :param owned: ids of its operators by its plan and uids; ``None``: neither was given.
+    :param same_queries: ids of operators whose queries are equal in both plans.
+    :param max_parallelism: set explicitly; 0: set nowhere; ``None``: not known.
+    :param allow_non_restored: state of operators that are gone may be dropped.
+    """
+
+    operators: Mapping[str, OperatorSide] | None = None
+    owned: frozenset[str] | None = None
+    same_queries: frozenset[str] = frozenset()
+    classes: JobClasses | None = None
+    release: Release | None = None
+    backend: Backend | None = None
+    max_parallelism: int | None = None
+    parallelism: int | None = None
+    allow_non_restored: bool = False
+
+
+class Check:
+    """Checks one snapshot against one new job.
+
+    :param old_classes: of the job that wrote the snapshot.
+    :param from_flink_1: it ran on Flink 1.
+    :param values: answers what needs values; ``None``: nothing does.
+    """
+
+    def __init__(
+        self,
+        old: Sequence[OperatorSide],
+        new: NewJob,
+        old_classes: JobClasses | None = None,
+        from_flink_1: bool = False,
+        values: Values | None = None,
+    ) -> None:
+        self._old = old
+        self._new = new
+        self._old_classes = old_classes
+        self._from_flink_1 = from_flink_1
+        self._values = values
+        self._named = frozenset(_named_classes(new.operators or {}))
+        self._assumptions: dict[str, None] = {}
+
+    def report(self) -> Report:
+        """The verdicts."""
+        checks = [check for side in self._old for check in self._operator(side)]
+        new = self._new
+        if any(side.keys for side in self._old):
+            self._assume("The new job computes the same keys from its input.")
+        if any(is_ttl(s) for side in self._old for s in _all_snapshots(side)):
+            self._assume("No time to live is shorter than before.")
+        if new.operators is None:
+            self._assume("The new job declares the same states, with the same names, kinds, types and time to live.")
+            if new.owned is None:
+                self._assume("The new job has the same operators, with the same uids.")
+            if new.max_parallelism is None:
+                self._assume("The new job sets the same maximum parallelism, or none.")
+        return Report(tuple(checks), tuple(self._assumptions))
+
+    def _assume(self, text: str) -> None:
+        self._assumptions.setdefault(text)
+
+    # ---- operators
+
+    def _operator(self, side: OperatorSide) -> Iterator[StateCheck]:
+        findings = self._graph(side)
+        if not side.states and not side.unread and side.state.coordinator is None and not _raw(side.state):
+            # Without state only its maximum parallelism counts.
+            if findings.verdict is Verdict.REFUSED and not self._is_gone(side):
+                yield self._made(side, None, None, "-", findings.remarks)
+            return
+        gone = self._is_gone(side)
+        if (findings.remarks and not gone) or not side.states:
+            yield self._made(side, None, None, COORDINATOR if side.state.coordinator else "-", findings.remarks)
+        for problem in dict.fromkeys(side.unread):
+            remark = Remark(Verdict.UNKNOWN, None, f"the head of a state file cannot be read: {problem}")
+            yield self._made(side, None, None, "-", [remark])
+        if _raw(side.state) and not gone:
+            text = "the operator reads its raw state itself"
+            yield self._made(side, None, None, "raw", [Remark(Verdict.UNKNOWN, None, text, "test the restore")])
+        for (scope, group, name), metas in side.states.items():
+            kind = kind_word(metas[0].kind)
+            remarks = findings.remarks if gone else self._state(side, (scope, group, name), metas)
+            yield self._made(side, name, scope, kind, remarks)
+
+    def _made(
+        self, side: OperatorSide, name: str | None, scope: Scope | None, kind: str, remarks: Sequence[Remark]
+    ) -> StateCheck:
+        state = side.state
+        verdict = worst(remark.verdict for remark in remarks)
+        ordered = sorted(remarks, key=lambda r: (r.verdict is not verdict, _order(r.phase)))
+        phase = ordered[0].phase if ordered and verdict not in (Verdict.AS_IS, Verdict.UNKNOWN) else None
+        return StateCheck(
+            state.id, state.uid, state.name, operator_label(state), name, scope, kind, verdict, phase, tuple(ordered)
+        )
+
+    def _graph(self, side: OperatorSide) -> Findings:
+        """Whether the operator is in the new job, and its parallelism fits."""
+        new, state, findings = self._new, side.state, Findings()
+        if self._is_gone(side):
+            self._orphaned(side, findings)
+            return findings
+        beside = None if new.operators is None else new.operators.get(state.id)
+        self._parallelism(side, None if beside is None else beside.state, findings)
+        return findings
+
+    def _is_gone(self, side: OperatorSide) -> bool:
+        """Whether the new job is known, and nothing of it has the operator's id."""
+        operators, owned = self._new.operators, self._new.owned
+        if operators is None and owned is None:
+            return False
+        return side.state.id not in {*(operators or ()), *(owned or ())}
+
+    def _orphaned(self, side: OperatorSide, findings: Findings) -> None:
+        state, new = side.state, self._new
+        if new.operators is None and state.uid is None and not new.allow_non_restored:
+            findings.add(
+                Verdict.UNKNOWN, Phase.SUBMIT, f"no uid that was given leads to the operator {state.id}: it had another uid, "
+                "or none, and then Flink computes its id from the graph of the job", _MORE,
+            )  # fmt: skip
+        elif new.allow_non_restored:
+            text = "the new job has no operator of this id; with allowNonRestoredState its state is dropped"
+            findings.loses("operator", text, "give the operator its old uid", Phase.SUBMIT)
+        else:
+            findings.add(
+                Verdict.REFUSED, Phase.SUBMIT,
+                f"IllegalStateException: Cannot map checkpoint/savepoint state for operator {state.id} to the new program",
+                "give the operator its old uid (setUid, or setUidHash with the id), or drop its state with "
+                "allowNonRestoredState",
+            )  # fmt: skip
+
+    def _parallelism(self, side: OperatorSide, now: OperatorState | None, findings: Findings) -> None:
+        stored = side.state.max_parallelism
+        explicit = self._new.max_parallelism
+        parallelism = self._new.parallelism if now is None else now.parallelism
+        doubtful = False
+        if explicit is None and now is not None and now.max_parallelism != stored:
+            explicit = now.max_parallelism
+            # A job that sets none has one by its parallelism, which gives way to the stored one.
+            doubtful = explicit == default_max_parallelism(now.parallelism)
+        too_many = parallelism is not None and parallelism > stored
+        if too_many:
+            findings.add(
+                Verdict.REFUSED, Phase.SUBMIT,
+                f"IllegalStateException: The maximum parallelism ({stored}) of the restored state is lower than the configured "
+                f"parallelism ({parallelism})", f"run the operator with at most {stored} subtasks",
+            )  # fmt: skip
+        elif explicit and explicit != stored:
+            text = (
+                f"Max parallelism mismatch between checkpoint/savepoint state ({stored}) and new program ({explicit})"
+            )
+            if doubtful:
+                findings.add(
+                    Verdict.UNKNOWN, Phase.SUBMIT, f"{text}, unless the new job sets none and {explicit} is its default",
+                    f"give --max-parallelism {explicit} if the job sets it, or 0 if it sets none",
+                )  # fmt: skip
+            else:
+                findings.add(
+                    Verdict.REFUSED, Phase.SUBMIT, f"IllegalStateException: {text}",
+                    f"set the maximum parallelism to {stored}, or leave it out",
+                )  # fmt: skip
+
+    # ---- states
+
+    def _state(self, side: OperatorSide, place: tuple[Scope, str, str], metas: Sequence[StateMeta]) -> list[Remark]:
+        """The remarks; where the backend is not known, those of both, or that they differ."""
+        backends = BACKENDS if self._new.backend is None else (self._new.backend,)
+        found = [self._under(backend, side, place, metas) for backend in backends]
+        if len({findings.verdict for findings in found}) == 1:
+            return found[-1].remarks
+        words = "; ".join(f"{backend}: {f.verdict}" for backend, f in zip(backends, found, strict=True))
+        text = f"the backend of the new job decides ({words})"
+        remarks = [Remark(Verdict.UNKNOWN, None, text, "give --backend hashmap or rocksdb")]
+        return [
+            *remarks,
+            *(replace(r, verdict=Verdict.AS_IS) for f in found for r in f.remarks if r.verdict is f.verdict),
+        ]
+
+    def _under(
+        self, backend: Backend, side: OperatorSide, place: tuple[Scope, str, str], metas: Sequence[StateMeta]
+    ) -> Findings:
+        scope, _, name = place
+        new = self._new
+        comparer = Comparer(
+            backend, new.release, self._old_classes, new.classes, self._from_flink_1,
+            same_query=side.state.id in new.same_queries,
+        )  # fmt: skip
+        findings = comparer.findings
+        loader = Loader(new.release, new.classes, self._named, findings)
+        for meta in metas:
+            for part, snapshot in meta.serializers.items():
+                loader.load(snapshot, part.removesuffix("_SERIALIZER").lower().replace("_", " "))
+        if scope == "keyed":
+            for key in side.keys:
+                loader.load(key, "key")
+        beside = (new.operators or {}).get(side.state.id)
+        if beside is not None:
+            after = beside.states.get(place)
+            if after is None:
+                self._dropped(beside, place, side.state.id, findings)
+                return findings
+            for meta in metas:
+                keys = [(a, b) for a in side.keys for b in beside.keys] if scope == "keyed" else [None]
+                for pair in keys:
+                    check_state(comparer, meta, after[0], pair)
+        else:
+            self._by_classes(comparer, side, scope, metas)
+        self._ask_values(comparer, side, scope, name)
+        return findings
+
+    def _by_classes(self, comparer: Comparer, side: OperatorSide, scope: Scope, metas: Sequence[StateMeta]) -> None:
+        """Where there is no snapshot of the new job: the same declarations, with its classes."""
+        findings = comparer.findings
+        extractor = comparer.extractor
+        if extractor is None:
+            findings.unknown(
+                "state", "nothing was given that says the new job's type", f"{_MORE}, or its jar (--classpath)"
+            )
+            return
+        derivation = Derivation(extractor, self._old_classes)
+        name = metas[0].name
+        if purpose_of(name) is None and extractor.classes.declares_states and not extractor.classes.has_text(name):
+            text = f"no class of the new job that declares states has the text {name!r}, so the state may have been renamed"
+            findings.unknown("state", text, _MORE)
+            return
+        for meta in metas:
+            now = replace(meta, serializers={part: derivation.of(s) for part, s in meta.serializers.items()})
+            for pair in [(key, derivation.of(key)) for key in side.keys] if scope == "keyed" else [None]:
+                check_state(comparer, meta, now, pair)
+
+    def _dropped(self, beside: OperatorSide, place: tuple[Scope, str, str], operator: str, findings: Findings) -> None:
+        scope, _, name = place
+        if beside.unread:
+            findings.unknown(
+                "state", "a head of the new job's snapshot cannot be read, so whether it has the state is not known"
+            )
+            return
+        rows = "" if self._values is None else self._values.rows(operator, scope, name)
+        if rows == 0:
+            findings.add(Verdict.AS_IS, None, "the new job has no state of this name, and the old one is empty")
+            return
+        others = [f"{n!r} ({kind_word(m[0].kind)})" for (s, _, n), m in beside.states.items() if s == scope]
+        has = f"; its states are {', '.join(others)}" if others else ""
+        text = f"the new job has no state of this name and kind, so its values are dropped without a word{has}"
+        findings.loses("state", text, "keep the name, or copy the values in the job before it goes", Phase.FIRST_READ)
+
+    # ---- what only values tell
+
+    def _ask_values(self, comparer: Comparer, side: OperatorSide, scope: Scope, name: str) -> None:
+        findings, operator = comparer.findings, side.state.id
+        if findings.verdict is Verdict.REFUSED:
+            return
+        if findings.subclasses and not (side.listed and scope == "keyed"):
+            listed = frozenset(name for snapshot in _all_snapshots(side) for name in _classes_in(snapshot))
+            self._unlisted(comparer, operator, scope, name, listed)
+        if findings.doubts:
+            self._reread(comparer, operator, scope, name)
+
+    def _reread(self, comparer: Comparer, operator: str, scope: Scope, name: str) -> None:
+        """What Kryo wrote, where class files leave a doubt: the values are read with the classes of both jobs."""
+        findings, names = comparer.findings, list(comparer.findings.doubts)
+        doubts = "; ".join(findings.doubts.values())
+        old, new = self._old_classes, self._new.classes
+        if self._values is None or old is None or new is None:
+            findings.unknown("value", doubts, _BOTH_JARS)
+            return
+        found = self._values.reread(operator, scope, name)
+        fails = any(must_fail(n, old, new) for n in names)
+        changed = any(doubt_of_fields(n, old, new) is not None for n in names)
+        phase = Phase.RESTORE if comparer.backend == "hashmap" and scope == "keyed" else Phase.FIRST_READ
+        if found is Verdict.REFUSED and fails:
+            text = f"value: KryoException: reading the values with the new classes fails: {doubts}"
+            findings.add(found, phase, text, "put the class back as it was, and move its values to another type")
+        elif found is Verdict.LOSES and not changed:
+            findings.loses(
+                "value", f"reading the values gives others: {doubts}", "take the state out with extract", phase
+            )
+        elif found is Verdict.AS_IS and not any(may_mean_other(n, old, new) for n in names):
+            findings.add(
+                Verdict.AS_IS, None, "value: all values were read with the classes of both jobs, and are equal"
+            )
+        else:
+            more = {
+                Verdict.REFUSED: "reading them with the new classes leaves bytes, which Flink may not notice",
+                Verdict.LOSES: "reading them with the new classes fails, or gives other values",
+                Verdict.AS_IS: "the values are read, but may not be of the declared type",
+            }
+            findings.unknown(
+                "value", f"{doubts}; {more[found] if isinstance(found, Verdict) else found}", "test the restore"
+            )
+
+    def _unlisted(self, comparer: Comparer, operator: str, scope: Scope, name: str, listed: frozenset[str]) -> None:
+        """POJOs of subclasses that are in the values and in no snapshot, as HashMap leaves them."""
+        findings = comparer.findings
+        found = "values were not read" if self._values is None else self._values.subclasses(operator, scope, name)
+        if isinstance(found, str):
+            text = f"subclasses of {', '.join(sorted(findings.subclasses))} that were not registered stand in the values only"
+            findings.unknown("value", f"{text}: {found}", _BOTH_JARS)
+            return
+        for subclass in sorted(found - listed):
+            there = comparer.new.has(subclass) if comparer.new is not None else None
+            if there is None:
+                text = f"whether the new job still has {subclass}, which stands in the values, is not known"
+                findings.unknown("value", text, "give the new job's jar, --classpath")
+            elif not there:
+                phase = Phase.RESTORE if comparer.backend == "hashmap" else Phase.FIRST_READ
+                text = f"RuntimeException: Cannot instantiate class: {subclass}, which stands in the values, is gone"
+                findings.add(Verdict.REFUSED, phase, f"value: {text}", "put the class back")
+            elif self._old_classes is None or comparer.new is None:
+                text = f"whether the unregistered subclass {subclass} changed is not known"
+                findings.unknown("value", text, "give the old job's jar, --old-classpath")
+            else:
+                self._unlisted_change(comparer, subclass, self._old_classes, comparer.new)
+
+    def _unlisted_change(self, comparer: Comparer, subclass: str, old: JobClasses, new: JobClasses) -> None:
+        before, after = old.model(subclass), new.model(subclass)
+        if before == after:
+            return
+        advice = "register the subclass in both jobs before it changes"
+        added = set(after.fields if after else ()) - set(before.fields if before else ())
+        if added and comparer.backend == "hashmap":
+            text = (
+                f"value: EOFException: the unregistered subclass {subclass} has new fields, which its values have not"
+            )
+            comparer.findings.add(Verdict.REFUSED, Phase.RESTORE, text, advice)
+        else:
+            text = f"the unregistered subclass {subclass} changed, and its values have its old fields"
+            comparer.findings.unknown("value", text, advice)
+
+
+def default_max_parallelism(parallelism: int) -> int:
+    """``KeyGroupRangeAssignment.computeDefaultMaxParallelism``."""
+    rounded = 1 << (parallelism + parallelism // 2 - 1).bit_length()
+    return min(max(rounded, _DEFAULT_MAX), _UPPER_MAX)
+
+
+def _order(phase: Phase | None) -> int:
+    return len(Phase) if phase is None else list(Phase).index(phase)
+
+
+def _raw(state: OperatorState) -> bool:
+    return any(subtask.raw_operator is not None or subtask.raw_keyed is not None for subtask in state.subtasks)
+
+
+def _named_classes(operators: Mapping[str, OperatorSide]) -> Iterator[str]:
+    for side in operators.values():
+        for snapshot in _all_snapshots(side):
+            yield from _classes_in(snapshot)
+
+
+def _all_snapshots(side: OperatorSide) -> Iterator[SerializerSnapshot]:
+    """The serializers of an operator, with all that is in them."""
+    ahead = [*side.keys, *(s for metas in side.states.values() for m in metas for s in m.serializers.values())]
+    while ahead:
+        snapshot = ahead.pop()
+        yield snapshot
+        ahead += snapshot.nested
+
+
+def _classes_in(snapshot: SerializerSnapshot) -> Iterator[str]:
+    name = snapshot.details.get("class")
+    if isinstance(name, str):
+        yield name
+    for part in ("registered", "other", "declared"):
+        yield from snapshot.details.get(part, ())
+    yield from (name for name, _ in snapshot.details.get("registrations", ()))
+
+
+def release_of(text: str) -> Release | None:
+    """``2.3`` or ``1.20.5``; ``None`` where it is no release."""
+    parts = text.split(".")
+    if not 1 <= len(parts) <= 3 or not all(part.isascii() and part.isdigit() and len(part) < 4 for part in parts):
+        return None
+    return Release(int(parts[0]), int(parts[1]) if len(parts) > 1 else None)
+
+
+__all__ = [
+    "Check", "NewJob", "OperatorSide", "Report", "StateCheck", "Values", "default_max_parallelism", "operators_of",
+    "release_of",
+]  # fmt: skip
