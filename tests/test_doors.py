@@ -31,7 +31,9 @@ def test_the_table_has_what_the_doors_have() -> None:
         **spark, "--operator": "operatorUid", "--state": "stateName",
     }  # fmt: skip
     keywords = {*inspect.signature(stateextract.open_snapshot).parameters, "operator", "state"}
-    assert {python for _, python in OPTIONS.values() if python} - {"split_bytes", "memory_bytes"} <= keywords
+    keywords |= {*inspect.signature(stateextract.Snapshot.check).parameters}
+    named = {python.removesuffix(" of open_snapshot") for _, python in OPTIONS.values() if python}
+    assert named - {"split_bytes", "memory_bytes"} <= keywords
     assert {*OPTIONS} <= {flag for flags in FLAGS.values() for flag in flags}
 
 

@@ -8,7 +8,7 @@ import pickle
 import pytest
 
 from stateextract import errors
-from stateextract.outcome import ExitCode, Status, exit_code
+from stateextract.outcome import ExitCode, Status, Verdict, exit_code, exit_code_of_check
 
 
 def test_the_words_are_a_closed_list() -> None:
@@ -19,8 +19,8 @@ def test_the_words_are_a_closed_list() -> None:
     assert [str(status) for status in Status] == words
     assert json.dumps(list(Status)) == json.dumps(words)
     assert pickle.loads(pickle.dumps(Status.EMPTY)) is Status.EMPTY
-    assert [int(code) for code in ExitCode] == [0, 1, 2, 3, 4, 5, 129, 130, 141, 143]
-    assert all(member.meaning.endswith(".") for member in (*Status, *ExitCode))
+    assert [int(code) for code in ExitCode] == [0, 1, 2, 3, 4, 5, 6, 129, 130, 141, 143]
+    assert all(member.meaning.endswith(".") for member in (*Status, *Verdict, *ExitCode))
 
 
 @pytest.mark.parametrize(
@@ -77,3 +77,17 @@ def test_errors_know_what_a_state_becomes_because_of_them() -> None:
     assert errors.UnreadableFileError.status is Status.UNREADABLE
     assert errors.ValueRefusedError.status is Status.SKIPPED
     assert (errors.UsageError.exit_code, errors.FormatError.exit_code) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "code"),
+    [
+        ([], 0),
+        ([Verdict.AS_IS, Verdict.MIGRATED], 0),
+        ([Verdict.AS_IS, Verdict.UNKNOWN], 3),
+        ([Verdict.LOSES, Verdict.UNKNOWN], 6),
+        ([Verdict.REFUSED, Verdict.MIGRATED], 6),
+    ],
+)
+def test_what_is_known_to_be_wrong_weighs_more(verdicts: list[Verdict], code: int) -> None:
+    assert exit_code_of_check(verdicts) == code

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from serializers.classes import ClassModels
 from serializers.context import DescribeContext, flavour_of
+from stateextract.doors import api_door
 from stateextract.errors import StateExtractError, UsageError
 from stateextract.metadata.uid import operator_id
 from stateextract.outcome import Verdict
@@ -44,12 +45,15 @@ def check(
     backend: Backend | None,
     max_parallelism: int | None,
     parallelism: int | None,
+    same_job: bool,
     allow_non_restored: bool,
     values: bool,
 ) -> Report:
     """The verdicts; the parameters are those of :meth:`Snapshot.check`."""
     if backend not in (None, *BACKENDS):
         raise UsageError(f"the option backend cannot be {backend!r}", expected="hashmap or rocksdb")
+    if same_job and (against is not None or classpath or plan or uids is not None):
+        raise UsageError("the new job cannot be the old one and another", advice="leave --same-job out")
     opened = old._opened
     source = opened.source
     from_flink_1 = flavour_of(source.metadata.version) == 2
@@ -63,13 +67,21 @@ def check(
         backend=backend,
         max_parallelism=max_parallelism,
         parallelism=parallelism,
+        same_job=same_job,
         allow_non_restored=allow_non_restored,
     )
     before = JobClasses(opened.classpath, source.user_store) if opened.classpath else None
-    asked = _Values(old, classpath, release, from_flink_1) if values else None
+    asked = _Values(old, opened.classpath if same_job else classpath, release, from_flink_1) if values else None
     report = Check(_sides(source), new, before, from_flink_1, asked).report()
     states = tuple(_with_extent(old, state) for state in report.states) if values else report.states
-    return replace(report, states=states, assumptions=(*report.assumptions, *assumed))
+    return replace(report, states=tuple(map(_worded, states)), assumptions=(*report.assumptions, *assumed))
+
+
+def _worded(state: StateCheck) -> StateCheck:
+    """With options called as where the report is read."""
+    door = api_door()
+    remarks = (replace(r, reason=door.words(r.reason), advice=door.advice(r.advice) or "") for r in state.remarks)
+    return replace(state, remarks=tuple(remarks))
 
 
 def _sides(source: SnapshotSource) -> list[OperatorSide]:

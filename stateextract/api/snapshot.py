@@ -271,7 +271,7 @@ class Snapshot:
             for operator in missing:
                 vars(operator)["_inventory"] = found[operator.id]
 
-    @leaving(Door.PYTHON)
+    @leaving()
     def check(
         self,
         against: Snapshot | None = None,
@@ -283,6 +283,7 @@ class Snapshot:
         backend: Backend | None = None,
         max_parallelism: int | None = None,
         parallelism: int | None = None,
+        same_job: bool = False,
         allow_non_restored: bool = False,
         values: bool = True,
     ) -> Report:
@@ -299,6 +300,7 @@ class Snapshot:
         :param backend: of the new job: ``hashmap`` or ``rocksdb``. Default: both are looked at.
         :param max_parallelism: what the new job sets explicitly; 0: nothing.
         :param parallelism: of the new job's operators, where ``against`` does not say it.
+        :param same_job: the new job is the old one, on another release or with other settings.
         :param allow_non_restored: the new job starts with ``allowNonRestoredState``.
         :param values: read values where heads do not tell: subclasses of POJOs, what Kryo wrote, how many rows are behind what
             does not restore.
@@ -308,7 +310,7 @@ class Snapshot:
 
         return check(
             self, against, _several(classpath), plan, uids, flink, backend, max_parallelism, parallelism,
-            allow_non_restored, values,
+            same_job, allow_non_restored, values,
         )  # fmt: skip
 
     def validate(self, on_progress: OnProgress = lambda size, rows: None) -> Iterator[Finding]:

@@ -24,7 +24,8 @@ from stateextract.version import VERSION
 
 _EPILOG = """Exit codes: 0 every selected row is there; 1 nothing was done, or validate found corruption; 2 the request is
 invalid; 3 something is skipped, raw, partial, unsupported, missing or unreadable, the rest was done; 4 diff --exit-code found
-a difference; 5 a rule of audit fails. Errors go to standard error, --debug adds the trace."""
+a difference; 5 a rule of audit fails; 6 check: a state does not restore, or loses data. Errors go to standard error, --debug
+adds the trace."""
 
 _COMMANDS = {
     "inspect": "inspect",
@@ -37,6 +38,7 @@ _COMMANDS = {
     "validate": "validate",
     "stats": "stats",
     "audit": "audit",
+    "check": "check",
     "history": "history",
     "report": "report",
     "extract": "extract",

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from serializers.avro import AVRO_SNAPSHOTS
+from serializers.containers import LIST_SNAPSHOT, MAP_SNAPSHOT
 from serializers.kryo.snapshot import KRYO_SNAPSHOT
 from serializers.pojo import POJO_SNAPSHOT
 from serializers.registry import SerializerSnapshot
@@ -97,8 +98,25 @@ class Derivation:
         return old if before is not None and before.class_name != KRYO_SNAPSHOT else _unknown(name)
 
 
+def upgraded(old: SerializerSnapshot) -> SerializerSnapshot:
+    """The snapshot that the same job writes on Flink 2, of one that it wrote on Flink 1: lists and maps in POJOs have
+    serializers of their own there."""
+    if old.class_name == POJO_SNAPSHOT and not old.is_unknown:
+        number = len(old.details["fields"])
+        nested = (*map(_built_in, old.nested[:number]), *map(upgraded, old.nested[number:]))
+        return replace(old, nested=nested)
+    return replace(old, nested=tuple(map(upgraded, old.nested)))
+
+
+def _built_in(field: SerializerSnapshot) -> SerializerSnapshot:
+    built_in = {"java.util.List": LIST_SNAPSHOT, "java.util.Map": MAP_SNAPSHOT}
+    if field.class_name == KRYO_SNAPSHOT and field.details["class"] in built_in:
+        return SerializerSnapshot(built_in[field.details["class"]], 3, 1)
+    return upgraded(field)
+
+
 def _unknown(type_: str) -> SerializerSnapshot:
     return SerializerSnapshot("", 0, details={"unknown": "derived", "type": type_})
 
 
-__all__ = ["Derivation"]
+__all__ = ["Derivation", "upgraded"]

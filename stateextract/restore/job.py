@@ -18,7 +18,7 @@ from stateextract.outcome import Status, Verdict
 from stateextract.restore.answers import BACKENDS, Backend, Findings, Phase, Release, Remark, worst
 from stateextract.restore.classes import JobClasses
 from stateextract.restore.compare import Comparer
-from stateextract.restore.derive import Derivation
+from stateextract.restore.derive import Derivation, upgraded
 from stateextract.restore.kryo import doubt_of_fields, may_mean_other, must_fail
 from stateextract.restore.loading import Loader
 from stateextract.restore.states import check_state
@@ -28,8 +28,8 @@ from stateextract.state.flink_states import purpose_of
 from stateextract.state.header import KeyedHeader, StateMeta
 from stateextract.state.kinds import COORDINATOR, kind_word
 
-_MORE: Final = "give a snapshot of the new job, started from nothing (--against)"
-_BOTH_JARS: Final = "give the jars of both jobs, --old-classpath and --classpath"
+_MORE: Final = "give a snapshot that the new job took after it started without state (--against)"
+_BOTH_JARS: Final = "give the classes of both jobs, --classpath and --old-classpath"
 _DEFAULT_MAX: Final = 128
 _UPPER_MAX: Final = 1 << 15
 
@@ -145,6 +145,7 @@ class NewJob:
     :param owned: ids of its operators by its plan and uids; ``None``: neither was given.
     :param same_queries: ids of operators whose queries are equal in both plans.
     :param max_parallelism: set explicitly; 0: set nowhere; ``None``: not known.
+    :param same_job: it is the old job, on another release or with other settings.
     :param allow_non_restored: state of operators that are gone may be dropped.
     """
 
@@ -156,6 +157,7 @@ class NewJob:
     backend: Backend | None = None
     max_parallelism: int | None = None
     parallelism: int | None = None
+    same_job: bool = False
     allow_non_restored: bool = False
 
 
@@ -191,7 +193,9 @@ class Check:
             self._assume("The new job computes the same keys from its input.")
         if any(is_ttl(s) for side in self._old for s in _all_snapshots(side)):
             self._assume("No time to live is shorter than before.")
-        if new.operators is None:
+        if new.same_job:
+            self._assume("The new job is the old one: nothing of its classes, states and operators changed.")
+        elif new.operators is None:
             self._assume("The new job declares the same states, with the same names, kinds, types and time to live.")
             if new.owned is None:
                 self._assume("The new job has the same operators, with the same uids.")
@@ -212,15 +216,15 @@ class Check:
                 yield self._made(side, None, None, "-", findings.remarks)
             return
         gone = self._is_gone(side)
-        if (findings.remarks and not gone) or not side.states:
+        if (findings.remarks and not gone) or not (side.states or side.unread):
             yield self._made(side, None, None, COORDINATOR if side.state.coordinator else "-", findings.remarks)
-        for problem in dict.fromkeys(side.unread):
+        for problem in sorted(set(side.unread)):
             remark = Remark(Verdict.UNKNOWN, None, f"the head of a state file cannot be read: {problem}")
             yield self._made(side, None, None, "-", [remark])
         if _raw(side.state) and not gone:
             text = "the operator reads its raw state itself"
             yield self._made(side, None, None, "raw", [Remark(Verdict.UNKNOWN, None, text, "test the restore")])
-        for (scope, group, name), metas in side.states.items():
+        for (scope, group, name), metas in sorted(side.states.items(), key=lambda item: item[0]):
             kind = kind_word(metas[0].kind)
             remarks = findings.remarks if gone else self._state(side, (scope, group, name), metas)
             yield self._made(side, name, scope, kind, remarks)
@@ -325,10 +329,10 @@ class Check:
         new = self._new
         comparer = Comparer(
             backend, new.release, self._old_classes, new.classes, self._from_flink_1,
-            same_query=side.state.id in new.same_queries,
+            same_query=side.state.id in new.same_queries, same_job=new.same_job,
         )  # fmt: skip
         findings = comparer.findings
-        loader = Loader(new.release, new.classes, self._named, findings)
+        loader = Loader(new.release, new.classes, self._named, findings, new.same_job)
         for meta in metas:
             for part, snapshot in meta.serializers.items():
                 loader.load(snapshot, part.removesuffix("_SERIALIZER").lower().replace("_", " "))
@@ -345,10 +349,21 @@ class Check:
                 keys = [(a, b) for a in side.keys for b in beside.keys] if scope == "keyed" else [None]
                 for pair in keys:
                     check_state(comparer, meta, after[0], pair)
+        elif new.same_job:
+            self._same(comparer, side, scope, metas)
         else:
             self._by_classes(comparer, side, scope, metas)
         self._ask_values(comparer, side, scope, name)
         return findings
+
+    def _same(self, comparer: Comparer, side: OperatorSide, scope: Scope, metas: Sequence[StateMeta]) -> None:
+        """The same job: what its release makes of the same declarations."""
+        upgrade = self._from_flink_1 and comparer.release is not None and comparer.release.major >= 2
+        make = upgraded if upgrade else _as_it_is
+        for meta in metas:
+            now = replace(meta, serializers={part: make(s) for part, s in meta.serializers.items()})
+            for pair in [(key, make(key)) for key in side.keys] if scope == "keyed" else [None]:
+                check_state(comparer, meta, now, pair)
 
     def _by_classes(self, comparer: Comparer, side: OperatorSide, scope: Scope, metas: Sequence[StateMeta]) -> None:
         """Where there is no snapshot of the new job: the same declarations, with its classes."""
@@ -356,7 +371,7 @@ class Check:
         extractor = comparer.extractor
         if extractor is None:
             findings.unknown(
-                "state", "nothing was given that says the new job's type", f"{_MORE}, or its jar (--classpath)"
+                "state", "no input describes the new job's type of it", f"{_MORE}, or its jar (--classpath)"
             )
             return
         derivation = Derivation(extractor, self._old_classes)
@@ -383,7 +398,7 @@ class Check:
             return
         others = [f"{n!r} ({kind_word(m[0].kind)})" for (s, _, n), m in beside.states.items() if s == scope]
         has = f"; its states are {', '.join(others)}" if others else ""
-        text = f"the new job has no state of this name and kind, so its values are dropped without a word{has}"
+        text = f"the new job has no state of this name and kind, so its values are dropped without an error{has}"
         findings.loses("state", text, "keep the name, or copy the values in the job before it goes", Phase.FIRST_READ)
 
     # ---- what only values tell
@@ -392,7 +407,7 @@ class Check:
         findings, operator = comparer.findings, side.state.id
         if findings.verdict is Verdict.REFUSED:
             return
-        if findings.subclasses and not (side.listed and scope == "keyed"):
+        if findings.subclasses and not (side.listed and scope == "keyed") and not self._new.same_job:
             listed = frozenset(name for snapshot in _all_snapshots(side) for name in _classes_in(snapshot))
             self._unlisted(comparer, operator, scope, name, listed)
         if findings.doubts:
@@ -402,7 +417,8 @@ class Check:
         """What Kryo wrote, where class files leave a doubt: the values are read with the classes of both jobs."""
         findings, names = comparer.findings, list(comparer.findings.doubts)
         doubts = "; ".join(findings.doubts.values())
-        old, new = self._old_classes, self._new.classes
+        old = self._old_classes
+        new = old if self._new.same_job else self._new.classes
         if self._values is None or old is None or new is None:
             findings.unknown("value", doubts, _BOTH_JARS)
             return
@@ -436,17 +452,17 @@ class Check:
         findings = comparer.findings
         found = "values were not read" if self._values is None else self._values.subclasses(operator, scope, name)
         if isinstance(found, str):
-            text = f"subclasses of {', '.join(sorted(findings.subclasses))} that were not registered stand in the values only"
+            text = f"subclasses of {', '.join(sorted(findings.subclasses))} that are not registered are in the values only"
             findings.unknown("value", f"{text}: {found}", _BOTH_JARS)
             return
         for subclass in sorted(found - listed):
             there = comparer.new.has(subclass) if comparer.new is not None else None
             if there is None:
-                text = f"whether the new job still has {subclass}, which stands in the values, is not known"
+                text = f"whether the new job still has {subclass}, which is in the values, is not known"
                 findings.unknown("value", text, "give the new job's jar, --classpath")
             elif not there:
                 phase = Phase.RESTORE if comparer.backend == "hashmap" else Phase.FIRST_READ
-                text = f"RuntimeException: Cannot instantiate class: {subclass}, which stands in the values, is gone"
+                text = f"RuntimeException: Cannot instantiate class: {subclass}, which is in the values, is gone"
                 findings.add(Verdict.REFUSED, phase, f"value: {text}", "put the class back")
             elif self._old_classes is None or comparer.new is None:
                 text = f"whether the unregistered subclass {subclass} changed is not known"
@@ -468,6 +484,10 @@ class Check:
         else:
             text = f"the unregistered subclass {subclass} changed, and its values have its old fields"
             comparer.findings.unknown("value", text, advice)
+
+
+def _as_it_is(snapshot: SerializerSnapshot) -> SerializerSnapshot:
+    return snapshot
 
 
 def default_max_parallelism(parallelism: int) -> int:

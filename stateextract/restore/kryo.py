@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 GONE_IN_2: Final = b"SpecificInstanceCollectionSerializerForArrayList"
 """Part of the name of a serializer that Flink 1 registers where it finds Avro, and that Flink 2 has not."""
 
-_ADVICE: Final = "give the jars of both jobs, --old-classpath and --classpath"
 _FINAL: Final = frozenset(
     f"java.lang.{name}"
     for name in ("String", "Boolean", "Byte", "Short", "Integer", "Long", "Float", "Double", "Character")
@@ -38,7 +37,7 @@ def generic(comparer: Comparer, new: SerializerSnapshot, old: SerializerSnapshot
         return comparer.findings.incompatible(
             at, f"the generic type {name} became {new.details['class']}", "keep the class' name and package"
         )
-    doubt = doubt_of_fields(name, comparer.old, comparer.new)
+    doubt = None if comparer.same_job else doubt_of_fields(name, comparer.old, comparer.new)
     if doubt is None and comparer.from_flink_1 and _is_2(comparer.release):
         doubt = doubt_of_upgrade(name, comparer.old)
     if doubt is not None:
@@ -53,7 +52,7 @@ def _is_2(release: Release | None) -> bool:
 def doubt_of_fields(name: str, old: JobClasses | None, new: JobClasses | None) -> str | None:
     """Why it is not certain that Kryo reads the fields of a class as they were written; ``None``: it is."""
     if old is None or new is None:
-        return f"the fields of {name} are not in a Kryo snapshot, and Flink does not compare them ({_ADVICE})"
+        return f"the fields of {name} are not in a Kryo snapshot, and Flink does not compare them"
     seen, open_type = reachable(name, old)
     for reached in sorted(seen):
         change = _change(reached, old, new)
@@ -71,7 +70,7 @@ def doubt_of_fields(name: str, old: JobClasses | None, new: JobClasses | None) -
 def doubt_of_upgrade(name: str, old: JobClasses | None) -> str | None:
     """Why it is not certain that Kryo 5 reads what Kryo 2 wrote of a class."""
     if old is None:
-        return f"Kryo 5 reads some of what Kryo 2 wrote otherwise: lists lose elements ({_ADVICE})"
+        return "Kryo 5 reads some of what Kryo 2 wrote otherwise: lists lose elements"
     seen, open_type = reachable(name, old)
     library = sorted(reached for reached in seen if reached not in _FINAL and is_library(reached))
     if library:

@@ -29,23 +29,30 @@ class Loader:
     """Looks for what of a snapshot cannot be loaded.
 
     :param new: classes of the new job; ``None``: not given.
+    :param same_job: the new job has the classes of the old one.
     :param named: classes that the new job's snapshot names, so that they are there.
     """
 
     def __init__(
-        self, release: Release | None, new: JobClasses | None, named: frozenset[str], findings: Findings
+        self,
+        release: Release | None,
+        new: JobClasses | None,
+        named: frozenset[str],
+        findings: Findings,
+        same_job: bool = False,
     ) -> None:
         self.release = release
         self.new = new
         self.named = named
         self.findings = findings
+        self.same_job = same_job
 
     def load(self, snapshot: SerializerSnapshot, at: str, inside: str = "") -> None:
         """Look at a snapshot and all that is nested in it.
 
         :param inside: how Flink fails if this one cannot be loaded, where another holds it.
         """
-        self._of_release(snapshot, at)
+        self._of_release(snapshot)
         details = snapshot.details
         if snapshot.class_name == POJO_SNAPSHOT and not snapshot.is_unknown:
             self._class(details["class"], at, inside)
@@ -75,7 +82,7 @@ class Loader:
 
     def has(self, name: str) -> bool | None:
         """Whether the new job has a class; ``None``: not known."""
-        if is_library(name) or name in self.named or ("." not in name and name.islower()):
+        if self.same_job or is_library(name) or name in self.named or ("." not in name and name.islower()):
             return True
         return None if self.new is None else self.new.has(name)
 
@@ -133,25 +140,27 @@ class Loader:
                 "put the class back",
             )
 
-    def _of_release(self, snapshot: SerializerSnapshot, at: str) -> None:
+    def _of_release(self, snapshot: SerializerSnapshot) -> None:
         """Snapshot classes that Flink 2 no longer has."""
         name = snapshot.class_name
         gone = None
         if name.startswith(_SCALA):
-            gone = "the Scala API, which Flink 2 no longer has"
+            gone = "of the Scala API, which Flink 2 does not have"
         elif name.endswith("ConfigSnapshot"):
-            gone = "a release before Flink 1.8, whose snapshots Flink 2 no longer reads"
+            gone = "of a release before Flink 1.8, whose snapshots Flink 2 does not read"
         elif name.startswith(_GONE_CONNECTORS):
-            gone = "a connector of Flink 1 that Flink 2 no longer has"
+            gone = "of a connector that Flink 2 does not have"
         if gone is None:
             return
-        if self.release is not None and self.release.major >= 2:
-            self._refused(
-                at, f"IOException: Could not find class '{name}' in classpath: it is of {gone}", "",
-                "take the state out with extract, and begin the new job from that",
-            )  # fmt: skip
-        elif self.release is None:
-            self.findings.unknown(at, f"{name} is of {gone}", "give --flink")
+        if self.release is None:
+            self.findings.add(Verdict.UNKNOWN, None, f"the state has serializer snapshots {gone}", "give --flink")
+        elif self.release.major >= 2:
+            self.findings.add(
+                Verdict.REFUSED,
+                Phase.RESTORE,
+                f"IOException: Could not find class in classpath: the state has serializer snapshots {gone}",
+                "take the state out with extract, and fill the state of the new job from there",
+            )
 
 
 __all__ = ["Loader"]

@@ -119,6 +119,8 @@ def _registered(comparer: Comparer, new: SerializerSnapshot, old: SerializerSnap
 def _kept_layout(comparer: Comparer, old: SerializerSnapshot, name: str, at: str) -> Answer:
     """A subclass that the new job does not register, or did not: Flink keeps writing it as before."""
     findings = comparer.findings
+    if comparer.same_job:
+        return Answer.RECONFIGURED
     extractor = comparer.extractor
     if extractor is None or not extractor.classes.has(name):
         return findings.unknown(

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 TYPES: Final = frozenset({"types", "java", "data_type"})
 """Details that are Java objects."""
-_ADVICE: Final = "compare the queries; give the compiled plans of both jobs, --old-plan and --plan"
+_ADVICE: Final = "compare the queries; give the compiled plans of both jobs, --plan and --old-plan"
 
 
 def rows(comparer: Comparer, new: SerializerSnapshot, old: SerializerSnapshot, at: str) -> Answer:
@@ -37,7 +37,7 @@ def rows(comparer: Comparer, new: SerializerSnapshot, old: SerializerSnapshot, a
         )
     answer = comparer.parts(replace(new, details={}), replace(old, details={}), at)
     names = new.details.get("names"), old.details.get("names")
-    if comparer.same_query:
+    if comparer.same_query or comparer.same_job:
         return answer
     if "types" in old.details and answer < Answer.UNKNOWN and (None in names or names[0] != names[1]):
         return findings.unknown(

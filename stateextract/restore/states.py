@@ -6,6 +6,8 @@ What Flink's backends check when a state is registered (``RegisteredKeyValueStat
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from serializers.registry import SerializerSnapshot
 from stateextract.outcome import Verdict
 from stateextract.restore.answers import Answer, Phase
@@ -47,7 +49,7 @@ def check_state(
         what = "the new namespace serializer must be compatible with the old one"
         strict(comparer, after[NAMESPACE], before[NAMESPACE], "namespace", what)
     elif KEY in before and KEY in after:
-        _migrates(comparer, comparer.compare(after[KEY], before[KEY], "key"))
+        _compare(comparer, after[KEY], before[KEY], "key")
     if (
         old.kind == "MAP"
         and comparer.backend == "rocksdb"
@@ -55,25 +57,40 @@ def check_state(
     ):
         what = "The new serializer for a MapState requires state migration, which currently only allows value schema evolutions"
         strict(comparer, after[VALUE].nested[0], before[VALUE].nested[0], "map key", what)
-    _migrates(comparer, comparer.compare(after[VALUE], before[VALUE], "value"))
+    _compare(comparer, after[VALUE], before[VALUE], "value")
 
 
 def strict(comparer: Comparer, new: SerializerSnapshot, old: SerializerSnapshot, at: str, otherwise: str) -> None:
     """A part that admits no migration."""
-    kept = list(comparer.findings.remarks)
+    number = len(comparer.findings.remarks)
     answer = comparer.compare(new, old, at)
+    if answer is Answer.INCOMPATIBLE:
+        _named(comparer, number, otherwise)
     if answer is Answer.MIGRATION:
-        why = "; ".join(r.reason for r in comparer.findings.remarks[len(kept) :]) or f"{label(old)} became {label(new)}"
-        comparer.findings.remarks[len(kept) :] = []
+        why = "; ".join(r.reason for r in comparer.findings.remarks[number:]) or f"{label(old)} became {label(new)}"
+        comparer.findings.remarks[number:] = []
         comparer.findings.add(
             Verdict.REFUSED, Phase.RESTORE, f"StateMigrationException: {otherwise}: {why}",
             "leave this type as it was",
         )  # fmt: skip
 
 
-def _migrates(comparer: Comparer, answer: Answer) -> None:
+def _compare(comparer: Comparer, new: SerializerSnapshot, old: SerializerSnapshot, at: str) -> None:
+    """A part that may be migrated."""
+    number = len(comparer.findings.remarks)
+    answer = comparer.compare(new, old, at)
+    if answer is Answer.INCOMPATIBLE:
+        _named(comparer, number, "the new state serializer must not be incompatible with the old one")
     if answer is Answer.MIGRATION:
         comparer.findings.add(Verdict.MIGRATED, Phase.RESTORE, "the serializers are compatible after migration")
+
+
+def _named(comparer: Comparer, number: int, what: str) -> None:
+    """Put Flink's exception before the refusals from that number on, which have none of their own."""
+    remarks = comparer.findings.remarks
+    for i, remark in enumerate(remarks[number:], number):
+        if remark.verdict is Verdict.REFUSED and "Exception: " not in remark.reason:
+            remarks[i] = replace(remark, reason=f"StateMigrationException: {what}: {remark.reason}")
 
 
 __all__ = ["check_state", "strict"]

@@ -50,6 +50,8 @@ COMMANDS = [
     ["stats", ORDERS, "--as-of", "2023-11-29T00:00:00Z", "--workers", "1"],
     ["stats", ORDERS, "--state", "last-order", "--as-of", "2023-11-29T00:00:00Z", "--workers", "1"],
     ["audit", ORDERS, "--rules", "examples/rules.toml", "--workers", "1"],
+    ["check", ORDERS, "--against", KINDS, "--flink", "2.3"],
+    ["check", ORDERS, "--same-job", "--flink", "2.3"],
     ["history", ORDERS, "-o", "OUTPUT/history", "--workers", "1"],
     ["report", ORDERS, "-o", "OUTPUT/report.html", "--workers", "1"],
     ["extract", ORDERS, "--engine", "local", "--workers", "1", "-o", "OUTPUT/all"],

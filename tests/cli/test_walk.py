@@ -57,7 +57,7 @@ def words(rows: list[dict[str, Any]]) -> dict[tuple[str, str | None], str]:
 
 
 def test_the_walk_covers_all_commands() -> None:
-    walked = {"inspect", "states", "schema", "files", "head", "get", "count", "validate", "stats", "audit", "history"}
+    walked = {"inspect", "states", "schema", "files", "head", "get", "count", "validate", "stats", "audit", "history", "check"}
     without_states = {"types", "uid-hash", "completion"}
     assert set(_COMMANDS) == walked | without_states | {"report", "extract", "diff"}
 
@@ -167,6 +167,18 @@ def test_audit(out: Out, damaged: str, tmp_path: Path) -> None:
     assert (code, set(broken)) == (5, {GONE, STRANGE})
     rules.write_text('[[rules]]\nname = "few"\noperator = "fine"\nmax-rows = 100\n')
     assert out("audit", damaged, "--rules", str(rules))[0] == 0
+
+
+def test_check(out: Out, damaged: str) -> None:
+    code, document = told(out, "check", damaged, "--against", damaged)
+    found = {(row["operator_label"], row["state_name"]): row["verdict"] for row in document["states"]}
+    as_is, unknown = "restores as is", "cannot be known offline"
+    assert (code, document["exit_code"], document["verdict"]) == (3, 3, unknown)
+    assert found == {
+        (FINE, "total"): as_is, (GONE, "lost"): as_is, (GONE, None): unknown, (CORRUPT, None): unknown,
+        (STRANGE, "first"): as_is, (STRANGE, "money"): unknown, (STRANGE, "behind"): as_is,
+    }  # fmt: skip
+    assert out("check", damaged, "--against", damaged, "--no-values")[0] == 3
 
 
 def test_extract(out: Out, damaged: str, tmp_path: Path) -> None:

@@ -13,11 +13,12 @@ from tests.docs.pages import ROOT, Examples, blocks, stateextract
 
 PAGES = {
     "README.md": 3,
-    "docs/cli.md": 22,
+    "docs/cli.md": 23,
     "docs/statistics.md": 8,
     "docs/tutorial.md": 6,
     "docs/audit.md": 4,
     "docs/diff.md": 2,
+    "docs/restore.md": 3,
     "docs/relocate.md": 2,
     "docs/spark-sql.md": 9,
     "docs/python-api.md": 0,

@@ -1,0 +1,190 @@
+"""``stateextract check``: whether Flink would restore a snapshot into another job. ``docs/restore.md`` has the rules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from stateextract.cli.options import rows_format_option
+from stateextract.cli.reading import WHERE, config_option, job_options, opened
+from stateextract.cli.stats import text_of
+from stateextract.outcome import ExitCode, Verdict, exit_code_of_check
+from stateextract.printable import many, named, sentence
+
+if TYPE_CHECKING:
+    from stateextract.restore.job import Report, StateCheck
+
+_NAMED = 3
+"""How many states a line names."""
+_OF_THE_OLD = ("classpath", "plan")
+"""Options of the job that say something of the job which wrote the snapshot."""
+
+
+@click.command()
+@click.argument("path")
+@click.option(
+    "--against", metavar="SNAPSHOT",
+    help="A snapshot of the new job, taken after it started without state: the most exact input.",
+)  # fmt: skip
+@click.option(
+    "--classpath", "new_classpath", metavar="PATH", multiple=True,
+    help="A jar or folder with the new job's classes; repeat for several.",
+)  # fmt: skip
+@click.option("--plan", "new_plan", metavar="FILE", help="The new job's compiled plan.")
+@click.option(
+    "--uids", metavar="FILE", help="The uids of all operators of the new job, one a line or as a JSON array."
+)
+@click.option("--flink", metavar="RELEASE", help="The Flink release of the new job, as 2.3. Default: by --against.")
+@click.option(
+    "--backend", type=click.Choice(["hashmap", "rocksdb"]), help="The state backend of the new job. Default: both."
+)
+@click.option(
+    "--max-parallelism", metavar="N", type=click.IntRange(min=0),
+    help="What the new job sets explicitly; 0: it sets none.",
+)  # fmt: skip
+@click.option(
+    "--parallelism", metavar="N", type=click.IntRange(min=1), help="Of the new job. Default: by --against."
+)
+@click.option(
+    "--same-job", is_flag=True,
+    help="The new job is the old one, on another release (--flink) or with other settings.",
+)  # fmt: skip
+@click.option(
+    "--allow-non-restored-state", "allow_non_restored", is_flag=True,
+    help="The new job may drop the state of operators that it no longer has.",
+)  # fmt: skip
+@click.option(
+    "--old-classpath", metavar="PATH", multiple=True,
+    help="A jar or folder with the classes of the job that wrote the snapshot; repeat for several.",
+)  # fmt: skip
+@click.option("--old-plan", metavar="FILE", help="The compiled plan of the job that wrote the snapshot.")
+@click.option(
+    "--values/--no-values", default=True, show_default=True,
+    help="Read values where the heads of files do not tell, and count rows.",
+)  # fmt: skip
+@config_option
+@job_options(name for name in WHERE if name not in _OF_THE_OLD)
+@rows_format_option
+def check(
+    path: str,
+    against: str | None,
+    new_classpath: tuple[str, ...],
+    new_plan: str | None,
+    uids: str | None,
+    flink: str | None,
+    backend: Any,
+    max_parallelism: int | None,
+    parallelism: int | None,
+    same_job: bool,
+    allow_non_restored: bool,
+    old_classpath: tuple[str, ...],
+    old_plan: str | None,
+    values: bool,
+    format_: str,
+    **options: Any,
+) -> ExitCode:
+    """Check whether Flink would restore the snapshot at PATH into a new job, state by state.
+
+    The new job is described by a snapshot that it took after it started without state (--against), by its classes
+    (--classpath), or by its compiled plan and uids. The more you give, the fewer states cannot be known. Exit code 6: a state
+    does not restore, or loses data; 3: the result for a state is not known.
+    """
+    old = opened(path, {**options, "classpath": old_classpath, "plan": old_plan})
+    new = None if against is None else opened(against, options)
+    listed = None
+    if uids is not None:
+        from stateextract.audit.statistics import read_uids
+
+        listed = read_uids(text_of(uids, "--uids"))
+    report = old.check(
+        new, classpath=new_classpath, plan=new_plan or "", uids=listed, flink=flink or "", backend=backend,
+        max_parallelism=max_parallelism, parallelism=parallelism, same_job=same_job,
+        allow_non_restored=allow_non_restored, values=values,
+    )  # fmt: skip
+    code = exit_code_of_check(state.verdict for state in report.states)
+    if format_ != "text":
+        from stateextract.cli.rows import print_document
+
+        rows = [_row(state) for state in report.states]
+        document = {
+            "snapshot": old.path, "against": None if new is None else new.path, "verdict": report.verdict,
+            "exit_code": code, "assumptions": list(report.assumptions), "states": rows,
+        }  # fmt: skip
+        print_document(document, rows, format_)
+    else:
+        _show(report, old.path)
+    return code
+
+
+def _row(state: StateCheck) -> dict[str, Any]:
+    return {
+        "operator_id": state.operator_id,
+        "operator_uid": state.operator_uid,
+        "operator_name": state.operator_name,
+        "operator_label": state.operator_label,
+        "state_name": state.state_name,
+        "state_scope": state.state_scope,
+        "state_kind": state.state_kind,
+        "verdict": state.verdict,
+        "phase": state.phase,
+        "reason": state.reason or None,
+        "advice": state.advice or None,
+        "row_count": state.rows,
+        "size_in_bytes": state.size,
+        "status": state.status,
+    }
+
+
+def _show(report: Report, path: str) -> None:
+    from stateextract.cli.screen import Cell, Table, console
+    from stateextract.cli.sizes import text_size
+
+    screen = console()
+    rows = [
+        [
+            Cell(state.operator_label, of=state.operator_id), state.state_name or "", state.state_kind, state.verdict,
+            state.phase or "", "" if state.rows is None else f"{state.rows:,}",
+            "" if state.size is None else text_size(state.size), state.status or "",
+        ]
+        for state in report.states
+    ]  # fmt: skip
+    columns = ["operator", "state", "kind", "verdict", "phase", "rows", "size", "extract"]
+    screen.show(Table(columns, rows, ["rows", "size"]))
+    for line in _lines(report):
+        screen.say(line)
+    for assumption in report.assumptions:
+        screen.say(f"Assumed: {assumption}")
+    screen.print()
+    screen.say(f"{_summary(report)}: {path}")
+
+
+def _lines(report: Report) -> Iterator[str]:
+    """What was found, once for all states with the same."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for state in report.states:
+        if state.remarks:
+            place = named(state.operator_label) + ("" if state.state_name is None else f" / {named(state.state_name)}")
+            found.setdefault((state.reason, state.advice), []).append(place)
+    for (reason, advice), places in found.items():
+        several = f"{len(places)} states ({', '.join(places[:_NAMED])}{', …' * (len(places) > _NAMED)})"
+        yield f"{places[0] if len(places) == 1 else several}: {sentence(reason)}"
+        if advice:
+            yield f"  What to do: {sentence(advice)}"
+
+
+def _summary(report: Report) -> str:
+    if report.verdict is Verdict.AS_IS:
+        return "The snapshot restores as is"
+    number = sum(state.verdict is report.verdict for state in report.states)
+    of = f"{number} of {many(len(report.states), 'state')}"
+    return {
+        Verdict.MIGRATED: f"The snapshot restores; {of} after migration",
+        Verdict.LOSES: f"The snapshot restores, but {of} loses or changes data",
+        Verdict.REFUSED: f"The snapshot does not restore, because of {of}",
+        Verdict.UNKNOWN: f"Of {of} it cannot be known offline",
+    }[report.verdict]
+
+
+__all__ = ["check"]
