@@ -14,10 +14,10 @@ from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from benchmarks.shapes import NAMES, WORDS
 from benchmarks.values import Sample, main
 from serializers.avro import schema_layout
 from serializers.avroschema import parse_schema
+from tests.writers.shapes import NAMES, WORDS
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _STATES = ("NEW", "PAID", "SHIPPED")

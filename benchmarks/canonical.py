@@ -25,10 +25,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from benchmarks.decode import StateFile
-from benchmarks.generate import PlannedOperator, PlannedState, entry_size, write_snapshot
 from benchmarks.pairs import GROUPS, OPERATOR, STATE, Pairs, head, write_canonical, write_rocksdb
 from benchmarks.rocksdb import open_file
-from benchmarks.shapes import SHAPES
 from stateextract.job.execute import in_this_process
 from stateextract.job.run import run_job
 from stateextract.metadata.parser import parse_metadata
@@ -39,6 +37,8 @@ from stateextract.state.bodies.database import read_database, shares
 from stateextract.state.bodies.heap import key_group_ranges
 from stateextract.state.engine import Counters, ReadOptions, read_key_groups
 from stateextract.state.header import parse_header
+from tests.writers.generate import PlannedOperator, PlannedState, entry_size, write_snapshot
+from tests.writers.shapes import SHAPES
 
 GOAL = 1.3
 OPTIONS = ReadOptions(engine="kernel", key_group_column=False, subtask_column=False)

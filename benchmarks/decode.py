@@ -25,8 +25,6 @@ import pyarrow.parquet as pq
 if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks.generate import PlannedOperator, PlannedState, entry_size, write_snapshot
-from benchmarks.shapes import SHAPES, rows
 from stateextract.files.filesystem import Store
 from stateextract.job.writer import dictionary_columns, parquet_settings
 from stateextract.metadata.locate import Locator, find_snapshot
@@ -34,6 +32,8 @@ from stateextract.metadata.model import KeyGroupsHandle
 from stateextract.metadata.parser import parse_metadata
 from stateextract.state.engine import Counters, KeyGroupRange, ReadOptions, read_key_groups
 from stateextract.state.header import parse_header
+from tests.writers.generate import PlannedOperator, PlannedState, entry_size, write_snapshot
+from tests.writers.shapes import SHAPES, rows
 
 GOALS = {"long-long": 0.6, "pojo": 0.3, "map": 0.5, "list": 0.5, "nested": 0.5}
 

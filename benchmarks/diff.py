@@ -23,8 +23,6 @@ from pathlib import Path
 if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks.generate import SINGLE_KEY_GROUP, PlannedOperator, PlannedState, entry_size, write_snapshot
-from benchmarks.shapes import SHAPES
 from stateextract.diff import Counts, DiffOptions, DiffPlan, make_diff_plan
 from stateextract.diff.task import DiffRunner
 from stateextract.files.cores import usable_cores
@@ -32,6 +30,8 @@ from stateextract.job.split import read_options
 from stateextract.options import JobOptions
 from stateextract.snapshot.reader import PartReader
 from stateextract.state.engine import Counters
+from tests.writers.generate import SINGLE_KEY_GROUP, PlannedOperator, PlannedState, entry_size, write_snapshot
+from tests.writers.shapes import SHAPES
 
 OTHER_SEED = 2
 

@@ -29,14 +29,14 @@ import pyarrow.parquet as pq
 if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks.generate import PlannedOperator, PlannedState, entry_size, write_snapshot
-from benchmarks.shapes import SHAPES
 from stateextract.job.run import Tasks, run_job
 from stateextract.job.task import TaskRunner
 from stateextract.job.writer import dictionary_columns, parquet_settings
 from stateextract.options import parse_arguments
 from stateextract.spark.environment import read_properties
 from stateextract.spark.job import extract
+from tests.writers.generate import PlannedOperator, PlannedState, entry_size, write_snapshot
+from tests.writers.shapes import SHAPES
 
 CONFIGURATION = Path(__file__).resolve().parent.parent / "conf" / "spark-defaults.conf"
 

@@ -24,10 +24,10 @@ from pathlib import Path
 if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks.generate import entry_size, plan_operators, write_snapshot
 from benchmarks.pairs import Pairs, write_canonical, write_rocksdb
-from benchmarks.shapes import SHAPES
 from stateextract.api import open_snapshot
+from tests.writers.generate import entry_size, plan_operators, write_snapshot
+from tests.writers.shapes import SHAPES
 
 FORMS = ["heap", "heap-snappy", "canonical", "rocksdb"]
 LENGTHS = 9

@@ -22,12 +22,12 @@ from typing import Any
 from unittest import mock
 from urllib.parse import parse_qs, urlsplit
 
-from benchmarks.generate import plan_operators, write_snapshot
 from benchmarks.get import FORMS, write
-from benchmarks.shapes import SHAPES
 from stateextract.api import open_snapshot
 from stateextract.files import prefetch as early
 from stateextract.files.read_ahead import AHEAD, ReadAhead
+from tests.writers.generate import plan_operators, write_snapshot
+from tests.writers.shapes import SHAPES
 
 STEP = 256 << 10
 """Bytes of an answer that are sent together."""

@@ -19,11 +19,11 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from benchmarks import flink_writer as flink
-from benchmarks import kernels
-from benchmarks.shapes import LARGEST_ENTRY, SHAPES, Shape, salts
 from benchmarks.sst_writer import COMPRESSIONS, write_sorted
 from stateextract.metadata.model import FileHandle, IncrementalHandle, InlineHandle
+from tests.writers import flink_writer as flink
+from tests.writers import kernels
+from tests.writers.shapes import LARGEST_ENTRY, SHAPES, Shape, salts
 
 GROUPS = 128
 BUFFER = 8 << 20

@@ -18,10 +18,10 @@ from pathlib import Path
 if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks.plan_files import write_plan_files
 from stateextract.job.plan import make_plan
 from stateextract.job.split import encode_split
 from stateextract.options import parse_arguments
+from tests.writers.plan_files import write_plan_files
 
 
 def main() -> None:

@@ -14,9 +14,9 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from benchmarks.shapes import NAMES
 from benchmarks.values import Sample, main
 from serializers.logical_types import LogicalType, row_fields
+from tests.writers.shapes import NAMES
 
 _EPOCH = datetime(1970, 1, 1)
 

@@ -19,12 +19,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import cramjam
 import numpy as np
 from numba import njit
 
 from stateextract.metadata.model import FileHandle, IncrementalHandle, InlineHandle
 from stateextract.rocksdb import checksums
+from tests.writers import sst
 
 BLOCK = 4096
 FILE = 64 << 20
@@ -32,7 +32,7 @@ RESTART_INTERVAL = 16
 LARGEST_VALUE = 2000
 LARGEST_PAIR = 1 << 16
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-COMPRESSIONS = {"none": 0, "snappy": 1, "lz4": 4, "zstd": 7}
+COMPRESSIONS = {"none": sst.NONE, "snappy": sst.SNAPPY, "lz4": sst.LZ4, "zstd": sst.ZSTD}
 
 
 @dataclass(frozen=True)
@@ -166,31 +166,8 @@ def _block_of(out, data, starts, row, limit):
     return pos + 4, row
 
 
-def _varint(value: int) -> bytes:
-    out = bytearray()
-    while value >= 0x80:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes([*out, value])
-
-
-def _piece(data: bytes) -> bytes:
-    return _varint(len(data)) + data
-
-
 def _key(row: int, shape: Shape) -> bytes:
     return bytes([row * shape.groups // shape.rows]) + row.to_bytes(8, "big") + b"\0"
-
-
-def _plain_block(items: list[tuple[bytes, bytes]], *, lengths: bool = True) -> bytes:
-    out = bytearray()
-    restarts = []
-    for key, value in items:
-        restarts.append(len(out))
-        out += b"\0" + _varint(len(key)) + (_varint(len(value)) if lengths else b"") + key + value
-    for restart in restarts:
-        out += restart.to_bytes(4, "little")
-    return bytes(out + len(restarts).to_bytes(4, "little"))
 
 
 class _File:
@@ -198,48 +175,23 @@ class _File:
 
     def __init__(self, path: Path, shape: Shape) -> None:
         self.path = path
-        self.shape = shape
-        self.out = path.open("wb")
-        self.size = 0
-        self.index: list[tuple[bytes, bytes]] = []
+        compression = COMPRESSIONS[shape.compression]
+        self.writer = sst.SstWriter(sst.Format(checksum=shape.checksum, compression=compression))
+        self.blocks: list[tuple[bytes, tuple[int, int]]] = []
         self.entries = 0
 
-    def add(self, plain: bytes, *, packed: bool = False) -> bytes:
-        stored, kind = plain, 0
-        if packed and self.shape.compression != "none":
-            kind = COMPRESSIONS[self.shape.compression]
-            if kind == 1:
-                stored = bytes(cramjam.snappy.compress_raw(plain))
-            elif kind == 4:
-                stored = _varint(len(plain)) + bytes(cramjam.lz4.compress_block(plain, store_size=False))
-            else:
-                stored = _varint(len(plain)) + bytes(cramjam.zstd.compress(plain))
-            if len(stored) >= len(plain):
-                stored, kind = plain, 0
-        value = checksums.checksum(self.shape.checksum, stored + bytes([kind]))
-        handle = _varint(self.size) + _varint(len(stored))
-        self.out.write(stored + bytes([kind]) + value.to_bytes(4, "little"))
-        self.size += len(stored) + 5
-        return handle
+    @property
+    def size(self) -> int:
+        return len(self.writer.out)
+
+    def add(self, plain: bytes, last: bytes, entries: int) -> None:
+        """A block of so many entries, and the last of its keys."""
+        self.blocks.append((last, self.writer.add(plain, self.writer.form.compression)))
+        self.entries += entries
 
     def finish(self) -> int:
-        """Write what stands behind the data blocks; the file's size."""
-        index = self.add(_plain_block(self.index, lengths=False))
-        properties = {
-            b"block.based.table.index.type": bytes(4),
-            b"index.key.is.user.key": b"\x01",
-            b"index.value.is.delta.encoded": b"\x01",
-            b"num.entries": _varint(self.entries),
-            b"num.data.blocks": _varint(len(self.index)),
-        }
-        named = [(b"rocksdb." + name, value) for name, value in properties.items()]
-        found = self.add(_plain_block(sorted(named)))
-        metaindex = self.add(_plain_block([(b"rocksdb.properties", found)]))
-        self.out.write(bytes([self.shape.checksum]) + (metaindex + index).ljust(40, b"\0"))
-        self.out.write((5).to_bytes(4, "little") + bytes.fromhex("F7CFF485B741E288"))
-        self.size += 53
-        self.out.close()
-        return self.size
+        """Write the file; its size."""
+        return self.path.write_bytes(self.writer.write_blocks(self.blocks, self.entries))
 
 
 def write_database(folder: Path, shape: Shape) -> IncrementalHandle:
@@ -256,9 +208,7 @@ def write_database(folder: Path, shape: Shape) -> IncrementalHandle:
             first = row
             while row < shape.rows and file.size < FILE:
                 size, following, count = _block(room, row, step, shape.rows, shape.groups, shape.value, seqno, BLOCK)
-                where = file.add(room[:size].tobytes(), packed=True)
-                file.index.append((_key(following - step, shape), where))
-                file.entries += count
+                file.add(room[:size].tobytes(), _key(following - step, shape), count)
                 row = following
             _list_file(records, shared, file, level, seqno, (_key(first, shape), _key(row - step, shape)))
 
@@ -294,8 +244,7 @@ def write_sorted(
                 file = _File(folder / f"{10 + len(shared):06d}.sst", shape)
                 first = _key_of(data, int(starts[at]))
             last = _key_of(data, int(starts[following - 1]))
-            file.index.append((last, file.add(room[:size].tobytes(), packed=True)))
-            file.entries += following - at
+            file.add(room[:size].tobytes(), last, following - at)
             at = following
             if file.size >= FILE:
                 finish()
@@ -311,8 +260,8 @@ def _key_of(data: np.ndarray[Any, Any], start: int) -> bytes:
 
 
 def _first_records(state: str) -> list[bytes]:
-    named = _varint(201) + _piece(state.encode()) + _varint(200) + _varint(1)
-    return [b"", _varint(1) + _piece(b"leveldb.BytewiseComparator"), named]
+    named = sst.varint(201) + sst.piece(state.encode()) + sst.varint(200) + sst.varint(1)
+    return [b"", sst.varint(1) + sst.piece(b"leveldb.BytewiseComparator"), named]
 
 
 def _list_file(
@@ -326,40 +275,18 @@ def _list_file(
     """Finish a file and enter it into the MANIFEST."""
     size = file.finish()
     number = 10 + len(shared)
-    ends = [_piece(key + (seqno << 8 | 1).to_bytes(8, "little")) for key in bounds]
-    records.append(
-        _varint(103) + _varint(level) + _varint(number) + _varint(size) + ends[0] + ends[1]
-        + _varint(seqno) + _varint(seqno) + _varint(1) + _varint(200) + _varint(1)
-    )  # fmt: skip
+    first, last = (sst.internal_key(key, seqno, sst.PUT) for key in bounds)
+    record = sst.live_file(level, number, size, (first, last), (seqno, seqno))
+    records.append(record + sst.varint(200) + sst.varint(1))
     shared.append((file.path.name, FileHandle(size, str(file.path))))
 
 
 def _handle(records: list[bytes], shared: list[tuple[str, Any]], groups: int) -> IncrementalHandle:
     private = (
         ("CURRENT", InlineHandle("current", b"MANIFEST-000005\n")),
-        ("MANIFEST-000005", InlineHandle("manifest", _log(records))),
+        ("MANIFEST-000005", InlineHandle("manifest", sst.log_file(records))),
     )
     return IncrementalHandle(11, 1, "benchmark", 0, groups, InlineHandle("meta", b""), tuple(shared), private)
-
-
-def _log(records: list[bytes]) -> bytes:
-    """The MANIFEST: records in fragments that no block border crosses."""
-    out = bytearray()
-    for record in records:
-        begun = False
-        while True:
-            room = 32768 - len(out) % 32768
-            if room < 7:
-                out += bytes(room)
-                continue
-            part, record = record[: room - 7], record[room - 7 :]
-            kind = (3 if record else 4) if begun else (2 if record else 1)
-            crc = checksums.masked_crc(bytes([kind]) + part)
-            out += crc.to_bytes(4, "little") + len(part).to_bytes(2, "little") + bytes([kind]) + part
-            begun = True
-            if not record:
-                break
-    return bytes(out)
 
 
 def main() -> None:

@@ -23,11 +23,11 @@ if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from benchmarks.decode import StateFile
-from benchmarks.generate import PlannedOperator, PlannedState, entry_size, write_snapshot
-from benchmarks.shapes import SHAPES
 from stateextract.audit.collect import BATCH_ROWS
 from stateextract.audit.measure.state import StateStatistics, Wanted
 from stateextract.state.engine import Counters, ReadOptions, read_key_groups
+from tests.writers.generate import PlannedOperator, PlannedState, entry_size, write_snapshot
+from tests.writers.shapes import SHAPES
 
 GOAL = 1.5
 

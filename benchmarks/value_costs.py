@@ -18,7 +18,7 @@ from pathlib import Path
 if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks.flink_writer import LONG, STRING, list_of, map_of, varint
+from tests.writers.flink_writer import LONG, STRING, list_of, map_of, varint
 
 SHAPES = ("string", "list", "map")
 FORMS = ("heap", "canonical")

@@ -36,6 +36,14 @@ LAYERS = (
 """From below to above. Packages of one layer do not import each other; the modules of a package may."""
 
 
+def test_tests_need_no_benchmarks() -> None:
+    named = re.compile(r"^\s*(?:from|import) benchmarks\b", re.M)
+    assert named.search("import benchmarks\n")
+    tests = sorted((ROOT / "tests").rglob("*.py"))
+    assert len(tests) > 200
+    assert [str(path) for path in tests if named.search(path.read_text(encoding="utf-8"))] == []
+
+
 def modules() -> dict[str, Path]:
     found = {}
     for base in ("stateextract", "serializers"):

@@ -12,7 +12,6 @@ import pyarrow as pa
 import pytest
 
 import stateextract
-from benchmarks import flink_writer as flink
 from stateextract.api import State
 from stateextract.api import state as state_module
 from stateextract.columnar.layout import Text
@@ -28,6 +27,7 @@ from stateextract.state.keys.lookup import has_key, is_one_key
 from tests.columnar.reference import encode
 from tests.golden.expected import DATA, load
 from tests.job.snapshots import UNKNOWN, numbered, write_snapshot
+from tests.writers import flink_writer as flink
 
 CASES = (
     "f20-kinds-native",

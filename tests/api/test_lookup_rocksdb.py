@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 
 import stateextract
-from benchmarks.flink_writer import LONG, STRING, VOID_NAMESPACE, flink_string, list_of, map_of
 from stateextract.api import State
 from stateextract.metadata.model import SubtaskState
 from stateextract.rocksdb import PairSource, RocksDB
@@ -16,6 +15,7 @@ from stateextract.state.keys.key_groups import key_groups, key_scalar
 from tests.golden.expected import DATA, load
 from tests.state import keyed_writer
 from tests.state.keyed_writer import Entry, Keyed, i64, rocksdb, write
+from tests.writers.flink_writer import LONG, STRING, VOID_NAMESPACE, flink_string, list_of, map_of
 
 GROUPS = 4
 LONGS = [-(2**63), -256, -2, -1, 0, 1, 254, 255, 256, 257, 65535, 65536, 2**56 - 1, 2**63 - 1]

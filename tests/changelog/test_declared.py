@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 import stateextract
-from benchmarks.flink_writer import BOOLEAN, DOUBLE, INT, flink_string, list_of, map_of, simple, tuple_of, versioned
 from stateextract.changelog.declared import (
     UNKNOWN_KEY,
     head_of,
@@ -27,6 +26,7 @@ from stateextract.state.header import parse_header
 from stateextract.state.keys.key_groups import key_group_of_hash
 from tests.changelog.writer import SET, TTL_CONFIG, VOID, change, declare, handle, in_memory, timer
 from tests.state.keyed_writer import FORMS, LONG, STRING, Entry, Keyed, State, head, i32, i64, proxy, write
+from tests.writers.flink_writer import BOOLEAN, DOUBLE, INT, flink_string, list_of, map_of, simple, tuple_of, versioned
 
 VALUE = State("s", kind="VALUE", value=LONG)
 TIMERS = State("timers", kind="TIMER", namespace=LONG)

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.flink_writer import compress_snappy_framed
 from stateextract.changelog import log as log_module
 from stateextract.changelog.log import Files, Log
 from stateextract.changelog.records import read_change_set, read_metadata
@@ -18,6 +17,7 @@ from stateextract.metadata.model import ChangelogFilesHandle, FileHandle, Inline
 from stateextract.rocksdb.access import Inline
 from tests.changelog.writer import Record, change_set, changelog_file, handle, in_files, in_memory
 from tests.state.keyed_writer import i32
+from tests.writers.flink_writer import compress_snappy_framed
 
 ALL = range(1 << 15)
 GROUPS = range(4)

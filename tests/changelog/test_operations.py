@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from benchmarks.flink_writer import flink_string, list_of, map_of
 from serializers import DescribeContext
 from stateextract.changelog.declared import head_of, parse_changes_head
 from stateextract.changelog.identity import HeapIdentity, PairIdentity
@@ -31,6 +30,7 @@ from tests.changelog.writer import (
     timer,
 )
 from tests.state.keyed_writer import LONG, STRING, State, i32, i64, proxy
+from tests.writers.flink_writer import flink_string, list_of, map_of
 
 KEY, NS, OTHER = i64(7), i64(100), i64(200)
 GROUP = 2

@@ -12,10 +12,10 @@ import pyarrow as pa
 import pytest
 
 import stateextract
-from benchmarks.flink_writer import flink_string, list_of, map_of
 from stateextract.metadata.model import KeyedStateHandle, SubtaskState
 from tests.changelog.writer import Job, Record, cut, handle, in_files, in_memory
 from tests.state.keyed_writer import FORMS, LONG, STRING, Keyed, State, heap, i64, write
+from tests.writers.flink_writer import flink_string, list_of, map_of
 
 ENGINES = ("interpreter", "kernel")
 BASES = ("nothing", *FORMS)

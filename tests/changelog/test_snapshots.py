@@ -11,7 +11,6 @@ import pyarrow.dataset
 import pytest
 
 import stateextract
-from benchmarks.flink_writer import composite, flink_string, list_of, map_of, pojo, versioned
 from stateextract.changelog import pair_writer as emit
 from stateextract.changelog import replay
 from stateextract.errors import FormatError, MissingFileError, StateExtractError, UndecodableError, UnsupportedError
@@ -40,6 +39,7 @@ from tests.changelog.writer import (
     in_memory,
 )
 from tests.state.keyed_writer import FORMS, LONG, STRING, Entry, Keyed, State, heap, i32, i64, write
+from tests.writers.flink_writer import composite, flink_string, list_of, map_of, pojo, versioned
 
 UNKNOWN = versioned("com.example.ShapeSerializerSnapshot", 1)
 ODD = versioned("com.example.ShapeSerializerSnapshot", 1, b"\x00\x00\x01\x02\xac\xed bytes that only the class knows")

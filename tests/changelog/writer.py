@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from benchmarks.flink_writer import VOID_NAMESPACE, compress_snappy_framed
 from stateextract.metadata.model import (
     ChangelogBytesHandle,
     ChangelogFilesHandle,
@@ -21,6 +20,7 @@ from stateextract.metadata.model import (
     KeyedStateHandle,
 )
 from tests.state.keyed_writer import LONG, Entry, Keyed, State, i32
+from tests.writers.flink_writer import VOID_NAMESPACE, compress_snappy_framed
 
 CLEAR, SET, SET_INTERNAL, ADD, MERGE_NS, ADD_ELEMENT, ADD_OR_UPDATE, REMOVE, METADATA = range(9)
 

@@ -6,9 +6,9 @@ from itertools import product
 import lz4.frame
 import pytest
 
-from benchmarks.flink_writer import BLOCK, STREAM_IDENTIFIER, compress_snappy_framed
 from stateextract.errors import ChecksumError, FormatError, TruncatedError, UnsupportedError
 from stateextract.files.compression import CODECS, StreamDecoder, decompress, find_codec, register_codec
+from tests.writers.flink_writer import BLOCK, STREAM_IDENTIFIER, compress_snappy_framed
 
 # state-files.md §11: the first state of an empty key group, as Flink 2.3.0 wrote it.
 EMPTY_STATE = bytes.fromhex("FF060000734E61507059 01 0A0000 B7AF0AF3 000A 00000000")

@@ -13,8 +13,6 @@ import pytest
 from pyarrow import fs
 
 import stateextract
-from benchmarks.generate import Written, plan_operators, write_snapshot
-from benchmarks.shapes import rows
 from stateextract.errors import MissingFileError, SnapshotNotFoundError, UnreadableFileError
 from stateextract.files import window
 from stateextract.files.piece import FilePiece
@@ -26,6 +24,8 @@ from stateextract.options import JobOptions
 from stateextract.snapshot import files as snapshot_files
 from tests.golden.expected import DATA, load
 from tests.metadata.writer import metadata
+from tests.writers.generate import Written, plan_operators, write_snapshot
+from tests.writers.shapes import rows
 
 pytest.importorskip("moto")
 

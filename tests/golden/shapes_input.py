@@ -15,7 +15,7 @@ def write_shapes(path: Path) -> None:
 
     Needs numpy and pyarrow, as the benchmarks do.
     """
-    from benchmarks.shapes import SHAPES, rows
+    from tests.writers.shapes import SHAPES, rows
 
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("w", encoding="ascii") as out:

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from benchmarks import flink_writer as flink
+from tests.writers import flink_writer as flink
 
 Rows = Sequence[tuple[int, int]]
 States = Mapping[str, Mapping[int, Rows]]

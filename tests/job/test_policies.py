@@ -10,13 +10,13 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
 
-from benchmarks import flink_writer as flink
 from stateextract import open_snapshot
 from stateextract.errors import UsageError, ValueRefusedError
 from stateextract.job.execute import in_this_process
 from stateextract.job.run import Outcome, run_job
 from stateextract.options import JobOptions, from_lines, parse_file
 from tests.job.snapshots import numbered, write_snapshot
+from tests.writers import flink_writer as flink
 
 SURROGATE = b"\x02\xc1\xb0\x03"  # Flink's string of the one character U+D841
 

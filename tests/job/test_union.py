@@ -13,7 +13,6 @@ import pyarrow as pa
 import pyarrow.dataset as ds
 import pytest
 
-from benchmarks import flink_writer as flink
 from stateextract import open_snapshot
 from stateextract.columnar.arrow.schema import cast_batch, merge_schemas
 from stateextract.errors import UnsupportedError, ValueRefusedError
@@ -24,6 +23,7 @@ from stateextract.snapshot.tables import SnapshotTables
 from tests.job.snapshots import TUPLE, numbered, write_snapshot
 from tests.metadata.writer import utf
 from tests.serializers.avro_writer import encode
+from tests.writers import flink_writer as flink
 
 _SHARED = Path(__file__).resolve().parents[2].parent / "shared"
 REPORTS = Path(os.environ.get("FLINK_REPORTS", _SHARED / "reports"))

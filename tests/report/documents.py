@@ -6,7 +6,6 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from benchmarks.report import made_statistics
 from stateextract.audit.document import (
     Big,
     Bin,
@@ -27,6 +26,7 @@ from stateextract.audit.document import (
     Totals,
     Ttl,
 )
+from tests.report.made import made_statistics
 
 made = cache(made_statistics)
 DAY = 86_400_000

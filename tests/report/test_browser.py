@@ -16,11 +16,11 @@ from typing import Any
 
 import pytest
 
-from benchmarks.report import browser_path
 from stateextract.audit.document import Bin, Statistics, Times
 from stateextract.report.page import report_page
 from stateextract.report.texts import value_text
 from tests.report.documents import EVIL, grown, hostile, made, operator, shop, statistics
+from tests.report.made import browser_path
 
 LAPTOP = {"width": 1366, "height": 900}
 PHONE = {"width": 390, "height": 844}

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from stateextract.metadata.model import IncrementalHandle, InlineHandle, StreamHandle
 from stateextract.rocksdb import PairSource, RocksDB, RocksOptions, open_rocksdb
 from stateextract.rocksdb.access import Inline
-from tests.rocksdb.writer import MERGE, PUT, Entry
+from tests.writers.sst import MERGE, PUT, Entry
 
 Pairs = list[tuple[bytes, bytes]]
 ENGINES = ("kernel", "interpreter")

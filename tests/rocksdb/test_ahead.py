@@ -11,10 +11,10 @@ from stateextract.errors import ChecksumError
 from stateextract.metadata.model import InlineHandle, StreamHandle
 from stateextract.rocksdb import RocksOptions, open_rocksdb, runs, table
 from stateextract.rocksdb.access import Inline
-from tests.rocksdb import writer as w
 from tests.rocksdb.model import ENGINES, drain, expected
 from tests.rocksdb.test_formats import ENTRIES
-from tests.rocksdb.writer import Entry, Format, SstFile, database, with_file
+from tests.writers import sst as w
+from tests.writers.sst import Entry, Format, SstFile, database, with_file
 
 
 class Late(Inline):

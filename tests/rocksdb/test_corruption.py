@@ -10,9 +10,9 @@ import pytest
 from stateextract.errors import ChecksumError, FormatError, StateExtractError, TruncatedError, UnsupportedError
 from stateextract.metadata.model import IncrementalHandle
 from stateextract.rocksdb import checksums
-from tests.rocksdb import writer as w
 from tests.rocksdb.model import ENGINES, expected, read
-from tests.rocksdb.writer import Entry, Format, SstFile, database
+from tests.writers import sst as w
+from tests.writers.sst import Entry, Format, SstFile, database
 
 ENTRIES = tuple(
     Entry(bytes([i // 10]) + b"key-%05d" % i, i + 1, w.MERGE if i % 5 == 0 else w.PUT, b"value-%d," % i * (i % 7))

@@ -9,9 +9,9 @@ import pytest
 
 from stateextract.errors import FormatError, UnsupportedError
 from stateextract.rocksdb import checksums
-from tests.rocksdb import writer as w
 from tests.rocksdb.model import ENGINES, drain, expected, opened, read
-from tests.rocksdb.writer import Entry, Format, SstFile, database
+from tests.writers import sst as w
+from tests.writers.sst import Entry, Format, SstFile, database
 
 
 def some_entries(n: int, seed: int = 0) -> tuple[Entry, ...]:

@@ -24,8 +24,8 @@ from stateextract.options import JobOptions
 from stateextract.rocksdb import Opener, open_rocksdb
 from stateextract.rocksdb.table import Table
 from tests.golden.test_rows import check
-from tests.rocksdb import writer
 from tests.state.keyed_writer import Entry, Keyed, State, i64, rocksdb, write_operators
+from tests.writers import sst as writer
 
 FOLDER = Path(__file__).parent / "forst"
 DOCUMENT = json.loads((FOLDER / "expected.json").read_text())

@@ -9,9 +9,9 @@ import pytest
 from stateextract.errors import ChecksumError, FormatError, MissingFileError, TruncatedError, UnsupportedError
 from stateextract.metadata.model import InlineHandle
 from stateextract.rocksdb.manifest import log_records, parse_current, parse_manifest
-from tests.rocksdb import writer as w
 from tests.rocksdb.model import opened
-from tests.rocksdb.writer import Entry, SstFile, database, log_file, piece, varint
+from tests.writers import sst as w
+from tests.writers.sst import Entry, SstFile, database, log_file, piece, varint
 
 ADD = varint(201) + piece(b"one") + varint(200) + varint(1)
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from stateextract.errors import FormatError
 from stateextract.rocksdb import kernel
-from tests.rocksdb import writer as w
 from tests.rocksdb.model import ENGINES, Pairs, drain, expected, opened, read
-from tests.rocksdb.writer import Entry, Format, SstFile, database
+from tests.writers import sst as w
+from tests.writers.sst import Entry, Format, SstFile, database
 
 # Few and short keys, so that versions of one key meet; some are beginnings of others, some look like trailers.
 SUFFIXES = [

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from stateextract.rocksdb import key_group_sizes, propose_splits
-from tests.rocksdb import writer as w
 from tests.rocksdb.model import ENGINES, drain, opened
-from tests.rocksdb.writer import Entry, Format, SstFile, database
+from tests.writers import sst as w
+from tests.writers.sst import Entry, Format, SstFile, database
 
 BIG = Format(compression=w.NONE, block_size=400)
 

@@ -13,10 +13,10 @@ import pytest
 from pyspark.sql.datasource import DataSource
 
 from stateextract.spark import register
-from tests.benchmarks.test_generate import groups_of
 from tests.conftest import QUICK_JAVA
 from tests.job.snapshots import numbered, write_snapshot
 from tests.spark.test_source_golden import DATA, expected, extract, same_rows, source_options
+from tests.writers.test_generate import groups_of
 
 pytestmark = pytest.mark.spark
 ROOT = Path(__file__).resolve().parents[2]

@@ -16,11 +16,11 @@ from stateextract.files.filesystem import OpenFile, Store
 from stateextract.metadata.parser import parse_metadata
 from stateextract.spark.source_filters import row_filters, wanted_key_groups
 from stateextract.state.keys.lookup import has_key
-from tests.benchmarks.test_generate import groups_of
 from tests.golden.test_rows import DATA
 from tests.golden.test_rows import load as expected
 from tests.job.snapshots import write_snapshot
 from tests.spark.sources import Loaded, load
+from tests.writers.test_generate import groups_of
 
 GROUPS = 16
 ROWS = 4000

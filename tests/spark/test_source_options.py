@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from pyspark.sql.types import ArrayType, IntegerType, LongType, StringType, StructField, StructType
 
-from benchmarks import flink_writer as flink
 from stateextract.errors import SnapshotNotFoundError, UndecodableError, UnsupportedError, UsageError, ValueRefusedError
 from stateextract.metadata.model import SubtaskState
 from stateextract.options import JobOptions
@@ -28,6 +27,7 @@ from tests.golden.test_rows import load as expected
 from tests.job.snapshots import UNKNOWN, numbered, write_snapshot
 from tests.spark.sources import load, load_metadata, make
 from tests.state.keyed_writer import FORMS, Entry, Keyed, State, i64, write
+from tests.writers import flink_writer as flink
 
 ORDERS = Path(__file__).resolve().parents[2] / "examples" / "orders-checkpoint"
 CUSTOMERS = {"operatorUid": "orders-by-customer"}

@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from benchmarks import flink_writer as flink
 from stateextract.errors import StateExtractError
 from stateextract.metadata.model import IncrementalHandle, InlineHandle
 from stateextract.rocksdb import RocksDB, RocksOptions, open_rocksdb
@@ -33,12 +32,13 @@ from stateextract.state.operator import operator_head_end, partitions
 from tests.conformance.notation import comparable
 from tests.job.snapshots import UNKNOWN
 from tests.mutation_runs import limited
-from tests.rocksdb import writer as sst
 from tests.rocksdb.model import open_inline
-from tests.rocksdb.writer import Format, with_file
 from tests.state.keyed_writer import Entry, Keyed, State, _pairs, canonical, i32, i64, rocksdb
 from tests.state.mutations import mutated
 from tests.state.operator_writer import Lists, string
+from tests.writers import flink_writer as flink
+from tests.writers import sst
+from tests.writers.sst import Format, with_file
 
 TIME_WINDOW = flink.versioned(
     "org.apache.flink.streaming.api.windowing.windows.TimeWindow$Serializer$TimeWindowSerializerSnapshot", 3

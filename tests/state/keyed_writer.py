@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeAlias
 
-from benchmarks.flink_writer import LONG, STRING, VOID_NAMESPACE, composite, compress_snappy_framed, proxy, utf
 from stateextract.metadata.model import (
     IncrementalHandle,
     InlineHandle,
@@ -23,8 +22,9 @@ from stateextract.metadata.model import (
     SubtaskState,
 )
 from tests.metadata import writer as metadata_writer
-from tests.rocksdb.writer import PUT, SstFile, database
-from tests.rocksdb.writer import Entry as Pair
+from tests.writers.flink_writer import LONG, STRING, VOID_NAMESPACE, composite, compress_snappy_framed, proxy, utf
+from tests.writers.sst import PUT, SstFile, database
+from tests.writers.sst import Entry as Pair
 
 END = b"\xff\xff"
 TIMER = "org.apache.flink.streaming.api.operators.TimerSerializerSnapshot"

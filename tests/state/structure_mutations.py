@@ -34,7 +34,6 @@ import cramjam
 import pyarrow as pa
 
 import stateextract
-from benchmarks import flink_writer as flink
 from stateextract.errors import StateExtractError, expected_error
 from stateextract.files import reader as reader_module
 from stateextract.files.filesystem import Store
@@ -71,12 +70,13 @@ from tests.conformance.notation import comparable
 from tests.golden.expected import DATA, load
 from tests.metadata import writer as metadata_writer
 from tests.mutation_runs import limited
-from tests.rocksdb import writer as sst
 from tests.rocksdb.model import drain, opened
 from tests.state import keyed_writer, operator_writer
 from tests.state.form_mutations import FORMATS, keyed, lists, tables
 from tests.state.mutations import mutated
 from tests.state.operator_writer import BASE
+from tests.writers import flink_writer as flink
+from tests.writers import sst
 
 FORST = Path(__file__).resolve().parents[1] / "rocksdb" / "forst"
 

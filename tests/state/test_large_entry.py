@@ -9,7 +9,6 @@ import pyarrow as pa
 import pytest
 
 import stateextract
-from benchmarks.flink_writer import flink_string, list_of, map_of
 from stateextract.errors import FormatError, TruncatedError
 from stateextract.files.window import Window
 from stateextract.metadata.model import InlineHandle, KeyGroupsHandle, SubtaskState
@@ -17,6 +16,7 @@ from stateextract.state.bodies import heap
 from stateextract.state.bodies.large_entry import LargeEntry, LargePair
 from tests.job.snapshots import UNKNOWN
 from tests.state.keyed_writer import FORMS, LONG, STRING, Entry, Keyed, State, i32, i64, write
+from tests.writers.flink_writer import flink_string, list_of, map_of
 
 ENGINES = ("interpreter", "kernel")
 N = 20_000

@@ -10,8 +10,6 @@ import pyarrow as pa
 import pytest
 
 import stateextract
-from benchmarks import flink_writer as flink
-from benchmarks.flink_writer import flink_string, list_of
 from stateextract.columnar.convert.policy import Policy
 from stateextract.columnar.decode.decoder import make_decoder
 from stateextract.columnar.decode.pair_decoder import make_pair_decoder
@@ -23,6 +21,8 @@ from stateextract.files.block import Block
 from stateextract.files.window import RangeSource, Window
 from stateextract.metadata.model import SubtaskState
 from tests.state.keyed_writer import FORMS, STRING, Entry, Keyed, State, i64, write
+from tests.writers import flink_writer as flink
+from tests.writers.flink_writer import flink_string, list_of
 
 ENGINES = ("interpreter", "kernel")
 LONG = Number(pa.int64())

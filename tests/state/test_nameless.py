@@ -9,7 +9,6 @@ from typing import Any
 import pyarrow.parquet as pq
 
 import stateextract
-from benchmarks.flink_writer import VOID_NAMESPACE
 from stateextract.job.execute import in_this_process
 from stateextract.job.manifest import Dataset
 from stateextract.job.run import run_job
@@ -29,6 +28,7 @@ from stateextract.options import JobOptions
 from tests.metadata import writer as metadata_writer
 from tests.state.keyed_writer import Entry, Keyed, State, heap, i64
 from tests.state.operator_writer import simple, timers
+from tests.writers.flink_writer import VOID_NAMESPACE
 
 NUMBERS = heap(Keyed([State("numbers", [Entry(0, i64(1), i64(10))])], groups=range(2)))
 TIMERS = timers({"user-timers": ([(i64(5), b"\0", 999)], [])}, simple("Long"), VOID_NAMESPACE)

@@ -9,7 +9,6 @@ import pyarrow as pa
 import pytest
 
 import stateextract
-from benchmarks.flink_writer import flink_string, map_of, simple
 from stateextract.errors import FormatError
 from stateextract.metadata.model import SubtaskState
 from stateextract.state.bodies.body import BodyKind
@@ -17,6 +16,7 @@ from stateextract.state.bodies.heap import key_group_ranges
 from stateextract.state.engine import Counters, ReadOptions, read_key_groups
 from stateextract.state.header import parse_header
 from tests.state.keyed_writer import FORMS, LONG, STRING, Entry, Keyed, State, canonical, heap, i64, write
+from tests.writers.flink_writer import flink_string, map_of, simple
 
 ENGINES = ("interpreter", "kernel")
 A, B = flink_string("a"), flink_string("b")

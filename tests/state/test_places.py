@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 import stateextract
-from benchmarks import flink_writer as flink
 from stateextract.errors import ChecksumError, FormatError, StateExtractError, TruncatedError
 from stateextract.files.compression import decompress
 from stateextract.metadata.model import (
@@ -23,6 +22,7 @@ from stateextract.metadata.model import (
 )
 from tests.state.keyed_writer import Entry, Keyed, State, canonical, heap, i32, i64, write_operators
 from tests.state.operator_writer import Lists, simple
+from tests.writers import flink_writer as flink
 
 ENGINES = ("interpreter", "kernel")
 NUMBERS = State("numbers", [Entry(n % 4, i64(n), i64(10 * n)) for n in range(40)])

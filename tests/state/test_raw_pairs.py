@@ -11,7 +11,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import stateextract
-from benchmarks.flink_writer import INT, flink_string, list_of, map_of, versioned
 from stateextract.api import State as ReadState
 from stateextract.errors import UndecodableError
 from stateextract.job.execute import in_this_process
@@ -20,6 +19,7 @@ from stateextract.metadata.model import SubtaskState
 from stateextract.options import JobOptions
 from tests.job.snapshots import UNKNOWN
 from tests.state.keyed_writer import FORMS, LONG, STRING, Entry, Keyed, State, i32, i64, write
+from tests.writers.flink_writer import INT, flink_string, list_of, map_of, versioned
 
 ENGINES = ("interpreter", "kernel")
 WITH_LENGTHS = ("canonical", "canonical compressed", "RocksDB")

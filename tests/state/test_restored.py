@@ -11,7 +11,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import stateextract
-from benchmarks.flink_writer import VOID_NAMESPACE, key_group_range
 from stateextract.errors import MissingFileError, UsageError
 from stateextract.job.execute import in_this_process
 from stateextract.job.run import Outcome, run_job
@@ -30,10 +29,11 @@ from stateextract.metadata.model import (
 )
 from stateextract.metadata.uid import operator_id
 from stateextract.options import JobOptions
-from tests.rocksdb.writer import PUT, SstFile, database
-from tests.rocksdb.writer import Entry as Pair
 from tests.state.keyed_writer import FORMS, Entry, Keyed, State, canonical, head, heap, i64, rocksdb, write_operators
 from tests.state.operator_writer import Lists, simple, timers
+from tests.writers.flink_writer import VOID_NAMESPACE, key_group_range
+from tests.writers.sst import PUT, SstFile, database
+from tests.writers.sst import Entry as Pair
 
 Rows = list[tuple[int, int, int, int]]
 """Key, value, key group, subtask."""

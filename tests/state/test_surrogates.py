@@ -11,7 +11,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import stateextract
-from benchmarks import flink_writer as flink
 from stateextract.errors import FormatError, UsageError, ValueRefusedError
 from stateextract.job.execute import in_this_process
 from stateextract.job.run import run_job
@@ -19,6 +18,7 @@ from stateextract.options import JobOptions
 from stateextract.snapshot.tables import SnapshotTables
 from tests.cli.test_cli import Out, out
 from tests.job.snapshots import numbered, write_snapshot
+from tests.writers import flink_writer as flink
 
 __all__ = ["out"]  # a fixture
 

@@ -13,7 +13,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import stateextract
-from benchmarks.flink_writer import VOID_NAMESPACE, composite, flink_string, list_of, map_of, tuple_of, versioned
 from stateextract.audit.statistics import StatisticsOptions, statistics
 from stateextract.errors import FormatError
 from stateextract.job.execute import in_this_process
@@ -23,6 +22,7 @@ from stateextract.options import JobOptions
 from stateextract.state.counters import Counters
 from stateextract.state.flink_states import purpose_of
 from tests.state.keyed_writer import FORMS, LONG, STRING, Entry, Keyed, State, i32, i64, write
+from tests.writers.flink_writer import VOID_NAMESPACE, composite, flink_string, list_of, map_of, tuple_of, versioned
 
 PACKAGE = "org.apache.flink."
 TIME_WINDOW = versioned(

@@ -16,8 +16,6 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.generate import plan_operators, write_snapshot
-from benchmarks.shapes import SHAPES, rows
 from stateextract.columnar.interpreter import interpret
 from stateextract.files.compression import decompress
 from stateextract.metadata.model import KeyGroupsHandle, OperatorState, RelativeHandle
@@ -26,6 +24,8 @@ from stateextract.state.header import parse_header
 from stateextract.state.rows import row_layout
 from tests.conformance.notation import comparable, from_truth
 from tests.golden.shapes_input import ROWS, SEED
+from tests.writers.generate import plan_operators, write_snapshot
+from tests.writers.shapes import SHAPES, rows
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "data"
 KEY_GROUPS = 16

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numba import njit
 
-from benchmarks import shapes
-from benchmarks.flink_writer import flink_string
+from tests.writers import shapes
+from tests.writers.flink_writer import flink_string
 
 U64 = np.uint64
 U32 = np.uint32

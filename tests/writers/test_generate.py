@@ -11,17 +11,17 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from benchmarks import flink_writer as flink
-from benchmarks import generate
-from benchmarks.generate import PlannedOperator, PlannedState, plan_operators, write_snapshot
-from benchmarks.plan_files import write_plan_files
-from benchmarks.shapes import SHAPES, VALUE_TYPES, key_groups, rows
 from stateextract.columnar.interpreter import interpret
 from stateextract.files.compression import decompress
 from stateextract.metadata.model import KeyGroupsHandle, OperatorState, RelativeHandle
 from stateextract.metadata.parser import parse_metadata
 from stateextract.state.header import parse_header
 from stateextract.state.rows import row_layout
+from tests.writers import flink_writer as flink
+from tests.writers import generate
+from tests.writers.generate import PlannedOperator, PlannedState, plan_operators, write_snapshot
+from tests.writers.plan_files import write_plan_files
+from tests.writers.shapes import SHAPES, VALUE_TYPES, key_groups, rows
 
 
 @dataclass

@@ -143,12 +143,27 @@ class SstWriter:
                 where = self.add(block(items, form.restart_interval, buckets=buckets), form.compression)
                 blocks.append((group, where))
                 group, size = [], 0
-        index = self._index(blocks)
+        index = self._index(self._separators(blocks))
         meta: list[tuple[bytes, bytes]] = []
         if deletions:
             items = [(internal_key(begin, seqno, RANGE), end) for begin, end, seqno in deletions]
             meta.append((b"rocksdb.range_del", handle(*self.add(block(items, 1)))))
-        properties = self._properties(entries, deletions, len(blocks))
+        return self.finish(index, self._properties(entries, deletions, len(blocks)), meta)
+
+    def write_blocks(self, blocks: Sequence[tuple[bytes, tuple[int, int]]], entries: int) -> bytes:
+        """The whole file, whose blocks were added.
+
+        :param blocks: the last key of each, and its handle; :param entries: how many keys there are.
+        """
+        found = {b"num.entries": varint(entries), b"num.data.blocks": varint(len(blocks))}
+        index = self._index([(key, where, b"") for key, where in blocks])
+        return self.finish(index, self._named({**self._form(), **found}))
+
+    def finish(
+        self, index: tuple[int, int], properties: list[tuple[bytes, bytes]], meta: Sequence[tuple[bytes, bytes]] = ()
+    ) -> bytes:
+        """Write what is after the index."""
+        form, meta = self.form, list(meta)
         meta.append((b"rocksdb.properties", handle(*self.add(block(properties, 1)))))
         if form.version >= 6:
             meta.append((b"rocksdb.index", handle(*index)))
@@ -157,7 +172,9 @@ class SstWriter:
         self._footer(metaindex, index)
         return bytes(self.out)
 
-    def _index(self, blocks: list[tuple[list[Entry], tuple[int, int]]]) -> tuple[int, int]:
+    def _separators(
+        self, blocks: list[tuple[list[Entry], tuple[int, int]]]
+    ) -> list[tuple[bytes, tuple[int, int], bytes]]:
         form = self.form
         separators: list[bytes] = []
         for i, (group, _) in enumerate(blocks):
@@ -173,7 +190,11 @@ class SstWriter:
                 if last.key < short < following.key:
                     key = internal_key(short, (1 << 56) - 1, PUT)
             separators.append(key[:-8] if form.user_keys else key)
-        rows = [(key, where, group[0].internal) for key, (group, where) in zip(separators, blocks, strict=True)]
+        return [(key, where, group[0].internal) for key, (group, where) in zip(separators, blocks, strict=True)]
+
+    def _index(self, rows: list[tuple[bytes, tuple[int, int], bytes]]) -> tuple[int, int]:
+        """The index of blocks: the key that ends each, its handle, and its first key."""
+        form = self.form
         if form.index_type != TWO_LEVEL:
             return self.add(self._index_block(rows), form.compression)
         tops = []
@@ -210,10 +231,8 @@ class SstWriter:
         form = self.form
         kinds = [entry.kind for entry in entries]
         found = {
-            b"block.based.table.index.type": form.index_type.to_bytes(4, "little"),
+            **self._form(),
             b"comparator": b"leveldb.BytewiseComparator",
-            b"index.key.is.user.key": varint(int(form.user_keys)),
-            b"index.value.is.delta.encoded": varint(int(form.delta)),
             b"num.entries": varint(len(entries) + len(deletions)),
             b"num.data.blocks": varint(blocks),
             b"deleted.keys": varint(kinds.count(DELETE) + kinds.count(SINGLE_DELETE) + len(deletions)),
@@ -226,6 +245,18 @@ class SstWriter:
         if form.global_seqno is not None:
             found[b"external_sst_file.version"] = (2).to_bytes(4, "little")
             found[b"external_sst_file.global_seqno"] = form.global_seqno.to_bytes(8, "little")
+        return self._named(found)
+
+    def _form(self) -> dict[bytes, bytes]:
+        form = self.form
+        return {
+            b"block.based.table.index.type": form.index_type.to_bytes(4, "little"),
+            b"index.key.is.user.key": varint(int(form.user_keys)),
+            b"index.value.is.delta.encoded": varint(int(form.delta)),
+        }
+
+    @staticmethod
+    def _named(found: dict[bytes, bytes]) -> list[tuple[bytes, bytes]]:
         return sorted((b"rocksdb." + name, value) for name, value in found.items())
 
     def _footer(self, metaindex: tuple[int, int], index: tuple[int, int]) -> None:
@@ -295,13 +326,22 @@ class SstFile:
 
 def new_file(number: int, size: int, file: SstFile, custom: bytes = b"") -> bytes:
     """The record of a live file (tag 103)."""
-    smallest, largest = file.bounds()
     numbers = [entry.seqno for entry in file.entries] + [seqno for _, _, seqno in file.deletions]
     if file.form.global_seqno is not None:
         numbers.append(file.form.global_seqno)
+    return live_file(file.level, number, size, file.bounds(), (min(numbers), max(numbers)), custom)
+
+
+def live_file(
+    level: int, number: int, size: int, bounds: tuple[bytes, bytes], seqnos: tuple[int, int], custom: bytes = b""
+) -> bytes:
+    """The record of a live file (tag 103).
+
+    :param bounds: smallest and largest internal key; :param seqnos: smallest and largest sequence number.
+    """
     return (
-        varint(103) + varint(file.level) + varint(number) + varint(size) + piece(smallest) + piece(largest)
-        + varint(min(numbers)) + varint(max(numbers)) + custom + varint(1)
+        varint(103) + varint(level) + varint(number) + varint(size) + piece(bounds[0]) + piece(bounds[1])
+        + varint(seqnos[0]) + varint(seqnos[1]) + custom + varint(1)
     )  # fmt: skip
 
 

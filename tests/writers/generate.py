@@ -1,6 +1,6 @@
 """Writes big snapshots of the HashMap backend, byte for byte as Flink 2.3 would.
 
-    python benchmarks/generate.py --shape pojo --gigabytes 4 --files 8 --output /data/pojo
+    python tests/writers/generate.py --shape pojo --gigabytes 4 --files 8 --output /data/pojo
 
 makes a checkpoint directory: ``_metadata`` (version 6, relative handles) and one keyed state file per subtask. Shapes
 and their rows are those of ``shapes.py``; shapes with the same kind of key become states of one operator. Everything is
@@ -24,11 +24,11 @@ from typing import Any, BinaryIO
 import numpy as np
 
 if __package__ in (None, ""):
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks import flink_writer as flink
-from benchmarks import kernels
-from benchmarks.shapes import LARGEST_ENTRY, SHAPES, Shape, salts
+from tests.writers import flink_writer as flink
+from tests.writers import kernels
+from tests.writers.shapes import LARGEST_ENTRY, SHAPES, Shape, salts
 
 ROWS_AT_ONCE = 24 << 20
 BUFFER = 8 << 20
@@ -353,7 +353,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(
         description="Write a big snapshot of Flink's HashMap backend: a checkpoint directory with _metadata and one "
         "keyed state file per subtask. Prints what it wrote as JSON.",
-        epilog="example: python benchmarks/generate.py --shape pojo --gigabytes 4 --files 8 --output /data/pojo",
+        epilog="example: python tests/writers/generate.py --shape pojo --gigabytes 4 --files 8 --output /data/pojo",
     )
     parser.add_argument("--output", type=Path, required=True, metavar="DIR", help="the checkpoint directory to make")
     parser.add_argument(

@@ -1,16 +1,16 @@
-"""What the benchmarks write is held against files that Flink wrote."""
+"""What the writers write is held against files that Flink wrote."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
 
-from benchmarks import flink_writer as flink
 from serializers import SerializerSnapshot
 from stateextract.files.compression import decompress
 from stateextract.metadata.model import KeyGroupsHandle, RelativeHandle
 from stateextract.metadata.parser import parse_metadata
 from stateextract.state.header import parse_header
+from tests.writers import flink_writer as flink
 
 from .conftest import flink_cases
 

@@ -1,6 +1,6 @@
 """Writes a snapshot of very many small files, to measure planning: every file's head has to be read.
 
-    python benchmarks/plan_files.py --output /data/plan
+    python tests/writers/plan_files.py --output /data/plan
 
 makes 5,000 files of 128 key groups each: 50 operators with 100 subtasks and a max parallelism of 12,800. A third of the
 key groups is empty.
@@ -16,9 +16,9 @@ from dataclasses import asdict
 from pathlib import Path
 
 if __package__ in (None, ""):
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from benchmarks.generate import PlannedOperator, PlannedState, Written, write_snapshot
+from tests.writers.generate import PlannedOperator, PlannedState, Written, write_snapshot
 
 SHAPES = ("pojo", "map", "list", "nested")
 

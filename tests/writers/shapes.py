@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from benchmarks import flink_writer as flink
+from tests.writers import flink_writer as flink
 
 Numbers = np.ndarray[Any, np.dtype[np.uint64]]
 
