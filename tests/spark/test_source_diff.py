@@ -10,12 +10,12 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from benchmarks import flink_writer as flink
 from stateextract.errors import UnsupportedError, UsageError, ValueRefusedError
 from stateextract.spark import register, source_diff
 from stateextract.spark.source_types import arrow_schema
 from tests.diff.pairs import Found, copies_of_rules, found, golden
 from tests.job.snapshots import TUPLE, numbered, write_snapshot
+from tests.writers import flink_writer as flink
 
 BEFORE = golden("f23-changes-checkpoint")
 AFTER = golden("f23-changes-checkpoint-changelog-rescaled")
