@@ -39,8 +39,8 @@ class _Limit:
     kind: str
 
 
-def _skew(state: State, name: str) -> Figure:
-    skew = state.skew.key_groups if state.skew is not None else None
+def _skew(state: State, of: str, name: str) -> Figure:
+    skew = getattr(state.skew, of) if state.skew is not None else None
     value: Figure = None if skew is None else getattr(skew, name)
     return value
 
@@ -63,9 +63,14 @@ LIMITS: Mapping[str, _Limit] = {
     "max-value-bytes": _Limit(
         lambda s: s.biggest_values[0].bytes if s.biggest_values else None, "bytes of a value", "bytes"
     ),
-    "max-skew": _Limit(lambda s: _skew(s, "max_over_mean"), "times the average key group's rows", "number"),
-    "max-top-percent-share": _Limit(
-        lambda s: _skew(s, "top_percent_share"), "of the rows in a hundredth of the key groups", "number"
+    "max-key-group-skew": _Limit(
+        lambda s: _skew(s, "key_groups", "max_over_mean"), "times the average key group's rows", "number"
+    ),
+    "max-key-group-top-percent-share": _Limit(
+        lambda s: _skew(s, "key_groups", "top_percent_share"), "of the rows in a hundredth of the key groups", "number"
+    ),
+    "max-subtask-skew": _Limit(
+        lambda s: _skew(s, "subtasks", "max_over_mean"), "times the average subtask's rows", "number"
     ),
     "max-expired-share": _Limit(_expired_share, "of the last accesses expired", "number"),
     "max-past": _Limit(

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from stateextract.audit.document import Statistics
+from stateextract.audit.history import table_of
 from stateextract.audit.rules import parse_rules
 from stateextract.cli import run
 from stateextract.errors import UsageError
+from stateextract.report.model import page_model
 from tests.job.snapshots import UNKNOWN, numbered, write_snapshot
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -42,6 +46,33 @@ def test_limits(capsys: pytest.CaptureFixture[str], tmp_path: Path, rule: str, v
     code, document = audit(capsys, tmp_path, f"{settings}[[rules]]\n{rule}\n")
     found = [v["value"] for r in document["rules"] for v in r["violations"]]
     assert (code, found, document["holds"]) == ((0, [], True) if value is None else (5, [value], False))
+
+
+def test_skew_has_one_meaning_for_each_word(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """Of 8 rows, 7 are in key group 0, and one in key group 4, the other subtask's: in all commands the same two figures."""
+    rows = {0: [(key, key) for key in range(7)], 4: [(7, 7)]}
+    folder = str(write_snapshot(tmp_path / "s", {"op": {"a": rows}}))
+    assert run(["stats", folder, "--format", "json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    (state,) = document["operators"][0]["states"]
+    found = {of: state["skew"][of]["max_over_mean"] for of in ("key_groups", "subtasks")}
+    assert found == {"key_groups": 7.0, "subtasks": 1.75}
+    assert run(["stats", folder]) == 0
+    shown = capsys.readouterr().out.splitlines()
+    head = next(n for n, line in enumerate(shown) if line.startswith("operator"))
+    columns = dict(zip(re.split(r"  +", shown[head]), re.split(r"  +", shown[head + 1]), strict=True))
+    assert (columns["key group skew"], columns["subtask skew"]) == ("7.0", "1.8")
+    again = Statistics.from_dict(document)
+    (kept,) = table_of([again]).to_pylist()
+    assert (kept["key_group_skew"], kept["subtask_skew"]) == (7.0, 1.75)
+    drawn = page_model([again])["states"][0]
+    assert (drawn["key_group_skew"]["max_over_mean"], drawn["subtask_skew"]["max_over_mean"]) == (7.0, 1.75)
+    for rule, value in (
+        ("max-key-group-skew", 7.0), ("max-subtask-skew", 1.75), ("max-key-group-top-percent-share", 0.875),
+    ):  # fmt: skip
+        assert audit(capsys, tmp_path, f"[[rules]]\n{rule} = {value}\n", folder)[0] == 0
+        code, document = audit(capsys, tmp_path, f"[[rules]]\n{rule} = {value - 0.01}\n", folder)
+        assert (code, [v["value"] for r in document["rules"] for v in r["violations"]]) == (5, [value])
 
 
 def test_a_query_gives_rows_where_it_does_not_hold(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
