@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -86,6 +87,10 @@ def describe(state: State, found: Count) -> dict[str, Any]:
     """The document of one state; ``rows`` is ``None`` if they cannot be counted, then ``reason`` says why."""
     if isinstance(found, int):
         return {**identity(state), "rows": found, "status": Status.DECODED, "reason": None}
+    if found.key_group is None and found.offset is None:
+        # The matter of a whole file, told once for all of its states.
+        found = copy(found)
+        found.state = None
     return {**identity(state), "rows": None, "status": found.status, "reason": str(found)}
 
 

@@ -98,9 +98,13 @@ def _show(snapshot: Snapshot, findings: list[Finding], code: int) -> None:
         for number, f in enumerate(findings)
     ]
     out.show(Table(["operator", "state", "kind", "rows", "size", "status"], rows, ["rows", "size"]))
+    # A file that is missing is told once for all of its states.
+    states: dict[tuple[str, str], list[str]] = {}
     for f in findings:
         for problem in f.problems:
-            out.say(f"\n{named(f.operator)} / {named(f.state or f.kind)}: {problem}")
+            states.setdefault((f.operator, str(problem)), []).append(named(f.state or f.kind))
+    for (operator, text), names in states.items():
+        out.say(f"\n{named(operator)} / {', '.join(dict.fromkeys(names))}: {text}")
     said = {0: "All is sound", 1: "There is damage", 3: "No damage, but not everything could be checked"}
     if code == ExitCode.FAILED and all(f.status != "damaged" for f in findings):
         said[1] = "Not all files can be read"

@@ -53,3 +53,21 @@ def test_what_could_not_be_checked(out: Out) -> None:
     for state in ("balance", "wallet"):
         assert next(line for line in lines if f" {state} " in line).endswith("  not checked [2]")
     assert text.splitlines()[-1].startswith("No damage, but not everything could be checked")
+
+
+def test_a_missing_file_is_told_once(out: Out, tmp_path: Path) -> None:
+    """For all states that it has: once below the table, and ``count`` has the same reason as ``states``."""
+    snapshot = write_snapshot(tmp_path / "s", {"op": {name: numbered(8) for name in "abc"}})
+    (snapshot / "op-1").unlink()
+    code, text, _ = out("validate", str(snapshot))
+    assert (code, text.count("a file of the snapshot is missing")) == (1, 1)
+    assert "\nop / a, b, c: a file of the snapshot is missing" in text
+    assert text.splitlines()[-1] == f"Not all files can be read: {snapshot}"
+    reasons = {}
+    for command in ("states", "count"):
+        code, text, _ = out(command, str(snapshot))
+        assert (code, text.count("missing [1]"), text.count("a file of the snapshot is missing")) == (1, 3, 1)
+        code, text, _ = out(command, str(snapshot), "--format", "json")
+        reasons[command] = {row["state_name"]: (row["status"], row["reason"]) for row in json.loads(text)}
+    assert reasons["states"] == reasons["count"]
+    assert len(set(reasons["count"].values())) == 1
