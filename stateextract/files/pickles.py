@@ -4,9 +4,9 @@ Reads one pickle of protocol 2 to 5 and must be at its end after ``STOP``. The o
 numbers, strings, bytes and collections are read as they are. Of the classes and functions that a pickle may name,
 :data:`CLASSES` is the closed list of those whose values are known: each is recognised by its name and turned into text
 or plain data by a function of this module. All others become an object with the key ``$python``: the name, with
-the arguments, fields and items that the pickle gives it. Any other opcode gives no value: :func:`read_pickle` raises,
-:func:`pickle_json` returns ``None``. An object that contains itself raises, and so does one that unfolds beyond
-:data:`MAX_VALUES`.
+the arguments, fields and items that the pickle gives it; so does a known one whose arguments or state are unknown.
+Any other opcode gives no value, nor does an object that contains itself, or one that unfolds beyond
+:data:`MAX_VALUES` and :data:`MAX_TEXT`. What a pickle takes is bounded too: :data:`MAX_STEPS` opcodes.
 
 The opcodes are those of ``Lib/pickletools.py`` of CPython. May import the cursor and the errors.
 """
@@ -17,6 +17,7 @@ import json
 import struct
 import uuid
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta, timezone
 from decimal import Decimal, InvalidOperation
 from math import isfinite, prod
@@ -27,6 +28,9 @@ from stateextract.files.reader import Reader
 
 MAX_VALUES = 100_000
 MAX_DEPTH = 100
+MAX_TEXT = 1 << 26
+"""Characters of all texts of one value, each as often as it is shown."""
+MAX_STEPS = 1_000_000
 _MAX_BYTES = 1 << 26
 
 
@@ -41,27 +45,70 @@ class _Global:
         self.name = name
 
 
-def read_pickle(data: bytes | memoryview) -> Any:
+@dataclass
+class PickleNotes:
+    """What was met in pickles that their values do not show as what they were.
+
+    :param objects: objects of classes that :data:`CLASSES` does not have, which are shown as class and fields.
+    :param unread: pickles that could not be read at all.
+    :param reasons: why, each once: the classes' names, and what is wrong with pickles.
+    """
+
+    objects: int = 0
+    unread: int = 0
+    reasons: dict[str, None] = field(default_factory=dict)
+
+    def note(self, reason: str) -> None:
+        """Note a reason once, and not endlessly many."""
+        if len(self.reasons) < _MOST_REASONS:
+            self.reasons[reason[:200]] = None
+
+
+_MOST_REASONS = 20
+
+
+def read_pickle(data: bytes | memoryview, notes: PickleNotes | None = None) -> Any:
     """The value of a pickle as plain data: what JSON knows, tuples and sets as lists, dates as ISO text.
 
+    :param notes: takes the objects of unknown classes.
     :raises FormatError: if the bytes are not a pickle.
-    :raises UnsupportedError: if the pickle has other opcodes, or arguments that its classes do not take.
+    :raises UnsupportedError: if the pickle has other opcodes, or contains itself, or is too large.
     """
     if len(data) > _MAX_BYTES:
         raise UnsupportedError(f"a pickle of {len(data)} bytes")
-    return _plain(_Machine(Reader(data)).run())
+    machine = _Machine(Reader(data))
+    value = _Plain().of(machine.run(), 0)
+    if notes is not None:
+        notes.objects += machine.objects
+        for reason in machine.reasons:
+            notes.note(reason)
+    return value
 
 
-def pickle_json(data: bytes | memoryview) -> str | None:
-    """The JSON text of a pickle; ``None`` for all other bytes."""
-    if len(data) < 3 or data[0] != 0x80 or data[-1] != 0x2E:
-        return None
-    try:
-        text = json.dumps(read_pickle(data), ensure_ascii=False, separators=(",", ":"))
-        text.encode()
-    except (StateExtractError, RecursionError, ValueError):
-        return None
-    return text
+def looks_pickled(data: bytes | memoryview) -> bool:
+    """Whether bytes begin and end as a pickle of protocol 2 to 5 does."""
+    return len(data) >= 3 and data[0] == 0x80 and 2 <= data[1] <= 5 and data[-1] == 0x2E
+
+
+def pickle_json(data: bytes | memoryview, notes: PickleNotes | None = None) -> str | None:
+    """The JSON text of a pickle; ``None`` for bytes that are none, or none that can be read.
+
+    :param notes: takes what was met.
+    """
+    reason = "the bytes are not a pickle of protocol 2 to 5"
+    if looks_pickled(data):
+        try:
+            text = json.dumps(read_pickle(data, notes), ensure_ascii=False, separators=(",", ":"))
+            text.encode()
+            return text
+        except StateExtractError as error:
+            reason = error.message
+        except (RecursionError, ValueError) as error:
+            reason = f"a text of the pickle is not Unicode, or a number is too long ({type(error).__name__})"
+    if notes is not None:
+        notes.unread += 1
+        notes.note(reason)
+    return None
 
 
 class _Machine:
@@ -71,11 +118,13 @@ class _Machine:
         self.r = reader
         self.stack: list[Any] = []
         self.memo: dict[int, Any] = {}
+        self.objects = 0
+        self.reasons: dict[str, None] = {}
 
     def run(self) -> Any:
         if self.r.u8() != 0x80 or not 2 <= self.r.u8() <= 5:
             raise FormatError("the bytes are not a pickle of protocol 2 to 5", offset=0)
-        while True:
+        for _ in range(MAX_STEPS):
             start = self.r.offset
             op = self.r.u8("an opcode")
             if op == 0x2E:
@@ -86,6 +135,7 @@ class _Machine:
             if step is None:
                 raise UnsupportedError(f"the pickle opcode {op:#04x} makes more than plain data", offset=start)
             step(self)
+        raise UnsupportedError(f"the pickle has more than {MAX_STEPS} opcodes", offset=self.r.offset)
 
     def push(self, value: Any) -> None:
         self.stack.append(value)
@@ -167,17 +217,28 @@ class _Machine:
 
     def made(self, called: Any, arguments: Any, keywords: dict[Any, Any] | None = None) -> Any:
         """What a class or function makes of arguments."""
-        if not isinstance(called, _Global) or not isinstance(arguments, tuple):
+        if not isinstance(called, _Global | _Object):
             raise UnsupportedError("the pickle calls something other than a class", offset=self.r.offset)
+        if not isinstance(arguments, tuple):
+            raise UnsupportedError("the pickle calls a class with something other than arguments", offset=self.r.offset)
+        if isinstance(called, _Object):  # the result of a call is called
+            return self.unknown(_Object(f"{called.name}()", (called, *arguments), keywords), "what a call returned is called")
         known = CLASSES.get(called.name.replace("__builtin__.", "builtins."))
-        if known is None or keywords:
-            return _Object(called.name, arguments, keywords or {})
-        try:
-            return known(*arguments)
-        except (TypeError, ValueError, ArithmeticError, LookupError):
-            raise UnsupportedError(
-                f"the pickle gives {called.name!r} unknown arguments", offset=self.r.offset
-            ) from None
+        if known is not None and not keywords:
+            try:
+                return known(*arguments)
+            except (TypeError, ValueError, ArithmeticError, LookupError):
+                reason = f"{called.name}: unknown arguments"
+        else:
+            reason = called.name
+        return self.unknown(_Object(called.name, arguments, keywords), reason)
+
+    def unknown(self, made: _Object, reason: str) -> _Object:
+        """Count an object that is shown as its name and what the pickle gives it."""
+        self.objects += 1
+        if len(self.reasons) < _MOST_REASONS:
+            self.reasons[reason] = None
+        return made
 
     def new_with_keywords(self) -> None:
         keywords, arguments, called = self.pop(), self.pop(), self.pop()
@@ -194,7 +255,8 @@ class _Machine:
         try:
             target.set_state(state)
         except (TypeError, ValueError, LookupError, ArithmeticError):
-            raise UnsupportedError("the pickle has an object of unknown state", offset=self.r.offset) from None
+            target.strange = self.unknown(_Object(target.name), f"{target.name}: unknown state")
+            target.strange.set_state(state)
 
     def add(self, items: list[Any]) -> None:
         self.target((list, _Object)).extend(items)
@@ -221,7 +283,13 @@ def _pairs(items: Any) -> list[tuple[Any, Any]]:
 
 
 class _Stateful:
-    """What takes a state after it was made."""
+    """What takes a state after it was made.
+
+    :param strange: what is shown instead, as the state is not one that the class is known to have.
+    """
+
+    name: str = ""
+    strange: _Object | None = None
 
     def set_state(self, state: Any) -> None:
         raise NotImplementedError
@@ -429,6 +497,7 @@ def _default_dict(_: Any = None, items: Any = None) -> _Dict:
 class _Uuid(_Stateful):
     """``uuid.UUID``, whose number is its state."""
 
+    name = "uuid.UUID"
     text: str | None = None
 
     def set_state(self, state: Any) -> None:
@@ -460,6 +529,8 @@ def _row(fields: Any, values: Any, kind: Any) -> Any:
 
 class _Type(_Stateful):
     """A ``numpy.dtype`` of numbers, strings or bytes."""
+
+    name = "numpy.dtype"
 
     def __init__(self, code: Any, *_: Any) -> None:
         if not isinstance(code, str) or code[:1] not in "biufcSU" or not code[1:].isdigit():
@@ -504,6 +575,7 @@ def _scalar(type_: Any, raw: Any) -> Any:
 class _Array(_Stateful):
     """A ``numpy.ndarray``, which gets its shape and values as its state."""
 
+    name = "numpy.ndarray"
     value: Any = None
 
     def __init__(self, *_: Any) -> None:
@@ -514,6 +586,13 @@ class _Array(_Stateful):
         if not isinstance(type_, _Type) or not isinstance(raw, bytes) or not isinstance(shape, tuple):
             raise TypeError("an array of other things")
         self.value = type_.values(raw, _whole(*shape), fortran is True)
+
+
+def _from_buffer(raw: Any, type_: Any, shape: Any, order: Any) -> Any:
+    """An array in protocol 5, whose bytes are in the pickle."""
+    if not isinstance(type_, _Type) or not isinstance(raw, bytes) or not isinstance(shape, tuple) or order not in ("C", "F"):
+        raise TypeError("an array of other things")
+    return type_.values(raw, _whole(*shape), order == "F")
 
 
 def _timestamp(value: Any, _: Any = None, zone: Any = None, resolution: Any = 10) -> _Text:
@@ -561,6 +640,8 @@ CLASSES: dict[str, Callable[..., Any]] = {
     "numpy._core.multiarray.scalar": _scalar,
     "numpy.core.multiarray._reconstruct": _Array,
     "numpy._core.multiarray._reconstruct": _Array,
+    "numpy.core.numeric._frombuffer": _from_buffer,
+    "numpy._core.numeric._frombuffer": _from_buffer,
     "pandas._libs.tslibs.timestamps._unpickle_timestamp": _timestamp,
 }
 """By the name in the pickle: what makes plain data of the arguments. Nothing here is Python's own class."""
@@ -620,40 +701,42 @@ _OPCODES: dict[int, Callable[[_Machine], None]] = {
 # ---- what JSON knows
 
 
-def _plain(value: Any) -> Any:
-    return _Plain().of(value, 0)
-
-
 class _Plain:
     def __init__(self) -> None:
         self.values = 0
+        self.size = 0
 
     def of(self, value: Any, depth: int) -> Any:
         self.values += 1
         if self.values > MAX_VALUES or depth > MAX_DEPTH:
             raise UnsupportedError(f"the pickle has more than {MAX_VALUES} values or {MAX_DEPTH} levels")
-        if isinstance(value, _Text):
-            return str(value)
-        if value is None or isinstance(value, bool | str | int):
+        if value is None or isinstance(value, bool | int):
             return value
+        if isinstance(value, str | bytes):
+            self.size += len(value)
+            if self.size > MAX_TEXT:
+                raise UnsupportedError(f"the pickle has more than {MAX_TEXT} characters")
+            return value.hex() if isinstance(value, bytes) else str(value)
         if isinstance(value, float):
             return value if isfinite(value) else str(value).replace("inf", "Infinity").replace("nan", "NaN")
-        if isinstance(value, bytes):
-            return value.hex()
         if isinstance(value, list | tuple):
             return [self.of(item, depth + 1) for item in value]
         if isinstance(value, _Dict):
             return self.mapping(value, depth)
+        if isinstance(value, _Stateful) and value.strange is not None:
+            value = value.strange
         if isinstance(value, _Object):
             return {key: self.of(part, depth + 1) for key, part in value.parts().items()}
-        if isinstance(value, _Array):
+        if isinstance(value, _Array) and value.value is not None:
             return self.of(value.value, depth)
         if isinstance(value, _Uuid) and value.text is not None:
             return value.text
-        if isinstance(value, _Global):
-            return {"$python": value.name}
         if isinstance(value, _RowKind):
             return value.text
+        if isinstance(value, _Zone):
+            return value.name or str(value.offset)
+        if isinstance(value, _Global | _Stateful):
+            return {"$python": value.name}
         raise UnsupportedError("the pickle has an object of unknown form")
 
     def mapping(self, value: _Dict, depth: int) -> Any:

@@ -36,6 +36,7 @@ SOURCES = (
     "audit/measure/layout.py",
     "columnar/compiled/compile.py",
     "columnar/compiled/native.py",
+    "columnar/convert/pickle_kernel.py",
     "columnar/kernel/__init__.py",
     "columnar/kernel/assemble.py",
     "columnar/kernel/characters.py",

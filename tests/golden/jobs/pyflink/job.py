@@ -14,10 +14,13 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from datetime import UTC, date, datetime, timedelta, timezone
+from datetime import time as clock
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from pyflink.common import Configuration, Row, Types
 from pyflink.datastream import DataStream, KeyedProcessFunction, StreamExecutionEnvironment
 from pyflink.datastream.functions import AggregateFunction
@@ -30,6 +33,7 @@ from pyflink.datastream.state import (
 )
 from pyflink.java_gateway import get_gateway
 from pyflink.version import __version__
+from shapes import Color, Level, Pair, Point, Slots
 
 EVENTS = range(24)
 KEYS = ("plain", "", "äöü", "東京", "x" * 40)
@@ -121,6 +125,8 @@ def typed(mode: str) -> list[State]:
         State("strings", "LIST", Types.STRING(), lambda n: f"{n} {KEYS[n % 4]}", "string"),
         State("longs", "LIST", Types.LONG(), lambda n: n, "int64"),
         State("map", "MAP", (Types.STRING(), Types.STRING()), lambda n: (KEYS[n % 3], str(n)), "string"),
+        State("date", "VALUE", Types.SQL_DATE(), lambda n: date(2024, 2, 1 + n % 28), "date", lambda d: d.isoformat()),
+        State("time", "VALUE", Types.SQL_TIME(), lambda n: clock(1, 2, n), "time", lambda t: t.isoformat(timespec="milliseconds")),
         State("sum", "REDUCING", Types.LONG(), lambda n: n, "int64"),
         State("total", "AGGREGATING", Types.LONG(), lambda n: 2 * n, "int64"),
     ]
@@ -139,12 +145,40 @@ def pickled(mode: str) -> list[State]:
     states = [
         State("value", "VALUE", PICKLED(), plain, "pickle"),
         State("list", "LIST", PICKLED(), lambda n: (n, None), "pickle"),
-        State("object", "VALUE", PICKLED(), lambda n: Row(n), "pickle", lambda row: list(row)),
+        State("row", "VALUE", PICKLED(), lambda n: Row(n, "x"), "pickle", lambda row: list(row)),
+        State("named_row", "VALUE", PICKLED(), lambda n: Row(id=n, name="ä"), "pickle", lambda row: row.as_dict()),
+        State("dataclass", "VALUE", PICKLED(), lambda n: Point(n, n / 2, ["a"]), "pickle", dataclass),
+        State("namedtuple", "VALUE", PICKLED(), lambda n: Pair(n, str(n)), "pickle", lambda p: made("Pair", [p.left, p.right])),
+        State("slots", "VALUE", PICKLED(), lambda n: Slots(n, "b"), "pickle", lambda s: fields("Slots", {"a": s.a, "b": s.b})),
+        State("enum", "VALUE", PICKLED(), lambda n: [Color.GREEN, Level.HIGH, n], "pickle",
+              lambda v: [made("Color", ["green"]), made("Level", [2]), v[2]]),
+        State("numpy", "VALUE", PICKLED(), lambda n: [np.float64(n / 3), np.arange(n % 3, dtype="i4")], "pickle",
+              lambda v: [float(v[0]), v[1].tolist()]),
+        State("aware", "VALUE", PICKLED(), aware, "pickle", lambda v: [t.isoformat() for t in v]),
     ]
     if mode == "process":
         # In thread mode the keys are Java's arrays: no two are equal, so none is ever found again.
         states.append(State("map", "MAP", (PICKLED(), PICKLED()), lambda n: (n % 4, plain(n)), "pickle"))
     return states
+
+
+def aware(n: int) -> list[Any]:
+    """The same moment in two zones, and a day."""
+    moment = datetime(2024, 2, 29, 12, 0, n, 5, UTC)
+    return [moment, moment.astimezone(timezone(timedelta(hours=5, minutes=30))), date(2024, 2, 29)]
+
+
+def made(name: str, arguments: list[Any]) -> dict[str, Any]:
+    """An object that is made of arguments, as the reader shows it."""
+    return {"$python": f"shapes.{name}", "args": arguments}
+
+
+def fields(name: str, values: dict[str, Any]) -> dict[str, Any]:
+    return {"$python": f"shapes.{name}", "fields": values}
+
+
+def dataclass(point: Point) -> dict[str, Any]:
+    return fields("Point", {"x": point.x, "y": point.y, "tags": point.tags})
 
 
 class Process(KeyedProcessFunction):  # type: ignore[misc]
@@ -285,6 +319,7 @@ def main() -> None:
     seen.touch()
     env = StreamExecutionEnvironment.get_execution_environment(configuration(mode, work, compression))
     env.set_parallelism(1).set_max_parallelism(8)
+    env.add_python_file(str(Path(__file__).with_name("shapes.py")))
     lines = DataStream(env._j_stream_execution_environment.socketTextStream("127.0.0.1", serve()))
     wanted = operators(mode)
     for uid, (type_, key, _) in wanted.items():
