@@ -56,7 +56,10 @@ def _row_payload(reader: Reader, outer_version: int) -> dict[str, Any]:
     return {"row_kind": outer_version == 3}
 
 
-@register(RUNTIME + "RowSerializer$RowSerializerSnapshot", payload=composite(None, _row_payload))
+ROW_SNAPSHOT = RUNTIME + "RowSerializer$RowSerializerSnapshot"
+
+
+@register(ROW_SNAPSHOT, payload=composite(None, _row_payload))
 def _row(snapshot: SerializerSnapshot) -> Layout:
     return MaskedStruct(positional(map(describe, snapshot.nested)), kind=snapshot.details["row_kind"])
 

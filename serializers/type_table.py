@@ -29,7 +29,7 @@ from serializers.writables import VALUES
 from stateextract.columnar.convert.type_overrides import REACH
 from stateextract.columnar.decode.decoder import needs_interpreter
 from stateextract.columnar.layout import Layout, Undecodable
-from stateextract.columnar.layout.elements import TYPES as ELEMENTS
+from stateextract.columnar.convert.elements import TYPES as ELEMENTS
 
 _FLINK = "org.apache.flink."
 _NESTED = [

@@ -36,6 +36,7 @@ OPTIONS: dict[str, Names] = {
     "--plan": ("plan", "plan"),
     "--plugins": ("plugins", "plugins"),
     "--protobuf": ("protobuf", "protobuf"),
+    "--python-wrapping": ("pythonWrapping", "python_wrapping"),
     "--split-bytes": ("splitBytes", "split_bytes"),
     "--state": ("stateName", "state"),
     "--store-timeout": ("storeTimeout", "store_timeout"),

@@ -37,6 +37,7 @@ from stateextract.snapshot.inventory import OperatorInventory
 from stateextract.snapshot.kryo_pojos import lacking
 from stateextract.snapshot.missing import MissingFiles, missing_files
 from stateextract.snapshot.policies import JobPolicies
+from stateextract.snapshot.python_types import StateTypes
 from stateextract.snapshot.source import SnapshotSource
 from stateextract.snapshot.type_overrides import JobTypeOverrides
 from stateextract.state.columns import Choice
@@ -64,6 +65,7 @@ def open_snapshot(
     flatten: bool = False,
     keep_empty_maps: bool = False,
     all_copies: bool = False,
+    python_wrapping: bool = False,
     key_group_column: bool = True,
     subtask_column: bool = True,
     verify_checksums: bool = True,
@@ -103,6 +105,8 @@ def open_snapshot(
     :param flatten: lists and maps give one row per element or entry.
     :param keep_empty_maps: keep keys whose map is empty, which only native snapshots of the HashMap backend hold.
     :param all_copies: give every subtask's copy of broadcast state, with the column ``subtask``, and not only one.
+    :param python_wrapping: keep state of PyFlink as it is stored: keys in a Row of one field, values in lists of bytes, pickles
+        as bytes (``docs/pyflink.md``).
     :param verify_checksums: check the CRC of compressed state.
     :param codec: of compressed state, ``snappy`` or ``lz4``.
     :param max_value_bytes: a row that has more bytes in the file is an error and does not take the memory.
@@ -153,7 +157,8 @@ def open_snapshot(
     overrides.refuse_strangers(source.metadata.operators)
     lines = [f"{place}={value}" for place, value in (policies or {}).items()]
     chosen = JobPolicies(lines, Choice(options.policy, options.on_undecodable))
-    return Snapshot(OpenedSnapshot(source, options, overrides, chosen, tuple(_several(classpath)), plan))
+    types_of = StateTypes(source, overrides, python_wrapping)
+    return Snapshot(OpenedSnapshot(source, options, overrides, types_of, chosen, tuple(_several(classpath)), plan))
 
 
 def _several(given: str | Sequence[str]) -> Sequence[str]:
@@ -177,6 +182,7 @@ class OpenedSnapshot:
     source: SnapshotSource = field(repr=False)
     options: ReadOptions
     overrides: JobTypeOverrides = field(repr=False)
+    types: StateTypes = field(repr=False)
     policies: JobPolicies = field(repr=False)
     classpath: tuple[str, ...] = ()
     plan: str = ""

@@ -8,7 +8,7 @@ know of Spark or Parquet.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -22,7 +22,6 @@ from stateextract.api.counts import counts_in_files
 from stateextract.api.html import table
 from stateextract.columnar.arrow.schema import cast_batch
 from stateextract.columnar.compiled import engines
-from stateextract.columnar.convert.type_overrides import TypeOverride, apply_overrides, parse_override, wished_schema
 from stateextract.columnar.search.key_pattern import Finder
 from stateextract.doors import api_door
 from stateextract.errors import StateExtractError, UndecodableError, UnsupportedError, UsageError, leaving
@@ -33,6 +32,9 @@ from stateextract.snapshot.coverage import CANNOT_BE_READ, Entry
 from stateextract.snapshot.files import beginning, nothing
 from stateextract.snapshot.headers import Scope, StateFile
 from stateextract.snapshot.inventory import NamedState
+from stateextract.snapshot.python_types import is_python
+from stateextract.snapshot.reader import overridden
+from stateextract.snapshot.type_overrides import OverrideTexts
 from stateextract.state.bodies.body import BodyKind
 from stateextract.state.columns import united_raw_schema, united_schema
 from stateextract.state.engine import (
@@ -95,7 +97,7 @@ class State:
         self.on_progress: Callable[[int, int], None] | None = None
         """Is told, while rows are read, how many bytes of the files and how many rows have come since it was told last."""
         self._coverage: Coverage | None = None
-        self._override_texts = self._opened.overrides.of(operator._state, self.name)
+        self._opened.overrides.concern(operator._state, self.name)
         self._choice = self._opened.policies.of(operator._state, self.name)
 
     def __repr__(self) -> str:
@@ -127,9 +129,15 @@ class State:
         """The layout in each file, equal heads once."""
         return self._named_state.rows(self._options.context)
 
+    @cached_property
+    def _override_texts(self) -> OverrideTexts:
+        """The user's types, and those that show what Python wrote."""
+        return self._opened.types.of(self.operator._inventory, self._named_state, self._united, self._options)
+
     @property
-    def _wishes(self) -> list[TypeOverride]:
-        return [parse_override(*texts) for texts in self._override_texts]
+    def pyflink(self) -> bool:
+        """Whether PyFlink wrote it: the job's own values are then what Python's coders made of them."""
+        return is_python(self.operator._inventory, self._named_state)
 
     @property
     def serializers(self) -> dict[str, str]:
@@ -154,7 +162,7 @@ class State:
         if not self._rows:
             self._refuse()
         try:
-            return wished_schema(self._united, self._wishes)
+            return self._opened.types.schema(self._united, self._override_texts, self._options)
         except StateExtractError as error:
             raise self._named(error) from None
 
@@ -339,7 +347,7 @@ class State:
         self._coverage = replace(self._expected(), tally=tally.of(self.name), complete=False)
         left = sys.maxsize if limit is None else limit
         try:
-            for piece in self._pieces(replace(self._options, key=key), tally, limit, self._wishes, groups) if left else ():
+            for piece in self._pieces(replace(self._options, key=key), tally, limit, self._override_texts, groups) if left else ():
                 if piece.raw:
                     continue
                 batch = cast_batch(piece.batch, self.schema)
@@ -359,7 +367,7 @@ class State:
         options: ReadOptions,
         tally: Counters,
         limit: int | None,
-        overrides: Sequence[TypeOverride] = (),
+        overrides: OverrideTexts = (),
         groups: WantedGroups | None = None,
     ) -> Iterator[Piece]:
         if limit is not None:
@@ -386,7 +394,7 @@ class State:
                             ):
                                 if self.on_progress is not None:
                                     self.on_progress(0, piece.batch.num_rows)
-                                yield piece if piece.raw or not overrides else self._granted(piece, overrides)
+                                yield piece if piece.raw or not overrides else self._granted(piece, overrides, counted)
                         finally:
                             if before and before != counted.engine:
                                 counted.engine = "kernel and interpreter"
@@ -399,9 +407,10 @@ class State:
             except StateExtractError as error:
                 raise self._named(self._files.with_location(error, file)) from None
 
-    def _granted(self, piece: Piece, overrides: Sequence[TypeOverride]) -> Piece:
-        """With the types that the user chose; their paths are those of the columns of all files together."""
-        return replace(piece, batch=apply_overrides(cast_batch(piece.batch, self._united), overrides))
+    def _granted(self, piece: Piece, overrides: OverrideTexts, tally: StateCounters) -> Piece:
+        """With its type overrides; their paths are those of the columns of all files together."""
+        batch = cast_batch(piece.batch, self._united)
+        return replace(piece, batch=overridden(batch, overrides, self._options.policy, tally))
 
     def _read(self, size: int) -> None:
         if self.on_progress is not None:

@@ -45,6 +45,7 @@ MEANING = (
     "out_of_range",
     "maps",
     "on_undecodable",
+    "python_wrapping",
 )
 """Options of commands that show rows or their columns."""
 

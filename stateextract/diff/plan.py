@@ -215,7 +215,7 @@ def _refuse(job: JobOptions) -> None:
 def _plans(jobs: Sequence[JobOptions], stores: tuple[Store | None, Store | None], on_headers: OnHeaders) -> tuple[Plan, Plan]:
     """The plans of both sides. What is named need be in one of them only."""
     one, other = (
-        make_plan(job, store, partial=True, on_headers=on_headers) for job, store in zip(jobs, stores, strict=True)
+        make_plan(replace(job, python_wrapping=True), store, partial=True, on_headers=on_headers) for job, store in zip(jobs, stores, strict=True)
     )
     entries = [*one.coverage.entries, *other.coverage.entries]
     for kind, name in sorted(set(one.missing) & set(other.missing)):

@@ -34,8 +34,9 @@ from stateextract.snapshot.inventory import NamedState, OperatorInventory, maste
 from stateextract.snapshot.missing import missing_files
 from stateextract.snapshot.parts import OperatorTargets, Part, StateTarget
 from stateextract.snapshot.policies import JobPolicies
+from stateextract.snapshot.python_types import StateTypes
 from stateextract.snapshot.source import SnapshotSource
-from stateextract.snapshot.type_overrides import JobTypeOverrides
+from stateextract.snapshot.type_overrides import JobTypeOverrides, OverrideTexts
 from stateextract.state.columns import Choice, ReadOptions, certainly_undecodable, united_raw_schema, united_schema
 from stateextract.state.kinds import COORDINATOR, TIMER
 from stateextract.state.operator import BROADCAST
@@ -143,7 +144,7 @@ def make_plan(
             entry.status, entry.reason = Status.NOT_SELECTED, None
     describe = source.describe_by(options)
     describe = source.with_pojos(describe, files, whole=only is None)
-    operators, states, numbers, failures = _targets(inventory, wanted, options, describe)
+    operators, states, numbers, failures = _targets(inventory, wanted, options, describe, source)
     coordinators = list(_coordinators(inventory))
     if failures and not states and not coordinators and not partial:
         raise failures[0]
@@ -312,6 +313,7 @@ def _targets(
     wanted: Sequence[tuple[OperatorInventory, NamedState]],
     options: JobOptions,
     describe: DescribeContext,
+    source: SnapshotSource,
 ) -> tuple[list[OperatorTargets], list[PlannedState], dict[tuple[int, Scope], int], list[StateExtractError]]:
     """What to read, the operators' numbers for the tasks by their numbers in the metadata and the scope, and why states are
     not read whose columns are not known.
@@ -323,9 +325,10 @@ def _targets(
     planned = []
     reading = read_options(options, describe)
     overrides = JobTypeOverrides(options.types)
+    types = StateTypes(source, overrides, options.python_wrapping)
     failures: list[StateExtractError] = []
     policies = JobPolicies(options.policies, choice_of(options))
-    known = {id(state): _columns(i, state, reading, overrides, policies, options, failures) for i, state in wanted}
+    known = {id(state): _columns(i, state, reading, overrides, types, policies, options, failures) for i, state in wanted}
     overrides.refuse_unused()
     policies.refuse_unused()
     readable = [(i, state, columns) for i, state in wanted if (columns := known[id(state)]) is not None]
@@ -344,7 +347,7 @@ def _targets(
             # If it has an entry, all of it is lost.
             choice = replace(choice, on_undecodable="skip")
         target = StateTarget(
-            folder, folder + RAW_SUFFIX, columns.schema, overrides.of(i.operator, state.name), columns.raw, columns.united,
+            folder, folder + RAW_SUFFIX, columns.schema, columns.overrides, columns.raw, columns.united,
             choice,
         )  # fmt: skip
         key = (i.number, state.scope)
@@ -372,7 +375,7 @@ def _targets(
 class _Columns:
     """The columns of a state over all its files.
 
-    :param united: before the types that the user chose; ``schema``: with them; ``raw``: of what is kept as bytes.
+    :param united: before the ``overrides``; ``schema``: with them; ``raw``: of what is kept as bytes.
     :param untyped: why its values can certainly not be decoded.
     :param slow: some of its values can be decoded by the interpreter only.
     :param choice: what becomes of its values that a column cannot hold, or that cannot be decoded.
@@ -380,6 +383,7 @@ class _Columns:
 
     united: pa.Schema
     schema: pa.Schema
+    overrides: OverrideTexts
     raw: pa.Schema | None
     untyped: UndecodableError | None
     slow: bool
@@ -391,6 +395,7 @@ def _columns(
     state: NamedState,
     reading: ReadOptions,
     overrides: JobTypeOverrides,
+    types: StateTypes,
     policies: JobPolicies,
     options: JobOptions,
     failures: list[StateExtractError],
@@ -410,7 +415,7 @@ def _columns(
         slow = any(needs_interpreter(row.layout) for row in rows)
         untyped = _undecodable(state, rows)
     except Exception as error:
-        overrides.of(i.operator, state.name)  # which are for a state that there is
+        overrides.concern(i.operator, state.name)
         failure = expected_error(error).at(operator=operator_label(i.operator), state=state.name)
         if not options.lenient:
             raise failure from None
@@ -418,7 +423,8 @@ def _columns(
         state.entry.status, state.entry.reason = failure.status, failure.message
         failures.append(failure)
         return None
-    return _Columns(united, overrides.schema(i.operator, state.name, united), raw, untyped, slow, choice)
+    texts = types.of(i, state, united, reading)
+    return _Columns(united, types.schema(united, texts, reading), texts, raw, untyped, slow, choice)
 
 
 def _united(state: NamedState, options: JobOptions) -> bool:

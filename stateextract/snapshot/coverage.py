@@ -222,6 +222,8 @@ def _remarks(entry: Entry) -> list[str]:
         (read.counts.malformed_utf8, "sequence", " of malformed UTF-8 replaced by U+FFFD"),
         (read.counts.sub_microsecond, "timestamp", " floored to microseconds"),
         (read.counts.out_of_range, "time", " out of range written as null"),
+        (read.counts.python_objects, "object", " of an unknown class in pickles shown as class and fields"),
+        (read.counts.unread_pickles, "pickle", " not read and kept as bytes"),
         (read.changes, "change", " applied to what was materialized"),
         (read.empty_maps, "key", " left out because of an empty map"),
         (read.lost_key_groups, "key group", " not read to the end"),

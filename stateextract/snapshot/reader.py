@@ -15,6 +15,8 @@ from functools import cached_property
 import pyarrow as pa
 
 from stateextract.columnar.arrow.schema import cast_batch
+from stateextract.columnar.convert.elements import Conversion
+from stateextract.columnar.convert.policy import Policy
 from stateextract.columnar.convert.type_overrides import apply_overrides, parse_override
 from stateextract.errors import StateExtractError
 from stateextract.files.filesystem import Store, parent
@@ -28,8 +30,9 @@ from stateextract.snapshot.content import read_head
 from stateextract.snapshot.files import SnapshotFiles
 from stateextract.snapshot.headers import StateFile
 from stateextract.snapshot.parts import OperatorTargets, Part, StateTarget
+from stateextract.snapshot.type_overrides import OverrideTexts
 from stateextract.state.bodies.body import BodyKind
-from stateextract.state.engine import Counters, ReadOptions
+from stateextract.state.engine import Counters, ReadOptions, StateCounters
 from stateextract.state.target import Piece
 
 
@@ -88,7 +91,7 @@ class PartReader:
                         schema = target.raw_schema or piece.batch.schema
                         yield replace(piece, batch=cast_batch(piece.batch, schema))
                         continue
-                    yield replace(piece, batch=_granted(piece.batch, target, piece.state))
+                    yield replace(piece, batch=_granted(piece.batch, target, piece.state, tally.of(piece.state)))
         except StateExtractError as error:
             raise self._files.with_location(error, file).at(operator=targets.label) from None
 
@@ -115,15 +118,32 @@ def _file(part: Part) -> StateFile:
     return StateFile(part.operator, part.subtask, "", content.form, part.uri, part.start, content.size, content)
 
 
-def _granted(batch: pa.RecordBatch, target: StateTarget, state: str) -> pa.RecordBatch:
+def _granted(batch: pa.RecordBatch, target: StateTarget, state: str, tally: StateCounters) -> pa.RecordBatch:
     """A batch with the columns of its dataset, and with the types that the user chose."""
     try:
         if target.overrides:
             batch = cast_batch(batch, target.united or batch.schema)
-            batch = apply_overrides(batch, [parse_override(path, type_) for path, type_ in target.overrides])
+            batch = overridden(batch, target.overrides, target.choice.policy, tally)
         return cast_batch(batch, target.schema)
     except StateExtractError as error:
         raise error.at(state=state) from None
 
 
-__all__ = ["PartReader"]
+def overridden(batch: pa.RecordBatch, texts: OverrideTexts, policy: Policy, tally: StateCounters) -> pa.RecordBatch:
+    """A batch with its type overrides; what was changed to fit is counted.
+
+    :raises ValueRefusedError: a value that the wanted type does not hold exactly.
+    """
+    fine = policy.timestamps == "nanoseconds"
+    conversion = Conversion(policy)
+    batch = apply_overrides(batch, [parse_override(path, type_, fine) for path, type_ in texts], conversion)
+    notes = conversion.notes
+    tally.counts += conversion.counts
+    tally.counts.python_objects += notes.objects
+    tally.counts.unread_pickles += notes.unread
+    for reason in notes.reasons:
+        tally.problem(f"pickles: {reason}")
+    return batch
+
+
+__all__ = ["PartReader", "overridden"]

@@ -53,7 +53,7 @@ class SnapshotSource:
         self.found = find_snapshot(path, store)
         self.metadata, self.data = read_metadata(store, self.found.metadata_uri)
         self.locator = Locator(self.found, store, tuple(path_pairs))
-        self._path_pairs = tuple(path_pairs)
+        self.path_pairs = tuple(path_pairs)
         self.codec = codec
         self.verify_checksums = verify_checksums
         self.changelog_files = Files()
@@ -132,7 +132,7 @@ class SnapshotSource:
             return context
         _, everything = ([], files) if whole else self.inventory()
         return with_pojos(
-            context, self.metadata, everything, self.found.metadata_uri, self._path_pairs, self.user_store, self.codec
+            context, self.metadata, everything, self.found.metadata_uri, self.path_pairs, self.user_store, self.codec
         )
 
     def describe_by(self, options: JobOptions) -> DescribeContext:

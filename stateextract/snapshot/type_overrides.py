@@ -1,19 +1,21 @@
-"""The wishes of a job: which columns of which states are to have another type.
+"""The type overrides of a job: which columns of which states are to have another type.
 
 In the job file ``[types]`` has lines like ``"orders/total/value.amount" = "decimal(38,10)"``: an operator (uid, name,
-hex id, or ``*`` for any), a state, a path, and the type (``columnar/convert/type_overrides.py``). Names may hold
-slashes; they are told apart by the operators and states that there are. May import options' texts, the model and
-wishes; knows no files.
+hex ID), a state, a path, and the type (``columnar/convert/type_overrides.py``). In each of the three, ``*`` stands for any
+letters and ``?`` for one. Names may contain slashes; they are told apart by the operators and states that there are. May
+import options' texts, the model and overrides; knows no files.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
 
 import pyarrow as pa
 
-from stateextract.columnar.convert.type_overrides import parse_override, wished_schema
-from stateextract.errors import StateExtractError, UsageError
+from stateextract.columnar.convert.type_overrides import located, parse_override, wished_schema
+from stateextract.errors import UsageError
 from stateextract.metadata.model import OperatorState
 from stateextract.metadata.uid import operator_id
 
@@ -34,30 +36,44 @@ class JobTypeOverrides:
         for _, type_ in self._lines:
             parse_override("value", type_)
 
-    def of(self, operator: OperatorState, state: str) -> OverrideTexts:
-        """The wishes for a state."""
-        found = []
-        for place, type_ in self._lines:
-            for name, rest in beginnings(place):
-                prefix = f"{state}/"
-                if rest.startswith(prefix) and len(rest) > len(prefix) and (name == "*" or is_called(operator, name)):
-                    self._used.add(place)
-                    found.append((rest.removeprefix(prefix), type_))
-                    break
-        return tuple(found)
+    def concern(self, operator: OperatorState, state: str) -> None:
+        """Note the lines that are about a state which there is."""
+        self._used |= {place for place, _ in self._lines if next(_matches(place, operator, state), None)}
 
-    def schema(self, operator: OperatorState, state: str, schema: pa.Schema) -> pa.Schema:
-        """A state's schema as it is wanted."""
-        try:
-            return wished_schema(schema, [parse_override(path, type_) for path, type_ in self.of(operator, state)])
-        except StateExtractError as error:
-            raise error.at(operator=operator.uid or operator.name or operator.id, state=state) from None
+    def fitting(self, operator: OperatorState, state: str, schema: pa.Schema, fine: bool = False) -> OverrideTexts:
+        """The overrides of a state, one for each path: a line without patterns wins over one with, then the last one.
+
+        A line with a pattern is about those columns that can become its type; it need not be about any.
+
+        :param schema: the state's columns.
+        :param fine: instants of PyFlink have nanoseconds.
+        :raises UsageError: where a line without patterns leads nowhere, or its column cannot become the type.
+        """
+        by_pattern: dict[str, str] = {}
+        exact: dict[str, str] = {}
+        for place, type_ in self._lines:
+            match = next(_matches(place, operator, state), None)
+            if match is None:
+                continue
+            self._used.add(place)
+            path, pattern = match
+            for one in _paths(schema, path) if is_pattern(path) else [path]:
+                override = parse_override(one, type_, fine)
+                try:
+                    at = str(located(schema, override))
+                    wished_schema(schema, [override])
+                except UsageError:
+                    if pattern:
+                        continue
+                    raise
+                (by_pattern if pattern else exact)[at] = type_
+        return tuple((by_pattern | exact).items())
 
     def refuse_strangers(self, operators: Collection[OperatorState]) -> None:
         """A wish for an operator that there is not is a mistake."""
         for place, _ in self._lines:
             names = [name for name, _ in beginnings(place)]
-            if "*" not in names and not any(is_called(o, name) for o in operators for name in names):
+            if not any(fits(name, o) for o in operators for name in names):
                 raise _mistake(place, "operator")
 
     def refuse_unused(self, unread: Collection[OperatorState] = ()) -> None:
@@ -67,7 +83,7 @@ class JobTypeOverrides:
         """
         for place, _ in self._lines:
             names = [name for name, _ in beginnings(place)]
-            waits = unread and ("*" in names or any(is_called(o, name) for o in unread for name in names))
+            waits = any(fits(name, o) for o in unread for name in names)
             if not waits and place not in self._used:
                 raise _mistake(place, "chosen state")
 
@@ -76,7 +92,8 @@ def _mistake(place: str, what: str) -> UsageError:
     return UsageError(
         f"the type of {place!r} is set, and no {what} is called so",
         expected="OPERATOR/STATE/PATH",
-        advice="the operator is a uid, a name, a hex id or *; the path begins with key, namespace or value",
+        advice="the operator is a UID, a name or a hex ID; * stands for any letters; the path begins with key, namespace or "
+        "value",
     )
 
 
@@ -85,6 +102,65 @@ def beginnings(place: str) -> Iterator[tuple[str, str]]:
     parts = place.split("/")
     for at in range(1, len(parts)):
         yield "/".join(parts[:at]), "/".join(parts[at:])
+
+
+def _matches(place: str, operator: OperatorState, state: str) -> Iterator[tuple[str, bool]]:
+    """The path of a line that is about a state, and whether any of its parts is a pattern."""
+    for name, rest in beginnings(place):
+        if not fits(name, operator):
+            continue
+        if rest.startswith(f"{state}/") and len(rest) > len(state) + 1:
+            path = rest[len(state) + 1 :]
+            yield path, (is_pattern(name) and not is_called(operator, name)) or is_pattern(path)
+            return
+        for of_state, path in beginnings(rest):
+            if path and is_pattern(of_state) and matches(of_state, state):
+                yield path, True
+                return
+
+
+def fits(name: str, operator: OperatorState) -> bool:
+    """Whether an operator is called so, or as the pattern says."""
+    if is_called(operator, name):
+        return True
+    return is_pattern(name) and any(matches(name, own) for own in (operator.uid, operator.name, operator.id) if own)
+
+
+def is_pattern(text: str) -> bool:
+    """Whether a text has letters that stand for others."""
+    return "*" in text or "?" in text
+
+
+def matches(pattern: str, text: str) -> bool:
+    """Whether a text is as the pattern says: ``*`` stands for any letters, ``?`` for one."""
+    return _compiled(pattern).fullmatch(text) is not None
+
+
+@lru_cache(1024)
+def _compiled(pattern: str) -> re.Pattern[str]:
+    parts = re.split(r"([*?])", re.sub(r"\*+", "*", pattern))
+    return re.compile("".join({"*": ".*", "?": "."}.get(part, re.escape(part)) for part in parts), re.DOTALL)
+
+
+def _paths(schema: pa.Schema, pattern: str) -> list[str]:
+    """The paths of a schema's columns, and of what is inside of them, that a pattern names."""
+    found: list[str] = []
+
+    def walk(path: str, type_: pa.DataType) -> None:
+        if matches(pattern, path):
+            found.append(path)
+        if pa.types.is_struct(type_):
+            for inner in type_:
+                walk(f"{path}.{inner.name}", inner.type)
+        elif pa.types.is_map(type_):
+            walk(f"{path}.key", type_.key_type)
+            walk(f"{path}.value", type_.item_type)
+        elif pa.types.is_list(type_):
+            walk(f"{path}.element", type_.value_type)
+
+    for column in schema:
+        walk(column.name, column.type)
+    return found
 
 
 def is_called(operator: OperatorState, name: str) -> bool:

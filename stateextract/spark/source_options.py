@@ -126,6 +126,7 @@ STATE_OPTIONS: tuple[Option, ...] = (
     _of_job("timestamps", doc="Digits below the microsecond: floor, or refuse the value.", choices=("floor", "refuse")),
     _of_job("out_of_range", doc="Times that the column type cannot hold: fail, or null."),
     _of_job("maps"),
+    _of_job("python_wrapping"),
     _of_job("types", doc="Types of columns, as PATH=TYPE, separated by semicolons; a value that does not fit exactly stops the "
         "query."),
     _POLICIES,

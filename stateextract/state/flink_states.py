@@ -13,6 +13,9 @@ from collections.abc import Collection
 from stateextract.state.columns import timer_service
 from stateextract.state.windows import MERGING_WINDOWS, WINDOW_CONTENTS
 
+PYTHON_STATE = "python-state-"
+"""What PyFlink puts before the name of a state that a Python process has, in the DataStream API and in tables."""
+
 _ROLES = {
     WINDOW_CONTENTS: "contents of each window",
     MERGING_WINDOWS: "session windows: each with the window under which its contents are kept",
@@ -107,9 +110,12 @@ def purpose_of(state: str, others: Collection[str] = ()) -> str | None:
     timers = timer_service(state)
     if timers is not None:
         return f"{timers[0]}-time timers of the service {timers[1]}"
+    if state.startswith(PYTHON_STATE):
+        found = purpose_of(state.removeprefix(PYTHON_STATE), [name.removeprefix(PYTHON_STATE) for name in others])
+        return "PyFlink, Python process" + (f": {found}" if found else "")
     if state in _TRIGGERS:
         return _TRIGGERS[state] if WINDOW_CONTENTS in others else None
     return _ROLES.get(state) or next((role for name, role in _VIEWS if name.fullmatch(state)), None)
 
 
-__all__ = ["purpose_of"]
+__all__ = ["PYTHON_STATE", "purpose_of"]

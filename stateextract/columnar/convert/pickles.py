@@ -47,9 +47,14 @@ def pickle_texts(pickles: Sequence[bytes | None], notes: PickleNotes, whole: boo
             continue
         found = pickle_json(data, notes)
         if found is None and whole:
-            found = json.dumps({"$pickle": data.hex()}, separators=(",", ":"))
+            found = unread_json(data)
         texts[number] = None if found is None else found.encode()
     return _text_array(texts)
+
+
+def unread_json(data: bytes) -> str:
+    """What stands for a pickle that cannot be read."""
+    return json.dumps({"$pickle": data.hex()}, separators=(",", ":"))
 
 
 def _plain(pickles: Sequence[bytes | None]) -> npt.NDArray[np.int64]:
@@ -102,4 +107,4 @@ def _text_array(texts: Sequence[bytes | None]) -> pa.Array:
     return pa.Array.from_buffers(pa.string(), len(texts), buffers)
 
 
-__all__ = ["pickle_texts"]
+__all__ = ["pickle_texts", "unread_json"]

@@ -118,12 +118,16 @@ class Counts:
     :param out_of_range: values that became null because their column cannot hold them.
     :param malformed_utf8: sequences of bytes that are not UTF-8, replaced by U+FFFD: each longest one that begins like a
         character and is none.
+    :param python_objects: objects in pickles whose classes are not known, shown as class and fields.
+    :param unread_pickles: pickles that could not be read, kept as bytes.
     """
 
     lone_surrogates: int = 0
     sub_microsecond: int = 0
     out_of_range: int = 0
     malformed_utf8: int = 0
+    python_objects: int = 0
+    unread_pickles: int = 0
 
     def __getitem__(self, name: str) -> int:
         return self.as_dict()[name]

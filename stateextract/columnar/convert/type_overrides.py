@@ -1,9 +1,10 @@
-"""Type wishes: columns as the user wants them, exactly or not at all.
+"""Type overrides: columns as the user wants them, exactly or not at all.
 
-A wish is a path and a type: ``value.amount`` as ``decimal(38,10)``. Steps of a path are a column, then fields of
-structs, ``element`` of a list, ``key`` and ``value`` of a map. :func:`wished_schema` says what a schema becomes,
-:func:`apply_overrides` converts a batch; a value that the wanted type does not hold exactly is refused and named.
-:data:`REACH` tells what can be made of what.
+An override is a path and a type: ``value.amount`` as ``decimal(38,10)``. Steps of a path are a column, then fields of
+structs, ``element`` of a list, ``key`` and ``value`` of a map. A path may be shorter or longer than the column is deep: the
+struct of a TTL value is passed by itself, so is the list around PyFlink's bytes, and steps into what was flattened are left
+out. :func:`wished_schema` gives what a schema becomes, :func:`apply_overrides` converts a batch; a value that the type does
+not hold exactly is refused and named. :data:`REACH` has what can be made of what.
 
 May import errors, ``elements.py``, the reader of pickles and pyarrow. Must not know of layouts, snapshots, files.
 """
@@ -13,19 +14,27 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from decimal import Context, Decimal, DecimalException
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from stateextract.columnar.layout.elements import PICKLED, Element, elements_of, parse_element
+from stateextract.columnar.convert.elements import Conversion, Element, parse_element, split, split_pickles
+from stateextract.columnar.convert.pickles import pickle_texts
 from stateextract.errors import UsageError, ValueRefusedError
-from stateextract.files.pickles import pickle_json
 
 _DECIMAL = re.compile(r"decimal\(\s*(\d+)\s*,\s*(\d+)\s*\)")
-_ELEMENTS = re.compile(r"elements\((.+)\)", re.DOTALL)
+_ELEMENTS = re.compile(r"(element|elements)\((.+)\)", re.DOTALL)
+_PICKLE = re.compile(r"pickle(?:<(.+)>)?", re.DOTALL)
+PICKLE_WITH_BYTES = "pickle_with_bytes"
+PICKLED = pa.struct([pa.field("bytes", pa.binary()), pa.field("json", pa.string())])
+"""The column of :data:`PICKLE_WITH_BYTES`."""
+UNWRAP_ROW, UNWRAP_ONE, UNWRAP_ALL, UNWRAP_TTL = "unwrap(row)", "unwrap(one)", "unwrap(all)", "unwrap(ttl)"
+"""Types that only the snapshot layer sets: of a Row its one field; of a list its one element; of lists of lists one list; of a
+struct of last access and value two columns."""
 _TIMESTAMP = re.compile(r"timestamp\[\s*(s|ms|us|ns)\s*(,\s*UTC\s*)?\]")
 _PLAIN: dict[str, pa.DataType] = {
     "bool": pa.bool_(), "int8": pa.int8(), "int16": pa.int16(), "int32": pa.int32(), "int64": pa.int64(),
@@ -41,8 +50,11 @@ REACH = {
     "timestamp[unit], timestamp[unit, UTC]": "timestamps without digits below the unit (s, ms, us, ns), whose zone comes or "
     "goes without a shift; dates; integers, which count that unit since 1970",
     "json": "everything, as text: bytes in hexadecimal, decimals as text",
-    "pickle": "bytes, as a struct of `bytes` and, where they are a pickle, their `json`; nothing in them is run",
-    "elements(TYPE)": "bytes that PyFlink's coders wrote into state of a Python process, as a list; the types are below",
+    "pickle": "bytes that are a pickle, as JSON text; bytes that are none become `{\"$pickle\": HEX}`. Nothing in them is run",
+    "pickle_with_bytes": "the same as a struct of `bytes` and `json`, which is null where the bytes are no pickle",
+    "pickle<TYPE>": "pickles of numbers, texts, dates or `None`, as a column of a type above",
+    "element(TYPE)": "bytes that PyFlink's coders wrote into state of a Python process: one element; the types are below",
+    "elements(TYPE)": "the same of any number of elements, as a list",
 }
 """What can be wished for, and of what it is made."""
 
@@ -56,23 +68,33 @@ class TypeOverride:
 
     :param type: of the column; for JSON a string.
     :param json: JSON text is wanted.
-    :param pickle: what Python pickled is wanted as JSON text beside its bytes.
-    :param elements: bytes are wanted as a list of such elements, which PyFlink's coders wrote.
+    :param pickle: the type of what Python pickled: a string (JSON), :data:`PICKLED`, or another.
+    :param element: bytes are wanted as such elements, which PyFlink's coders wrote.
+    :param chunks: bytes have ``one`` element or pickle of PyFlink's coders, or any number (``all``); ``""``: no coder's.
+    :param unwrap: one of the types that unwrap.
     """
 
     path: tuple[str, ...]
     type: pa.DataType
     json: bool = False
-    pickle: bool = False
-    elements: Element | None = None
+    pickle: pa.DataType | None = None
+    element: Element | None = None
+    chunks: str = ""
+    unwrap: str = ""
 
     def __str__(self) -> str:
         return ".".join(self.path)
 
+    @property
+    def of_python(self) -> bool:
+        """Whether it is about bytes that Python wrote."""
+        return self.pickle is not None or self.element is not None
 
-def parse_override(path: str, type_: str) -> TypeOverride:
-    """A wish from its two texts.
 
+def parse_override(path: str, type_: str, fine: bool = False) -> TypeOverride:
+    """An override from its two texts.
+
+    :param fine: instants of PyFlink have nanoseconds.
     :raises UsageError: where the type or the path is none.
     """
     steps = tuple(path.split("."))
@@ -81,18 +103,14 @@ def parse_override(path: str, type_: str) -> TypeOverride:
     text = type_.strip()
     if text == "json":
         return TypeOverride(steps, pa.string(), json=True)
-    if text == "pickle":
-        return TypeOverride(steps, PICKLED, pickle=True)
-    if (match := _ELEMENTS.fullmatch(text)) and (element := parse_element(match[1])):
-        return TypeOverride(steps, pa.list_(element.type), elements=element)
-    if text in _PLAIN:
-        return TypeOverride(steps, _PLAIN[text])
-    if match := _DECIMAL.fullmatch(text):
-        precision, scale = int(match[1]), int(match[2])
-        if 1 <= precision <= 38 and scale <= precision:
-            return TypeOverride(steps, pa.decimal128(precision, scale))
-    if match := _TIMESTAMP.fullmatch(text):
-        return TypeOverride(steps, pa.timestamp(match[1], "UTC" if match[2] else None))
+    if text in (UNWRAP_ROW, UNWRAP_ONE, UNWRAP_ALL, UNWRAP_TTL):
+        return TypeOverride(steps, pa.null(), unwrap=text)
+    chunks, inner = "", text
+    if match := _ELEMENTS.fullmatch(text):
+        chunks, inner = {"element": "one", "elements": "all"}[match[1]], match[2].strip()
+    found = _of_python(steps, inner, chunks, fine) or (None if chunks else _plain_override(steps, text))
+    if found is not None:
+        return found
     raise UsageError(
         f"{type_!r} is not a type of a column",
         expected=", ".join(
@@ -100,6 +118,7 @@ def parse_override(path: str, type_: str) -> TypeOverride:
                 *_PLAIN,
                 "json",
                 "pickle",
+                "element(TYPE)",
                 "elements(TYPE)",
                 "decimal(p,s) of 1 to 38 digits",
                 "timestamp[us]",
@@ -109,23 +128,116 @@ def parse_override(path: str, type_: str) -> TypeOverride:
     )
 
 
+def _of_python(steps: tuple[str, ...], text: str, chunks: str, fine: bool) -> TypeOverride | None:
+    """A pickle's override, or one of PyFlink's elements."""
+    pickle: pa.DataType | None = None
+    if match := _PICKLE.fullmatch(text):
+        inner = TypeOverride(steps, pa.string()) if match[1] is None else _plain_override(steps, match[1].strip())
+        pickle = None if inner is None or pa.types.is_binary(inner.type) else inner.type
+    elif text == PICKLE_WITH_BYTES:
+        pickle = PICKLED
+    if pickle is not None:
+        return TypeOverride(steps, pa.list_(pickle) if chunks == "all" else pickle, pickle=pickle, chunks=chunks)
+    element = parse_element(text, fine) if chunks else None
+    if element is None:
+        return None
+    return TypeOverride(steps, pa.list_(element.type) if chunks == "all" else element.type, element=element, chunks=chunks)
+
+
+def _plain_override(steps: tuple[str, ...], text: str) -> TypeOverride | None:
+    if text in _PLAIN:
+        return TypeOverride(steps, _PLAIN[text])
+    if match := _DECIMAL.fullmatch(text):
+        precision, scale = int(match[1]), int(match[2])
+        if 1 <= precision <= 38 and scale <= precision:
+            return TypeOverride(steps, pa.decimal128(precision, scale))
+    if match := _TIMESTAMP.fullmatch(text):
+        return TypeOverride(steps, pa.timestamp(match[1], "UTC" if match[2] else None))
+    return None
+
+
 def wished_schema(schema: pa.Schema, overrides: Sequence[TypeOverride]) -> pa.Schema:
     """What a schema becomes.
 
     :raises UsageError: where a path leads nowhere, or a type cannot become the wanted one.
     """
-    for wish in overrides:
+    for given in overrides:
+        wish = located(schema, given)
         index = schema.get_field_index(wish.path[0])
-        if index < 0:
-            raise _nowhere(wish, wish.path[0], schema.names)
+        if wish.unwrap == UNWRAP_TTL:
+            access, value = schema.field(index).type
+            schema = schema.set(index, value).insert(index + 1, access)
+            continue
         schema = schema.set(index, schema.field(index).with_type(_wished(schema.field(index).type, wish, 1)))
     return schema
 
 
+_LAST_ACCESS = "last_access"
+
+
+def _is_ttl(type_: pa.DataType) -> bool:
+    """Whether it is the struct that Flink writes around a value with a TTL."""
+    return pa.types.is_struct(type_) and [f.name for f in type_] == [_LAST_ACCESS, "value"]
+
+
+def located(schema: pa.Schema, wish: TypeOverride) -> TypeOverride:
+    """The override with its path as this schema has it.
+
+    :raises UsageError: where it leads nowhere.
+    """
+    if wish.unwrap:
+        return wish
+    column, *rest = wish.path
+    if column == "value" and rest[:1] == ["key"] and "map_key" in schema.names:  # the entries are rows
+        column, rest = "map_key", rest[1:]
+    index = schema.get_field_index(column)
+    if index < 0:
+        raise _nowhere(wish, column, schema.names)
+    type_, path = schema.field(index).type, [column]
+    while True:
+        names = _steps(type_)
+        if _is_ttl(type_) and not wish.json and (not rest or rest[0] not in names):
+            step = "value"
+        elif not rest:
+            if not (wish.of_python and pa.types.is_list(type_)):
+                return replace(wish, path=tuple(path))
+            step = "element"
+        elif not pa.types.is_nested(type_) and set(rest) <= {"element", "value"}:
+            return replace(wish, path=tuple(path))
+        elif rest[0] in names:
+            step = rest.pop(0)
+        elif _is_ttl_list(type_) and rest[0] == "value":
+            step = "element"
+        else:
+            raise _nowhere(wish, rest[0], names)
+        path.append(step)
+        type_ = _inner(type_, step)
+
+
+def _is_ttl_list(type_: pa.DataType) -> bool:
+    return pa.types.is_list(type_) and _is_ttl(type_.value_type)
+
+
+def _steps(type_: pa.DataType) -> list[str]:
+    """The steps that lead into a type."""
+    if pa.types.is_struct(type_):
+        return [f.name for f in type_]
+    return ["element"] if pa.types.is_list(type_) else ["key", "value"] if pa.types.is_map(type_) else []
+
+
+def _inner(type_: pa.DataType, step: str) -> pa.DataType:
+    if pa.types.is_struct(type_):
+        return type_.field(step).type
+    if pa.types.is_list(type_):
+        return type_.value_type
+    return type_.key_type if step == "key" else type_.item_type
+
+
 def _wished(type_: pa.DataType, wish: TypeOverride, at: int) -> pa.DataType:
     if at == len(wish.path):
-        of_python = wish.pickle or wish.elements is not None
-        fits = pa.types.is_binary(type_) if of_python else wish.json or _possible(type_, wish.type)
+        if wish.unwrap:
+            return _unwrapped_type(type_, wish)
+        fits = pa.types.is_binary(type_) if wish.of_python else wish.json or _possible(type_, wish.type)
         if not fits:
             nested = pa.types.is_nested(type_)
             raise UsageError(
@@ -133,21 +245,23 @@ def _wished(type_: pa.DataType, wish: TypeOverride, at: int) -> pa.DataType:
             )
         return wish.type
     step = wish.path[at]
+    inner = _wished(_inner(type_, step), wish, at + 1)
     if pa.types.is_struct(type_):
-        index = type_.get_field_index(step)
-        if index < 0:
-            raise _nowhere(wish, step, [f.name for f in type_])
-        fields = list(type_)
-        fields[index] = fields[index].with_type(_wished(fields[index].type, wish, at + 1))
-        return pa.struct(fields)
-    if pa.types.is_list(type_) and step == "element":
-        return pa.list_(type_.value_field.with_type(_wished(type_.value_type, wish, at + 1)))
-    if pa.types.is_map(type_) and step == "key":
-        return pa.map_(_wished(type_.key_type, wish, at + 1), type_.item_type)
-    if pa.types.is_map(type_) and step == "value":
-        return pa.map_(type_.key_type, _wished(type_.item_type, wish, at + 1))
-    steps = ["element"] if pa.types.is_list(type_) else ["key", "value"] if pa.types.is_map(type_) else []
-    raise _nowhere(wish, step, steps)
+        return pa.struct([f.with_type(inner) if f.name == step else f for f in type_])
+    if pa.types.is_list(type_):
+        return pa.list_(type_.value_field.with_type(inner))
+    return pa.map_(inner, type_.item_type) if step == "key" else pa.map_(type_.key_type, inner)
+
+
+def _unwrapped_type(type_: pa.DataType, wish: TypeOverride) -> pa.DataType:
+    if wish.unwrap == UNWRAP_ROW:
+        return type_.field(0).type
+    if wish.unwrap == UNWRAP_ONE:
+        return type_.value_type
+    inner = type_.value_type
+    if _is_ttl(inner):
+        return pa.list_(pa.struct([inner.field(0), pa.field("value", inner.field(1).type.value_type)]))
+    return pa.list_(inner.value_type)
 
 
 def _nowhere(wish: TypeOverride, step: str, there: Sequence[str]) -> UsageError:
@@ -187,22 +301,38 @@ _KINDS: dict[str, tuple[str, ...]] = {
 # ---- batches
 
 
-def apply_overrides(batch: pa.RecordBatch, overrides: Sequence[TypeOverride]) -> pa.RecordBatch:
+def apply_overrides(
+    batch: pa.RecordBatch, overrides: Sequence[TypeOverride], conversion: Conversion | None = None
+) -> pa.RecordBatch:
     """A batch with its columns as they are wanted; of a path that this batch does not have, nothing is done.
 
+    :param conversion: takes what was met.
     :raises ValueRefusedError: a value that the wanted type does not hold exactly.
     """
-    for wish in overrides:
+    conversion = conversion or Conversion()
+    for given in overrides:
+        try:
+            wish = located(batch.schema, given)
+        except UsageError:
+            continue
         index = batch.schema.get_field_index(wish.path[0])
-        if index >= 0:
-            column = _grant(batch.column(index), wish, 1)
-            batch = batch.set_column(index, batch.schema.field(index).with_type(column.type), column)
+        if index < 0:
+            continue
+        if wish.unwrap == UNWRAP_TTL:
+            access, value = batch.column(index).flatten()
+            batch = batch.set_column(index, wish.path[0], value).add_column(index + 1, _LAST_ACCESS, access)
+            continue
+        column = _grant(batch.column(index), wish, 1, conversion)
+        batch = batch.set_column(index, batch.schema.field(index).with_type(column.type), column)
     return batch
 
 
-def _grant(array: pa.Array, wish: TypeOverride, at: int) -> pa.Array:
+def _grant(array: pa.Array, wish: TypeOverride, at: int, conversion: Conversion) -> pa.Array:
     if at == len(wish.path):
-        return array if array.type == wish.type and not wish.json else _converted(array, wish)
+        if wish.unwrap:
+            return _unwrapped(array, wish)
+        same = array.type == wish.type and not wish.json and not wish.of_python
+        return array if same else _converted(array, wish, conversion)
     type_, step = array.type, wish.path[at]
     if array.offset:
         array = pa.concat_arrays([array])
@@ -212,48 +342,60 @@ def _grant(array: pa.Array, wish: TypeOverride, at: int) -> pa.Array:
             return array
         # Where the struct is null, its fields may hold anything: flatten() makes them null.
         children = array.flatten()
-        children[index] = _grant(children[index], wish, at + 1)
+        children[index] = _grant(children[index], wish, at + 1, conversion)
         fields = [f.with_type(child.type) for f, child in zip(type_, children, strict=True)]
         return pa.StructArray.from_arrays(children, fields=fields, mask=array.is_null() if array.null_count else None)
     if pa.types.is_list(type_):
-        values = _grant(array.values, wish, at + 1)
+        values = _grant(array.values, wish, at + 1, conversion)
         list_type = pa.list_(type_.value_field.with_type(values.type))
         return pa.Array.from_buffers(list_type, len(array), array.buffers()[:2], children=[values])
     if not pa.types.is_map(type_):
         return array
     keys, items = array.keys, array.items
-    keys, items = (_grant(keys, wish, at + 1), items) if step == "key" else (keys, _grant(items, wish, at + 1))
+    keys, items = (
+        (_grant(keys, wish, at + 1, conversion), items)
+        if step == "key"
+        else (keys, _grant(items, wish, at + 1, conversion))
+    )
     map_type = pa.map_(keys.type, items.type)
     entries = pa.StructArray.from_arrays([keys, items], fields=[map_type.key_field, map_type.item_field])
     return pa.Array.from_buffers(map_type, len(array), array.buffers()[:2], children=[entries])
 
 
-def _converted(array: pa.Array, wish: TypeOverride) -> pa.Array:
-    convert = _conversion(array, wish)
+def _converted(array: pa.Array, wish: TypeOverride, conversion: Conversion) -> pa.Array:
+    convert = _conversion(array, wish, conversion)
     try:
         return convert(array, wish.type)
     except (pa.ArrowException, ValueError, ArithmeticError, DecimalException):
         # Which one it is, is looked for only now.
-        bad = next((i for i in range(len(array)) if not _fits(array.slice(i, 1), convert, wish)), 0)
+        trial = _conversion(array, wish, Conversion(conversion.policy))
+        bad = next((i for i in range(len(array)) if not _fits(array.slice(i, 1), trial, wish)), 0)
         raise ValueRefusedError(
-            f"the value {_shown(array, bad)} of the column {wish} does not fit the wanted type {wish.type} exactly",
+            f"the value {_shown(array, bad)} of the column {wish} does not fit the wanted type {_called(wish)} exactly",
             advice=_advice(array.type, wish),
         ) from None
+
+
+def _called(wish: TypeOverride) -> str:
+    """The wanted type as it was written, as far as messages need it."""
+    return f"{wish.type} ({'one element' if wish.chunks == 'one' else 'elements'} of PyFlink)" if wish.chunks else str(wish.type)
 
 
 def _advice(type_: pa.DataType, wish: TypeOverride) -> str:
     """What could hold the value; not the type that did not."""
     keep = f"leave {wish} out of `types` to keep its type {type_}"
-    if wish.json or wish.pickle or wish.elements is not None or pa.types.is_string(wish.type):
+    if wish.chunks == "one":
+        return f"set elements(…) if the state can have several elements, or another type, or {keep}"
+    if wish.json or wish.of_python or pa.types.is_string(wish.type):
         return keep
     return f"choose a wider type, or string, or {keep}"
 
 
-def _conversion(array: pa.Array, wish: TypeOverride) -> Callable[[pa.Array, pa.DataType], pa.Array]:
-    if wish.elements is not None:
-        return elements_of(wish.elements)
-    if wish.pickle:
-        return _pickled
+def _conversion(
+    array: pa.Array, wish: TypeOverride, conversion: Conversion
+) -> Callable[[pa.Array, pa.DataType], pa.Array]:
+    if wish.of_python:
+        return lambda values, _: _from_python(values, wish, conversion)
     return _json if wish.json else _CONVERSIONS.get((_kind(array.type), _kind(wish.type)), _cast)
 
 
@@ -263,6 +405,102 @@ def _fits(one: pa.Array, convert: Callable[[pa.Array, pa.DataType], pa.Array], w
     except (pa.ArrowException, ValueError, ArithmeticError, DecimalException):
         return False
     return True
+
+
+# ---- what Python wrote
+
+
+def _from_python(array: pa.Array, wish: TypeOverride, conversion: Conversion) -> pa.Array:
+    chunks: list[bytes | None] = array.to_pylist()
+    if wish.pickle is not None and not wish.chunks:
+        return _pickles(chunks, wish.pickle, conversion)
+    found: list[list[Any] | None] = []
+    for data in chunks:
+        if data is None:
+            found.append(None)
+            continue
+        found.append(split_pickles(data) if wish.element is None else split(data, wish.element, conversion))
+        if wish.chunks == "one" and len(found[-1] or ()) != 1:
+            raise ValueError("not one element")
+    if wish.element is not None:
+        return pa.array([v if v is None or wish.chunks == "all" else v[0] for v in found], wish.type)
+    assert wish.pickle is not None
+    if wish.chunks == "one":
+        return _pickles([None if v is None else v[0] for v in found], wish.pickle, conversion)
+    values = _pickles([pickle for v in found for pickle in v or ()], wish.pickle, conversion)
+    offsets = np.zeros(len(found) + 1, np.int32)
+    np.cumsum([len(v or ()) for v in found], out=offsets[1:])
+    mask = pa.array([v is None for v in found]) if array.null_count else None
+    return pa.ListArray.from_arrays(pa.array(offsets), values, mask=mask)
+
+
+def _pickles(pickles: Sequence[bytes | None], type_: pa.DataType, conversion: Conversion) -> pa.Array:
+    """Pickles as JSON text, as bytes and text, or as values of another type."""
+    if pa.types.is_string(type_):
+        return pickle_texts(pickles, conversion.notes, whole=True)
+    texts = pickle_texts(pickles, conversion.notes)
+    if type_ == PICKLED:
+        bytes_ = pa.array(pickles, pa.binary())
+        mask = bytes_.is_null() if bytes_.null_count else None
+        return pa.StructArray.from_arrays([bytes_, texts], fields=list(type_), mask=mask)
+    values = [_scalar_text(text, data) for text, data in zip(texts.to_pylist(), pickles, strict=True)]
+    if pa.types.is_timestamp(type_):
+        return _text_to_timestamp(values, type_)
+    source = pa.array(values, pa.string())
+    return _CONVERSIONS.get(("string", _kind(type_)), _cast)(source, type_)
+
+
+def _scalar_text(text: str | None, data: bytes | None) -> str | None:
+    """A pickled scalar as text."""
+    if data is None:
+        return None
+    value = json.loads(text, parse_float=str, parse_int=str) if text is not None else []
+    if isinstance(value, dict | list):
+        raise ValueError("not a pickle of a scalar")
+    return {True: "true", False: "false"}[value] if isinstance(value, bool) else value
+
+
+def _text_to_timestamp(values: Sequence[str | None], type_: pa.DataType) -> pa.Array:
+    moments = [None if v is None else datetime.fromisoformat(v) for v in values]
+    if any(m is not None and (m.tzinfo is None) != (type_.tz is None) for m in moments):
+        raise ValueError("a time with a zone, or without one")
+    return pa.array(moments, pa.timestamp("us", type_.tz)).cast(type_)
+
+
+def _unwrapped(array: pa.Array, wish: TypeOverride) -> pa.Array:
+    """What PyFlink wraps: a key in a Row of one field, values in lists of what was added at one time."""
+    if wish.unwrap == UNWRAP_ROW:
+        return array.flatten()[0]
+    if array.offset:
+        array = pa.concat_arrays([array])
+    offsets = np.frombuffer(array.buffers()[1], np.int32)[: len(array) + 1] if len(array) else np.zeros(1, np.int32)
+    values = array.values
+    if wish.unwrap == UNWRAP_ONE:
+        counts = np.diff(offsets)
+        valid = array.is_valid().to_numpy(zero_copy_only=False)
+        if (counts[valid] != 1).any():
+            row = int(np.flatnonzero(valid & (counts != 1))[0])
+            raise ValueRefusedError(
+                f"the column {wish} has {counts[row]} elements in a row where one was expected",
+                advice="set the type elements(…) for this state, in [types] or with --types, or --python-wrapping",
+            )
+        if valid.all():
+            return values.slice(int(offsets[0]), len(array))
+        return values.take(pa.array(np.where(valid, offsets[:-1], 0), mask=~valid))
+    ttl = _is_ttl(values.type)
+    lists = values.field(1) if ttl else values
+    lists = pa.concat_arrays([lists]) if lists.offset else lists
+    lengths = np.frombuffer(lists.buffers()[1], np.int32)[: len(lists) + 1] if len(lists) else np.zeros(1, np.int32)
+    new = pa.array(lengths[offsets])
+    inner = lists.values
+    if ttl:
+        repeated = np.repeat(np.arange(len(lists)), np.diff(lengths))
+        inner = inner.slice(int(lengths[0]), int(lengths[-1] - lengths[0]))
+        new = pa.array(lengths[offsets] - lengths[0])
+        fields = [values.type.field(0), pa.field("value", inner.type)]
+        inner = pa.StructArray.from_arrays([values.field(0).take(pa.array(repeated)), inner], fields=fields)
+    mask = array.is_null() if array.null_count else None
+    return pa.ListArray.from_arrays(new, inner, mask=mask)
 
 
 def _shown(array: pa.Array, row: int) -> str:
@@ -384,12 +622,6 @@ def _json(array: pa.Array, type_: pa.DataType) -> pa.Array:
     return _each(lambda v: json.dumps(_plain(v), ensure_ascii=False, separators=(",", ":")))(array, type_)
 
 
-def _pickled(array: pa.Array, type_: pa.DataType) -> pa.Array:
-    texts = _each(pickle_json)(array, pa.string())
-    mask = array.is_null() if array.null_count else None
-    return pa.StructArray.from_arrays([array, texts], fields=list(type_), mask=mask)
-
-
 def _plain(value: Any) -> Any:
     """What JSON knows of a Python value of Arrow's."""
     if value is None or isinstance(value, bool | int | str):
@@ -424,4 +656,4 @@ _CONVERSIONS: dict[tuple[str, str], Callable[[pa.Array, pa.DataType], pa.Array]]
     ("integer", "timestamp"): _count,
 }
 
-__all__ = ["TypeOverride", "apply_overrides", "parse_override", "wished_schema"]
+__all__ = ["PICKLED", "TypeOverride", "apply_overrides", "located", "parse_override", "wished_schema"]

@@ -1,8 +1,8 @@
 """Elements that PyFlink's coders wrote one behind the other into one ``byte[]``.
 
 State of a Python process is a list of ``byte[]``, also where Python sees a value: each holds what was added between two
-bundles, and nothing in the snapshot says of which type it is. The user does, with the wish ``elements(TYPE)``, in PyFlink's
-own words for types (:data:`TYPES`).
+bundles, and nothing in the snapshot records its type. The user does, with the types ``element(TYPE)`` and ``elements(TYPE)``,
+in PyFlink's own words for types (:data:`TYPES`).
 
 Forms of ``pyflink/fn_execution/coder_impl_slow.py``: numbers big-endian, booleans a byte, dates ``i32`` days, timestamps
 ``i64`` milliseconds and beyond those ``i32`` nanoseconds; text, bytes, decimals (as text) and pickles behind an ``i32``
@@ -15,25 +15,28 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from typing import Any, Final
 
 import pyarrow as pa
 
+from stateextract.columnar.convert.pickles import unread_json
+from stateextract.columnar.convert.policy import Counts, Policy
 from stateextract.errors import StateExtractError
-from stateextract.files.pickles import pickle_json
+from stateextract.files.pickles import PickleNotes, pickle_json
 from stateextract.files.reader import Reader
 
-PICKLED: Final = pa.struct([pa.field("bytes", pa.binary()), pa.field("json", pa.string())])
-"""A pickle, and its JSON text if it is one of plain data."""
 
 TYPES: Final = {
     "bool, int8, int16, int32, int64, float32, float64, string, binary, decimal(p,s), date": "",
+    "time": "a time of day, as text with milliseconds",
     "timestamp[ms]": "a timestamp of up to three digits",
     "timestamp[us]": "one of more digits",
-    "instant": "an Instant, of whole microseconds",
-    "pickle": "what has no other type",
+    "instant": "an Instant; digits below the microsecond as the option `timestamps` has it",
+    "window": "a time window, with its start and end",
+    "pickle": "what has no other type, as JSON text",
+    "pickle<TYPE>": "the same as a column of one of the types above, alone",
     "row<TYPE, …>, row<name: TYPE, …>": "a Row; its kind is the field `row_kind`",
     "tuple<TYPE, …>": "a tuple",
     "list<TYPE>": "a list, or an array of objects",
@@ -50,6 +53,26 @@ _KINDS: Final = ("+I", "-U", "+U", "-D")
 _NO_INSTANT: Final = (-(1 << 63), -(1 << 31))
 
 
+@dataclass
+class Conversion:
+    """What converting values needs, and what it met.
+
+    :param counts: values that were changed to fit their column; :param notes: the same of pickles.
+    """
+
+    policy: Policy = field(default_factory=Policy)
+    counts: Counts = field(default_factory=Counts)
+    notes: PickleNotes = field(default_factory=PickleNotes)
+
+
+class Source(Reader):
+    """The bytes of elements."""
+
+    def __init__(self, data: bytes, conversion: Conversion) -> None:
+        super().__init__(data)
+        self.conversion = conversion
+
+
 @dataclass(frozen=True)
 class Element:
     """A type of PyFlink's.
@@ -59,15 +82,18 @@ class Element:
     """
 
     type: pa.DataType
-    read: Callable[[Reader], Any]
+    read: Callable[[Source], Any]
     form: str | None = None
 
 
-def parse_element(text: str, depth: int = 0) -> Element | None:
-    """The element that a text of :data:`TYPES` names; ``None`` where it names none."""
+def parse_element(text: str, fine: bool = False, depth: int = 0) -> Element | None:
+    """The element that a text of :data:`TYPES` names; ``None`` where it names none.
+
+    :param fine: instants have nanoseconds.
+    """
     text = text.strip()
     if text in _PLAIN:
-        return _PLAIN[text]
+        return _FINE.get(text, _PLAIN[text]) if fine else _PLAIN[text]
     if match := _DECIMAL.fullmatch(text):
         precision, scale = int(match[1]), int(match[2])
         return (
@@ -80,7 +106,7 @@ def parse_element(text: str, depth: int = 0) -> Element | None:
     for i, part in enumerate(_parts(match[2])):
         named = _NAMED.fullmatch(part.strip()) if match[1] == "row" else None
         names.append(named[1] if named else f"f{i}")
-        inner.append(parse_element(named[2] if named else part, depth + 1))
+        inner.append(parse_element(named[2] if named else part, fine, depth + 1))
     known = [element for element in inner if element is not None]
     if len(known) < len(inner) or len(set(names)) < len(names):
         return None
@@ -111,24 +137,16 @@ def _nested(kind: str, names: Sequence[str], inner: Sequence[Element]) -> Elemen
     return Element(pa.list_(inner[0].type), _list(inner[0], flags=kind == "list")) if len(inner) == 1 else None
 
 
-def elements_of(element: Element) -> Callable[[pa.Array, pa.DataType], pa.Array]:
-    """A conversion from binary to lists of elements.
+def split(data: bytes, element: Element, conversion: Conversion) -> list[Any]:
+    """The elements that bytes hold.
 
-    It raises ``ValueError`` or an error of Arrow where bytes are not a whole number of such elements.
+    :raises ValueError: where the bytes are not a whole number of such elements.
     """
-
-    def convert(array: pa.Array, list_type: pa.DataType) -> pa.Array:
-        return pa.array([None if data is None else _split(data, element) for data in array.to_pylist()], list_type)
-
-    return convert
-
-
-def _split(data: bytes, element: Element) -> list[Any]:
     if element.form is not None:
         if len(data) % struct.calcsize(element.form):
             raise ValueError("a part of an element is left")
         return [number for (number,) in struct.iter_unpack(element.form, data)]
-    reader = Reader(data)
+    reader = Source(data, conversion)
     found = []
     try:
         while reader.remaining:
@@ -138,36 +156,83 @@ def _split(data: bytes, element: Element) -> list[Any]:
     return found
 
 
+def split_pickles(data: bytes) -> list[bytes]:
+    """The pickles that bytes hold, each behind its length.
+
+    :raises ValueError: where they do not.
+    """
+    found, at = [], 0
+    while at < len(data):
+        start = at + 4
+        at = start + int.from_bytes(data[at:start], "big")
+        if at > len(data) or start > len(data):
+            raise ValueError("a pickle goes beyond the end")
+        found.append(data[start:at])
+    return found
+
+
 def _number(type_: pa.DataType, form: str) -> Element:
     size = struct.calcsize(form)
     return Element(type_, lambda reader: struct.unpack(form, reader.bytes(size, "a number"))[0], form)
 
 
-def _bytes(reader: Reader) -> bytes:
+def _bytes(reader: Source) -> bytes:
     return bytes(reader.bytes(reader.i32("a length"), "an element"))
 
 
-def _bool(reader: Reader) -> bool:
+def _bool(reader: Source) -> bool:
     flag = reader.u8("a boolean")
     if flag > 1:
         raise ValueError("no boolean")
     return flag == 1
 
 
-def _micros(reader: Reader) -> int:
+def _micros(reader: Source) -> int:
     millis, nanos = reader.i64("milliseconds"), reader.i32("nanoseconds")
-    if not 0 <= nanos < 1_000_000 or nanos % 1000:
-        raise ValueError("no microseconds")
-    return _in_64_bits(millis * 1000 + nanos // 1000)
+    if not 0 <= nanos < 1_000_000:
+        raise ValueError("no nanoseconds of a millisecond")
+    return _in_64_bits(millis * 1000 + _floored(nanos, reader.conversion))
 
 
-def _instant(reader: Reader) -> int | None:
+def _instant(reader: Source) -> int | None:
+    return _instant_of(reader, 1_000_000, lambda nanos: _floored(nanos, reader.conversion))
+
+
+def _fine_instant(reader: Source) -> int | None:
+    return _instant_of(reader, 1_000_000_000, lambda nanos: nanos)
+
+
+def _instant_of(reader: Source, per_second: int, below: Callable[[int], int]) -> int | None:
     seconds, nanos = reader.i64("seconds"), reader.i32("nanoseconds")
     if (seconds, nanos) == _NO_INSTANT:
         return None
-    if not 0 <= nanos < 1_000_000_000 or nanos % 1000:
-        raise ValueError("no microseconds")
-    return _in_64_bits(seconds * 1_000_000 + nanos // 1000)
+    if not 0 <= nanos < 1_000_000_000:
+        raise ValueError("no nanoseconds of a second")
+    return _in_64_bits(seconds * per_second + below(nanos))
+
+
+def _floored(nanos: int, conversion: Conversion) -> int:
+    """Nanoseconds as microseconds, by the policy for timestamps."""
+    if nanos % 1000:
+        if conversion.policy.timestamps == "refuse":
+            raise ValueError("digits below the microsecond")
+        conversion.counts.sub_microsecond += 1
+    return nanos // 1000
+
+
+def _time(reader: Source) -> str:
+    millis = reader.i32("milliseconds of the day")
+    if not 0 <= millis < 86_400_000:
+        raise ValueError("no time of day")
+    minutes, rest = divmod(millis, 60_000)
+    return f"{minutes // 60:02}:{minutes % 60:02}:{rest // 1000:02}.{rest % 1000:03}"
+
+
+def _window(reader: Source) -> dict[str, int]:
+    start, end = reader.i64("a window's start"), reader.i64("a window's end")
+    if start > end:
+        raise ValueError("a window that ends before it starts")
+    return {"start": _in_64_bits(start * 1000), "end": _in_64_bits(end * 1000)}
 
 
 def _in_64_bits(number: int) -> int:
@@ -176,12 +241,13 @@ def _in_64_bits(number: int) -> int:
     return number
 
 
-def _pickle(reader: Reader) -> dict[str, Any]:
-    data = _bytes(reader)
-    return {"bytes": data, "json": pickle_json(data)}
+def _pickle(reader: Source) -> str:
+    data, notes = _bytes(reader), reader.conversion.notes
+    found = pickle_json(data, notes)
+    return unread_json(data) if found is None else found
 
 
-def _decimal(reader: Reader) -> Decimal:
+def _decimal(reader: Source) -> Decimal:
     text = _bytes(reader).decode("ascii")
     if "_" in text or text != text.strip():  # which Python takes and never writes
         raise ValueError("no decimal")
@@ -191,10 +257,10 @@ def _decimal(reader: Reader) -> Decimal:
         raise ValueError("no decimal") from None
 
 
-def _row(names: Sequence[str], inner: Sequence[Element]) -> Callable[[Reader], dict[str, Any]]:
+def _row(names: Sequence[str], inner: Sequence[Element]) -> Callable[[Source], dict[str, Any]]:
     size = (2 + len(inner) + 7) // 8
 
-    def read(reader: Reader) -> dict[str, Any]:
+    def read(reader: Source) -> dict[str, Any]:
         mask = int.from_bytes(reader.bytes(size, "a row's mask"), "big")
         bits = [mask >> (8 * size - 1 - i) & 1 for i in range(8 * size)]
         if any(bits[2 + len(inner) :]):
@@ -208,21 +274,21 @@ def _row(names: Sequence[str], inner: Sequence[Element]) -> Callable[[Reader], d
     return read
 
 
-def _tuple(names: Sequence[str], inner: Sequence[Element]) -> Callable[[Reader], dict[str, Any]]:
+def _tuple(names: Sequence[str], inner: Sequence[Element]) -> Callable[[Source], dict[str, Any]]:
     return lambda reader: {name: element.read(reader) for name, element in zip(names, inner, strict=True)}
 
 
-def _list(element: Element, flags: bool) -> Callable[[Reader], list[Any]]:
+def _list(element: Element, flags: bool) -> Callable[[Source], list[Any]]:
     return lambda reader: [element.read(reader) if not flags or _bool(reader) else None for _ in range(_count(reader))]
 
 
-def _map(key: Element, value: Element) -> Callable[[Reader], list[tuple[Any, Any]]]:
+def _map(key: Element, value: Element) -> Callable[[Source], list[tuple[Any, Any]]]:
     return lambda reader: [
         (key.read(reader), None if _bool(reader) else value.read(reader)) for _ in range(_count(reader))
     ]
 
 
-def _count(reader: Reader) -> int:
+def _count(reader: Source) -> int:
     count = reader.i32("a count")
     if not 0 <= count <= reader.remaining:  # each takes a byte at least
         raise ValueError("no count")
@@ -243,5 +309,8 @@ _PLAIN: Final[dict[str, Element]] = {
     "instant": Element(pa.timestamp("us", "UTC"), _instant),
     "string": Element(pa.string(), lambda reader: _bytes(reader).decode("utf-8")),
     "binary": Element(pa.binary(), _bytes),
-    "pickle": Element(PICKLED, _pickle),
+    "time": Element(pa.string(), _time),
+    "window": Element(pa.struct([("start", pa.timestamp("us", "UTC")), ("end", pa.timestamp("us", "UTC"))]), _window),
+    "pickle": Element(pa.string(), _pickle),
 }
+_FINE: Final = {"instant": Element(pa.timestamp("ns", "UTC"), _fine_instant)}
