@@ -26,10 +26,10 @@ from serializers.scalars import BASE
 from serializers.snapshots import composite
 from serializers.sql_type import LogicalType
 from serializers.writables import VALUES
+from stateextract.columnar.convert.elements import TYPES as ELEMENTS
 from stateextract.columnar.convert.type_overrides import REACH
 from stateextract.columnar.decode.decoder import needs_interpreter
 from stateextract.columnar.layout import Layout, Undecodable
-from stateextract.columnar.convert.elements import TYPES as ELEMENTS
 
 _FLINK = "org.apache.flink."
 _NESTED = [

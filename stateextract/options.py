@@ -132,8 +132,8 @@ class JobOptions:
     keep_empty_maps: bool = _option(False, "decoding", "flag",
         "Keep keys whose map is empty, which only native snapshots of the HashMap backend hold.")
     python_wrapping: bool = _option(False, "decoding", "flag",
-        "Keep state of PyFlink as it is stored: keys in a Row of one field, values in lists of bytes, pickles as bytes. Without it, "
-        "keys and values stand alone and pickles become JSON text.")
+        "Keep state of PyFlink as it is stored: keys in a Row of one field, values in lists of bytes, pickles as bytes. "
+        "Without this option keys and values have no wrapping, and pickles become JSON text.")
     kryo: str = _option("auto", "decoding", "choice",
         "Version of Kryo that wrote values. auto: 2 for snapshots of Flink 1, 5 for those of Flink 2. 2-without-scala: 2 on "
         "a cluster whose lib folder has no flink-scala.",

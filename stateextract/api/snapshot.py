@@ -37,7 +37,7 @@ from stateextract.snapshot.inventory import OperatorInventory
 from stateextract.snapshot.kryo_pojos import lacking
 from stateextract.snapshot.missing import MissingFiles, missing_files
 from stateextract.snapshot.policies import JobPolicies
-from stateextract.snapshot.python_types import StateTypes
+from stateextract.snapshot.python_types import StateTypes, Suggestion
 from stateextract.snapshot.source import SnapshotSource
 from stateextract.snapshot.type_overrides import JobTypeOverrides
 from stateextract.state.columns import Choice
@@ -318,6 +318,12 @@ class Snapshot:
             self, against, _several(classpath), plan, uids, flink, backend, max_parallelism, parallelism,
             same_job, allow_non_restored, values,
         )  # fmt: skip
+
+    @leaving()
+    def suggested_types(self) -> list[Suggestion]:
+        """Types for the bytes of all states of PyFlink, guessed from their first rows; ``docs/pyflink.md`` tells how."""
+        self.read_headers()
+        return [s for o in sorted(self.operators, key=lambda o: (o.label, o.id)) for t in o.states for s in t._suggestions()]
 
     def validate(self, on_progress: OnProgress = lambda size, rows: None) -> Iterator[Finding]:
         """Decode every byte of every state, and say of each whether it is sound.

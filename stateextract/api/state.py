@@ -7,6 +7,7 @@ know of Spark or Parquet.
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Collection, Iterator
 from copy import copy
@@ -22,6 +23,7 @@ from stateextract.api.counts import counts_in_files
 from stateextract.api.html import table
 from stateextract.columnar.arrow.schema import cast_batch
 from stateextract.columnar.compiled import engines
+from stateextract.columnar.convert.type_overrides import UNWRAP_ROW
 from stateextract.columnar.search.key_pattern import Finder
 from stateextract.doors import api_door
 from stateextract.errors import StateExtractError, UndecodableError, UnsupportedError, UsageError, leaving
@@ -32,7 +34,7 @@ from stateextract.snapshot.coverage import CANNOT_BE_READ, Entry
 from stateextract.snapshot.files import beginning, nothing
 from stateextract.snapshot.headers import Scope, StateFile
 from stateextract.snapshot.inventory import NamedState
-from stateextract.snapshot.python_types import is_python
+from stateextract.snapshot.python_types import Suggestion, is_python, suggestions
 from stateextract.snapshot.reader import overridden
 from stateextract.snapshot.type_overrides import OverrideTexts
 from stateextract.state.bodies.body import BodyKind
@@ -44,6 +46,7 @@ from stateextract.state.engine import (
     StateCounters,
 )
 from stateextract.state.header import KeyedHeader
+from stateextract.state.keys.java_hash import ROW_KINDS, is_certain
 from stateextract.state.keys.key_groups import key_scalar
 from stateextract.state.keys.lookup import WantedGroups, groups_by_serializer, has_key, is_found, is_one_key, key_needle
 from stateextract.state.rows import RowLayout, row_layout
@@ -96,6 +99,8 @@ class State:
         self._files = self._opened.source.files()
         self.on_progress: Callable[[int, int], None] | None = None
         """Is told, while rows are read, how many bytes of the files and how many rows have come since it was told last."""
+        self.searched: frozenset[int] | None = None
+        """The key groups that the last :meth:`get` read; ``None``: all."""
         self._coverage: Coverage | None = None
         self._opened.overrides.concern(operator._state, self.name)
         self._choice = self._opened.policies.of(operator._state, self.name)
@@ -133,6 +138,12 @@ class State:
     def _override_texts(self) -> OverrideTexts:
         """The user's types, and those that show what Python wrote."""
         return self._opened.types.of(self.operator._inventory, self._named_state, self._united, self._options)
+
+    def _suggestions(self) -> Iterator[Suggestion]:
+        if self._rows and self._entry.status not in CANNOT_BE_READ:
+            yield from suggestions(
+                self._opened.types, self.operator._inventory, self._named_state, self._united, self._options
+            )
 
     @property
     def pyflink(self) -> bool:
@@ -202,36 +213,76 @@ class State:
     def get(self, key: Any, namespace: Any = None) -> pa.Table:
         """The rows of a key. Only the key group that can hold it is read, where its hash is known.
 
+        The hash of a ``Row`` is that of its fields by position. If its key group has no such row, the others are read too.
+
         :param key: a Python value of the key's type, or text; ``docs/python-api.md`` tells how.
         :param namespace: likewise; ``None``: of all namespaces.
         :raises UsageError: where it is no such value, or the state has no keys or no namespaces.
         """
-        scalar = self._scalar("key", key)
-        wanted = [("key", scalar)]
+        keys = self._keys(key)
+        wanted = [("key", keys)]
         if namespace is not None:
-            wanted.append(("namespace", self._scalar("namespace", namespace)))
+            wanted.append(("namespace", [self._scalar("namespace", namespace)]))
         self._check_readable()
-        unique = self.kind in _ONE_ROW and not self._options.flatten and all(is_one_key(v) for _, v in wanted)
+        unique = self.kind in _ONE_ROW and not self._options.flatten
+        unique &= all(len(values) == 1 and is_one_key(values[0]) for _, values in wanted)
         unique &= not any(path.split(".")[0] in dict(wanted) for path, _ in self._override_texts)
         unique &= "namespace" not in self.schema.names or namespace is not None
+        # An override changes what the column shows, and the bytes are those of what it was before.
+        overridden = any(path.split(".")[0] == "key" for path, _ in self._override_texts)
+        self.searched = self.key_groups_of(key)
+        sought = None if overridden or len(keys) > 1 else keys[0]
+        found = self._rows_of(wanted, self._groups_of(keys), sought, unique)
+        if not found and self.searched is not None and not self._certain:
+            self.searched = None
+            found = self._rows_of(wanted, None, sought, unique)
+        return pa.Table.from_batches(found, self.schema)
+
+    def _rows_of(
+        self, wanted: list[tuple[str, list[pa.Scalar]]], groups: WantedGroups | None, key: pa.Scalar | None, unique: bool
+    ) -> list[pa.RecordBatch]:
         found: list[pa.RecordBatch] = []
-        # A wish changes what the column shows, and the bytes are those of what it was before.
-        wished = any(path.split(".")[0] == "key" for path, _ in self._override_texts)
-        for batch in self._typed(None, self._groups_of(scalar), None if wished else scalar):
-            rows = np.logical_and.reduce([has_key(batch.column(column), [value]) for column, value in wanted])
+        for batch in self._typed(None, groups or (lambda _: None), key):
+            rows = np.logical_and.reduce([has_key(batch.column(column), values) for column, values in wanted])
             if rows.any():
                 found.append(_copied(batch, rows))
                 if unique:
                     break
-        return pa.Table.from_batches(found, self.schema)
+        return found
+
+    def _keys(self, key: Any) -> list[pa.Scalar]:
+        """The keys that a key stands for: a Row without its kind is of any kind, and a pickled key is JSON in any spelling."""
+        pickled = any(path.split(".")[0] == "key" and "pickle" in type_ for path, type_ in self._override_texts)
+        if pickled and "key" in self.schema.names and pa.types.is_string(self.schema.field("key").type):
+            try:
+                value = json.loads(key) if isinstance(key, str) else key
+                text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+            except (TypeError, ValueError):
+                text = key
+            texts = dict.fromkeys([text, *([key] if isinstance(key, str) else []), json.dumps(key, ensure_ascii=False)])
+            return [self._scalar("key", text) for text in texts]
+        scalar = self._scalar("key", key)
+        type_ = scalar.type
+        if not pa.types.is_struct(type_) or type_.num_fields < 2 or type_.field(type_.num_fields - 1).name != "row_kind":
+            return [scalar]
+        value = scalar.as_py()
+        if value is None or value["row_kind"] is not None:
+            return [scalar]
+        return [pa.scalar({**value, "row_kind": kind}, type_) for kind in ROW_KINDS]
+
+    @property
+    def _certain(self) -> bool:
+        """Whether keys are in the key groups that their hashes lead to, whatever the job did."""
+        heads = (file.head for file in self._named_state.files)
+        return all(is_certain(h.key_serializer) for h in heads if isinstance(h, KeyedHeader) and h.key_serializer is not None)
 
     @leaving()
     def key_groups_of(self, key: Any) -> frozenset[int] | None:
-        """The key groups that :meth:`get` reads for a key; ``None``: all, as nobody knows the hash of such keys.
+        """The key groups that :meth:`get` reads first for a key; ``None``: all, as the hash of such keys is not known.
 
         :raises UsageError: where it is not a key of the state.
         """
-        of, found = self._groups_of(self._scalar("key", key)), frozenset[int]()
+        of, found = self._groups_of(self._keys(key)), frozenset[int]()
         for file in self._named_state.files:
             groups = of(file.head.key_serializer if isinstance(file.head, KeyedHeader) else None)
             if groups is None:
@@ -239,10 +290,10 @@ class State:
             found |= groups
         return found
 
-    def _groups_of(self, key: pa.Scalar) -> WantedGroups:
-        if any(path.split(".")[0] == "key" for path, _ in self._override_texts):
+    def _groups_of(self, keys: list[pa.Scalar]) -> WantedGroups:
+        if any(path.split(".")[0] == "key" and type_ != UNWRAP_ROW for path, type_ in self._override_texts):
             return lambda _: None  # the hash is that of the type which Flink has
-        return groups_by_serializer([key], None, self.operator.max_parallelism, self._options.policy)
+        return groups_by_serializer(keys, None, self.operator.max_parallelism, self._options.policy, likely=True)
 
     def _scalar(self, column: str, value: Any) -> pa.Scalar:
         if column not in self.schema.names:
@@ -347,7 +398,8 @@ class State:
         self._coverage = replace(self._expected(), tally=tally.of(self.name), complete=False)
         left = sys.maxsize if limit is None else limit
         try:
-            for piece in self._pieces(replace(self._options, key=key), tally, limit, self._override_texts, groups) if left else ():
+            options = replace(self._options, key=key)
+            for piece in self._pieces(options, tally, limit, self._override_texts, groups) if left else ():
                 if piece.raw:
                     continue
                 batch = cast_batch(piece.batch, self.schema)

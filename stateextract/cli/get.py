@@ -87,7 +87,10 @@ def get(
         groups = sorted(found.key_groups or ())
         where = f", which could only be in key group {' or '.join(map(str, groups))}" if groups else ""
         click.echo(printable(f"No row of {document['state_name']!r} has this key{where}."))
-    if found.key_groups is None and document["state_scope"] == "keyed":
+    if found.likely:
+        groups = " or ".join(map(str, sorted(found.likely)))
+        complain(f"Note: key group {groups}, to which the hash leads, has no such row, so stateextract searched all key groups.")
+    elif found.key_groups is None and document["state_scope"] == "keyed":
         complain("Note: the hash of such keys is not known, so stateextract searched all key groups.")
     if document["reason"] and document["status"] != Status.DECODED:
         complain(printable(f"{document['status']}: {document['reason']}"))
@@ -96,29 +99,36 @@ def get(
 
 @dataclass
 class _Found:
-    """The rows of a key, which state they are of, and the key groups that were read; ``None``: all."""
+    """The rows of a key, which state they are of, and the key groups that were read; ``None``: all.
+
+    :param likely: key groups that were read first, in vain.
+    """
 
     document: dict[str, Any]
     table: pa.Table
     key_groups: frozenset[int] | None
+    likely: frozenset[int] = frozenset()
 
 
 def _look_up(states: Sequence[State], key: str, namespace: str | None, name: str | None) -> _Found:
     """The rows of a key in a state, or in all queues of timers."""
     import pyarrow as pa
 
-    tables, groups = [], []
+    tables, groups, likely = [], [], frozenset[int]()
     for state in states:
-        groups.append(state.key_groups_of(key))
-        with metered("get", state, groups[-1]):
+        first = state.key_groups_of(key)
+        with metered("get", state, first):
             tables.append(state.get(key, namespace))
-    first = next((state for state in states if state.coverage.status != Status.DECODED), states[0])
-    named = {"state_name": TIMERS} if name == TIMERS and first.kind == TIMER else {}
+        groups.append(state.searched)
+        likely |= (first or frozenset()) if state.searched is None else frozenset()
+    shown = next((state for state in states if state.coverage.status != Status.DECODED), states[0])
+    named = {"state_name": TIMERS} if name == TIMERS and shown.kind == TIMER else {}
     known = [of_state for of_state in groups if of_state is not None]
     return _Found(
-        {**identity(first), **named, "status": first.coverage.status, "reason": first.coverage.reason},
+        {**identity(shown), **named, "status": shown.coverage.status, "reason": shown.coverage.reason},
         pa.concat_tables(tables),
         frozenset().union(*known) if len(known) == len(groups) else None,
+        likely,
     )
 
 

@@ -177,7 +177,11 @@ def make_diff_plan(
     """
     for job in (before, after):
         _refuse(job)
-    jobs = [replace(job, subtask_column=False, key_group_column=True, all_copies=False) for job in (before, after)]
+    # What Python wrote is compared as it is stored: its types are guessed, and may differ.
+    jobs = [
+        replace(job, subtask_column=False, key_group_column=True, all_copies=False, python_wrapping=True)
+        for job in (before, after)
+    ]
     plans = _plans(jobs, stores or (None, None), on_headers)
     one, other = (SnapshotStates(plan, job, options.last_access) for plan, job in zip(plans, jobs, strict=True))
     keys = list(dict.fromkeys((operator, scope) for operator, scope, _ in [*one.states, *other.states]))
@@ -215,7 +219,7 @@ def _refuse(job: JobOptions) -> None:
 def _plans(jobs: Sequence[JobOptions], stores: tuple[Store | None, Store | None], on_headers: OnHeaders) -> tuple[Plan, Plan]:
     """The plans of both sides. What is named need be in one of them only."""
     one, other = (
-        make_plan(replace(job, python_wrapping=True), store, partial=True, on_headers=on_headers) for job, store in zip(jobs, stores, strict=True)
+        make_plan(job, store, partial=True, on_headers=on_headers) for job, store in zip(jobs, stores, strict=True)
     )
     entries = [*one.coverage.entries, *other.coverage.entries]
     for kind, name in sorted(set(one.missing) & set(other.missing)):

@@ -414,7 +414,7 @@ def _utc() -> _Zone:
 def _named_zone(name: Any = "UTC", *_: Any) -> _Zone:
     if not isinstance(name, str):
         raise TypeError("not a name")
-    return _Zone(None, name)
+    return _utc() if name == "UTC" else _Zone(None, name)
 
 
 def _pass_over(_: int) -> None:

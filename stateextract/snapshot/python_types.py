@@ -30,6 +30,7 @@ from stateextract.files.pickles import looks_pickled
 from stateextract.snapshot.headers import StateFile, operator_label
 from stateextract.snapshot.inventory import NamedState, OperatorInventory
 from stateextract.snapshot.parts import OperatorTargets, Part, StateTarget
+from stateextract.snapshot.python_guess import guess
 from stateextract.snapshot.reader import PartReader
 from stateextract.snapshot.source import SnapshotSource
 from stateextract.snapshot.type_overrides import JobTypeOverrides, OverrideTexts
@@ -126,7 +127,7 @@ class StateTypes:
         schema = wished_schema(schema, [parse_override(path, type_, fine) for path, type_ in added])
         if "key" in schema.names and _is_row_of_one(schema.field("key").type):
             yield "key", UNWRAP_ROW
-        if process and "value" in schema.names and pa.types.is_list(schema.field("value").type):
+        if process and "value" in united.names and pa.types.is_list(united.field("value").type):
             chosen = [type_ for path, type_ in (*texts, *added) if path.split(".")[0] == "value"]
             one = any(type_.strip().startswith("element(") for type_ in chosen)
             if one:
@@ -135,6 +136,44 @@ class StateTypes:
                     yield "value", UNWRAP_TTL
             elif any(type_.strip().startswith("elements(") for type_ in chosen):
                 yield "value", UNWRAP_ALL
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    """A type for bytes of a state of PyFlink.
+
+    :param path: of the bytes. :param type: ``None`` where none can be guessed.
+    :param certain: the bytes themselves are such, and the type need not be set.
+    :param others: types that fit the same bytes. :param sizes: the least and the greatest number of bytes; ``None``: no rows.
+    """
+
+    operator: str
+    state: str
+    path: str
+    type: str | None
+    certain: bool = False
+    others: tuple[str, ...] = ()
+    sizes: tuple[int, int] | None = None
+
+
+def suggestions(
+    types: StateTypes, inventory: OperatorInventory, state: NamedState, united: pa.Schema, options: ReadOptions
+) -> Iterator[Suggestion]:
+    """Types for the bytes of a state, in the order of its columns; none of a state that PyFlink did not write."""
+    if not is_python(inventory, state):
+        return
+    operator, process = operator_label(inventory.operator), is_process(state)
+    for path, type_ in bytes_of(united, process):
+        sample = types.sample(inventory, state, options)
+        found = sample.bytes.get(path, [])
+        known = recognised(state.name, path, sample, process, type_)
+        if known is not None:
+            yield Suggestion(operator, state.name, path, known, certain=True)
+        elif not found:
+            yield Suggestion(operator, state.name, path, None)
+        elif process and not path.startswith("key."):
+            made = guess(found, sample.counts, pa.types.is_list(type_))
+            yield Suggestion(operator, state.name, path, made.type, False, made.others, made.sizes)
 
 
 def is_process(state: NamedState) -> bool:
@@ -155,11 +194,11 @@ def _has_row_key(file: StateFile) -> bool:
 
 
 def _is_row_of_one(type_: pa.DataType) -> bool:
-    return pa.types.is_struct(type_) and type_.num_fields == 2 and type_.field(1).name == "row_kind"
+    return bool(pa.types.is_struct(type_)) and type_.num_fields == 2 and type_.field(1).name == "row_kind"
 
 
 def _is_ttl_struct(type_: pa.DataType) -> bool:
-    return pa.types.is_struct(type_) and [f.name for f in type_] == ["last_access", "value"]
+    return bool(pa.types.is_struct(type_)) and [f.name for f in type_] == ["last_access", "value"]
 
 
 def bytes_of(schema: pa.Schema, process: bool) -> Iterator[tuple[str, pa.DataType]]:
@@ -179,7 +218,7 @@ def bytes_of(schema: pa.Schema, process: bool) -> Iterator[tuple[str, pa.DataTyp
 
 
 def _is_bytes(type_: pa.DataType) -> bool:
-    return pa.types.is_binary(type_.field(1).type if _is_ttl_struct(type_) else type_)
+    return bool(pa.types.is_binary(type_.field(1).type if _is_ttl_struct(type_) else type_))
 
 
 def recognised(state: str, path: str, sample: Sample, process: bool, type_: pa.DataType) -> str | None:
@@ -192,7 +231,7 @@ def recognised(state: str, path: str, sample: Sample, process: bool, type_: pa.D
         found = sample.bytes.get("value.value", [])  # the entries of a map are rows
     if not found:
         return None
-    coded = process and not path.startswith("key")
+    coded = process and not path.startswith("key.")
     if state == SESSIONS and all(len(data) == 16 for data in found):
         return "element(window)"
     if not coded:
@@ -297,4 +336,4 @@ def _put(sample: Sample, path: str, values: Sequence[object]) -> None:
     sample.bytes.setdefault(path, []).extend(v for v in inner if isinstance(v, bytes))
 
 
-__all__ = ["Sample", "StateTypes", "bytes_of", "is_process", "is_python", "recognised"]
+__all__ = ["Sample", "StateTypes", "Suggestion", "bytes_of", "is_process", "is_python", "recognised", "suggestions"]

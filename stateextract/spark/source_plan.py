@@ -38,6 +38,7 @@ from stateextract.spark.source_options import DOORS, STATE, STATE_OPTIONS, job_o
 from stateextract.spark.source_types import only_columns
 from stateextract.spark.source_wide import WideColumns, wide_columns
 from stateextract.state.engine import Counters, StateCounters
+from stateextract.state.flink_states import PYTHON_STATE
 from stateextract.state.header import KeyedHeader
 from stateextract.state.keys.key_groups import key_scalar
 from stateextract.state.keys.lookup import groups_by_serializer
@@ -155,7 +156,7 @@ def _choice(values: Mapping[str, Any]) -> dict[str, Any]:
     types = tuple(f"*/{name}/{line}" for line in values["types"])
     return {
         "state": names, "types": types, "key_group_column": metadata, "subtask_column": metadata,
-        "strict": values["strict"] or not values["wide"],
+        "strict": values["strict"] or not values["wide"], "python_wrapping": values["pythonWrapping"] or values["wide"],
     }  # fmt: skip
 
 
@@ -379,7 +380,8 @@ def _asked(plan: SourcePlan, columns: pa.Schema, values: Mapping[str, Any]) -> S
         raise UsageError(f"there is no key group {groups[-1]}", expected=f"0 to {plan.max_parallelism - 1}")
     scalars = tuple(key_scalar(key, columns.field("key").type) for key in keys) if keys else None
     numbers = frozenset(groups) if groups else None
-    wanted = groups_by_serializer(scalars, numbers, plan.max_parallelism, plan.policy)
+    python = any(name.startswith(PYTHON_STATE) for name in plan.targets.states)
+    wanted = groups_by_serializer(scalars, numbers, plan.max_parallelism, plan.policy, likely=python)
     return replace(plan.pruned(wanted), keys=scalars)
 
 

@@ -16,9 +16,10 @@ import pyarrow as pa
 from serializers import load_plugins
 from stateextract.columnar.arrow.schema import cast_batch
 from stateextract.columnar.compiled.engines import engine_for
+from stateextract.columnar.convert.type_overrides import UNWRAP_TTL
 from stateextract.errors import leaving
 from stateextract.job.split import decode_split, encode_split, read_options
-from stateextract.snapshot.parts import OperatorTargets, Part
+from stateextract.snapshot.parts import OperatorTargets, Part, StateTarget
 from stateextract.snapshot.reader import PartReader
 from stateextract.snapshot.stores import open_store
 from stateextract.spark.source_filters import row_filters, wanted_key_groups
@@ -81,6 +82,12 @@ def read(data: bytes, split: bytes) -> Iterator[pa.RecordBatch]:
             yield from reading.batches(part)
 
 
+
+def _splits_ttl(target: StateTarget) -> bool:
+    """Whether the column ``last_access`` is made of the stored column ``value``."""
+    return any(type_ == UNWRAP_TTL for _, type_ in target.overrides)
+
+
 class _Reading:
     """Reads the parts of one plan."""
 
@@ -104,7 +111,8 @@ class _Reading:
             return replace(targets, states=self.wide.targets)
         narrow = {}
         for name, target in targets.states.items():
-            overrides = tuple((path, t) for path, t in target.overrides if path.split(".")[0] in self.needed)
+            needed = self.needed | ({"value"} if self.needed & {"last_access"} and _splits_ttl(target) else set())
+            overrides = tuple((path, t) for path, t in target.overrides if path.split(".")[0] in needed)
             schema = pa.schema(
                 [
                     # A wish may be about any field of its column.
@@ -112,12 +120,12 @@ class _Reading:
                     if overrides or f.name not in self.given.names
                     else f.with_type(_narrowed(f.type, self.given.field(f.name).type))
                     for f in target.schema
-                    if f.name in self.needed
+                    if f.name in needed
                 ]
             )
             united = None
             if target.united is not None:
-                united = pa.schema([f for f in target.united if f.name in self.needed])
+                united = pa.schema([f for f in target.united if f.name in needed])
             narrow[name] = replace(target, schema=schema, overrides=overrides, united=united)
         return replace(targets, states=narrow)
 

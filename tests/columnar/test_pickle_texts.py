@@ -107,7 +107,7 @@ class State:
 HOSTILE = {
     "calls a function": pickle.dumps(Trap(), 4),
     "sets a state": pickle.dumps(State(), 4),
-    "copyreg": b"\x80\x02ccopyreg\n_reconstructor\n" + b"c" + f"{__name__}\nplanted\n".encode() + b"c__builtin__\nobject\nN\x87R.",
+    "copyreg": b"\x80\x02ccopyreg\n_reconstructor\nc" + f"{__name__}\nplanted\n".encode() + b"c__builtin__\nobject\nN\x87R.",
     "INST": b"\x80\x02(" + f"i{__name__}\nplanted\n".encode() + b".",
     "OBJ": b"\x80\x02(c" + f"{__name__}\nplanted\n".encode() + b"o.",
     "an extension": b"\x80\x04\x82\x01.",

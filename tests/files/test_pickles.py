@@ -256,7 +256,8 @@ def test_hostile_pickles(data: bytes) -> None:
 def test_known_classes_with_unknown_parts() -> None:
     """They are shown by name with what there is, and the rest of the value is read."""
     strange = [
-        (b"\x80\x04]cdatetime\ndate\nK\x01\x85Ra.", {"$python": "datetime.date", "args": [1]}, "datetime.date: unknown arguments"),
+        (b"\x80\x04]cdatetime\ndate\nK\x01\x85Ra.", {"$python": "datetime.date", "args": [1]},
+         "datetime.date: unknown arguments"),
         (b"\x80\x04]cuuid\nUUID\n)\x81a.", {"$python": "uuid.UUID"}, None),
         (b"\x80\x04]cuuid\nUUID\n)\x81K\x05ba.", {"$python": "uuid.UUID", "state": 5}, "uuid.UUID: unknown state"),
         (b"\x80\x04]cnumpy\ndtype\nX\x02\x00\x00\x00O8\x85Ra.", {"$python": "numpy.dtype", "args": ["O8"]},

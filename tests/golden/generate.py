@@ -26,7 +26,7 @@ sys.path.insert(0, str(HERE.parents[1]))
 
 from tests.golden.case import NATIVE, Case  # noqa: E402
 from tests.golden.libraries import LIBRARIES, NONE, library_cases, profiles  # noqa: E402
-from tests.golden.pyflink_cases import pyflink_cases, run_pyflink  # noqa: E402
+from tests.golden.pyflink_cases import PROGRAMS, pyflink_cases, run_pyflink  # noqa: E402
 from tests.golden.shapes_input import write_shapes  # noqa: E402
 
 JOBS = HERE / "jobs"
@@ -272,9 +272,9 @@ def main() -> int:
         shutil.rmtree(stale)
     arguments.work.mkdir(parents=True, exist_ok=True)
     batches: dict[Batch, list[Case]] = {}
-    run_pyflink([case for case in wanted if case.job == "pyflink"], arguments.work, DATA)
+    run_pyflink([case for case in wanted if case.job in PROGRAMS], arguments.work, DATA)
     for case in wanted:
-        if case.job == "pyflink":
+        if case.job in PROGRAMS:
             continue
         batches.setdefault(Batch.of(case), []).append(case)
     for batch in sorted(batches, key=lambda b: b.order):

@@ -1,4 +1,4 @@
-"""Cases of PyFlink, made by a job in Python: ``jobs/pyflink/job.py``."""
+"""Cases of PyFlink, made by jobs in Python: ``jobs/pyflink/job.py``, and ``tables.py`` for the Table API."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ from pathlib import Path
 
 from tests.golden.case import CANONICAL, NATIVE, Case
 
-JOB = Path(__file__).resolve().parent / "jobs" / "pyflink" / "job.py"
-VERSIONS = {"f120": "1.20.3", "f20": "2.0.0"}
+JOBS = Path(__file__).resolve().parent / "jobs" / "pyflink"
+PROGRAMS = {"pyflink": "job.py", "pyflink-tables": "tables.py"}
+VERSIONS = {"f120": "1.20.5", "f23": "2.3.0"}
 PYTHON = "python3.11"
 """The newest for which both versions have wheels."""
 
@@ -20,8 +21,9 @@ def pyflink_cases() -> list[Case]:
     return [
         Case("f120", "pyflink", max_parallelism=8),
         Case("f120", "pyflink", CANONICAL, max_parallelism=8, suffix="thread"),
-        Case("f20", "pyflink", NATIVE, compression=True, max_parallelism=8),
-        Case("f20", "pyflink", max_parallelism=8, suffix="thread"),
+        Case("f23", "pyflink", NATIVE, compression=True, max_parallelism=8),
+        Case("f23", "pyflink", max_parallelism=8, suffix="thread"),
+        *(Case(version, "pyflink-tables", max_parallelism=8) for version in VERSIONS),
     ]
 
 
@@ -38,7 +40,8 @@ def run_pyflink(cases: Sequence[Case], work: Path, data: Path) -> None:
         arguments = [case.name, case.kind, mode, str(work / case.name), str(data / case.name)]
         # Python inside of the JVM does not know the virtual environment.
         packages = next(folder.glob("lib/python*/site-packages"))
-        _run(["env", f"PYTHONPATH={packages}", str(folder / "bin" / "python"), str(JOB), *arguments])
+        program = JOBS / PROGRAMS[case.job]
+        _run(["env", f"PYTHONPATH={packages}:{JOBS}", str(folder / "bin" / "python"), str(program), *arguments])
 
 
 def _run(command: list[str]) -> None:

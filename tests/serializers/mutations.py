@@ -26,11 +26,11 @@ from serializers.classfile import read_class
 from serializers.connectors import FORMS, decode_payload
 from serializers.coordinators import COORDINATOR, decode_coordinator
 from serializers.logical_types import row_fields
+from stateextract.columnar.convert.elements import Conversion, Element, parse_element, split
 from stateextract.columnar.convert.policy import Policy
 from stateextract.columnar.decode.decoder import make_decoder
 from stateextract.columnar.interpreter import interpret
 from stateextract.columnar.layout import Layout
-from stateextract.columnar.layout.elements import Element, elements_of, parse_element
 from stateextract.errors import StateExtractError, TruncatedError
 from stateextract.files.block import Block
 from stateextract.files.javastream import parse_java_stream
@@ -249,7 +249,7 @@ def pickles() -> list[tuple[bytes, Reading]]:
 
         def read(data: bytes, random_: random.Random) -> Any:
             try:
-                return elements_of(element)(pa.array([data], pa.binary()), pa.list_(element.type))
+                return pa.array([split(data, element, Conversion())], pa.list_(element.type))
             except (ValueError, pa.ArrowException):
                 raise StateExtractError("no elements") from None
 

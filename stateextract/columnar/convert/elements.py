@@ -27,7 +27,6 @@ from stateextract.errors import StateExtractError
 from stateextract.files.pickles import PickleNotes, pickle_json
 from stateextract.files.reader import Reader
 
-
 TYPES: Final = {
     "bool, int8, int16, int32, int64, float32, float64, string, binary, decimal(p,s), date": "",
     "time": "a time of day, as text with milliseconds",

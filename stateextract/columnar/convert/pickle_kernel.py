@@ -10,7 +10,16 @@ Opcodes are those of ``Lib/pickletools.py`` of CPython. Knows nothing of Arrow.
 
 from __future__ import annotations
 
-from stateextract.columnar.compiled.compile import at, compile_kernel, load_i32_le, load_i64, load_i64_le, load_u8, put, store_8
+from stateextract.columnar.compiled.compile import (
+    at,
+    compile_kernel,
+    load_i32_le,
+    load_i64,
+    load_i64_le,
+    load_u8,
+    put,
+    store_8,
+)
 
 MOST_BYTES = 1 << 16
 """Larger pickles are not for the fast way: a value takes memory before it is seen how much."""
@@ -77,7 +86,7 @@ def check(data: int, offsets: int, count: int, out: int, kinds: int, depths: int
                 good = left > 8
                 if good:
                     bits = load_i64(pos) & 0x7FFFFFFFFFFFFFFF
-                    good = bits == 0 or (_LEAST_FLOAT <= bits and bits < _MOST_FLOAT)
+                    good = bits == 0 or (bits >= _LEAST_FLOAT and bits < _MOST_FLOAT)
                 kind, pos = _OTHER, pos + 8
             elif op == 0x8C or op == 0x58:  # SHORT_BINUNICODE, BINUNICODE
                 width = 1 if op == 0x8C else 4
@@ -145,7 +154,7 @@ def check(data: int, offsets: int, count: int, out: int, kinds: int, depths: int
                 n = op - 0x84
                 good = top >= n
                 if good:
-                    for i in range(n):
+                    for _ in range(n):
                         top -= 1
                         if at(kinds, top) == _MARK:
                             good = False

@@ -32,6 +32,8 @@ _PICKLE = re.compile(r"pickle(?:<(.+)>)?", re.DOTALL)
 PICKLE_WITH_BYTES = "pickle_with_bytes"
 PICKLED = pa.struct([pa.field("bytes", pa.binary()), pa.field("json", pa.string())])
 """The column of :data:`PICKLE_WITH_BYTES`."""
+_JSON_TEXT = pa.null()
+"""Stands for the type of pickles that are wanted as JSON text."""
 UNWRAP_ROW, UNWRAP_ONE, UNWRAP_ALL, UNWRAP_TTL = "unwrap(row)", "unwrap(one)", "unwrap(all)", "unwrap(ttl)"
 """Types that only the snapshot layer sets: of a Row its one field; of a list its one element; of lists of lists one list; of a
 struct of last access and value two columns."""
@@ -68,7 +70,7 @@ class TypeOverride:
 
     :param type: of the column; for JSON a string.
     :param json: JSON text is wanted.
-    :param pickle: the type of what Python pickled: a string (JSON), :data:`PICKLED`, or another.
+    :param pickle: the type of what Python pickled: :data:`PICKLED`, one of a scalar, or null for JSON text.
     :param element: bytes are wanted as such elements, which PyFlink's coders wrote.
     :param chunks: bytes have ``one`` element or pickle of PyFlink's coders, or any number (``all``); ``""``: no coder's.
     :param unwrap: one of the types that unwrap.
@@ -132,12 +134,13 @@ def _of_python(steps: tuple[str, ...], text: str, chunks: str, fine: bool) -> Ty
     """A pickle's override, or one of PyFlink's elements."""
     pickle: pa.DataType | None = None
     if match := _PICKLE.fullmatch(text):
-        inner = TypeOverride(steps, pa.string()) if match[1] is None else _plain_override(steps, match[1].strip())
+        inner = TypeOverride(steps, _JSON_TEXT) if match[1] is None else _plain_override(steps, match[1].strip())
         pickle = None if inner is None or pa.types.is_binary(inner.type) else inner.type
     elif text == PICKLE_WITH_BYTES:
         pickle = PICKLED
     if pickle is not None:
-        return TypeOverride(steps, pa.list_(pickle) if chunks == "all" else pickle, pickle=pickle, chunks=chunks)
+        type_ = pa.string() if pickle == _JSON_TEXT else pickle
+        return TypeOverride(steps, pa.list_(type_) if chunks == "all" else type_, pickle=pickle, chunks=chunks)
     element = parse_element(text, fine) if chunks else None
     if element is None:
         return None
@@ -166,7 +169,7 @@ def wished_schema(schema: pa.Schema, overrides: Sequence[TypeOverride]) -> pa.Sc
         index = schema.get_field_index(wish.path[0])
         if wish.unwrap == UNWRAP_TTL:
             access, value = schema.field(index).type
-            schema = schema.set(index, value).insert(index + 1, access)
+            schema = schema.set(index, value.with_name(wish.path[0])).insert(index + 1, access)
             continue
         schema = schema.set(index, schema.field(index).with_type(_wished(schema.field(index).type, wish, 1)))
     return schema
@@ -378,7 +381,8 @@ def _converted(array: pa.Array, wish: TypeOverride, conversion: Conversion) -> p
 
 def _called(wish: TypeOverride) -> str:
     """The wanted type as it was written, as far as messages need it."""
-    return f"{wish.type} ({'one element' if wish.chunks == 'one' else 'elements'} of PyFlink)" if wish.chunks else str(wish.type)
+    of = {"one": " (one element of PyFlink)", "all": " (elements of PyFlink)"}
+    return f"{wish.type}{of.get(wish.chunks, '')}"
 
 
 def _advice(type_: pa.DataType, wish: TypeOverride) -> str:
@@ -436,7 +440,7 @@ def _from_python(array: pa.Array, wish: TypeOverride, conversion: Conversion) ->
 
 def _pickles(pickles: Sequence[bytes | None], type_: pa.DataType, conversion: Conversion) -> pa.Array:
     """Pickles as JSON text, as bytes and text, or as values of another type."""
-    if pa.types.is_string(type_):
+    if type_ == _JSON_TEXT:
         return pickle_texts(pickles, conversion.notes, whole=True)
     texts = pickle_texts(pickles, conversion.notes)
     if type_ == PICKLED:

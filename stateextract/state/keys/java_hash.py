@@ -2,9 +2,9 @@
 
 A key's column does not always say all that the hash needs, so the answer is a set of hashes, one of which is the key's:
 ``0.0`` equals ``-0.0`` and hashes differently. ``None`` means that nothing is known: the class' own code computes the hash
-(POJOs, records, Avro, Scala, Kryo), it is another one in every JVM (enums, arrays), it changed from one version of Flink to
-the next or depends on names that snapshots do not hold (``Row``), or digits or characters of the key are not in the column
-(times below the microsecond, lone surrogates).
+(POJOs, records, Avro, Scala, Kryo), it is another one in every JVM (enums, arrays), it
+depends on what is not in the snapshot, or digits or characters of the key are not in the column (times below the
+microsecond, lone surrogates). The hash of a ``Row`` is likely, and certain where PyFlink made it (:func:`is_certain`).
 
 Java's classes: ``java.lang.*``, ``java.math.*``, ``java.time.*``, ``java.util.*``, ``java.sql.*``; Flink's:
 ``org.apache.flink.api.java.tuple.Tuple*``, ``org.apache.flink.types.*Value``, ``…types.Either``,
@@ -27,7 +27,7 @@ from serializers import SerializerSnapshot
 from serializers.containers import LIST_SNAPSHOT, MAP_SNAPSHOT
 from serializers.scalars import BASE, NUMBERS
 from serializers.sql import ROW_DATA_SNAPSHOT, TYPEUTILS
-from serializers.tuples import RUNTIME
+from serializers.tuples import ROW_SNAPSHOT, RUNTIME
 from stateextract.columnar.convert.policy import Policy
 from stateextract.state.keys.java_values import REPLACEMENT, civil_date, signed, time_nanos
 from stateextract.state.keys.row_hash import binary_row_hashes, row_bytes_hash
@@ -38,6 +38,7 @@ Hasher = Callable[[pa.Scalar, SerializerSnapshot, Policy], Hashes]
 
 _MOST = 64
 """More hashes than this save nothing."""
+_BYTES = BASE + "array.BytePrimitiveArraySerializer$BytePrimitiveArraySerializerSnapshot"
 _CHECKING = "org.apache.flink.api.common.typeutils.SingleThreadAccessCheckingTypeSerializer"
 _TUPLES = "org.apache.flink.api.java.tuple.Tuple"
 
@@ -57,6 +58,11 @@ def java_hashes(key: pa.Scalar, serializer: SerializerSnapshot, policy: Policy |
         # It may stand for a time that the column cannot hold.
         return None if policy is not None and policy.out_of_range == "null" else frozenset((0,))
     return hasher(key, serializer, policy or Policy())
+
+
+def is_certain(serializer: SerializerSnapshot) -> bool:
+    """Whether the key's hash is one of those that :func:`java_hashes` gives, whatever the job did."""
+    return serializer.class_name != ROW_SNAPSHOT
 
 
 def _folded(value: int) -> int:
@@ -258,6 +264,49 @@ def _tuple(key: pa.Scalar, serializer: SerializerSnapshot, policy: Policy) -> Ha
     return _all(parts, _polynomial)
 
 
+def _row(key: pa.Scalar, serializer: SerializerSnapshot, policy: Policy) -> Hashes:
+    """``RowUtils.deepHashCodeRow`` of a ``Row`` whose fields have positions, since Flink 1.13.
+
+    A Row whose fields have names only, which a job in Java may make, hashes these names too, and no snapshot has them.
+
+    :param key: the struct of the fields and ``row_kind``, which is null where it may be any; or the one field alone.
+    """
+    nested = serializer.nested
+    fields = [key[i] for i in range(len(nested))] if _is_row(key.type, len(nested)) else [key]
+    if len(fields) != len(nested):
+        return None
+    named = key["row_kind"].as_py() if len(fields) != 1 or _is_row(key.type, 1) else ROW_KINDS[0]
+    kinds = range(len(ROW_KINDS)) if named is None else [ROW_KINDS.index(named)] if named in ROW_KINDS else []
+    parts = [_inside_row(field, inner, policy) for field, inner in zip(fields, nested, strict=True)]
+    values = _all(parts, lambda codes: _polynomial(codes, 1))
+    return None if values is None else frozenset(signed(31 * kind + code) for kind in kinds for code in values)
+
+
+ROW_KINDS = ("+I", "-U", "+U", "-D")
+
+
+def _is_row(type_: pa.DataType, fields: int) -> bool:
+    """Whether a type is the struct of a Row's fields and its kind."""
+    return bool(pa.types.is_struct(type_)) and type_.num_fields == fields + 1 and type_.field(fields).name == "row_kind"
+
+
+def _inside_row(value: pa.Scalar, serializer: SerializerSnapshot, policy: Policy) -> Hashes:
+    """``RowUtils.deepHashCodeInternal``: of a list by its elements, else ``Arrays.deepHashCode`` of an array of it alone."""
+    if not value.is_valid:
+        return None if policy.out_of_range == "null" else frozenset((0,))
+    found: Hashes
+    if serializer.class_name == _BYTES:
+        if not pa.types.is_binary(value.type):
+            return None
+        found = frozenset((_polynomial((byte - (byte >> 7 << 8) for byte in value.as_py()), 1),))
+    elif serializer.class_name == LIST_SNAPSHOT and pa.types.is_list(value.type):
+        inner = [_inside_row(element, serializer.nested[0], policy) for element in value.values]
+        return _all(inner, lambda codes: _polynomial(codes, 1))
+    else:
+        found = java_hashes(value, serializer, policy)
+    return None if found is None else frozenset(signed(31 + code) for code in found)
+
+
 def _nullable(key: pa.Scalar, serializer: SerializerSnapshot, policy: Policy) -> Hashes:
     return java_hashes(key, serializer.nested[0], policy)
 
@@ -314,6 +363,7 @@ _HASHERS: dict[str, Hasher] = {
     **{f"{BASE}{name}Serializer${name}SerializerSnapshot": hasher for name, hasher in _SIMPLE.items()},
     **{f"{BASE}{name}ValueSerializer${name}ValueSerializerSnapshot": hasher for name, hasher in _VALUES.items()},
     RUNTIME + "TupleSerializerSnapshot": _tuple,
+    ROW_SNAPSHOT: _row,
     RUNTIME + "NullableSerializer$NullableSerializerSnapshot": _nullable,
     RUNTIME + "JavaEitherSerializerSnapshot": _either,
     _CHECKING + "$SingleThreadAccessCheckingTypeSerializerSnapshot": _nullable,
@@ -324,4 +374,4 @@ _HASHERS: dict[str, Hasher] = {
     TYPEUTILS + "BinaryRowDataSerializer$BinaryRowDataSerializerSnapshot": _binary_row,
 }
 
-__all__ = ["Hashes", "java_hashes"]
+__all__ = ["ROW_KINDS", "Hashes", "is_certain", "java_hashes"]

@@ -102,6 +102,8 @@ def _plain(value: Any, type_: pa.DataType) -> Any:
         if value is None or isinstance(value, str):
             return value
         raise _Misfit(f"{value!r} is not text")
+    if _is_alone(value, type_):
+        return {type_.field(0).name: _plain(value, type_.field(0).type)}
     if pa.types.is_nested(type_):
         return _nested(json.loads(value, parse_float=Decimal) if isinstance(value, str) else value, type_)
     if pa.types.is_boolean(type_):
@@ -119,6 +121,18 @@ def _plain(value: Any, type_: pa.DataType) -> Any:
     if pa.types.is_date(type_):
         return pa.scalar(value).cast(type_) if isinstance(value, str) else value
     return value
+
+
+def _is_alone(value: Any, type_: pa.DataType) -> bool:
+    """Whether a value is that of the one field which a row or tuple has, written without the row around it."""
+    if not pa.types.is_struct(type_) or [f.name for f in type_][1:] not in ([], ["row_kind"]):
+        return False
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            return True
+    return not isinstance(value, Mapping | Sequence) or (isinstance(value, str) and pa.types.is_string(type_.field(0).type))
 
 
 def _boolean(value: Any) -> bool:

@@ -21,6 +21,7 @@ from stateextract.columnar.layout import Layout
 from stateextract.columnar.search.key_pattern import Finder, beginning, needle
 from stateextract.errors import TruncatedError
 from stateextract.files.window import RangeSource, ReadAt, Window
+from stateextract.state.keys.java_hash import is_certain
 from stateextract.state.keys.key_groups import key_groups
 from stateextract.state.keys.row_hash import binary_rows
 from stateextract.state.rows import RowLayout
@@ -38,12 +39,17 @@ WantedGroups = Callable[[SerializerSnapshot | None], frozenset[int] | None]
 
 
 def groups_by_serializer(
-    keys: Sequence[pa.Scalar] | None, numbers: frozenset[int] | None, max_parallelism: int, policy: Policy
+    keys: Sequence[pa.Scalar] | None,
+    numbers: frozenset[int] | None,
+    max_parallelism: int,
+    policy: Policy,
+    likely: bool = False,
 ) -> WantedGroups:
     """The key groups that can hold some keys, out of those with some numbers, by the serializer; ``None``: any.
 
     :param keys: ``None``: any.
     :param numbers: likewise.
+    :param likely: key groups in which the keys are most likely will do, as of Rows.
     """
     known: dict[SerializerSnapshot, frozenset[int] | None] = {}
 
@@ -57,7 +63,7 @@ def groups_by_serializer(
         return frozenset(found)
 
     def of(serializer: SerializerSnapshot | None) -> frozenset[int] | None:
-        if keys is None or serializer is None:
+        if keys is None or serializer is None or not (likely or is_certain(serializer)):
             return numbers
         if serializer not in known:
             known[serializer] = of_keys(serializer)

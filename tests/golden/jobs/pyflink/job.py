@@ -125,12 +125,14 @@ def typed(mode: str) -> list[State]:
         State("strings", "LIST", Types.STRING(), lambda n: f"{n} {KEYS[n % 4]}", "string"),
         State("longs", "LIST", Types.LONG(), lambda n: n, "int64"),
         State("map", "MAP", (Types.STRING(), Types.STRING()), lambda n: (KEYS[n % 3], str(n)), "string"),
-        State("date", "VALUE", Types.SQL_DATE(), lambda n: date(2024, 2, 1 + n % 28), "date", lambda d: d.isoformat()),
-        State("time", "VALUE", Types.SQL_TIME(), lambda n: clock(1, 2, n), "time", lambda t: t.isoformat(timespec="milliseconds")),
         State("sum", "REDUCING", Types.LONG(), lambda n: n, "int64"),
         State("total", "AGGREGATING", Types.LONG(), lambda n: 2 * n, "int64"),
     ]
     if mode == "process":
+        states += [
+            State("date", "VALUE", Types.SQL_DATE(), lambda n: date(2024, 2, 1 + n % 28), "date", lambda d: d.isoformat()),
+            State("time", "VALUE", Types.SQL_TIME(), lambda n: clock(1, 2, n), "time", lambda t: t.isoformat("milliseconds")),
+        ]
         row = Types.ROW([Types.INT(), Types.STRING()])
         states.append(State("row", "VALUE", row, lambda n: Row(n, None if n % 2 else "text"), "row<int32, string>", row_fields))
         states.append(State("list", "VALUE", Types.LIST(Types.LONG()), lambda n: list(range(n % 4)), "list<int64>"))

@@ -9,11 +9,10 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from job import KEYS, checkpoints, configuration, serve, snapshot, wait
+from job import KEYS, configuration, serve, snapshot, wait
 from pyflink.common import Row, Types
 from pyflink.datastream import DataStream, StreamExecutionEnvironment
 from pyflink.table import AggregateFunction, DataTypes, ListView, MapView, StreamTableEnvironment
@@ -115,7 +114,9 @@ def main() -> None:
     path = folder.relative_to(work / ("checkpoints" if kind == "checkpoint" else "savepoints"))
     shutil.copytree(folder, target / path)
     job.cancel().result()
-    document = {"case": case, "flink_version": __version__, "kind": kind, "mode": mode, "snapshot": str(path), "keys": expected()}
+    document = {
+        "case": case, "flink_version": __version__, "kind": kind, "mode": mode, "snapshot": str(path), "keys": expected(),
+    }  # fmt: skip
     (target / "expected.json").write_text(json.dumps(document, indent=1) + "\n", encoding="ascii")
     print(case)
     sys.stdout.flush()
@@ -124,5 +125,3 @@ def main() -> None:
 
 if __name__ == "__main__":
     main()
-
-__all__: Iterable[str] = ()
