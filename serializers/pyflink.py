@@ -4,9 +4,9 @@ Flink's classes: ``org.apache.flink.table.runtime.typeutils.serializers.python.*
 fixed-width numbers big-endian, text and decimals as an ``i32`` length and UTF-8, rows with a mask of nulls, lists with a
 flag for each element (1: present), maps with a flag for each value (1: null).
 
-Values of Python's own coders in a Java ``byte[]`` are described by nothing in the checkpoint and stay bytes. Two type wishes
-read them: ``pickle`` shows a pickle of plain data as JSON beside its bytes (``files/pickles.py``, which runs nothing), and
-``elements(TYPE)`` the elements that a Python process added to its state (``columnar/layout/elements.py``).
+Values of Python's own coders in a Java ``byte[]`` are described by nothing in the checkpoint. Type overrides read them:
+``pickle`` shows a pickle as JSON (``files/pickles.py``, which runs nothing), ``element(TYPE)`` and ``elements(TYPE)`` what a
+Python process added to its state (``columnar/convert/elements.py``); ``snapshot/python_types.py`` sets those that are certain.
 """
 
 from __future__ import annotations

@@ -139,6 +139,11 @@ class State:
         """The user's types, and those that show what Python wrote."""
         return self._opened.types.of(self.operator._inventory, self._named_state, self._united, self._options)
 
+    @property
+    def untyped(self) -> bool:
+        """Whether PyFlink wrote it and its type is not known, so that it is shown as bytes."""
+        return self._opened.types.is_untyped(self._named_state, self.schema, self._override_texts)
+
     def _suggestions(self) -> Iterator[Suggestion]:
         if self._rows and self._entry.status not in CANNOT_BE_READ:
             yield from suggestions(

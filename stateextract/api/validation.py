@@ -10,26 +10,38 @@ May import heads, engine and files; must not know of Spark or Parquet.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
+
+import pyarrow as pa
 
 from stateextract.api.state import suited
+from stateextract.columnar.arrow.json_values import json_value
 from stateextract.columnar.convert.policy import Policy
 from stateextract.doors import api_door
 from stateextract.errors import StateExtractError, UnsupportedError
 from stateextract.outcome import Status
+from stateextract.printable import many
 from stateextract.snapshot.content import Content
 from stateextract.snapshot.coverage import UNSUPPORTED
 from stateextract.snapshot.headers import Scope, StateFile
+from stateextract.snapshot.inventory import has_row_key
 from stateextract.state.bodies.body import BodyKind
-from stateextract.state.engine import Counters, ReadOptions, StateCounters
+from stateextract.state.engine import Counters, Piece, ReadOptions, StateCounters
+from stateextract.state.header import KeyedHeader
+from stateextract.state.keys.java_hash import is_certain
+from stateextract.state.keys.key_groups import key_groups
 from stateextract.state.kinds import COORDINATOR, kind_word
 
 if TYPE_CHECKING:
     from stateextract.api.snapshot import OpenedSnapshot, Operator
 
 SOUND, DAMAGED, UNCHECKED = Status.SOUND, Status.DAMAGED, Status.NOT_CHECKED
+
+Misplaced: TypeAlias = "tuple[pa.Scalar, int, list[int]]"
+"""A key, its key group, and the key groups that its hash leads to."""
 
 OnProgress = Callable[[int, int], None]
 """Is told bytes of files and rows, as they were read since it was told last."""
@@ -45,6 +57,8 @@ class Finding:
     :param rows: rows decoded; :param size: bytes of state that they took.
     :param problems: the damage, at most one for each key group of a file: with file, key group and offset.
     :param reason: why it was not checked.
+    :param misplaced: rows whose key's hash leads to another key group, of the rows that were looked at.
+    :param notes: what is not corruption and a person should know, such as where these are.
     """
 
     operator: str
@@ -57,6 +71,8 @@ class Finding:
     size: int = 0
     problems: list[StateExtractError] = field(default_factory=list)
     reason: str | None = None
+    misplaced: int = 0
+    notes: list[str] = field(default_factory=list)
 
     def worded(self) -> Finding:
         """The finding with its texts in the words of the door at which they are read."""
@@ -87,6 +103,8 @@ def _cannot_be_read(finding: Finding, problems: Sequence[StateExtractError]) -> 
         finding.problems += problems
 
 
+_LOOKED_AT = 100
+"""Rows of each batch whose keys are compared with their key groups."""
 _WORST = (Status.UNREADABLE, Status.MISSING, Status.UNSUPPORTED)
 
 
@@ -106,6 +124,7 @@ class Validation:
         )
         self._files = opened.source.files()
         self._on_progress = on_progress
+        self._misplaced: dict[tuple[Scope, str], list[Misplaced]] = {}
 
     def of(self, operator: Operator) -> list[Finding]:
         """All findings of an operator: its states by name, then what has no name."""
@@ -127,6 +146,16 @@ class Validation:
                     findings[file.scope, name].problems.append(problem.at(operator=operator.label))
         for (scope, name), finding in findings.items():
             finding.settle(tallies[scope].of(name))
+            misplaced = self._misplaced.pop((scope, name), [])
+            finding.misplaced = len(misplaced)
+            if misplaced:
+                key, group, expected = misplaced[0]
+                shown = json.dumps(json_value(key), ensure_ascii=False)
+                finding.notes.append(
+                    f"{many(len(misplaced), 'key')} of those looked at {'is' if len(misplaced) == 1 else 'are'} not in the key "
+                    f"group that the hash leads to: {shown} is in key group {group}, and its hash leads to "
+                    f"{' or '.join(map(str, expected))}; Flink finds no value by such a key"
+                )
         for state in inventory.named:
             forecast, finding = operator._forecasts.of(state), findings[state.scope, state.name]
             if finding.status is SOUND and finding.rows and forecast.status is UNSUPPORTED:
@@ -198,14 +227,34 @@ class Validation:
         self, file: StateFile, part: Content, names: Sequence[str], options: ReadOptions, tally: Counters
     ) -> StateExtractError | None:
         """Decode some states of a part; what went wrong."""
+        misplaced: list[tuple[str, Misplaced]] = []
         try:
             with self._files.opened(file, self._read) as read_at:
                 pieces = self._files.pieces(read_at, file, part, set(names), options, tally, on_read=self._read)
                 for piece in pieces:
                     self._on_progress(0, piece.batch.num_rows)
+                    if not piece.raw and file.head is not None:
+                        misplaced += self._compare_key_groups(file, part, piece)
         except StateExtractError as error:
             return self._files.with_location(error, file)
+        for name, one in misplaced:
+            self._misplaced.setdefault((file.scope, name), []).append(one)
         return None
+
+    def _compare_key_groups(self, file: StateFile, part: Content, piece: Piece) -> Iterator[tuple[str, Misplaced]]:
+        """Keys of the first rows of a batch that are in other key groups than their hashes lead to, with the state's name."""
+        serializer = file.head.key_serializer if isinstance(file.head, KeyedHeader) else None
+        if serializer is None or not {"key", "key_group"} <= set(piece.batch.schema.names):
+            return
+        if not is_certain(serializer) and not has_row_key(file):
+            return
+        keys, groups = piece.batch.column("key"), piece.batch.column("key_group")
+        for row in range(min(len(keys), _LOOKED_AT)):
+            expected = key_groups(keys[row], serializer, part.max_parallelism, self._options.policy)
+            if expected is None:
+                return
+            if groups[row].as_py() not in expected:
+                yield piece.state, (keys[row], groups[row].as_py(), sorted(expected))
 
     def _read(self, size: int) -> None:
         self._on_progress(size, 0)

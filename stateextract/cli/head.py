@@ -76,6 +76,7 @@ class _Found:
 
     document: dict[str, Any]
     table: pa.Table
+    untyped: bool = False
 
 
 def _coordinator(snapshot: Snapshot, operator: str | None, name: str | None) -> _Found | None:
@@ -97,7 +98,7 @@ def _states(operator: Operator, name: str | None, scope: Any, limit: int) -> _Fo
     named = {"state_name": TIMERS} if name == TIMERS and first.kind == TIMER else {}
     complete = all(state.coverage.complete for state in states)
     became = {"status": coverage.status, "reason": coverage.reason, "complete": complete}
-    return _Found({**identity(first), **named, **became}, pa.concat_tables(tables))
+    return _Found({**identity(first), **named, **became}, pa.concat_tables(tables), any(state.untyped for state in states))
 
 
 def _columns(text: str, known: list[str]) -> list[str]:
@@ -138,6 +139,10 @@ def _show(found: _Found, table: pa.Table, limit: int, vertical: bool) -> None:
         out.say(f"\nAll rows of {document['state_kind']} state {named(document['state_name'])}: {table.num_rows:,}.")
     if document["reason"] and document["status"] != Status.DECODED:
         out.say(f"{document['status']}: {document['reason']}")
+    if found.untyped:
+        from stateextract.snapshot.coverage import UNTYPED
+
+        out.say(f"Note: {UNTYPED}.")
 
 
 __all__ = ["head"]

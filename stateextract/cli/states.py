@@ -9,6 +9,7 @@ import click
 from stateextract.cli.options import rows_format_option
 from stateextract.cli.reading import read_options, snapshot_options
 from stateextract.outcome import ExitCode, exit_code
+from stateextract.printable import many
 
 
 @click.command()
@@ -45,7 +46,12 @@ def states(path: str, format_: str, **options: Any) -> ExitCode:
         ]
         for row in rows
     ]
-    console().show(Table(columns, cells, ["files", "size"]))
+    out = console()
+    out.show(Table(columns, cells, ["files", "size"]))
+    python = sum((row["state_role"] or "").startswith("PyFlink") for row in rows)
+    if python:
+        out.say(f"\n{many(python, 'state')} of PyFlink. A snapshot does not have the types of their bytes; "
+                "stateextract types --suggest PATH guesses them.")  # fmt: skip
     return code
 
 

@@ -61,6 +61,8 @@ def describe(snapshot: Snapshot, findings: list[Finding]) -> dict[str, Any]:
                 "rows": f.rows,
                 "bytes": f.size,
                 "reason": f.reason,
+                "misplaced_keys": f.misplaced,
+                "notes": f.notes,
                 "problems": [
                     {
                         "message": problem.message,
@@ -105,6 +107,9 @@ def _show(snapshot: Snapshot, findings: list[Finding], code: int) -> None:
             states.setdefault((f.operator, str(problem)), []).append(named(f.state or f.kind))
     for (operator, text), names in states.items():
         out.say(f"\n{named(operator)} / {', '.join(dict.fromkeys(names))}: {text}")
+    for f in findings:
+        for note in f.notes:
+            out.say(f"\n{named(f.operator)} / {named(f.state or f.kind)}: {note}.")
     said = {0: "All is sound", 1: "There is damage", 3: "No damage, but not everything could be checked"}
     if code == ExitCode.FAILED and all(f.status != "damaged" for f in findings):
         said[1] = "Not all files can be read"

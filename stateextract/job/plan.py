@@ -27,14 +27,14 @@ from stateextract.metadata.model import OperatorState, SnapshotMetadata
 from stateextract.metadata.operator_lookup import find_operators
 from stateextract.options import JobOptions
 from stateextract.outcome import Status
-from stateextract.printable import called, lone_surrogates, there_is
-from stateextract.snapshot.coverage import CANNOT_BE_READ, Coverage, Entry
+from stateextract.printable import called, lone_surrogates, many, there_is
+from stateextract.snapshot.coverage import CANNOT_BE_READ, UNTYPED, Coverage, Entry
 from stateextract.snapshot.headers import OnHeaders, Scope, StateFile, ignore_progress, operator_label
 from stateextract.snapshot.inventory import NamedState, OperatorInventory, master_entries
 from stateextract.snapshot.missing import missing_files
 from stateextract.snapshot.parts import OperatorTargets, Part, StateTarget
 from stateextract.snapshot.policies import JobPolicies
-from stateextract.snapshot.python_types import StateTypes
+from stateextract.snapshot.python_types import StateTypes, checked_by_length
 from stateextract.snapshot.source import SnapshotSource
 from stateextract.snapshot.type_overrides import JobTypeOverrides, OverrideTexts
 from stateextract.state.columns import Choice, ReadOptions, certainly_undecodable, united_raw_schema, united_schema
@@ -150,6 +150,10 @@ def make_plan(
         raise failures[0]
     splits = pack(_parts(files, operators, numbers, options), options.split_bytes)
     notes = _notes(source, inventory, wanted)
+    unsure = sum(checked_by_length(state.target.overrides) for state in states)
+    if unsure:
+        notes.append(f"the types of {many(unsure, 'state')} of PyFlink are checked by the length of the bytes only; "
+                     "docs/pyflink.md tells which types have the same length")  # fmt: skip
     coverage = Coverage(
         VERSION, source.found.metadata_uri, metadata.checkpoint_id, metadata.version,
         metadata.properties.kind if metadata.properties else None,
@@ -329,6 +333,9 @@ def _targets(
     failures: list[StateExtractError] = []
     policies = JobPolicies(options.policies, choice_of(options))
     known = {id(state): _columns(i, state, reading, overrides, types, policies, options, failures) for i, state in wanted}
+    for i in inventory:
+        for other in i.named:  # a line may be about a state that is not selected
+            overrides.concern(i.operator, other.name)
     overrides.refuse_unused()
     policies.refuse_unused()
     readable = [(i, state, columns) for i, state in wanted if (columns := known[id(state)]) is not None]
@@ -424,7 +431,10 @@ def _columns(
         failures.append(failure)
         return None
     texts = types.of(i, state, united, reading)
-    return _Columns(united, types.schema(united, texts, reading), texts, raw, untyped, slow, choice)
+    schema = types.schema(united, texts, reading)
+    if state.entry is not None and types.is_untyped(state, schema, texts):
+        state.entry.read.problem(UNTYPED)
+    return _Columns(united, schema, texts, raw, untyped, slow, choice)
 
 
 def _united(state: NamedState, options: JobOptions) -> bool:

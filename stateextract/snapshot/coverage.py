@@ -32,6 +32,8 @@ _NAMES = {
 }  # fmt: skip
 CANNOT_BE_READ = (UNSUPPORTED, MISSING, UNREADABLE)
 """Of a state of one of these nothing is read."""
+UNTYPED = "PyFlink wrote these bytes, and a snapshot does not have their type; stateextract types --suggest PATH guesses it"
+"""Noted of a state of a Python process that is shown as bytes."""
 _COUNTED = (DECODED, PARTIAL, RAW, SKIPPED, *CANNOT_BE_READ, NOT_SELECTED)
 _NAME_COLUMNS = ("operator", "state", "directory")
 
@@ -93,8 +95,8 @@ class Entry:
         elif read.incomplete:
             self.status = Status.PARTIAL if read.rows else Status(read.failure or Status.SKIPPED)
         self.reason = None
-        if self.status != Status.DECODED and read.problems:
-            self.reason = read.problems[0]
+        if self.status != Status.DECODED:
+            self.reason = next((problem for problem in read.problems if problem != UNTYPED), None)
 
     def refuse(self, error: StateExtractError) -> None:
         """The state was left out while it was read."""
@@ -238,5 +240,5 @@ def _remarks(entry: Entry) -> list[str]:
 
 __all__ = [
     "CANNOT_BE_READ", "DECODED", "EMPTY", "MISSING", "NOT_SELECTED", "PARTIAL", "RAW", "SKIPPED", "UNREADABLE", "UNSUPPORTED",
-    "Coverage", "Entry",
+    "UNTYPED", "Coverage", "Entry",
 ]  # fmt: skip

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 from serializers import DescribeContext
 from serializers.coordinators import decode_coordinator, untyped_reason
+from serializers.tuples import ROW_SNAPSHOT
 from stateextract.errors import StateExtractError
 from stateextract.metadata.model import ChangelogHandle, OperatorState, SnapshotMetadata
 from stateextract.outcome import Status
@@ -21,7 +22,8 @@ from stateextract.printable import many
 from stateextract.snapshot.coverage import Entry
 from stateextract.snapshot.headers import Scope, StateFile
 from stateextract.state.bodies.body import BodyKind
-from stateextract.state.flink_states import purpose_of
+from stateextract.state.flink_states import PYTHON_STATE, purpose_of
+from stateextract.state.header import KeyedHeader
 from stateextract.state.kinds import COORDINATOR, kind_word
 from stateextract.state.rows import RowLayout, row_layout
 
@@ -163,6 +165,12 @@ def _add_problems(inventory: OperatorInventory, file: StateFile) -> None:
             state.problems.append(file.problem)
 
 
+def has_row_key(file: StateFile) -> bool:
+    """Whether the keys are Rows of one field, as those of PyFlink's DataStream API are."""
+    serializer = file.head.key_serializer if isinstance(file.head, KeyedHeader) else None
+    return serializer is not None and serializer.class_name == ROW_SNAPSHOT and len(serializer.nested) == 1
+
+
 def _kind(file: StateFile) -> BodyKind:
     return file.form if file.form in (BodyKind.OPERATOR, BodyKind.RAW) else BodyKind.UNDECIDED
 
@@ -198,6 +206,8 @@ def _list_state(inventory: OperatorInventory, state: NamedState) -> Entry:
         if more:
             entry.reason += f" {many(more, 'more file', 'is')} missing or unreadable."
     entry.role = purpose_of(state.name, [*inventory.keyed, *inventory.lists])
+    if any(map(has_row_key, state.files)) and not state.name.startswith(PYTHON_STATE):
+        entry.role = f"PyFlink: {entry.role}" if entry.role else "PyFlink: a value of Python, or one with a type of Java's"
     state.entry = entry
     inventory.entries.append(entry)
     return entry

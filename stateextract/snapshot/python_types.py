@@ -10,12 +10,12 @@ May import the reader of parts; must not know of Spark, Parquet or the Python AP
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
-from serializers.tuples import ROW_SNAPSHOT
 from stateextract.columnar.convert.elements import split_pickles
 from stateextract.columnar.convert.type_overrides import (
     UNWRAP_ALL,
@@ -28,7 +28,7 @@ from stateextract.columnar.convert.type_overrides import (
 from stateextract.errors import StateExtractError
 from stateextract.files.pickles import looks_pickled
 from stateextract.snapshot.headers import StateFile, operator_label
-from stateextract.snapshot.inventory import NamedState, OperatorInventory
+from stateextract.snapshot.inventory import NamedState, OperatorInventory, has_row_key
 from stateextract.snapshot.parts import OperatorTargets, Part, StateTarget
 from stateextract.snapshot.python_guess import guess
 from stateextract.snapshot.reader import PartReader
@@ -38,7 +38,6 @@ from stateextract.state.bodies.body import BodyKind
 from stateextract.state.columns import ReadOptions, united_schema
 from stateextract.state.engine import Counters
 from stateextract.state.flink_states import PYTHON_STATE
-from stateextract.state.header import KeyedHeader
 
 SESSIONS = PYTHON_STATE + "merging-window-set"
 """Which session is kept under which window: a map of windows."""
@@ -96,6 +95,15 @@ class StateTypes:
         """A state's schema with its overrides."""
         fine = options.policy.timestamps == "nanoseconds"
         return wished_schema(schema, [parse_override(path, type_, fine) for path, type_ in texts])
+
+    def is_untyped(self, state: NamedState, schema: pa.Schema, texts: OverrideTexts) -> bool:
+        """Whether a state of a Python process is shown as bytes that have no type.
+
+        :param schema: its columns with their overrides.
+        """
+        if self._wrapping or not is_process(state) or any(type_.startswith("element(binary") for _, type_ in texts):
+            return False
+        return any(not path.startswith("key.") for path, _ in bytes_of(schema, True))
 
     def sample(self, inventory: OperatorInventory, state: NamedState, options: ReadOptions) -> Sample:
         """Bytes of a state's first rows."""
@@ -176,6 +184,14 @@ def suggestions(
             yield Suggestion(operator, state.name, path, made.type, False, made.others, made.sizes)
 
 
+_BY_LENGTH = re.compile(r"elements?\((bool|u?int\d+|float\d+|date|time|timestamp\[ms\])\)")
+
+
+def checked_by_length(texts: OverrideTexts) -> bool:
+    """Whether a type of a state is one that other types have the length of, so that a wrong one is not noticed."""
+    return any(_BY_LENGTH.fullmatch(type_.strip()) for _, type_ in texts)
+
+
 def is_process(state: NamedState) -> bool:
     """Whether a Python process wrote the state, by its name."""
     return state.name.startswith(PYTHON_STATE)
@@ -185,12 +201,7 @@ def is_python(inventory: OperatorInventory, state: NamedState) -> bool:
     """Whether PyFlink wrote the state: a Python process, or a thread of the JVM, where keys are Rows of one field too."""
     if any(name.startswith(PYTHON_STATE) for name in (*inventory.keyed, *inventory.lists)):
         return True
-    return any(_has_row_key(file) for file in state.files)
-
-
-def _has_row_key(file: StateFile) -> bool:
-    serializer = file.head.key_serializer if isinstance(file.head, KeyedHeader) else None
-    return serializer is not None and serializer.class_name == ROW_SNAPSHOT and len(serializer.nested) == 1
+    return any(has_row_key(file) for file in state.files)
 
 
 def _is_row_of_one(type_: pa.DataType) -> bool:
@@ -336,4 +347,7 @@ def _put(sample: Sample, path: str, values: Sequence[object]) -> None:
     sample.bytes.setdefault(path, []).extend(v for v in inner if isinstance(v, bytes))
 
 
-__all__ = ["Sample", "StateTypes", "Suggestion", "bytes_of", "is_process", "is_python", "recognised", "suggestions"]
+__all__ = [
+    "Sample", "StateTypes", "Suggestion", "bytes_of", "checked_by_length", "is_process", "is_python", "recognised",
+    "suggestions",
+]  # fmt: skip

@@ -44,7 +44,7 @@ TWICE = [
     ("f120-records-checkpoint-snappy", "f23-records-checkpoint"),
     ("f20-async-checkpoint", "f23-async-native-snappy"),
     ("f120-sqlcore-canonical", "f23-sqlcore-canonical"),
-    ("f120-pyflink-canonical-thread", "f20-pyflink-checkpoint-thread"),
+    ("f120-pyflink-canonical-thread", "f23-pyflink-checkpoint-thread"),
     ("f23-shapes-checkpoint", "f23-shapes-checkpoint-snappy"),
     ("f117-finished-checkpoint", "f23-finished-checkpoint"),
     ("f113-evolution-checkpoint", "f23-evolution-checkpoint"),

@@ -202,7 +202,7 @@ class Process(KeyedProcessFunction):  # type: ignore[misc]
         yield number
 
 
-def configuration(mode: str, work: Path, compression: bool) -> Configuration:
+def configuration(mode: str, work: Path, compression: bool, backend: str = "hashmap") -> Configuration:
     """Options changed their names between the versions: each is set under both."""
     folder = (work / "checkpoints").as_uri()
     options = {
@@ -216,6 +216,7 @@ def configuration(mode: str, work: Path, compression: bool) -> Configuration:
         "state.storage.fs.memory-threshold": "0 b",
         "execution.checkpointing.snapshot-compression": str(compression).lower(),
         "rest.port": "0",
+        "state.backend.type": backend,
         "python.execution-mode": mode,
         "python.executable": sys.executable,
         "python.client.executable": sys.executable,

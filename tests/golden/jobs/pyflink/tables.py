@@ -77,26 +77,38 @@ def key_of(n: int) -> str:
     return KEYS[n % len(KEYS)]
 
 
-def expected() -> dict[str, Any]:
-    """By state and key, what the input leaves behind."""
+def expected() -> list[dict[str, Any]]:
+    """The states of the aggregation with what the input leaves behind, by key. The views are null in the accumulators."""
     found: dict[str, dict[str, Any]] = {}
     for n in range(EVENTS):
         of = found.setdefault(key_of(n), {"list": [], "map": {}, "sum": 0.0})
         of["list"].append(f"s{n}")
         of["map"][f"m{n % 3}"] = of["map"].get(f"m{n % 3}", 0) + 1
         of["sum"] += n
-    return found
+    values = {
+        "accumulators": ("LIST", lambda of: [[[None, None, len(of["list"])], [len(of["list"]), of["sum"]]]]),
+        "agg0$l": ("LIST", lambda of: of["list"]),
+        "agg0$m": ("MAP", lambda of: {"$map": [list(pair) for pair in of["map"].items()]}),
+    }
+    return [
+        {
+            "name": f"python-state-{name}", "kind": kind, "ttl": False,
+            "rows": [{"key": key, "value": value(of)} for key, of in found.items()],
+        }
+        for name, (kind, value) in values.items()
+    ]  # fmt: skip
 
 
 def main() -> None:
     case, kind, mode = sys.argv[1:4]
+    backend = "rocksdb" if "-rocksdb" in case else "hashmap"
     work, target = Path(sys.argv[4]), Path(sys.argv[5])
     shutil.rmtree(work, ignore_errors=True)
     work.mkdir(parents=True)
     seen = work / "seen"
     seen.touch()
     os.environ["SEEN"] = str(seen)
-    env = StreamExecutionEnvironment.get_execution_environment(configuration(mode, work, "-snappy" in case))
+    env = StreamExecutionEnvironment.get_execution_environment(configuration(mode, work, "-snappy" in case, backend))
     env.set_parallelism(1).set_max_parallelism(8)
     tables = StreamTableEnvironment.create(env)
     lines = DataStream(env._j_stream_execution_environment.socketTextStream("127.0.0.1", serve()))
@@ -115,7 +127,10 @@ def main() -> None:
     shutil.copytree(folder, target / path)
     job.cancel().result()
     document = {
-        "case": case, "flink_version": __version__, "kind": kind, "mode": mode, "snapshot": str(path), "keys": expected(),
+        "case": case, "job": "pyflink-tables", "flink_version": __version__, "kind": kind, "mode": mode, "compression": False,
+        "parallelism": 1, "max_parallelism": 8, "storage": "file", "backend": backend, "restored_from": None,
+        "snapshot": str(path),
+        "operators": [{"name": "PythonGroupAggregate", "states": expected(), "operator_states": []}],
     }  # fmt: skip
     (target / "expected.json").write_text(json.dumps(document, indent=1) + "\n", encoding="ascii")
     print(case)
