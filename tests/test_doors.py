@@ -99,7 +99,7 @@ def test_no_command_gives_advice_for_an_option_that_it_lacks(command: str) -> No
         assert named <= FLAGS[command], (file, shown)
 
 
-_OF_OTHER_PROGRAMS = {"--format", "--glob", "--include", "--descriptor", "--exit-code"}
+_OF_OTHER_PROGRAMS = {"--suggest", "--format", "--glob", "--include", "--descriptor", "--exit-code"}
 
 
 def test_the_advice_of_commands_themselves_is_for_their_own_options() -> None:

@@ -88,8 +88,8 @@ def get(
         where = f", which could only be in key group {' or '.join(map(str, groups))}" if groups else ""
         click.echo(printable(f"No row of {document['state_name']!r} has this key{where}."))
     if found.likely:
-        groups = " or ".join(map(str, sorted(found.likely)))
-        complain(f"Note: key group {groups}, to which the hash leads, has no such row, so stateextract searched all key groups.")
+        first = " or ".join(map(str, sorted(found.likely)))
+        complain(f"Note: key group {first}, to which the hash leads, has no such row, so stateextract searched all key groups.")
     elif found.key_groups is None and document["state_scope"] == "keyed":
         complain("Note: the hash of such keys is not known, so stateextract searched all key groups.")
     if document["reason"] and document["status"] != Status.DECODED:

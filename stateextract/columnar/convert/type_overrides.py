@@ -486,7 +486,7 @@ def _unwrapped(array: pa.Array, wish: TypeOverride) -> pa.Array:
             row = int(np.flatnonzero(valid & (counts != 1))[0])
             raise ValueRefusedError(
                 f"the column {wish} has {counts[row]} elements in a row where one was expected",
-                advice="set the type elements(…) for this state, in [types] or with --types, or --python-wrapping",
+                advice="set the type elements(…) for this state, or set --python-wrapping",
             )
         if valid.all():
             return values.slice(int(offsets[0]), len(array))
