@@ -132,8 +132,8 @@ def test_keys_that_contradict_their_key_groups() -> None:
     assert (accumulators.status, accumulators.rows, accumulators.misplaced) == ("sound", 5, 2)
     (note,) = accumulators.notes
     assert note == (
-        '2 keys of those looked at are not in the key group that the hash leads to: {"f0": "東京"} is in key group 1, and its hash '
-        "leads to 3; Flink finds no value by such a key"
+        '2 keys of those looked at are not in the key group that the hash leads to: {"f0": "東京"} is in key group 1, and its '
+        "hash leads to 3; Flink finds no value by such a key"
     )
     paths = [str(DATA / case / load(DATA / case)["snapshot"]) for case in TABLES]
     sound = [finding for path in paths for finding in stateextract.open_snapshot(path).validate()]
