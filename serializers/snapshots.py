@@ -172,7 +172,9 @@ def _guessed(reader: SnapshotReader, name: str, version: int, shape: str) -> Ser
     if shape == "composite":
         _magic(reader, COMPOSITE_MAGIC, "a composite snapshot")
         outer = reader.i32("the outer version of a composite snapshot")
-    found = bytes(reader.data[reader.pos : reader.end]).find(DELEGATE_HEAD)
+    # They are in the same outermost snapshot, not in one after it.
+    within = min((end for end in reader.ends() if end > reader.pos), default=reader.end)
+    found = bytes(reader.data[reader.pos : within]).find(DELEGATE_HEAD)
     if found < 0:
         raise FormatError(f"the unknown snapshot {name} holds no nested snapshots", offset=reader.offset)
     reader.bytes(found)

@@ -152,3 +152,35 @@ def test_changelog_schema_changed_key_4() -> None:
     assert _plain(rows_of["l"][4]) == [(4, "one4", 0, None), (54, "one54", 0, None), (1004, "two1004", 7028, "new1004")]
     assert [element["gone"] is None for element in rows_of["l"][4]] == [False, False, True]
     assert sorted(key for key, _ in rows_of["m"][4]) == ["a0", "a1", "a2", "b"]
+
+
+def test_beam() -> None:
+    """Names and kinds of all states, although no serializer of Beam's is known; and what comes first as bytes."""
+    snapshot = stateextract.open_snapshot(reported("beam-flink-runner/chk-13"), on_undecodable="raw")
+    stateful = next(o for o in snapshot.operators if o.id == "f9ab0d6cd105c390d5c39c40bb890dff")
+    assert {state.name: state.kind for state in stateful.states} == {
+        "_timer_state/event_beam-timer": "timer", "_timer_state/processing_beam-timer": "timer", "ev": "value",
+        "names": "list", "pending-timers": "map", "per": "map", "pushed-back-elements": "list", "sortBuffer": "list",
+        "sortBufferMinStamp": "value", "total": "value", "watermark-holds": "map", "bundle-buffer-tag": "list (split)",
+    }  # fmt: skip
+    # Five keys, each alone in its key group. Nothing says where the first state's value ends.
+    assert [len(data) > 0 for (data,) in raw(stateful.state("names"), "bytes")] == [True] * 5
+    others = {(s.name, s.kind) for o in snapshot.operators if o is not stateful for s in o.states}
+    assert others == {
+        ("bundle-buffer-tag", "list (split)"), ("pushed-back-elements", "list (split)"), ("impulse-emitted", "list (split)"),
+    }  # fmt: skip
+    assert [o.problems for o in snapshot.operators if o.problems] == []
+
+
+def test_flinkx_scala_api() -> None:
+    """What its serializers wrote is bytes under the decoded keys; the other state of the operators is read."""
+    snapshot = stateextract.open_snapshot(reported("flinkx-scala-api/savepoint"), on_undecodable="raw")
+    reasons = set()
+    for uid in ("order", "event"):
+        operator = snapshot.operator(uid)
+        assert rows(operator.state("zcount"), "key", "value") == [(f"k{i}", i) for i in range(6)]
+        it = operator.state("it")
+        assert it.coverage.status == "raw"
+        reasons.add(str(it.coverage.reason).removeprefix("values of org.apache.flinkx.api.serializer.").partition(" ")[0])
+        assert [key for key, _ in raw(it, "key", "bytes")] == [f"k{i}" for i in range(6)]
+    assert reasons == {"ScalaCaseClassSerializerSnapshot", "CoproductSerializer$CoproductSerializerSnapshot"}

@@ -254,6 +254,22 @@ def test_a_field_around_an_unknown_class() -> None:
     assert shown(meta.serializers["VALUE_SERIALIZER"]) == ("Pojo", ("Map", "String", ["Thing"]), ["Thing"])
 
 
+def test_many_unknown_classes_between_composites() -> None:
+    """As Apache Beam's: none is taken for a composite whose nested snapshots are those of a later state."""
+    opaque = utf(ACME) + i32(1, 8) + bytes(range(1, 200)) * 2
+    lists = composite(LIST_SNAPSHOT, opaque)
+    maps = composite(MAP_SNAPSHOT, opaque, opaque)
+    states = [("v", "VALUE", opaque), ("l", "LIST", lists), ("m", "MAP", maps)] * 8
+    wanted = [(f"{name}{number}", kind) for number, (name, kind, _) in enumerate(states)]
+    written = [state(f"{name}{n}", kind, value) for n, (name, kind, value) in enumerate(states)]
+    odd_timers = composite(TIMER_SNAPSHOT, opaque, VOID, outer_version=2)
+    data = head(*written, queue("_timer_state/event", TIMER), queue("_timer_state/x", odd_timers), key=opaque)
+    parsed = parse_header(data + b"body", 0, len(data))
+    assert [(s.name, s.kind) for s in parsed.states[:-2]] == wanted
+    assert all(s.unknown == (ACME,) for s in parsed.states[:-2])
+    assert [s.kind for s in parsed.states[-2:]] == ["TIMER", "TIMER"]
+
+
 def test_several_unknown_classes() -> None:
     def thing(n: int, payload: bytes) -> bytes:
         return utf(f"com.acme.Thing{n}Snapshot") + payload
