@@ -49,7 +49,7 @@ def read(folder: str, flatten: bool) -> None:
     """Print by how much reading grows the process."""
     import stateextract
 
-    opened = stateextract.open_snapshot(folder, flatten=flatten, engine="kernel", max_value_bytes=1 << 40)
+    opened = stateextract.open_snapshot(folder, flatten=flatten, decoder="kernel", max_value_bytes=1 << 40)
     state = opened.operator("op").state("s")
     before = _memory("VmRSS")
     rows = sum(batch.num_rows for batch in state.to_batches())

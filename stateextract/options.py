@@ -111,13 +111,13 @@ class JobOptions:
         "where their length is known. With strict, or if --state selects the state, fail stops the job.",
         choices=("fail", "skip", "raw"))
     strings: str = _option("replace", "decoding", "choice",
-        "Java strings with a lone surrogate, which UTF-8 cannot hold: replace by U+FFFD and count, refuse the value, "
+        "Java strings with a lone surrogate, which UTF-8 cannot hold: replace by U+FFFD and count, fail, "
         "or write all strings as binary columns (WTF-8).",
-        choices=("replace", "refuse", "binary"))
+        choices=("replace", "fail", "binary"))
     timestamps: str = _option("floor", "decoding", "choice",
-        "Digits below the microsecond: floor and count, refuse the value, or use nanosecond columns (which Spark "
+        "Digits below the microsecond: floor and count, fail, or use nanosecond columns (which Spark "
         "cannot read).",
-        choices=("floor", "refuse", "nanoseconds"))
+        choices=("floor", "fail", "nanoseconds"))
     out_of_range: str = _option("fail", "decoding", "choice",
         "Times that the column type cannot hold: fail, or write null and count. Timers always have null there, and "
         "their exact milliseconds in another column.", choices=("fail", "null"))

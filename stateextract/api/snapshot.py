@@ -71,7 +71,7 @@ def open_snapshot(
     verify_checksums: bool = True,
     codec: str = "snappy",
     max_value_bytes: int = MAX_VALUE_BYTES,
-    engine: Engine = "auto",
+    decoder: Engine = "auto",
     plugins: str | Sequence[str] = (),
     kryo: KryoVersion = "auto",
     classpath: str | Sequence[str] = (),
@@ -96,8 +96,8 @@ def open_snapshot(
     :param allow_stores: other stores whose files the snapshot may refer to, for example ``s3://bucket``
         (``docs/relocate.md`` explains why); for a snapshot that is not local also local directories.
     :param store_timeout: seconds that a store has for one answer; if it takes longer, reading fails.
-    :param strings: Java strings that UTF-8 cannot hold: ``replace``, ``refuse``, or ``binary`` for all strings.
-    :param timestamps: digits below the microsecond: ``floor``, ``refuse``, or ``nanoseconds``.
+    :param strings: Java strings that UTF-8 cannot hold: ``replace``, ``fail``, or ``binary`` for all strings.
+    :param timestamps: digits below the microsecond: ``floor``, ``fail``, or ``nanoseconds``.
     :param out_of_range: times that no Arrow timestamp can hold: ``fail`` or ``null``.
     :param maps: ``map``, or ``list`` for lists of ``struct<key, value>``.
     :param on_undecodable: a value without a known serializer: ``fail``, ``skip`` its state, or ``raw`` to have its bytes
@@ -110,7 +110,7 @@ def open_snapshot(
     :param verify_checksums: check the CRC of compressed state.
     :param codec: of compressed state, ``snappy`` or ``lz4``.
     :param max_value_bytes: a row that has more bytes in the file is an error and does not take the memory.
-    :param engine: ``auto`` takes the interpreter for little state and the compiled kernel for much.
+    :param decoder: ``auto`` takes the interpreter for little state and the compiled kernel for much.
     :param plugins: modules that register serializers of your own, beside those installed as entry points.
     :param kryo: version of Kryo that wrote values; ``auto`` takes 2 for snapshots of Flink 1 and 5 for those of Flink 2;
         ``2-without-scala`` is for clusters of Flink 1 whose lib folder has no flink-scala.
@@ -130,7 +130,7 @@ def open_snapshot(
     :raises UsageError: for an option that cannot be right.
     """
     _one_of("on_undecodable", on_undecodable, get_args(OnUndecodable))
-    _one_of("engine", engine, get_args(Engine))
+    _one_of("decoder", decoder, get_args(Engine))
     _one_of("codec", codec, sorted(CODECS))
     options = ReadOptions(
         policy=Policy(strings, timestamps, out_of_range, maps, max_value_bytes),
@@ -142,7 +142,7 @@ def open_snapshot(
         key_group_column=key_group_column,
         subtask_column=subtask_column,
         codec=codec,
-        engine=engine,
+        engine=decoder,
     )
     load_plugins(_several(plugins))
     store = Store(storage_options, allow=_several(allow_stores), timeout=store_timeout)

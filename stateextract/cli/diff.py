@@ -142,7 +142,7 @@ def _lines(state: DiffState, counts: Counts) -> Iterator[str]:
             yield f"{where}{path}: entries of maps that differ: {', '.join(parts)}."
     for remark in counts.remarks:
         yield sentence(f"{where}{remark}")
-    for name, count in counts.bent.items():
+    for name, count in counts.adjusted.items():
         said = {"sub_microsecond": "compared without digits below the microsecond", "out_of_range": "compared as null"}
         yield f"{where}{many(count, 'time')} {said[name]}."
 

@@ -146,7 +146,7 @@ def _describe(state: DiffState, counts: Counts) -> dict[str, Any]:
         "key_groups_left_out": counts.left_out,
         "problems": counts.why,
         "remarks": counts.remarks,
-        "bent_values": counts.bent,
+        "adjusted_values": counts.adjusted,
     }
 
 

@@ -37,7 +37,7 @@ class Counts:
     :param left_out: key groups whose rows could not all be decoded and were therefore not compared, -1 for a state without
         key groups; :param why: reasons, each once.
     :param remarks: what else should be known of the rows, each once.
-    :param bent: by what was done to them, how many values of both snapshots are not exactly what Flink had.
+    :param adjusted: by what was done to them, how many values of both snapshots are not exactly what Flink had.
     """
 
     before: int = 0
@@ -50,7 +50,7 @@ class Counts:
     left_out: list[int] = field(default_factory=list)
     why: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
-    bent: dict[str, int] = field(default_factory=dict)
+    adjusted: dict[str, int] = field(default_factory=dict)
 
     @property
     def unchanged(self) -> int:
@@ -66,7 +66,7 @@ class Counts:
         """Take in the counts of another task."""
         for name in ("before", "after", "added", "removed", "changed"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
-        for mine, more in ((self.fields, other.fields), (self.bent, other.bent)):
+        for mine, more in ((self.fields, other.fields), (self.adjusted, other.adjusted)):
             for key, count in more.items():
                 mine[key] = mine.get(key, 0) + count
         for path, entries in other.entries.items():

@@ -30,7 +30,7 @@ from stateextract.state.kinds import BROADCAST, TIMER
 
 _BATCH_BYTES = 8 << 20
 _NO_KEY_GROUP = -1
-_BENT = ("sub_microsecond", "out_of_range")  # strings are compared as they are
+_ADJUSTED = ("sub_microsecond", "out_of_range")  # strings are compared as they are
 
 
 @dataclass(frozen=True)
@@ -128,20 +128,20 @@ class DiffRunner:
                 f"rows cannot be compared: {error}", operator=state.label, state=state.name,
                 advice="leave the state out with --state, or compare it flattened",
             ) from None  # fmt: skip
-        bent: dict[str, int] = {}
+        adjusted: dict[str, int] = {}
         for tally in tallies:
             for name, count in tally.of(state.name).counts.as_dict().items():
                 # A timer's time is compared in milliseconds, whether or not there is a date for it.
-                if count and name in _BENT and state.kind != TIMER:
-                    bent[name] = bent.get(name, 0) + count
+                if count and name in _ADJUSTED and state.kind != TIMER:
+                    adjusted[name] = adjusted.get(name, 0) + count
         remarks = [
             f"the copies that the subtasks {', '.join(map(str, subtasks[:10]))}{', …' if subtasks[10:] else ''} of the "
             f"{which} snapshot have are not that of the first subtask, which was compared"
             for which, tally in zip(("earlier", "later"), tallies, strict=True)
             if state.kind == BROADCAST and (subtasks := tally.of(state.name).differing)
         ]
-        if bent or remarks:
-            yield Changes(state, Counts(bent=bent, remarks=remarks))
+        if adjusted or remarks:
+            yield Changes(state, Counts(adjusted=adjusted, remarks=remarks))
 
     def _lost(self, unit: DiffUnit, states: dict[str, DiffState], tallies: tuple[Counters, Counters]) -> Iterator[Changes]:
         """States of which something could not be decoded: key group by key group, without those concerned."""

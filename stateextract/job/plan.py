@@ -364,7 +364,7 @@ def _targets(
             chosen.append(i.operator)
         number = numbers[key]
         by_operator[number][state.name] = target
-        state.entry.slow = columns.slow
+        state.entry.decoded_in_python = columns.decoded_in_python
         state.entry.replaced = lone_surrogates(state.name) + replaced_in(columns.schema)
         planned.append(
             PlannedState(
@@ -384,7 +384,7 @@ class _Columns:
 
     :param united: before the ``overrides``; ``schema``: with them; ``raw``: of what is kept as bytes.
     :param untyped: why its values can certainly not be decoded.
-    :param slow: some of its values can be decoded by the interpreter only.
+    :param decoded_in_python: some of its values can be decoded by the interpreter only.
     :param choice: what becomes of its values that a column cannot hold, or that cannot be decoded.
     """
 
@@ -393,7 +393,7 @@ class _Columns:
     overrides: OverrideTexts
     raw: pa.Schema | None
     untyped: UndecodableError | None
-    slow: bool
+    decoded_in_python: bool
     choice: Choice
 
 
@@ -419,7 +419,7 @@ def _columns(
         rows = state.rows(reading.context.of_operator(i.operator.id))
         united = united_schema(rows, reading)
         raw = united_raw_schema(rows, reading) if choice.on_undecodable == "raw" else None
-        slow = any(needs_interpreter(row.layout) for row in rows)
+        decoded_in_python = any(needs_interpreter(row.layout) for row in rows)
         untyped = _undecodable(state, rows)
     except Exception as error:
         overrides.concern(i.operator, state.name)
@@ -434,7 +434,7 @@ def _columns(
     schema = types.schema(united, texts, reading)
     if state.entry is not None and types.is_untyped(state, schema, texts):
         state.entry.read.problem(UNTYPED)
-    return _Columns(united, schema, texts, raw, untyped, slow, choice)
+    return _Columns(united, schema, texts, raw, untyped, decoded_in_python, choice)
 
 
 def _united(state: NamedState, options: JobOptions) -> bool:

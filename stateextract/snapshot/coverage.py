@@ -47,7 +47,7 @@ class Entry:
     :param form: how its bytes are kept: heap, full snapshot, SST files, changelog, operator state, ...
     :param size: bytes of state where the snapshot itself says so.
     :param role: what Flink's own operators keep in a state of that name.
-    :param slow: some of its values can be decoded by the interpreter only.
+    :param decoded_in_python: some of its values can be decoded by the interpreter only.
     :param replaced: lone surrogates in its name and those of its columns, which are shown as U+FFFD.
     """
 
@@ -64,7 +64,7 @@ class Entry:
     folder: str | None = None
     raw_folder: str | None = None
     role: str | None = None
-    slow: bool = False
+    decoded_in_python: bool = False
     replaced: int = 0
     read: StateCounters = field(default_factory=StateCounters)
 
@@ -233,8 +233,8 @@ def _remarks(entry: Entry) -> list[str]:
         (read.raw_rows, "row", " kept as raw bytes"),
     )
     remarks = [many(number, what) + became for number, what, became in counted if number]
-    if entry.slow and "interpreter" in read.engine:
-        remarks.append("read by the interpreter, the slow way")
+    if entry.decoded_in_python and "interpreter" in read.engine:
+        remarks.append("decoded in Python")
     return [*remarks, *(problem for problem in read.problems if not is_caused(problem))]
 
 

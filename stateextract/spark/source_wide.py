@@ -150,7 +150,7 @@ def _refuse_unclear(tables: Mapping[str, pa.Table], tally: Counters) -> None:
     if (counts.sub_microsecond or counts.out_of_range) and any(map(_has_times, identities)):
         raise ValueRefusedError(
             "times in keys that differ only below the microsecond, or beyond their column's range, cannot be told apart",
-            advice="set --timestamps refuse and --out-of-range fail, or read the states one by one, without wide",
+            advice="set --timestamps fail and --out-of-range fail, or read the states one by one, without wide",
         )
 
 

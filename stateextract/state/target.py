@@ -125,13 +125,13 @@ class Target:
 
     def give_out(self, array: pa.Array, groups: np.ndarray[Any, np.dtype[np.int32]], counts: Counts) -> None:
         """A batch of what was decoded."""
-        self.bent(counts)
+        self.record_changes(counts)
         batch = build_batch(array, groups, self.row, self.schema, self.options, self.job.subtask, self.tally, self.flat)
         self.tally.rows += batch.num_rows
         if batch.num_rows:
             self.job.ready.append(Piece(self.name, False, batch))
 
-    def bent(self, counts: Counts) -> None:
+    def record_changes(self, counts: Counts) -> None:
         """The decoder's counters stand there now."""
         self.tally.counts += Counts(**{name: counts[name] - self.counted[name] for name in counts})
         self.counted = counts + Counts()

@@ -128,7 +128,7 @@ def test_unknown_names_are_answered_with_the_nearest(tmp_path: Path) -> None:
     ("options", "words"),
     [
         ({"on_undecodable": "ignore"}, "the option on_undecodable cannot be 'ignore'; expected one of fail, skip, raw"),
-        ({"engine": "fast"}, "the option engine cannot be 'fast'"),
+        ({"decoder": "fast"}, "the option decoder cannot be 'fast'"),
         ({"strings": "drop"}, "the option strings cannot be 'drop'"),
         ({"codec": "zip"}, "the option codec cannot be 'zip'; expected one of lz4, none, snappy"),
     ],
@@ -193,7 +193,7 @@ def test_reading_twice_counts_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize("engine", ["interpreter", "kernel"])
 @pytest.mark.parametrize("limit", [0, 1, 7, 79, 80, 1000])
 def test_limit(tmp_path: Path, limit: int, engine: Any) -> None:
-    state = stateextract.open_snapshot(str(made(tmp_path)), engine=engine).operator("first").state("b")
+    state = stateextract.open_snapshot(str(made(tmp_path)), decoder=engine).operator("first").state("b")
     table = state.to_table(limit)
     whole = state.to_table()
     assert table.equals(whole.slice(0, limit))

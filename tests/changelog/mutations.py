@@ -56,7 +56,7 @@ def snapshots(folder: Path) -> list[Snapshot]:
 def read(folder: Path, engine: Any, on_undecodable: Any, verify: bool) -> None:
     """All states."""
     snapshot = stateextract.open_snapshot(
-        str(folder), engine=engine, on_undecodable=on_undecodable, verify_checksums=verify, out_of_range="null"
+        str(folder), decoder=engine, on_undecodable=on_undecodable, verify_checksums=verify, out_of_range="null"
     )
     for operator in snapshot.operators:
         for problem in operator.problems:

@@ -207,7 +207,7 @@ def test_trial_refuses_what_does_not_fit() -> None:
 
 
 def snapshot(folder: Path, *subtasks: SubtaskState) -> stateextract.Snapshot:
-    return stateextract.open_snapshot(str(write(folder, subtasks, 128)), engine="interpreter")
+    return stateextract.open_snapshot(str(write(folder, subtasks, 128)), decoder="interpreter")
 
 
 def subtask(index: int, log: list[tuple[int, bytes]], groups: range, *parts: Keyed) -> SubtaskState:

@@ -217,8 +217,8 @@ def test_as_a_heap_checkpoint(strings: bool, base: str, store: str, engine: str,
         parts = [] if materialized is None else [FORMS[base](materialized)]
         increments = STORES[store](tmp_path / f"log-{seed}", job.log, job.groups)
         managed = handle(job.groups, parts, increments)
-        found = tables(tmp_path / f"found-{seed}", managed, job.most, engine=engine)
-        expected = tables(tmp_path / f"expected-{seed}", heap(job.keyed()), job.most, engine=engine)
+        found = tables(tmp_path / f"found-{seed}", managed, job.most, decoder=engine)
+        expected = tables(tmp_path / f"expected-{seed}", heap(job.keyed()), job.most, decoder=engine)
         check(found, expected)
         assert materialized is None or set(found) == set(expected)
 
@@ -228,8 +228,8 @@ def test_two_bytes_of_key_group(base: str, tmp_path: Path) -> None:
     job, materialized = random_job(base, base, True, 1000)
     parts = [] if materialized is None else [FORMS[base](materialized)]
     managed = handle(job.groups, parts, one_file(tmp_path / "log", job.log, job.groups))
-    found = tables(tmp_path / "found", managed, 1000, engine="interpreter")
-    check(found, tables(tmp_path / "expected", heap(job.keyed()), 1000, engine="interpreter"))
+    found = tables(tmp_path / "found", managed, 1000, decoder="interpreter")
+    check(found, tables(tmp_path / "expected", heap(job.keyed()), 1000, decoder="interpreter"))
 
 
 @pytest.mark.parametrize("base", BASES)
@@ -238,8 +238,8 @@ def test_options(options: dict[str, Any], base: str, tmp_path: Path) -> None:
     job, materialized = random_job(base, base, False)
     parts = [] if materialized is None else [FORMS[base](materialized)]
     managed = handle(job.groups, parts, one_file(tmp_path / "log", job.log, job.groups))
-    found = tables(tmp_path / "found", managed, job.most, engine="interpreter", **options)
-    check(found, tables(tmp_path / "expected", heap(job.keyed()), job.most, engine="interpreter", **options))
+    found = tables(tmp_path / "found", managed, job.most, decoder="interpreter", **options)
+    check(found, tables(tmp_path / "expected", heap(job.keyed()), job.most, decoder="interpreter", **options))
 
 
 def test_the_order_of_struct_is_that_of_the_wire() -> None:

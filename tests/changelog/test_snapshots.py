@@ -50,7 +50,7 @@ VALUE = State("s", kind="VALUE", value=LONG)
 
 def opened(folder: Path, managed: KeyedStateHandle, **options: Any) -> stateextract.Snapshot:
     path = write(folder, [SubtaskState(0, managed_keyed=managed)])
-    return stateextract.open_snapshot(str(path), **{"engine": "interpreter", **options})
+    return stateextract.open_snapshot(str(path), **{"decoder": "interpreter", **options})
 
 
 def state(folder: Path, managed: KeyedStateHandle, name: str = "s", **options: Any) -> Any:
@@ -125,10 +125,10 @@ def test_rescaled(base: str, engine: str, tmp_path: Path) -> None:
         increments.append(in_files(tmp_path / f"new-{index}", [later], groups))
         subtasks.append(SubtaskState(index, managed_keyed=handle(groups, mine, increments)))
     path = write(tmp_path / "found", subtasks, 8)
-    snapshot = stateextract.open_snapshot(str(path), engine=engine, subtask_column=False)  # type: ignore[arg-type]
+    snapshot = stateextract.open_snapshot(str(path), decoder=engine, subtask_column=False)  # type: ignore[arg-type]
     for job in jobs:
         keyed = replace(job.keyed(), max_parallelism=8)
-        for name, table in tables(tmp_path / f"{job.groups.start}", heap(keyed), 8, engine=engine).items():
+        for name, table in tables(tmp_path / f"{job.groups.start}", heap(keyed), 8, decoder=engine).items():
             expected_rows.setdefault(name, []).extend(rows(table.drop_columns("subtask")))
     for found in snapshot.states:
         table = found.to_table()
@@ -184,8 +184,8 @@ def test_time_to_live(base: str, tmp_path: Path) -> None:
     with_ttl = b"\x01\xac\xed\x00\x05java\x00"
     job.log = [(g, d[:-5] + with_ttl + d[-3:] if g < 0 and b"timers" not in d else d) for g, d in job.log]
     parts = [] if base == "nothing" else [FORMS[base](materialized)]
-    found = tables(tmp_path / "found", handle(range(4), parts, [in_memory(job.log, range(4))]), 4, engine="interpreter")
-    check(found, tables(tmp_path / "expected", heap(job.keyed()), 4, engine="interpreter"))
+    found = tables(tmp_path / "found", handle(range(4), parts, [in_memory(job.log, range(4))]), 4, decoder="interpreter")
+    check(found, tables(tmp_path / "expected", heap(job.keyed()), 4, decoder="interpreter"))
     assert found["value"].column_names == ["key", "value", "last_access", "key_group", "subtask"]
 
 
@@ -215,7 +215,7 @@ def test_a_serializer_that_changed(engine: str, tmp_path: Path) -> None:
         (0, change(SET, 0, i64(4), VOID, b"\x02" + field[4] + field[4])),
         (-1, declare(states[2], 0)), (0, change(SET, 0, i64(3), VOID, b"\x02" + field[6] + field[7] + field[8])),
     ]  # fmt: skip
-    found = state(tmp_path, over(base, records), engine=engine)
+    found = state(tmp_path, over(base, records), decoder=engine)
     table = found.to_table()
     assert table.schema == found.schema
     assert sorted((r["key"], *r["value"].values()) for r in table.to_pylist()) == [
@@ -304,14 +304,14 @@ def test_lists_and_maps_of_a_serializer_that_changed(base: str | None, engine: s
         5: {"x": {"a": 5, "added": "n"}},
         **({9: {"x": {"a": 9, "gone": 1}, **kept}} if there else {}),
     }
-    snapshot = opened(tmp_path / "nested", managed, engine=engine)
+    snapshot = opened(tmp_path / "nested", managed, decoder=engine)
     found = {name: snapshot.operator("op").state(name) for name in "lm"}
     values = {n: {r["key"]: r["value"] for r in s.to_table().to_pylist()} for n, s in found.items()}
     assert {k: shown(v) for k, v in values["l"].items()} == expected_lists
     assert {k: {e: shown(v or {}) for e, v in m} for k, m in values["m"].items()} == expected_maps
     tallies = [s.coverage.tally for s in found.values()]
     assert [(t.rows, t.lost_entries) for t in tallies] == [(len(expected_lists), 0), (len(expected_maps), 0)]
-    flat = opened(tmp_path / "flat", managed, engine=engine, flatten=True).operator("op")
+    flat = opened(tmp_path / "flat", managed, decoder=engine, flatten=True).operator("op")
     elements = sorted((r["key"], r["list_index"], repr(shown(r["value"]))) for r in flat.state("l").to_table().to_pylist())
     assert elements == [(k, i, repr(e)) for k, row in sorted(expected_lists.items()) for i, e in enumerate(row)]
     entries = sorted((r["key"], r["map_key"], repr(shown(r["value"] or {}))) for r in flat.state("m").to_table().to_pylist())
@@ -487,7 +487,7 @@ def test_a_value_that_is_longer_than_its_serializer_says(tmp_path: Path) -> None
         base = heap(Keyed([]))
         managed = handle(range(4), [base], [in_files(tmp_path / f"log {engine}", [records], range(4))])
         with pytest.raises(FormatError, match="does not end where its length says") as caught:
-            state(tmp_path / engine, managed, engine=engine).to_table()
+            state(tmp_path / engine, managed, decoder=engine).to_table()
         error = caught.value
         assert (error.state, error.key_group, error.operator) == ("s", 2, "op")
         assert error.file == str(tmp_path / f"log {engine}" / "log-0")
@@ -524,8 +524,8 @@ def test_key_groups_in_slices(base: str, tmp_path: Path, monkeypatch: pytest.Mon
     job, materialized = random_job(base, base, False)
     parts = [] if materialized is None else [FORMS[base](materialized)]
     managed = handle(job.groups, parts, [in_files(tmp_path / "log", cut(job.log, 3), job.groups)])
-    found = tables(tmp_path / "found", managed, job.most, engine="interpreter")
-    check(found, tables(tmp_path / "expected", heap(job.keyed()), job.most, engine="interpreter"))
+    found = tables(tmp_path / "found", managed, job.most, decoder="interpreter")
+    check(found, tables(tmp_path / "expected", heap(job.keyed()), job.most, decoder="interpreter"))
     assert len(passes) == 4 * len(found) - 3 * (base != "nothing")
     assert {count for _, count in passes} == {1, 4} if base != "nothing" else {1}
     counted = opened(tmp_path / "again", managed).operator("op").state("map")

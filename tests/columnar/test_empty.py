@@ -203,7 +203,7 @@ def test_what_only_python_reads_is_counted_where_it_has_no_bytes(monkeypatch: py
 @pytest.mark.skipif(not HOSTILE.is_dir(), reason="the hostile inputs are not there")
 @pytest.mark.parametrize("engine", ENGINES)
 def test_zero_lists(engine: Any) -> None:
-    snapshot = stateextract.open_snapshot(str(HOSTILE / "zero-lists"), engine=engine)
+    snapshot = stateextract.open_snapshot(str(HOSTILE / "zero-lists"), decoder=engine)
     (state,) = snapshot.states
     tracemalloc.start()
     with pytest.raises(FormatError, match="that take no bytes; expected at most 1048576 values in a row") as caught:

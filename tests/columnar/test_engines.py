@@ -47,7 +47,7 @@ def test_the_job_does_not_compile_for_little(kept: Any, tmp_path: Path, monkeypa
             monkeypatch.setattr(Kernel, "prepare", lambda self: pytest.fail(f"{self.name} is compiled"))
         outcome = run_job(JobOptions(snapshot=str(snapshot), output=str(tmp_path / name)), in_this_process)
         (entry,) = outcome.coverage.entries
-        assert (entry.read.engine, entry.slow, entry.read.rows) == (name, False, 80)
+        assert (entry.read.engine, entry.decoded_in_python, entry.read.rows) == (name, False, 80)
         rows[name] = pq.read_table(tmp_path / name / "op" / "a")
     assert rows["kernel"] == rows["interpreter"]
     assert len(compile_once(SMALL)) == 4

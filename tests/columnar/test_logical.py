@@ -147,7 +147,7 @@ def test_instant_extremes_of_java() -> None:
 
 
 def test_timestamps_refuse() -> None:
-    policy = Policy(timestamps="refuse")
+    policy = Policy(timestamps="fail")
     text = refused(INSTANT, {"seconds": -7, "nanos": 1001}, policy)
     assert "-7 s since 1970 and 1001 ns has digits below the microsecond" in text
     assert "timestamps to floor" in text

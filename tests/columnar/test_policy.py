@@ -62,21 +62,21 @@ def test_policy_rewrites_the_tree_everywhere() -> None:
 
 
 def test_policy_refuses_unknown_choices() -> None:
-    with pytest.raises(UsageError, match="the option timestamps cannot be 'round'; expected one of floor, refuse"):
+    with pytest.raises(UsageError, match="the option timestamps cannot be 'round'; expected one of floor, fail"):
         Policy(timestamps="round")  # type: ignore[arg-type]
 
 
 def test_policy_refuses_what_is_no_utf8() -> None:
     Policy().check(Counts(malformed_utf8=4))
     with pytest.raises(ValueRefusedError, match="4 sequences of bytes in strings that are not UTF-8"):
-        Policy(strings="refuse").check(Counts(malformed_utf8=4))
+        Policy(strings="fail").check(Counts(malformed_utf8=4))
 
 
 def test_policy_refuses_lone_surrogates() -> None:
-    Policy(strings="refuse").check(Counts(sub_microsecond=5))
+    Policy(strings="fail").check(Counts(sub_microsecond=5))
     Policy().check(Counts(lone_surrogates=5))
     with pytest.raises(ValueRefusedError, match="5 lone surrogates") as caught:
-        Policy(strings="refuse").check(Counts(lone_surrogates=5))
+        Policy(strings="fail").check(Counts(lone_surrogates=5))
     assert "strings to replace" in str(caught.value)
     assert "or binary" in str(caught.value)
 

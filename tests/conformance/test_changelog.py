@@ -50,7 +50,7 @@ def test_every_state(folder: Path, engine: Any) -> None:
         operators = json.loads(path.read_text())["operators"]
         expected = {(o["id"], s["name"]): s for o in operators for s in o["states"] if s["scope"] == "keyed"}
         notation, without = expected_rows, ()
-    snapshot = stateextract.open_snapshot(str(folder), engine=engine)
+    snapshot = stateextract.open_snapshot(str(folder), decoder=engine)
     found = {(s.operator.id, s.name): s for s in snapshot.states if s.scope == "keyed"}
     assert set(found) == set(expected)
     for key, state in found.items():

@@ -51,7 +51,7 @@ def rows_expected(state: State, expected: Mapping[str, Any]) -> list[Row]:
 @pytest.mark.parametrize("folder", FOLDERS, ids=lambda p: p.name)
 def test_flinks_snapshots(folder: Path, engine: Any) -> None:
     expected = expected_of(folder)
-    snapshot = opened(folder, engine=engine)
+    snapshot = opened(folder, decoder=engine)
     assert {(s.operator.id, s.scope, s.name) for s in snapshot.states} >= {k for k in expected if k[1] == "operator"}
     for state in snapshot.states:
         table = state.to_table()
@@ -96,7 +96,7 @@ def test_cases(case: Path, engine: Any) -> None:
     truth = json.loads((case / "truth.json").read_text())
     expected = {(o["operator_id"], s["name"]): s for o in truth["operators"] for s in o["keyed_states"]}
     snapshot = opened(
-        case / truth["path"], engine=engine, key_group_column=False, subtask_column=False, kryo_classes=entries()
+        case / truth["path"], decoder=engine, key_group_column=False, subtask_column=False, kryo_classes=entries()
     )
     for state in snapshot.states:
         if state.scope == "operator":

@@ -131,7 +131,7 @@ def _plain(value: Any) -> Any:
 @pytest.mark.parametrize("engine", ["kernel", "interpreter"])
 @pytest.mark.parametrize(("name", "truth"), [("clevo", "evolution"), ("clttl", "ttl")])
 def test_changelog_schema_changed(name: str, truth: str, engine: Any, flatten: bool) -> None:
-    found, expected = (of(n, engine=engine, flatten=flatten) for of, n in ((_changed, name), (_restored, truth)))
+    found, expected = (of(n, decoder=engine, flatten=flatten) for of, n in ((_changed, name), (_restored, truth)))
     for state in ("v", "m", "l"):
         mine, theirs = (
             sorted(

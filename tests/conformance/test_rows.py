@@ -130,7 +130,7 @@ def test_each_state_alone(folder: Path) -> None:
     options = ReadOptions(on_undecodable="skip", engine="interpreter", context=context_of(folder))
     whole = read_heap_files(keyed_files(folder), options)
     snapshot = stateextract.open_snapshot(
-        str(folder), on_undecodable="skip", engine="interpreter", kryo_classes=entries()
+        str(folder), on_undecodable="skip", decoder="interpreter", kryo_classes=entries()
     )
     seen = set()
     for state in snapshot.states:

@@ -151,7 +151,7 @@ def test_the_summary_as_json(pair: tuple[Path, Path], capsys: pytest.CaptureFixt
         "state_name": "s", "state_scope": "keyed", "state_kind": "value",
         "presence": "both", "status": "compared", "reason": None, "rows_before": 64, "rows_after": 64, "added": 1, "removed": 1,
         "changed": 1, "unchanged": 62, "changed_fields": {"value": 1}, "changed_entries": {}, "schema_changes": [],
-        "key_groups_left_out": [], "problems": [], "remarks": [], "bent_values": {},
+        "key_groups_left_out": [], "problems": [], "remarks": [], "adjusted_values": {},
     }  # fmt: skip
     assert document["coordinators"] == []
     assert same["unchanged"] == 64

@@ -89,7 +89,7 @@ def check_keyed(state: State, expected: dict[str, Any]) -> None:
 @pytest.mark.parametrize("case", CASES)
 def test_rows_are_those_of_the_input(case: str, engine: str) -> None:
     document = load(DATA / case)
-    snapshot = opened(case, engine=engine)
+    snapshot = opened(case, decoder=engine)
     by_id = {operator.id: operator for operator in snapshot.operators}
     for operator in document["operators"]:
         found = by_id[operator_id(operator["uid"])]

@@ -48,7 +48,7 @@ def overrides(document: dict[str, Any]) -> dict[str, str]:
 
 def opened(case: str, engine: str) -> Snapshot:
     document = load(DATA / case)
-    return stateextract.open_snapshot(str(DATA / case / document["snapshot"]), engine=engine, types=overrides(document))
+    return stateextract.open_snapshot(str(DATA / case / document["snapshot"]), decoder=engine, types=overrides(document))
 
 
 def shown(value: Any, pickled: bool) -> Any:

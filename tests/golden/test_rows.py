@@ -206,7 +206,7 @@ def check_custom(state: State, expected: Mapping[str, Any], undecodable: Mapping
 @pytest.mark.parametrize("case", CASES)
 def test_rows(case: str, engine: str) -> None:
     document = load(case)
-    snapshot = opened(case, engine=engine)
+    snapshot = opened(case, decoder=engine)
     for operator, expected in matched(case, snapshot):
         assert operator.parallelism == expected["parallelism"]
         assert operator.max_parallelism == expected["max_parallelism"]

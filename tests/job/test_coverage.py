@@ -92,7 +92,7 @@ def test_the_table_shows_rows_outcomes_and_remarks() -> None:
     text = io.StringIO()
     read = StateCounters(rows=1234, bytes=99, counts=Counts(2, 1, malformed_utf8=3), engine="interpreter")
     _coverage(
-        _entry("[red]counts", "decoded", read=read, slow=True),
+        _entry("[red]counts", "decoded", read=read, decoded_in_python=True),
         _entry("b", "unsupported", reason="not yet supported", size=7),
         _entry("little", "decoded", read=StateCounters(rows=1, engine="interpreter")),
     ).show(Screen(file=text, width=200))
@@ -101,7 +101,7 @@ def test_the_table_shows_rows_outcomes_and_remarks() -> None:
         "my-uid", "[red]counts", "1,234", "unsupported [1]", "\n[1] not yet supported\n",
         "my-uid / [red]counts: 2 lone surrogates replaced by U+FFFD.",
         "3 sequences of malformed UTF-8 replaced by U+FFFD",
-        "1 timestamp floored to microseconds", "the slow way", "Note: a note.",
+        "1 timestamp floored to microseconds", "decoded in Python", "Note: a note.",
         "Found elsewhere than the snapshot says: /old/a at /new/a.",
     ):  # fmt: skip
         assert words in shown

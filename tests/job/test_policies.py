@@ -70,7 +70,7 @@ def test_a_null_key_leaves_out_its_state_only(snapshot: Path, tmp_path: Path, sp
 def test_policies_are_for_the_states_that_they_name(snapshot: Path, tmp_path: Path) -> None:
     outcome = run(
         snapshot, tmp_path / "out",
-        "op/maps/maps=list", "other/*/maps=list", "*/texts/strings=refuse", "op/texts/strings=binary",
+        "op/maps/maps=list", "other/*/maps=list", "*/texts/strings=fail", "op/texts/strings=binary",
     )  # fmt: skip
     assert statuses(outcome) == {
         ("op", "maps"): ("decoded", 8), ("op", "texts"): ("decoded", 8), ("op", "whole"): ("decoded", 8),

@@ -36,7 +36,7 @@ MANIFEST = "MANIFEST-000005"
 @pytest.mark.parametrize("engine", ["interpreter", "kernel"])
 def test_rows(engine: Any) -> None:
     """All states of the asynchronous API, and timers, which ForSt leaves in raw keyed state."""
-    operator = stateextract.open_snapshot(str(SNAPSHOT), engine=engine).operator("async")
+    operator = stateextract.open_snapshot(str(SNAPSHOT), decoder=engine).operator("async")
     (expected,) = [o["states"] for o in DOCUMENT["operators"] if o["uid"] == "async"]
     assert {s.name for s in operator.states} == {s["name"] for s in expected}
     assert {s.form for s in operator.states} == {"SST files", "raw keyed state"}

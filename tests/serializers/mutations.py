@@ -62,7 +62,7 @@ def by_both(layout: Layout) -> Reading:
     def read(data: bytes, random_: random.Random) -> Any:
         policy = random_.choice((
             Policy(), Policy(strings="binary", maps="list"), Policy(out_of_range="null"), Policy(timestamps="nanoseconds"),
-            Policy(strings="refuse", timestamps="refuse"),
+            Policy(strings="fail", timestamps="fail"),
         ))  # fmt: skip
         found = [
             outcome(lambda engine=engine: rows(layout, data, policy, engine)) for engine in ("interpreter", "kernel")

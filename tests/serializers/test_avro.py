@@ -150,7 +150,7 @@ def test_nanoseconds_are_kept_where_wanted() -> None:
     found = decode(layout, struct.pack(">q", 1_000_001), policy=Policy(timestamps="nanoseconds"))
     assert (type(found).__name__, found.value) == ("Timestamp", 1_000_001)
     with pytest.raises(ValueRefusedError, match="below the microsecond"):
-        decode(layout, struct.pack(">q", 1), policy=Policy(timestamps="refuse"))
+        decode(layout, struct.pack(">q", 1), policy=Policy(timestamps="fail"))
 
 
 @pytest.mark.parametrize(

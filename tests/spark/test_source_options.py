@@ -77,9 +77,9 @@ def test_values_of_every_kind() -> None:
         ({"wide": "yes"}, "the option wide is 'yes'; expected true or false"),
         (
             {"strings": "replac"},
-            "the option strings is 'replac'; expected one of replace, refuse, binary. The nearest is",
+            "the option strings is 'replac'; expected one of replace, fail, binary. The nearest is",
         ),
-        ({"timestamps": "nanoseconds"}, "expected one of floor, refuse"),
+        ({"timestamps": "nanoseconds"}, "expected one of floor, fail"),
         ({"onUndecodable": "raw"}, "expected one of fail, skip"),
         ({"splitBytes": "many"}, "expected a size such as '128 MB'"),
         ({"splitBytes": "0"}, "at least 1"),

@@ -600,7 +600,7 @@ def rows(folder: Path, random_: random.Random, engine: Any, options: dict[str, A
     errors: Counter[str] = Counter()
     found: list[Any] = []
     try:
-        snapshot = stateextract.open_snapshot(str(folder), engine=engine, **options)
+        snapshot = stateextract.open_snapshot(str(folder), decoder=engine, **options)
         states = snapshot.states
     except StateExtractError as error:
         return Counter([type(error).__name__]), []

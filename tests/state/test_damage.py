@@ -84,7 +84,7 @@ def first_group(file: Path) -> int:
 
 def test_whole(tmp_path: Path, engine: str) -> None:
     path, _ = made(tmp_path)
-    assert pairs(state_of(path, engine=engine)) == {(i, 10 * i) for i in range(8)}
+    assert pairs(state_of(path, decoder=engine)) == {(i, 10 * i) for i in range(8)}
 
 
 @pytest.mark.parametrize("compressed", [False, True])
@@ -94,7 +94,7 @@ def test_a_cut_file(tmp_path: Path, engine: str, compressed: bool) -> None:
     data = file.read_bytes()
     for length in (len(data) - 1, 40, 0):
         file.write_bytes(data[:length])
-        error = failure(path, TruncatedError, engine=engine)
+        error = failure(path, TruncatedError, decoder=engine)
         assert (error.file, error.operator, error.offset) == (str(file), OPERATOR, length)
         assert f"the file has {length} bytes" in error.message
 
@@ -103,16 +103,16 @@ def test_a_file_that_is_gone_or_may_not_be_read(tmp_path: Path, engine: str) -> 
     path, file = made(tmp_path)
     moved = tmp_path / "elsewhere"
     file.rename(moved)
-    error = failure(path, MissingFileError, engine=engine)
+    error = failure(path, MissingFileError, decoder=engine)
     assert (error.file, error.operator) == (str(file), OPERATOR)
     moved.rename(file)
     file.chmod(0)
     with nobody(tmp_path):
-        error = failure(path, UnreadableFileError, engine=engine)
+        error = failure(path, UnreadableFileError, decoder=engine)
     assert (error.file, error.message) == (str(file), "permission denied")
     file.unlink()
     file.mkdir()
-    assert failure(path, MissingFileError, engine=engine).operator == OPERATOR
+    assert failure(path, MissingFileError, decoder=engine).operator == OPERATOR
 
 
 @contextmanager
@@ -137,7 +137,7 @@ def test_a_count_of_two_billion(tmp_path: Path, engine: str) -> None:
     path, file = made(tmp_path)
     data, at = file.read_bytes(), first_group(file)
     file.write_bytes(data[: at + 6] + b"\x7f\xff\xff\xff" + data[at + 10 :])
-    error = failure(path, TruncatedError, engine=engine)
+    error = failure(path, TruncatedError, decoder=engine)
     assert (error.state, error.key_group, error.operator, error.file) == ("numbers", 0, OPERATOR, str(file))
     assert error.offset == at + 10 + 2 * 17
     assert error.message == "the data ends inside entry 3 of 2147483647"
@@ -148,7 +148,7 @@ def test_a_negative_count(tmp_path: Path, engine: str, count: bytes, shown: int)
     path, file = made(tmp_path)
     data, at = file.read_bytes(), first_group(file)
     file.write_bytes(data[: at + 6] + count + data[at + 10 :])
-    error = failure(path, FormatError, engine=engine)
+    error = failure(path, FormatError, decoder=engine)
     assert (error.state, error.key_group) == ("numbers", 0)
     assert error.message == f"a negative number of entries, {shown}"
 
@@ -174,7 +174,7 @@ def test_another_key_group(tmp_path: Path, engine: str) -> None:
     data = file.read_bytes()
     second = data.index(struct.pack(">iHi", 1, 0, 2))
     file.write_bytes(data[:second] + struct.pack(">i", 9) + data[second + 4 :])
-    error = failure(path, FormatError, engine=engine)
+    error = failure(path, FormatError, decoder=engine)
     assert (error.key_group, error.operator, error.file, error.offset) == (1, OPERATOR, str(file), second)
     assert error.message == "found key group 9"
 
@@ -186,7 +186,7 @@ def test_key_groups_without_entries(tmp_path: Path, engine: str, compressed: boo
     path = write_snapshot(
         tmp_path / "chk-7", {OPERATOR: states}, parallelism=1, max_parallelism=8, compressed=compressed
     )
-    state = state_of(path, engine=engine)
+    state = state_of(path, decoder=engine)
     assert pairs(state) == {(6, 60)}
     tally = state.coverage.tally
     assert (tally.key_groups, tally.entries, tally.bytes) == (8, 1, 8 * 6 + 17)
@@ -199,17 +199,17 @@ def test_key_groups_without_entries(tmp_path: Path, engine: str, compressed: boo
             continue  # between streams chunks of other types may stand, which are passed over
         file.write_bytes(data[:at] + bytes([data[at] ^ 0x40]) + data[at + 1 :])
         with pytest.raises(StateExtractError) as caught:
-            state_of(path, engine=engine).to_table()
+            state_of(path, decoder=engine).to_table()
         assert caught.value.key_group == 4, at
     file.write_bytes(data)
-    assert pairs(state_of(path, engine=engine)) == {(6, 60)}
+    assert pairs(state_of(path, decoder=engine)) == {(6, 60)}
 
 
 def test_another_state_id(tmp_path: Path, engine: str) -> None:
     path, file = made(tmp_path)
     data, at = file.read_bytes(), first_group(file)
     file.write_bytes(data[: at + 4] + b"\x00\x07" + data[at + 6 :])
-    error = failure(path, FormatError, engine=engine)
+    error = failure(path, FormatError, decoder=engine)
     assert (error.key_group, error.operator, error.file) == (0, OPERATOR, str(file))
     assert error.message == "state id 7 is not in the head"
 
@@ -222,7 +222,7 @@ def test_offsets_beyond_the_file(tmp_path: Path, engine: str) -> None:
     assert data.count(struct.pack(">q", last)) == 1
     for offset in (2**31, 2**62, -5):
         metadata.write_bytes(data.replace(struct.pack(">q", last), struct.pack(">q", offset)))
-        error = failure(path, FormatError, engine=engine)
+        error = failure(path, FormatError, decoder=engine)
         assert (error.file, error.operator, error.key_group) == (str(file), OPERATOR, 3)
         assert f"key group 3 begins at {offset}" in error.message
 
@@ -232,7 +232,7 @@ def test_a_wrong_compression_flag(tmp_path: Path, engine: str, compressed: bool)
     path, file = made(tmp_path, compressed=compressed)
     data = file.read_bytes()
     file.write_bytes(data[:4] + bytes([not compressed]) + data[5:])
-    error = failure(path, FormatError, engine=engine)
+    error = failure(path, FormatError, decoder=engine)
     assert (error.file, error.operator) == (str(file), OPERATOR)
     if compressed:
         assert "state id 65286" in error.message  # 0xFF06, where the Snappy stream begins
@@ -245,17 +245,17 @@ def test_a_wrong_checksum(tmp_path: Path, engine: str) -> None:
     data = bytearray(file.read_bytes())
     data[-1] ^= 1
     file.write_bytes(data)
-    error = failure(path, ChecksumError, engine=engine)
+    error = failure(path, ChecksumError, decoder=engine)
     assert (error.file, error.operator, error.key_group) == (str(file), OPERATOR, 3)
     # Unchecked, the last byte of the last value is another one.
-    assert (7, 71) in pairs(state_of(path, engine=engine, verify_checksums=False))
+    assert (7, 71) in pairs(state_of(path, decoder=engine, verify_checksums=False))
 
 
 def test_bytes_behind_the_last_state(tmp_path: Path, engine: str) -> None:
     path, file = made(tmp_path)
     data, at = file.read_bytes(), first_group(file)
     file.write_bytes(data[: at + 6] + struct.pack(">i", 1) + data[at + 10 :])
-    error = failure(path, FormatError, engine=engine)
+    error = failure(path, FormatError, decoder=engine)
     assert (error.message, error.key_group) == ("bytes follow the last state of the key group", 0)
     assert error.offset == at + 10 + 17
 
@@ -270,11 +270,11 @@ WORDS = "values of com.example.ShapeSerializerSnapshot cannot be decoded"
 def test_unknown_serializer_fails(tmp_path: Path, engine: str, compressed: bool) -> None:
     path, file = made(tmp_path, THREE, compressed, middle=UNKNOWN)
     with pytest.raises(UndecodableError, match=WORDS) as caught:
-        state_of(path, "middle", engine=engine).to_table()
+        state_of(path, "middle", decoder=engine).to_table()
     assert (caught.value.operator, caught.value.state, caught.value.file) == (OPERATOR, "middle", str(file))
     every = {(i, 10 * i) for i in range(8)}
-    before = state_of(path, "before", engine=engine)
-    behind = state_of(path, "behind", engine=engine)
+    before = state_of(path, "before", decoder=engine)
+    behind = state_of(path, "behind", decoder=engine)
     if compressed:
         assert pairs(before) == pairs(behind) == every
     else:
@@ -290,10 +290,10 @@ def test_unknown_serializer_fails(tmp_path: Path, engine: str, compressed: bool)
 def test_unknown_serializer_is_passed_over(tmp_path: Path, engine: str, compressed: bool, mode: Any) -> None:
     path, _ = made(tmp_path, THREE, compressed, middle=UNKNOWN)
     every = {(i, 10 * i) for i in range(8)}
-    before = state_of(path, "before", engine=engine, on_undecodable=mode)
+    before = state_of(path, "before", decoder=engine, on_undecodable=mode)
     assert pairs(before) == every
     assert before.coverage.status == "decoded"
-    behind = state_of(path, "behind", engine=engine, on_undecodable=mode)
+    behind = state_of(path, "behind", decoder=engine, on_undecodable=mode)
     if compressed:
         assert pairs(behind) == every
         assert behind.coverage.status == "decoded"
@@ -301,7 +301,7 @@ def test_unknown_serializer_is_passed_over(tmp_path: Path, engine: str, compress
         assert pairs(behind) == set()
         assert (behind.coverage.status, behind.coverage.tally.lost_key_groups) == ("skipped", 4)
         assert (behind.coverage.reason or "").startswith("unreadable after state 'middle' in the same key group: " + WORDS)
-    middle = state_of(path, "middle", engine=engine, on_undecodable=mode)
+    middle = state_of(path, "middle", decoder=engine, on_undecodable=mode)
     assert middle.to_table().num_rows == 0
     assert middle.coverage.status == {"skip": "skipped", "raw": "raw"}[mode]
     assert (middle.coverage.reason or "").startswith(WORDS)
@@ -313,7 +313,7 @@ def test_unknown_serializer_is_passed_over(tmp_path: Path, engine: str, compress
 @pytest.mark.parametrize("compressed", [False, True])
 def test_raw_bytes_of_an_unknown_serializer(tmp_path: Path, engine: str, compressed: bool) -> None:
     path, _ = made(tmp_path, THREE, compressed, middle=UNKNOWN)
-    rows = state_of(path, "middle", engine=engine).raw_batches().read_all().to_pylist()
+    rows = state_of(path, "middle", decoder=engine).raw_batches().read_all().to_pylist()
     entries = {g: b"".join(struct.pack(">bqq", 0, *row) for row in ROWS[g]) for g in range(4)}
     # Uncompressed, nobody knows where the state ends, so its bytes are all up to the end of the key group.
     tails = {g: b"" if compressed else struct.pack(">Hi", 2, 2) + entries[g] for g in range(4)}
@@ -340,7 +340,7 @@ def test_an_unknown_serializer_without_entries_costs_nothing(tmp_path: Path, eng
         max_parallelism=4,
         values={"middle": UNKNOWN},
     )
-    assert pairs(state_of(path, "behind", engine=engine)) == {(i, 10 * i) for i in range(8)}
+    assert pairs(state_of(path, "behind", decoder=engine)) == {(i, 10 * i) for i in range(8)}
 
 
 def test_an_unknown_key_takes_everything(tmp_path: Path, engine: str) -> None:
@@ -348,7 +348,7 @@ def test_an_unknown_key_takes_everything(tmp_path: Path, engine: str) -> None:
     data = file.read_bytes()
     long, other = flink.LONG, flink.LONG.replace(b"LongSerializer", b"LungSerializer")
     file.write_bytes(data.replace(long, other, 1))
-    error = failure(path, UndecodableError, engine=engine)
+    error = failure(path, UndecodableError, decoder=engine)
     assert "LungSerializer" in error.message
     assert (error.operator, error.state) == (OPERATOR, "numbers")
 

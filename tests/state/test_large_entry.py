@@ -64,7 +64,7 @@ def rows(folder: Path, form: str, state: str, **options: Any) -> pa.Table:
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("form", ["heap", "heap compressed"])
 def test_a_flat_list(form: str, engine: str, tmp_path: Path, parts: list[int]) -> None:
-    found = rows(tmp_path, form, "lists", flatten=True, engine=engine)
+    found = rows(tmp_path, form, "lists", flatten=True, decoder=engine)
     expected = [("cold", 0, 5)] + [("hot", n, n) for n in range(N)] + [("cold", 0, 6), ("cold", 1, 7)]
     assert found.schema.names == ["key", "list_index", "value", "key_group"]
     columns = [found[name].to_pylist() for name in found.schema.names]
@@ -75,7 +75,7 @@ def test_a_flat_list(form: str, engine: str, tmp_path: Path, parts: list[int]) -
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("form", ["heap", "heap compressed"])
 def test_a_flat_map(form: str, engine: str, tmp_path: Path, parts: list[int]) -> None:
-    found = rows(tmp_path, form, "maps", flatten=True, engine=engine)
+    found = rows(tmp_path, form, "maps", flatten=True, decoder=engine)
     assert found.schema.names == ["key", "map_key", "value", "key_group"]
     columns = [found[name].to_pylist() for name in found.schema.names]
     expected = [("hot", n, None if n % 3 == 0 else f"v{n}", 1) for n in range(N)]
@@ -88,11 +88,11 @@ def test_a_flat_map(form: str, engine: str, tmp_path: Path, parts: list[int]) ->
 def test_the_same_rows_and_schema_as_from_entries_as_a_whole(
     engine: str, state: str, tmp_path: Path, parts: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    in_parts = rows(tmp_path / "a", "heap", state, flatten=True, engine=engine)
+    in_parts = rows(tmp_path / "a", "heap", state, flatten=True, decoder=engine)
     assert parts
     monkeypatch.setattr(heap, "LARGE", 1 << 40)
     parts.clear()
-    whole = rows(tmp_path / "b", "heap", state, flatten=True, engine=engine)
+    whole = rows(tmp_path / "b", "heap", state, flatten=True, decoder=engine)
     assert not parts
     assert in_parts.equals(whole)
     assert in_parts.schema == whole.schema
@@ -104,7 +104,7 @@ def test_a_state_that_is_passed_over_needs_no_whole_entry(tmp_path: Path, parts:
 
 
 def test_a_row_that_is_not_flat_is_read_as_a_whole(tmp_path: Path, parts: list[int]) -> None:
-    found = rows(tmp_path, "heap", "lists", engine="kernel")
+    found = rows(tmp_path, "heap", "lists", decoder="kernel")
     assert found["value"].to_pylist() == [[5], list(range(N)), [6, 7]]
     assert parts == [1]  # the map, which is passed over
 
@@ -136,7 +136,7 @@ def test_one_that_ends_early(engine: str, tmp_path: Path, parts: list[int]) -> N
     short = whole.stream.data[:100_000]
     handle = KeyGroupsHandle(whole.code, whole.first, whole.offsets[:2], InlineHandle("heap", short), whole.handle_id)
     path = write(tmp_path, [SubtaskState(0, managed_keyed=handle)])
-    state = stateextract.open_snapshot(str(path), flatten=True, engine=engine).operator("op").state("lists")
+    state = stateextract.open_snapshot(str(path), flatten=True, decoder=engine).operator("op").state("lists")
     with pytest.raises(TruncatedError, match="the data ends inside entry") as caught:
         state.to_table()
     assert caught.value.key_group == 1
@@ -153,7 +153,7 @@ TEXTS += [Entry(2, flink_string("z"), [flink_string("y"), flink_string("")])]
 
 def pairs(folder: Path, form: str, engine: str, state: State, **options: Any) -> stateextract.State:
     path = write(folder, [SubtaskState(0, managed_keyed=FORMS[form](Keyed([state, AFTER], STRING)))])
-    snapshot = stateextract.open_snapshot(str(path), subtask_column=False, engine=engine, flatten=True, **options)
+    snapshot = stateextract.open_snapshot(str(path), subtask_column=False, decoder=engine, flatten=True, **options)
     return snapshot.operator("op").state(state.name)
 
 
@@ -181,7 +181,7 @@ def test_a_list_in_a_pair(form: str, engine: str, tmp_path: Path, parts: list[in
 def test_a_pair_that_is_passed_over_needs_no_memory(form: str, engine: str, tmp_path: Path, parts: list[int]) -> None:
     lists = State("lists", TEXTS, "LIST", list_of(STRING))
     path = write(tmp_path, [SubtaskState(0, managed_keyed=FORMS[form](Keyed([lists, AFTER], STRING)))])
-    state = stateextract.open_snapshot(str(path), engine=engine, max_value_bytes=40_000).operator("op").state("after")
+    state = stateextract.open_snapshot(str(path), decoder=engine, max_value_bytes=40_000).operator("op").state("after")
     assert state.to_table()["value"].to_pylist() == [8]
     assert parts == []
 

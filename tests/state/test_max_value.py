@@ -58,7 +58,7 @@ def test_every_form(form: str, engine: Any, tmp_path: Path) -> None:
     path = write(tmp_path, [SubtaskState(0, managed_keyed=FORMS[form](Keyed([State("s", entries, value=STRING)])))])
 
     def read(most: int) -> Any:
-        snapshot = stateextract.open_snapshot(str(path), engine=engine, max_value_bytes=most)
+        snapshot = stateextract.open_snapshot(str(path), decoder=engine, max_value_bytes=most)
         return snapshot.operator("op").state("s").to_table()
 
     assert sorted(map(len, read(2000)["value"].to_pylist())) == [10, 100, 1900]
@@ -75,7 +75,7 @@ def test_flattened_the_elements_count_alone(engine: Any, tmp_path: Path, monkeyp
     path = write(tmp_path, [SubtaskState(0, managed_keyed=FORMS["heap"](keyed))])
 
     def read(**options: Any) -> Any:
-        return stateextract.open_snapshot(str(path), engine=engine, **options).operator("op").state("s").to_table()
+        return stateextract.open_snapshot(str(path), decoder=engine, **options).operator("op").state("s").to_table()
 
     assert read(flatten=True, max_value_bytes=1000)["list_index"].to_pylist() == list(range(50))
     with pytest.raises(ValueRefusedError, match="expected at most 1000"):
@@ -121,7 +121,7 @@ def test_a_list_of_numbers_tells_its_size(engine: Any, tmp_path: Path, monkeypat
     monkeypatch.setattr("stateextract.state.bodies.heap.LARGE", 1000)
     keyed = Keyed([State("s", [Entry(0, i64(1), [i64(n) for n in range(400)])], "LIST", list_of(flink.LONG))])
     path = write(tmp_path, [SubtaskState(0, managed_keyed=FORMS["heap"](keyed))])
-    snapshot = stateextract.open_snapshot(str(path), engine=engine, flatten=True, max_value_bytes=1000)
+    snapshot = stateextract.open_snapshot(str(path), decoder=engine, flatten=True, max_value_bytes=1000)
     assert snapshot.operator("op").state("s").to_table()["value"].to_pylist() == list(range(400))
 
 

@@ -71,18 +71,18 @@ def check(state: State) -> int:
 @pytest.mark.slow
 @pytest.mark.parametrize(("case", "flatten"), BY_INTERPRETER)
 def test_columns_of_the_golden_snapshots(case: str, flatten: bool) -> None:
-    snapshot = opened(case, engine="interpreter", flatten=flatten, **LENIENT)
+    snapshot = opened(case, decoder="interpreter", flatten=flatten, **LENIENT)
     assert sum(check(state) for state in snapshot.states) >= 1
 
 
 @pytest.mark.parametrize(("case", "flatten"), BY_KERNEL)
 def test_columns_by_the_kernel(case: str, flatten: bool) -> None:
-    snapshot = opened(case, engine="kernel", flatten=flatten, **LENIENT)
+    snapshot = opened(case, decoder="kernel", flatten=flatten, **LENIENT)
     assert sum(check(state) for state in snapshot.states) == len(snapshot.states)
 
 
 def test_fields_of_structs() -> None:
-    snapshot = opened("f23-records-checkpoint", engine="interpreter")
+    snapshot = opened("f23-records-checkpoint", decoder="interpreter")
     state = next(s for s in snapshot.states if s.kind == "value" and pa.types.is_struct(s.schema.field("value").type))
     fields = list(state.schema.field("value").type)
     assert len(fields) > 1

@@ -47,7 +47,7 @@ def test_an_unwanted_state_is_not_looked_into(form: str, engine: Any, tmp_path: 
     broken = State("broken", [Entry(n, i64(n), b"\x01") for n in range(4)])
     numbers = State("numbers", [Entry(n, i64(n), i64(10 * n)) for n in range(4)])
     path = write(tmp_path, [SubtaskState(0, managed_keyed=FORMS[form](Keyed([broken, numbers])))])
-    operator = stateextract.open_snapshot(str(path), engine=engine).operator("op")
+    operator = stateextract.open_snapshot(str(path), decoder=engine).operator("op")
     assert operator.state("numbers").to_table()["value"].to_pylist() == [0, 10, 20, 30]
     with pytest.raises(FormatError, match="does not end where its length says") as caught:
         operator.state("broken").to_table()
@@ -63,7 +63,7 @@ def test_a_map_keyed_by_void(form: str, engine: Any, flatten: bool, tmp_path: Pa
     entries = [Entry(0, i64(1), [(b"\0", i64(7))]), Entry(2, i64(2), [(b"\0", None)])]
     keyed = Keyed([State("m", entries, "MAP", map_of(void, LONG))])
     path = write(tmp_path, [SubtaskState(0, managed_keyed=FORMS[form](keyed))])
-    state = stateextract.open_snapshot(str(path), engine=engine, flatten=flatten).operator("op").state("m")
+    state = stateextract.open_snapshot(str(path), decoder=engine, flatten=flatten).operator("op").state("m")
     columns = {"key", "map_key", "value"} & set(state.schema.names)
     found = state.to_table().select(sorted(columns)).sort_by("key").to_pylist()
     if flatten:

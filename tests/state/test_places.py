@@ -46,7 +46,7 @@ def on_disk(folder: Path, handle: KeyGroupsHandle, data: bytes, **more: Any) -> 
 
 def failure(path: Path, engine: Any, state: str = "numbers", operator: str = "0f" * 16) -> StateExtractError:
     with pytest.raises(StateExtractError) as caught:
-        stateextract.open_snapshot(str(path), engine=engine).operator(operator).state(state).to_table()
+        stateextract.open_snapshot(str(path), decoder=engine).operator(operator).state(state).to_table()
     assert (caught.value.file or "").startswith(str(path))
     return caught.value
 
@@ -87,7 +87,7 @@ def test_a_key_group_that_may_be_either(form: Any, engine: str, tmp_path: Path) 
     handle = form(keyed, code=3)
     data = handle.stream.data
     path = on_disk(tmp_path, handle, data, version=3, max_parallelism=1)
-    state = stateextract.open_snapshot(str(path), engine=engine).operators[0].state("numbers")
+    state = stateextract.open_snapshot(str(path), decoder=engine).operators[0].state("numbers")
     assert state.to_table()["value"].to_pylist() == [bytes(1 << 17)]
     if form is canonical:
         path = on_disk(tmp_path, handle, data[:-2] + b"\x00\x07", version=3, max_parallelism=1)
@@ -181,13 +181,13 @@ def test_inline_bytes_in_nested_key_groups(tmp_path: Path, engine: str) -> None:
         keyed = KeyGroupsHandle(12, 0, handle.offsets, nested, "id")
         return written(tmp_path / name, SubtaskState(0, managed_keyed=keyed))
 
-    snapshot = stateextract.open_snapshot(str(path("sound", data)), engine=engine)  # type: ignore[arg-type]
+    snapshot = stateextract.open_snapshot(str(path("sound", data)), decoder=engine)  # type: ignore[arg-type]
     rows = snapshot.operator("op").state("numbers").to_table().to_pylist()
     assert sorted((row["key"], row["value"]) for row in rows) == [(n, 10 * n) for n in range(40)]
     last = handle.offsets[3]
     folder = path("damaged", data[:last] + i32(9) + data[last + 4 :])
     with pytest.raises(FormatError, match="found key group 9") as caught:
-        stateextract.open_snapshot(str(folder), engine=engine).operator("op").state("numbers").to_table()  # type: ignore[arg-type]
+        stateextract.open_snapshot(str(folder), decoder=engine).operator("op").state("numbers").to_table()  # type: ignore[arg-type]
     at = (folder / "_metadata").read_bytes().index(data[:last])
     assert (caught.value.file, caught.value.offset) == (str(folder / "_metadata"), at + last)
     assert at > 0

@@ -35,7 +35,7 @@ A, B = flink_string("a"), flink_string("b")
 
 def state(folder: Path, form: str, engine: Any, keyed: Keyed, name: str, **options: Any) -> ReadState:
     path = write(folder, [SubtaskState(3, managed_keyed=FORMS[form](keyed))])
-    return stateextract.open_snapshot(str(path), engine=engine, **options).operator("op").state(name)
+    return stateextract.open_snapshot(str(path), decoder=engine, **options).operator("op").state(name)
 
 
 def raw_rows(read: ReadState) -> list[dict[str, Any]]:

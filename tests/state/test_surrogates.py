@@ -51,7 +51,7 @@ def snapshot(tmp_path: Path) -> str:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_fields_and_constants(snapshot: str, engine: Any) -> None:
-    state = stateextract.open_snapshot(snapshot, engine=engine).operator("op").state("p")
+    state = stateextract.open_snapshot(snapshot, decoder=engine).operator("op").state("p")
     rows = state.to_table().sort_by("key").column("value").to_pylist()
     assert rows == [
         {"x\ufffd": 2, "x\ufffd_2": 3, "\ufffd": "R\ufffd_2"},
@@ -59,7 +59,7 @@ def test_fields_and_constants(snapshot: str, engine: Any) -> None:
         {"x\ufffd": 6, "x\ufffd_2": 7, "\ufffd": "G"},
     ]
     with pytest.raises(ValueRefusedError, match="met 2 lone surrogates"):
-        stateextract.open_snapshot(snapshot, engine=engine, strings="refuse").operator("op").state("p").to_table()
+        stateextract.open_snapshot(snapshot, decoder=engine, strings="fail").operator("op").state("p").to_table()
 
 
 def test_states_and_operators_are_found_as_they_are_shown(snapshot: str) -> None:
@@ -116,7 +116,7 @@ def test_commands(out: Out, snapshot: str, command: str, form: str) -> None:
 @pytest.mark.parametrize("engine", ENGINES)
 def test_hostile_inputs(engine: Any) -> None:
     def state(case: str, operator: str, name: str) -> Any:
-        return stateextract.open_snapshot(str(HOSTILE / case), engine=engine).operator(operator).state(name)
+        return stateextract.open_snapshot(str(HOSTILE / case), decoder=engine).operator(operator).state(name)
 
     field = state("surrogate-field", "op", "s")
     assert str(field.schema.field("value").type) == "struct<f\ufffd: int64>"

@@ -55,7 +55,7 @@ def table(folder: Path, form: str, engine: Any, keyed: Keyed, name: str, **optio
     """All rows of a state, in the order of key and window."""
     path = write(folder, [SubtaskState(0, managed_keyed=FORMS[form](keyed))])
     snapshot = stateextract.open_snapshot(
-        str(path), engine=engine, key_group_column=False, subtask_column=False, **options
+        str(path), decoder=engine, key_group_column=False, subtask_column=False, **options
     )
     state = snapshot.operator("op").state(name)
     found = state.to_table()

@@ -50,7 +50,7 @@ def epoch_ns(array: pa.Array, valid: Mask, node: Logical, ctx: Context) -> pa.Ar
     micros, rest = np.divmod(np.where(valid, nanos, 0), 1000)
     finer = rest != 0
     if finer.any():
-        if ctx.policy.timestamps == "refuse":
+        if ctx.policy.timestamps == "fail":
             raise ValueRefusedError(
                 f"the time {nanos[int(finer.argmax())]} ns since 1970 has digits below the microsecond",
                 advice="set --timestamps to floor (cut off and counted) or nanoseconds (which Spark cannot read)",

@@ -184,7 +184,7 @@ def _timestamps(seconds: Ints, nanos: Ints, valid: Mask, node: Logical, ctx: Con
     valid = fitting(above & below, valid, node, ctx, describe)
     finer = valid & (nanos % step != 0)
     if finer.any():
-        if ctx.policy.timestamps == "refuse":
+        if ctx.policy.timestamps == "fail":
             raise ValueRefusedError(
                 f"{describe(int(finer.argmax()))} has digits below the {_UNIT_NAMES[node.type.unit]}",
                 advice="set --timestamps to floor (cut off and counted) or nanoseconds (which Spark cannot read)",

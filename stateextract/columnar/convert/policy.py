@@ -36,8 +36,8 @@ from stateextract.columnar.layout import (
 from stateextract.columnar.layout.binary import BinaryArray, BinaryMap, BinaryRow, Framed
 from stateextract.errors import UsageError, ValueRefusedError
 
-Strings = Literal["replace", "refuse", "binary"]
-Timestamps = Literal["floor", "refuse", "nanoseconds"]
+Strings = Literal["replace", "fail", "binary"]
+Timestamps = Literal["floor", "fail", "nanoseconds"]
 OutOfRange = Literal["fail", "null"]
 Maps = Literal["map", "list"]
 
@@ -94,9 +94,9 @@ class Policy:
         """Refuse what the decoders counted but cannot refuse themselves.
 
         :param counts: what was met in the values decoded so far.
-        :raises ValueRefusedError: where ``strings`` is ``refuse`` and a lone surrogate or broken UTF-8 was met.
+        :raises ValueRefusedError: where ``strings`` is ``fail`` and a lone surrogate or broken UTF-8 was met.
         """
-        if self.strings != "refuse":
+        if self.strings != "fail":
             return
         for number, what in (
             (counts.lone_surrogates, "lone surrogates in strings, which UTF-8 cannot hold"),

@@ -47,7 +47,7 @@ def _decoded(array: pa.Array, policy: Policy) -> pa.Array:
     try:
         return array.cast(pa.string())
     except pa.ArrowInvalid:
-        if policy.strings == "refuse":
+        if policy.strings == "fail":
             raise ValueRefusedError(
                 "met a lone surrogate in a string, which UTF-8 cannot hold",
                 advice="set --strings to replace (U+FFFD instead) or binary (all strings as bytes)",

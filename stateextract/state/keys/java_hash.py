@@ -157,7 +157,7 @@ def _string(key: pa.Scalar, policy: Policy) -> Hashes:
             value = value.decode("utf-8", "surrogatepass")
         except UnicodeDecodeError:
             return None
-    elif REPLACEMENT in value and policy.strings != "refuse":
+    elif REPLACEMENT in value and policy.strings != "fail":
         return None
     units = value.encode("utf-16-be", "surrogatepass")
     return _one(_polynomial(code for (code,) in struct.iter_unpack(">H", units)))

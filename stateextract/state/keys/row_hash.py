@@ -149,7 +149,7 @@ def _other(value: pa.Scalar, root: str, policy: Policy) -> list[Slot | None] | N
         case "CHAR" | "VARCHAR":
             text = value.as_py()
             if isinstance(text, str):
-                if REPLACEMENT in text and policy.strings != "refuse":
+                if REPLACEMENT in text and policy.strings != "fail":
                     return None
                 text = text.encode()
             return [_section(text)]
@@ -175,7 +175,7 @@ def _wide_decimal(value: pa.Scalar, type_: LogicalType) -> Slot:
 def _wide_timestamp(value: pa.Scalar, type_: LogicalType, policy: Policy) -> list[Slot | None] | None:
     if not value.is_valid:
         return [(bytes(8), -1)]
-    if value.type.unit != "ns" and policy.timestamps != "refuse":
+    if value.type.unit != "ns" and policy.timestamps != "fail":
         return None  # there may be digits that the column has not, also below those that the type says
     ms, nanos = divmod(_ticks(value, 1) if value.type.unit == "ns" else _ticks(value, 1) * 1000, 10**6)
     return [(struct.pack("<q", ms), nanos)]

@@ -84,7 +84,7 @@ class OperatorTarget(Target):
     def give(self, array: pa.Array, index: npt.NDArray[np.int64]) -> None:
         """A batch of elements or entries."""
         assert self.decoder is not None
-        self.bent(self.decoder.counts)
+        self.record_changes(self.decoder.counts)
         batch = build_operator_batch(array, index, self.row, self.options, self.job.subtask)
         self.tally.rows += batch.num_rows
         if batch.num_rows:
