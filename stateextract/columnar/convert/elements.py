@@ -213,7 +213,7 @@ def _instant_of(reader: Source, per_second: int, below: Callable[[int], int]) ->
 def _floored(nanos: int, conversion: Conversion) -> int:
     """Nanoseconds as microseconds, by the policy for timestamps."""
     if nanos % 1000:
-        if conversion.policy.timestamps == "refuse":
+        if conversion.policy.timestamps == "fail":
             raise ValueError("digits below the microsecond")
         conversion.counts.sub_microsecond += 1
     return nanos // 1000
