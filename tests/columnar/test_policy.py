@@ -85,7 +85,8 @@ def test_counts() -> None:
     counts = Counts(lone_surrogates=1) + Counts(1, 2, 3)
     counts["out_of_range"] += 4
     counts += Counts(sub_microsecond=10)
-    assert counts.as_dict() == {"lone_surrogates": 2, "sub_microsecond": 12, "out_of_range": 7, "malformed_utf8": 0}
+    assert counts.as_dict() == {"lone_surrogates": 2, "sub_microsecond": 12, "out_of_range": 7, "malformed_utf8": 0,
+                                "python_objects": 0, "unread_pickles": 0}  # fmt: skip
     assert dict(counts.as_dict()) == {name: counts[name] for name in counts}
     assert counts
     assert not Counts()

@@ -209,7 +209,7 @@ def test_instants_with_nanoseconds() -> None:
     assert fine.column(0).type == pa.timestamp("ns", "UTC")
     assert fine.column(0).cast(pa.int64()).to_pylist() == [-26 * 10**9 + 123_456_789]
     with pytest.raises(ValueRefusedError, match="does not fit"):
-        apply_overrides(batch, [parse_override("v", "element(instant)")], Conversion(Policy(timestamps="refuse")))
+        apply_overrides(batch, [parse_override("v", "element(instant)")], Conversion(Policy(timestamps="fail")))
 
 
 BYTES, TTL = pa.binary(), pa.struct([("last_access", pa.timestamp("us", "UTC")), ("value", pa.binary())])
