@@ -102,7 +102,8 @@ def _walk(states: dict[str, State], on_read: Callable[[int], None]) -> Counters:
                     pass
         except StateExtractError as error:
             raise files.with_location(error, file) from None
-        given |= {part.name for part in content.partitions if states[part.name].kind == "broadcast"}
+        # A compressed file is read through, so its content has partitions of other states, too.
+        given |= {part.name for part in content.partitions if part.name in names and states[part.name].kind == "broadcast"}
     return tally
 
 

@@ -10,9 +10,12 @@ import pytest
 import stateextract
 from stateextract.api import counting
 from stateextract.errors import MissingFileError, StateExtractError
+from stateextract.metadata.model import InlineHandle, OperatorState, OperatorStateHandle, SubtaskState
 from stateextract.snapshot.files import SnapshotFiles
 from tests.golden.expected import DATA, load
 from tests.job.snapshots import UNKNOWN, numbered, write_snapshot
+from tests.state.keyed_writer import i64, write_operators
+from tests.state.operator_writer import Lists, simple
 
 MANY = Path(__file__).parents[2] / ".." / "shared" / "reports" / "count-passes-once-per-state" / "chk-2.tar.xz"
 
@@ -39,6 +42,20 @@ def test_as_one_by_one(name: str, flatten: bool) -> None:
     counts = counting.count_rows(states)
     assert counts == [one_by_one(state) for state in states]
     assert sum(count for count in counts if isinstance(count, int)) > 0
+
+
+@pytest.mark.parametrize("form", ["plain", "compressed", "1.18", "1.18.0"])
+def test_broadcast_states_beside_lists(form: str, tmp_path: Path) -> None:
+    """A file of Flink 1.18 is read through, whatever of it is wanted."""
+    lists = {("l", "SPLIT_DISTRIBUTE", simple("Long")): [i64(n) for n in range(3)], ("u", "UNION", simple("Long")): [i64(5)]}
+    entries = [(i64(n), i64(n)) for n in range(4)]
+    maps = {(name, simple("Long"), simple("Long")): entries[:count] for name, count in (("b", 2), ("c", 4))}
+    data, states = Lists(lists, maps, form=form).write()
+    handle = OperatorStateHandle(4, tuple(states), InlineHandle("file", data))
+    operator = OperatorState("0f" * 16, "op", "op", 1, 4, subtasks=(SubtaskState(0, handle),))
+    found = stateextract.open_snapshot(str(write_operators(tmp_path / "s", [operator]))).states
+    counts = dict(zip((s.name for s in found), counting.count_rows(found), strict=True))
+    assert counts == {"b": 2, "c": 4, "l": 3, "u": 1}
 
 
 def test_what_cannot_be_counted(tmp_path: Path) -> None:

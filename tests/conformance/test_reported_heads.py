@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 import stateextract
+from stateextract.api.counting import count_rows
 from tests.conformance.conftest import flink_cases
 
 OPERATOR = "450a0803d49491061345559201191867"
@@ -83,6 +84,8 @@ def test_compressed_empty_operator_list_that_flink_does_not_restore() -> None:
     for s in (1, 2):
         assert rows(operator.state(f"bc-{s}"), "key", "value") == [(f"k{s}-{i}", 1000 * i + s) for i in range(5)]
     assert operator.notes == [_NOTE + " Flink itself cannot restore this file."]
+    counted = dict(zip((s.name for s in operator.states), count_rows(operator.states), strict=True))
+    assert counted == {"bc-0": 0, "bc-1": 5, "bc-2": 5, "list-0": 0, "list-2": 5, "union-1": 5}
 
 
 def test_compressed_empty_operator_list_beside_keyed_state() -> None:
