@@ -9,7 +9,7 @@ import click
 
 from stateextract.cli.options import format_option
 from stateextract.cli.reading import WHERE, config_option, job_options, opened
-from stateextract.printable import printable
+from stateextract.printable import many, printable
 
 if TYPE_CHECKING:
     from stateextract.snapshot.python_types import Suggestion
@@ -83,7 +83,7 @@ def _line(s: Suggestion) -> str:
     if s.sizes is None:
         return f'# {place} = "element(…)"  # no rows'
     least, most = s.sizes
-    size = f"{least:,} bytes" if least == most else f"{least:,} to {most:,} bytes"
+    size = many(most, "byte") if least == most else f"{least:,} to {many(most, 'byte')}"
     if s.type is None:
         return f'# {place} = "element(…)"  # {size}: set the type that the job has, such as element(row<int64, string>)'
     return f'{place} = "{s.type}"  # {size}' + (f"; or {', '.join(s.others)}" if s.others else "")

@@ -46,7 +46,7 @@ def guess(found: Sequence[bytes], counts: Sequence[int], is_list: bool) -> Guess
     sizes = min(map(len, found)), max(map(len, found))
     one = not is_list or all(count == 1 for count in counts)
     for alone in (True, False) if one and is_list else (one,):
-        fitting = [text for text in _candidates(found) if _fits(text, found, alone)]
+        fitting = [text for text in _candidates(found, alone) if _fits(text, found, alone)]
         if one and not alone:
             fitting = [text for text in fitting if text == "string"]  # of fixed sizes nearly everything is a multiple
         if fitting:
@@ -58,12 +58,13 @@ def guess(found: Sequence[bytes], counts: Sequence[int], is_list: bool) -> Guess
     return Guess(None, (), sizes)
 
 
-def _candidates(found: Sequence[bytes]) -> Iterator[str]:
-    """Types in the order in which they are likely."""
+def _candidates(found: Sequence[bytes], alone: bool) -> Iterator[str]:
+    """Types in the order in which they are likely: of several elements the widest, which the fewest sizes are multiples of."""
     widths = {len(data) for data in found}
     if all(len(data) >= 4 for data in found):
         yield "string"
-    for width, types in _FIXED.items():
+    fixed = _FIXED.items() if alone else sorted(_FIXED.items(), key=lambda item: (item[0] > 8, -item[0]))
+    for width, types in fixed:
         if all(w % width == 0 for w in widths) and (width > 2 or widths == {width}):
             yield from types
     if all(len(data) >= 4 for data in found):

@@ -175,9 +175,11 @@ def suggestions(
         sample = types.sample(inventory, state, options)
         found = sample.bytes.get(path, [])
         known = recognised(state.name, path, sample, process, type_)
+        if known is not None and path.startswith("key."):
+            continue
         if known is not None:
             yield Suggestion(operator, state.name, path, known, certain=True)
-        elif not found:
+        elif not found and not path.startswith("key."):
             yield Suggestion(operator, state.name, path, None)
         elif process and not path.startswith("key."):
             made = guess(found, sample.counts, pa.types.is_list(type_))

@@ -21,6 +21,7 @@ PAGES = {
     "docs/restore.md": 3,
     "docs/relocate.md": 2,
     "docs/spark-sql.md": 9,
+    "docs/pyflink.md": 9,
     "docs/python-api.md": 0,
 }
 """With how many blocks there are to compare, so that none is lost by a fence that is written wrongly."""
