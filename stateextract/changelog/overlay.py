@@ -33,12 +33,21 @@ from stateextract.changelog.declared import parse_declaration
 from stateextract.changelog.records import METADATA_GROUP, Change, Operation
 from stateextract.changelog.rows import PART_COST, ROW_COST, MapRow, Part, ValueRow, Written
 from stateextract.changelog.states import LIST, MAP, MERGED, QUEUE, VALUE, ChangedState
-from stateextract.errors import FormatError, StateExtractError, TruncatedError, UndecodableError, UnsupportedError
+from stateextract.columnar.convert.policy import MAX_VALUE_BYTES
+from stateextract.errors import (
+    FormatError,
+    StateExtractError,
+    TruncatedError,
+    UndecodableError,
+    UnsupportedError,
+    ValueRefusedError,
+)
 
 Declare: TypeAlias = Callable[[bytes], ChangedState]
 """Makes a state of the bytes of its meta."""
 
 _HEAD = 3  # bytes of operation and state id
+_LARGE_ADVICE = "set --max-value-bytes to a larger size if there is the memory for it"
 
 
 class Identity(Protocol):
@@ -85,6 +94,7 @@ class Overlay:
     :param declare: makes a state of its meta's bytes.
     :param identity: makes the id of a row, for a state.
     :param empty_maps: putting nothing into a map that is not there makes an empty one.
+    :param most: bytes of the largest list.
     """
 
     def __init__(
@@ -93,6 +103,7 @@ class Overlay:
         declare: Declare,
         identity: Callable[[ChangedState], Identity],
         empty_maps: bool = True,
+        most: int = MAX_VALUE_BYTES,
     ) -> None:
         self.states: dict[str, StateOverlay] = {}
         self.held = 0
@@ -100,6 +111,7 @@ class Overlay:
         self._declare = declare
         self._identity = identity
         self.empty_maps = empty_maps
+        self.most = most
         self._bound: dict[int, _Bound | None] = {}
 
     def apply(self, change: Change) -> None:
@@ -288,6 +300,11 @@ def _append(overlay: Overlay, bound: _Bound, row: ValueRow, place: int, count: i
     last = row.parts[-1] if row.parts else None
     if isinstance(last, Written) and last.state is bound.state:
         last.extend(place, count, data)
+        if len(last.data) > overlay.most:
+            raise ValueRefusedError(
+                f"the changes make a list of at least {len(last.data)} bytes", expected=f"at most {overlay.most}",
+                advice=_LARGE_ADVICE,
+            )  # fmt: skip
         return
     overlay.held += PART_COST
     row.parts.append(Written(bound.state, place, count, data))

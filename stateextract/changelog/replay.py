@@ -104,7 +104,9 @@ class Replay:
 
     def _load(self, groups: Sequence[int], emitter: PairWriter) -> tuple[Overlay, int]:
         """The changes of the first so many key groups."""
-        overlay = Overlay(self.wanted, self._declare, self._identity, self.base is None or not self.base.pairs)
+        empty_maps = self.base is None or not self.base.pairs
+        most = self.options.policy.max_value_bytes
+        overlay = Overlay(self.wanted, self._declare, self._identity, empty_maps, most)
         left = set(groups)
         for change in self.log.changes(left):
             if change.key_group >= 0 and change.key_group not in left:

@@ -1,4 +1,4 @@
-"""The interpreter's cursor: a :class:`Reader` that knows how much of a row was made of no bytes or of few.
+"""The interpreter's cursor: a :class:`Reader` that knows how much of a row was made of no bytes, of few, or of the same ones.
 
 Parts of a row have cursors of their own, which share that knowledge. May import the cursor, layouts, errors and policies only.
 """
@@ -17,7 +17,8 @@ Leaf = tuple[Python, int, int, Any, int]
 
 class Empty:
     """:ivar values: made in the lists of a row of elements that take no bytes.
-    :ivar room: bytes that the elements of a row's lists take in memory at least; few bytes may stand for many columns.
+    :ivar room: bytes that the elements of a row's lists take in memory at least, and values that may refer to the same bytes
+        many times; few bytes may stand for many columns.
     :param most: of that room.
     :param leaves: takes what values of ``Python`` layouts with a plan came to: layout, begin, end, value, and how many lone
         surrogates were replaced.
@@ -61,4 +62,19 @@ class ValueReader(Reader):
         return reader
 
 
-__all__ = ["Empty", "Leaf", "ValueReader"]
+def room_of(value: Any) -> int:
+    """Bytes that a value and all that it holds take in memory at least; what it holds twice counts twice."""
+    room, left = 0, [value]
+    while left:
+        one = left.pop()
+        if isinstance(one, str | bytes):
+            room += len(one)
+        elif isinstance(one, dict):
+            left += one.values()
+        elif isinstance(one, list | tuple):
+            left += one
+        room += 8
+    return room
+
+
+__all__ = ["Empty", "Leaf", "ValueReader", "room_of"]

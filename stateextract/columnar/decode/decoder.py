@@ -502,14 +502,14 @@ class InterpreterDecoder:
 
         :raises UndecodableError: where the entry is not what exactly these bytes hold: its class is described wrongly.
         """
-        counts = Counts()
+        counts, empty = Counts(), Empty(self.most_room)
         try:
-            value, behind = interpret(self.layout, data.view, pos, end, counts)
+            value, behind = interpret(self.layout, data.view, pos, end, counts, empty)
             if behind != end:
                 raise FormatError("it does not end where its length says", offset=behind)
         except FormatError as error:
             raise misread("entry", error) from None
-        self._add(value, end - pos, 0, counts)
+        self._add(value, end - pos, empty.room, counts)
 
     def flush(self) -> pa.Array:
         array = self.flush_wire()

@@ -48,7 +48,7 @@ from stateextract.columnar.layout import (
     walk,
 )
 from stateextract.columnar.layout.binary import BinaryArray, BinaryMap, BinaryRow, Framed, Rest
-from stateextract.columnar.value_reader import Empty, ValueReader
+from stateextract.columnar.value_reader import Empty, ValueReader, room_of
 from stateextract.errors import FormatError, StateExtractError, TruncatedError, UndecodableError, ValueRefusedError
 from stateextract.files.reader import Reader
 
@@ -477,6 +477,8 @@ def _python(node: Python, r: ValueReader, counts: Counts) -> Any:
         raise error.at(offset=start) from None
     if node.plan is not None and r.empty.leaves is not None:
         r.empty.leaves.append((node, begin, r.pos, value, counts.lone_surrogates - before))
+    # Objects may refer to each other, so that a long value has few bytes.
+    r.empty.take(room_of(value), start)
     return value
 
 

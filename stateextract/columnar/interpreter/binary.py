@@ -69,6 +69,7 @@ def _slot(interpret: Interpret, node: Layout, r: ValueReader, at: int, counts: C
             raise FormatError(f"a slot of 8 bytes that holds {low}", expected="at most 7", offset=r.base + at)
     else:
         begin = _inside(r, offset, low, at)
+        r.empty.take(low, r.base + at)  # other slots may point there too
     return _content(interpret, node, r.part(begin, begin + low), counts)
 
 
