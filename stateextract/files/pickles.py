@@ -703,28 +703,14 @@ _OPCODES: dict[int, Callable[[_Machine], None]] = {
 
 class _Plain:
     def __init__(self) -> None:
-<<<<<<< HEAD
         self.values = 0
         self.size = 0
-=======
-        self.values = self.letters = 0
->>>>>>> d3aca0a (Values that refer to the same bytes many times, and lists that a changelog makes, are bounded by the largest value)
 
     def of(self, value: Any, depth: int) -> Any:
         self.values += 1
         if self.values > MAX_VALUES or depth > MAX_DEPTH:
             raise UnsupportedError(f"the pickle has more than {MAX_VALUES} values or {MAX_DEPTH} levels")
-<<<<<<< HEAD
         if value is None or isinstance(value, bool | int):
-=======
-        if isinstance(value, str | bytes):
-            self.letters += len(value)
-            if self.letters > _MAX_BYTES:
-                raise UnsupportedError(f"the texts of the pickle have more than {_MAX_BYTES} letters")
-        if isinstance(value, _Text):
-            return str(value)
-        if value is None or isinstance(value, bool | str | int):
->>>>>>> d3aca0a (Values that refer to the same bytes many times, and lists that a changelog makes, are bounded by the largest value)
             return value
         if isinstance(value, str | bytes):
             self.size += len(value)

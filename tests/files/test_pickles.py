@@ -338,11 +338,3 @@ def test_mutations_raise_only_our_errors() -> None:
             raw[rng.randrange(len(raw))] = rng.randrange(256)
         with suppress(StateExtractError):
             read_pickle(bytes(raw))
-
-
-def test_a_text_that_a_pickle_has_many_times() -> None:
-    text = "x" * 10_000
-    pickled = pickle.dumps([text] * 7_000)
-    assert len(pickled) < 30_000
-    assert pickle_json(pickle.dumps([text] * 6_000)) == json.dumps([text] * 6_000, separators=(",", ":"))
-    assert pickle_json(pickled) is None
