@@ -122,7 +122,7 @@ def test_a_flattened_list_of_a_pair_that_may_be_kept_as_bytes(
     path = write(tmp_path, [SubtaskState(0, managed_keyed=FORMS[form](keyed))])
 
     def read(**options: Any) -> Any:
-        snapshot = stateextract.open_snapshot(str(path), engine=engine, flatten=True, **options)
+        snapshot = stateextract.open_snapshot(str(path), decoder=engine, flatten=True, **options)
         return snapshot.operator("op").state("s").to_table()
 
     assert read(max_value_bytes=1000).num_rows == 50
