@@ -33,9 +33,7 @@ _OF_THE_OLD = ("classpath", "plan")
     help="A jar or folder with the new job's classes; repeat for several.",
 )  # fmt: skip
 @click.option("--plan", "new_plan", metavar="FILE", help="The new job's compiled plan.")
-@click.option(
-    "--uids", metavar="FILE", help="The uids of all operators of the new job, one a line or as a JSON array."
-)
+@click.option("--uids", metavar="FILE", help="The uids of all operators of the new job, one a line or as a JSON array.")
 @click.option("--flink", metavar="RELEASE", help="The Flink release of the new job, as 2.3. Default: by --against.")
 @click.option(
     "--backend", type=click.Choice(["hashmap", "rocksdb"]), help="The state backend of the new job. Default: both."
@@ -44,9 +42,7 @@ _OF_THE_OLD = ("classpath", "plan")
     "--max-parallelism", metavar="N", type=click.IntRange(min=0),
     help="What the new job sets explicitly; 0: it sets none.",
 )  # fmt: skip
-@click.option(
-    "--parallelism", metavar="N", type=click.IntRange(min=1), help="Of the new job. Default: by --against."
-)
+@click.option("--parallelism", metavar="N", type=click.IntRange(min=1), help="Of the new job. Default: by --against.")
 @click.option(
     "--same-job", is_flag=True,
     help="The new job is the old one, on another release (--flink) or with other settings.",

@@ -349,7 +349,7 @@ class Check:
                 keys = [(a, b) for a in side.keys for b in beside.keys] if scope == "keyed" else [None]
                 for pair in keys:
                     check_state(comparer, meta, after[0], pair)
-        elif new.same_job:
+        elif new.same_job or comparer.same_query:
             self._same(comparer, side, scope, metas)
         else:
             self._by_classes(comparer, side, scope, metas)
@@ -357,7 +357,7 @@ class Check:
         return findings
 
     def _same(self, comparer: Comparer, side: OperatorSide, scope: Scope, metas: Sequence[StateMeta]) -> None:
-        """The same job: what its release makes of the same declarations."""
+        """The same job or query: what its release makes of the same declarations."""
         upgrade = self._from_flink_1 and comparer.release is not None and comparer.release.major >= 2
         make = upgraded if upgrade else _as_it_is
         for meta in metas:
@@ -452,7 +452,9 @@ class Check:
         findings = comparer.findings
         found = "values were not read" if self._values is None else self._values.subclasses(operator, scope, name)
         if isinstance(found, str):
-            text = f"subclasses of {', '.join(sorted(findings.subclasses))} that are not registered are in the values only"
+            text = (
+                f"subclasses of {', '.join(sorted(findings.subclasses))} that are not registered are in the values only"
+            )
             findings.unknown("value", f"{text}: {found}", _BOTH_JARS)
             return
         for subclass in sorted(found - listed):
