@@ -11,16 +11,18 @@ import pyarrow as pa
 import pytest
 
 from serializers import SerializerSnapshot
+from serializers.containers import LIST_SNAPSHOT
 from serializers.scalars import BASE
 from serializers.sql import ROW_DATA_SNAPSHOT
 from serializers.sql_type import LogicalType
-from serializers.tuples import RUNTIME
+from serializers.tuples import ROW_SNAPSHOT, RUNTIME
 from stateextract.columnar.convert.policy import Policy
 from stateextract.errors import UsageError
 from stateextract.state.keys import row_hash
 from stateextract.state.keys.java_hash import java_hashes
 from stateextract.state.keys.java_values import civil_date
 from stateextract.state.keys.key_groups import key_group_of_hash, key_groups, key_scalar
+from stateextract.state.keys.lookup import groups_by_serializer
 from stateextract.state.keys.row_hash import binary_rows
 from tests.golden.test_rows import CASES, opened
 
@@ -137,6 +139,65 @@ def test_composites() -> None:
     sides = pa.struct({"left": pa.string(), "right": pa.int64()})
     assert java_hashes(pa.scalar({"left": "a", "right": None}, sides), either) == {97}
     assert java_hashes(pa.scalar({"left": None, "right": 5}, sides), either) == {5}
+
+
+KIND = pa.field("row_kind", pa.string())
+ARRAY = SerializerSnapshot(BASE + "array.BytePrimitiveArraySerializer$BytePrimitiveArraySerializerSnapshot", 1)
+
+
+def row_of(*nested: SerializerSnapshot) -> SerializerSnapshot:
+    return SerializerSnapshot(ROW_SNAPSHOT, 3, 4, {"row_kind": True}, nested)
+
+
+# Printed by Java 17 with Flink 1.20.5 and 2.3.0: Row.ofKind(kind, …).hashCode() for +I, -U, +U and -D.
+ROWS: list[tuple[SerializerSnapshot, list[tuple[pa.DataType, Any]], list[int]]] = [
+    (row_of(simple("String")), [(pa.string(), "a")], [159, 190, 221, 252]),
+    (row_of(simple("Long")), [(pa.int64(), 0)], [62, 93, 124, 155]),
+    (row_of(simple("String")), [(pa.string(), None)], [31, 62, 93, 124]),
+    (row_of(simple("String"), simple("Long")), [(pa.string(), "a"), (pa.int64(), 7)], [4967, 4998, 5029, 5060]),
+    (row_of(ARRAY), [(pa.binary(), b"\1\2")], [1056, 1087, 1118, 1149]),
+]
+
+
+@pytest.mark.parametrize(("serializer", "fields", "hashes"), ROWS, ids=lambda v: str(v)[:20])
+def test_hashes_of_rows(serializer: SerializerSnapshot, fields: list[tuple[pa.DataType, Any]], hashes: list[int]) -> None:
+    type_ = pa.struct([*(pa.field(f"f{i}", t) for i, (t, _) in enumerate(fields)), KIND])
+    values = {f"f{i}": value for i, (_, value) in enumerate(fields)}
+    for kind, code in zip(("+I", "-U", "+U", "-D"), hashes, strict=True):
+        assert java_hashes(pa.scalar({**values, "row_kind": kind}, type_), serializer) == {code}
+    assert java_hashes(pa.scalar({**values, "row_kind": None}, type_), serializer) == set(hashes), "of any kind"
+    if len(fields) == 1 and fields[0][1] is not None:
+        assert java_hashes(pa.scalar(fields[0][1], fields[0][0]), serializer) == {hashes[0]}, "the field alone"
+
+
+def test_hashes_of_what_rows_contain() -> None:
+    """As printed: Row.of(Row.of("a")) is 221, Row.of(List.of("a", "b")) is 5089."""
+    inner = row_of(simple("String"))
+    nested = pa.struct([pa.field("f0", pa.struct([pa.field("f0", pa.string()), KIND])), KIND])
+    value = {"f0": {"f0": "a", "row_kind": "+I"}, "row_kind": "+I"}
+    assert java_hashes(pa.scalar(value, nested), row_of(inner)) == {221}
+    texts = SerializerSnapshot(LIST_SNAPSHOT, 1, nested=(simple("String"),))
+    list_ = pa.struct([pa.field("f0", pa.list_(pa.string())), KIND])
+    assert java_hashes(pa.scalar({"f0": ["a", "b"], "row_kind": "+I"}, list_), row_of(texts)) == {5089}
+
+
+def test_the_hash_of_a_row_is_likely_only() -> None:
+    """Java's Rows may have fields by name, whose names are in the hash and in no snapshot."""
+    key, serializer = pa.scalar("a"), row_of(simple("String"))
+    assert groups_by_serializer([key], None, 128, Policy())(serializer) is None
+    (group,) = groups_by_serializer([key], None, 128, Policy(), likely=True)(serializer) or ()
+    assert group == key_group_of_hash(159, 128)
+
+
+def test_a_key_of_one_field_needs_no_row_around_it() -> None:
+    row = pa.struct([pa.field("f0", pa.string()), KIND])
+    assert key_scalar("a", row).as_py() == {"f0": "a", "row_kind": None}
+    assert key_scalar('{"f0": "b"}', row).as_py() == {"f0": "b", "row_kind": None}
+    number = pa.struct([pa.field("f0", pa.int64())])
+    assert key_scalar("7", number).as_py() == key_scalar(7, number).as_py() == {"f0": 7}
+    two = pa.struct([pa.field("f0", pa.string()), pa.field("f1", pa.string())])
+    with pytest.raises(UsageError):
+        key_scalar("a", two)
 
 
 def test_hashes_that_are_not_defined() -> None:

@@ -78,11 +78,13 @@ class Element:
 
     :param read: takes a value from a reader; raises ``ValueError`` or a :class:`StateExtractError` where there is none.
     :param form: of numbers, for ``struct``; what has one needs no ``read``.
+    :param is_text: text or bytes behind their length.
     """
 
     type: pa.DataType
     read: Callable[[Source], Any]
     form: str | None = None
+    is_text: bool = False
 
 
 def parse_element(text: str, fine: bool = False, depth: int = 0) -> Element | None:
@@ -306,8 +308,8 @@ _PLAIN: Final[dict[str, Element]] = {
     "timestamp[ms]": _number(pa.timestamp("ms"), ">q"),
     "timestamp[us]": Element(pa.timestamp("us"), _micros),
     "instant": Element(pa.timestamp("us", "UTC"), _instant),
-    "string": Element(pa.string(), lambda reader: _bytes(reader).decode("utf-8")),
-    "binary": Element(pa.binary(), _bytes),
+    "string": Element(pa.string(), lambda reader: _bytes(reader).decode("utf-8"), is_text=True),
+    "binary": Element(pa.binary(), _bytes, is_text=True),
     "time": Element(pa.string(), _time),
     "window": Element(pa.struct([("start", pa.timestamp("us", "UTC")), ("end", pa.timestamp("us", "UTC"))]), _window),
     "pickle": Element(pa.string(), _pickle),

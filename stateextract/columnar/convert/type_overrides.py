@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 import re
+import struct
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -20,6 +21,7 @@ from decimal import Context, Decimal, DecimalException
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from stateextract.columnar.convert.elements import Conversion, Element, parse_element, split, split_pickles
@@ -418,6 +420,11 @@ def _from_python(array: pa.Array, wish: TypeOverride, conversion: Conversion) ->
     chunks: list[bytes | None] = array.to_pylist()
     if wish.pickle is not None and not wish.chunks:
         return _pickles(chunks, wish.pickle, conversion)
+    if wish.element is not None and wish.element.form is not None:
+        return _numbers(array, wish.element.form, wish)
+    if wish.chunks == "one" and (wish.element is None or wish.element.is_text) and _is_one_of_length(array):
+        inner = [None if data is None else data[4:] for data in chunks]
+        return pa.array(inner, pa.binary()).cast(wish.type) if wish.pickle is None else _pickles(inner, wish.pickle, conversion)
     found: list[list[Any] | None] = []
     for data in chunks:
         if data is None:
@@ -436,6 +443,42 @@ def _from_python(array: pa.Array, wish: TypeOverride, conversion: Conversion) ->
     np.cumsum([len(v or ()) for v in found], out=offsets[1:])
     mask = pa.array([v is None for v in found]) if array.null_count else None
     return pa.ListArray.from_arrays(pa.array(offsets), values, mask=mask)
+
+
+def _bounds(array: pa.Array) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+    """The bytes of a binary array, where each value begins in them and the last one ends, and which are not null."""
+    array = pa.concat_arrays([array]) if array.offset else array
+    _, places, data = array.buffers()
+    offsets = np.frombuffer(places, np.int32)[: len(array) + 1] if len(array) else np.zeros(1, np.int32)
+    valid = array.is_valid().to_numpy(zero_copy_only=False)
+    return np.frombuffer(data or b"", np.uint8), offsets.astype(np.int64), valid
+
+
+def _is_one_of_length(array: pa.Array) -> bool:
+    """Whether each value is one element behind its length."""
+    data, offsets, valid = _bounds(array)
+    starts, sizes = offsets[:-1][valid], np.diff(offsets)[valid]
+    if (sizes < 4).any():
+        return False
+    lengths = data[starts[:, None] + np.arange(4)] @ (1 << np.array([24, 16, 8, 0], np.int64))
+    return bool((lengths == sizes - 4).all())
+
+
+def _numbers(array: pa.Array, form: str, wish: TypeOverride) -> pa.Array:
+    """Numbers of a fixed width."""
+    data, offsets, valid = _bounds(array)
+    width, sizes = struct.calcsize(form), np.diff(offsets)
+    if (sizes % width).any() or (wish.chunks == "one" and (sizes[valid] != width).any()):
+        raise ValueError("a part of an element is left, or there is not one")
+    assert wish.element is not None
+    numbers = np.frombuffer(data[offsets[0] : offsets[-1]].tobytes(), form).astype(form[1:])
+    if wish.chunks == "one":
+        filled = np.zeros(len(array), numbers.dtype)
+        filled[valid] = numbers
+        return pa.array(filled, mask=~valid).view(wish.type)
+    lists = pa.array(((offsets - offsets[0]) // width).astype(np.int32))
+    mask = pa.array(~valid) if array.null_count else None
+    return pa.ListArray.from_arrays(lists, pa.array(numbers).view(wish.element.type), mask=mask)
 
 
 def _pickles(pickles: Sequence[bytes | None], type_: pa.DataType, conversion: Conversion) -> pa.Array:
