@@ -80,9 +80,9 @@ def test_what_is_shown_has_an_end() -> None:
     assert len(str(error)) < 3 * LONGEST_TEXT + 2 * 200 + 1100
     assert ("/" + "d/" * 500) in str(error)
     assert error.state == long
-    tally = StateCounters()
-    tally.problem(long)
-    assert [len(text) for text in tally.problems] == [LONGEST_TEXT]
+    counters = StateCounters()
+    counters.problem(long)
+    assert [len(text) for text in counters.problems] == [LONGEST_TEXT]
 
 
 def test_singular_and_plural() -> None:

@@ -60,12 +60,12 @@ def _together(states: Sequence[State], on_read: Callable[[int], None]) -> dict[S
         except StateExtractError as error:
             found[state] = error
     try:
-        tally = _walk(readable, on_read)
+        counters = _walk(readable, on_read)
     except StateExtractError:
         # Which states the error concerns shows only if each is read by itself.
         return found | {state: _alone(state) for state in readable.values()}
     for name, state in readable.items():
-        counted = tally.of(name)
+        counted = counters.of(name)
         found[state] = counted.rows
         if counted.lost_entries or counted.lost_key_groups:
             text = f"the rows cannot be counted: {counted.problems[0]}"
@@ -74,9 +74,9 @@ def _together(states: Sequence[State], on_read: Callable[[int], None]) -> dict[S
 
 
 def _walk(states: dict[str, State], on_read: Callable[[int], None]) -> Counters:
-    tally = Counters()
+    counters = Counters()
     if not states:
-        return tally
+        return counters
     first = next(iter(states.values()))
     columns = {
         name: pa.schema(kept)
@@ -97,14 +97,14 @@ def _walk(states: dict[str, State], on_read: Callable[[int], None]) -> Counters:
         names = {meta.name for meta in file.head.states} & set(states)
         try:
             with files.opened(file, on_read) as read_at:
-                silent = () if options.all_copies else tuple(given)
-                for _ in files.pieces(read_at, file, content, names, options, tally, silent, on_read):
+                skip_broadcast_states = () if options.all_copies else tuple(given)
+                for _ in files.pieces(read_at, file, content, names, options, counters, skip_broadcast_states, on_read):
                     pass
         except StateExtractError as error:
             raise files.with_location(error, file) from None
         # A compressed file is read through, so its content has partitions of other states, too.
         given |= {part.name for part in content.partitions if part.name in names and states[part.name].kind == "broadcast"}
-    return tally
+    return counters
 
 
 __all__ = ["Count", "count_rows"]

@@ -92,7 +92,7 @@ def _early(content: Content) -> list[tuple[int, int]]:
 
 def _starts(read_at: ReadAt, content: Content) -> Iterator[bytes]:
     """The first bytes of each key group."""
-    if isinstance(read_at, FilePiece) and read_at.late:
+    if isinstance(read_at, FilePiece) and read_at.remote:
         ahead = ReadAhead(read_at.start_read, ((r.start, _HEAD) for r in content.ranges), most=4 * AHEAD)
         return iter(ahead.next, None)
     return (read_at(r.start, _HEAD) for r in content.ranges)

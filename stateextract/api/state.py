@@ -38,7 +38,7 @@ from stateextract.snapshot.python_types import Suggestion, is_python, suggestion
 from stateextract.snapshot.reader import overridden
 from stateextract.snapshot.type_overrides import OverrideTexts
 from stateextract.state.bodies.body import BodyKind
-from stateextract.state.columns import united_raw_schema, united_schema
+from stateextract.state.columns import merged_raw_schema, merged_schema
 from stateextract.state.engine import (
     Counters,
     Piece,
@@ -48,7 +48,14 @@ from stateextract.state.engine import (
 from stateextract.state.header import KeyedHeader
 from stateextract.state.keys.java_hash import ROW_KINDS, is_certain
 from stateextract.state.keys.key_groups import key_scalar
-from stateextract.state.keys.lookup import WantedGroups, groups_by_serializer, has_key, is_found, is_one_key, key_needle
+from stateextract.state.keys.lookup import (
+    WantedGroups,
+    groups_by_serializer,
+    has_key,
+    is_found,
+    is_one_key,
+    key_pattern,
+)
 from stateextract.state.rows import RowLayout, row_layout
 
 if TYPE_CHECKING:
@@ -65,13 +72,13 @@ class Coverage:
 
     :param status: a word of ``docs/exit-codes.md``. Before reading, it is a forecast.
     :param reason: the reason, where it is not ``decoded``.
-    :param tally: what was read so far; counts of rows, bytes, bent values and losses.
+    :param counters: what was read so far; counts of rows, bytes, bent values and losses.
     :param complete: whether the state was read to its end.
     """
 
     status: Status
     reason: str | None = None
-    tally: StateCounters = field(default_factory=StateCounters)
+    counters: StateCounters = field(default_factory=StateCounters)
     complete: bool = False
 
 
@@ -137,7 +144,7 @@ class State:
     @cached_property
     def _override_texts(self) -> OverrideTexts:
         """The user's types, and those that show what Python wrote."""
-        return self._opened.types.of(self.operator._inventory, self._named_state, self._united, self._options)
+        return self._opened.types.of(self.operator._inventory, self._named_state, self._merged, self._options)
 
     @property
     def untyped(self) -> bool:
@@ -147,7 +154,7 @@ class State:
     def _suggestions(self) -> Iterator[Suggestion]:
         if self._rows and self._entry.status not in CANNOT_BE_READ:
             yield from suggestions(
-                self._opened.types, self.operator._inventory, self._named_state, self._united, self._options
+                self._opened.types, self.operator._inventory, self._named_state, self._merged, self._options
             )
 
     @property
@@ -164,9 +171,9 @@ class State:
         return {part: snapshot.class_name for part, snapshot in found if snapshot is not None}
 
     @cached_property
-    def _united(self) -> pa.Schema:
+    def _merged(self) -> pa.Schema:
         """The columns before the types that the user chose."""
-        return united_schema(self._rows, self._options)
+        return merged_schema(self._rows, self._options)
 
     @cached_property
     @leaving()
@@ -178,7 +185,7 @@ class State:
         if not self._rows:
             self._refuse()
         try:
-            return self._opened.types.schema(self._united, self._override_texts, self._options)
+            return self._opened.types.schema(self._merged, self._override_texts, self._options)
         except StateExtractError as error:
             raise self._named(error) from None
 
@@ -324,10 +331,10 @@ class State:
         # Columns that take no decoding; maps that are broadcast have none.
         beside = [field for field in self.schema if field.name in ("key_group", "subtask")]
         options = replace(self._options, columns={self.name: pa.schema(beside)} if beside else None)
-        tally = Counters()
-        for _ in self._pieces(options, tally, None):
+        counters = Counters()
+        for _ in self._pieces(options, counters, None):
             pass
-        counted = tally.of(self.name)
+        counted = counters.of(self.name)
         if counted.lost_entries or counted.lost_key_groups:
             raise UndecodableError(
                 f"the rows cannot be counted: {counted.problems[0]}", operator=self.operator.label, state=self.name
@@ -351,27 +358,27 @@ class State:
             self._refuse()
         options = replace(self._options, on_undecodable="raw")
         try:
-            schema = united_raw_schema(self._rows, options)
+            schema = merged_raw_schema(self._rows, options)
         except StateExtractError as error:
             raise self._named(error) from None
         return pa.RecordBatchReader.from_batches(schema, self._raw(options, schema))
 
     def _raw(self, options: ReadOptions, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        tally = Counters()
-        self._coverage = replace(self._expected(), tally=tally.of(self.name), complete=False)
+        counters = Counters()
+        self._coverage = replace(self._expected(), counters=counters.of(self.name), complete=False)
         try:
-            for piece in self._pieces(options, tally, None):
+            for piece in self._pieces(options, counters, None):
                 if piece.raw:
                     yield cast_batch(piece.batch, schema)
             self._coverage = replace(self._coverage, complete=True)
         finally:
-            self._settle(tally)
+            self._finalize(counters)
 
-    def _settle(self, tally: Counters) -> None:
+    def _finalize(self, counters: Counters) -> None:
         """Take in what became of the state."""
         assert self._coverage is not None
-        read = replace(self._entry, read=tally.of(self.name))
-        read.settle()
+        read = replace(self._entry, read=counters.of(self.name))
+        read.finalize()
         if self._coverage.complete or read.status != self._entry.status:
             self._coverage = replace(self._coverage, status=read.status, reason=read.reason)
 
@@ -399,12 +406,12 @@ class State:
     def _typed(
         self, limit: int | None, groups: WantedGroups | None = None, key: pa.Scalar | None = None
     ) -> Iterator[pa.RecordBatch]:
-        tally = Counters()
-        self._coverage = replace(self._expected(), tally=tally.of(self.name), complete=False)
+        counters = Counters()
+        self._coverage = replace(self._expected(), counters=counters.of(self.name), complete=False)
         left = sys.maxsize if limit is None else limit
         try:
             options = replace(self._options, key=key)
-            for piece in self._pieces(options, tally, limit, self._override_texts, groups) if left else ():
+            for piece in self._pieces(options, counters, limit, self._override_texts, groups) if left else ():
                 if piece.raw:
                     continue
                 batch = cast_batch(piece.batch, self.schema)
@@ -415,28 +422,28 @@ class State:
             if groups is None and (limit is None or left):
                 self._coverage = replace(self._coverage, complete=True)
         finally:
-            self._settle(tally)
+            self._finalize(counters)
 
     # -- bytes
 
     def _pieces(
         self,
         options: ReadOptions,
-        tally: Counters,
+        counters: Counters,
         limit: int | None,
         overrides: OverrideTexts = (),
         groups: WantedGroups | None = None,
     ) -> Iterator[Piece]:
         if limit is not None:
             options = replace(options, batch_rows=max(1, min(limit, options.batch_rows)))
-        counted = tally.of(self.name)
+        counted = counters.of(self.name)
         read = 0
         work = list(self._work(groups))
         whole = sum(sum(content.sizes) for _, content in work)
         # A search for the key's bytes would miss that values before it cannot be decoded.
         certain = options.key is not None and self._expected().status == Status.DECODED
         key = options.key if certain and suited(options, whole).engine != "interpreter" else None
-        silent: tuple[str, ...] = ()
+        skip_broadcast_states: tuple[str, ...] = ()
         for file, content in self._files.in_order(work, beginning if limit is None else nothing):
             try:
                 kept = content if key is None else self._holding(file, content, key)
@@ -447,7 +454,7 @@ class State:
                         before = counted.engine
                         try:
                             for piece in self._files.pieces(
-                                read_at, file, part, {self.name}, chosen, tally, silent, self._read
+                                read_at, file, part, {self.name}, chosen, counters, skip_broadcast_states, self._read
                             ):
                                 if self.on_progress is not None:
                                     self.on_progress(0, piece.batch.num_rows)
@@ -460,14 +467,14 @@ class State:
                     and not options.all_copies
                     and any(p.name == self.name for p in content.partitions)
                 ):
-                    silent = (self.name,)
+                    skip_broadcast_states = (self.name,)
             except StateExtractError as error:
                 raise self._named(self._files.with_location(error, file)) from None
 
-    def _granted(self, piece: Piece, overrides: OverrideTexts, tally: StateCounters) -> Piece:
+    def _granted(self, piece: Piece, overrides: OverrideTexts, counters: StateCounters) -> Piece:
         """With its type overrides; their paths are those of the columns of all files together."""
-        batch = cast_batch(piece.batch, self._united)
-        return replace(piece, batch=overridden(batch, overrides, self._options.policy, tally))
+        batch = cast_batch(piece.batch, self._merged)
+        return replace(piece, batch=overridden(batch, overrides, self._options.policy, counters))
 
     def _read(self, size: int) -> None:
         if self.on_progress is not None:
@@ -500,7 +507,7 @@ class State:
         if not plain or not isinstance(head, KeyedHeader) or head.compressed or split_uri(file.uri).scheme != "file":
             return content
         meta = next((meta for meta in head.states if meta.name == self.name), None)
-        sought = meta and key_needle(row_layout(head, meta, self._options.context), key, self._options.policy)
+        sought = meta and key_pattern(row_layout(head, meta, self._options.context), key, self._options.policy)
         if not sought:
             return content
         finder = Finder(sought)

@@ -80,9 +80,9 @@ class Finding:
         problems = [problem.worded(door) for problem in self.problems]
         return replace(self, problems=problems, reason=door.reason(self.reason))
 
-    def settle(self, tally: StateCounters) -> None:
+    def finalize(self, counters: StateCounters) -> None:
         """Take in what was read, and say what that means."""
-        self.rows, self.size = tally.rows, tally.bytes
+        self.rows, self.size = counters.rows, counters.bytes
         if self.status is not SOUND:
             return
         damage = [problem for problem in self.problems if not isinstance(problem, UnsupportedError)]
@@ -90,8 +90,8 @@ class Finding:
             self.status, self.problems = DAMAGED, damage
         elif self.problems:
             self.status, self.reason, self.problems = UNCHECKED, str(self.problems[0]), []
-        elif tally.lost_entries or tally.lost_key_groups:
-            self.status, self.reason = UNCHECKED, tally.problems[0] if tally.problems else None
+        elif counters.lost_entries or counters.lost_key_groups:
+            self.status, self.reason = UNCHECKED, counters.problems[0] if counters.problems else None
 
 
 def _cannot_be_read(finding: Finding, problems: Sequence[StateExtractError]) -> None:
@@ -145,7 +145,7 @@ class Validation:
                 if name not in file.lost:
                     findings[file.scope, name].problems.append(problem.at(operator=operator.label))
         for (scope, name), finding in findings.items():
-            finding.settle(tallies[scope].of(name))
+            finding.finalize(tallies[scope].of(name))
             misplaced = self._misplaced.pop((scope, name), [])
             finding.misplaced = len(misplaced)
             if misplaced:
@@ -186,7 +186,7 @@ class Validation:
     # -- files
 
     def _walk(
-        self, file: StateFile, content: Content, options: ReadOptions, tally: Counters
+        self, file: StateFile, content: Content, options: ReadOptions, counters: Counters
     ) -> Iterator[tuple[str, StateExtractError]]:
         """Decode a file; the damage of each state."""
         if file.head is None:
@@ -196,20 +196,20 @@ class Validation:
         options = suited(options, sum(sizes))
         whole = Counters()
         if sizes and self._decoded(file, content, names, options, whole) is None:
-            tally.add(whole)
+            counters.add(whole)
             return
         # A database is opened as a whole, state by state; elsewhere each key group can be walked by itself.
         one = content.form is BodyKind.SST_FILES
         parts = [content] if one else [content.cut(i, i + 1) for i in range(len(sizes))]
         for part in parts:
-            yield from self._isolated(file, part, names, options, tally)
+            yield from self._isolated(file, part, names, options, counters)
 
     def _isolated(
-        self, file: StateFile, part: Content, names: Sequence[str], options: ReadOptions, tally: Counters
+        self, file: StateFile, part: Content, names: Sequence[str], options: ReadOptions, counters: Counters
     ) -> Iterator[tuple[str, StateExtractError]]:
         together = Counters()
         if part.form is not BodyKind.SST_FILES and self._decoded(file, part, names, options, together) is None:
-            tally.add(together)
+            counters.add(together)
             return
         for name in names:
             alone = Counters()
@@ -221,16 +221,16 @@ class Validation:
             else:
                 if error is not None:
                     read.rows = read.entries  # rows are counted when a batch is given out, which was not reached
-                tally.of(name).add(read)
+                counters.of(name).add(read)
 
     def _decoded(
-        self, file: StateFile, part: Content, names: Sequence[str], options: ReadOptions, tally: Counters
+        self, file: StateFile, part: Content, names: Sequence[str], options: ReadOptions, counters: Counters
     ) -> StateExtractError | None:
         """Decode some states of a part; what went wrong."""
         misplaced: list[tuple[str, Misplaced]] = []
         try:
             with self._files.opened(file, self._read) as read_at:
-                pieces = self._files.pieces(read_at, file, part, set(names), options, tally, on_read=self._read)
+                pieces = self._files.pieces(read_at, file, part, set(names), options, counters, on_read=self._read)
                 for piece in pieces:
                     self._on_progress(0, piece.batch.num_rows)
                     if not piece.raw and file.head is not None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from stateextract.audit.collect import Collected, Key, SplitReader, Work
 from stateextract.audit.document import Operator, State, Statistics
-from stateextract.audit.statistics import StatisticsOptions, measured, operators_of, plan_statistics, settle, unread
+from stateextract.audit.statistics import StatisticsOptions, finalize, measured, operators_of, plan_statistics, unread
 from stateextract.files.filesystem import Store
 from stateextract.metadata.model import OperatorState
 from stateextract.options import JobOptions
@@ -56,7 +56,7 @@ class StatesTask:
         for part in self.parts:
             reader.add([part], collected, names)
         for key, entry in self.entries.items():
-            settle(entry, key, collected)
+            finalize(entry, key, collected)
         return collected
 
     def only(self, state: str) -> StatesTask:
@@ -79,9 +79,11 @@ class StatesPlan:
     entries: Sequence[Entry] = ()
 
 
-def plan_by_state(options: JobOptions, question: StatisticsOptions | None = None, store: Store | None = None) -> StatesPlan:
+def plan_by_state(
+    options: JobOptions, statistics_options: StatisticsOptions | None = None, store: Store | None = None
+) -> StatesPlan:
     """Plan statistics in tasks; parameters and errors are those of :func:`stateextract.audit.statistics.statistics`."""
-    planned = plan_statistics(options, question, store)
+    planned = plan_statistics(options, statistics_options, store)
     entries: dict[Key, Entry] = {}
     of: dict[Key, str] = {}
 

@@ -72,15 +72,15 @@ class Collected:
                 self.figures[key].merge(figures)
             else:
                 self.figures[key] = figures
-        for key, tally in other.tallies.items():
-            self.tallies.setdefault(key, StateCounters()).add(tally)
+        for key, counters in other.tallies.items():
+            self.tallies.setdefault(key, StateCounters()).add(counters)
         self.refused = {**other.refused, **self.refused}
 
     def to_bytes(self) -> bytes:
         """For the way back from a task."""
         document = [
             [[*key, figures.as_dict()] for key, figures in self.figures.items()],
-            [[*key, tally.as_dict()] for key, tally in self.tallies.items()],
+            [[*key, counters.as_dict()] for key, counters in self.tallies.items()],
             [[*key, error.as_dict()] for key, error in self.refused.items()],
         ]
         return zlib.compress(json.dumps(document).encode(), 1)
@@ -117,15 +117,15 @@ class SplitReader:
             targets = self._targets(part)
             if only is not None:
                 targets = replace(targets, states={name: targets.states[name] for name in only})
-            tally = Counters()
-            for piece in attempt.pieces(self._reader, part, targets, tally):
+            counters = Counters()
+            for piece in attempt.pieces(self._reader, part, targets, counters):
                 if not piece.raw:
                     self._figures(collected, (part.operator, piece.state)).add(piece.batch, part.subtask)
-            for name, read in tally.states.items():
+            for name, read in counters.states.items():
                 collected.tallies.setdefault((part.operator, name), StateCounters()).add(read)
             for key, figures in collected.figures.items():
                 if key[0] == part.operator:
-                    figures.settle()
+                    figures.finalize()
         collected.refused = attempt.refused
         return collected
 

@@ -27,7 +27,7 @@ from stateextract.audit.document import (
     Ttl,
 )
 from stateextract.audit.measure.state import Wanted
-from stateextract.audit.measure.times import TimeFigures
+from stateextract.audit.measure.times import TimeStatistics
 from stateextract.errors import UsageError
 from stateextract.files.filesystem import Store
 from stateextract.job.execute import Execute, on_this_machine
@@ -82,7 +82,7 @@ class StatisticsPlan:
 
 def statistics(
     options: JobOptions,
-    question: StatisticsOptions | None = None,
+    statistics_options: StatisticsOptions | None = None,
     execute: Execute | None = None,
     store: Store | None = None,
     on_headers: OnHeaders = ignore_progress,
@@ -96,11 +96,11 @@ def statistics(
     :raises StateExtractError: where the snapshot cannot be read.
     :raises UsageError: where the choice, or a time to live, matches nothing.
     """
-    planned = plan_statistics(options, question, store, on_headers)
+    planned = plan_statistics(options, statistics_options, store, on_headers)
     plan = planned.plan
     collected, reader = collect(planned.work, plan.splits, execute or on_this_machine())
     for state in plan.states:
-        settle(state.entry, (state.operator, state.name), collected)
+        finalize(state.entry, (state.operator, state.name), collected)
 
     def state_of(entry: Entry, operator: OperatorState, key: Key | None) -> State:
         return unread(entry) if key is None else measured(
@@ -118,19 +118,19 @@ def statistics(
 
 def plan_statistics(
     options: JobOptions,
-    question: StatisticsOptions | None = None,
+    statistics_options: StatisticsOptions | None = None,
     store: Store | None = None,
     on_headers: OnHeaders = ignore_progress,
 ) -> StatisticsPlan:
     """Plan statistics; the parameters are those of :func:`statistics`, and so are the errors."""
-    question, store = question or StatisticsOptions(), store or open_store(options)
+    statistics_options, store = statistics_options or StatisticsOptions(), store or open_store(options)
     lenient = "raw" if options.on_undecodable == "raw" else "skip"
     options = replace(
         options, flatten=False, key_group_column=True, subtask_column=True, all_copies=False, on_undecodable=lenient
     )
     plan = make_plan(options, store, on_headers=on_headers)
     taken = _taken(plan, store)
-    as_of = question.as_of_ms if question.as_of_ms is not None else taken
+    as_of = statistics_options.as_of_ms if statistics_options.as_of_ms is not None else taken
     now = int(time.time() * 1000)
     notes = list(plan.coverage.notes)
     for entry in plan.coverage.entries:
@@ -138,7 +138,7 @@ def plan_statistics(
             notes.append(f"beside the operators there is {entry.kind} state {entry.state}: {entry.reason}")
     if as_of is None:
         notes.append("the file _metadata has no time: ages are counted to when the statistics were made")
-    wanted = _wanted(plan, question, now if as_of is None else as_of, notes)
+    wanted = _wanted(plan, statistics_options, now if as_of is None else as_of, notes)
     context = Context(
         "", "", "", plan.found.metadata_uri, options, plan.operators, describe=plan.describe, size=sum(plan.sizes)
     )
@@ -150,7 +150,7 @@ def plan_statistics(
         now if as_of is None else as_of,
         Totals(0, 0, 0, 0, 0), [], notes,
     )  # fmt: skip
-    owned = _owned(plan, question.uids, options.plan, store)
+    owned = _owned(plan, statistics_options.uids, options.plan, store)
     return StatisticsPlan(plan, empty, wanted, owned, Work(context.to_bytes(), wanted))
 
 
@@ -159,23 +159,25 @@ def _taken(plan: Plan, store: Store) -> int | None:
     return None if info is None or info.mtime is None else int(info.mtime * 1000)
 
 
-def _wanted(plan: Plan, question: StatisticsOptions, as_of_ms: int, notes: list[str]) -> dict[Key, tuple[Wanted, bool]]:
+def _wanted(
+    plan: Plan, statistics_options: StatisticsOptions, as_of_ms: int, notes: list[str]
+) -> dict[Key, tuple[Wanted, bool]]:
     """What is wanted of each state, and whether it has a time to live."""
     used: set[str] = set()
     wanted = {}
     for state in plan.states:
         entry = state.entry
         names = [f"{o}/{state.name}" for o in (entry.uid, entry.operator_name, entry.operator_id) if o]
-        given = [name for name in (*names, state.name, "") if name in question.ttls]
+        given = [name for name in (*names, state.name, "") if name in statistics_options.ttls]
         used |= {*given}
-        ttl = question.ttls[given[0]] if given else None
+        ttl = statistics_options.ttls[given[0]] if given else None
         has_ttl = _has_ttl(plan, state)
         if given and given[0] and not has_ttl:
             notes.append(
                 f"{entry.label}: a time to live is given for {state.name}, which Flink keeps without times of last access"
             )
-        wanted[state.operator, state.name] = Wanted(as_of_ms, ttl, question.top), has_ttl
-    for name in question.ttls:
+        wanted[state.operator, state.name] = Wanted(as_of_ms, ttl, statistics_options.top), has_ttl
+    for name in statistics_options.ttls:
         if name and name not in used:
             raise UsageError(
                 f"a time to live is given for {name!r}, and no state that is read is called so",
@@ -189,14 +191,14 @@ def _has_ttl(plan: Plan, state: PlannedState) -> bool:
     return any(row.ttl for row in state.named.rows(plan.describe.of_operator(state.entry.operator_id or "")))
 
 
-def settle(entry: Entry, key: Key, collected: Collected) -> None:
+def finalize(entry: Entry, key: Key, collected: Collected) -> None:
     """Fill in what was read of a state."""
     read, error = collected.tallies.get(key), collected.refused.get(key)
     if error is not None:
         entry.refuse(error)
     elif read is not None:
         entry.read.add(read)
-    entry.settle()
+    entry.finalize()
 
 
 def _owned(plan: Plan, uids: Sequence[str] | None, compiled: str, store: Store) -> frozenset[str] | None:
@@ -293,18 +295,18 @@ def measured(
         plain_names(entry.read.problems),
         [SchemaField(f.name, str(f.type)) for f in figures.schema],
         figures.rows, entry.read.bytes, figures.decoded_bytes, figures.distinct_keys, groups, subtasks, skew,
-        figures.document_columns(), figures.biggest["key"].biggest, figures.biggest["value"].biggest,
+        figures.document_columns(), figures.largest["key"].largest, figures.largest["value"].largest,
         None if figures.ttl is None else _ttl(figures.ttl, wanted),
         None if figures.times is None else _times(str(figures.times_of), figures.times),
     )  # fmt: skip
 
 
-def _ttl(times: TimeFigures, wanted: Wanted) -> Ttl:
+def _ttl(times: TimeStatistics, wanted: Wanted) -> Ttl:
     expired = None if wanted.ttl_ms is None else times.expired
     return Ttl(times.rows, times.least, times.most, times.histogram, wanted.ttl_ms, expired)
 
 
-def _times(of: str, times: TimeFigures) -> Times:
+def _times(of: str, times: TimeStatistics) -> Times:
     return Times(of, times.least, times.most, times.past, times.histogram)
 
 
@@ -330,6 +332,13 @@ def _skew(parts: Sequence[tuple[int, int]], count: int, keys: int | None) -> Ske
 
 
 __all__ = [
-    "StatisticsOptions", "StatisticsPlan", "measured", "operators_of", "plan_statistics", "read_uids", "settle", "statistics",
+    "StatisticsOptions",
+    "StatisticsPlan",
+    "finalize",
+    "measured",
+    "operators_of",
+    "plan_statistics",
+    "read_uids",
+    "statistics",
     "unread",
 ]  # fmt: skip

@@ -193,9 +193,9 @@ class BaseChanges:
             self._refuse(error, changed, base or changed.state, row_id, row)
 
     def _lost_base(self, changed: StateOverlay) -> None:
-        tally = self.emitter.tally.of(changed.name)
-        tally.lost_entries += 1
-        tally.problem("rows were changed of which the materialized part cannot be read")
+        counters = self.emitter.counters.of(changed.name)
+        counters.lost_entries += 1
+        counters.problem("rows were changed of which the materialized part cannot be read")
 
     # -- rows
 

@@ -11,7 +11,7 @@ from typing import TypeAlias
 
 from stateextract.columnar.convert.policy import Counts
 from stateextract.columnar.decode.decoder import Decoder, Progress, Stop
-from stateextract.columnar.decode.decoder_wrapper import AroundPairDecoder, DecoderWrapper
+from stateextract.columnar.decode.decoder_wrapper import DecoderWrapper, PairDecoderWrapper
 from stateextract.columnar.decode.pair_decoder import PairDecoder
 from stateextract.columnar.interpreter import interpret
 from stateextract.columnar.layout import Layout
@@ -93,7 +93,7 @@ class ChangeFilterDecoder(DecoderWrapper):
         return bytes(data.view[start:pos]) in self.changed
 
 
-class ChangeFilterPairDecoder(AroundPairDecoder):
+class ChangeFilterPairDecoder(PairDecoderWrapper):
     """Decodes the pairs that were not changed.
 
     :param changed: ids of the changed rows; :param met: is told of those that come up.

@@ -127,7 +127,7 @@ def timer_key(declaration: Declaration) -> bytes | None:
     return _PROXY + bytes(reader.data[start : reader.pos])
 
 
-def key_of_head(head: KeyedHeader, data: bytes) -> bytes:
+def key_of_header(head: KeyedHeader, data: bytes) -> bytes:
     """The key's snapshot as it stands in a head of these bytes."""
     start = struct.calcsize(">i?")
     return data[start : head.key_end]
@@ -151,7 +151,7 @@ def head_of(key: bytes, metas: Iterable[bytes]) -> bytes:
     return struct.pack(">i?", _HEAD_VERSION, False) + key + struct.pack(">h", len(states)) + b"".join(states)
 
 
-def merged_head(base: KeyedHeader | None, changes: KeyedHeader) -> KeyedHeader:
+def merged_header(base: KeyedHeader | None, changes: KeyedHeader) -> KeyedHeader:
     """All states of a materialized snapshot and of the changes since; a state whose serializers changed is there twice."""
     if base is None:
         return changes
@@ -159,12 +159,12 @@ def merged_head(base: KeyedHeader | None, changes: KeyedHeader) -> KeyedHeader:
     return KeyedHeader(base.version, base.compressed, base.key_serializer, base.states + more, base.end, base.key_end)
 
 
-def parse_changes_head(data: bytes) -> KeyedHeader:
+def parse_changes_header(data: bytes) -> KeyedHeader:
     """The inverse of :func:`head_of`."""
     return parse_header(data, 0, len(data))
 
 
 __all__ = [
-    "UNKNOWN_KEY", "Declaration", "head_of", "key_of_head", "merged_head", "parse_changes_head", "parse_declaration",
+    "UNKNOWN_KEY", "Declaration", "head_of", "key_of_header", "merged_header", "parse_changes_header", "parse_declaration",
     "timer_key", "unknown_key",
 ]  # fmt: skip

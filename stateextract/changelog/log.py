@@ -124,7 +124,7 @@ class Log:
                 for offset, stream in increment.files:
                     yield from self._set(offset, stream, None)
 
-    def placed(self, error: StateExtractError, place: int) -> StateExtractError:
+    def with_location(self, error: StateExtractError, place: int) -> StateExtractError:
         """The error with file and offset.
 
         :param error: an offset that it has counts from the first byte of the change.
@@ -134,7 +134,7 @@ class Log:
         at = place & (1 << _POSITION_BITS) - 1
         if isinstance(found, _Opened):
             error.offset = at + (error.offset or 0)
-            return found.placed(error)
+            return found.with_location(error)
         group, data = found.changes[at]
         position = self._metadata().find(struct.pack(">ii", group, len(data)) + data)
         error.offset = None if position < 0 else position + 8 + (error.offset or 0)
@@ -149,7 +149,7 @@ class Log:
             if group == METADATA_GROUP or group in wanted:
                 if not data:
                     error = FormatError("a change of 0 bytes", expected="at least 1")
-                    raise self.placed(error, place)
+                    raise self.with_location(error, place)
                 yield Change(group, place, data)
 
     def _in_files(self, handle: ChangelogFilesHandle, wanted: Container[int]) -> Iterator[Change]:
@@ -175,7 +175,7 @@ class Log:
                     return 0
                 return (yield from read_change_set(window, wanted, first))
             except StateExtractError as error:
-                raise opened.placed(error) from None
+                raise opened.with_location(error) from None
         except StateExtractError as error:
             raise error.at(file=file.uri) from None
         finally:
@@ -239,7 +239,7 @@ class _Opened:
     begin: int | None = None
     source: DecompressedSource | None = None
 
-    def placed(self, error: StateExtractError) -> StateExtractError:
+    def with_location(self, error: StateExtractError) -> StateExtractError:
         """An error whose offset is a position in the set's window."""
         by_codec = self.source is not None and error is self.source.failure
         if self.begin is not None and error.offset is not None and not by_codec:

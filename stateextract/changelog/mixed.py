@@ -25,7 +25,7 @@ from stateextract.state.counters import Counters
 from stateextract.state.engine import read_entry_pairs
 from stateextract.state.target import Piece
 
-Placed: TypeAlias = Callable[[StateExtractError, int], StateExtractError]
+WithLocation: TypeAlias = Callable[[StateExtractError, int], StateExtractError]
 """Adds to an error where the change at a place stands."""
 
 
@@ -54,9 +54,9 @@ def read_mixed(
     lengths: bool,
     rows: Sequence[MixedRow],
     options: ReadOptions,
-    tally: Counters,
+    counters: Counters,
     subtask: int,
-    placed: Placed,
+    with_location: WithLocation,
 ) -> Iterator[Piece]:
     """Decode rows whose parts the same serializers wrote.
 
@@ -71,17 +71,17 @@ def read_mixed(
             data = b"".join(row.pairs[number] for row in rows)
             found.append(_read(state, lengths, data, replace(options, key=None), attempt, subtask))
         whole = not counted.lost_entries
-        columns = _united(found) if whole else []
+        columns = _merged(found) if whole else []
     except StateExtractError as error:
         if len(rows) == 1:
             error.offset = None
-            raise placed(error.at(state=states[0].name, key_group=rows[0].group), rows[0].place) from None
+            raise with_location(error.at(state=states[0].name, key_group=rows[0].group), rows[0].place) from None
         whole = False
     if not whole and len(rows) > 1:
         # Which row it is shows when each is read alone.
         middle = len(rows) // 2
         for half in (rows[:middle], rows[middle:]):
-            yield from read_mixed(states, lengths, half, options, tally, subtask, placed)
+            yield from read_mixed(states, lengths, half, options, counters, subtask, with_location)
         return
     # What the changes took in their files is counted where they are read.
     counted.bytes = counted.rows = counted.entries = 0
@@ -93,17 +93,17 @@ def read_mixed(
     else:
         counted.lost_entries = 1
         yield from (piece for pieces in found for piece in pieces if piece.raw)
-    tally.add(attempt)
+    counters.add(attempt)
 
 
 def _read(
-    state: ChangedState, lengths: bool, data: bytes, options: ReadOptions, tally: Counters, subtask: int
+    state: ChangedState, lengths: bool, data: bytes, options: ReadOptions, counters: Counters, subtask: int
 ) -> list[Piece]:
     source = RangeSource(lambda at, n: data[at : at + n], 0, len(data))
-    return list(read_entry_pairs(source, state.row, lengths, options, tally, subtask))
+    return list(read_entry_pairs(source, state.row, lengths, options, counters, subtask))
 
 
-def _united(found: Sequence[Sequence[Piece]]) -> list[pa.RecordBatch]:
+def _merged(found: Sequence[Sequence[Piece]]) -> list[pa.RecordBatch]:
     """The batches of each part in one, with the columns of all parts."""
     tables = [pa.Table.from_batches([piece.batch for piece in pieces]) for pieces in found]
     schema = merge_schemas([table.schema for table in tables])
@@ -143,4 +143,4 @@ def _one_after_the_other(parts: Sequence[pa.RecordBatch], rows: Sequence[MixedRo
         yield batch
 
 
-__all__ = ["MixedRow", "Placed", "read_mixed"]
+__all__ = ["MixedRow", "WithLocation", "read_mixed"]

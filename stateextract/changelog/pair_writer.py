@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from stateextract.changelog.mixed import MixedRow, Placed, read_mixed
+from stateextract.changelog.mixed import MixedRow, WithLocation, read_mixed
 from stateextract.changelog.states import ChangedState
 from stateextract.errors import StateExtractError, UndecodableError, ValueRefusedError
 from stateextract.files.window import RangeSource
@@ -48,15 +48,15 @@ class _Mixed:
 class PairWriter:
     """Takes rows and gives out batches.
 
-    :param placed: of the log that the rows' changes are in.
+    :param with_location: of the log that the rows' changes are in.
     """
 
-    def __init__(self, options: ReadOptions, tally: Counters, subtask: int, placed: Placed) -> None:
+    def __init__(self, options: ReadOptions, counters: Counters, subtask: int, with_location: WithLocation) -> None:
         self.ready: deque[Piece] = deque()
         self.options = options
-        self.tally = tally
+        self.counters = counters
         self.subtask = subtask
-        self.placed = placed
+        self.with_location = with_location
         self._gathered: dict[tuple[ChangedState, bool], _Gathered] = {}
         self._mixed: dict[tuple[ChangedState, ...], _Mixed] = {}
 
@@ -82,7 +82,7 @@ class PairWriter:
                 error = ValueRefusedError(
                     "one value has more than 2 GiB after its changes", state=state.name, key_group=group
                 )
-                raise error if place is None else self.placed(error, place)
+                raise error if place is None else self.with_location(error, place)
             rows.starts.append(len(rows.data))
             rows.origins.append((group, place))
             for part in (key + user_key, data):
@@ -111,15 +111,15 @@ class PairWriter:
         choice = self.options.of_state(state.name).on_undecodable
         if choice == "fail":
             raise advised(self._of(error, place))
-        counted = self.tally.of(state.name)
+        counted = self.counters.of(state.name)
         counted.lost_entries += 1
         counted.problem(error.message)
         if choice == "raw":
-            job = Job({state.name}, self.options, self.tally, self.subtask, self.ready)
+            job = Job({state.name}, self.options, self.counters, self.subtask, self.ready)
             Target(job, state.row).raw(group, 0, 1, data, error.message)
 
     def _of(self, error: UndecodableError, place: int) -> UndecodableError:
-        self.placed(error, place)
+        self.with_location(error, place)
         return error
 
     def finish(self) -> None:
@@ -131,7 +131,7 @@ class PairWriter:
 
     def _flush_mixed(self, states: tuple[ChangedState, ...]) -> None:
         mixed = self._mixed.pop(states)
-        found = read_mixed(states, mixed.lengths, mixed.rows, self.options, self.tally, self.subtask, self.placed)
+        found = read_mixed(states, mixed.lengths, mixed.rows, self.options, self.counters, self.subtask, self.with_location)
         self.ready.extend(found)
 
     def _flush(self, state: ChangedState, entries: bool) -> None:
@@ -152,11 +152,11 @@ class PairWriter:
                 error.offset = None
                 error.at(key_group=group)
                 if place is not None:
-                    self.placed(error, place)
+                    self.with_location(error, place)
             raise
         # What the changes took in their files is counted where they are read.
         part.of(state.name).bytes = 0
-        self.tally.add(part)
+        self.counters.add(part)
 
 
 __all__ = ["GATHERED", "PairWriter"]

@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from stateextract.changelog.base import BaseChanges
-from stateextract.changelog.declared import head_of, key_of_head, parse_changes_head
+from stateextract.changelog.declared import head_of, key_of_header, parse_changes_header
 from stateextract.changelog.identity import HeapIdentity, PairIdentity, pair_identity
 from stateextract.changelog.log import Log
 from stateextract.changelog.overlay import Overlay
@@ -54,7 +54,7 @@ class Materialized:
 class Replay:
     """Reads the states of one subtask.
 
-    :param changes_head: the head of the states in the log, as ``declared.head_of`` makes it.
+    :param changes_header: the head of the states in the log, as ``declared.head_of`` makes it.
     :param base: what was materialized, if anything.
     :param wanted: names of the states to give out.
     :param held: instead of :data:`HELD`.
@@ -63,22 +63,22 @@ class Replay:
     def __init__(
         self,
         log: Log,
-        changes_head: bytes,
+        changes_header: bytes,
         base: Materialized | None,
         wanted: Collection[str],
         options: ReadOptions,
-        tally: Counters,
+        counters: Counters,
         subtask: int,
         max_parallelism: int,
         held: int | None = None,
     ) -> None:
         self.log = log
-        self.head = parse_changes_head(changes_head)
-        self.key = key_of_head(self.head, changes_head)
+        self.head = parse_changes_header(changes_header)
+        self.key = key_of_header(self.head, changes_header)
         self.base = base
         self.wanted = wanted
         self.options = options
-        self.tally = tally
+        self.counters = counters
         self.subtask = subtask
         self.prefix = prefix_bytes(max_parallelism)
         self.held = HELD if held is None else held
@@ -95,7 +95,7 @@ class Replay:
         :raises StateExtractError: with state, key group, file and offset.
         """
         while ranges:
-            emitter = PairWriter(self.options, self.tally, self.subtask, self.log.placed)
+            emitter = PairWriter(self.options, self.counters, self.subtask, self.log.with_location)
             overlay, count = self._load([r.key_group for r in ranges], emitter)
             now, ranges = ranges[:count], ranges[count:]
             yield from self._read(now, overlay, emitter)
@@ -116,11 +116,11 @@ class Replay:
             except UndecodableError as error:
                 choice = self.options.of_state(error.state or "").on_undecodable
                 if choice == "fail" or error.state is None or change.key_group < 0:
-                    self.log.placed(error, change.place)
+                    self.log.with_location(error, change.place)
                     raise advised(error) from None
                 overlay.give_up(error.state, change, error)
             except StateExtractError as error:
-                raise self.log.placed(error, change.place) from None
+                raise self.log.with_location(error, change.place) from None
             if overlay.held > self.held and len(groups) > 1:
                 overlay.measure()
                 if overlay.held > self.held:
@@ -129,8 +129,8 @@ class Replay:
                     overlay.keep(left)
         for state in overlay.states.values():
             if state.broken is not None:
-                self.tally.of(state.name).lost_entries += state.lost
-                self.tally.of(state.name).problem(state.broken.message)
+                self.counters.of(state.name).lost_entries += state.lost
+                self.counters.of(state.name).problem(state.broken.message)
                 for change in state.refused:
                     emitter.refuse(state.broken, state.state, change.key_group, change.place, change.data)
         return overlay, len(groups)
@@ -138,7 +138,7 @@ class Replay:
     def _declare(self, meta: bytes) -> ChangedState:
         known = self._declared.get(meta)
         if known is None:
-            head = parse_changes_head(head_of(self.key, [meta]))
+            head = parse_changes_header(head_of(self.key, [meta]))
             known = self._declared[meta] = changed_state(head, head.states[0], self.options.context)
         return known
 
@@ -181,7 +181,7 @@ class Replay:
         for meta in self.head.states:
             if meta.name not in self.wanted:
                 continue
-            counted = self.tally.of(meta.name)
+            counted = self.counters.of(meta.name)
             if meta.name not in materialized:
                 counted.key_groups += groups
             changed = overlay.states.get(meta.name)

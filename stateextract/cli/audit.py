@@ -12,7 +12,7 @@ import click
 
 from stateextract.cli.options import format_option
 from stateextract.cli.reading import read_options, snapshot_options
-from stateextract.cli.stats import ROWS, measured, question, text_of, written
+from stateextract.cli.stats import ROWS, measured, question, read_text, written
 from stateextract.errors import UsageError
 from stateextract.outcome import ExitCode
 from stateextract.printable import json_document, many, named
@@ -61,12 +61,12 @@ def _rules(rules: str | None, config: str | None) -> tuple[RuleFile, Path]:
     from stateextract.audit.rules import parse_rules
 
     if rules is not None:
-        return parse_rules(text_of(rules, "--rules"), rules), Path(rules).parent
+        return parse_rules(read_text(rules, "--rules"), rules), Path(rules).parent
     if config is None:
         raise UsageError(
             "there are no rules", advice="give --rules FILE, or --config FILE with a job file that has [[rules]]"
         )
-    return parse_rules(text_of(config, "--config"), config, job_file=True), Path(config).parent
+    return parse_rules(read_text(config, "--config"), config, job_file=True), Path(config).parent
 
 
 class _Query:
@@ -85,7 +85,7 @@ class _Query:
 
         with Meter("query") as meter:
             name, kind = str(state.state_name), state.state_kind
-            return query_state(self._job, operator.operator_id, name, kind, sql, meter.heads, on_parts)
+            return query_state(self._job, operator.operator_id, name, kind, sql, meter.headers, on_parts)
 
 
 def _question(file: RuleFile, folder: Path) -> Any:
@@ -106,7 +106,7 @@ def _question(file: RuleFile, folder: Path) -> Any:
 
 def _schemas(path: Path) -> Any:
     try:
-        return json.loads(text_of(str(path), "schema"))
+        return json.loads(read_text(str(path), "schema"))
     except ValueError as error:
         raise UsageError(f"schema {path} is not JSON: {error}") from error
 

@@ -9,7 +9,7 @@ import click
 
 from stateextract.cli.options import rows_format_option
 from stateextract.cli.reading import WHERE, config_option, job_options, opened
-from stateextract.cli.stats import text_of
+from stateextract.cli.stats import read_text
 from stateextract.outcome import ExitCode, Verdict, exit_code_of_check
 from stateextract.printable import many, named, sentence
 
@@ -93,7 +93,7 @@ def check(
     if uids is not None:
         from stateextract.audit.statistics import read_uids
 
-        listed = read_uids(text_of(uids, "--uids"))
+        listed = read_uids(read_text(uids, "--uids"))
     report = old.check(
         new, classpath=new_classpath, plan=new_plan or "", uids=listed, flink=flink or "", backend=backend,
         max_parallelism=max_parallelism, parallelism=parallelism, same_job=same_job,

@@ -58,9 +58,9 @@ def count(path: str, operator: str | None, name: str | None, scope: Any, format_
         print_document(documents, documents, format_)
     else:
         from stateextract.cli.screen import Cell, Table, console
-        from stateextract.state.causes import told_once
+        from stateextract.state.causes import causes_once
 
-        told = told_once((number, [d["reason"]]) for number, d in enumerate(documents))
+        told = causes_once((number, [d["reason"]]) for number, d in enumerate(documents))
         rows = [
             [
                 Cell(d["operator_label"], of=d["operator_id"]),

@@ -82,7 +82,7 @@ def diff(
     with Meter("diff") as meter:
         options = DiffOptions(last_access, common_fields, later.memory_bytes)
         execute = counted(meter, on_this_machine(workers), rows)
-        result = run_diff(earlier, later, options, execute, output, meter.heads)
+        result = run_diff(earlier, later, options, execute, output, meter.headers)
     code = ExitCode.COMPLETE if result.complete else ExitCode.INCOMPLETE
     if tell and result.differs:
         code = ExitCode.DIFFERENT
@@ -149,7 +149,7 @@ def _lines(state: DiffState, counts: Counts) -> Iterator[str]:
 
 def _not_compared(result: DiffResult) -> Iterator[str]:
     """The states that are not compared, in one line for each cause."""
-    from stateextract.state.causes import told_once
+    from stateextract.state.causes import causes_once
 
     unread = [(f"{named(operator)} / {named(what)}", why) for operator, what, why in result.plan.unread]
     for state in result.plan.states:
@@ -158,18 +158,18 @@ def _not_compared(result: DiffResult) -> Iterator[str]:
             unread.append((where, state.why))
         elif counts.left_out:
             groups = [group for group in counts.left_out if group >= 0]
-            part = f" in {many(len(groups), 'key group')} ({_some(groups)})" if groups else ""
+            part = f" in {many(len(groups), 'key group')} ({abbreviate(groups)})" if groups else ""
             unread.append((f"{where}{part}", "; ".join(counts.why)))
-    causes = told_once((number, [why]) for number, (_, why) in enumerate(unread))
+    causes = causes_once((number, [why]) for number, (_, why) in enumerate(unread))
     places: dict[str, list[str]] = {}
     for number, (where, why) in enumerate(unread):
         places.setdefault(causes.get(number, why), []).append(where)
     for why, found in places.items():
-        what = found[0] if len(found) == 1 else f"{many(len(found), 'state')} ({_some(found)})"
+        what = found[0] if len(found) == 1 else f"{many(len(found), 'state')} ({abbreviate(found)})"
         yield sentence(f"{what}: not compared: {why}")
 
 
-def _some(names: Sequence[object]) -> str:
+def abbreviate(names: Sequence[object]) -> str:
     return ", ".join(map(str, names[:10])) + (", …" if len(names) > 10 else "")
 
 

@@ -102,10 +102,10 @@ def _on_this_machine(options: JobOptions, workers: int | None) -> Outcome:
     from stateextract.job.task import SplitReport
 
     def rows(report: bytes) -> int:
-        return sum(tally.rows for part in SplitReport.from_bytes(report).parts for tally in part.tally.states.values())
+        return sum(counters.rows for part in SplitReport.from_bytes(report).parts for counters in part.counters.states.values())
 
     with Meter("extract") as meter:
-        return run_job(options, counted(meter, processes(workers), rows), on_headers=meter.heads)
+        return run_job(options, counted(meter, processes(workers), rows), on_headers=meter.headers)
 
 
 def _on_spark(options: JobOptions, conf: dict[str, str]) -> Outcome:
@@ -122,7 +122,7 @@ def _on_spark(options: JobOptions, conf: dict[str, str]) -> Outcome:
     with Meter("extract") as meter:
         settings = {**_SPARK, **conf}
         try:
-            return extract_on_spark(options, job_files()[1], None, settings, on_tasks, meter.heads)
+            return extract_on_spark(options, job_files()[1], None, settings, on_tasks, meter.headers)
         except EnvironmentProblem as error:
             if isinstance(error.__cause__, ImportError):  # no Spark
                 error.advice = f"{error.advice}; or extract without Spark: --engine local"

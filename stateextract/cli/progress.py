@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 DELAY = 2.0
 """Seconds before a bar appears."""
-READING_HEADS = "reading heads"
+READING_HEADERS = "reading heads"
 
 _screen = threading.Lock()
 
@@ -45,7 +45,7 @@ class Meter:
     ) -> None:
         self.title, self.size, self.tasks, self.unit = title, size, tasks, unit
         self.done = self.rows = self.tasks_done = 0
-        self._heads: tuple[int, int] | None = None
+        self._headers: tuple[int, int] | None = None
         self._console = console
         self._lock = threading.Lock()
         self._bar: Any = None
@@ -85,10 +85,10 @@ class Meter:
             self.tasks_done += tasks
             self._show()
 
-    def heads(self, done: int, count: int) -> None:
+    def headers(self, done: int, count: int) -> None:
         """The heads of files are read before anything else: so many were, of so many. Until all are, the bar is about them."""
         with self._lock:
-            self._heads = (done, count) if done < count else None
+            self._headers = (done, count) if done < count else None
             if self._bar is not None and done == count:
                 # What is left of another kind of work says nothing about what comes.
                 self._bar.remove_task(self._line)
@@ -116,10 +116,10 @@ class Meter:
             return
         from stateextract.cli.sizes import text_size
 
-        if self._heads is not None:
-            done, count = self._heads
+        if self._headers is not None:
+            done, count = self._headers
             counts = f"{done} of {many(count, 'file')}"
-            self._bar.update(self._line, description=READING_HEADS, total=count, completed=done, counts=counts)
+            self._bar.update(self._line, description=READING_HEADERS, total=count, completed=done, counts=counts)
             return
         done = min(self.done, self.size)
         parts = [f"{self.tasks_done} of {self.tasks} {self.unit}"] if self.tasks else []
@@ -150,7 +150,7 @@ def counted(meter: Meter, execute: Execute, rows: Callable[[bytes], int] = lambd
     return run
 
 
-class HeadsBar:
+class HeadersBar:
     """A bar for reading the heads of files, if that takes long: told how many were read, and of how many.
 
     :param console: and ``delay``: as of :class:`Meter`.
@@ -162,7 +162,7 @@ class HeadsBar:
 
     def __call__(self, done: int, count: int) -> None:
         if done == 0 and count:
-            self._meter = Meter(READING_HEADS, tasks=count, unit="files", console=self._console, delay=self._delay)
+            self._meter = Meter(READING_HEADERS, tasks=count, unit="files", console=self._console, delay=self._delay)
             self._meter.__enter__()
         if self._meter is None:
             return
@@ -173,4 +173,4 @@ class HeadsBar:
             self._meter = None
 
 
-__all__ = ["DELAY", "HeadsBar", "Meter", "counted"]
+__all__ = ["DELAY", "HeadersBar", "Meter", "counted"]

@@ -107,7 +107,7 @@ def opened(path: str, options: Mapping[str, Any]) -> Snapshot:
     :raises StateExtractError: where it cannot be opened.
     """
     from stateextract.api import open_snapshot
-    from stateextract.cli.progress import HeadsBar
+    from stateextract.cli.progress import HeadersBar
 
     job = read_options(path, options)
     as_they_are = (*WHERE[2:], *MEANING, "header_threads")
@@ -118,7 +118,7 @@ def opened(path: str, options: Mapping[str, Any]) -> Snapshot:
         types=dict(line.rpartition("=")[::2] for line in job.types),
         policies=dict(line.rpartition("=")[::2] for line in job.policies),
         kryo_classes=[json.loads(text) for text in job.kryo_class],
-        on_headers=HeadsBar(),
+        on_headers=HeadersBar(),
         **{name: getattr(job, name) for name in as_they_are},
     )
 
@@ -174,7 +174,7 @@ def the_operator(snapshot: Snapshot, name: str | None) -> Operator:
     return keyed[0]
 
 
-def the_state(operator: Operator, name: str | None, scope: Any) -> State:
+def select_state(operator: Operator, name: str | None, scope: Any) -> State:
     """The operator's state of that name, or its only one.
 
     :raises UsageError: where there is none, or more than one.
@@ -200,7 +200,7 @@ def the_states(operator: Operator, name: str | None, scope: Any) -> list[State]:
             operator=operator.label,
             advice=f"choose one by --state: {', '.join(repr(state.name) for state in timers)}",
         )
-    return timers or [the_state(operator, name, scope)]
+    return timers or [select_state(operator, name, scope)]
 
 
 def the_coordinator(snapshot: Snapshot, operator: str | None, name: str | None) -> CoordinatorRow | None:
@@ -318,10 +318,10 @@ __all__ = [
     "opened",
     "operator_option",
     "read_options",
+    "select_state",
     "snapshot_options",
     "state_options",
     "the_coordinator",
     "the_operator",
-    "the_state",
     "the_states",
 ]

@@ -10,7 +10,7 @@ import click
 
 from stateextract.cli.options import debug_option
 from stateextract.cli.reading import read_options, snapshot_options
-from stateextract.cli.stats import ROWS, measured, question, question_options, text_of, written
+from stateextract.cli.stats import ROWS, measured, question, question_options, read_text, written
 from stateextract.errors import UsageError
 from stateextract.outcome import ExitCode, exit_code
 
@@ -80,7 +80,7 @@ def _documents(name: str) -> Iterator[Statistics | Recorded]:
             raise UsageError(f"--from {name} holds no file that ends in .json or .parquet")
     for file in files:
         try:
-            yield Statistics.from_json(text_of(str(file), "--from"))
+            yield Statistics.from_json(read_text(str(file), "--from"))
         except UsageError as error:
             raise error.at(file=str(file)) from error
 

@@ -20,10 +20,10 @@ def states(path: str, format_: str, **options: Any) -> ExitCode:
 
     What has no name (coordinators, in-flight data) is listed too, with why it is not read.
     """
-    from stateextract.cli.progress import HeadsBar
+    from stateextract.cli.progress import HeadersBar
     from stateextract.snapshot.tables import SnapshotTables
 
-    rows = list(SnapshotTables(read_options(path, options), on_headers=HeadsBar()).states())
+    rows = list(SnapshotTables(read_options(path, options), on_headers=HeadersBar()).states())
     code = exit_code((row["status"] for row in rows), forecast=True)
     if format_ != "text":
         from stateextract.cli.rows import print_document

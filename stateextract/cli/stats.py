@@ -96,11 +96,11 @@ def question(as_of: str | None, ttls: Iterable[str], top: int, uids: str | None)
     from stateextract.audit.statistics import StatisticsOptions, read_uids
 
     by_name = times_to_live(ttls, "--ttl")
-    listed = None if uids is None else read_uids(text_of(uids, "--uids"))
+    listed = None if uids is None else read_uids(read_text(uids, "--uids"))
     return StatisticsOptions(None if as_of is None else moment(as_of, "--as-of"), by_name, top, listed)
 
 
-def text_of(path: str, option: str) -> str:
+def read_text(path: str, option: str) -> str:
     """A file's text.
 
     :raises UsageError: where it cannot be read.
@@ -145,7 +145,7 @@ def measured(options: JobOptions, asked: StatisticsOptions, workers: int | None 
 
     without_pandas()
     with Meter("stats") as meter:
-        return statistics(options, asked, counted(meter, on_this_machine(workers)), on_headers=meter.heads)
+        return statistics(options, asked, counted(meter, on_this_machine(workers)), on_headers=meter.headers)
 
 
-__all__ = ["ROWS", "measured", "question", "question_options", "stats", "text_of", "written"]
+__all__ = ["ROWS", "measured", "question", "question_options", "read_text", "stats", "written"]

@@ -14,7 +14,7 @@ from stateextract.columnar.arrow.json_values import iso_timestamp
 from stateextract.doors import api_door
 from stateextract.outcome import Status
 from stateextract.printable import many, named, sentence
-from stateextract.state.causes import is_caused, told_once
+from stateextract.state.causes import causes_once, is_caused
 
 _WIDEST = 40
 _RIGHT = (
@@ -40,9 +40,9 @@ def show(document: Statistics, detailed: bool) -> None:
     sections.append(("Windows and timers", _TIMES, _rows(document, _times)))
     if detailed:
         sections.append(("Columns", _COLUMNS, [row for _, state in document.states for row in _columns(state)]))
-    sections.append(("Biggest values", _BIG, _biggest(document, lambda s: s.biggest_values, 10 if detailed else 1)))
+    sections.append(("Biggest values", _BIG, _largest(document, lambda s: s.biggest_values, 10 if detailed else 1)))
     if detailed:
-        sections.append(("Biggest keys", _BIG, _biggest(document, lambda s: s.biggest_keys, 10)))
+        sections.append(("Biggest keys", _BIG, _largest(document, lambda s: s.biggest_keys, 10)))
     for title, columns, rows in sections:
         if rows:
             out.print()
@@ -66,7 +66,7 @@ _STATES = [
 
 def _states(document: Statistics) -> list[list[str | Cell]]:
     states = list(document.states)
-    told = told_once((number, (state.reason, *state.problems)) for number, (_, state) in enumerate(states))
+    told = causes_once((number, (state.reason, *state.problems)) for number, (_, state) in enumerate(states))
     return [
         [
             Cell(operator.operator_label, of=operator.operator_id), state.state_name or "", state.state_kind,
@@ -149,7 +149,7 @@ def _column(column: Column) -> list[str]:
 _BIG = ["operator", "state", "bytes", "key", "namespace", "key group"]
 
 
-def _biggest(document: Statistics, of: Callable[[State], list[Big]], most: int) -> list[list[str]]:
+def _largest(document: Statistics, of: Callable[[State], list[Big]], most: int) -> list[list[str]]:
     found = [(big, o.operator_label, state.state_name or "") for o, state in document.states for big in of(state)[:most]]
     return [
         [label, name, f"{big.bytes:,}", _value(big.key), _value(big.namespace), _number(big.key_group)]

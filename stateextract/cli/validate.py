@@ -84,10 +84,10 @@ def describe(snapshot: Snapshot, findings: list[Finding]) -> dict[str, Any]:
 def _show(snapshot: Snapshot, findings: list[Finding], code: int) -> None:
     from stateextract.cli.screen import Cell, Table, console
     from stateextract.cli.sizes import text_size
-    from stateextract.state.causes import told_once
+    from stateextract.state.causes import causes_once
 
     out = console()
-    told = told_once((number, [f.reason]) for number, f in enumerate(findings))
+    told = causes_once((number, [f.reason]) for number, f in enumerate(findings))
     rows: list[list[str | Cell]] = [
         [
             Cell(f.operator, of=f.operator_id),

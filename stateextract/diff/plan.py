@@ -17,8 +17,8 @@ import pyarrow as pa
 from serializers import DescribeContext
 from stateextract.diff.compare import Comparison, comparison
 from stateextract.diff.coordinators import CoordinatorPair, coordinator_pairs
-from stateextract.diff.schemas import RETYPED, SchemaChange, schema_changes, united_schema
-from stateextract.diff.shapes import hidden_at, united
+from stateextract.diff.schemas import RETYPED, SchemaChange, merged_schema, schema_changes
+from stateextract.diff.shapes import hidden_at, merged
 from stateextract.diff.snapshot_states import SnapshotStates
 from stateextract.diff.summary import BOTH, GONE, NEW, UNSURE
 from stateextract.errors import StateExtractError, UnsupportedError, UsageError
@@ -92,7 +92,7 @@ class DiffState:
 
 
 @dataclass(frozen=True)
-class Side:
+class SnapshotInput:
     """What tasks must know of one snapshot.
 
     :param targets: by operator of the plan, its states with the columns that they are read with.
@@ -130,7 +130,7 @@ class DiffContext:
     :param size: bytes of state of both snapshots.
     """
 
-    sides: tuple[Side, Side]
+    sides: tuple[SnapshotInput, SnapshotInput]
     states: Sequence[DiffState]
     options: DiffOptions
     rows: bool = True
@@ -187,8 +187,8 @@ def make_diff_plan(
     keys = list(dict.fromkeys((operator, scope) for operator, scope, _ in [*one.states, *other.states]))
     states = [replace(state, number=i) for i, state in enumerate(_matched(one, other, keys, options.common_fields))]
     sides = (
-        Side(one.plan.found.metadata_uri, one.exact, one.plan.describe, one.targets(keys)),
-        Side(other.plan.found.metadata_uri, other.exact, other.plan.describe, other.targets(keys)),
+        SnapshotInput(one.plan.found.metadata_uri, one.exact, one.plan.describe, one.targets(keys)),
+        SnapshotInput(other.plan.found.metadata_uri, other.exact, other.plan.describe, other.targets(keys)),
     )
     context = DiffContext(sides, states, options, size=sum(sum(plan.sizes) for plan in plans))
     units = [
@@ -284,12 +284,12 @@ def _state(
             raise UnsupportedError(why)
         _refuse_incomparable([state for _, state in there])
         exact = [side.exact_schema(state) for side, state in there]
-        shape = united(shape for side, state in there for shape in side.shapes(state))
+        shape = merged(shape for side, state in there for shape in side.shapes(state))
         for change in changes if common_fields else ():
             if change.change != RETYPED and change.place[0] == "value":
                 shape = hidden_at(shape, change.place)
-        how = comparison(entry.kind, united_schema(exact[0], exact[-1]), shape)
-        output = how.output(united_schema(schemas[0], schemas[-1]))
+        how = comparison(entry.kind, merged_schema(exact[0], exact[-1]), shape)
+        output = how.output(merged_schema(schemas[0], schemas[-1]))
     except StateExtractError as error:
         if not isinstance(error, UnsupportedError) and not one.job.lenient:
             raise
@@ -379,4 +379,6 @@ def of_key_groups(parts: Sequence[Part], wanted: Sequence[int]) -> list[Part]:
     return [replace(part, content=content) for part in parts for content in part.content.of_key_groups(groups)]
 
 
-__all__ = ["DiffContext", "DiffOptions", "DiffPlan", "DiffState", "DiffUnit", "Side", "make_diff_plan", "of_key_groups"]
+__all__ = [
+    "DiffContext", "DiffOptions", "DiffPlan", "DiffState", "DiffUnit", "SnapshotInput", "make_diff_plan", "of_key_groups",
+]  # fmt: skip

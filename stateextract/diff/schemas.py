@@ -86,7 +86,7 @@ def _field_changes(
             yield from _changes(a[name], b[name], where)
 
 
-def united_schema(before: pa.Schema, after: pa.Schema) -> pa.Schema:
+def merged_schema(before: pa.Schema, after: pa.Schema) -> pa.Schema:
     """The schema that holds the rows of both.
 
     :raises UnsupportedError: where a column is nested on one side and something else on the other.
@@ -101,4 +101,4 @@ def _as_text(a: pa.DataType, b: pa.DataType, path: str) -> pa.DataType:
     return pa.binary() if pa.types.is_binary(a) or pa.types.is_binary(b) else pa.string()
 
 
-__all__ = ["SchemaChange", "schema_changes", "united_schema"]
+__all__ = ["SchemaChange", "merged_schema", "schema_changes"]

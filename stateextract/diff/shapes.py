@@ -52,21 +52,21 @@ class Shape:
 PLAIN = Shape()
 
 
-def united(shapes: Iterable[Shape]) -> Shape:
+def merged(shapes: Iterable[Shape]) -> Shape:
     """What is unordered or ignored in one of them is so in the result."""
     result = PLAIN
     for shape in shapes:
         names = dict.fromkeys([*result.children, *shape.children])
-        children = {name: united_pair(result.of(name), shape.of(name)) for name in names}
+        children = {name: merged_pair(result.of(name), shape.of(name)) for name in names}
         result = Shape(result.unordered or shape.unordered, result.ignored or shape.ignored, children)
     return result
 
 
-def united_pair(a: Shape, b: Shape) -> Shape:
-    """:func:`united` of two."""
+def merged_pair(a: Shape, b: Shape) -> Shape:
+    """:func:`merged` of two."""
     if a is PLAIN or a == b:
         return b
-    return a if b is PLAIN else united([a, b])
+    return a if b is PLAIN else merged([a, b])
 
 
 def row_shape(row: RowLayout, flatten: bool, last_access: bool) -> Shape:
@@ -123,9 +123,9 @@ def layout_shape(layout: Layout) -> Shape:
         case Struct() | MaskedStruct() | BinaryRow():
             return _fields(layout.fields)
         case Switch():
-            return united(_fields(case.fields) for case in layout.cases)
+            return merged(_fields(case.fields) for case in layout.cases)
         case Subclasses():
-            return united([_fields(layout.fields), *(_fields(below.fields) for below in layout.subclasses)])
+            return merged([_fields(layout.fields), *(_fields(below.fields) for below in layout.subclasses)])
         case Nullable() | Framed() | Logical() | SkippedValue():
             return layout_shape(layout.inner)
         case Python() if layout.inner is not None:
@@ -146,7 +146,7 @@ __all__ = [
     "Shape",
     "hidden_at",
     "layout_shape",
+    "merged",
+    "merged_pair",
     "row_shape",
-    "united",
-    "united_pair",
 ]

@@ -18,7 +18,7 @@ from stateextract.metadata.uid import operator_id
 from stateextract.options import JobOptions
 from stateextract.snapshot.headers import Scope
 from stateextract.snapshot.parts import OperatorTargets, Part, StateTarget
-from stateextract.state.columns import united_schema
+from stateextract.state.columns import merged_schema
 from stateextract.state.kinds import OPERATOR_KINDS, TIMER
 from stateextract.state.rows import RowLayout
 
@@ -55,7 +55,7 @@ class SnapshotStates:
         :raises UnsupportedError: where they differ between subtasks and cannot be united.
         """
         options = replace(read_options(self.exact, self.plan.describe), choices={state.name: state.target.choice.exact()})
-        return united_schema(self._rows(state), options)
+        return merged_schema(self._rows(state), options)
 
     def shapes(self, state: PlannedState) -> Iterator[Shape]:
         """Of the columns, by the head of each file."""

@@ -73,46 +73,54 @@ class DiffRunner:
         yield from self._compare(unit, self._context.of_operator(unit.operator))
 
     def _compare(self, unit: DiffUnit, states: dict[str, DiffState]) -> Iterator[Changes]:
-        gathered, tallies = salvage(partial(self._gathered, unit, states), self._context.sides[1].options.lenient)
+        gathered, all_counters = salvage(partial(self._gathered, unit, states), self._context.sides[1].options.lenient)
         with gathered:
-            lost = [name for name in states if any(_lost(tally, name) for tally in tallies)]
+            lost = [name for name in states if any(_lost(counters, name) for counters in all_counters)]
             for name in lost:
                 gathered.drop(name)
             for name, state in states.items():
                 if name not in lost:
-                    yield from self._state(state, gathered, tallies)
-        yield from self._lost(unit, {name: states[name] for name in lost}, tallies)
+                    yield from self._state(state, gathered, all_counters)
+        yield from self._lost(unit, {name: states[name] for name in lost}, all_counters)
 
     def _gathered(
         self, unit: DiffUnit, states: dict[str, DiffState], attempt: Attempt
     ) -> tuple[SpillingRowBuffer, tuple[Counters, Counters]]:
         """The rows of both sides, and what was read."""
         hows = {name: state.how for name, state in states.items() if state.how is not None}
-        tallies = Counters(), Counters()
+        all_counters = Counters(), Counters()
         gathered = SpillingRowBuffer(hows, self._context.options.memory_bytes)
         try:
-            for side, tally in enumerate(tallies):
-                self._read(side, unit, states, tally, gathered, attempt)
+            for side, counters in enumerate(all_counters):
+                self._read(side, unit, states, counters, gathered, attempt)
         except BaseException:
             gathered.close()
             raise
         for (_, name), error in attempt.refused.items():
-            for tally in tallies:
-                tally.of(name).problem(str(error))
-                tally.of(name).failure = error.status
-        return gathered, tallies
+            for counters in all_counters:
+                counters.of(name).problem(str(error))
+                counters.of(name).failure = error.status
+        return gathered, all_counters
 
     def _read(
-        self, side: int, unit: DiffUnit, states: Collection[str], tally: Counters, gathered: SpillingRowBuffer, attempt: Attempt
+        self,
+        side: int,
+        unit: DiffUnit,
+        states: Collection[str],
+        counters: Counters,
+        gathered: SpillingRowBuffer,
+        attempt: Attempt,
     ) -> None:
         targets = self._context.sides[side].targets[unit.operator]
         targets = replace(targets, states={name: t for name, t in targets.states.items() if name in states})
         reader = self._readers[side]
         for part in reader.in_order(unit.parts[side], lambda _: targets):
-            for piece in attempt.pieces(reader, part, targets, tally):
+            for piece in attempt.pieces(reader, part, targets, counters):
                 gathered.add(side, piece.state, piece.batch)
 
-    def _state(self, state: DiffState, gathered: SpillingRowBuffer, tallies: tuple[Counters, Counters]) -> Iterator[Changes]:
+    def _state(
+        self, state: DiffState, gathered: SpillingRowBuffer, all_counters: tuple[Counters, Counters]
+    ) -> Iterator[Changes]:
         assert state.how is not None
         assert state.output is not None
         options = self._context.options
@@ -129,21 +137,21 @@ class DiffRunner:
                 advice="leave the state out with --state, or compare it flattened",
             ) from None  # fmt: skip
         adjusted: dict[str, int] = {}
-        for tally in tallies:
-            for name, count in tally.of(state.name).counts.as_dict().items():
+        for counters in all_counters:
+            for name, count in counters.of(state.name).counts.as_dict().items():
                 # A timer's time is compared in milliseconds, whether or not there is a date for it.
                 if count and name in _ADJUSTED and state.kind != TIMER:
                     adjusted[name] = adjusted.get(name, 0) + count
         remarks = [
             f"the copies that the subtasks {', '.join(map(str, subtasks[:10]))}{', …' if subtasks[10:] else ''} of the "
             f"{which} snapshot have are not that of the first subtask, which was compared"
-            for which, tally in zip(("earlier", "later"), tallies, strict=True)
-            if state.kind == BROADCAST and (subtasks := tally.of(state.name).differing)
+            for which, counters in zip(("earlier", "later"), all_counters, strict=True)
+            if state.kind == BROADCAST and (subtasks := counters.of(state.name).differing)
         ]
         if adjusted or remarks:
             yield Changes(state, Counts(adjusted=adjusted, remarks=remarks))
 
-    def _lost(self, unit: DiffUnit, states: dict[str, DiffState], tallies: tuple[Counters, Counters]) -> Iterator[Changes]:
+    def _lost(self, unit: DiffUnit, states: dict[str, DiffState], all_counters: tuple[Counters, Counters]) -> Iterator[Changes]:
         """States of which something could not be decoded: key group by key group, without those concerned."""
         groups = unit.key_groups or ()
         if states and len(groups) > 1:
@@ -153,13 +161,13 @@ class DiffRunner:
             return
         for name, state in states.items():
             counts = Counts(left_out=list(groups) or [_NO_KEY_GROUP])
-            for tally in tallies:
-                counts.why += [text for text in tally.of(name).problems if text not in counts.why]
+            for counters in all_counters:
+                counts.why += [text for text in counters.of(name).problems if text not in counts.why]
             yield Changes(state, counts)
 
 
-def _lost(tally: Counters, name: str) -> bool:
-    read = tally.states.get(name)
+def _lost(counters: Counters, name: str) -> bool:
+    read = counters.states.get(name)
     return read is not None and read.incomplete
 
 

@@ -66,7 +66,7 @@ class Entry(NamedTuple):
 class OpenFile(Protocol):
     """A file open for reads at any position, from any thread."""
 
-    late: bool
+    remote: bool
     """A read takes long to begin, so several should be under way at once."""
 
     def read_at(self, offset: int, length: int) -> bytes:
@@ -369,7 +369,7 @@ class _Connection:
 class _LocalFile:
     """A local file; ``pread`` has no shared position, so threads do not meet."""
 
-    late = False
+    remote = False
 
     def __init__(self, path: str) -> None:
         self._path = path
@@ -431,7 +431,7 @@ class _LocalFile:
 
 
 class _ArrowFile:
-    late = True
+    remote = True
 
     def __init__(self, file: Any, uri: str, timeout: int = TIMEOUT) -> None:
         self._file = file

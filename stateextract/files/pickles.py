@@ -417,7 +417,7 @@ def _named_zone(name: Any = "UTC", *_: Any) -> _Zone:
     return _utc() if name == "UTC" else _Zone(None, name)
 
 
-def _pass_over(_: int) -> None:
+def skip(_: int) -> None:
     """A frame's length, which says nothing that the opcodes do not."""
 
 
@@ -686,7 +686,7 @@ _OPCODES: dict[int, Callable[[_Machine], None]] = {
     ord("r"): lambda m: m.put(m.little(4)),
     ord("h"): lambda m: m.get(m.little(1)),
     ord("j"): lambda m: m.get(m.little(4)),
-    0x95: lambda m: _pass_over(m.little(8)),
+    0x95: lambda m: skip(m.little(8)),
     0x93: _Machine.global_name,
     ord("c"): lambda m: m.push(_Global(f"{m.line()}.{m.line()}")),
     ord("R"): _Machine.reduce,

@@ -24,9 +24,9 @@ class FilePiece:
         return self._file.read_at(self._start + offset, self._asked(offset, length))
 
     @property
-    def late(self) -> bool:
+    def remote(self) -> bool:
         """The file's reads take long to begin."""
-        return self._file.late
+        return self._file.remote
 
     def start_read(self, offset: int, length: int) -> Future[bytes]:
         """As the call, without waiting for it."""

@@ -16,7 +16,7 @@ from stateextract.files.filesystem import OpenFile, Store, is_remote, normalize
 from stateextract.files.second_thread import done
 from stateextract.files.threads import OPENING
 
-EARLY = 8
+AHEAD = 8
 """Items whose files are opened before their turn at most."""
 
 T = TypeVar("T")
@@ -102,7 +102,7 @@ class FilePrefetcher:
     def _opened(self, file: PrefetchRequest) -> OpenFile:
         opened = self.store.open(file.uri)
         try:
-            return EarlyFile(opened, [(start, opened.read_at(start, end - start)) for start, end in file.ranges])
+            return PrefetchedFile(opened, [(start, opened.read_at(start, end - start)) for start, end in file.ranges])
         except BaseException:
             opened.close()
             raise
@@ -133,7 +133,7 @@ def in_order(files: FilePrefetcher, items: Iterable[T], coming: Callable[[T], It
                         expected.append(one)
             if not waiting:
                 return
-            count = min(2 * count, EARLY)
+            count = min(2 * count, AHEAD)
             yield waiting[0][0]
             for one in waiting.popleft()[1]:
                 files.forget(one)
@@ -148,13 +148,13 @@ def _close(opened: Future[OpenFile]) -> None:
         opened.result().close()
 
 
-class EarlyFile:
+class PrefetchedFile:
     """A file of which some bytes are in memory.
 
     :param pieces: where they begin, and the bytes.
     """
 
-    late = True
+    remote = True
 
     def __init__(self, file: OpenFile, pieces: Sequence[tuple[int, bytes]]) -> None:
         self._file = file
@@ -197,4 +197,4 @@ class EarlyFile:
         self.close()
 
 
-__all__ = ["EARLY", "EarlyFile", "FilePrefetcher", "PendingFile", "PrefetchRequest", "in_order"]
+__all__ = ["AHEAD", "FilePrefetcher", "PendingFile", "PrefetchRequest", "PrefetchedFile", "in_order"]

@@ -52,7 +52,7 @@ class RangeSource:
         self.stop = stop
         self._ahead: ReadAhead | None = None
         self._piece = memoryview(b"")
-        if isinstance(read_at, FilePiece) and read_at.late and stop - start > READ:
+        if isinstance(read_at, FilePiece) and read_at.remote and stop - start > READ:
             starts = range(start, stop, READ)
             self._ahead = ReadAhead(read_at.start_read, ((at, min(READ, stop - at)) for at in starts))
 
@@ -101,7 +101,7 @@ class DecompressedSource:
             self.failure = error
             raise
 
-    def placed(self, error: StateExtractError) -> StateExtractError:
+    def with_location(self, error: StateExtractError) -> StateExtractError:
         """The error of whoever reads the decompressed stream, with both its offset there and that of the stream.
 
         What is wrong with the compressed bytes themselves, or in another file, says where it is, and stays as it is.

@@ -7,7 +7,7 @@ exactly the files that the reports name, never what a listing shows: a file of a
 report.
 
 One job at a time has the output (``claim.py``). The manifest is the commit: before it everything is undone, after it
-everything is finished, by the job itself or by the next one if this one was killed. :meth:`Commit._settle` does both.
+everything is finished, by the job itself or by the next one if this one was killed. :meth:`Commit._finalize` does both.
 The protocol is in ``docs/architecture.md``, and ``tests/job/test_interleavings.py`` steps jobs through all its orders.
 
 Works on any ``pyarrow.fs`` file system. Must not know of Spark or of Flink's formats.
@@ -99,7 +99,7 @@ class Commit:
                 self._check_mode(entries)  # so that no claim is written into a directory of someone else
             self._claim.acquire()
             # What was seen before the claim may be the work of a job that has ended since, so look again.
-            self._settle_dead_jobs()
+            self._finalize_dead_jobs()
             entries = self._entries()
             self._check_mode(entries)
             self.output.fs.create_dir(self.staging, recursive=True)
@@ -134,7 +134,7 @@ class Commit:
             self._claim.check()
             self._put(FILE_NAME, whole.to_json(), self.job)
         with self._errors("the new data are published, but the output could not be tidied"):
-            self._settle(self.job)
+            self._finalize(self.job)
         self._claim.release()
         return whole
 
@@ -142,7 +142,7 @@ class Commit:
         """Remove everything that this job wrote and did not publish; finish what it did publish. Never raises."""
         with contextlib.suppress(Exception):
             if self._claim.mine():
-                self._settle(self.job)
+                self._finalize(self.job)
             elif self._claim.held:
                 # The output belongs to another job now. Only files that have this job's name are safe to remove.
                 self._remove_files_of(self.job, self._read_manifest())
@@ -224,15 +224,15 @@ class Commit:
 
     # -- settling: what a job did is finished if its manifest is there, and undone if it is not
 
-    def _settle_dead_jobs(self) -> None:
+    def _finalize_dead_jobs(self) -> None:
         entries = self._entries()
         # Only the job that has the output makes a staging folder, so those of others are of dead jobs.
         stagings = [match[1] for entry in entries if (match := _STAGING_NAME.fullmatch(entry.base_name))]
         for job in sorted({*self._claim.dead(entries), *stagings} - {self.job}):
-            self._settle(job)
+            self._finalize(job)
             self._claim.remove(job)
 
-    def _settle(self, job: str) -> None:
+    def _finalize(self, job: str) -> None:
         """Finish or undo what a job did. Can be repeated after a stop at any step, by any job that has the output."""
         staging = self._staging_of(job)
         # The staging folder is made before anything is changed, and removed after everything.

@@ -37,7 +37,7 @@ from stateextract.snapshot.policies import JobPolicies
 from stateextract.snapshot.python_types import StateTypes, checked_by_length
 from stateextract.snapshot.source import SnapshotSource
 from stateextract.snapshot.type_overrides import JobTypeOverrides, OverrideTexts
-from stateextract.state.columns import Choice, ReadOptions, certainly_undecodable, united_raw_schema, united_schema
+from stateextract.state.columns import Choice, ReadOptions, certainly_undecodable, merged_raw_schema, merged_schema
 from stateextract.state.kinds import COORDINATOR, TIMER
 from stateextract.state.operator import BROADCAST
 from stateextract.state.rows import RowLayout
@@ -341,8 +341,8 @@ def _targets(
     readable = [(i, state, columns) for i, state in wanted if (columns := known[id(state)]) is not None]
     for i, state, columns in readable:
         assert state.entry is not None
-        queues = {other.schema for j, s, other in readable if j is i and _united(s, options)}
-        dataset = TIMERS if _united(state, options) and len(queues) == 1 else state.name
+        queues = {other.schema for j, s, other in readable if j is i and _merged(s, options)}
+        dataset = TIMERS if _merged(state, options) and len(queues) == 1 else state.name
         folder = f"{top[i.operator.id]}/{_folder(i, state, dataset)}"
         choice = columns.choice
         if columns.untyped is not None and choice.on_undecodable == "fail":
@@ -354,7 +354,7 @@ def _targets(
             # If it has an entry, all of it is lost.
             choice = replace(choice, on_undecodable="skip")
         target = StateTarget(
-            folder, folder + RAW_SUFFIX, columns.schema, columns.overrides, columns.raw, columns.united,
+            folder, folder + RAW_SUFFIX, columns.schema, columns.overrides, columns.raw, columns.merged,
             choice,
         )  # fmt: skip
         key = (i.number, state.scope)
@@ -382,13 +382,13 @@ def _targets(
 class _Columns:
     """The columns of a state over all its files.
 
-    :param united: before the ``overrides``; ``schema``: with them; ``raw``: of what is kept as bytes.
+    :param merged: before the ``overrides``; ``schema``: with them; ``raw``: of what is kept as bytes.
     :param untyped: why its values can certainly not be decoded.
     :param decoded_in_python: some of its values can be decoded by the interpreter only.
     :param choice: what becomes of its values that a column cannot hold, or that cannot be decoded.
     """
 
-    united: pa.Schema
+    merged: pa.Schema
     schema: pa.Schema
     overrides: OverrideTexts
     raw: pa.Schema | None
@@ -417,8 +417,8 @@ def _columns(
     reading = replace(reading, policy=choice.policy, on_undecodable=choice.on_undecodable)
     try:
         rows = state.rows(reading.context.of_operator(i.operator.id))
-        united = united_schema(rows, reading)
-        raw = united_raw_schema(rows, reading) if choice.on_undecodable == "raw" else None
+        merged = merged_schema(rows, reading)
+        raw = merged_raw_schema(rows, reading) if choice.on_undecodable == "raw" else None
         decoded_in_python = any(needs_interpreter(row.layout) for row in rows)
         untyped = _undecodable(state, rows)
     except Exception as error:
@@ -430,14 +430,14 @@ def _columns(
         state.entry.status, state.entry.reason = failure.status, failure.message
         failures.append(failure)
         return None
-    texts = types.of(i, state, united, reading)
-    schema = types.schema(united, texts, reading)
+    texts = types.of(i, state, merged, reading)
+    schema = types.schema(merged, texts, reading)
     if state.entry is not None and types.is_untyped(state, schema, texts):
         state.entry.read.problem(UNTYPED)
-    return _Columns(united, schema, texts, raw, untyped, decoded_in_python, choice)
+    return _Columns(merged, schema, texts, raw, untyped, decoded_in_python, choice)
 
 
-def _united(state: NamedState, options: JobOptions) -> bool:
+def _merged(state: NamedState, options: JobOptions) -> bool:
     """Whether it goes into the operator's dataset of timers, if all of them have the same columns."""
     return state.kind == "TIMER" and state.name not in options.state
 
@@ -499,11 +499,11 @@ def _parts(
         if not names:
             continue
         content = file.content.only(names).finer(options.split_bytes)
-        silent = set()
+        skip_broadcast_states = set()
         for part in content.partitions:
             # Every subtask has a copy of a broadcast state: the first one's is written.
             if part.mode == BROADCAST and part.name in names and not options.all_copies:
                 if (operator, part.name) in given:
-                    silent.add(part.name)
+                    skip_broadcast_states.add(part.name)
                 given.add((operator, part.name))
-        yield Part(number, operator, file.subtask, file.uri, file.start, content, tuple(sorted(silent)))
+        yield Part(number, operator, file.subtask, file.uri, file.start, content, tuple(sorted(skip_broadcast_states)))

@@ -114,7 +114,7 @@ def _manifest(plan: Plan, commit: Commit, options: JobOptions, reports: Sequence
             files.setdefault(file.path.rsplit("/", 1)[0], []).append(file)
     sources = _sources(plan, reports)
     datasets = []
-    _settle(plan, reports)
+    _finalize(plan, reports)
     for states in _by_folder(plan.states):
         first = states[0]
         raw = files.pop(first.target.raw_folder, [])
@@ -156,14 +156,14 @@ def _nothing(coverage: Coverage) -> StateExtractError:
     )  # fmt: skip
 
 
-def _settle(plan: Plan, reports: Sequence[SplitReport]) -> None:
+def _finalize(plan: Plan, reports: Sequence[SplitReport]) -> None:
     """Fill in the coverage entries."""
     refused = {(operator, name): error for report in reversed(reports) for operator, name, error in report.refused}
     for state in plan.states:
         for report in reports:
             for part in report.parts:
-                if part.operator == state.operator and state.name in part.tally.states:
-                    state.entry.read.add(part.tally.states[state.name])
+                if part.operator == state.operator and state.name in part.counters.states:
+                    state.entry.read.add(part.counters.states[state.name])
         error = refused.get((state.operator, state.name))
         together = sum(other.target.folder == state.target.folder for other in plan.states) > 1
         if error is not None and not together:
@@ -175,7 +175,7 @@ def _settle(plan: Plan, reports: Sequence[SplitReport]) -> None:
             state.entry.read.failure = error.status
         if state.refused and state.entry.read.incomplete:
             state.entry.read.failure = Status.UNSUPPORTED
-        state.entry.settle()
+        state.entry.finalize()
 
 
 def _remove(files: Sequence[WrittenFile], commit: Commit) -> None:
@@ -198,11 +198,11 @@ def _sources(plan: Plan, reports: Sequence[SplitReport]) -> dict[str, list[Sourc
     for report in reports:
         for part in report.parts:
             groups = list(range(part.key_groups[0], part.key_groups[1] + 1))
-            for name, tally in part.tally.states.items():
+            for name, counters in part.counters.states.items():
                 folder = plan.operators[part.operator].states[name].folder
                 by_file = gathered.setdefault(folder, {})
                 known, rows, raw = by_file.get(part.file, ([], 0, 0))
-                by_file[part.file] = (known + groups, rows + tally.rows, raw + tally.raw_rows)
+                by_file[part.file] = (known + groups, rows + counters.rows, raw + counters.raw_rows)
     return {
         folder: [
             Source(plan.files[number].uri, plan.files[number].subtask, joined_ranges(groups), rows, raw)

@@ -3,7 +3,7 @@
 A task reads states that lie between each other, and an error may come when rows were already given out. So the reading is
 repeated (:func:`salvage`): without a state that a policy or an unknown serializer refuses; and after any other error
 carefully, that is each part is tried first, and where this fails each key group and state by itself. What cannot be read then
-is counted as lost in the tally.
+is counted as lost in the counters.
 
 Used by the job's tasks, statistics and comparisons; must not know what they do with the rows.
 """
@@ -50,15 +50,15 @@ class Attempt:
     careful: bool = False
     _operator: int = -1
 
-    def pieces(self, reader: PartReader, part: Part, targets: OperatorTargets, tally: Counters) -> Iterator[Piece]:
+    def pieces(self, reader: PartReader, part: Part, targets: OperatorTargets, counters: Counters) -> Iterator[Piece]:
         """As :meth:`PartReader.pieces`, without what cannot be read."""
         self._operator = part.operator
         names = {name for name in targets.states if (part.operator, name) not in self.refused}
         if not self.careful:
-            yield from _read(reader, part, targets, names, tally)
+            yield from _read(reader, part, targets, names, counters)
             return
-        for unit, readable in _readable(reader, part, targets, names, tally):
-            yield from _read(reader, unit, targets, readable, tally)
+        for unit, readable in _readable(reader, part, targets, names, counters):
+            yield from _read(reader, unit, targets, readable, counters)
 
     def learns(self, error: Exception) -> bool:
         """Whether the next attempt may go better."""
@@ -87,11 +87,11 @@ def salvage(read: Callable[[Attempt], T], lenient: bool) -> T:
 
 
 def _read(
-    reader: PartReader, part: Part, targets: OperatorTargets, names: Collection[str], tally: Counters
+    reader: PartReader, part: Part, targets: OperatorTargets, names: Collection[str], counters: Counters
 ) -> Iterator[Piece]:
     if names:
         states = {name: target for name, target in targets.states.items() if name in names}
-        yield from reader.pieces(part, replace(targets, states=states), tally)
+        yield from reader.pieces(part, replace(targets, states=states), counters)
 
 
 def _tried(reader: PartReader, part: Part, targets: OperatorTargets, names: Collection[str]) -> StateExtractError | None:
@@ -110,32 +110,32 @@ def _tried(reader: PartReader, part: Part, targets: OperatorTargets, names: Coll
 
 
 def _readable(
-    reader: PartReader, part: Part, targets: OperatorTargets, names: Collection[str], tally: Counters
+    reader: PartReader, part: Part, targets: OperatorTargets, names: Collection[str], counters: Counters
 ) -> Iterator[tuple[Part, Collection[str]]]:
-    """What of a part can be read; what cannot is counted in the tally."""
+    """What of a part can be read; what cannot is counted in the counters."""
     error = _tried(reader, part, targets, names)
     if error is None:
         yield part, names
     elif len(names) > 1 and error.state in names:
-        yield from _readable(reader, part, targets, {str(error.state)}, tally)
-        yield from _readable(reader, part, targets, set(names) - {error.state}, tally)
+        yield from _readable(reader, part, targets, {str(error.state)}, counters)
+        yield from _readable(reader, part, targets, set(names) - {error.state}, counters)
     elif len(names) > 1 and part.content.form is BodyKind.SST_FILES:
         for name in sorted(names):  # each has files of its own
-            yield from _readable(reader, part, targets, {name}, tally)
+            yield from _readable(reader, part, targets, {name}, counters)
     elif len(part.content.sizes) > 1:
         for i in range(len(part.content.sizes)):
             unit = replace(part, content=part.content.cut(i, i + 1))
-            yield from _readable(reader, unit, targets, names, tally)
+            yield from _readable(reader, unit, targets, names, counters)
     elif len(names) > 1:
         for name in sorted(names):
-            yield from _readable(reader, part, targets, {name}, tally)
+            yield from _readable(reader, part, targets, {name}, counters)
     else:
         for name in names:
-            _lose(part, name, error, tally)
+            _lose(part, name, error, counters)
 
 
-def _lose(part: Part, name: str, error: StateExtractError, tally: Counters) -> None:
-    read, content = tally.of(name), part.content
+def _lose(part: Part, name: str, error: StateExtractError, counters: Counters) -> None:
+    read, content = counters.of(name), part.content
     if content.ranges:
         read.lost_key_groups += len(content.ranges)
     else:

@@ -66,7 +66,7 @@ class Context:
                 "states": {
                     name: [
                         t.folder, t.raw_folder, t.overrides, asdict(t.choice),
-                        *map(_schema_text, (t.schema, t.raw_schema, t.united)),
+                        *map(_schema_text, (t.schema, t.raw_schema, t.merged)),
                     ]
                     for name, t in o.states.items()
                 },
@@ -88,10 +88,10 @@ class Context:
             OperatorTargets(o["label"], {
                 name: StateTarget(
                     folder, raw, _schema_of(schema), tuple((path, type_) for path, type_ in overrides),
-                    _schema_of(raw_schema) if raw_schema else None, _schema_of(united) if united else None,
+                    _schema_of(raw_schema) if raw_schema else None, _schema_of(merged) if merged else None,
                     Choice(Policy(**choice["policy"]), choice["on_undecodable"]),
                 )
-                for name, (folder, raw, overrides, choice, schema, raw_schema, united) in o["states"].items()
+                for name, (folder, raw, overrides, choice, schema, raw_schema, merged) in o["states"].items()
             }, o["id"])
             for o in document.pop("operators")
         ]  # fmt: skip
@@ -139,7 +139,7 @@ def encode_split(parts: Sequence[Part]) -> bytes:
     """A split's record: a few bytes per key group or element."""
     rows = []
     for p in parts:
-        place = [p.file, p.operator, p.subtask, p.uri, p.start, p.silent]
+        place = [p.file, p.operator, p.subtask, p.uri, p.start, p.skip_broadcast_states]
         rows.append([*place, _content_row(p.content)])
     return zlib.compress(json.dumps(rows, separators=(",", ":")).encode(), 6)
 
@@ -147,14 +147,14 @@ def encode_split(parts: Sequence[Part]) -> bytes:
 def decode_split(data: bytes) -> list[Part]:
     """The inverse of :func:`encode_split`."""
     parts = []
-    for file, operator, subtask, uri, start, silent, content in json.loads(zlib.decompress(data)):
-        parts.append(Part(file, operator, subtask, uri, start, _content(content), tuple(silent)))
+    for file, operator, subtask, uri, start, skip_broadcast_states, content in json.loads(zlib.decompress(data)):
+        parts.append(Part(file, operator, subtask, uri, start, _content(content), tuple(skip_broadcast_states)))
     return parts
 
 
 def _content_row(content: Content) -> list[Any]:
     ranges = content.ranges
-    row: list[Any] = [content.form.name, content.size, content.head_end, content.max_parallelism, content.whole]
+    row: list[Any] = [content.form.name, content.size, content.header_end, content.max_parallelism, content.whole]
     if not ranges or any(a.end != b.start or a.key_group + 1 != b.key_group for a, b in itertools.pairwise(ranges)):
         row.append([[n for r in ranges for n in (r.key_group, r.start, r.end)], False])
     else:
@@ -166,7 +166,7 @@ def _content_row(content: Content) -> list[Any]:
 
 
 def _content(row: Sequence[Any]) -> Content:
-    form, size, head_end, most, whole, (bounds, together), partitions, *changelog = row
+    form, size, header_end, most, whole, (bounds, together), partitions, *changelog = row
     ranges = []
     if together:
         number, position, *lengths = bounds
@@ -177,7 +177,7 @@ def _content(row: Sequence[Any]) -> Content:
         ranges = [KeyGroupRange(*bounds[i : i + 3]) for i in range(0, len(bounds), 3)]
     parts = tuple(Partition(n, m, tuple(itertools.accumulate(o)), end, first) for n, m, o, end, first in partitions)
     changes, share = (base64.b64decode(changelog[0]), changelog[1]) if changelog else (None, 0)
-    return Content(BodyKind[form], size, head_end, most, tuple(ranges), parts, whole, changes, share)
+    return Content(BodyKind[form], size, header_end, most, tuple(ranges), parts, whole, changes, share)
 
 
 def _steps(offsets: Sequence[int]) -> list[int]:

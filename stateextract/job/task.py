@@ -42,7 +42,7 @@ class PartReport:
     file: int
     operator: int
     key_groups: tuple[int, int]
-    tally: Counters
+    counters: Counters
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class SplitReport:
         """For the way back to the driver."""
         document = {
             "files": [asdict(f) for f in self.files],
-            "parts": [[p.file, p.operator, p.key_groups, p.tally.as_dict()] for p in self.parts],
+            "parts": [[p.file, p.operator, p.key_groups, p.counters.as_dict()] for p in self.parts],
             "refused": [[operator, state, error.as_dict()] for operator, state, error in self.refused],
         }
         return zlib.compress(json.dumps(document).encode(), 6)
@@ -128,11 +128,11 @@ class TaskRunner:
         return self._context.operators[part.operator]
 
     def _read(self, part: Part, targets: OperatorTargets, writer: TaskWriter, attempt: Attempt) -> PartReport:
-        tally = Counters()
-        for piece in attempt.pieces(self._reader, part, targets, tally):
+        counters = Counters()
+        for piece in attempt.pieces(self._reader, part, targets, counters):
             target = targets.states[piece.state]
             writer.add(target.raw_folder if piece.raw else target.folder, piece.batch)
-        return PartReport(part.file, part.operator, part.content.key_groups, tally)
+        return PartReport(part.file, part.operator, part.content.key_groups, counters)
 
 
 def encode_place(output: str, plan_path: str, context_bytes: int) -> bytes:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from stateextract.audit.document import Operator, State, Statistics
-from stateextract.state.causes import is_caused, told_once
+from stateextract.state.causes import causes_once, is_caused
 
 UNREAD = ("skipped", "unsupported", "missing", "unreadable")
 PARTIAL = ("partial", "raw")
@@ -30,7 +30,7 @@ def findings(statistics: Statistics) -> list[dict[str, Any]]:
     """
     states = list(statistics.states)
     operators = statistics.operators
-    told = told_once((index, (state.reason, *state.problems)) for index, (_, state) in enumerate(states))
+    told = causes_once((index, (state.reason, *state.problems)) for index, (_, state) in enumerate(states))
     per_subtask = {id(state): state.rows / max(operator.operator_parallelism, 1) for operator, state in states}
 
     def uneven(state: State) -> str | None:

@@ -126,9 +126,9 @@ def operators_of(operators: Sequence[OperatorState], files: Iterable[StateFile])
             side.unread.append(file.problem.message)
         if file.scope == "keyed" and file.form is not BodyKind.SST_FILES:
             side.listed = False
-        if file.head is None or file.head_key in seen[file.operator]:
+        if file.head is None or file.header_key in seen[file.operator]:
             continue
-        seen[file.operator].add(file.head_key)
+        seen[file.operator].add(file.header_key)
         if isinstance(file.head, KeyedHeader) and file.head.key_serializer not in side.keys:
             side.keys.append(file.head.key_serializer)
         for meta in file.head.states:

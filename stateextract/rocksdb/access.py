@@ -33,7 +33,7 @@ class StateFile(Protocol):
     def start(self) -> int: ...
 
     @property
-    def late(self) -> bool:
+    def remote(self) -> bool:
         """A read takes long to begin, so several should be under way at once."""
 
     def read_at(self, offset: int, length: int) -> bytes:
@@ -54,7 +54,7 @@ class Inline:
     """Bytes that are in memory."""
 
     start = 0
-    late = False
+    remote = False
 
     def __init__(self, data: bytes, uri: str) -> None:
         self.data = data
@@ -81,7 +81,7 @@ class Part:
         self.uri = uri
         self.start = start
         self.length = length
-        self.late = file.late
+        self.remote = file.remote
 
     def read_at(self, offset: int, length: int) -> bytes:
         return self.file.read_at(self.start + offset, max(min(length, self.length - offset), 0))

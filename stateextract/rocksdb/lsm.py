@@ -22,7 +22,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from stateextract.errors import FormatError, MissingFileError, UnsupportedError, UsageError
-from stateextract.files.prefetch import EARLY, PrefetchRequest
+from stateextract.files.prefetch import AHEAD, PrefetchRequest
 from stateextract.files.window import READ
 from stateextract.metadata.model import IncrementalHandle, StreamHandle
 from stateextract.rocksdb import reference
@@ -210,7 +210,7 @@ class _Tables:
                 self._coming = {}  # they are local
             else:
                 self._expected[number] = forget
-        self._count = min(2 * self._count, EARLY)
+        self._count = min(2 * self._count, AHEAD)
         self._coming.pop(live.number, None)
         try:
             return self._database.open_table(live)

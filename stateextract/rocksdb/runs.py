@@ -149,7 +149,7 @@ class Run:
                 self._next = 0
                 self._check(table)
                 self._ahead = None
-                if table.file.late and self._reads > 1:
+                if table.file.remote and self._reads > 1:
                     self._ahead = ReadAhead(table.start_fetch, self._pieces(), self._reads)
 
     def close(self) -> None:

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 
 from stateextract.changelog.declared import (
     head_of,
-    key_of_head,
-    merged_head,
-    parse_changes_head,
+    key_of_header,
+    merged_header,
+    parse_changes_header,
     parse_declaration,
     timer_key,
     unknown_key,
@@ -87,12 +87,12 @@ class Changelog:
         """
         for _, file in self.parts:
             if isinstance(file.head, KeyedHeader):
-                self.key = self.key or key_of_head(file.head, file.head_key)
+                self.key = self.key or key_of_header(file.head, file.header_key)
         for change in self.log.metadata():
             try:
                 declaration = parse_declaration(change.data)
             except StateExtractError as error:
-                raise self.log.placed(error, change.place) from None
+                raise self.log.with_location(error, change.place) from None
             self.metas.append(declaration.data)
             self.key = self.key or timer_key(declaration)
         self.metas = list(dict.fromkeys(self.metas))
@@ -106,7 +106,7 @@ class Changelog:
         if not handle.increments:
             return [_clipped(file, handle.key_groups) for _, file in self.parts]
         changes = head_of(self.key or unknown_key(), self.metas)
-        head = parse_changes_head(changes)
+        head = parse_changes_header(changes)
         size = self.log.size
         share = size // max(len(handle.key_groups), 1)
         left = dict.fromkeys(handle.key_groups)
@@ -124,15 +124,15 @@ class Changelog:
             assert isinstance(file.head, KeyedHeader)
             if groups:
                 files.append(replace(
-                    file, kind=handle.kind, form=BodyKind.CHANGELOG, content=content, head=merged_head(file.head, head),
-                    head_key=file.head_key + changes, changelog=handle,
+                    file, kind=handle.kind, form=BodyKind.CHANGELOG, content=content, head=merged_header(file.head, head),
+                    header_key=file.header_key + changes, changelog=handle,
                 ))  # fmt: skip
         if left:
             ranges = tuple(KeyGroupRange(group, 0, 0) for group in left)
             content = Content(BodyKind.CHANGELOG, 0, 0, most, ranges, changes=changes, change_bytes=max(share, 1))
             files.append(make(
                 self.operator, self.subtask, handle.kind, BodyKind.CHANGELOG, metadata_uri, size=size, content=content,
-                head=head, head_key=changes, changelog=handle,
+                head=head, header_key=changes, changelog=handle,
             ))  # fmt: skip
         return files
 

@@ -21,7 +21,7 @@ from stateextract.state.bodies.body import BodyKind
 from stateextract.state.bodies.changes import Changes
 from stateextract.state.bodies.database import OpenDatabase, read_database
 from stateextract.state.bodies.heap import KeyGroupRange
-from stateextract.state.bodies.raw_timers import timers_head
+from stateextract.state.bodies.raw_timers import timers_header
 from stateextract.state.columns import ReadOptions
 from stateextract.state.counters import Counters
 from stateextract.state.engine import read_key_groups
@@ -30,7 +30,7 @@ from stateextract.state.operator import Partition, read_operator_state
 from stateextract.state.sessions import read_with_sessions
 from stateextract.state.target import Piece
 
-Head: TypeAlias = KeyedHeader | OperatorHeader
+Header: TypeAlias = KeyedHeader | OperatorHeader
 
 if TYPE_CHECKING:
     from stateextract.changelog.log import Log
@@ -47,7 +47,7 @@ NO_DATA = {BodyKind.HEAP: None, BodyKind.UNDECIDED: None, BodyKind.FULL_SNAPSHOT
 class Content:
     """What of one file is to be read.
 
-    :param size: of the handle's bytes; :param head_end: where the head ends.
+    :param size: of the handle's bytes; :param header_end: where the head ends.
     :param ranges: of keyed state: its key groups with data; :param partitions: of operator state: its states.
     :param whole: must be read in one go, from the head's end on.
     :param changes: of a changelog: the head of the states that changed. Then ``form`` is that of what was materialized,
@@ -57,7 +57,7 @@ class Content:
 
     form: BodyKind
     size: int
-    head_end: int
+    header_end: int
     max_parallelism: int = 128
     ranges: tuple[KeyGroupRange, ...] = ()
     partitions: tuple[Partition, ...] = ()
@@ -69,7 +69,7 @@ class Content:
     def sizes(self) -> list[int]:
         """Bytes of each unit that can be read by itself."""
         if self.whole:
-            return [self.size - self.head_end]
+            return [self.size - self.header_end]
         return [r.end - r.start + self.change_bytes for r in self.ranges] or [p.size for p in self.partitions]
 
     def beginning(self, most: int, head: bool = True) -> list[tuple[int, int]]:
@@ -78,17 +78,17 @@ class Content:
         :param most: bytes that are little.
         :param head: the head is read, too.
         """
-        first = [(0, self.head_end)] if self.head_end and (head or self.changes is not None) else []
+        first = [(0, self.header_end)] if self.header_end and (head or self.changes is not None) else []
         units = [(p.offsets[0], p.end) for p in self.partitions if p.offsets]
         if self.changes is None and self.form is not BodyKind.SST_FILES:
-            units += [(r.start, r.end) for r in self.ranges] + [(self.head_end, self.size)] * self.whole
+            units += [(r.start, r.end) for r in self.ranges] + [(self.header_end, self.size)] * self.whole
         joined: list[tuple[int, int]] = []
         for begin, end in sorted(first + units):
             if joined and begin <= joined[-1][1]:
                 begin, end = joined[-1][0], max(joined.pop()[1], end)
             joined.append((begin, end))
         if len(joined) > 2 or sum(end - begin for begin, end in joined) > most:
-            joined = first if self.head_end <= most else []
+            joined = first if self.header_end <= most else []
         return joined
 
     @property
@@ -140,63 +140,63 @@ def _runs(part: Partition, most: int) -> Iterator[Partition]:
     yield replace(part, offsets=offsets[begin:], first=part.first + begin)
 
 
-def read_head(read_at: ReadAt, content: Content, options: ReadOptions) -> Head:
+def read_header(read_at: ReadAt, content: Content, options: ReadOptions) -> Header:
     """The head of a file; of a changelog with the states that changed."""
     if content.changes is not None:
-        from stateextract.changelog.declared import merged_head, parse_changes_head  # most snapshots have none
+        from stateextract.changelog.declared import merged_header, parse_changes_header  # most snapshots have none
 
-        base = None if content.form is BodyKind.CHANGELOG else _base_head(read_at, content)
-        return merged_head(base, parse_changes_head(content.changes))
+        base = None if content.form is BodyKind.CHANGELOG else _base_header(read_at, content)
+        return merged_header(base, parse_changes_header(content.changes))
     if content.form is BodyKind.RAW:
-        return timers_head(read_at, content.ranges[0], options.context)
-    data = _head_bytes(read_at, content)
-    return (parse_operator_header if content.form is BodyKind.OPERATOR else parse_header)(data, 0, content.head_end)
+        return timers_header(read_at, content.ranges[0], options.context)
+    data = _header_bytes(read_at, content)
+    return (parse_operator_header if content.form is BodyKind.OPERATOR else parse_header)(data, 0, content.header_end)
 
 
-def _base_head(read_at: ReadAt, content: Content) -> KeyedHeader:
-    return parse_header(_head_bytes(read_at, content), 0, content.head_end)
+def _base_header(read_at: ReadAt, content: Content) -> KeyedHeader:
+    return parse_header(_header_bytes(read_at, content), 0, content.header_end)
 
 
-def _head_bytes(read_at: ReadAt, content: Content) -> bytes:
-    data = read_at(0, content.head_end)
-    if len(data) < content.head_end:
-        raise TruncatedError("the file ends in its head", expected=f"{content.head_end} bytes", offset=len(data))
+def _header_bytes(read_at: ReadAt, content: Content) -> bytes:
+    data = read_at(0, content.header_end)
+    if len(data) < content.header_end:
+        raise TruncatedError("the file ends in its head", expected=f"{content.header_end} bytes", offset=len(data))
     return data
 
 
 def read_content(
     read_at: ReadAt,
-    head: Head,
+    head: Header,
     content: Content,
     wanted: Collection[str],
     options: ReadOptions,
-    tally: Counters,
+    counters: Counters,
     subtask: int,
-    silent: Collection[str] = (),
+    skip_broadcast_states: Collection[str] = (),
     open_database: OpenDatabase | None = None,
     open_log: OpenLog | None = None,
 ) -> Iterator[Piece]:
     """Read the wanted states.
 
     :param read_at: gives bytes of the handle's stream.
-    :param silent: broadcast states of which only the digest is taken.
+    :param skip_broadcast_states: broadcast states of which only the digest is taken.
     :param open_database: opens the database that ``read_at``'s file is the head of, for content of that form.
     :param open_log: opens the log, for content with changes.
     :raises StateExtractError: with state, key group and offset.
     """
     if isinstance(head, OperatorHeader):
         yield from read_operator_state(
-            read_at, head, content.partitions, content.size, wanted, options, tally, subtask, silent
+            read_at, head, content.partitions, content.size, wanted, options, counters, subtask, skip_broadcast_states
         )
         return
 
     # Sessions are read before the contents that they belong to, from the same database.
     database = None if open_database is None else cache(open_database)
 
-    def read(wanted: Collection[str], options: ReadOptions, tally: Counters) -> Iterator[Piece]:
-        return _read_keyed(read_at, head, content, wanted, options, tally, subtask, database, open_log)
+    def read(wanted: Collection[str], options: ReadOptions, counters: Counters) -> Iterator[Piece]:
+        return _read_keyed(read_at, head, content, wanted, options, counters, subtask, database, open_log)
 
-    yield from read_with_sessions(read, head, wanted, options, tally)
+    yield from read_with_sessions(read, head, wanted, options, counters)
 
 
 def _read_keyed(
@@ -205,7 +205,7 @@ def _read_keyed(
     content: Content,
     wanted: Collection[str],
     options: ReadOptions,
-    tally: Counters,
+    counters: Counters,
     subtask: int,
     open_database: OpenDatabase | None,
     open_log: OpenLog | None,
@@ -213,20 +213,20 @@ def _read_keyed(
     if content.changes is not None and open_log is not None:
         from stateextract.changelog.replay import Replay
 
-        base = _materialized(read_at, content, options, tally, subtask, open_database)
+        base = _materialized(read_at, content, options, counters, subtask, open_database)
         log = open_log(options)
         most = content.max_parallelism
-        replay = Replay(log, content.changes, base, wanted, options, tally, subtask, most)
+        replay = Replay(log, content.changes, base, wanted, options, counters, subtask, most)
         yield from replay.read(content.ranges)
         return
-    yield from _read_body(read_at, head, content, wanted, options, tally, subtask, open_database, None)
+    yield from _read_body(read_at, head, content, wanted, options, counters, subtask, open_database, None)
 
 
 def _materialized(
     read_at: ReadAt,
     content: Content,
     options: ReadOptions,
-    tally: Counters,
+    counters: Counters,
     subtask: int,
     open_database: OpenDatabase | None,
 ) -> Materialized | None:
@@ -236,14 +236,14 @@ def _materialized(
     form = content.form
     if form is BodyKind.CHANGELOG:
         return None
-    head = _base_head(read_at, content)
+    head = _base_header(read_at, content)
     if form is BodyKind.UNDECIDED:
         filled = tuple(r for r in content.ranges if r.end > r.start)
         form = _decided(read_at, head, replace(content, ranges=filled), options)
 
     def read(ranges: Sequence[KeyGroupRange], wanted: Collection[str], changes: Changes) -> Iterator[Piece]:
         body = replace(content, form=form, ranges=tuple(ranges), changes=None)
-        return _read_body(read_at, head, body, wanted, options, tally, subtask, open_database, changes)
+        return _read_body(read_at, head, body, wanted, options, counters, subtask, open_database, changes)
 
     return Materialized(head, form is not BodyKind.HEAP, read)
 
@@ -254,7 +254,7 @@ def _read_body(
     content: Content,
     wanted: Collection[str],
     options: ReadOptions,
-    tally: Counters,
+    counters: Counters,
     subtask: int,
     open_database: OpenDatabase | None,
     changes: Changes | None,
@@ -262,14 +262,14 @@ def _read_body(
     """Read keyed state of one file or database."""
     most = content.max_parallelism
     if content.form is BodyKind.SST_FILES and open_database is not None:
-        yield from read_database(open_database, head, content.ranges, wanted, options, tally, subtask, most, changes)
+        yield from read_database(open_database, head, content.ranges, wanted, options, counters, subtask, most, changes)
         return
     if content.form not in NO_DATA:
         raise UnsupportedError(f"{content.form.value} cannot be read from one file")
     form = content.form
     if form is BodyKind.UNDECIDED:
         form = _decided(read_at, head, content, options)
-    yield from read_key_groups(read_at, head, content.ranges, wanted, options, tally, subtask, form, most, changes)
+    yield from read_key_groups(read_at, head, content.ranges, wanted, options, counters, subtask, form, most, changes)
 
 
 def _decided(read_at: ReadAt, head: KeyedHeader, content: Content, options: ReadOptions) -> BodyKind:
@@ -302,4 +302,4 @@ def _described(error: StateExtractError) -> str:
     return f"{error.message} at {error.offset}"
 
 
-__all__ = ["NO_DATA", "Content", "Head", "OpenLog", "read_content", "read_head"]
+__all__ = ["NO_DATA", "Content", "Header", "OpenLog", "read_content", "read_header"]

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from stateextract.errors import StateExtractError
 from stateextract.outcome import ExitCode, Status, exit_code
 from stateextract.printable import json_document, many, named, sentence
-from stateextract.state.causes import Cause, causes_of, is_caused, told_once
+from stateextract.state.causes import Cause, causes_of, causes_once, is_caused
 from stateextract.state.engine import StateCounters
 from stateextract.state.kinds import BROADCAST
 
@@ -77,7 +77,7 @@ class Entry:
         """For JSON, under the names that all documents use."""
         return {_NAMES.get(name, name): value for name, value in asdict(self).items()}
 
-    def settle(self) -> None:
+    def finalize(self) -> None:
         """The status that follows from what was read."""
         if self.status not in (Status.DECODED, Status.UNCERTAIN):
             return
@@ -173,7 +173,7 @@ class Coverage:
 
         screen.say(f"Coverage of {self.snapshot}")
         columns = ["operator", "state", "kind", "rows", "bytes", "status", "directory"]
-        told = told_once((id(entry), (entry.reason, *entry.read.problems)) for entry in self.entries)
+        told = causes_once((id(entry), (entry.reason, *entry.read.problems)) for entry in self.entries)
         rows = [_cells(entry, told.get(id(entry))) for entry in self._shown()]
         screen.show(Table(columns, rows, ["rows", "bytes"], names=_NAME_COLUMNS))
         for line in self._lines():

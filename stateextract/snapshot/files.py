@@ -96,8 +96,8 @@ class SnapshotFiles:
         content: Content,
         wanted: Collection[str],
         options: ReadOptions,
-        tally: Counters,
-        silent: Collection[str] = (),
+        counters: Counters,
+        skip_broadcast_states: Collection[str] = (),
         on_read: OnRead | None = None,
     ) -> Iterator[Piece]:
         """Batches of the wanted states, out of what ``content`` says of an opened file, whose header is known.
@@ -107,7 +107,7 @@ class SnapshotFiles:
         """
         assert file.head is not None
         return read_content(
-            read_at, file.head, content, wanted, options, tally, file.subtask, silent,
+            read_at, file.head, content, wanted, options, counters, file.subtask, skip_broadcast_states,
             partial(self._database, file, on_read), partial(self._log, file),
         )  # fmt: skip
 
@@ -184,7 +184,7 @@ class _CountedFile:
 
     def __init__(self, file: DatabaseFile, on_read: OnRead) -> None:
         self._file, self._on_read = file, on_read
-        self.uri, self.start, self.late = file.uri, file.start, file.late
+        self.uri, self.start, self.remote = file.uri, file.start, file.remote
 
     def read_at(self, offset: int, length: int) -> bytes:
         data = self._file.read_at(offset, length)

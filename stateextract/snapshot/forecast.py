@@ -20,7 +20,7 @@ from stateextract.snapshot.coverage import DECODED, UNSUPPORTED
 from stateextract.snapshot.headers import StateFile
 from stateextract.snapshot.inventory import NamedState
 from stateextract.state.bodies.body import BodyKind
-from stateextract.state.columns import ReadOptions, certainly_undecodable, state_schema, united_schema, value_layout
+from stateextract.state.columns import ReadOptions, certainly_undecodable, merged_schema, state_schema, value_layout
 from stateextract.state.header import KeyedHeader
 from stateextract.state.rows import row_layout
 
@@ -54,9 +54,9 @@ class Forecasts:
             return Forecast(entry.status, entry.reason)
         try:
             inexact = None
-            if len({file.head_key for file in state.files}) > 1:
+            if len({file.header_key for file in state.files}) > 1:
                 rows = state.rows(self._context)
-                united_schema(rows, ReadOptions())
+                merged_schema(rows, ReadOptions())
                 inexact = inexact_column([state_schema(row, ReadOptions()) for row in rows])
             found = self._of_files(state)
             why = inexact or self._changed_user_keys(state)
@@ -68,7 +68,7 @@ class Forecasts:
 
     def _changed_user_keys(self, state: NamedState) -> str | None:
         """Whether a changelog has changes of a map with two serializers of its keys."""
-        for head in {file.head_key: file.head for file in state.files if file.head is not None}.values():
+        for head in {file.header_key: file.head for file in state.files if file.head is not None}.values():
             metas = [meta for meta in head.states if meta.name == state.name]
             maps = [value_layout(row_layout(head, meta, self._context)) for meta in metas] if len(metas) > 1 else []
             if any(isinstance(one, Map) and isinstance(maps[0], Map) and one.key != maps[0].key for one in maps):
@@ -76,7 +76,7 @@ class Forecasts:
         return None
 
     def _of_files(self, state: NamedState) -> Forecast:
-        files = list({file.head_key: file for file in state.files}.values())
+        files = list({file.header_key: file for file in state.files}.values())
         own = [f for file in files for f in self._own(file, state.name)]
         before = [f for file in files for f in self._before(file, state.name)]
         for status in (UNSUPPORTED, Status.UNCERTAIN):
@@ -104,7 +104,7 @@ class Forecasts:
                 yield Forecast(Status.UNCERTAIN, f"the files contain it after state {meta.name!r}: {found.reason}")
 
     def _of_meta(self, file: StateFile, number: int) -> Forecast:
-        key = (file.head_key, file.scope, number)
+        key = (file.header_key, file.scope, number)
         known = self._known.get(key)
         if known is None:
             assert file.head is not None

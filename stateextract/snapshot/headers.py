@@ -35,13 +35,13 @@ from stateextract.metadata.model import (
     SnapshotMetadata,
     StreamHandle,
 )
-from stateextract.snapshot.content import NO_DATA, Content, Head
+from stateextract.snapshot.content import NO_DATA, Content, Header
 from stateextract.state.bodies.body import KEY_GROUPS_V2, BodyKind, body_kind
 from stateextract.state.bodies.database import shares
 from stateextract.state.bodies.heap import key_group_ranges
-from stateextract.state.bodies.raw_timers import is_timers, timers_head
+from stateextract.state.bodies.raw_timers import is_timers, timers_header
 from stateextract.state.header import KeyedHeader, OperatorHeader, parse_header, parse_operator_header
-from stateextract.state.operator import note_of_1_18_0, operator_head_end, partitions
+from stateextract.state.operator import note_of_1_18_0, operator_header_end, partitions
 
 if TYPE_CHECKING:
     from stateextract.snapshot.changelogs import Changelog
@@ -72,7 +72,7 @@ class StateFile:
     :param head: ``None`` if none could be read. Then ``problem`` says why, if something is wrong.
     :param problem: why no state of the file can be read. With a head it has the names of the states.
     :param lost: why single states of the head cannot be read, by name.
-    :param head_key: equal for equal heads.
+    :param header_key: equal for equal heads.
     :param handle: of a database; then ``uri``, ``start`` and ``size`` are those of its ``meta`` file, which is only a head.
     :param changelog: of a changelog; the rest is then of what was materialized, as far as anything was.
     :param note: what a report should say of it.
@@ -87,8 +87,8 @@ class StateFile:
     start: int = 0
     size: int = 0
     content: Content | None = None
-    head: Head | None = None
-    head_key: bytes = b""
+    head: Header | None = None
+    header_key: bytes = b""
     problem: StateExtractError | None = None
     lost: Mapping[str, StateExtractError] = field(default_factory=dict)
     handle: IncrementalHandle | None = None
@@ -126,7 +126,7 @@ def timers_once(files: Sequence[StateFile]) -> list[StateFile]:
         double = all((file.operator, file.subtask, name) in queues for name in names)
         return file.form is BodyKind.RAW and bool(names) and double
 
-    return [replace(file, content=None, head=None, head_key=b"") if again(file) else file for file in files]
+    return [replace(file, content=None, head=None, header_key=b"") if again(file) else file for file in files]
 
 
 @dataclass(frozen=True)
@@ -158,7 +158,7 @@ class HeaderReader:
         self._metadata = metadata
         self._locator = locator
         self._store = locator.store
-        self._heads: dict[tuple[bool, bytes], tuple[Head, bytes]] = {}
+        self._headers: dict[tuple[bool, bytes], tuple[Header, bytes]] = {}
         self._lock = threading.Lock()
         self._inline: dict[int, int] = {}
         self._codec = codec
@@ -263,7 +263,7 @@ class HeaderReader:
                 ranges = tuple(key_group_ranges(handle.first, handle.offsets, stream.size, NO_DATA[form]))
                 if not ranges or not is_timers(stream.read_at, ranges[0]):
                     return []
-                head = timers_head(stream.read_at, ranges[0])
+                head = timers_header(stream.read_at, ranges[0])
             except StateExtractError as error:
                 raise stream.moved(error) from None
             content = Content(form, stream.size, 0, self._snapshot.operators[operator].max_parallelism, ranges)
@@ -278,7 +278,7 @@ class HeaderReader:
         if handle.empty or not handle.size:
             return []
         with self._opened(handle.stream) as stream:
-            end = operator_head_end(handle.states, stream.size, stream.read_at)
+            end = operator_header_end(handle.states, stream.size, stream.read_at)
             head, key = self._head(stream, end, parse_operator_header)
             assert isinstance(head, OperatorHeader)
             form = BodyKind.OPERATOR
@@ -419,7 +419,7 @@ class HeaderReader:
                 if isinstance(part, KeyGroupsHandle):
                     self._bounds.setdefault(part.stream, set()).update(o for o in part.offsets if o)
 
-    def _head(self, stream: _Stream, end: int, parse: Callable[[bytes, int, int], Head]) -> tuple[Head, bytes]:
+    def _head(self, stream: _Stream, end: int, parse: Callable[[bytes, int, int], Header]) -> tuple[Header, bytes]:
         if end < 0:
             raise FormatError("the first element begins inside the head", file=stream.uri)
         if end > _LARGEST_HEAD:
@@ -434,14 +434,14 @@ class HeaderReader:
             )
         data = stream.read_at(0, end)
         with self._lock:
-            known = self._heads.get((parse is parse_header, data))
+            known = self._headers.get((parse is parse_header, data))
         if known is None:
             try:
                 known = (parse(data, 0, end), data)
             except StateExtractError as error:
                 raise stream.moved(error) from None
             with self._lock:
-                known = self._heads.setdefault((parse is parse_header, data), known)
+                known = self._headers.setdefault((parse is parse_header, data), known)
         return known
 
     # -- streams

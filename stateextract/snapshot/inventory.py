@@ -59,7 +59,7 @@ class NamedState:
 
         :param context: of its operator.
         """
-        heads = {file.head_key: file.head for file in self.files if file.head is not None}
+        heads = {file.header_key: file.head for file in self.files if file.head is not None}
         return [row_layout(head, meta, context) for head in heads.values() for meta in head.states if meta.name == self.name]
 
 

@@ -28,7 +28,7 @@ from stateextract.metadata.model import SnapshotMetadata
 from stateextract.snapshot.headers import StateFile, operator_label
 from stateextract.snapshot.parts import OperatorTargets, Part, StateTarget
 from stateextract.snapshot.reader import PartReader
-from stateextract.state.columns import ReadOptions, united_schema
+from stateextract.state.columns import ReadOptions, merged_schema
 from stateextract.state.counters import Counters
 from stateextract.state.rows import row_layout
 
@@ -94,7 +94,7 @@ def with_pojos(
 
 
 def _snapshots(files: Sequence[StateFile]) -> Iterator[SerializerSnapshot]:
-    heads = {file.head_key: file.head for file in files if file.head is not None}
+    heads = {file.header_key: file.head for file in files if file.head is not None}
     for head in heads.values():
         key = getattr(head, "key_serializer", None)
         if key is not None:
@@ -242,7 +242,7 @@ class _Search:
         assert head is not None
         assert content is not None
         rows = {name: [row_layout(head, m, of_operator.context) for m in head.states if m.name == name] for name in states}
-        targets = {name: StateTarget("", "", united_schema(rows[name], of_operator)) for name in states}
+        targets = {name: StateTarget("", "", merged_schema(rows[name], of_operator)) for name in states}
         end, size = 0, 0
         for one in (content := content.only(set(states))).sizes:
             if end and size + one > _BYTES:

@@ -21,7 +21,7 @@ class StateTarget:
 
     :param overrides: paths with their types.
     :param choice: what becomes of values that a column cannot hold, or that cannot be decoded.
-    :param united: the columns before ``overrides``, to which batches of all files are brought first; ``None``: any.
+    :param merged: the columns before ``overrides``, to which batches of all files are brought first; ``None``: any.
     """
 
     folder: str
@@ -29,7 +29,7 @@ class StateTarget:
     schema: pa.Schema
     overrides: OverrideTexts = ()
     raw_schema: pa.Schema | None = None
-    united: pa.Schema | None = None
+    merged: pa.Schema | None = None
     choice: Choice = field(default_factory=Choice)
 
 
@@ -50,7 +50,7 @@ class Part:
     :param operator: index into the context's operators.
     :param start: where the handle's bytes begin in ``uri``.
     :param content: what of it is to be read.
-    :param silent: broadcast states whose rows another subtask's file gives.
+    :param skip_broadcast_states: broadcast states whose rows another subtask's file gives.
     """
 
     file: int
@@ -59,7 +59,7 @@ class Part:
     uri: str
     start: int
     content: Content
-    silent: tuple[str, ...] = ()
+    skip_broadcast_states: tuple[str, ...] = ()
 
 
 __all__ = ["OperatorTargets", "Part", "StateTarget"]

@@ -22,8 +22,8 @@ from stateextract.columnar.convert.type_overrides import (
     UNWRAP_ONE,
     UNWRAP_ROW,
     UNWRAP_TTL,
+    overridden_schema,
     parse_override,
-    wished_schema,
 )
 from stateextract.errors import StateExtractError
 from stateextract.files.pickles import looks_pickled
@@ -35,7 +35,7 @@ from stateextract.snapshot.reader import PartReader
 from stateextract.snapshot.source import SnapshotSource
 from stateextract.snapshot.type_overrides import JobTypeOverrides, OverrideTexts
 from stateextract.state.bodies.body import BodyKind
-from stateextract.state.columns import ReadOptions, united_schema
+from stateextract.state.columns import ReadOptions, merged_schema
 from stateextract.state.engine import Counters
 from stateextract.state.flink_states import PYTHON_STATE
 
@@ -73,28 +73,28 @@ class StateTypes:
         self._samples: dict[str, dict[str, Sample]] = {}
 
     def of(
-        self, inventory: OperatorInventory, state: NamedState, united: pa.Schema, options: ReadOptions
+        self, inventory: OperatorInventory, state: NamedState, merged: pa.Schema, options: ReadOptions
     ) -> OverrideTexts:
         """The overrides of a state, in the order in which they apply.
 
-        :param united: its columns over all files, before any.
+        :param merged: its columns over all files, before any.
         :param options: with which it is read.
         :raises UsageError: where one of the user's does not fit the state.
         """
         operator = inventory.operator
         fine = options.policy.timestamps == "nanoseconds"
         try:
-            texts = self._overrides.fitting(operator, state.name, united, fine)
+            texts = self._overrides.fitting(operator, state.name, merged, fine)
         except StateExtractError as error:
             raise error.at(operator=operator_label(operator), state=state.name) from None
         if self._wrapping or not is_python(inventory, state):
             return texts
-        return (*texts, *self._shown(inventory, state, united, options, texts, fine))
+        return (*texts, *self._shown(inventory, state, merged, options, texts, fine))
 
     def schema(self, schema: pa.Schema, texts: OverrideTexts, options: ReadOptions) -> pa.Schema:
         """A state's schema with its overrides."""
         fine = options.policy.timestamps == "nanoseconds"
-        return wished_schema(schema, [parse_override(path, type_, fine) for path, type_ in texts])
+        return overridden_schema(schema, [parse_override(path, type_, fine) for path, type_ in texts])
 
     def is_untyped(self, state: NamedState, schema: pa.Schema, texts: OverrideTexts) -> bool:
         """Whether a state of a Python process is shown as bytes that have no type.
@@ -116,14 +116,14 @@ class StateTypes:
         self,
         inventory: OperatorInventory,
         state: NamedState,
-        united: pa.Schema,
+        merged: pa.Schema,
         options: ReadOptions,
         texts: OverrideTexts,
         fine: bool,
     ) -> Iterator[tuple[str, str]]:
         """The overrides that show what Python wrote, as far as the user has none."""
         process = is_process(state)
-        schema = wished_schema(united, [parse_override(path, type_, fine) for path, type_ in texts])
+        schema = overridden_schema(merged, [parse_override(path, type_, fine) for path, type_ in texts])
         sample: Sample | None = None
         added: list[tuple[str, str]] = []
         for path, type_ in bytes_of(schema, process):
@@ -132,10 +132,10 @@ class StateTypes:
             if wanted is not None:
                 added.append((path, wanted))
         yield from added
-        schema = wished_schema(schema, [parse_override(path, type_, fine) for path, type_ in added])
+        schema = overridden_schema(schema, [parse_override(path, type_, fine) for path, type_ in added])
         if "key" in schema.names and _is_row_of_one(schema.field("key").type):
             yield "key", UNWRAP_ROW
-        if process and "value" in united.names and pa.types.is_list(united.field("value").type):
+        if process and "value" in merged.names and pa.types.is_list(merged.field("value").type):
             chosen = [type_ for path, type_ in (*texts, *added) if path.split(".")[0] == "value"]
             one = any(type_.strip().startswith("element(") for type_ in chosen)
             if one:
@@ -165,13 +165,13 @@ class Suggestion:
 
 
 def suggestions(
-    types: StateTypes, inventory: OperatorInventory, state: NamedState, united: pa.Schema, options: ReadOptions
+    types: StateTypes, inventory: OperatorInventory, state: NamedState, merged: pa.Schema, options: ReadOptions
 ) -> Iterator[Suggestion]:
     """Types for the bytes of a state, in the order of its columns; none of a state that PyFlink did not write."""
     if not is_python(inventory, state):
         return
     operator, process = operator_label(inventory.operator), is_process(state)
-    for path, type_ in bytes_of(united, process):
+    for path, type_ in bytes_of(merged, process):
         sample = types.sample(inventory, state, options)
         found = sample.bytes.get(path, [])
         known = recognised(state.name, path, sample, process, type_)
@@ -276,7 +276,7 @@ def _sampled(
     states = inventory.lists if scope == "operator" else inventory.keyed
     for state in states.values():
         try:
-            schema = united_schema(state.rows(reading.context), reading)
+            schema = merged_schema(state.rows(reading.context), reading)
         except (StateExtractError, ValueError):
             continue
         if any(True for _ in bytes_of(schema, True)):

@@ -26,7 +26,7 @@ from stateextract.metadata.file import read_metadata
 from stateextract.metadata.locate import FoundSnapshot, Locator
 from stateextract.metadata.model import ChangelogHandle, IncrementalHandle, SnapshotMetadata
 from stateextract.snapshot.changelogs import part_with
-from stateextract.snapshot.content import read_head
+from stateextract.snapshot.content import read_header
 from stateextract.snapshot.files import SnapshotFiles
 from stateextract.snapshot.headers import StateFile
 from stateextract.snapshot.parts import OperatorTargets, Part, StateTarget
@@ -70,7 +70,7 @@ class PartReader:
 
         return in_order(self._files.prefetcher, parts, coming)
 
-    def pieces(self, part: Part, targets: OperatorTargets, tally: Counters) -> Iterator[Piece]:
+    def pieces(self, part: Part, targets: OperatorTargets, counters: Counters) -> Iterator[Piece]:
         """The batches of the wanted states, those of one state in the order of the file.
 
         :param targets: the states, with their schemas and wishes.
@@ -82,16 +82,18 @@ class PartReader:
         try:
             file = self._with_handles(file, part, targets)
             with self._files.opened(file) as read_at:
-                head = read_head(read_at, part.content, options)
+                head = read_header(read_at, part.content, options)
                 file = replace(file, head=head)
                 wanted = {meta.name for meta in head.states} & set(targets.states)
-                for piece in self._files.pieces(read_at, file, part.content, wanted, options, tally, part.silent):
+                for piece in self._files.pieces(
+                    read_at, file, part.content, wanted, options, counters, part.skip_broadcast_states
+                ):
                     target = targets.states[piece.state]
                     if piece.raw:
                         schema = target.raw_schema or piece.batch.schema
                         yield replace(piece, batch=cast_batch(piece.batch, schema))
                         continue
-                    yield replace(piece, batch=_granted(piece.batch, target, piece.state, tally.of(piece.state)))
+                    yield replace(piece, batch=_granted(piece.batch, target, piece.state, counters.of(piece.state)))
         except StateExtractError as error:
             raise self._files.with_location(error, file).at(operator=targets.label) from None
 
@@ -118,18 +120,18 @@ def _file(part: Part) -> StateFile:
     return StateFile(part.operator, part.subtask, "", content.form, part.uri, part.start, content.size, content)
 
 
-def _granted(batch: pa.RecordBatch, target: StateTarget, state: str, tally: StateCounters) -> pa.RecordBatch:
+def _granted(batch: pa.RecordBatch, target: StateTarget, state: str, counters: StateCounters) -> pa.RecordBatch:
     """A batch with the columns of its dataset, and with the types that the user chose."""
     try:
         if target.overrides:
-            batch = cast_batch(batch, target.united or batch.schema)
-            batch = overridden(batch, target.overrides, target.choice.policy, tally)
+            batch = cast_batch(batch, target.merged or batch.schema)
+            batch = overridden(batch, target.overrides, target.choice.policy, counters)
         return cast_batch(batch, target.schema)
     except StateExtractError as error:
         raise error.at(state=state) from None
 
 
-def overridden(batch: pa.RecordBatch, texts: OverrideTexts, policy: Policy, tally: StateCounters) -> pa.RecordBatch:
+def overridden(batch: pa.RecordBatch, texts: OverrideTexts, policy: Policy, counters: StateCounters) -> pa.RecordBatch:
     """A batch with its type overrides; what was changed to fit is counted.
 
     :raises ValueRefusedError: a value that the wanted type does not hold exactly.
@@ -138,11 +140,11 @@ def overridden(batch: pa.RecordBatch, texts: OverrideTexts, policy: Policy, tall
     conversion = Conversion(policy)
     batch = apply_overrides(batch, [parse_override(path, type_, fine) for path, type_ in texts], conversion)
     notes = conversion.notes
-    tally.counts += conversion.counts
-    tally.counts.python_objects += notes.objects
-    tally.counts.unread_pickles += notes.unread
+    counters.counts += conversion.counts
+    counters.counts.python_objects += notes.objects
+    counters.counts.unread_pickles += notes.unread
     for reason in notes.reasons:
-        tally.problem(f"pickles: {reason}")
+        counters.problem(f"pickles: {reason}")
     return batch
 
 

@@ -34,7 +34,7 @@ from stateextract.snapshot.inventory import NamedState, master_entries
 from stateextract.snapshot.missing import streams
 from stateextract.snapshot.source import SnapshotSource
 from stateextract.state.bodies.body import BodyKind
-from stateextract.state.columns import ReadOptions, united_schema
+from stateextract.state.columns import ReadOptions, merged_schema
 from stateextract.state.rows import RowLayout
 
 _I32, _I64, _TEXT, _BOOL = pa.int32(), pa.int64(), pa.string(), pa.bool_()
@@ -247,7 +247,7 @@ def _schema_of(rows: list[RowLayout]) -> str | None:
     if not rows:
         return None
     try:
-        return sql_schema(united_schema(rows, ReadOptions()))
+        return sql_schema(merged_schema(rows, ReadOptions()))
     except StateExtractError:
         return None
 

@@ -14,7 +14,7 @@ from functools import lru_cache
 
 import pyarrow as pa
 
-from stateextract.columnar.convert.type_overrides import located, parse_override, wished_schema
+from stateextract.columnar.convert.type_overrides import located, overridden_schema, parse_override
 from stateextract.errors import UsageError
 from stateextract.metadata.model import OperatorState
 from stateextract.metadata.uid import operator_id
@@ -61,7 +61,7 @@ class JobTypeOverrides:
                 override = parse_override(one, type_, fine)
                 try:
                     at = str(located(schema, override))
-                    wished_schema(schema, [override])
+                    overridden_schema(schema, [override])
                 except UsageError:
                     if pattern:
                         continue

@@ -23,7 +23,7 @@ Code = tuple[str | None, str | None]
 """Where the project is for processes that cannot import it: a folder that they see, or the name of a zip that Spark brings."""
 
 
-def ask(code: Code, place: str, *arguments: Any) -> Any:
+def call_in_worker(code: Code, place: str, *arguments: Any) -> Any:
     """What a function of the project gives, which is made importable first.
 
     :param place: module and function.
@@ -45,10 +45,10 @@ def ask(code: Code, place: str, *arguments: Any) -> Any:
     try:
         return getattr(module, function)(*arguments)
     except Exception as error:
-        raise in_short(error) from None
+        raise without_traceback(error) from None
 
 
-def in_short(error: Exception) -> Exception:
+def without_traceback(error: Exception) -> Exception:
     """An error of the project's own without the way to it: its sentence says all, and Spark shows what is around it."""
     return error.with_traceback(None) if hasattr(error, "advice") else error
 
@@ -56,9 +56,9 @@ def in_short(error: Exception) -> Exception:
 def batches(code: Code, place: str, *arguments: Any) -> Iterator[Any]:
     """The batches that a function of the project gives."""
     try:
-        yield from ask(code, place, *arguments)
+        yield from call_in_worker(code, place, *arguments)
     except Exception as error:
-        raise in_short(error) from None
+        raise without_traceback(error) from None
 
 
 class FlinkStateSource(DataSource):  # type: ignore[misc]
@@ -73,13 +73,13 @@ class FlinkStateSource(DataSource):  # type: ignore[misc]
 
     def schema(self) -> Any:
         """The state's columns, from the snapshot."""
-        self.plan, schema = ask(self.code, "source_read.planned", dict(self.options))
+        self.plan, schema = call_in_worker(self.code, "source_read.planned", dict(self.options))
         return schema
 
     def reader(self, schema: Any) -> DataSourceReader:
         """A reader of some or all columns."""
-        plan = getattr(self, "plan", None) or ask(self.code, "source_read.planned", dict(self.options))[0]
-        return FlinkStateReader(self.code, ask(self.code, "source_read.with_schema", plan, schema))
+        plan = getattr(self, "plan", None) or call_in_worker(self.code, "source_read.planned", dict(self.options))[0]
+        return FlinkStateReader(self.code, call_in_worker(self.code, "source_read.with_schema", plan, schema))
 
 
 class SplitReader(DataSourceReader):  # type: ignore[misc]
@@ -96,7 +96,7 @@ class SplitReader(DataSourceReader):  # type: ignore[misc]
 
     def partitions(self) -> list[InputPartition]:
         """One for each task."""
-        return [InputPartition(split) for split in ask(self.code, f"{self.module}.splits", self.plan)]
+        return [InputPartition(split) for split in call_in_worker(self.code, f"{self.module}.splits", self.plan)]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """The Arrow batches of a split."""
@@ -106,7 +106,7 @@ class SplitReader(DataSourceReader):  # type: ignore[misc]
 
     def __getstate__(self) -> dict[str, Any]:
         # Spark pickles a reader for its tasks only, and they are given their splits one by one.
-        return {"code": self.code, "plan": ask(self.code, f"{self.module}.for_tasks", self.plan)}
+        return {"code": self.code, "plan": call_in_worker(self.code, f"{self.module}.for_tasks", self.plan)}
 
 
 class FlinkStateReader(SplitReader):
@@ -125,9 +125,9 @@ class FlinkStateReader(SplitReader):
         Spark (4.1 to 4.3) keeps the plan of the last query that pushed filters for all later ones of the same frame or view,
         those without filters included, which then lack rows. So it is for frames of one query, and off unless asked for.
         """
-        if not ask(self.code, "source_read.pushes", self.plan):
+        if not call_in_worker(self.code, "source_read.pushes", self.plan):
             return filters
-        self.plan = ask(self.code, "source_read.with_filters", self.plan, filters)
+        self.plan = call_in_worker(self.code, "source_read.with_filters", self.plan, filters)
         return filters
 
 
@@ -158,11 +158,11 @@ class FlinkStateMetadataSource(DataSource):  # type: ignore[misc]
 
     def schema(self) -> Any:
         """The columns of the table that is asked for."""
-        return ask(self.code, "source_tables.table_schema", dict(self.options))
+        return call_in_worker(self.code, "source_tables.table_schema", dict(self.options))
 
     def reader(self, schema: Any) -> DataSourceReader:
         """A reader of some or all columns."""
-        plan = ask(self.code, "source_tables.planned", dict(self.options), schema)
+        plan = call_in_worker(self.code, "source_tables.planned", dict(self.options), schema)
         if plan is not None:
             return FlinkStateStatisticsReader(self.code, plan)
         return FlinkStateMetadataReader(self.code, dict(self.options), schema)
@@ -199,13 +199,13 @@ class FlinkStateDiffSource(DataSource):  # type: ignore[misc]
 
     def schema(self) -> Any:
         """The columns of changes, from both snapshots."""
-        self.plan, schema = ask(self.code, "source_diff.planned", dict(self.options))
+        self.plan, schema = call_in_worker(self.code, "source_diff.planned", dict(self.options))
         return schema
 
     def reader(self, schema: Any) -> DataSourceReader:
         """A reader of some or all columns."""
-        plan = getattr(self, "plan", None) or ask(self.code, "source_diff.planned", dict(self.options))[0]
-        return FlinkStateDiffReader(self.code, ask(self.code, "source_diff.with_schema", plan, schema))
+        plan = getattr(self, "plan", None) or call_in_worker(self.code, "source_diff.planned", dict(self.options))[0]
+        return FlinkStateDiffReader(self.code, call_in_worker(self.code, "source_diff.with_schema", plan, schema))
 
 
 class FlinkStateDiffReader(SplitReader):

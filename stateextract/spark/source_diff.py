@@ -68,14 +68,14 @@ def planned(options: Mapping[str, str]) -> tuple[bytes, Any]:
         values["lastAccess"], values["commonFields"], after.memory_bytes, min(UNIT_BYTES, after.split_bytes)
     )
     plan = make_diff_plan(replace(after, snapshot=values["before"]), after, settings)
-    state = _the_state(plan, values["stateScope"])
+    state = _select_state(plan, values["stateScope"])
     assert state.output is not None
     context = replace(plan.context, states=[state])
     units = [unit for unit in plan.units if unit.operator == state.operator]
     return _Planned(context, packed(units, after.split_bytes), state.output).to_bytes(), spark_schema(state.output)
 
 
-def _the_state(plan: DiffPlan, scope: str) -> DiffState:
+def _select_state(plan: DiffPlan, scope: str) -> DiffState:
     states = [state for state in plan.states if scope in ("", state.scope)]
     if len(states) > 1:
         names = ", ".join(sorted({f"{state.label} / {state.name}" for state in states})[:20])

@@ -253,12 +253,12 @@ def _first_rows(plan: Plan, job: JobOptions, store: Store | None, state: Planned
     targets = plan.operators[state.operator]
     targets = replace(targets, states={state.name: state.target})
     options = replace(read_options(job, plan.describe), batch_rows=1, engine="interpreter")
-    reader, tally = PartReader(plan.found.metadata_uri, options, job.path_pairs(), store), Counters()
+    reader, counters = PartReader(plan.found.metadata_uri, options, job.path_pairs(), store), Counters()
     for part in (part for split in plan.splits for part in split if part.operator == state.operator):
-        for piece in reader.pieces(part, targets, tally):
+        for piece in reader.pieces(part, targets, counters):
             if piece.batch.num_rows:
-                return tally.of(state.name)
-    return tally.of(state.name)
+                return counters.of(state.name)
+    return counters.of(state.name)
 
 
 def _chosen(plan: Plan, values: Mapping[str, Any]) -> list[PlannedState]:

@@ -109,7 +109,7 @@ class _Reading:
         targets = self.plan.targets
         if self.wide is not None:
             return replace(targets, states=self.wide.targets)
-        narrow = {}
+        projected = {}
         for name, target in targets.states.items():
             needed = self.needed | ({"value"} if self.needed & {"last_access"} and _splits_ttl(target) else set())
             overrides = tuple((path, t) for path, t in target.overrides if path.split(".")[0] in needed)
@@ -118,16 +118,16 @@ class _Reading:
                     # A wish may be about any field of its column.
                     f
                     if overrides or f.name not in self.given.names
-                    else f.with_type(_narrowed(f.type, self.given.field(f.name).type))
+                    else f.with_type(_projected(f.type, self.given.field(f.name).type))
                     for f in target.schema
                     if f.name in needed
                 ]
             )
-            united = None
-            if target.united is not None:
-                united = pa.schema([f for f in target.united if f.name in needed])
-            narrow[name] = replace(target, schema=schema, overrides=overrides, united=united)
-        return replace(targets, states=narrow)
+            merged = None
+            if target.merged is not None:
+                merged = pa.schema([f for f in target.merged if f.name in needed])
+            projected[name] = replace(target, schema=schema, overrides=overrides, merged=merged)
+        return replace(targets, states=projected)
 
     def batches(self, part: Part) -> Iterator[pa.RecordBatch]:
         for batch in self._rows(part):
@@ -146,11 +146,11 @@ class _Reading:
             yield piece.batch
 
 
-def _narrowed(have: pa.DataType, given: pa.DataType) -> pa.DataType:
+def _projected(have: pa.DataType, given: pa.DataType) -> pa.DataType:
     """The type with those fields of its structs only that another has."""
     if pa.types.is_struct(have) and pa.types.is_struct(given):
         names = [f.name for f in given]
-        return pa.struct([f.with_type(_narrowed(f.type, given.field(f.name).type)) for f in have if f.name in names])
+        return pa.struct([f.with_type(_projected(f.type, given.field(f.name).type)) for f in have if f.name in names])
     return have
 
 

@@ -95,8 +95,8 @@ def planned(values: Mapping[str, Any], schema: Any) -> bytes:
     states = (name,) if name and not covers else ()
     where = f"{METADATA}: the option"
     as_of = moment(values["asOf"], f"{where} asOf") if values["asOf"] else None
-    question = StatisticsOptions(as_of, times_to_live(values["ttl"], f"{where} ttl"), top=1)
-    plan = plan_by_state(job_options(values, METADATA_OPTIONS, operator=operators, state=states), question)
+    statistics_options = StatisticsOptions(as_of, times_to_live(values["ttl"], f"{where} ttl"), top=1)
+    plan = plan_by_state(job_options(values, METADATA_OPTIONS, operator=operators, state=states), statistics_options)
     return _Planned(values["table"], name, plan, given).to_bytes()
 
 

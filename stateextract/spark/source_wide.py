@@ -27,7 +27,7 @@ from stateextract.options import JobOptions
 from stateextract.snapshot.content import Content
 from stateextract.snapshot.parts import OperatorTargets, Part, StateTarget
 from stateextract.snapshot.reader import PartReader
-from stateextract.state.columns import united_schema
+from stateextract.state.columns import merged_schema
 from stateextract.state.engine import Counters
 from stateextract.state.windows import WINDOW_COLUMNS
 
@@ -89,7 +89,7 @@ def wide_columns(plan: Plan, states: Sequence[PlannedState], job: JobOptions) ->
     choices = {s.name: s.target.choice.exact() for s in states}
     options = replace(read_options(job, context), choices=choices)
     targets = {
-        s.name: replace(s.target, schema=united_schema(s.named.rows(context), options), choice=choices[s.name])
+        s.name: replace(s.target, schema=merged_schema(s.named.rows(context), options), choice=choices[s.name])
         for s in states
     }
     return WideColumns(pa.schema([*_part(shared, _SHARED), *columns, *behind]), places, targets, rows)
@@ -110,15 +110,15 @@ def read_wide(
     :raises ValueRefusedError: where keys cannot be told apart.
     """
     for content in runs(part.content):
-        tally = Counters()
+        counters = Counters()
         gathered: dict[str, list[pa.RecordBatch]] = {}
-        for piece in reader.pieces(replace(part, content=content), targets, tally):
+        for piece in reader.pieces(replace(part, content=content), targets, counters):
             gathered.setdefault(piece.state, []).append(piece.batch)
         tables = {n: pa.Table.from_batches(batches).combine_chunks() for n, batches in gathered.items()}
         if not tables:
             continue
         try:
-            _refuse_unclear(tables, tally)
+            _refuse_unclear(tables, counters)
             yield _joined(tables, wide, policy)
         except StateExtractError as error:
             raise error.at(file=part.uri, operator=targets.label) from None
@@ -143,9 +143,9 @@ def runs(content: Content) -> Iterator[Content]:
     yield content.cut(begin, len(content.ranges))
 
 
-def _refuse_unclear(tables: Mapping[str, pa.Table], tally: Counters) -> None:
+def _refuse_unclear(tables: Mapping[str, pa.Table], counters: Counters) -> None:
     """Times that lost digits, or became null, may have made two keys one."""
-    counts = sum((tally.of(name).counts for name in tables), Counts())
+    counts = sum((counters.of(name).counts for name in tables), Counts())
     identities = [field.type for table in tables.values() for field in table.schema if field.name in _IDENTITY]
     if (counts.sub_microsecond or counts.out_of_range) and any(map(_has_times, identities)):
         raise ValueRefusedError(

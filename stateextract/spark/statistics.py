@@ -15,14 +15,14 @@ from stateextract.options import JobOptions
 from stateextract.spark.job import spark_executor
 
 
-def spark_statistics(spark: Any, options: JobOptions, question: StatisticsOptions | None = None) -> Statistics:
+def spark_statistics(spark: Any, options: JobOptions, statistics_options: StatisticsOptions | None = None) -> Statistics:
     """The figures of the states that the options choose.
 
     :param spark: a ``SparkSession``, classic or Connect.
     :param options: as for an extract job, without an output.
     :raises StateExtractError: where the snapshot, or a state of it, cannot be read.
     """
-    return statistics(options, question, spark_executor(spark, options.ship_code))
+    return statistics(options, statistics_options, spark_executor(spark, options.ship_code))
 
 
 def statistics_frame(spark: Any, documents: Statistics | Sequence[Statistics]) -> Any:

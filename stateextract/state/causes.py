@@ -68,7 +68,7 @@ def causes_of(states: Iterable[tuple[K, Sequence[str | None]]]) -> list[Cause[K]
     return list(found.values())
 
 
-def told_once(states: Iterable[tuple[K, Sequence[str | None]]]) -> dict[K, str]:
+def causes_once(states: Iterable[tuple[K, Sequence[str | None]]]) -> dict[K, str]:
     """The cause's sentence for each state that shares it with others: one state's own reason says more."""
     causes = [(cause.sentence, (*cause.own, *cause.after)) for cause in causes_of(states)]
     return {key: sentence for sentence, keys in causes if len(keys) > 1 for key in keys}
@@ -86,4 +86,4 @@ def _cause(text: str) -> tuple[tuple[str, str] | None, bool]:
     return (None if found is None else (found[1], found[2])), before is not None
 
 
-__all__ = ["Cause", "behind", "causes_of", "is_caused", "told_once"]
+__all__ = ["Cause", "behind", "causes_of", "causes_once", "is_caused"]

@@ -183,7 +183,7 @@ def state_schema(row: RowLayout, options: ReadOptions) -> pa.Schema:
     return _wanted(pa.schema([pa.field(name, type_) for name, type_ in columns]), row, options)
 
 
-def united_schema(rows: Sequence[RowLayout], options: ReadOptions) -> pa.Schema:
+def merged_schema(rows: Sequence[RowLayout], options: ReadOptions) -> pa.Schema:
     """The Arrow schema of the rows of one state in several files.
 
     :param rows: the layouts in the files.
@@ -199,7 +199,7 @@ def united_schema(rows: Sequence[RowLayout], options: ReadOptions) -> pa.Schema:
     return pa.schema([field for field in with_session_columns(schema, namespace) if field.name in names])
 
 
-def united_raw_schema(rows: Sequence[RowLayout], options: ReadOptions) -> pa.Schema:
+def merged_raw_schema(rows: Sequence[RowLayout], options: ReadOptions) -> pa.Schema:
     """The same of :func:`raw_schema`."""
     return merge_schemas(list(dict.fromkeys(raw_schema(row, options) for row in rows)))
 
@@ -269,7 +269,7 @@ def build_batch(
     schema: pa.Schema,
     options: ReadOptions,
     subtask: int,
-    tally: StateCounters,
+    counters: StateCounters,
     flat: bool = False,
 ) -> pa.RecordBatch:
     """The columns of a batch of entries.
@@ -277,7 +277,7 @@ def build_batch(
     :param array: the entries as structs of ``key``, ``namespace`` and ``value`` (queues: of their own fields).
     :param groups: the key group of each.
     :param schema: of the rows, by :func:`state_schema`.
-    :param tally: what is left out or bent here is counted there.
+    :param counters: what is left out or bent here is counted there.
     :param flat: the rows are flat already: of maps with ``map_key`` and ``value``, of lists with ``list_index`` and
         ``value``.
     """
@@ -285,11 +285,11 @@ def build_batch(
     # As ``pa.array(groups)``, without loading NumPy's masked arrays for short commands.
     key_group = pa.Array.from_buffers(pa.int32(), len(groups), [None, pa.py_buffer(groups)])
     if row.kind == "MAP" and not options.keep_empty_maps and not options.flatten:
-        columns, key_group = _without_empty_maps(columns, key_group, tally)
+        columns, key_group = _without_empty_maps(columns, key_group, counters)
     if "timestamp" in columns and row.kind == "TIMER":
         columns["timestamp_ms"] = columns["timestamp"]
         columns["timestamp"] = apply_logical(
-            columns["timestamp_ms"], _TIMER_TIME, Policy(out_of_range="null"), tally.counts
+            columns["timestamp_ms"], _TIMER_TIME, Policy(out_of_range="null"), counters.counts
         )
     if row.kind == "TIMER":
         for name, text in zip(("kind", "service"), timer_service(row.name) or (), strict=False):
@@ -301,7 +301,7 @@ def build_batch(
         columns["last_access"] = value.field(value.type.get_field_index("last_access"))
         columns["value"] = value.field(value.type.get_field_index("value"))
     if row.window_columns and "namespace" in columns:
-        columns |= window_values(row.window_columns, columns["namespace"], tally.counts)
+        columns |= window_values(row.window_columns, columns["namespace"], counters.counts)
     columns["key_group"] = key_group
     if options.subtask_column:
         columns["subtask"] = pa.repeat(pa.scalar(subtask, pa.int32()), len(key_group))
@@ -329,13 +329,13 @@ def _fields_of(array: pa.Array) -> dict[str, pa.Array]:
 
 
 def _without_empty_maps(
-    columns: dict[str, pa.Array], key_group: pa.Array, tally: StateCounters
+    columns: dict[str, pa.Array], key_group: pa.Array, counters: StateCounters
 ) -> tuple[dict[str, pa.Array], pa.Array]:
     offsets = _offsets(columns["value"])
     filled = offsets[1:] != offsets[:-1]
     if filled.all():
         return columns, key_group
-    tally.empty_maps += int((~filled).sum())
+    counters.empty_maps += int((~filled).sum())
     mask = pa.array(filled)
     return {name: column.filter(mask) for name, column in columns.items()}, key_group.filter(mask)
 

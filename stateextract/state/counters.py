@@ -55,7 +55,7 @@ class StateCounters:
             self.problems.append(text)
 
     def add(self, other: StateCounters) -> None:
-        """Take another file's tally in."""
+        """Take another file's counters in."""
         for name in self._SUMS:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         if other.engine and self.engine != other.engine:
@@ -94,19 +94,19 @@ class Counters:
     states: dict[str, StateCounters] = field(default_factory=dict)
 
     def of(self, state: str) -> StateCounters:
-        """The tally of a state, which starts empty."""
+        """The counters of a state, which start at 0."""
         return self.states.setdefault(state, StateCounters())
 
     def add(self, other: Counters) -> None:
-        """Take another tally in."""
-        for name, tally in other.states.items():
-            self.of(name).add(tally)
+        """Take other counters in."""
+        for name, counters in other.states.items():
+            self.of(name).add(counters)
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return {name: tally.as_dict() for name, tally in self.states.items()}
+        return {name: counters.as_dict() for name, counters in self.states.items()}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Counters:
         """The inverse of :meth:`as_dict`."""
-        return cls({name: StateCounters.from_dict(tally) for name, tally in data.items()})
+        return cls({name: StateCounters.from_dict(counters) for name, counters in data.items()})

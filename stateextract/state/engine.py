@@ -71,7 +71,7 @@ def read_key_groups(
     key_groups: Sequence[KeyGroupRange],
     wanted: Collection[str],
     options: ReadOptions,
-    tally: Counters,
+    counters: Counters,
     subtask: int,
     body: BodyKind = BodyKind.HEAP,
     max_parallelism: int = 128,
@@ -82,7 +82,7 @@ def read_key_groups(
     :param read_at: gives bytes of the file (of the handle's stream, where it is a segment).
     :param key_groups: those to read; of a canonical or raw file only those with data.
     :param wanted: names of the states to give out; the others are passed over.
-    :param tally: is added to; the entries of every key group are checked against the counts in the file.
+    :param counters: is added to; the entries of every key group are checked against the counts in the file.
     :param max_parallelism: of the operator; decides how canonical keys begin.
     :param changes: made since; ``None``: none.
     :yields: batches; those of one state in the order of the file.
@@ -95,7 +95,7 @@ def read_key_groups(
         # What passes over most entries waits for their bytes more than for anything else.
         two = options.key is not None
         start_decoder = partial(find_codec(options.codec).start, options.verify_checksums, two_threads=two)
-    job = Job(wanted, options, tally, subtask, ready)
+    job = Job(wanted, options, counters, subtask, ready)
     if changes is not None:
         changes.attach(ready)
     targets: Sequence[Target]
@@ -128,14 +128,14 @@ def read_key_groups(
         )
     else:
         raise UnsupportedError(f"a body of kind {body.value!r} is not read by key groups")
-    before = {target.name: target.tally.key_groups for target in targets if target.keep}
+    before = {target.name: target.counters.key_groups for target in targets if target.keep}
     try:
         for _ in steps:
             while ready:
                 yield ready.popleft()
     except StateExtractError as error:
         # What stands behind all wanted states in the last key group does not matter to them.
-        read = all(t.tally.key_groups - before[t.name] == len(key_groups) for t in targets if t.keep)
+        read = all(t.counters.key_groups - before[t.name] == len(key_groups) for t in targets if t.keep)
         if changes is not None or not before or error.state is None or error.state in before or not read:
             raise
     for target in targets:
@@ -148,7 +148,7 @@ def read_pair_stream(
     row: RowLayout,
     head: KeyedHeader,
     options: ReadOptions,
-    tally: Counters,
+    counters: Counters,
     subtask: int,
     max_parallelism: int,
     changes: Changes | None = None,
@@ -163,12 +163,12 @@ def read_pair_stream(
     options = _unless_changed(options, changes)
     if changes is not None:
         changes.attach(ready)
-    job = Job({row.name}, options, tally, subtask, ready)
+    job = Job({row.name}, options, counters, subtask, ready)
     yield from _read_all(source, _PairTarget(job, row, prefix_bytes(max_parallelism), by_key=True, changes=changes))
 
 
 def read_entry_pairs(
-    source: Source, row: RowLayout, lengths: bool, options: ReadOptions, tally: Counters, subtask: int, entries: bool = False
+    source: Source, row: RowLayout, lengths: bool, options: ReadOptions, counters: Counters, subtask: int, entries: bool = False
 ) -> Iterator[Piece]:
     """Read rows that were framed as pairs, with their whole values as entries of heap bodies have them.
 
@@ -177,7 +177,7 @@ def read_entry_pairs(
     :param entries: of a map: each pair is one entry, as in canonical bodies.
     :yields: batches, in the order of the rows.
     """
-    job = Job({row.name}, options, tally, subtask, deque())
+    job = Job({row.name}, options, counters, subtask, deque())
     yield from _read_all(source, _PairTarget(job, row, 2, by_key=True, entry_lengths=lengths, entries=entries))
 
 
@@ -251,35 +251,35 @@ class _PairTarget(Target):
             self.made = make_pair_decoder(
                 layout, options.policy, options.engine, options.batch_rows, self.job.budget, flat=self.flat
             )
-            self.tally.engine = self.made.engine
+            self.counters.engine = self.made.engine
             if self.finder is not None and self.made.engine == "kernel":
-                passing = make_pair_decoder(PairLayout("skip", (), layout.prefix, False), options.policy)
+                skipping = make_pair_decoder(PairLayout("skip", (), layout.prefix, False), options.policy)
                 merges = layout.shape == "map" and not self.flat
-                self.made = SearchingPairDecoder(self.made, passing, self.finder, merges)
+                self.made = SearchingPairDecoder(self.made, skipping, self.finder, merges)
             if self.changes is not None and self.keep:
                 self.made = self.changes.over_pairs(self.name, self.layout, self.made)
         return self.made
 
     def decoded(self, key_group: int, rows: int, entries: int) -> None:
         if self.hopeless and self.why is not None:
-            self.tally.lost_entries += entries
-            self.tally.problem(self.why.message)
+            self.counters.lost_entries += entries
+            self.counters.problem(self.why.message)
         else:
             super().decoded(key_group, rows, entries)
         self.runs.add(key_group, rows)
 
     def large(self, window: Window, key_group: int) -> Generator[None, None, bool] | None:
         if self.passes_over:
-            return self._passed(window, key_group)
+            return self._skipped(window, key_group)
         # What is kept as bytes, and what may have changed since, is needed as a whole.
         whole = self.layout.shape != "list" or not self.options.flatten or self.options.on_undecodable == "raw"
         element = None if whole or self.changes is not None else element_layout(self.row)
         if element is None or not element.least:
             return None
-        pair = LargePair(self.row, self.layout, element, self.options, self.job.subtask, self.tally, self.job.budget)
+        pair = LargePair(self.row, self.layout, element, self.options, self.job.subtask, self.counters, self.job.budget)
         return self._in_parts(pair, window, key_group)
 
-    def _passed(self, window: Window, key_group: int) -> Generator[None, None, bool]:
+    def _skipped(self, window: Window, key_group: int) -> Generator[None, None, bool]:
         """Pass over a pair, which need not be in memory for that."""
         _, stop, last = pair_front(window)
         window.skip(stop - window.offset())
@@ -301,7 +301,7 @@ class _PairTarget(Target):
 
     def finished(self, key_group: int, entries: int, size: int) -> None:
         if self.by_key:
-            self.tally.bytes += size  # whoever opened the database counts its key groups
+            self.counters.bytes += size  # whoever opened the database counts its key groups
         else:
             super().finished(key_group, entries, size)
 
@@ -330,8 +330,8 @@ class _PairTarget(Target):
         error.at(state=self.name)
         if self.options.on_undecodable == "fail":
             raise advised(error)
-        self.tally.lost_entries += 1
-        self.tally.problem(error.message)
+        self.counters.lost_entries += 1
+        self.counters.problem(error.message)
         if self.options.on_undecodable == "raw":
             if self.by_key:
                 key_group = int.from_bytes(pair[4 : 4 + self.layout.prefix], "big")
@@ -345,7 +345,7 @@ class _PairTarget(Target):
 
     def _give_raw(self, batches: Iterable[pa.RecordBatch]) -> None:
         for batch in batches:
-            self.tally.raw_rows += batch.num_rows
+            self.counters.raw_rows += batch.num_rows
             self.job.ready.append(Piece(self.name, True, batch))
 
 

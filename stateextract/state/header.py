@@ -98,15 +98,15 @@ def parse_header(data: bytes | bytearray | memoryview, pos: int = 0, end: int | 
     :raises UnsupportedVersionError: for heads written before Flink 1.7.
     :raises UndecodableError: where an unknown snapshot class cannot be passed over.
     """
-    return parse_to_end(_keyed_head, data, pos, end)
+    return parse_to_end(_keyed_header, data, pos, end)
 
 
 def parse_operator_header(data: bytes | bytearray | memoryview, pos: int = 0, end: int | None = None) -> OperatorHeader:
     """The head of an operator state file; ``end`` is the smallest offset, or 10 bytes before it if compressed."""
-    return parse_to_end(_operator_head, data, pos, end)
+    return parse_to_end(_operator_header, data, pos, end)
 
 
-def _keyed_head(reader: SnapshotReader) -> KeyedHeader:
+def _keyed_header(reader: SnapshotReader) -> KeyedHeader:
     version = _version(reader, (6,), "keyed")
     compressed = reader.bool("the compression flag")
     key = _snapshot(reader, _COUNT)
@@ -118,7 +118,7 @@ def _keyed_head(reader: SnapshotReader) -> KeyedHeader:
     return KeyedHeader(version, compressed, key, states, reader.pos, key_end)
 
 
-def _operator_head(reader: SnapshotReader) -> OperatorHeader:
+def _operator_header(reader: SnapshotReader) -> OperatorHeader:
     version = _version(reader, (5, 6), "operator")
     compressed = version >= 6 and reader.bool("the compression flag")
     states: list[StateMeta] = []

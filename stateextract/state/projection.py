@@ -53,8 +53,8 @@ def _part(field: Field, row: RowLayout, wanted: pa.Schema, options: ReadOptions)
             return layout
         case "value" if row.kind == "MAP" and isinstance(layout, Map):
             # Its entries are counted: an empty map may be no row, and in pairs each entry is one of its own.
-            return narrowed(layout, _type(wanted, "value")) if "value" in wanted.names else _counted(layout)
-    return narrowed(layout, _type(wanted, field.name))
+            return projected(layout, _type(wanted, "value")) if "value" in wanted.names else _counted(layout)
+    return projected(layout, _type(wanted, field.name))
 
 
 def _type(wanted: pa.Schema, name: str) -> pa.DataType | None:
@@ -67,8 +67,8 @@ def _elements(layout: Layout, wanted: pa.Schema) -> Layout:
     if isinstance(layout, List):
         return layout if value else replace(layout, element=SkippedValue(layout.element))
     assert isinstance(layout, Map)
-    narrow = layout if "map_key" in wanted.names else replace(layout, key=SkippedValue(layout.key))
-    return narrow if value else _without_values(narrow)
+    projected = layout if "map_key" in wanted.names else replace(layout, key=SkippedValue(layout.key))
+    return projected if value else _without_values(projected)
 
 
 def _counted(layout: Map) -> Map:
@@ -79,11 +79,11 @@ def _counted(layout: Map) -> Map:
 def _without_values(layout: Map) -> Map:
     value = layout.value
     # Pairs have a flag in front of a map's value, whatever becomes of the rest.
-    narrow = replace(value, inner=SkippedValue(value.inner)) if isinstance(value, Nullable) else SkippedValue(value)
-    return replace(layout, value=narrow)
+    projected = replace(value, inner=SkippedValue(value.inner)) if isinstance(value, Nullable) else SkippedValue(value)
+    return replace(layout, value=projected)
 
 
-def narrowed(layout: Layout, wanted: pa.DataType | None) -> Layout:
+def projected(layout: Layout, wanted: pa.DataType | None) -> Layout:
     """A layout with those fields of its structs only that a type has.
 
     :param wanted: what is wanted of the column; ``None``: nothing, so it is passed over.
@@ -92,7 +92,7 @@ def narrowed(layout: Layout, wanted: pa.DataType | None) -> Layout:
         return SkippedValue(layout)
     match layout:
         case Nullable():
-            return replace(layout, inner=narrowed(layout.inner, wanted))
+            return replace(layout, inner=projected(layout.inner, wanted))
         case Struct() | MaskedStruct() if pa.types.is_struct(wanted):
             return replace(layout, fields=_fields(layout.fields, wanted))
         case Subclasses() if pa.types.is_struct(wanted):
@@ -104,8 +104,8 @@ def narrowed(layout: Layout, wanted: pa.DataType | None) -> Layout:
 def _fields(fields: tuple[Field, ...], wanted: pa.StructType) -> tuple[Field, ...]:
     names = {f.name: f.type for f in wanted}
     return tuple(
-        f if f.layout.wire_type is None else Field(f.name, narrowed(f.layout, names.get(f.name))) for f in fields
+        f if f.layout.wire_type is None else Field(f.name, projected(f.layout, names.get(f.name))) for f in fields
     )
 
 
-__all__ = ["narrowed", "project_row"]
+__all__ = ["project_row", "projected"]

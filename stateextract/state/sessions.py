@@ -57,7 +57,7 @@ class _Sessions:
 
 
 def read_with_sessions(
-    read: Read, head: KeyedHeader, wanted: Collection[str], options: ReadOptions, tally: Counters
+    read: Read, head: KeyedHeader, wanted: Collection[str], options: ReadOptions, counters: Counters
 ) -> Iterator[Piece]:
     """Read the wanted states, with the bounds of sessions beside the contents of those.
 
@@ -77,7 +77,7 @@ def read_with_sessions(
             whole = [f for f in state_schema(row, replace(options, columns=None)) if f.name in _IDENTITY]
             columns[row.name] = pa.schema([*(field for field in asked if field.name not in _IDENTITY), *whole])
     if not contents:
-        yield from read(wanted, options, tally)
+        yield from read(wanted, options, counters)
         return
     known: dict[str, _Sessions] = {}
     for row in contents.values():
@@ -87,8 +87,8 @@ def read_with_sessions(
                 known[row.sessions] = _sessions(read, row.sessions, options)
             except StateExtractError as error:
                 known[row.sessions] = _Sessions()
-                tally.of(row.name).problem(f"the bounds of sessions are not known: {error}")
-    for piece in read(wanted, replace(options, columns=columns or None), tally):
+                counters.of(row.name).problem(f"the bounds of sessions are not known: {error}")
+    for piece in read(wanted, replace(options, columns=columns or None), counters):
         row_of = contents.get(piece.state)
         if row_of is None or piece.raw:
             yield piece

@@ -27,10 +27,10 @@ from stateextract.files.window import Window
 from stateextract.state.bodies.changes import Changes, EntriesUnder
 from stateextract.state.bodies.heap import Lost
 from stateextract.state.bodies.large_entry import LargeEntry, element_layout
-from stateextract.state.causes import behind as problem_behind
+from stateextract.state.causes import behind as problem_after
 from stateextract.state.columns import ReadOptions, build_batch, certainly_undecodable, raw_schema, state_schema
 from stateextract.state.counters import Counters, StateCounters
-from stateextract.state.keys.lookup import key_needle
+from stateextract.state.keys.lookup import key_pattern
 from stateextract.state.projection import project_row
 from stateextract.state.rows import RowLayout
 
@@ -53,7 +53,7 @@ class Job:
 
     wanted: Collection[str]
     options: ReadOptions
-    tally: Counters
+    counters: Counters
     subtask: int
     ready: deque[Piece]
 
@@ -86,7 +86,7 @@ class Target:
         self.name = row.name
         self.keep = row.name in job.wanted
         self.flat = False
-        self.tally = job.tally.of(row.name) if self.keep else StateCounters()
+        self.counters = job.counters.of(row.name) if self.keep else StateCounters()
         self.counted = Counts()
         part = certainly_undecodable(row.layout)
         self.why: UndecodableError | None = None
@@ -102,18 +102,18 @@ class Target:
     def finder(self) -> Finder | None:
         """Looks for bytes that all wanted entries contain; ``None``: none are known."""
         key = self.options.key
-        found = key_needle(self.row, key, self.options.policy) if key is not None and self.keep else None
+        found = key_pattern(self.row, key, self.options.policy) if key is not None and self.keep else None
         return None if found is None else Finder(found)
 
     # -- what the walkers call
 
     def decoded(self, key_group: int, rows: int, entries: int) -> None:
         if self.keep:
-            self.tally.entries += entries
+            self.counters.entries += entries
 
     def finished(self, key_group: int, entries: int, size: int) -> None:
-        self.tally.key_groups += 1
-        self.tally.bytes += size
+        self.counters.key_groups += 1
+        self.counters.bytes += size
 
     def full(self) -> None:
         self.flush(last=False)
@@ -126,19 +126,19 @@ class Target:
     def give_out(self, array: pa.Array, groups: np.ndarray[Any, np.dtype[np.int32]], counts: Counts) -> None:
         """A batch of what was decoded."""
         self.record_changes(counts)
-        batch = build_batch(array, groups, self.row, self.schema, self.options, self.job.subtask, self.tally, self.flat)
-        self.tally.rows += batch.num_rows
+        batch = build_batch(array, groups, self.row, self.schema, self.options, self.job.subtask, self.counters, self.flat)
+        self.counters.rows += batch.num_rows
         if batch.num_rows:
             self.job.ready.append(Piece(self.name, False, batch))
 
     def record_changes(self, counts: Counts) -> None:
         """The decoder's counters stand there now."""
-        self.tally.counts += Counts(**{name: counts[name] - self.counted[name] for name in counts})
+        self.counters.counts += Counts(**{name: counts[name] - self.counted[name] for name in counts})
         self.counted = counts + Counts()
 
     def raw(self, key_group: int | None, part: int, entries: int | None, data: bytes, reason: str) -> None:
         """A row of bytes in the place of values."""
-        self.tally.raw_rows += 1
+        self.counters.raw_rows += 1
         row: dict[str, Any] = {
             "key_group": key_group,
             "part": part,
@@ -186,7 +186,7 @@ class HeapTarget(Target):
         self.runs = Runs()
         self.under: EntriesUnder | None = None
         if self.keep and self.decoder is not None:
-            self.tally.engine = self.decoder.engine
+            self.counters.engine = self.decoder.engine
 
     @cached_property
     def decoder(self) -> Decoder | None:
@@ -220,7 +220,7 @@ class HeapTarget(Target):
 
     def _in_parts(self, element: Struct, window: Window, key_group: int) -> Iterator[None]:
         job = self.job
-        entry = LargeEntry(self.row, element, self.options, job.subtask, self.tally, self.keep, job.budget)
+        entry = LargeEntry(self.row, element, self.options, job.subtask, self.counters, self.keep, job.budget)
         self.full()
         for batch in entry.read(window, key_group):
             job.ready.append(Piece(self.name, False, batch))
@@ -237,9 +237,9 @@ class HeapTarget(Target):
 
     def lost(self, lost: Lost, unread: Iterator[bytes] | None) -> None:
         """Entries of a key group cannot be decoded; ``unread`` gives their bytes, if they are to be kept."""
-        self.tally.lost_key_groups += 1
-        self.tally.lost_entries += lost.entries
-        self.tally.problem(lost.error.message)
+        self.counters.lost_key_groups += 1
+        self.counters.lost_entries += lost.entries
+        self.counters.problem(lost.error.message)
         if unread is None or not self.keep:
             return
         part = 0
@@ -276,5 +276,5 @@ def on_lost(
         for incomplete in (target, *also):
             changes.lost(incomplete.name, lost.key_group)
     for behind in also:
-        behind.tally.lost_key_groups += 1
-        behind.tally.problem(problem_behind(target.name, lost.error.message))
+        behind.counters.lost_key_groups += 1
+        behind.counters.problem(problem_after(target.name, lost.error.message))

@@ -149,7 +149,7 @@ def test_operator_state() -> None:
     assert (state.scope, state.kind, state.form) == ("operator", "list (union)", "operator state")
     assert state.schema.names == ["value", "index", "subtask"]
     table = state.to_table()
-    assert table.num_rows == state.coverage.tally.rows > 0
+    assert table.num_rows == state.coverage.counters.rows > 0
     for subtask in set(table["subtask"].to_pylist()):
         index = table.filter(pa.compute.equal(table["subtask"], subtask))["index"].to_pylist()
         assert index == list(range(len(index)))
@@ -174,20 +174,20 @@ def test_batches_come_as_they_are_read(tmp_path: Path) -> None:
     reader = state.to_batches()
     assert isinstance(reader, pa.RecordBatchReader)
     assert reader.schema == state.schema
-    assert state.coverage.tally.rows == 0
+    assert state.coverage.counters.rows == 0
     first = reader.read_next_batch()
     assert first.column("subtask").unique().to_pylist() == [0]
-    assert (state.coverage.tally.rows, state.coverage.complete) == (40, False)
+    assert (state.coverage.counters.rows, state.coverage.complete) == (40, False)
     rest = reader.read_all()
     assert first.num_rows + rest.num_rows == 80
     assert state.coverage.complete
-    assert (state.coverage.status, state.coverage.tally.rows, state.coverage.tally.key_groups) == ("decoded", 80, 8)
+    assert (state.coverage.status, state.coverage.counters.rows, state.coverage.counters.key_groups) == ("decoded", 80, 8)
 
 
 def test_reading_twice_counts_once(tmp_path: Path) -> None:
     state = stateextract.open_snapshot(str(made(tmp_path))).operator("first").state("a")
     assert state.to_table().equals(state.to_table())
-    assert state.coverage.tally.rows == 80
+    assert state.coverage.counters.rows == 80
 
 
 @pytest.mark.parametrize("engine", ["interpreter", "kernel"])
@@ -264,13 +264,13 @@ def test_little_is_interpreted_and_much_compiled(tmp_path: Path) -> None:
 import sys, stateextract
 from stateextract.columnar.compiled import engines
 s = stateextract.open_snapshot({str(path)!r}).operator("first").state("a")
-assert s.to_table().num_rows == 80 and s.coverage.tally.engine == "interpreter"
+assert s.to_table().num_rows == 80 and s.coverage.counters.engine == "interpreter"
 assert "numba" not in sys.modules
 engines.SMALL = 800
-assert s.to_table(3).num_rows == 3 and s.coverage.tally.engine == "interpreter"
+assert s.to_table(3).num_rows == 3 and s.coverage.counters.engine == "interpreter"
 assert "numba" not in sys.modules
-assert s.to_table(70).num_rows == 70 and s.coverage.tally.engine == "kernel and interpreter"
-assert s.to_table().num_rows == 80 and s.coverage.tally.engine == "kernel"
+assert s.to_table(70).num_rows == 70 and s.coverage.counters.engine == "kernel and interpreter"
+assert s.to_table().num_rows == 80 and s.coverage.counters.engine == "kernel"
 """
     done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

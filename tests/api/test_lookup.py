@@ -83,7 +83,7 @@ def test_searching_leaves_no_row_out(case: str, few: int, monkeypatch: pytest.Mo
     monkeypatch.setattr(searching, "_TRIALS", 1 << 30)
     sought: list[bytes] = []
     made = Finder.__init__
-    monkeypatch.setattr(Finder, "__init__", lambda self, needle: (sought.append(needle), made(self, needle))[1])
+    monkeypatch.setattr(Finder, "__init__", lambda self, pattern: (sought.append(pattern), made(self, pattern))[1])
     for state, table in states(case):
         if "key" not in table.column_names:
             continue
@@ -106,10 +106,10 @@ def test_keys_of_many_fields_times_in_nanoseconds_among_them() -> None:
         s for s in snapshot.states if s.name == "accState" and "timestamp[ns" in str(s.schema.field("key").type)
     )
     keys = state.to_table()["key"].combine_chunks()
-    needles = {lookup.key_needle(state._rows[0], key, state._options.policy) for key in keys} - {None}
+    needles = {lookup.key_pattern(state._rows[0], key, state._options.policy) for key in keys} - {None}
     assert needles
     data = b"".join(Path(file).read_bytes() for file in state.files)
-    assert all(needle in data for needle in needles if needle is not None)
+    assert all(pattern in data for pattern in needles if pattern is not None)
 
 
 @pytest.mark.parametrize("compressed", [False, True])
@@ -251,7 +251,7 @@ def test_other_key_groups_are_not_read(tmp_path: Path) -> None:
     assert content is not None
     own = next(r for r in content.ranges if r.key_group == group)
     damaged = bytearray(b"\xff" * len(data))
-    for start, end in ((0, content.head_end), (own.start, own.end)):
+    for start, end in ((0, content.header_end), (own.start, own.end)):
         damaged[start:end] = data[start:end]
     file.write_bytes(damaged)
     found = state.get(17)  # its key group as Flink has it is not where this snapshot keeps it

@@ -194,12 +194,12 @@ def check_state(state: State, table: pa.Table, as_of_ms: int, ttl_ms: int | None
     assert [column.name for column in state.columns] == [path for path, _, _ in expected]
     for column, (_, type_, found) in zip(state.columns, expected, strict=True):
         check_column(column, type_, found)
-    for name, biggest in (("key", state.biggest_keys), ("value", state.biggest_values)):
+    for name, largest in (("key", state.biggest_keys), ("value", state.biggest_values)):
         if name in types and size(None, types[name]) != max((size(v, types[name]) for v in values[name]), default=0):
             measured = [size(v, types[name]) for v in values[name]]
-            assert [big.bytes for big in biggest] == sorted(measured, reverse=True)[:10]
+            assert [big.bytes for big in largest] == sorted(measured, reverse=True)[:10]
             keys = [repr(json_value(v)) for v in table["key"]] if "key" in values else ["None"] * n
-            for big in biggest:
+            for big in largest:
                 assert (repr(big.key), big.bytes) in set(zip(keys, measured, strict=True))
     check_times(state, values, types, as_of_ms, ttl_ms)
 

@@ -104,7 +104,7 @@ def document(figures: StateStatistics) -> dict[str, Any]:
         "key_groups": dict(sorted(figures.key_groups.items())),
         "subtasks": dict(sorted(figures.subtasks.items())),
         "columns": [asdict(column) for column in figures.document_columns()],
-        "biggest": {name: [asdict(big) for big in biggest.biggest] for name, biggest in figures.biggest.items()},
+        "biggest": {name: [asdict(big) for big in largest.largest] for name, largest in figures.largest.items()},
         "times": [times and times.histogram for times in (figures.ttl, figures.times)],
     }
 
@@ -317,7 +317,7 @@ def test_rows_of_one_size_have_no_biggest() -> None:
     schema = pa.schema([("key", pa.int64()), ("value", pa.int64())])
     figures = StateStatistics(schema, WANTED)
     figures.add(pa.RecordBatch.from_arrays([pa.array([1, 2]), pa.array([3, 4])], schema=schema), 0)
-    assert figures.biggest["key"].biggest == figures.biggest["value"].biggest == []
+    assert figures.largest["key"].largest == figures.largest["value"].largest == []
     assert figures.decoded_bytes == 32
 
 
@@ -329,7 +329,7 @@ def test_long_extremes_and_keys_are_cut() -> None:
     columns = figures.document_columns()
     assert columns[0].min == columns[0].max == "ä" * 255 + "…"
     assert columns[1].max == "01" * 255 + "…"
-    (big,) = figures.biggest["key"].biggest
+    (big,) = figures.largest["key"].largest
     assert (big.key, big.bytes) == ("ä" * 255 + "…", 2004)
 
 

@@ -67,7 +67,7 @@ def check(name: str) -> int:
         source = next(s for s in known.values() if same(s, operator, state))
         table = pa.Table.from_batches(list(source.to_batches()), source.schema)
         check_state(state, table, AS_OF, TTL, operator.operator_max_parallelism)
-        assert state.file_bytes == source.coverage.tally.bytes
+        assert state.file_bytes == source.coverage.counters.bytes
         checked += 1
     assert checked
     totals = document.totals

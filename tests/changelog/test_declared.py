@@ -11,9 +11,9 @@ import stateextract
 from stateextract.changelog.declared import (
     UNKNOWN_KEY,
     head_of,
-    key_of_head,
-    merged_head,
-    parse_changes_head,
+    key_of_header,
+    merged_header,
+    parse_changes_header,
     parse_declaration,
     timer_key,
     unknown_key,
@@ -101,11 +101,11 @@ def test_what_is_no_declaration(record: bytes, kind: type[StateExtractError], me
 def test_a_head_of_declarations() -> None:
     metas = [VALUE.meta(LONG), TIMERS.meta(LONG), VALUE.meta(LONG)]
     data = head_of(proxy(STRING), metas)
-    parsed = parse_changes_head(data)
+    parsed = parse_changes_header(data)
     assert [meta.name for meta in parsed.states] == ["s", "timers"]
     assert parsed.key_serializer.class_name.endswith("StringSerializerSnapshot")
-    assert key_of_head(parsed, data) == proxy(STRING)
-    nothing = parse_changes_head(head_of(unknown_key(), []))
+    assert key_of_header(parsed, data) == proxy(STRING)
+    nothing = parse_changes_header(head_of(unknown_key(), []))
     assert (nothing.key_serializer.class_name, nothing.states) == (UNKNOWN_KEY, ())
     with pytest.raises(FormatError, match="a changelog of 32768 states"):
         head_of(proxy(LONG), [b"%d" % n for n in range(1 << 15)])
@@ -115,9 +115,9 @@ def test_a_merged_head() -> None:
     changed = State("s", kind="VALUE", value=STRING)
     data = head(Keyed([VALUE, TIMERS]), True)
     base = parse_header(data, 0, len(data))
-    more = parse_changes_head(head_of(proxy(LONG), [TIMERS.meta(LONG), changed.meta(LONG)]))
-    assert merged_head(None, more) is more
-    merged = merged_head(base, more)
+    more = parse_changes_header(head_of(proxy(LONG), [TIMERS.meta(LONG), changed.meta(LONG)]))
+    assert merged_header(None, more) is more
+    merged = merged_header(base, more)
     assert [(m.name, m.serializers["VALUE_SERIALIZER"].class_name.split(".")[-1][:8]) for m in merged.states] == [
         ("s", "LongSeri"), ("timers", "TimerSer"), ("s", "StringSe"),
     ]  # fmt: skip

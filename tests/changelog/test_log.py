@@ -243,7 +243,7 @@ def test_places(compressed: bool) -> None:
     plain = b"".join(sets)
     changes = list(log.changes(ALL))
     for number, change in enumerate(changes):
-        error = log.placed(FormatError("it", offset=1), change.place)
+        error = log.with_location(FormatError("it", offset=1), change.place)
         at = error.plain_offset if compressed and number < len(RECORDS) else error.offset
         assert at is not None
         if number < len(RECORDS):
@@ -252,7 +252,7 @@ def test_places(compressed: bool) -> None:
             assert (error.file, plain[at:][: len(change.data)]) == ("a", change.data)
         else:
             assert (error.file, metadata[at - 1 :][: len(change.data)]) == ("_metadata", change.data)
-    assert log.placed(FormatError("it"), changes[-1].place).offset == len(metadata) - len(changes[-1].data)
+    assert log.with_location(FormatError("it"), changes[-1].place).offset == len(metadata) - len(changes[-1].data)
 
 
 def test_an_empty_change_in_memory() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from serializers import DescribeContext
-from stateextract.changelog.declared import head_of, parse_changes_head
+from stateextract.changelog.declared import head_of, parse_changes_header
 from stateextract.changelog.identity import HeapIdentity, PairIdentity
 from stateextract.changelog.overlay import Overlay
 from stateextract.changelog.records import Change
@@ -44,7 +44,7 @@ TIMERS = State("s", kind="TIMER", namespace=LONG)
 
 
 def make(meta: bytes) -> ChangedState:
-    head = parse_changes_head(head_of(proxy(LONG), [meta]))
+    head = parse_changes_header(head_of(proxy(LONG), [meta]))
     return changed_state(head, head.states[0], DescribeContext())
 
 

@@ -198,7 +198,7 @@ def test_keys_whose_map_is_empty(base: str, tmp_path: Path) -> None:
     managed = over(Keyed([maps]), log_of([maps], (1, put_nothing), (1, put)), base)
     usual = state(tmp_path / "usual", managed)
     assert usual.to_table()["key"].to_pylist() == [2]
-    assert usual.coverage.tally.empty_maps == (base == "heap")
+    assert usual.coverage.counters.empty_maps == (base == "heap")
     kept = state(tmp_path / "kept", managed, keep_empty_maps=True).to_table()
     assert sorted(kept["key"].to_pylist()) == ([1, 2] if base == "heap" else [2])
 
@@ -309,7 +309,7 @@ def test_lists_and_maps_of_a_serializer_that_changed(base: str | None, engine: s
     values = {n: {r["key"]: r["value"] for r in s.to_table().to_pylist()} for n, s in found.items()}
     assert {k: shown(v) for k, v in values["l"].items()} == expected_lists
     assert {k: {e: shown(v or {}) for e, v in m} for k, m in values["m"].items()} == expected_maps
-    tallies = [s.coverage.tally for s in found.values()]
+    tallies = [s.coverage.counters for s in found.values()]
     assert [(t.rows, t.lost_entries) for t in tallies] == [(len(expected_lists), 0), (len(expected_maps), 0)]
     flat = opened(tmp_path / "flat", managed, decoder=engine, flatten=True).operator("op")
     elements = sorted((r["key"], r["list_index"], repr(shown(r["value"]))) for r in flat.state("l").to_table().to_pylist())
@@ -353,8 +353,8 @@ def test_a_part_of_another_serializer_that_cannot_be_decoded(policy: Any, tmp_pa
     table = found.to_table()
     assert sorted(table["key"].to_pylist()) == [0, 1, 2, 4, 5, 6]
     assert {len(value) for value in table["value"].to_pylist()} == {2}
-    tally = found.coverage.tally
-    assert (tally.rows, tally.lost_entries, tally.raw_rows) == (6, 1, int(policy == "raw"))
+    counters = found.coverage.counters
+    assert (counters.rows, counters.lost_entries, counters.raw_rows) == (6, 1, int(policy == "raw"))
     if policy == "raw":
         raw = found.raw_batches().read_all().to_pylist()
         assert [(row["key"], row["bytes"]) for row in raw] == [(3, i32(1) + unknown)]
@@ -378,7 +378,7 @@ def test_values_without_a_serializer(tmp_path: Path) -> None:
         state(tmp_path / "fail", managed).to_table()
     skipped = state(tmp_path / "skip", managed, on_undecodable="skip")
     assert skipped.to_table().num_rows == 0
-    assert (skipped.coverage.status, skipped.coverage.tally.lost_entries) == ("skipped", 2)
+    assert (skipped.coverage.status, skipped.coverage.counters.lost_entries) == ("skipped", 2)
     raw = state(tmp_path / "raw", managed, on_undecodable="raw").raw_batches().read_all()
     assert sorted(zip(*(raw[c].to_pylist() for c in ("key_group", "key", "bytes")), strict=True)) == [
         (1, 1, b"a circle"),
@@ -422,7 +422,7 @@ def test_keys_of_maps_without_a_serializer(base: str, tmp_path: Path) -> None:
     assert caught.value.offset is not None
     skipped = state(tmp_path / "skip", managed, on_undecodable="skip")
     assert skipped.to_table().num_rows == 0
-    assert skipped.coverage.tally.lost_entries == 3
+    assert skipped.coverage.counters.lost_entries == 3
     raw = state(tmp_path / "raw", managed, on_undecodable="raw").raw_batches().read_all()
     assert raw["bytes"].to_pylist() == [put, put]
     numbers_found = state(tmp_path / "numbers", managed, "numbers", on_undecodable="skip")
@@ -448,10 +448,10 @@ def test_a_lost_materialized_part(tmp_path: Path) -> None:
     found = state(tmp_path, managed, on_undecodable="skip")
     table = found.to_table()
     assert sorted((r["key"], len(r["value"])) for r in table.to_pylist()) == [(1, 2), (4, 2), (5, 1), (7, 1)]
-    tally = found.coverage.tally
+    counters = found.coverage.counters
     # Of key 2 on: two that the file counts, and two changed rows of which it is not known whether they were there.
-    assert (tally.lost_key_groups, tally.lost_entries) == (1, 4)
-    assert "rows were changed of which the materialized part cannot be read" in tally.problems
+    assert (counters.lost_key_groups, counters.lost_entries) == (1, 4)
+    assert "rows were changed of which the materialized part cannot be read" in counters.problems
 
 
 def test_merged_windows_whose_value_only_the_job_knows(tmp_path: Path) -> None:
@@ -470,7 +470,7 @@ def test_merged_windows_whose_value_only_the_job_knows(tmp_path: Path) -> None:
         assert caught.value.file is not None
         assert caught.value.file.endswith("_metadata")
         skipped = state(tmp_path / f"skip {form}", managed, on_undecodable="skip")
-        assert (skipped.to_table().num_rows, skipped.coverage.tally.lost_entries) == (0, 1)
+        assert (skipped.to_table().num_rows, skipped.coverage.counters.lost_entries) == (0, 1)
         then = (1, change(SET_INTERNAL, 0, i64(9), a, i64(77)))
         settled = state(tmp_path / f"then {form}", over(both, log_of([sums], merge, then), form)).to_table()
         assert [list(r.values())[:3] for r in settled.to_pylist()] == [[9, 1, 77]]
@@ -530,10 +530,10 @@ def test_key_groups_in_slices(base: str, tmp_path: Path, monkeypatch: pytest.Mon
     assert {count for _, count in passes} == {1, 4} if base != "nothing" else {1}
     counted = opened(tmp_path / "again", managed).operator("op").state("map")
     counted.to_table()
-    assert counted.coverage.tally.changes == sum(
+    assert counted.coverage.counters.changes == sum(
         int.from_bytes(data[1:3], "big") == job._ids["map"] for group, data in job.log if group >= 0
     )
-    assert counted.coverage.tally.changes > 40
+    assert counted.coverage.counters.changes > 40
 
 
 # ---- jobs

@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from stateextract.cli import run
-from stateextract.cli.progress import HeadsBar, Meter
+from stateextract.cli.progress import HeadersBar, Meter
 from stateextract.errors import EnvironmentProblem
 
 ORDERS = str(Path(__file__).resolve().parents[2] / "examples" / "orders-checkpoint")
@@ -55,15 +55,15 @@ def test_without_a_terminal_nothing_is_shown(capsys: pytest.CaptureFixture[str])
 def test_a_bar_for_heads() -> None:
     written = io.StringIO()
     console = Console(file=written, force_terminal=True, width=120, color_system=None)
-    heads = HeadsBar(console, delay=0.0)
+    headers = HeadersBar(console, delay=0.0)
     for done in range(3):
-        heads(done, 3)
+        headers(done, 3)
         until(lambda done=done: f"{done} of 3 files" in written.getvalue())
-    heads(3, 3)
+    headers(3, 3)
     shown = written.getvalue()
     assert "reading heads" in shown
     assert all(f"{done} of 3 files" in shown for done in range(3))
-    heads(0, 0)
+    headers(0, 0)
     assert written.getvalue() == shown, "gone, and none for nothing"
 
 
@@ -72,10 +72,10 @@ def test_a_bar_is_about_heads_first() -> None:
     console = Console(file=written, force_terminal=True, width=120, color_system=None)
     with Meter("stats", console=console, delay=0.0) as meter:
         for done in range(2):
-            meter.heads(done, 2)
+            meter.headers(done, 2)
             until(lambda done=done: f"{done} of 2 files" in written.getvalue())
         assert "stats" not in written.getvalue().replace("\n", "").split("1 of 2 files")[1]
-        meter.heads(2, 2)
+        meter.headers(2, 2)
         meter.expect(4_000_000, 2)
         meter.add(1_000_000, 0, 1)
         until(lambda: "1 of 2 tasks" in written.getvalue())
@@ -115,7 +115,7 @@ def test_every_command_says_how_far_it_is_with_heads(
     """One after the other where there are several snapshots, or a rule with SQL."""
     told: list[tuple[int, int]] = []
     monkeypatch.setattr(Meter, "heads", lambda _, done, count: told.append((done, count)))
-    monkeypatch.setattr(HeadsBar, "__call__", lambda _, done, count: told.append((done, count)))
+    monkeypatch.setattr(HeadersBar, "__call__", lambda _, done, count: told.append((done, count)))
     monkeypatch.setattr("stateextract.spark.job.open_session", no_session)
     monkeypatch.chdir(tmp_path)
     (tmp_path / "rules.toml").write_text(RULE)
@@ -132,8 +132,8 @@ def test_a_bar_shows_alone() -> None:
     first, second = io.StringIO(), io.StringIO()
     with Meter("extract", 10, console=Console(file=first, force_terminal=True), delay=0.0):
         until(lambda: "extract" in first.getvalue())
-        heads = HeadsBar(Console(file=second, force_terminal=True), delay=0.0)
-        heads(0, 2)
+        headers = HeadersBar(Console(file=second, force_terminal=True), delay=0.0)
+        headers(0, 2)
         time.sleep(0.05)
-        heads(2, 2)
+        headers(2, 2)
     assert second.getvalue() == ""

@@ -26,7 +26,7 @@ from stateextract.columnar.layout import (
     struct,
 )
 from stateextract.columnar.layout.binary import BinaryRow
-from stateextract.columnar.search.key_pattern import Finder, needle
+from stateextract.columnar.search.key_pattern import Finder, pattern
 from stateextract.files import second_thread as beside
 from stateextract.files.block import Block
 from tests.columnar.strategies import encode, expected, fields, layouts, values
@@ -78,16 +78,16 @@ LONG, INT = Number(pa.int64()), Number(pa.int32())
     ],
 )
 def test_what_is_certain_of_a_value(layout: Layout, value: Any, found: bytes | None) -> None:
-    assert needle(layout, pa.scalar(value, layout.arrow_type)) == found
+    assert pattern(layout, pa.scalar(value, layout.arrow_type)) == found
 
 
 def test_times_that_python_has_not_are_no_reason_to_fail() -> None:
     time = Logical(LONG, "epoch_ms", pa.timestamp("ns", "UTC"))
     layout = struct(at=time, name=Text("value"))
-    assert needle(time, pa.scalar(1, time.type)) is None
-    assert needle(layout, pa.scalar({"at": pa.scalar(1, time.type), "name": "abc"}, layout.arrow_type)) == b"\3abc"
+    assert pattern(time, pa.scalar(1, time.type)) is None
+    assert pattern(layout, pa.scalar({"at": pa.scalar(1, time.type), "name": "abc"}, layout.arrow_type)) == b"\3abc"
     year_30_000 = pa.scalar(10**18, pa.timestamp("us"))
-    assert needle(Logical(LONG, "epoch_us", year_30_000.type), year_30_000) is None
+    assert pattern(Logical(LONG, "epoch_us", year_30_000.type), year_30_000) is None
 
 
 @st.composite
@@ -102,7 +102,7 @@ def test_a_needle_is_in_the_bytes(case: tuple[Layout, Any]) -> None:
     layout, value = case
     if layout.wire_type is None:
         return
-    found = needle(layout, pa.array([expected(layout, value)], layout.wire_type)[0])
+    found = pattern(layout, pa.array([expected(layout, value)], layout.wire_type)[0])
     assert found is None or found in encode(layout, value)
 
 

@@ -21,8 +21,8 @@ from stateextract.columnar.convert.type_overrides import (
     UNWRAP_TTL,
     apply_overrides,
     located,
+    overridden_schema,
     parse_override,
-    wished_schema,
 )
 from stateextract.errors import UsageError, ValueRefusedError
 
@@ -33,7 +33,7 @@ def granted(array: pa.Array, type_: str) -> pa.Array:
     batch = pa.RecordBatch.from_arrays([array], names=["v"])
     overrides = [parse_override("v", type_)]
     found = apply_overrides(batch, overrides)
-    assert found.schema == wished_schema(batch.schema, overrides)
+    assert found.schema == overridden_schema(batch.schema, overrides)
     found.validate(full=True)
     return found.column(0)
 
@@ -139,7 +139,7 @@ def test_pickles() -> None:
     two = pa.array([behind_length(RAW[0], RAW[3]), None, b""], pa.binary())
     assert granted(two, "elements(pickle)").to_pylist() == [[TEXTS[0], TEXTS[3]], None, []]
     with pytest.raises(UsageError, match="cannot become"):
-        wished_schema(pa.schema([("v", pa.string())]), [parse_override("v", "pickle")])
+        overridden_schema(pa.schema([("v", pa.string())]), [parse_override("v", "pickle")])
 
 
 def test_what_pickles_have_is_counted() -> None:
@@ -227,7 +227,7 @@ SHAPES = [
 def test_the_shortest_path_and_the_longest_lead_to_the_same_bytes(schema: pa.Schema, expected: str, path: str) -> None:
     override = parse_override(path, "element(int64)")
     assert str(located(schema, override)) == expected
-    assert "binary" not in str(wished_schema(schema, [override]))
+    assert "binary" not in str(overridden_schema(schema, [override]))
 
 
 def test_paths_of_maps_that_are_flattened() -> None:
@@ -265,14 +265,14 @@ def test_unwrapping() -> None:
         batch = pa.RecordBatch.from_pylist(rows, schema).slice(start)
         found = apply_overrides(batch, overrides)
         found.validate(full=True)
-        assert found.schema == wished_schema(schema, overrides)
+        assert found.schema == overridden_schema(schema, overrides)
         assert found.to_pylist() == expected[start:]
     split = [parse_override("v", UNWRAP_ONE), parse_override("v", UNWRAP_TTL)]
     batch = pa.RecordBatch.from_pylist(
         [{"v": [{"last_access": moment, "value": b"a"}]}], pa.schema([("v", pa.list_(TTL))])
     )
     assert apply_overrides(batch, split).to_pylist() == [{"v": b"a", "last_access": moment}]
-    assert wished_schema(batch.schema, split).names == ["v", "last_access"]
+    assert overridden_schema(batch.schema, split).names == ["v", "last_access"]
 
 
 def test_several_elements_where_one_is_expected() -> None:
@@ -402,7 +402,7 @@ def test_elements_without_a_coder(type_: str) -> None:
     with pytest.raises(UsageError, match="is not a type of a column"):
         parse_override("v", f"elements({type_})")
     with pytest.raises(UsageError, match="cannot become"):
-        wished_schema(pa.schema([("v", pa.string())]), [parse_override("v", "elements(int8)")])
+        overridden_schema(pa.schema([("v", pa.string())]), [parse_override("v", "elements(int8)")])
 
 
 def test_the_value_is_named() -> None:
@@ -434,7 +434,7 @@ def test_paths(start: int) -> None:
     overrides = [*(parse_override(path, "decimal(4,1)") for path in PATHS), parse_override("value.one.n", "string")]
     found = apply_overrides(batch, overrides)
     found.validate(full=True)
-    assert found.schema == wished_schema(batch.schema, overrides)
+    assert found.schema == overridden_schema(batch.schema, overrides)
     assert (
         str(found.schema.field("value").type.field("by").type)
         == "map<string, struct<amount: decimal128(4, 1), n: int32>>"
@@ -468,14 +468,14 @@ def test_a_batch_without_the_path_stays() -> None:
 @pytest.mark.parametrize("path", ["other", "value.other", "value.rows.amount", "value.by.amount", "key.x"])
 def test_paths_that_lead_nowhere(path: str) -> None:
     with pytest.raises(UsageError, match="leads nowhere"):
-        wished_schema(DEEP, [parse_override(path, "string")])
+        overridden_schema(DEEP, [parse_override(path, "string")])
 
 
 def test_types_that_cannot_be() -> None:
     with pytest.raises(UsageError, match="cannot become string"):
-        wished_schema(DEEP, [parse_override("value.one", "string")])
+        overridden_schema(DEEP, [parse_override("value.one", "string")])
     with pytest.raises(UsageError, match="cannot become"):
-        wished_schema(DEEP, [parse_override("key", "binary")])
+        overridden_schema(DEEP, [parse_override("key", "binary")])
     for type_ in ("", "decimal(0,0)", "decimal(39,1)", "decimal(3,4)", "timestamp", "timestamp[us, CET]", "list"):
         with pytest.raises(UsageError, match="is not a type"):
             parse_override("v", type_)

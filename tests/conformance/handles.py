@@ -29,7 +29,7 @@ class KeyedFile:
     subtask: int
     handle: KeyGroupsHandle | IncrementalHandle
     data: bytes
-    head_end: int
+    header_end: int
 
 
 def snapshot_folders() -> list[Path]:

@@ -17,7 +17,7 @@ from stateextract.metadata.parser import parse_metadata
 from stateextract.state.columns import ReadOptions, state_schema
 from stateextract.state.counters import Counters, StateCounters
 from stateextract.state.header import parse_operator_header
-from stateextract.state.operator import operator_head_end, partitions, read_operator_state
+from stateextract.state.operator import operator_header_end, partitions, read_operator_state
 from stateextract.state.rows import operator_row_layout
 from tests.conformance.handles import _bytes
 from tests.conformance.harness import parse_harness
@@ -59,7 +59,7 @@ class ReadOperatorState:
     schemas: list[pa.Schema] = field(default_factory=list)
     batches: list[pa.RecordBatch] = field(default_factory=list)
     raw: list[pa.RecordBatch] = field(default_factory=list)
-    tally: StateCounters = field(default_factory=StateCounters)
+    counters: StateCounters = field(default_factory=StateCounters)
 
     def table(self) -> pa.Table:
         schema = merge_schemas(self.schemas)
@@ -77,7 +77,7 @@ def read_operator_files(
         def read_at(at: int, n: int, data: bytes = data) -> bytes:
             return data[at : at + n]
 
-        end = operator_head_end(file.handle.states, len(data), read_at)
+        end = operator_header_end(file.handle.states, len(data), read_at)
         head = parse_operator_header(data, 0, end)
         parts = partitions(head, file.handle.states, len(data))
         names = {part.name for part in parts if wanted in (None, part.name)}
@@ -85,10 +85,10 @@ def read_operator_files(
             if meta.name in names:
                 state = found.setdefault((file.operator, meta.name), ReadOperatorState(meta.kind))
                 state.schemas.append(state_schema(operator_row_layout(meta, options.context), options))
-        tally = Counters()
-        for piece in read_operator_state(read_at, head, parts, len(data), names, options, tally, file.subtask):
+        counters = Counters()
+        for piece in read_operator_state(read_at, head, parts, len(data), names, options, counters, file.subtask):
             into = found[file.operator, piece.state]
             (into.raw if piece.raw else into.batches).append(piece.batch)
-        for name, part in tally.states.items():
-            found[file.operator, name].tally.add(part)
+        for name, part in counters.states.items():
+            found[file.operator, name].counters.add(part)
     return found

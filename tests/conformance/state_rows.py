@@ -117,13 +117,13 @@ class ReadState:
 
     schemas: list[pa.Schema] = field(default_factory=list)
     batches: list[pa.RecordBatch] = field(default_factory=list)
-    tally: StateCounters = field(default_factory=StateCounters)
+    counters: StateCounters = field(default_factory=StateCounters)
     key_groups: int = 0
 
     @property
     def whole(self) -> bool:
         """Every key group was read to its end."""
-        return not self.tally.lost_key_groups
+        return not self.counters.lost_key_groups
 
     def table(self) -> pa.Table:
         schema = merge_schemas(self.schemas)
@@ -137,7 +137,7 @@ def read_heap_files(files: Iterable[KeyedFile], options: ReadOptions) -> dict[tu
         if not isinstance(file.handle, KeyGroupsHandle):
             continue
         data = file.data
-        head = parse_header(data, 0, file.head_end)
+        head = parse_header(data, 0, file.header_end)
 
         def read_at(at: int, n: int, data: bytes = data) -> bytes:
             return data[at : at + n]
@@ -147,17 +147,17 @@ def read_heap_files(files: Iterable[KeyedFile], options: ReadOptions) -> dict[tu
         if form is not BodyKind.HEAP:
             continue
         ranges = key_group_ranges(handle.first, handle.offsets, len(data))
-        tally = Counters()
+        counters = Counters()
         for meta in head.states:
             state = found.setdefault((file.operator, meta.name), ReadState())
             state.schemas.append(state_schema(row_layout(head, meta, options.context), options))
             state.key_groups += len(ranges)
         wanted = {meta.name for meta in head.states}
-        for piece in read_key_groups(read_at, head, ranges, wanted, options, tally, file.subtask):
+        for piece in read_key_groups(read_at, head, ranges, wanted, options, counters, file.subtask):
             assert not piece.raw
             found[file.operator, piece.state].batches.append(piece.batch)
-        for name, part in tally.states.items():
-            found[file.operator, name].tally.add(part)
+        for name, part in counters.states.items():
+            found[file.operator, name].counters.add(part)
     return found
 
 

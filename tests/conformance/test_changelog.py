@@ -56,4 +56,4 @@ def test_every_state(folder: Path, engine: Any) -> None:
     for key, state in found.items():
         table = state.to_table()
         assert same_rows(notation(expected[key], table.schema), rows_of(table, without)) is None, key
-        assert (state.coverage.status, state.coverage.tally.problems) == ("decoded", [])
+        assert (state.coverage.status, state.coverage.counters.problems) == ("decoded", [])

@@ -77,7 +77,7 @@ def test_mutations(folder: Path, engine: str) -> None:
         content: Content | None = file.content
         assert head is not None
         assert content is not None
-        if content.head_end >= len(data):
+        if content.header_end >= len(data):
             continue
         options = ReadOptions(
             on_undecodable=random_.choice(["fail", "skip", "raw"]),  # type: ignore[arg-type]
@@ -85,7 +85,7 @@ def test_mutations(folder: Path, engine: str) -> None:
             engine=engine,
         )
         began = time.process_time()
-        read_at = at_of(damaged(data, random_, content.head_end))
+        read_at = at_of(damaged(data, random_, content.header_end))
         names = {meta.name for meta in head.states}
         try:
             for piece in read_content(read_at, head, content, names, options, Counters(), 0):

@@ -39,8 +39,8 @@ def check(files: Iterable[KeyedFile]) -> tuple[int, dict[tuple[str, str], str]]:
     """Parses all heads; gives their number and the kind of each operator's states."""
     count, kinds = 0, {}
     for file in files:
-        head = parse_header(file.data, 0, file.head_end)
-        assert head.end == file.head_end
+        head = parse_header(file.data, 0, file.header_end)
+        assert head.end == file.header_end
         for meta in head.states:
             assert meta.unknown == ()
             rows = row_layout(head, meta)
@@ -116,7 +116,7 @@ def test_bodies(folder: Path) -> None:
     for file in keyed_files(folder):
         if not isinstance(file.handle, KeyGroupsHandle):
             continue
-        head = parse_header(file.data, 0, file.head_end)
+        head = parse_header(file.data, 0, file.header_end)
         kind = body_kind(
             file.handle.code,
             file.handle.offsets,

@@ -90,7 +90,7 @@ def test_copies_that_differ_are_reported() -> None:
 
     entry = Entry("id", "op", None, "rules", "broadcast", "operator state", DECODED)
     entry.read.copies = {"0": "2:aa", "1": "2:bb", "10": "2:aa"}
-    entry.settle()
+    entry.finalize()
     assert entry.status == DECODED
     assert entry.read.problems == [
         "the broadcast state of the subtasks 1 is not that of the first subtask; --all-copies gives every subtask's"

@@ -58,8 +58,8 @@ def test_flinks_snapshots(folder: Path, engine: Any) -> None:
         wanted = rows_expected(state, expected[state.operator.id, state.scope, state.name])
         assert same_rows(wanted, rows_of(table)) is None, state
         coverage = state.coverage
-        assert (coverage.status, coverage.complete, coverage.tally.problems) == ("decoded", True, [])
-        assert coverage.tally.rows == table.num_rows
+        assert (coverage.status, coverage.complete, coverage.counters.problems) == ("decoded", True, [])
+        assert coverage.counters.rows == table.num_rows
 
 
 GROUPS: dict[tuple[str, str], list[Path]] = defaultdict(list)
@@ -141,7 +141,7 @@ def test_broadcast_state_once_or_in_all_copies() -> None:
             assert len(once.to_table()) == len(rows["rows"])
             assert len(every.to_table()) == len(rows["rows"]) * rows["copies"]
             assert set(every.to_table()["subtask"].to_pylist()) == set(range(rows["copies"]))
-            assert len(once.coverage.tally.copies) == rows["copies"]
-            assert once.coverage.tally.differing == []
+            assert len(once.coverage.counters.copies) == rows["copies"]
+            assert once.coverage.counters.differing == []
             seen += 1
     assert seen >= 2

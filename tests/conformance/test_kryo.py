@@ -34,12 +34,12 @@ CASES = ("f1172-kryo-hashmap-canonical", "f202-kryo-hashmap-native", "f1205-pojo
 
 
 def read_case(name: str, options: ReadOptions) -> dict[tuple[str, str], ReadState]:
-    """All states of a case, whichever body they have; raw pieces are counted in the tally."""
+    """All states of a case, whichever body they have; raw pieces are counted."""
     found: dict[tuple[str, str], ReadState] = {}
     for file in keyed_files(case_folder(flink_cases() / name)):
         assert isinstance(file.handle, KeyGroupsHandle)
         data, handle = file.data, file.handle
-        head = parse_header(data, 0, file.head_end)
+        head = parse_header(data, 0, file.header_end)
 
         def read_at(at: int, n: int, data: bytes = data) -> bytes:
             return data[at : at + n]
@@ -50,16 +50,16 @@ def read_case(name: str, options: ReadOptions) -> dict[tuple[str, str], ReadStat
             KeyGroupRange(handle.first + i, o, bounds[bounds.index(o) + 1]) for i, o in enumerate(handle.offsets) if o
         ]  # fmt: skip
         assert kind is (BodyKind.FULL_SNAPSHOT if "canonical" in name else BodyKind.HEAP)
-        tally = Counters()
+        counters = Counters()
         for meta in head.states:
             state = found.setdefault((file.operator, meta.name), ReadState())
             state.schemas.append(state_schema(row_layout(head, meta, options.context), options))
         wanted = {meta.name for meta in head.states}
-        for piece in read_key_groups(read_at, head, ranges, wanted, options, tally, file.subtask, kind):
+        for piece in read_key_groups(read_at, head, ranges, wanted, options, counters, file.subtask, kind):
             if not piece.raw:
                 found[file.operator, piece.state].batches.append(piece.batch)
-        for state_name, part in tally.states.items():
-            found[file.operator, state_name].tally.add(part)
+        for state_name, part in counters.states.items():
+            found[file.operator, state_name].counters.add(part)
     return found
 
 
@@ -71,7 +71,7 @@ def test_rows(case: str) -> None:
     assert set(found) == set(expected)
     for key, state in found.items():
         table = state.table()
-        assert state.tally.problems == []
+        assert state.counters.problems == []
         assert same_rows(truth_rows(expected[key], table.schema), rows_of(table, ("key_group", "subtask"))) is None, key
 
 
@@ -112,14 +112,14 @@ def test_without_the_classes_their_bytes_are_kept_where_they_have_a_length() -> 
     for (operator, name), state in found.items():
         count = expected[operator, name]["count"]
         if name in ("address-generic", "enum-generic", "money", "secret", "secrets"):
-            assert (state.tally.rows, state.tally.raw_rows) == (0, count)
-            assert "holdout.model." in state.tally.problems[0]
+            assert (state.counters.rows, state.counters.raw_rows) == (0, count)
+            assert "holdout.model." in state.counters.problems[0]
         elif name == "object-many":
             # Values of the job's classes stand among others.
-            assert state.tally.rows + state.tally.raw_rows == count
-            assert state.tally.rows > 0
+            assert state.counters.rows + state.counters.raw_rows == count
+            assert state.counters.rows > 0
         else:
-            assert state.tally.raw_rows == 0
+            assert state.counters.raw_rows == 0
 
 
 def test_without_the_classes_a_state_that_needs_them_says_so() -> None:

@@ -72,21 +72,21 @@ def payloads_as_bytes(table: pa.Table) -> pa.Table:
 
 def check(state: ReadOperatorState, expected: Mapping[str, Any]) -> None:
     assert state.kind == expected["kind"]
-    tally = state.tally
+    counters = state.counters
     rows = expected["rows"]
-    assert (tally.lost_entries, tally.raw_rows, tally.problems) == (0, 0, [])
+    assert (counters.lost_entries, counters.raw_rows, counters.problems) == (0, 0, [])
     table = payloads_as_bytes(state.table())
-    assert tally.rows == tally.entries == table.num_rows
+    assert counters.rows == counters.entries == table.num_rows
     schema = table.schema
     if rows and isinstance(rows[0]["value"], dict) and "java" in rows[0]["value"]:
         # Java serialization becomes a class and JSON, whose notation is its own (docs/types.md).
         assert [r["value"]["class"] for r in table.to_pylist()] == [r["value"]["java"] for r in rows]
         return
     if state.kind == "BROADCAST":
-        assert len(tally.copies) == expected["copies"]
+        assert len(counters.copies) == expected["copies"]
         assert expected["copies_equal"]
-        assert tally.differing == []
-        copies = sorted(int(subtask) for subtask in tally.copies)
+        assert counters.differing == []
+        copies = sorted(int(subtask) for subtask in counters.copies)
         rows = [{**r, "subtask": subtask} for subtask in copies for r in rows]
         assert by_text(rows_of(table)) == by_text(row(r, schema, from_expected) for r in rows)
     else:
@@ -116,7 +116,7 @@ def test_each_state_alone(path: Path) -> None:
         assert set(alone) == {(operator, name)}
         assert alone[operator, name].batches == whole[operator, name].batches
         assert alone[operator, name].raw == whole[operator, name].raw
-        assert alone[operator, name].tally == whole[operator, name].tally
+        assert alone[operator, name].counters == whole[operator, name].counters
 
 
 @pytest.mark.parametrize("case", CASES, ids=name_of)
@@ -139,7 +139,7 @@ def test_cases(case: Path) -> None:
                 k, v = (entry["key"], entry["value"]) if isinstance(entry, dict) else entry
                 rows.append(row({"subtask": subtask["subtask"], "key": k, "value": v}, table.schema, from_truth))
         assert by_text(rows_of(table)) == by_text(rows)
-        assert state.tally.differing == []
+        assert state.counters.differing == []
 
 
 def test_there_is_something_of_every_kind() -> None:

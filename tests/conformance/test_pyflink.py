@@ -215,7 +215,7 @@ def test_keyed_states(case: str, uid: str, name: str) -> None:
     if name in ("set", "frozenset"):
         wanted, found = ({k: sorted(v, key=str) for k, v in of.items()} for of in (wanted, found))
     assert found == wanted
-    assert state.coverage.tally.counts.sub_microsecond == (len(rows) if name == "instant_ns" else 0)
+    assert state.coverage.counters.counts.sub_microsecond == (len(rows) if name == "instant_ns" else 0)
     if expected["ttl"] and expected["kind"] == "VALUE":
         assert "last_access" in table.column_names
 

@@ -61,10 +61,10 @@ def case_folder(case: Path) -> Path:
 
 def check_tally(state: ReadState) -> None:
     """The walker has held each key group to its counts and its end; here: every key group was walked."""
-    tally = state.tally
-    assert tally.key_groups == state.key_groups
-    assert tally.entries == tally.rows + tally.empty_maps
-    assert (tally.lost_entries, tally.raw_rows, tally.problems) == (0, 0, [])
+    counters = state.counters
+    assert counters.key_groups == state.key_groups
+    assert counters.entries == counters.rows + counters.empty_maps
+    assert (counters.lost_entries, counters.raw_rows, counters.problems) == (0, 0, [])
 
 
 def check(
@@ -84,13 +84,13 @@ def check(
         check_tally(state)
         table = state.table()
         assert same_rows(notation(expected[key], table.schema), rows_of(table, without)) is None, key
-        if state.tally.empty_maps and "empty_map_rows" not in expected[key]:
+        if state.counters.empty_maps and "empty_map_rows" not in expected[key]:
             kept = read_heap_files(files, replace(options, keep_empty_maps=True))
             whole = kept[key].table()
-            assert whole.num_rows == table.num_rows + state.tally.empty_maps
+            assert whole.num_rows == table.num_rows + state.counters.empty_maps
             assert same_rows(notation(expected[key], whole.schema, True), rows_of(whole, without)) is None, key
         if "empty_map_rows" in expected[key]:
-            assert state.tally.empty_maps == expected[key]["empty_map_rows"]
+            assert state.counters.empty_maps == expected[key]["empty_map_rows"]
     return set(found)
 
 
@@ -143,6 +143,6 @@ def test_each_state_alone(folder: Path) -> None:
         assert other.whole
         assert rows_of(table) == rows_of(other.table())
         assert (state.coverage.status, state.coverage.complete) == ("decoded", True)
-        assert state.coverage.tally == other.tally
+        assert state.coverage.counters == other.counters
     if "changelog" not in str(folder):
         assert seen == set(whole)

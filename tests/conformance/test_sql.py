@@ -51,14 +51,14 @@ def read_savepoint(folder: Path, options: ReadOptions) -> dict[tuple[str, str], 
             known = found.setdefault((file.operator, name), ReadState())
             known.schemas += state.schemas
             known.batches += state.batches
-            known.tally.add(state.tally)
+            known.counters.add(state.counters)
     return found
 
 
 def read_file(file: KeyedFile, options: ReadOptions, max_parallelism: int) -> Iterator[tuple[str, ReadState]]:
     handle, data = file.handle, file.data
     assert isinstance(handle, KeyGroupsHandle)
-    head = parse_header(data, 0, file.head_end)
+    head = parse_header(data, 0, file.header_end)
 
     def read_at(at: int, n: int) -> bytes:
         return data[at : at + n]
@@ -68,16 +68,16 @@ def read_file(file: KeyedFile, options: ReadOptions, max_parallelism: int) -> It
     starts = [(group, offset) for group, offset in enumerate(handle.offsets, handle.first) if offset]
     ends = [*[offset for _, offset in starts[1:]], len(data)] if starts else []
     ranges = [KeyGroupRange(group, start, end) for (group, start), end in zip(starts, ends, strict=True)]
-    tally = Counters()
+    counters = Counters()
     states = {meta.name: ReadState([state_schema(row_layout(head, meta), options)]) for meta in head.states}
     for piece in read_key_groups(
-        read_at, head, ranges, set(states), options, tally, file.subtask, form, max_parallelism
+        read_at, head, ranges, set(states), options, counters, file.subtask, form, max_parallelism
     ):
         assert not piece.raw
         piece.batch.validate(full=True)
         states[piece.state].batches.append(piece.batch)
     for name, state in states.items():
-        state.tally = tally.of(name)
+        state.counters = counters.of(name)
     yield from states.items()
 
 
@@ -90,7 +90,7 @@ def test_rows(folder: Path, engine: str) -> None:
     for key, state in found.items():
         table = state.table()
         assert same_rows(expected_rows(expected[key], table.schema), rows_of(table)) is None, key
-        assert (state.tally.rows, state.tally.problems) == (table.num_rows, [])
+        assert (state.counters.rows, state.counters.problems) == (table.num_rows, [])
 
 
 def test_there_are_all_of_them() -> None:
@@ -114,7 +114,7 @@ def named_types(name: str) -> dict[str, dict[str, str]]:
     context = DescribeContext(5, names=names_of_plan(plan_of(folder), operators))
     found = {}
     for file in keyed_files(folder):
-        head = parse_header(file.data, 0, file.head_end)
+        head = parse_header(file.data, 0, file.header_end)
         assert isinstance(head, KeyedHeader)
         for meta in head.states:
             if not meta.name.startswith("_timer_state"):

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from stateextract.columnar.arrow.schema import cast_batch
 from stateextract.diff.compare import Comparison, compare, comparison
 from stateextract.diff.row_buffer import SpillingRowBuffer
-from stateextract.diff.schemas import schema_changes, united_schema
+from stateextract.diff.schemas import merged_schema, schema_changes
 from stateextract.diff.shapes import Shape
 from stateextract.diff.summary import Counts
 from stateextract.errors import OutputError, UnsupportedError, ValueRefusedError
@@ -304,10 +304,10 @@ def test_retyped_fields_are_compared_by_the_wider_type() -> None:
         (pa.decimal128(5, 1), pa.string(), pa.string(), None, None),
         (pa.null(), pa.int8(), pa.int8(), [None, None, None], [None, None, 1]),
     ]
-    for a, b, united, before, after in types:
+    for a, b, merged, before, after in types:
         one, other = (pa.schema([("key", pa.int64()), ("value", pa.struct([("f", t)]))]) for t in (a, b))
-        both = united_schema(one, other)
-        assert both.field("value").type.field("f").type == united
+        both = merged_schema(one, other)
+        assert both.field("value").type.field("f").type == merged
         assert [str(change) for change in schema_changes(one, other)] == [f"value.f {a} → {b}"]
         if before is None:
             continue
@@ -326,7 +326,7 @@ def test_retyped_fields_are_compared_by_the_wider_type() -> None:
 def test_fields_that_one_side_lacks_are_null_there() -> None:
     old = pa.schema([("key", pa.int64()), ("value", pa.list_(pa.struct([("a", pa.int64()), ("b", pa.string())])))])
     new = pa.schema([("key", pa.int64()), ("value", pa.list_(pa.struct([("c", pa.int8()), ("a", pa.int64())])))])
-    both = united_schema(old, new)
+    both = merged_schema(old, new)
     assert both.field("value").type.value_type == pa.struct([("a", pa.int64()), ("b", pa.string()), ("c", pa.int8())])
     assert [str(c) for c in schema_changes(old, new)] == [
         "value.element.b removed (string)",
@@ -342,7 +342,7 @@ def test_fields_that_one_side_lacks_are_null_there() -> None:
 def test_what_was_nested_and_is_not_cannot_be_compared() -> None:
     old, new = (pa.schema([("value", t)]) for t in (pa.struct([("a", pa.int64())]), pa.int64()))
     with pytest.raises(UnsupportedError, match="value was struct<a: int64> and is int64"):
-        united_schema(old, new)
+        merged_schema(old, new)
 
 
 def test_slices_are_compared_like_whole_columns() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from stateextract.columnar.layout import Field, Layout, List, Map, Nullable, Struct, Text
 from stateextract.diff.plan import DiffOptions, make_diff_plan
-from stateextract.diff.shapes import PLAIN, Shape, hidden_at, layout_shape, united
+from stateextract.diff.shapes import PLAIN, Shape, hidden_at, layout_shape, merged
 from stateextract.options import JobOptions
 from tests.diff.pairs import golden
 
@@ -41,7 +41,7 @@ def test_layouts(layout: Layout, shape: Shape) -> None:
 
 def test_what_one_file_knows_holds_for_all() -> None:
     one, other = Shape(children={"a": Shape(unordered=True)}), Shape(children={"b": Shape(ignored=True)})
-    assert united([PLAIN, one, other]) == Shape(children={"a": Shape(unordered=True), "b": Shape(ignored=True)})
+    assert merged([PLAIN, one, other]) == Shape(children={"a": Shape(unordered=True), "b": Shape(ignored=True)})
     hidden = hidden_at(one, ("a", "element", "x"))
     assert hidden.of("a") == replace(one.of("a"), children={"element": Shape(children={"x": Shape(ignored=True)})})
 

@@ -66,7 +66,7 @@ def test_a_read_that_fails_is_an_error_when_its_turn_comes() -> None:
 class Late:
     """A file in memory that answers from threads, in any order."""
 
-    late = True
+    remote = True
 
     def __init__(self, data: bytes) -> None:
         self.data = data
@@ -171,12 +171,12 @@ def test_files_of_stores_answer_late_and_local_ones_do_not(tmp_path: object) -> 
     (path := tmp_path / "f").write_bytes(DATA)  # type: ignore[operator]
     store = Store()
     with store.open(str(path)) as file:
-        assert not file.late
+        assert not file.remote
         assert file.start_read(5, 7).result() == DATA[5:12]
     memory, _ = fs.FileSystem.from_uri("mock:///")
     memory.create_dir("d")
     with memory.open_output_stream("d/f") as stream:
         stream.write(DATA)
     with _ArrowFile(memory.open_input_file("d/f"), "mock:///d/f") as remote:
-        assert remote.late
+        assert remote.remote
         assert remote.start_read(9_990, 70).result() == DATA[9_990:]

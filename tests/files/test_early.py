@@ -17,7 +17,7 @@ from pyarrow import fs
 from stateextract.errors import MissingFileError, UnreadableFileError
 from stateextract.files.filesystem import Store, _ArrowFile, _RemoteErrors
 from stateextract.files.piece import FilePiece
-from stateextract.files.prefetch import EARLY, EarlyFile, FilePrefetcher, PrefetchRequest, in_order
+from stateextract.files.prefetch import EARLY, FilePrefetcher, PrefetchedFile, PrefetchRequest, in_order
 from stateextract.files.threads import OPENING
 from tests.files.test_ahead import DATA, Late
 
@@ -43,7 +43,7 @@ class Far(Store):
         with self.lock:
             return [note[1:] if len(note) > 2 else note[1] for note in self.notes if note[0] == kind]
 
-    def settle(self) -> None:
+    def finalize(self) -> None:
         """Wait for what is done in the background: until all threads have nothing else to do."""
         meeting = threading.Barrier(8, timeout=30)
         wait([one for _ in range(8) if (one := OPENING.begin(meeting.wait)) is not None])
@@ -85,7 +85,7 @@ def far() -> Iterator[Far]:
     """Of all that is opened nothing is left open."""
     store = Far({name: DATA[i:] for i, name in enumerate(NAMES)})
     yield store
-    store.settle()
+    store.finalize()
     gc.collect()
     assert sorted(store.of("close")) == sorted(name for name in store.of("open") if name not in ("bad", "none"))
 
@@ -102,7 +102,7 @@ def coming(name: str) -> list[PrefetchRequest]:
 def test_all_files_in_order(far: Far, files: FilePrefetcher) -> None:
     for i, name in enumerate(in_order(files, NAMES, coming)):
         with files.open(f"hdfs://b/{name}") as file:
-            assert file.late
+            assert file.remote
             assert file.size() == len(DATA) - i
             assert [file.read_at(0, 100), file.read_at(90, 10), file.read_at(200, 50)] == [
                 DATA[i : i + 100], DATA[i + 90 : i + 100], DATA[i + 200 : i + 250],
@@ -135,7 +135,7 @@ def test_whoever_stops_leaves_no_file_open(far: Far, files: FilePrefetcher, stop
         files.open(f"hdfs://b/{next(names)}").close()
     names.close()  # type: ignore[attr-defined]
     assert not files._expected
-    far.settle()
+    far.finalize()
     assert len(far.of("open")) <= stop + EARLY
 
 
@@ -180,7 +180,7 @@ def test_one_file_expected_twice(far: Far, files: FilePrefetcher) -> None:
     files.forget(two)
     with files.open("hdfs://b/f0") as file:
         assert file.read_at(0, 20) == DATA[:20]
-    far.settle()
+    far.finalize()
     assert len(far.of("open")) == 3 or len(far.of("open")) == 2  # the first one may not have been begun
 
 
@@ -210,7 +210,7 @@ def test_an_interruption_while_a_file_is_opened(far: Far, files: FilePrefetcher,
         patch.setattr(expected.file, "result", mock.Mock(side_effect=[KeyboardInterrupt, expected.file.result()]))
         with pytest.raises(KeyboardInterrupt):
             files.open("hdfs://b/f0")
-    far.settle()
+    far.finalize()
     assert far.of("close") == ["f0"]
 
 
@@ -272,9 +272,9 @@ def test_without_threads_files_are_opened_in_their_turn(
 
 
 def test_reading_ahead_of_an_early_file() -> None:
-    with EarlyFile(Late(DATA), [(0, DATA[:100])]) as file:
+    with PrefetchedFile(Late(DATA), [(0, DATA[:100])]) as file:
         assert file.read_at(50, 10) == DATA[50:60]
         assert file.start_read(0, 100).result() == DATA[:100]
         assert file.start_read(1, 100).result() == DATA[1:101]
-        assert FilePiece(file, 10, 50).late
-    assert _ArrowFile.late
+        assert FilePiece(file, 10, 50).remote
+    assert _ArrowFile.remote

@@ -81,8 +81,8 @@ def check_keyed(state: State, expected: dict[str, Any]) -> None:
     assert state.kind == {"TIMERS": "timer"}.get(kind, kind.lower())
     rows = [expected_row(row, table.schema, kind, ttl) for row in expected["rows"]]
     assert same_rows(rows, actual_rows(table, kind, ttl)) is None, state
-    assert state.coverage.tally.rows == len(rows)
-    assert state.coverage.tally.problems == []
+    assert state.coverage.counters.rows == len(rows)
+    assert state.coverage.counters.problems == []
 
 
 @pytest.mark.parametrize("engine", ["interpreter", "kernel"])
@@ -156,7 +156,7 @@ def test_a_key_whose_map_is_empty_is_no_row_and_in_native_heap_files_only(case: 
     assert 0 not in [len(value.as_py()) for value in table["value"]]
     expected = expected_keyed(case)["changing", "keyed", EMPTY_MAPS]
     assert ("empty_map_rows" in expected) == (state.form == "heap")
-    assert state.coverage.tally.empty_maps == expected.get("empty_map_rows", 0)
+    assert state.coverage.counters.empty_maps == expected.get("empty_map_rows", 0)
     kept = states_of(case, opened(case, keep_empty_maps=True))["changing", "keyed", EMPTY_MAPS].to_table()
     assert kept.num_rows - table.num_rows == expected.get("empty_map_rows", 0)
 

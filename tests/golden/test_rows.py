@@ -122,19 +122,19 @@ def check(state: State, expected: Mapping[str, Any]) -> None:
     if "last_access" in table.schema.names:
         assert ttl
         assert all(RUN_BEGAN < moment.value < RUN_ENDED for moment in table["last_access"])
-    tally = state.coverage.tally
-    assert tally.rows == len(rows)
+    counters = state.coverage.counters
+    assert counters.rows == len(rows)
     # Canonical files and RocksDB have an entry for each of a map's.
     in_pairs = kind == "MAP" and not state.form.startswith("heap")
-    assert tally.entries == (sum(len(row[-1]) for row in rows) if in_pairs else len(rows) + tally.empty_maps)
-    assert tally.empty_maps == expected.get("empty_map_rows", 0)
+    assert counters.entries == (sum(len(row[-1]) for row in rows) if in_pairs else len(rows) + counters.empty_maps)
+    assert counters.empty_maps == expected.get("empty_map_rows", 0)
 
 
 def check_list(state: State, expected: Mapping[str, Any]) -> None:
     """Operator state: the elements of every subtask, or one copy of a broadcast state."""
     table = state.to_table()
     assert (state.coverage.status, state.coverage.complete) == ("decoded", True), state.coverage.reason
-    assert state.coverage.tally.problems == []
+    assert state.coverage.counters.problems == []
     type_ = table.schema.field("value").type
     if expected["mode"] == "BROADCAST":
         assert state.kind == "broadcast"
@@ -167,7 +167,7 @@ def check_out_of_range(state: State, expected: Mapping[str, Any]) -> None:
     rows = [(key, value if -(1 << bits) <= value < 1 << bits else None) for key, value in exact]
     assert same_rows(rows, actual_rows(table, expected["kind"], False)) is None, state
     beyond = sum(value is None for _, value in rows)
-    assert table["value"].null_count == other.coverage.tally.counts.out_of_range == beyond > 0
+    assert table["value"].null_count == other.coverage.counters.counts.out_of_range == beyond > 0
 
 
 def check_null_keys(state: State, expected: Mapping[str, Any]) -> None:

@@ -30,11 +30,11 @@ def test_status_follows_from_what_was_read() -> None:
     ]
     for read, status in cases:
         entry = _entry("s", "decoded", read=read)
-        entry.settle()
+        entry.finalize()
         assert entry.status == status, read
     assert entry.reason == "class X"
     untouched = _entry("s", "unsupported", read=StateCounters(rows=1))
-    untouched.settle()
+    untouched.finalize()
     assert untouched.status == "unsupported"
 
 
@@ -72,7 +72,7 @@ def test_the_summary_counts_states_and_rows() -> None:
 def test_a_failure_says_what_a_state_without_rows_is() -> None:
     for failure, rows, status in (("missing", 0, "missing"), ("unreadable", 0, "unreadable"), ("missing", 2, "partial")):
         entry = _entry("s", "decoded", read=StateCounters(rows=rows, failure=failure, problems=["the file is not there"]))
-        entry.settle()
+        entry.finalize()
         assert (entry.status, entry.reason) == (status, "the file is not there")
 
 

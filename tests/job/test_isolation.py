@@ -44,9 +44,9 @@ def _in_tasks(module: Any, name: str) -> Install:
         current = [""]
         pieces, function = PartReader.pieces, getattr(module, name)
 
-        def known(self: PartReader, part: Any, targets: Any, tally: Any) -> Iterator[Any]:
+        def known(self: PartReader, part: Any, targets: Any, counters: Any) -> Iterator[Any]:
             current[0] = targets.label
-            for piece in pieces(self, part, targets, tally):
+            for piece in pieces(self, part, targets, counters):
                 yield piece
                 current[0] = targets.label
 
@@ -64,8 +64,8 @@ def _after_rows(patch: pytest.MonkeyPatch, fails: Raise) -> None:
     """When rows were given out."""
     pieces = PartReader.pieces
 
-    def failing(self: PartReader, part: Any, targets: Any, tally: Any) -> Iterator[Any]:
-        yield from pieces(self, part, targets, tally)
+    def failing(self: PartReader, part: Any, targets: Any, counters: Any) -> Iterator[Any]:
+        yield from pieces(self, part, targets, counters)
         fails(targets.label)
 
     patch.setattr(PartReader, "pieces", failing)

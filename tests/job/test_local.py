@@ -70,7 +70,7 @@ def test_reports_come_one_by_one(snapshot: Path, tmp_path: Path) -> None:
     def execute(tasks: Tasks, on_report: OnReport) -> None:
         def seeing(number: int, report: bytes) -> None:
             parts = SplitReport.from_bytes(report).parts
-            seen.append((number, tasks.count, sum(tally.rows for p in parts for tally in p.tally.states.values())))
+            seen.append((number, tasks.count, sum(counters.rows for p in parts for counters in p.counters.states.values())))
             on_report(number, report)
 
         processes(2)(tasks, seeing)

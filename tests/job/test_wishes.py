@@ -34,10 +34,10 @@ def column(output: Path, state: str, name: str) -> pa.ChunkedArray:
 def test_wishes_reach_the_files(snapshot: Path, tmp_path: Path) -> None:
     run(snapshot, tmp_path / "natural")
     run(snapshot, tmp_path / "wished", "op/a/value=decimal(20,2)", "name of op/b/key=string", "*/b/value=json")
-    natural, wished = (column(tmp_path / run_, "a", "value") for run_ in ("natural", "wished"))
-    assert wished.type == pa.decimal128(20, 2)
-    assert sorted(wished.to_pylist()) == sorted(Decimal(v) for v in natural.to_pylist())
-    assert len(wished) == 8
+    natural, overridden = (column(tmp_path / run_, "a", "value") for run_ in ("natural", "wished"))
+    assert overridden.type == pa.decimal128(20, 2)
+    assert sorted(overridden.to_pylist()) == sorted(Decimal(v) for v in natural.to_pylist())
+    assert len(overridden) == 8
     assert sorted(column(tmp_path / "wished", "b", "key").to_pylist()) == ["0", "1", "2", "3"]
     assert sorted(column(tmp_path / "wished", "b", "value").to_pylist()) == [f'{{"f0":{10 * i}}}' for i in range(4)]
 

@@ -20,7 +20,7 @@ from tests.writers.sst import Entry, Format, SstFile, database, with_file
 class Late(Inline):
     """Bytes that come by a thread; ``asked`` counts the reads that were begun."""
 
-    late = True
+    remote = True
     asked = 0
     threads = ThreadPoolExecutor(4)
 

@@ -28,7 +28,7 @@ from stateextract.state.bodies.heap import key_group_ranges
 from stateextract.state.columns import ReadOptions
 from stateextract.state.counters import Counters
 from stateextract.state.header import parse_header, parse_operator_header
-from stateextract.state.operator import operator_head_end, partitions
+from stateextract.state.operator import operator_header_end, partitions
 from tests.conformance.notation import comparable
 from tests.job.snapshots import UNKNOWN
 from tests.mutation_runs import limited
@@ -102,10 +102,10 @@ def key_groups(compressed: bool, max_parallelism: int) -> Subject:
             offsets, damaged = struct.unpack(f">{len(offsets)}q", damaged[:size].ljust(size, b"\0")), data
             if not all(0 <= offset <= len(data) for offset in offsets):
                 return iter(())  # refused where the handle is looked at
-        head_end = min((offset for offset in offsets if offset), default=len(damaged))
-        head = parse_header(damaged, 0, min(head_end, len(damaged)))
+        header_end = min((offset for offset in offsets if offset), default=len(damaged))
+        head = parse_header(damaged, 0, min(header_end, len(damaged)))
         ranges = tuple(key_group_ranges(0, offsets, max(len(damaged), max(offsets) + 1), 0))
-        content = Content(BodyKind.FULL_SNAPSHOT, len(damaged), head_end, max_parallelism, ranges)
+        content = Content(BodyKind.FULL_SNAPSHOT, len(damaged), header_end, max_parallelism, ranges)
         return pieces(damaged, head, content, options)
 
     numbers = struct.pack(f">{len(handle.offsets)}q", *handle.offsets)
@@ -197,7 +197,7 @@ def lists(form: str) -> Lists:
 
 def operator_state(form: str) -> Subject:
     data, states = lists(form).write()
-    end = operator_head_end(states, len(data), lambda at, n: data[at : at + n])
+    end = operator_header_end(states, len(data), lambda at, n: data[at : at + n])
 
     def read(part: str, damaged: bytes, options: ReadOptions) -> Iterator[Any]:
         head = parse_operator_header(damaged, 0, min(end, len(damaged)))

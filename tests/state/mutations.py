@@ -62,7 +62,7 @@ def read_file(file: KeyedFile, data: bytes, at: int, options: ReadOptions) -> No
     """A damaged state file: its head, and the key groups around the damage."""
     handle = file.handle
     assert isinstance(handle, KeyGroupsHandle)
-    head = parse_header(data, 0, min(file.head_end, len(data)))
+    head = parse_header(data, 0, min(file.header_end, len(data)))
 
     def read_at(offset: int, n: int) -> bytes:
         return data[offset : offset + n]
@@ -71,7 +71,7 @@ def read_file(file: KeyedFile, data: bytes, at: int, options: ReadOptions) -> No
     if form is not BodyKind.HEAP:
         return
     ranges = key_group_ranges(handle.first, handle.offsets, max(len(data), handle.offsets[-1] + 1))
-    near = [r for r in ranges if r.end > at][:3] if at >= file.head_end else ranges[:3]
+    near = [r for r in ranges if r.end > at][:3] if at >= file.header_end else ranges[:3]
     wanted = {meta.name for meta in head.states}
     for piece in read_key_groups(read_at, head, near, wanted, options, Counters(), file.subtask):
         piece.batch.validate(full=True)
@@ -97,7 +97,7 @@ def run(case: str, seed: int, count: int, engine: str) -> dict[str, Any]:
                 read_metadata(mutated(metadata, random_, 0, len(metadata))[0], folder)
             else:
                 file = random_.choice(files)
-                area = (0, file.head_end) if region == "head" else (file.head_end, len(file.data))
+                area = (0, file.header_end) if region == "head" else (file.header_end, len(file.data))
                 data, at = mutated(file.data, random_, *area)
                 options = ReadOptions(
                     on_undecodable=random_.choice(["fail", "skip", "raw"]),  # type: ignore[arg-type]

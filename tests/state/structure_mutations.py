@@ -63,7 +63,7 @@ from stateextract.metadata.model import (
 from stateextract.metadata.parser import parse_metadata
 from stateextract.snapshot import forecast, headers
 from stateextract.state.header import parse_header, parse_operator_header
-from stateextract.state.operator import operator_head_end
+from stateextract.state.operator import operator_header_end
 from tests.changelog import writer as changelog_writer
 from tests.changelog.test_replay import BASES, random_job
 from tests.conformance.notation import comparable
@@ -509,7 +509,7 @@ def rewritten(damage: Damage, handle: Any) -> Any:
     if isinstance(handle, OperatorStateHandle) and handle.stream.size:
         assert isinstance(handle.stream, InlineHandle)
         data = handle.stream.data
-        end = operator_head_end(handle.states, len(data), lambda at, n: data[at : at + n])
+        end = operator_header_end(handle.states, len(data), lambda at, n: data[at : at + n])
         head = damaged_head(damage, data[:end], parse_operator_header)
         shift = len(head) - end
         moved = tuple(replace(state, offsets=tuple(o + shift for o in state.offsets)) for state in handle.states)

@@ -188,8 +188,8 @@ def test_key_groups_without_entries(tmp_path: Path, engine: str, compressed: boo
     )
     state = state_of(path, decoder=engine)
     assert pairs(state) == {(6, 60)}
-    tally = state.coverage.tally
-    assert (tally.key_groups, tally.entries, tally.bytes) == (8, 1, 8 * 6 + 17)
+    counters = state.coverage.counters
+    assert (counters.key_groups, counters.entries, counters.bytes) == (8, 1, 8 * 6 + 17)
     file = path / f"{OPERATOR}-0"
     data = file.read_bytes()
     nothing = data[data.rindex(struct.pack(">i", 7)) + 4 :]
@@ -299,15 +299,15 @@ def test_unknown_serializer_is_passed_over(tmp_path: Path, engine: str, compress
         assert behind.coverage.status == "decoded"
     else:
         assert pairs(behind) == set()
-        assert (behind.coverage.status, behind.coverage.tally.lost_key_groups) == ("skipped", 4)
+        assert (behind.coverage.status, behind.coverage.counters.lost_key_groups) == ("skipped", 4)
         assert (behind.coverage.reason or "").startswith("unreadable after state 'middle' in the same key group: " + WORDS)
     middle = state_of(path, "middle", decoder=engine, on_undecodable=mode)
     assert middle.to_table().num_rows == 0
     assert middle.coverage.status == {"skip": "skipped", "raw": "raw"}[mode]
     assert (middle.coverage.reason or "").startswith(WORDS)
-    tally = middle.coverage.tally
-    assert (tally.rows, tally.lost_key_groups, tally.lost_entries) == (0, 4, 8)
-    assert tally.raw_rows == (4 if mode == "raw" else 0)
+    counters = middle.coverage.counters
+    assert (counters.rows, counters.lost_key_groups, counters.lost_entries) == (0, 4, 8)
+    assert counters.raw_rows == (4 if mode == "raw" else 0)
 
 
 @pytest.mark.parametrize("compressed", [False, True])

@@ -173,7 +173,8 @@ def test_a_list_in_a_pair(form: str, engine: str, tmp_path: Path, parts: list[in
     expected_texts = [("a", 0, "x", 1), *(("hot", n, f"v{n}", 1) for n in range(N)), ("z", 0, "y", 2), ("z", 1, "", 2)]
     assert sorted(zip(*columns, strict=True)) == sorted(expected_texts)
     assert len(parts) == 2
-    assert (state.coverage.tally.entries, state.coverage.tally.rows, state.coverage.tally.lost_entries) == (3, N + 3, 0)
+    counters = state.coverage.counters
+    assert (counters.entries, counters.rows, counters.lost_entries) == (3, N + 3, 0)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -206,6 +207,6 @@ def test_an_element_that_cannot_be_decoded(form: str, engine: str, tmp_path: Pat
     state = pairs(tmp_path, form, engine, shapes, on_undecodable="skip")
     found = state.to_table()
     assert len(found) == N + 3
-    tally = state.coverage.tally
-    assert (tally.entries, tally.rows, tally.lost_entries) == (2, N + 3, 1)
+    counters = state.coverage.counters
+    assert (counters.entries, counters.rows, counters.lost_entries) == (2, N + 3, 1)
     assert len(parts) == 1

@@ -19,7 +19,7 @@ from stateextract.state.header import parse_operator_header
 from stateextract.state.operator import (
     Partition,
     note_of_1_18_0,
-    operator_head_end,
+    operator_header_end,
     partitions,
     read_operator_state,
 )
@@ -37,7 +37,7 @@ def read(
     options: ReadOptions,
     wanted: Collection[str] | None = None,
     subtask: int = 0,
-    silent: Collection[str] = (),
+    skip_broadcast_states: Collection[str] = (),
     parts: list[Partition] | None = None,
 ) -> tuple[dict[str, list[dict[str, Any]]], Counters]:
     """The rows of each state; raw ones under its name with ``!raw``."""
@@ -45,14 +45,14 @@ def read(
     def read_at(at: int, n: int) -> bytes:
         return data[at : at + n]
 
-    head = parse_operator_header(data, 0, operator_head_end(states, len(data), read_at))
+    head = parse_operator_header(data, 0, operator_header_end(states, len(data), read_at))
     parts = partitions(head, states, len(data)) if parts is None else parts
-    tally = Counters()
+    counters = Counters()
     rows: dict[str, list[dict[str, Any]]] = {}
     names = {s.name for s in states} if wanted is None else wanted
-    for piece in read_operator_state(read_at, head, parts, len(data), names, options, tally, subtask, silent):
+    for piece in read_operator_state(read_at, head, parts, len(data), names, options, counters, subtask, skip_broadcast_states):
         rows.setdefault(piece.state + ("!raw" if piece.raw else ""), []).extend(piece.batch.to_pylist())
-    return rows, tally
+    return rows, counters
 
 
 def some(form: str, version: int = 6) -> tuple[bytes, list[OperatorStatePartition]]:
@@ -72,16 +72,16 @@ def some(form: str, version: int = 6) -> tuple[bytes, list[OperatorStatePartitio
 @pytest.mark.parametrize(("form", "version"), [("plain", 5), *((form, 6) for form in FORMS)])
 def test_all_kinds(form: str, version: int, engine: str) -> None:
     data, states = some(form, version)
-    rows, tally = read(data, states, ReadOptions(engine=engine), subtask=3)
+    rows, counters = read(data, states, ReadOptions(engine=engine), subtask=3)
     assert rows == {
         "names": [{"value": v, "index": i, "subtask": 3} for i, v in enumerate(["a", "bcd", "e" * 20])],
         "numbers": [{"value": v, "index": i, "subtask": 3} for i, v in enumerate([7, -1])],
         "rules": [{"key": "x", "value": 1}, {"key": "y", "value": 2}],
     }
-    assert {name: (t.rows, t.entries, t.bytes) for name, t in tally.states.items()} == {
+    assert {name: (t.rows, t.entries, t.bytes) for name, t in counters.states.items()} == {
         "names": (3, 3, 2 + 4 + 21), "none": (0, 0, 0), "numbers": (2, 2, 16), "rules": (2, 2, 4 + 2 * 6),
     }  # fmt: skip
-    assert list(tally.states["rules"].copies) == ["3"]
+    assert list(counters.states["rules"].copies) == ["3"]
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -90,9 +90,9 @@ def test_all_kinds(form: str, version: int, engine: str) -> None:
 def test_one_state_alone(name: str, form: str, engine: str) -> None:
     data, states = some(form)
     whole, of_all = read(data, states, ReadOptions(engine=engine))
-    rows, tally = read(data, states, ReadOptions(engine=engine), {name})
+    rows, counters = read(data, states, ReadOptions(engine=engine), {name})
     assert rows == ({name: whole[name]} if name in whole else {})
-    assert tally.states == {name: of_all.states[name]}
+    assert counters.states == {name: of_all.states[name]}
 
 
 def test_only_the_bytes_of_a_wanted_state_are_read() -> None:
@@ -120,9 +120,9 @@ def test_a_run_of_elements() -> None:
     data, states = some("plain")
     names = states[0].offsets
     part = Partition("names", "SPLIT_DISTRIBUTE", names[1:2], names[2], first=1)
-    rows, tally = read(data, states, ReadOptions(), parts=[part])
+    rows, counters = read(data, states, ReadOptions(), parts=[part])
     assert rows == {"names": [{"value": "bcd", "index": 1, "subtask": 0}]}
-    assert tally.states["names"].bytes == part.size == 4
+    assert counters.states["names"].bytes == part.size == 4
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -130,27 +130,28 @@ def test_a_run_of_elements() -> None:
 def test_elements_larger_than_a_chunk_and_a_batch(form: str, engine: str) -> None:
     texts = [f"{i:06d}" * 9 for i in range(6000)]
     data, states = Lists({("many", "UNION", STRING): [string(t) for t in texts]}, form=form).write()
-    rows, tally = read(data, states, ReadOptions(engine=engine, batch_rows=1000, subtask_column=False))
+    rows, counters = read(data, states, ReadOptions(engine=engine, batch_rows=1000, subtask_column=False))
     assert rows == {"many": [{"value": t, "index": i} for i, t in enumerate(texts)]}
-    assert tally.states["many"].rows == 6000
+    assert counters.states["many"].rows == 6000
 
 
 def test_copies_of_a_broadcast_map() -> None:
-    def copy(subtask: int, entries: list[tuple[bytes, bytes]], silent: bool) -> Counters:
+    def copy(subtask: int, entries: list[tuple[bytes, bytes]], skip: bool) -> Counters:
         data, states = Lists({}, {("rules", STRING, INT): entries}).write()
-        rows, tally = read(data, states, ReadOptions(), subtask=subtask, silent={"rules"} if silent else ())
-        assert bool(rows) is not silent
-        assert tally.states["rules"].entries == len(entries)
-        return tally
+        skipped = {"rules"} if skip else ()
+        rows, counters = read(data, states, ReadOptions(), subtask=subtask, skip_broadcast_states=skipped)
+        assert bool(rows) is not skip
+        assert counters.states["rules"].entries == len(entries)
+        return counters
 
     x, y, z = (string("x"), i32(1)), (string("y"), i32(2)), (string("y"), i32(3))
-    tally = copy(0, [x, y], False)
-    tally.add(copy(1, [y, x], True))
-    assert (tally.states["rules"].rows, tally.states["rules"].differing) == (2, [])
-    tally.add(copy(4, [x, z], True))
-    tally.add(copy(2, [x], True))
-    assert tally.states["rules"].differing == [2, 4]
-    assert Counters.from_dict(tally.as_dict()) == tally
+    counters = copy(0, [x, y], False)
+    counters.add(copy(1, [y, x], True))
+    assert (counters.states["rules"].rows, counters.states["rules"].differing) == (2, [])
+    counters.add(copy(4, [x, z], True))
+    counters.add(copy(2, [x], True))
+    assert counters.states["rules"].differing == [2, 4]
+    assert Counters.from_dict(counters.as_dict()) == counters
 
 
 def test_all_copies_have_their_subtask() -> None:
@@ -181,10 +182,10 @@ def test_undecodable_elements_fail_are_skipped_or_raw(form: str) -> None:
         read(data, states, ReadOptions())
     assert (caught.value.state, "raw" in (caught.value.advice or "")) == ("odd", True)
     numbers = [{"value": 7, "index": 0, "subtask": 0}]
-    rows, tally = read(data, states, ReadOptions(on_undecodable="skip"))
+    rows, counters = read(data, states, ReadOptions(on_undecodable="skip"))
     assert rows == {"numbers": numbers}
-    assert (tally.states["odd"].lost_entries, tally.states["odd"].raw_rows) == (count, 0)
-    rows, tally = read(data, states, ReadOptions(on_undecodable="raw"))
+    assert (counters.states["odd"].lost_entries, counters.states["odd"].raw_rows) == (count, 0)
+    rows, counters = read(data, states, ReadOptions(on_undecodable="raw"))
     assert rows["numbers"] == numbers
     assert [r["bytes"] for r in rows["odd!raw"]] == ([b"abc", b"", b"de"] if form == "plain" else [b"abc", b"de"])
     assert [r["entries"] for r in rows["odd!raw"]] == [1] * count
@@ -221,11 +222,11 @@ def test_only_the_elements_that_cannot_be_decoded_are_lost(form: str, engine: st
     either += i32(3, 911108, 1) + i32(1333245, 1, 2) + LONG + UNKNOWN
     elements = [b"\1" + i64(1), b"\0??", b"\1" + i64(2), b"\1" + i64(3), b"\0!", b"\1" + i64(4)]
     data, states = Lists({("mixed", "UNION", either): elements, ("behind", "UNION", INT): [i32(5)]}, form=form).write()
-    rows, tally = read(data, states, ReadOptions(on_undecodable="raw", engine=engine, subtask_column=False))
+    rows, counters = read(data, states, ReadOptions(on_undecodable="raw", engine=engine, subtask_column=False))
     assert [(r["index"], r["value"]["left"]) for r in rows["mixed"]] == [(0, 1), (2, 2), (3, 3), (5, 4)]
     assert [r["bytes"] for r in rows["mixed!raw"]] == [b"\0??", b"\0!"]
     assert rows["behind"] == [{"value": 5, "index": 0}]
-    assert (tally.states["mixed"].entries, tally.states["mixed"].lost_entries) == (4, 2)
+    assert (counters.states["mixed"].entries, counters.states["mixed"].lost_entries) == (4, 2)
     rows, _ = read(data, states, ReadOptions(engine=engine, subtask_column=False), {"behind"})
     assert rows == {"behind": [{"value": 5, "index": 0}]}
 
@@ -234,10 +235,10 @@ def test_an_undecodable_map_is_lost_from_there_on() -> None:
     data, states = Lists(
         {}, {("odd", INT, UNKNOWN): [(i32(1), b"?")], ("rules", STRING, INT): [(string("x"), i32(1))]}
     ).write()
-    rows, tally = read(data, states, ReadOptions(on_undecodable="raw"))
+    rows, counters = read(data, states, ReadOptions(on_undecodable="raw"))
     assert rows["rules"] == [{"key": "x", "value": 1}]
     assert [(r["bytes"], r["entries"]) for r in rows["odd!raw"]] == [(i32(1) + b"?", 1)]
-    assert tally.states["odd"].copies == {}
+    assert counters.states["odd"].copies == {}
 
 
 KRYO = next(
@@ -256,11 +257,11 @@ def test_elements_of_objects_that_are_described_wrongly(form: str) -> None:
     """Their lengths are known, so bytes too many or too few are those elements' problem."""
     elements = [ONE, MORE, ONE, LESS, ONE]
     data, states = Lists({("odd", "UNION", KRYO): elements, ("behind", "UNION", INT): [i32(5)]}, form=form).write()
-    rows, tally = read(data, states, ReadOptions(on_undecodable="raw", subtask_column=False, context=KRYO2))
+    rows, counters = read(data, states, ReadOptions(on_undecodable="raw", subtask_column=False, context=KRYO2))
     assert [(r["index"], r["value"]["json"]) for r in rows["odd"]] == [(0, "5"), (2, "5"), (4, "5")]
     assert [r["bytes"] for r in rows["odd!raw"]] == [MORE, LESS]
     assert rows["behind"] == [{"value": 5, "index": 0}]
-    assert (tally.states["odd"].entries, tally.states["odd"].lost_entries) == (3, 2)
+    assert (counters.states["odd"].entries, counters.states["odd"].lost_entries) == (3, 2)
     with pytest.raises(UndecodableError, match="the entry cannot be decoded: it does not end where its length says"):
         read(data, states, ReadOptions(context=KRYO2))
     rows, _ = read(data, states, ReadOptions(subtask_column=False, context=KRYO2), {"behind"})
@@ -271,9 +272,9 @@ def test_elements_of_objects_that_are_described_wrongly(form: str) -> None:
 @pytest.mark.parametrize("bad", [LESS, b"\2\xff\xff\xff\xff\xff\xff", b"\1\5"])
 def test_a_map_of_objects_that_are_described_wrongly(form: str, bad: bytes) -> None:
     data, states = Lists({}, {("odd", INT, KRYO): [(i32(1), ONE), (i32(2), bad)]}, form=form).write()
-    rows, tally = read(data, states, ReadOptions(on_undecodable="skip", subtask_column=False, context=KRYO2))
+    rows, counters = read(data, states, ReadOptions(on_undecodable="skip", subtask_column=False, context=KRYO2))
     assert [(r["key"], r["value"]["json"]) for r in rows["odd"]] == [(1, "5")]
-    assert tally.states["odd"].lost_entries == 1
+    assert counters.states["odd"].lost_entries == 1
     with pytest.raises(UndecodableError, match="the entry cannot be decoded"):
         read(data, states, ReadOptions(context=KRYO2))
 
@@ -355,7 +356,7 @@ def test_empty_states_anywhere(filled: tuple[int, ...], form: str, engine: str) 
     for maps in ({}, {("rules", STRING, INT): []}, {("rules", STRING, INT): [(string("x"), i32(1))]}):
         data, states = Lists(lists, maps, form).write()
         head = parse_operator_header(data)
-        assert operator_head_end(states, len(data), lambda at, n, data=data: data[at : at + n]) == head.end  # type: ignore[misc]
+        assert operator_header_end(states, len(data), lambda at, n, data=data: data[at : at + n]) == head.end  # type: ignore[misc]
         rows, _ = read(data, states, ReadOptions(engine=engine))
         found = {name: [row["value"] for row in read_rows] for name, read_rows in rows.items()}
         expected = {f"l{n}": [n, 10 + n] for n in filled} | ({"rules": [1]} if any(maps.values()) else {})
@@ -389,6 +390,6 @@ def test_what_is_said_of_a_file_of_1_18_0() -> None:
 def test_a_file_without_elements() -> None:
     for form in FORMS:
         data, states = Lists({("none", "UNION", LONG): []}, form=form).write()
-        end = operator_head_end(states, len(data), lambda at, n, data=data: data[at : at + n])  # type: ignore[misc]
+        end = operator_header_end(states, len(data), lambda at, n, data=data: data[at : at + n])  # type: ignore[misc]
         assert end == len(data) - (0 if form == "plain" else 10)
         assert read(data, states, ReadOptions()) == ({}, read(data, states, ReadOptions())[1])

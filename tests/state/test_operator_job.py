@@ -81,8 +81,8 @@ def test_copies_that_differ(form: str, tmp_path: Path) -> None:
     assert (entry["status"], entry["read"]["problems"]) == ("decoded", [problem])
     state = stateextract.open_snapshot(str(path)).operator("op").state("rules")
     assert state.to_table().num_rows == 2
-    assert state.coverage.tally.differing == [1, 2]
-    assert state.coverage.tally.problems == [problem]
+    assert state.coverage.counters.differing == [1, 2]
+    assert state.coverage.counters.problems == [problem]
     _, every = job(path, tmp_path / "all", all_copies=True)
     assert sorted((r["subtask"], r["key"], r["value"]) for r in every["rules"]) == [
         (0, "a", 1), (0, "b", 2), (1, "a", 1), (1, "b", 3), (2, "a", 1),

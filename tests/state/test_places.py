@@ -165,8 +165,8 @@ def test_in_compressed_operator_state(engine: str, tmp_path: Path) -> None:
     error = failure(path, engine, "list")
     assert type(error) is TruncatedError
     start = (path / "_metadata").read_bytes().index(data)
-    head_end = states[0].offsets[0] - 10
-    assert (error.offset, error.plain_offset, error.state) == (start + head_end, 16, "list")
+    header_end = states[0].offsets[0] - 10
+    assert (error.offset, error.plain_offset, error.state) == (start + header_end, 16, "list")
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -70,7 +70,7 @@ def test_values(form: str, engine: str, tmp_path: Path) -> None:
     assert all(r["namespace"] == {"start": r["window_start"], "end": r["window_end"]} for r in rows)
     assert [r["window_end"].timestamp() for r in rows] == [1.0, 1.0, 0.006]
     assert read.to_table().num_rows == 0
-    assert (read.coverage.status, read.coverage.tally.raw_rows, read.coverage.tally.lost_entries) == ("raw", 3, 3)
+    assert (read.coverage.status, read.coverage.counters.raw_rows, read.coverage.counters.lost_entries) == ("raw", 3, 3)
     other = state(tmp_path, form, engine, keyed, "good", on_undecodable="raw")
     assert other.to_table().column("value").to_pylist() == [7]
     assert other.raw_batches().read_all().num_rows == 0
@@ -82,9 +82,9 @@ def test_skipped_and_failing(form: str, engine: str, tmp_path: Path) -> None:
     keyed = Keyed([State("shapes", [Entry(g, i64(g), b"???") for g in range(4)], "VALUE", UNKNOWN)])
     read = state(tmp_path, form, engine, keyed, "shapes", on_undecodable="skip")
     assert read.to_table().num_rows == 0
-    tally = read.coverage.tally
-    assert (read.coverage.status, tally.lost_entries, tally.raw_rows, tally.rows) == ("skipped", 4, 0, 0)
-    assert tally.problems == ["values of " + WHY]
+    counters = read.coverage.counters
+    assert (read.coverage.status, counters.lost_entries, counters.raw_rows, counters.rows) == ("skipped", 4, 0, 0)
+    assert counters.problems == ["values of " + WHY]
     with pytest.raises(UndecodableError, match="ShapeSerializerSnapshot"):
         state(tmp_path, form, engine, keyed, "shapes").to_table()
 
@@ -149,7 +149,8 @@ def test_of_many_pairs_only_those(engine: str, tmp_path: Path) -> None:
     kept = read.raw_batches().read_all()
     assert sorted(kept["map_key"].to_pylist()) == list(range(1, count, 2))
     assert set(kept["bytes"].to_pylist()) == {b"\0???"}
-    assert (read.coverage.complete, read.coverage.tally.lost_entries, read.coverage.tally.raw_rows) == (True, 10_000, 10_000)
+    counters = read.coverage.counters
+    assert (read.coverage.complete, counters.lost_entries, counters.raw_rows) == (True, 10_000, 10_000)
     (whole,) = read.to_table()["value"].to_pylist()
     assert sorted(whole) == [(n, None) for n in range(0, count, 2)]
 

@@ -20,7 +20,7 @@ from stateextract.errors import (
 )
 from stateextract.files.reader import Reader
 from stateextract.state.bodies.body import BodyKind
-from stateextract.state.bodies.raw_timers import is_timers, timers_head
+from stateextract.state.bodies.raw_timers import is_timers, timers_header
 from stateextract.state.engine import Counters, KeyGroupRange, ReadOptions, read_key_groups, state_schema
 from stateextract.state.header import KeyedHeader
 from stateextract.state.rows import row_layout
@@ -58,13 +58,13 @@ def read(
     def read_at(at: int, n: int) -> bytes:
         return data[at : at + n]
 
-    head = timers_head(read_at, ranges[0])
+    head = timers_header(read_at, ranges[0])
     names = {m.name for m in head.states} if wanted is None else wanted
-    tally = Counters()
+    counters = Counters()
     rows: dict[str, list[dict[str, Any]]] = {}
-    for piece in read_key_groups(read_at, head, ranges, names, options, tally, 1, BodyKind.RAW):
+    for piece in read_key_groups(read_at, head, ranges, names, options, counters, 1, BodyKind.RAW):
         rows.setdefault(piece.state + ("!raw" if piece.raw else ""), []).extend(piece.batch.to_pylist())
-    return rows, tally, head
+    return rows, counters, head
 
 
 def ms(rows: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
@@ -74,11 +74,11 @@ def ms(rows: list[dict[str, Any]]) -> list[tuple[Any, ...]]:
 @pytest.mark.parametrize("engine", ENGINES)
 def test_rows(engine: str) -> None:
     data, ranges = file({4: group([A, B], []), 5: group([], []), 9: group([C], [A])})
-    rows, tally, head = read(data, ranges, ReadOptions(engine=engine))
+    rows, counters, head = read(data, ranges, ReadOptions(engine=engine))
     assert [m.name for m in head.states] == [EVENT, PROCESSING]
     assert ms(rows[EVENT]) == [("a", 999, 4, 1), ("bb", 1999, 4, 1), ("c", -5, 9, 1)]
     assert ms(rows[PROCESSING]) == [("a", 999, 9, 1)]
-    assert (tally.states[EVENT].rows, tally.states[EVENT].key_groups) == (3, 3)
+    assert (counters.states[EVENT].rows, counters.states[EVENT].key_groups) == (3, 3)
     window = rows[EVENT][1]["namespace"]
     assert (window["start"].timestamp(), window["end"].timestamp()) == (1.0, 2.0)
 
@@ -107,18 +107,18 @@ def test_several_services_and_one_queue_alone(engine: str) -> None:
     assert [ms(rows[n]) for n in ("_timer_state/event_one", "_timer_state/event_two")] == [
         [("a", 999, 7, 1)], [("c", -5, 7, 1)],
     ]  # fmt: skip
-    alone, tally, _ = read(data, ranges, ReadOptions(engine=engine), {"_timer_state/event_two"})
+    alone, counters, _ = read(data, ranges, ReadOptions(engine=engine), {"_timer_state/event_two"})
     assert alone == {"_timer_state/event_two": rows["_timer_state/event_two"]}
-    assert list(tally.states) == ["_timer_state/event_two"]
+    assert list(counters.states) == ["_timer_state/event_two"]
 
 
 def test_many_timers_and_batches() -> None:
     many = [(string(f"k{i}"), i64(i, i + 1), i) for i in range(20_000)]
     data, ranges = file({0: group(many, many[:3])})
-    rows, tally, _ = read(data, ranges, ReadOptions(batch_rows=1000))
+    rows, counters, _ = read(data, ranges, ReadOptions(batch_rows=1000))
     assert [r["timestamp_ms"] for r in rows[EVENT]] == list(range(20_000))
     assert len(rows[PROCESSING]) == 3
-    assert tally.states[EVENT].entries == 20_000
+    assert counters.states[EVENT].entries == 20_000
 
 
 def test_version_1_has_its_serializers_as_pairs() -> None:
@@ -140,18 +140,18 @@ def test_keys_that_nobody_can_decode(keep: Any) -> None:
     data, ranges = file({0: group([good, bad], [good], key=either), 1: group([], [good], key=either)})
     with pytest.raises(UndecodableError):
         read(data, ranges, ReadOptions())
-    rows, tally, head = read(data, ranges, ReadOptions(on_undecodable=keep))
+    rows, counters, head = read(data, ranges, ReadOptions(on_undecodable=keep))
     assert [m.name for m in head.states] == [EVENT, PROCESSING]
     assert [r["timestamp_ms"] for r in rows[EVENT]] == [8]
     assert [(r["timestamp_ms"], r["key_group"]) for r in rows[PROCESSING]] == [(8, 1)]
-    assert (tally.states[EVENT].lost_key_groups, tally.states[PROCESSING].lost_key_groups) == (1, 1)
+    assert (counters.states[EVENT].lost_key_groups, counters.states[PROCESSING].lost_key_groups) == (1, 1)
     assert ("raw" in keep) == bool(rows.get(EVENT + "!raw"))
 
 
 def test_what_is_no_timers() -> None:
     assert not is_timers(lambda at, n: b"abc"[at : at + n], KeyGroupRange(0, 0, 3))
     with pytest.raises(UnsupportedError, match="not one of timers"):
-        timers_head(lambda at, n: b"user bytes"[at : at + n], KeyGroupRange(0, 0, 10))
+        timers_header(lambda at, n: b"user bytes"[at : at + n], KeyGroupRange(0, 0, 10))
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_mutations() -> None:
         else:
             damaged[at : at + 4] = random.choice([b"\x7f\xff\xff\xff", b"\xff\xff\xff\xff", bytes(4)])
         try:
-            head = timers_head(damaged_at(damaged), ranges[0])
+            head = timers_header(damaged_at(damaged), ranges[0])
             names = {m.name for m in head.states}
             for piece in read_key_groups(damaged_at(damaged), head, ranges, names, options, Counters(), 1, BodyKind.RAW):
                 piece.batch.validate(full=True)

@@ -325,12 +325,12 @@ def test_only_the_sessions_that_are_asked_for(tmp_path: Path) -> None:
     assert content.count() == 4
     assert sorted(content.get("a")["session_end"].to_pylist()) == [at(300), at(1100)]
     wanted = pa.schema([("session_end", TIME), ("value", pa.int64())])
-    tally = Counters()
+    counters = Counters()
     options = replace(content._options, columns={"window-contents": wanted})
-    pieces = [piece.batch for piece in content._pieces(options, tally, None)]
+    pieces = [piece.batch for piece in content._pieces(options, counters, None)]
     assert [b.schema.names for b in pieces] == [["session_end", "value"]]
     assert sorted(pieces[0]["value"].to_pylist()) == [1, 2, 3, 4]
-    assert tally.of("window-contents").rows == 4
+    assert counters.of("window-contents").rows == 4
 
 
 @pytest.mark.parametrize("form", ["heap", "RocksDB"])

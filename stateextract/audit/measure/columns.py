@@ -187,7 +187,7 @@ class ColumnStatistics:
                     value = bytes(data[begin:end]) if end > begin else b""
                     self._extremes(value, value)
 
-    def settle(self) -> None:
+    def finalize(self) -> None:
         """Take what the kernel found in numbers, and let go of what only adding needs."""
         if self._number:
             least, most, nans = self.row[LEAST : NANS + 1].tolist()
@@ -196,7 +196,7 @@ class ColumnStatistics:
             if least <= most and not self._unsigned:
                 self._extremes(*((_double(least), _double(most)) if self._floating else (least, most)))
         self._converted = None
-        self.different.settle()
+        self.different.finalize()
 
     def _add_others(self, array: pa.Array) -> None:
         if self._list:
@@ -252,8 +252,8 @@ class ColumnStatistics:
 
     def merge(self, other: ColumnStatistics) -> None:
         """Take in the figures of other rows."""
-        self.settle()
-        other.settle()
+        self.finalize()
+        other.finalize()
         self.rows += other.rows
         self.nulls += other.nulls
         self.nans += other.nans
@@ -287,7 +287,7 @@ class ColumnStatistics:
 
         :param quantiles: of what was sampled.
         """
-        self.settle()
+        self.finalize()
         type_ = self.place.type
         measured = self.is_text or self._list
         lengths = None
@@ -322,7 +322,7 @@ class ColumnStatistics:
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
-        self.settle()
+        self.finalize()
         return {
             "counts": [self.rows, self.nulls, self.nans, self.shortest, self.longest, self.length_sum],
             "extremes": [_packed(self.least), _packed(self.most)],

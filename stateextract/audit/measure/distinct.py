@@ -43,10 +43,10 @@ class Smallest:
     @property
     def hashes(self) -> Hashes:
         """Those that are kept, in order."""
-        self.settle()
+        self.finalize()
         return self._kept
 
-    def settle(self) -> None:
+    def finalize(self) -> None:
         """Let go of what only adding needs, some hundred kilobytes."""
         if self._table is not None:
             self._keep(_in_table(self._table, int(self.row[MASK]) + 1))

@@ -33,7 +33,7 @@ class _Ranked:
     big: Big
 
 
-class Biggest:
+class Largest:
     """The ``top`` biggest of what was added."""
 
     def __init__(self, top: int) -> None:
@@ -72,7 +72,7 @@ class Biggest:
         found = zip(chosen[kept].tolist(), sizes[kept].tolist(), strict=True)
         self._take(_Ranked(-size, int(hashes[i]), describe(i, size)) for i, size in found)
 
-    def merge(self, other: Biggest) -> None:
+    def merge(self, other: Largest) -> None:
         """Take in the biggest of other rows."""
         self._take(other._ranked)
 
@@ -80,7 +80,7 @@ class Biggest:
         self._ranked = sorted([*self._ranked, *more], key=lambda r: (r.minus_bytes, r.hash))[: self.top]
 
     @property
-    def biggest(self) -> list[Big]:
+    def largest(self) -> list[Big]:
         """The biggest first."""
         return [ranked.big for ranked in self._ranked]
 
@@ -89,7 +89,7 @@ class Biggest:
         return [[r.minus_bytes, r.hash, *vars(r.big).values()] for r in self._ranked]
 
     @classmethod
-    def from_list(cls, top: int, rows: list[Any]) -> Biggest:
+    def from_list(cls, top: int, rows: list[Any]) -> Largest:
         """The inverse of :meth:`as_list`."""
         made = cls(top)
         made._ranked = [_Ranked(minus, hash_, Big(*big)) for minus, hash_, *big in rows]
@@ -115,4 +115,4 @@ def cut(value: Any) -> Any:
     return value
 
 
-__all__ = ["Biggest", "cut"]
+__all__ = ["Largest", "cut"]

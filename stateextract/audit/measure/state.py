@@ -19,11 +19,11 @@ from stateextract.audit.measure.arrays import Sizer, list_parts, raw_values
 from stateextract.audit.measure.columns import ColumnStatistics, add_all, parts, places
 from stateextract.audit.measure.distinct import Smallest
 from stateextract.audit.measure.hashes import Hashes, combined, hashes_of, mixed
-from stateextract.audit.measure.largest import Biggest, cut
+from stateextract.audit.measure.largest import Largest, cut
 from stateextract.audit.measure.layout import ROW
 from stateextract.audit.measure.rows import Batch, Few, Numbers, bounds_of, compiled
 from stateextract.audit.measure.sample import Sample, quantiles_of
-from stateextract.audit.measure.times import TimeFigures
+from stateextract.audit.measure.times import TimeStatistics
 from stateextract.columnar.arrow.json_values import json_value
 
 MEASURED = ("key", "namespace", "value", "last_access", "timestamp_ms")
@@ -79,14 +79,14 @@ class StateStatistics:
         self._varying = [name for name, width in widths.items() if width is None]
         self._sampled = [c.sampled for c in self.columns]
         self._sample = Sample([type_ for type_ in self._sampled if type_ is not None])
-        self.biggest = {
-            name: Biggest(wanted.top if name in names and self._sizers[name].width is None else 0)
+        self.largest = {
+            name: Largest(wanted.top if name in names and self._sizers[name].width is None else 0)
             for name in ("key", "value")
         }
         last_access = ttl and ("last_access" in names or _inner_last_access(schema) is not None)
-        self.ttl = TimeFigures(wanted.as_of_ms, wanted.ttl_ms) if last_access else None
+        self.ttl = TimeStatistics(wanted.as_of_ms, wanted.ttl_ms) if last_access else None
         self.times_of = "timer" if "timestamp_ms" in names else "window_end" if "window_end" in names else None
-        self.times = TimeFigures(wanted.as_of_ms) if self.times_of else None
+        self.times = TimeStatistics(wanted.as_of_ms) if self.times_of else None
 
     # -- adding
 
@@ -116,7 +116,7 @@ class StateStatistics:
             self._keys.add_hashes(identity[0])
         hashes = combined(identity) if self._keyed else self._element_hashes(batch, subtask)
         self._add_sample(hashes, few, leaves)
-        self._add_biggest(batch, arrays, hashes, few, subtask)
+        self._add_largest(batch, arrays, hashes, few, subtask)
         self._add_times(batch)
 
     def _add_leaves(
@@ -183,7 +183,7 @@ class StateStatistics:
             ]
             self._sample.add(hashes[chosen], kept)
 
-    def _add_biggest(
+    def _add_largest(
         self, batch: pa.RecordBatch, arrays: dict[str, pa.Array], hashes: Hashes, few: Few | None, subtask: int
     ) -> None:
         def describe(row: int, size: int) -> Big:
@@ -193,11 +193,11 @@ class StateStatistics:
             group = batch.column("key_group")[row].as_py() if "key_group" in self._names else None
             return Big(key, namespace, group, subtask, size)
 
-        for name, biggest in self.biggest.items():
-            if biggest.top:
+        for name, largest in self.largest.items():
+            if largest.top:
                 sizer = self._sizers[name]
                 longest = (c.longest_added for c in self.columns if c.is_text and c.place.path[0] == name)
-                biggest.add(arrays[name], sizer, hashes, few, sizer.most(longest), describe)
+                largest.add(arrays[name], sizer, hashes, few, sizer.most(longest), describe)
 
     def _add_times(self, batch: pa.RecordBatch) -> None:
         if self.ttl is not None:
@@ -218,17 +218,17 @@ class StateStatistics:
             column.merge(more)
         self._keys.merge(other._keys)
         self._sample.merge(other._sample)
-        for name, biggest in self.biggest.items():
-            biggest.merge(other.biggest[name])
+        for name, largest in self.largest.items():
+            largest.merge(other.largest[name])
         for figures, times in ((self.ttl, other.ttl), (self.times, other.times)):
             if figures is not None and times is not None:
                 figures.merge(times)
 
-    def settle(self) -> None:
+    def finalize(self) -> None:
         """Let go of what only adding needs."""
-        self._keys.settle()
+        self._keys.finalize()
         for column in self.columns:
-            column.settle()
+            column.finalize()
         self._rooms.clear()
         self._batch = None
 
@@ -246,7 +246,7 @@ class StateStatistics:
         kept = iter(self._sample.columns())
         made = []
         for figures, type_ in zip(self.columns, self._sampled, strict=True):
-            figures.settle()
+            figures.finalize()
             values = figures.rows - figures.nulls - figures.nans
             quantiles, error = quantiles_of(next(kept), values) if type_ is not None else ([], 0.0)
             made.append(figures.column(quantiles, error))
@@ -263,7 +263,7 @@ class StateStatistics:
             "columns": [column.as_dict() for column in self.columns],
             "keys": base64.b64encode(self._keys.hashes.tobytes()).decode(),
             "sample": base64.b64encode(self._sample.to_bytes()).decode(),
-            "biggest": {name: biggest.as_list() for name, biggest in self.biggest.items()},
+            "biggest": {name: largest.as_list() for name, largest in self.largest.items()},
             "times": [figures and figures.as_list() for figures in (self.ttl, self.times)],
         }
 
@@ -277,7 +277,7 @@ class StateStatistics:
         self._keys = Smallest(np.frombuffer(base64.b64decode(data["keys"]), np.uint64))
         types = [type_ for type_ in self._sampled if type_ is not None]
         self._sample = Sample.from_bytes(types, base64.b64decode(data["sample"]))
-        self.biggest = {n: Biggest.from_list(b.top, data["biggest"][n]) for n, b in self.biggest.items()}
+        self.largest = {n: Largest.from_list(b.top, data["biggest"][n]) for n, b in self.largest.items()}
         for figures, values in zip((self.ttl, self.times), data["times"], strict=True):
             if figures is not None:
                 figures.load(values)

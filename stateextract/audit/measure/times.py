@@ -20,7 +20,7 @@ AGES = (
 """Where bins meet, in milliseconds before and behind the time that ages are counted to."""
 
 
-class TimeFigures:
+class TimeStatistics:
     """How many times lie where.
 
     :param as_of_ms: what ages are counted to.
@@ -53,7 +53,7 @@ class TimeFigures:
         self.least = least if self.least is None else min(self.least, least)
         self.most = most if self.most is None else max(self.most, most)
 
-    def merge(self, other: TimeFigures) -> None:
+    def merge(self, other: TimeStatistics) -> None:
         """Take in other times."""
         if other.least is not None and other.most is not None:
             self._extremes(other.least, other.most)
@@ -86,4 +86,4 @@ def _before(ms: npt.NDArray[np.int64], edge: int, least: int, most: int) -> int:
     return len(ms) if edge > most else int(np.count_nonzero(ms < edge))
 
 
-__all__ = ["AGES", "TimeFigures"]
+__all__ = ["AGES", "TimeStatistics"]

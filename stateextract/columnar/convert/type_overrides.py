@@ -3,7 +3,7 @@
 An override is a path and a type: ``value.amount`` as ``decimal(38,10)``. Steps of a path are a column, then fields of
 structs, ``element`` of a list, ``key`` and ``value`` of a map. A path may be shorter or longer than the column is deep: the
 struct of a TTL value is passed by itself, so is the list around PyFlink's bytes, and steps into what was flattened are left
-out. :func:`wished_schema` gives what a schema becomes, :func:`apply_overrides` converts a batch; a value that the type does
+out. :func:`overridden_schema` gives what a schema becomes, :func:`apply_overrides` converts a batch; a value that the type does
 not hold exactly is refused and named. :data:`REACH` has what can be made of what.
 
 May import errors, ``elements.py``, the reader of pickles and pyarrow. Must not know of layouts, snapshots, files.
@@ -161,19 +161,19 @@ def _plain_override(steps: tuple[str, ...], text: str) -> TypeOverride | None:
     return None
 
 
-def wished_schema(schema: pa.Schema, overrides: Sequence[TypeOverride]) -> pa.Schema:
+def overridden_schema(schema: pa.Schema, overrides: Sequence[TypeOverride]) -> pa.Schema:
     """What a schema becomes.
 
     :raises UsageError: where a path leads nowhere, or a type cannot become the wanted one.
     """
     for given in overrides:
-        wish = located(schema, given)
-        index = schema.get_field_index(wish.path[0])
-        if wish.unwrap == UNWRAP_TTL:
+        override = located(schema, given)
+        index = schema.get_field_index(override.path[0])
+        if override.unwrap == UNWRAP_TTL:
             access, value = schema.field(index).type
-            schema = schema.set(index, value.with_name(wish.path[0])).insert(index + 1, access)
+            schema = schema.set(index, value.with_name(override.path[0])).insert(index + 1, access)
             continue
-        schema = schema.set(index, schema.field(index).with_type(_wished(schema.field(index).type, wish, 1)))
+        schema = schema.set(index, schema.field(index).with_type(_overridden(schema.field(index).type, override, 1)))
     return schema
 
 
@@ -185,36 +185,36 @@ def _is_ttl(type_: pa.DataType) -> bool:
     return pa.types.is_struct(type_) and [f.name for f in type_] == [_LAST_ACCESS, "value"]
 
 
-def located(schema: pa.Schema, wish: TypeOverride) -> TypeOverride:
+def located(schema: pa.Schema, override: TypeOverride) -> TypeOverride:
     """The override with its path as this schema has it.
 
     :raises UsageError: where it leads nowhere.
     """
-    if wish.unwrap:
-        return wish
-    column, *rest = wish.path
+    if override.unwrap:
+        return override
+    column, *rest = override.path
     if column == "value" and rest[:1] == ["key"] and "map_key" in schema.names:  # the entries are rows
         column, rest = "map_key", rest[1:]
     index = schema.get_field_index(column)
     if index < 0:
-        raise _nowhere(wish, column, schema.names)
+        raise _nowhere(override, column, schema.names)
     type_, path = schema.field(index).type, [column]
     while True:
         names = _steps(type_)
-        if _is_ttl(type_) and not wish.json and (not rest or rest[0] not in names):
+        if _is_ttl(type_) and not override.json and (not rest or rest[0] not in names):
             step = "value"
         elif not rest:
-            if not (wish.of_python and pa.types.is_list(type_)):
-                return replace(wish, path=tuple(path))
+            if not (override.of_python and pa.types.is_list(type_)):
+                return replace(override, path=tuple(path))
             step = "element"
         elif not pa.types.is_nested(type_) and set(rest) <= {"element", "value"}:
-            return replace(wish, path=tuple(path))
+            return replace(override, path=tuple(path))
         elif rest[0] in names:
             step = rest.pop(0)
         elif _is_ttl_list(type_) and rest[0] == "value":
             step = "element"
         else:
-            raise _nowhere(wish, rest[0], names)
+            raise _nowhere(override, rest[0], names)
         path.append(step)
         type_ = _inner(type_, step)
 
@@ -238,19 +238,19 @@ def _inner(type_: pa.DataType, step: str) -> pa.DataType:
     return type_.key_type if step == "key" else type_.item_type
 
 
-def _wished(type_: pa.DataType, wish: TypeOverride, at: int) -> pa.DataType:
-    if at == len(wish.path):
-        if wish.unwrap:
-            return _unwrapped_type(type_, wish)
-        fits = pa.types.is_binary(type_) if wish.of_python else wish.json or _possible(type_, wish.type)
+def _overridden(type_: pa.DataType, override: TypeOverride, at: int) -> pa.DataType:
+    if at == len(override.path):
+        if override.unwrap:
+            return _unwrapped_type(type_, override)
+        fits = pa.types.is_binary(type_) if override.of_python else override.json or _possible(type_, override.type)
         if not fits:
             nested = pa.types.is_nested(type_)
             raise UsageError(
-                f"the column {wish} is {type_} and cannot become {wish.type}", advice=_NESTED_ADVICE if nested else None
+                f"the column {override} is {type_} and cannot become {override.type}", advice=_NESTED_ADVICE if nested else None
             )
-        return wish.type
-    step = wish.path[at]
-    inner = _wished(_inner(type_, step), wish, at + 1)
+        return override.type
+    step = override.path[at]
+    inner = _overridden(_inner(type_, step), override, at + 1)
     if pa.types.is_struct(type_):
         return pa.struct([f.with_type(inner) if f.name == step else f for f in type_])
     if pa.types.is_list(type_):
@@ -258,10 +258,10 @@ def _wished(type_: pa.DataType, wish: TypeOverride, at: int) -> pa.DataType:
     return pa.map_(inner, type_.item_type) if step == "key" else pa.map_(type_.key_type, inner)
 
 
-def _unwrapped_type(type_: pa.DataType, wish: TypeOverride) -> pa.DataType:
-    if wish.unwrap == UNWRAP_ROW:
+def _unwrapped_type(type_: pa.DataType, override: TypeOverride) -> pa.DataType:
+    if override.unwrap == UNWRAP_ROW:
         return type_.field(0).type
-    if wish.unwrap == UNWRAP_ONE:
+    if override.unwrap == UNWRAP_ONE:
         return type_.value_type
     inner = type_.value_type
     if _is_ttl(inner):
@@ -269,8 +269,8 @@ def _unwrapped_type(type_: pa.DataType, wish: TypeOverride) -> pa.DataType:
     return pa.list_(inner.value_type)
 
 
-def _nowhere(wish: TypeOverride, step: str, there: Sequence[str]) -> UsageError:
-    return UsageError(f"the path {wish} leads nowhere: there is no {step!r}", expected=", ".join(there) or "its end")
+def _nowhere(override: TypeOverride, step: str, there: Sequence[str]) -> UsageError:
+    return UsageError(f"the path {override} leads nowhere: there is no {step!r}", expected=", ".join(there) or "its end")
 
 
 def _possible(source: pa.DataType, wanted: pa.DataType) -> bool:
@@ -317,28 +317,28 @@ def apply_overrides(
     conversion = conversion or Conversion()
     for given in overrides:
         try:
-            wish = located(batch.schema, given)
+            override = located(batch.schema, given)
         except UsageError:
             continue
-        index = batch.schema.get_field_index(wish.path[0])
+        index = batch.schema.get_field_index(override.path[0])
         if index < 0:
             continue
-        if wish.unwrap == UNWRAP_TTL:
+        if override.unwrap == UNWRAP_TTL:
             access, value = batch.column(index).flatten()
-            batch = batch.set_column(index, wish.path[0], value).add_column(index + 1, _LAST_ACCESS, access)
+            batch = batch.set_column(index, override.path[0], value).add_column(index + 1, _LAST_ACCESS, access)
             continue
-        column = _grant(batch.column(index), wish, 1, conversion)
+        column = _grant(batch.column(index), override, 1, conversion)
         batch = batch.set_column(index, batch.schema.field(index).with_type(column.type), column)
     return batch
 
 
-def _grant(array: pa.Array, wish: TypeOverride, at: int, conversion: Conversion) -> pa.Array:
-    if at == len(wish.path):
-        if wish.unwrap:
-            return _unwrapped(array, wish)
-        same = array.type == wish.type and not wish.json and not wish.of_python
-        return array if same else _converted(array, wish, conversion)
-    type_, step = array.type, wish.path[at]
+def _grant(array: pa.Array, override: TypeOverride, at: int, conversion: Conversion) -> pa.Array:
+    if at == len(override.path):
+        if override.unwrap:
+            return _unwrapped(array, override)
+        same = array.type == override.type and not override.json and not override.of_python
+        return array if same else _converted(array, override, conversion)
+    type_, step = array.type, override.path[at]
     if array.offset:
         array = pa.concat_arrays([array])
     if pa.types.is_struct(type_):
@@ -347,67 +347,67 @@ def _grant(array: pa.Array, wish: TypeOverride, at: int, conversion: Conversion)
             return array
         # Where the struct is null, its fields may hold anything: flatten() makes them null.
         children = array.flatten()
-        children[index] = _grant(children[index], wish, at + 1, conversion)
+        children[index] = _grant(children[index], override, at + 1, conversion)
         fields = [f.with_type(child.type) for f, child in zip(type_, children, strict=True)]
         return pa.StructArray.from_arrays(children, fields=fields, mask=array.is_null() if array.null_count else None)
     if pa.types.is_list(type_):
-        values = _grant(array.values, wish, at + 1, conversion)
+        values = _grant(array.values, override, at + 1, conversion)
         list_type = pa.list_(type_.value_field.with_type(values.type))
         return pa.Array.from_buffers(list_type, len(array), array.buffers()[:2], children=[values])
     if not pa.types.is_map(type_):
         return array
     keys, items = array.keys, array.items
     keys, items = (
-        (_grant(keys, wish, at + 1, conversion), items)
+        (_grant(keys, override, at + 1, conversion), items)
         if step == "key"
-        else (keys, _grant(items, wish, at + 1, conversion))
+        else (keys, _grant(items, override, at + 1, conversion))
     )
     map_type = pa.map_(keys.type, items.type)
     entries = pa.StructArray.from_arrays([keys, items], fields=[map_type.key_field, map_type.item_field])
     return pa.Array.from_buffers(map_type, len(array), array.buffers()[:2], children=[entries])
 
 
-def _converted(array: pa.Array, wish: TypeOverride, conversion: Conversion) -> pa.Array:
-    convert = _conversion(array, wish, conversion)
+def _converted(array: pa.Array, override: TypeOverride, conversion: Conversion) -> pa.Array:
+    convert = _conversion(array, override, conversion)
     try:
-        return convert(array, wish.type)
+        return convert(array, override.type)
     except (pa.ArrowException, ValueError, ArithmeticError, DecimalException):
         # Which one it is, is looked for only now.
-        trial = _conversion(array, wish, Conversion(conversion.policy))
-        bad = next((i for i in range(len(array)) if not _fits(array.slice(i, 1), trial, wish)), 0)
+        trial = _conversion(array, override, Conversion(conversion.policy))
+        bad = next((i for i in range(len(array)) if not _fits(array.slice(i, 1), trial, override)), 0)
         raise ValueRefusedError(
-            f"the value {_shown(array, bad)} of the column {wish} does not fit the wanted type {_called(wish)} exactly",
-            advice=_advice(array.type, wish),
+            f"the value {_shown(array, bad)} of the column {override} does not fit the wanted type {_called(override)} exactly",
+            advice=_advice(array.type, override),
         ) from None
 
 
-def _called(wish: TypeOverride) -> str:
+def _called(override: TypeOverride) -> str:
     """The wanted type as it was written, as far as messages need it."""
     of = {"one": " (one element of PyFlink)", "all": " (elements of PyFlink)"}
-    return f"{wish.type}{of.get(wish.chunks, '')}"
+    return f"{override.type}{of.get(override.chunks, '')}"
 
 
-def _advice(type_: pa.DataType, wish: TypeOverride) -> str:
+def _advice(type_: pa.DataType, override: TypeOverride) -> str:
     """What could hold the value; not the type that did not."""
-    keep = f"leave {wish} out of `types` to keep its type {type_}"
-    if wish.chunks == "one":
+    keep = f"leave {override} out of `types` to keep its type {type_}"
+    if override.chunks == "one":
         return f"set elements(…) if the state can have several elements, or another type, or {keep}"
-    if wish.json or wish.of_python or pa.types.is_string(wish.type):
+    if override.json or override.of_python or pa.types.is_string(override.type):
         return keep
     return f"choose a wider type, or string, or {keep}"
 
 
 def _conversion(
-    array: pa.Array, wish: TypeOverride, conversion: Conversion
+    array: pa.Array, override: TypeOverride, conversion: Conversion
 ) -> Callable[[pa.Array, pa.DataType], pa.Array]:
-    if wish.of_python:
-        return lambda values, _: _from_python(values, wish, conversion)
-    return _json if wish.json else _CONVERSIONS.get((_kind(array.type), _kind(wish.type)), _cast)
+    if override.of_python:
+        return lambda values, _: _from_python(values, override, conversion)
+    return _json if override.json else _CONVERSIONS.get((_kind(array.type), _kind(override.type)), _cast)
 
 
-def _fits(one: pa.Array, convert: Callable[[pa.Array, pa.DataType], pa.Array], wish: TypeOverride) -> bool:
+def _fits(one: pa.Array, convert: Callable[[pa.Array, pa.DataType], pa.Array], override: TypeOverride) -> bool:
     try:
-        convert(one, wish.type)
+        convert(one, override.type)
     except (pa.ArrowException, ValueError, ArithmeticError, DecimalException):
         return False
     return True
@@ -416,29 +416,29 @@ def _fits(one: pa.Array, convert: Callable[[pa.Array, pa.DataType], pa.Array], w
 # ---- what Python wrote
 
 
-def _from_python(array: pa.Array, wish: TypeOverride, conversion: Conversion) -> pa.Array:
+def _from_python(array: pa.Array, override: TypeOverride, conversion: Conversion) -> pa.Array:
     chunks: list[bytes | None] = array.to_pylist()
-    if wish.pickle is not None and not wish.chunks:
-        return _pickles(chunks, wish.pickle, conversion)
-    if wish.element is not None and wish.element.form is not None:
-        return _numbers(array, wish.element.form, wish)
-    if wish.chunks == "one" and (wish.element is None or wish.element.is_text) and _is_one_of_length(array):
+    if override.pickle is not None and not override.chunks:
+        return _pickles(chunks, override.pickle, conversion)
+    if override.element is not None and override.element.form is not None:
+        return _numbers(array, override.element.form, override)
+    if override.chunks == "one" and (override.element is None or override.element.is_text) and _is_one_of_length(array):
         inner = [None if data is None else data[4:] for data in chunks]
-        return pa.array(inner, pa.binary()).cast(wish.type) if wish.pickle is None else _pickles(inner, wish.pickle, conversion)
+        return pa.array(inner, pa.binary()).cast(override.type) if override.pickle is None else _pickles(inner, override.pickle, conversion)
     found: list[list[Any] | None] = []
     for data in chunks:
         if data is None:
             found.append(None)
             continue
-        found.append(split_pickles(data) if wish.element is None else split(data, wish.element, conversion))
-        if wish.chunks == "one" and len(found[-1] or ()) != 1:
+        found.append(split_pickles(data) if override.element is None else split(data, override.element, conversion))
+        if override.chunks == "one" and len(found[-1] or ()) != 1:
             raise ValueError("not one element")
-    if wish.element is not None:
-        return pa.array([v if v is None or wish.chunks == "all" else v[0] for v in found], wish.type)
-    assert wish.pickle is not None
-    if wish.chunks == "one":
-        return _pickles([None if v is None else v[0] for v in found], wish.pickle, conversion)
-    values = _pickles([pickle for v in found for pickle in v or ()], wish.pickle, conversion)
+    if override.element is not None:
+        return pa.array([v if v is None or override.chunks == "all" else v[0] for v in found], override.type)
+    assert override.pickle is not None
+    if override.chunks == "one":
+        return _pickles([None if v is None else v[0] for v in found], override.pickle, conversion)
+    values = _pickles([pickle for v in found for pickle in v or ()], override.pickle, conversion)
     offsets = np.zeros(len(found) + 1, np.int32)
     np.cumsum([len(v or ()) for v in found], out=offsets[1:])
     mask = pa.array([v is None for v in found]) if array.null_count else None
@@ -464,21 +464,21 @@ def _is_one_of_length(array: pa.Array) -> bool:
     return bool((lengths == sizes - 4).all())
 
 
-def _numbers(array: pa.Array, form: str, wish: TypeOverride) -> pa.Array:
+def _numbers(array: pa.Array, form: str, override: TypeOverride) -> pa.Array:
     """Numbers of a fixed width."""
     data, offsets, valid = _bounds(array)
     width, sizes = struct.calcsize(form), np.diff(offsets)
-    if (sizes % width).any() or (wish.chunks == "one" and (sizes[valid] != width).any()):
+    if (sizes % width).any() or (override.chunks == "one" and (sizes[valid] != width).any()):
         raise ValueError("a part of an element is left, or there is not one")
-    assert wish.element is not None
+    assert override.element is not None
     numbers = np.frombuffer(data[offsets[0] : offsets[-1]].tobytes(), form).astype(form[1:])
-    if wish.chunks == "one":
+    if override.chunks == "one":
         filled = np.zeros(len(array), numbers.dtype)
         filled[valid] = numbers
-        return pa.array(filled, mask=~valid).view(wish.type)
+        return pa.array(filled, mask=~valid).view(override.type)
     lists = pa.array(((offsets - offsets[0]) // width).astype(np.int32))
     mask = pa.array(~valid) if array.null_count else None
-    return pa.ListArray.from_arrays(lists, pa.array(numbers).view(wish.element.type), mask=mask)
+    return pa.ListArray.from_arrays(lists, pa.array(numbers).view(override.element.type), mask=mask)
 
 
 def _pickles(pickles: Sequence[bytes | None], type_: pa.DataType, conversion: Conversion) -> pa.Array:
@@ -514,21 +514,21 @@ def _text_to_timestamp(values: Sequence[str | None], type_: pa.DataType) -> pa.A
     return pa.array(moments, pa.timestamp("us", type_.tz)).cast(type_)
 
 
-def _unwrapped(array: pa.Array, wish: TypeOverride) -> pa.Array:
+def _unwrapped(array: pa.Array, override: TypeOverride) -> pa.Array:
     """What PyFlink wraps: a key in a Row of one field, values in lists of what was added at one time."""
-    if wish.unwrap == UNWRAP_ROW:
+    if override.unwrap == UNWRAP_ROW:
         return array.flatten()[0]
     if array.offset:
         array = pa.concat_arrays([array])
     offsets = np.frombuffer(array.buffers()[1], np.int32)[: len(array) + 1] if len(array) else np.zeros(1, np.int32)
     values = array.values
-    if wish.unwrap == UNWRAP_ONE:
+    if override.unwrap == UNWRAP_ONE:
         counts = np.diff(offsets)
         valid = array.is_valid().to_numpy(zero_copy_only=False)
         if (counts[valid] != 1).any():
             row = int(np.flatnonzero(valid & (counts != 1))[0])
             raise ValueRefusedError(
-                f"the column {wish} has {counts[row]} elements in a row where one was expected",
+                f"the column {override} has {counts[row]} elements in a row where one was expected",
                 advice="set the type elements(…) for this state, or set --python-wrapping",
             )
         if valid.all():
@@ -703,4 +703,4 @@ _CONVERSIONS: dict[tuple[str, str], Callable[[pa.Array, pa.DataType], pa.Array]]
     ("integer", "timestamp"): _count,
 }
 
-__all__ = ["PICKLED", "TypeOverride", "apply_overrides", "located", "parse_override", "wished_schema"]
+__all__ = ["PICKLED", "TypeOverride", "apply_overrides", "located", "overridden_schema", "parse_override"]

@@ -235,7 +235,7 @@ class KernelDecoder:
             self._make_room(int(out[kernel.ARGUMENT]), int(out[kernel.NEEDED]), pos)
             self.arena = None
 
-    def position_behind(self, data: Block, pos: int, end: int, entries: int) -> int:
+    def position_after(self, data: Block, pos: int, end: int, entries: int) -> int:
         """The position behind so many entries, of a decoder that passes over them; -1 where they cannot be read."""
         self.arena = self.arena or self._new_arena(entries)
         status = self._run(self.arena, data, pos, end, entries)

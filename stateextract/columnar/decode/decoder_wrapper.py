@@ -40,7 +40,7 @@ class DecoderWrapper:
         return self.inner.flush_wire()
 
 
-class AroundPairDecoder:
+class PairDecoderWrapper:
     """The same for pairs; ``decode`` and ``begin`` are its own."""
 
     def __init__(self, inner: PairDecoder) -> None:
@@ -59,4 +59,4 @@ class AroundPairDecoder:
         return self.inner.flush(last)
 
 
-__all__ = ["AroundPairDecoder", "DecoderWrapper"]
+__all__ = ["DecoderWrapper", "PairDecoderWrapper"]

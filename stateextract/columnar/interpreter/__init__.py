@@ -255,7 +255,7 @@ def _skip(node: Skip, r: Reader, counts: Counts) -> Any:
     return NO_COLUMN
 
 
-def _passed(node: SkippedValue, r: ValueReader, counts: Counts) -> Any:
+def _skipped(node: SkippedValue, r: ValueReader, counts: Counts) -> Any:
     _value(node.inner, r, Counts())
     return NO_COLUMN
 
@@ -493,7 +493,7 @@ DECODERS: Final[dict[type[Layout], Callable[[Any, ValueReader, Counts], Any]]] =
     Bytes: _bytes,
     BigInteger: _big_integer,
     Skip: _skip,
-    SkippedValue: _passed,
+    SkippedValue: _skipped,
     Null: _null,
     Struct: _struct,
     Nullable: _nullable,

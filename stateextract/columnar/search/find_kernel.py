@@ -17,17 +17,17 @@ _HIGH = np.uint64(0x8080808080808080)
 
 
 @compile_kernel
-def find(address: int, size: int, needle: int, length: int, a: int, b: int, c: int) -> int:
+def find(address: int, size: int, pattern: int, length: int, a: int, b: int, c: int) -> int:
     """Where bytes stand first, as an offset from ``address``; -1 where they do not.
 
-    :param needle: the address of the bytes, ``length`` many, at least one.
+    :param pattern: the address of the bytes, ``length`` many, at least one.
     :param a: and ``b``, ``c``: offsets in them of the bytes that are compared first.
     """
     places = size - length + 1
-    x = np.uint64(load_u8(needle + a)) * _LOW
-    y = np.uint64(load_u8(needle + b)) * _LOW
-    z = np.uint64(load_u8(needle + c)) * _LOW
-    start = load_i64_le(needle) if length >= 8 else 0
+    x = np.uint64(load_u8(pattern + a)) * _LOW
+    y = np.uint64(load_u8(pattern + b)) * _LOW
+    z = np.uint64(load_u8(pattern + c)) * _LOW
+    start = load_i64_le(pattern) if length >= 8 else 0
     i = 0
     while i < places:
         block = min(places - i, BLOCK)
@@ -49,7 +49,7 @@ def find(address: int, size: int, needle: int, length: int, a: int, b: int, c: i
             if length >= 8 and load_i64_le(address + place) != start:
                 continue
             n = 0
-            while n < length and load_u8(address + place + n) == load_u8(needle + n):
+            while n < length and load_u8(address + place + n) == load_u8(pattern + n):
                 n += 1
             if n == length:
                 return place

@@ -38,7 +38,7 @@ MUCH = 2 << 20
 _UNKNOWN = None
 
 
-def needle(layout: Layout, value: pa.Scalar) -> bytes | None:
+def pattern(layout: Layout, value: pa.Scalar) -> bytes | None:
     """The longest bytes that are certainly in every entry of which this is a part.
 
     :param layout: of the value, after the policy was applied.
@@ -58,7 +58,7 @@ def needle(layout: Layout, value: pa.Scalar) -> bytes | None:
 def beginning(layout: Layout, value: pa.Scalar) -> bytes:
     """The bytes that a value begins with for certain; none where that is not known.
 
-    :param layout: and ``value``: as of :func:`needle`.
+    :param layout: and ``value``: as of :func:`pattern`.
     """
     return b"".join(itertools.takewhile(lambda piece: piece is not _UNKNOWN, _pieces(layout, value)))  # type: ignore[arg-type]
 
@@ -151,22 +151,22 @@ def _varint(number: int) -> bytes:
 class Finder:
     """Looks for a needle, with two threads where there is much to look through.
 
-    :param needle: at least one byte.
+    :param pattern: at least one byte.
     """
 
-    def __init__(self, needle: bytes) -> None:
+    def __init__(self, pattern: bytes) -> None:
         from stateextract.columnar.search.find_kernel import find
 
         self._find = find
-        self._needle = np.frombuffer(needle, np.uint8)
+        self._pattern = np.frombuffer(pattern, np.uint8)
         # Zeros are everywhere, and so are runs of one byte, as at the beginning of small negative numbers.
-        telling = [i for i, byte in enumerate(needle) if byte] or [0, len(needle) - 1]
-        self._arguments = (self._needle.ctypes.data, len(needle), telling[0], telling[len(telling) // 2], telling[-1])
+        telling = [i for i, byte in enumerate(pattern) if byte] or [0, len(pattern) - 1]
+        self._arguments = (self._pattern.ctypes.data, len(pattern), telling[0], telling[len(telling) // 2], telling[-1])
 
     @property
     def size(self) -> int:
         """Bytes of the needle."""
-        return len(self._needle)
+        return len(self._pattern)
 
     def find(self, address: int, size: int) -> int:
         """Where it stands first in ``size`` bytes from an address on; -1 where it does not.
@@ -191,4 +191,4 @@ class Finder:
         return SecondThread()
 
 
-__all__ = ["LEAST", "MOST", "MUCH", "Finder", "beginning", "needle"]
+__all__ = ["LEAST", "MOST", "MUCH", "Finder", "beginning", "pattern"]

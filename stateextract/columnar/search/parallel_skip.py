@@ -35,7 +35,7 @@ class ParallelSkipDecoder(DecoderWrapper):
     """
 
     def __init__(self, layout: Layout, policy: Policy) -> None:
-        self.here, self.there = (_passing(layout, policy) for _ in range(2))
+        self.here, self.there = (_skipping(layout, policy) for _ in range(2))
         super().__init__(self.here)
         self.misses = 0
         self.beside = SecondThread()
@@ -65,14 +65,14 @@ class ParallelSkipDecoder(DecoderWrapper):
         """Where an entry may begin near the middle; -1: no idea."""
         borders = [pos]
         for _ in range(_SAMPLE):
-            borders.append(self.here.position_behind(data, borders[-1], end, 1))
+            borders.append(self.here.position_after(data, borders[-1], end, 1))
             if borders[-1] < 0:
                 return -1
         middle = pos + (end - pos) // 2
         sizes = {b - a for a, b in pairwise(borders)}
         if len(sizes) == 1 and (size := sizes.pop()):
             at = pos + (middle - pos) // size * size
-            if self.here.position_behind(data, at, end, _PROOF) >= 0:
+            if self.here.position_after(data, at, end, _PROOF) >= 0:
                 return at
         start = _common(*(bytes(data.view[a : min(b, a + 8)]) for a, b in pairwise(borders)))
         near = bytes(data.view[middle : min(middle + _REACH, end)])
@@ -81,12 +81,12 @@ class ParallelSkipDecoder(DecoderWrapper):
             at = near.find(start, at + 1)
             if at < 0:
                 break
-            if self.here.position_behind(data, middle + at, end, _PROOF) >= 0:
+            if self.here.position_after(data, middle + at, end, _PROOF) >= 0:
                 return middle + at
         return -1
 
 
-def _passing(layout: Layout, policy: Policy) -> KernelDecoder:
+def _skipping(layout: Layout, policy: Policy) -> KernelDecoder:
     made = make_decoder(layout, policy, keep=False)
     assert isinstance(made, KernelDecoder)
     return made

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TypeAlias
 
 from stateextract.columnar.decode.decoder import Decoder, Progress, Stop
-from stateextract.columnar.decode.decoder_wrapper import AroundPairDecoder, DecoderWrapper
+from stateextract.columnar.decode.decoder_wrapper import DecoderWrapper, PairDecoderWrapper
 from stateextract.columnar.decode.pair_decoder import PairDecoder
 from stateextract.columnar.search.key_pattern import Finder
 from stateextract.errors import StateExtractError
@@ -30,14 +30,14 @@ class _Search:
     """What both kinds have in common.
 
     :param inner: decodes what may be wanted.
-    :param passing: passes over entries of the same bytes.
+    :param skipping: passes over entries of the same bytes.
     :param finder: looks for bytes that all wanted entries contain.
     :param gives: rows are given out behind each find.
     """
 
-    def __init__(self, inner: AnyDecoder, passing: AnyDecoder, finder: Finder, gives: bool) -> None:
+    def __init__(self, inner: AnyDecoder, skipping: AnyDecoder, finder: Finder, gives: bool) -> None:
         self.inner = inner
-        self.passing = passing
+        self.skipping = skipping
         self.finder = finder
         self.gives = gives
         self.found = self.decoded = self.passed = 0
@@ -57,7 +57,7 @@ class _Search:
             return self.inner.decode(data, pos, end, limit)
         place = self.finder.find(data.address + pos, end - pos)
         try:
-            passed = self.passing.decode(data, pos, end if place < 0 else pos + place, limit)
+            passed = self.skipping.decode(data, pos, end if place < 0 else pos + place, limit)
         except StateExtractError:
             # The inner decoder comes across the same, and keeps the entries before it.
             return self.inner.decode(data, pos, end, limit)
@@ -77,25 +77,25 @@ class _Search:
 class SearchingDecoder(DecoderWrapper):
     """Searches entries."""
 
-    def __init__(self, inner: Decoder, passing: Decoder, finder: Finder) -> None:
+    def __init__(self, inner: Decoder, skipping: Decoder, finder: Finder) -> None:
         super().__init__(inner)
-        self.decode = _Search(inner, passing, finder, gives=True).decode
+        self.decode = _Search(inner, skipping, finder, gives=True).decode
 
 
-class SearchingPairDecoder(AroundPairDecoder):
+class SearchingPairDecoder(PairDecoderWrapper):
     """Searches pairs. Of a map only rows are whole that have the needle in each of their pairs, as that of a key is.
 
     :param merges: rows are maps, the last of which may go on, and is not given out before it is certain that it does not.
     """
 
-    def __init__(self, inner: PairDecoder, passing: PairDecoder, finder: Finder, merges: bool) -> None:
+    def __init__(self, inner: PairDecoder, skipping: PairDecoder, finder: Finder, merges: bool) -> None:
         super().__init__(inner)
-        self.passing = passing
-        self.decode = _Search(inner, passing, finder, gives=not merges).decode
+        self.skipping = skipping
+        self.decode = _Search(inner, skipping, finder, gives=not merges).decode
 
     def begin(self, key_group: int) -> None:
         self.inner.begin(key_group)
-        self.passing.begin(key_group)
+        self.skipping.begin(key_group)
 
 
 __all__ = ["FEW", "SearchingDecoder", "SearchingPairDecoder"]

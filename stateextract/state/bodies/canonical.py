@@ -104,7 +104,7 @@ class CanonicalWalker:
         try:
             yield from self._states(Window(source, most=self.most), key_group)
         except StateExtractError as error:
-            raise source.placed(error) from None
+            raise source.with_location(error) from None
 
     def _states(self, window: Window, key_group: int) -> Iterator[None]:
         seen = set()
@@ -164,7 +164,7 @@ def read_pairs(
             what = progress.error
             assert what is not None
             what.offset = None if what.offset is None else base + what.offset
-            last = _pass_over(window, what, on_pair)
+            last = skip(window, what, on_pair)
             entries += 1
             yield
         elif progress.stop is Stop.NEED_INPUT:
@@ -187,7 +187,7 @@ def read_pairs(
     yield
 
 
-def _pass_over(window: Window, error: UndecodableError, on_pair: Callable[[UndecodableError, bytes], None]) -> bool:
+def skip(window: Window, error: UndecodableError, on_pair: Callable[[UndecodableError, bytes], None]) -> bool:
     """Pass over the pair at hand, all of which is in the window.
 
     :returns: whether it says that it is the last one of its state.

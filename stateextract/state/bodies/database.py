@@ -39,7 +39,7 @@ def read_database(
     ranges: Sequence[KeyGroupRange],
     wanted: Collection[str],
     options: ReadOptions,
-    tally: Counters,
+    counters: Counters,
     subtask: int,
     max_parallelism: int,
     changes: Changes | None = None,
@@ -58,7 +58,7 @@ def read_database(
     for meta in head.states:
         if meta.name not in wanted:
             continue
-        counted = tally.of(meta.name)
+        counted = counters.of(meta.name)
         counted.key_groups += last - first + 1
         row = row_layout(head, meta, options.context)
         if meta.name not in database.column_families:
@@ -68,7 +68,7 @@ def read_database(
         lower, upper = (None, None) if changes is not None else _bounds(row, options, first, last, prefix)
         source = database.pairs(meta.name, first, last, prefix, lower=lower, upper=upper)
         try:
-            yield from read_pair_stream(source, row, head, options, tally, subtask, max_parallelism, changes)
+            yield from read_pair_stream(source, row, head, options, counters, subtask, max_parallelism, changes)
         finally:
             source.close()
 

@@ -167,7 +167,7 @@ class HeapWalker:
             try:
                 entries = yield from self._states(Window(source, most=self.most), group, source)
             except StateExtractError as error:
-                raise source.placed(error) from None
+                raise source.with_location(error) from None
             if window.need(1):
                 raise FormatError("bytes follow the last state of the key group", offset=window.offset())
         if not entries:

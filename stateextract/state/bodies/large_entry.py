@@ -72,7 +72,7 @@ class LargeEntry(_Part):
     """
 
     def __init__(
-        self, row: RowLayout, element: Struct, options: ReadOptions, subtask: int, tally: StateCounters, keep: bool,
+        self, row: RowLayout, element: Struct, options: ReadOptions, subtask: int, counters: StateCounters, keep: bool,
         budget: int,
     ) -> None:  # fmt: skip
         super().__init__(
@@ -82,7 +82,7 @@ class LargeEntry(_Part):
         self.schema = state_schema(row, options)
         self.options = options
         self.subtask = subtask
-        self.tally = tally
+        self.counters = counters
         self.keep = keep
         self.head = Struct((*row.layout.fields[:-1], Field(COUNT, Number(pa.int32()))))
         self.key_group = -1
@@ -107,7 +107,7 @@ class LargeEntry(_Part):
             yield from self._take()
         self.full()
         yield from self._take()
-        self.tally.counts += self.decoder.counts + counts
+        self.counters.counts += self.decoder.counts + counts
         self.decoder.counts = Counts()
 
     def _front(self, window: Window, counts: Counts) -> pa.Array:
@@ -138,8 +138,8 @@ class LargeEntry(_Part):
         self.index += n
         array = pa.StructArray.from_arrays(list(columns.values()), list(columns))
         groups = np.full(n, self.key_group, np.int32)
-        batch = build_batch(array, groups, self.row, self.schema, self.options, self.subtask, self.tally, flat=True)
-        self.tally.rows += batch.num_rows
+        batch = build_batch(array, groups, self.row, self.schema, self.options, self.subtask, self.counters, flat=True)
+        self.counters.rows += batch.num_rows
         self.ready.append(batch)
 
 
@@ -153,11 +153,11 @@ class LargePair(LargeEntry):
     """
 
     def __init__(
-        self, row: RowLayout, pairs: PairLayout, element: Struct, options: ReadOptions, subtask: int, tally: StateCounters,
+        self, row: RowLayout, pairs: PairLayout, element: Struct, options: ReadOptions, subtask: int, counters: StateCounters,
         budget: int,
     ) -> None:  # fmt: skip
         separated = Struct((Field("", Skip(1)), *element.fields))
-        super().__init__(row, separated, options, subtask, tally, True, budget)
+        super().__init__(row, separated, options, subtask, counters, True, budget)
         self.pairs = pairs
         self.stop = -1
         self.last = False
@@ -194,7 +194,7 @@ class LargePair(LargeEntry):
             raise TruncatedError("the data ends inside a pair of key and value", offset=window.offset())
         self.full()
         yield from self._take()
-        self.tally.counts += self.decoder.counts + counts
+        self.counters.counts += self.decoder.counts + counts
         self.decoder.counts = Counts()
 
     def _key(self, key: bytes, key_group: int, start: int) -> Counts:

@@ -8,7 +8,7 @@ Such a file has no head and no compression; each key group (offset -1: nothing t
         i32 n · (key · namespace · i64 timestamp) × n        event time
         i32 n · (key · namespace · i64 timestamp) × n        processing time
 
-``timers_head`` makes of the first key group the head that such a file does not have, with the names and serializers that
+``timers_header`` makes of the first key group the head that such a file does not have, with the names and serializers that
 the same timers have as managed state; so the rows and columns are the same whichever home they have. What an operator
 writes into its raw keyed state itself begins otherwise and is not read.
 
@@ -69,7 +69,7 @@ def is_timers(read_at: ReadAt, group: KeyGroupRange) -> bool:
     return read_at(group.start, min(len(MARKER), group.end - group.start)) == MARKER
 
 
-def timers_head(read_at: ReadAt, group: KeyGroupRange, context: DescribeContext | None = None) -> KeyedHeader:
+def timers_header(read_at: ReadAt, group: KeyGroupRange, context: DescribeContext | None = None) -> KeyedHeader:
     """The states in a file of timers, from one of its key groups: each has all of the operator's services.
 
     :raises UnsupportedError: where it holds something else than timers.
@@ -81,12 +81,12 @@ def timers_head(read_at: ReadAt, group: KeyGroupRange, context: DescribeContext 
             expected=f"{MARKER.hex()} at its start",
         )  # fmt: skip
     states: list[StateMeta] = []
-    found: dict[str, _Passed] = {}
+    found: dict[str, _Skipped] = {}
 
-    def target(service: TimerService, kind: str) -> _Passed:
+    def target(service: TimerService, kind: str) -> _Skipped:
         meta = _meta(service, kind)
         states.append(meta)
-        return found.setdefault(meta.name, _Passed(_row(meta, service, context)))
+        return found.setdefault(meta.name, _Skipped(_row(meta, service, context)))
 
     window = Window(RangeSource(read_at, group.start, group.end), group.start)
     window.limit = group.end
@@ -185,12 +185,12 @@ class TimersWalker:
             pass
 
 
-class _Passed:
+class _Skipped:
     """A target whose timers are only passed over."""
 
     def __init__(self, row: RowLayout) -> None:
         self.name = row.name
-        self.tally = StateCounters()
+        self.counters = StateCounters()
         self.decoder = make_decoder(row.layout, Policy(out_of_range="null"), engine="interpreter", keep=False)
         self.why: StateExtractError | None = None
 
@@ -295,4 +295,4 @@ def _other(name: str) -> str:
     return timer_state(PROCESSING, name.removeprefix(timer_state(EVENT, "")))
 
 
-__all__ = ["MARKER", "TimerService", "TimersWalker", "is_timers", "timers_head", "timers_row"]
+__all__ = ["MARKER", "TimerService", "TimersWalker", "is_timers", "timers_header", "timers_row"]

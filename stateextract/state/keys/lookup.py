@@ -18,7 +18,7 @@ from serializers.sql import ROW_DATA_SNAPSHOT
 from stateextract.columnar.arrow.row_numbers import row_numbers
 from stateextract.columnar.convert.policy import Policy, apply_policy
 from stateextract.columnar.layout import Layout
-from stateextract.columnar.search.key_pattern import Finder, beginning, needle
+from stateextract.columnar.search.key_pattern import Finder, beginning, pattern
 from stateextract.errors import TruncatedError
 from stateextract.files.window import RangeSource, ReadAt, Window
 from stateextract.state.keys.java_hash import is_certain
@@ -95,14 +95,14 @@ def has_key(column: pa.Array, keys: Sequence[pa.Scalar]) -> npt.NDArray[np.bool_
     return np.isin(numbers[1], numbers[0])
 
 
-def key_needle(row: RowLayout, key: pa.Scalar, policy: Policy) -> bytes | None:
+def key_pattern(row: RowLayout, key: pa.Scalar, policy: Policy) -> bytes | None:
     """Bytes that every entry with a key contains.
 
     :param key: what the column shows.
     :returns: ``None`` where none are known, as of states without keys.
     """
     layout = _key_layout(row, key, policy)
-    return None if layout is None else needle(layout, key)
+    return None if layout is None else pattern(layout, key)
 
 
 def key_beginning(row: RowLayout, key: pa.Scalar, policy: Policy) -> bytes:
@@ -181,4 +181,4 @@ def _compares(type_: pa.DataType) -> bool:
     return any(is_(type_) for is_ in is_one)
 
 
-__all__ = ["WantedGroups", "groups_by_serializer", "has_key", "is_found", "is_one_key", "key_beginning", "key_needle"]
+__all__ = ["WantedGroups", "groups_by_serializer", "has_key", "is_found", "is_one_key", "key_beginning", "key_pattern"]

@@ -63,7 +63,7 @@ class Partition:
         return self.end - self.offsets[0] if self.offsets else 0
 
 
-def operator_head_end(states: Sequence[OperatorStatePartition], size: int, read_at: ReadAt) -> int:
+def operator_header_end(states: Sequence[OperatorStatePartition], size: int, read_at: ReadAt) -> int:
     """Where the head must end.
 
     :param states: of the handle.
@@ -160,23 +160,24 @@ def read_operator_state(
     size: int,
     wanted: Collection[str],
     options: ReadOptions,
-    tally: Counters,
+    counters: Counters,
     subtask: int,
-    silent: Collection[str] = (),
+    skip_broadcast_states: Collection[str] = (),
 ) -> Iterator[Piece]:
     """Read the states of one operator state file.
 
     :param read_at: gives bytes of the handle's stream, which has ``size`` of them.
     :param parts: from :func:`partitions`; of an uncompressed file any of them, and of any runs of elements.
     :param wanted: names of the states to read.
-    :param silent: those of them that give no rows: copies of a broadcast state, which are only held against the others.
+    :param skip_broadcast_states: those of them that give no rows: copies of a broadcast state, which are only compared with
+        the others.
     :yields: batches; those of one state in the order of the file.
     :raises StateExtractError: with state and offset.
     """
     ready: deque[Piece] = deque()
-    job = Job(wanted, options, tally, subtask, ready)
+    job = Job(wanted, options, counters, subtask, ready)
     targets = {
-        meta.name: OperatorTarget(job, operator_row_layout(meta, options.context), keep=meta.name not in silent)
+        meta.name: OperatorTarget(job, operator_row_layout(meta, options.context), keep=meta.name not in skip_broadcast_states)
         for meta in head.states
     }
     read = _compressed if head.compressed else _plain
@@ -248,11 +249,11 @@ def _compressed(
             else:
                 yield from read_elements(window, target, part.first, len(part.offsets), bounds, exact=False)
         except StateExtractError as error:
-            raise source.placed(error).at(state=part.name) from None
+            raise source.with_location(error).at(state=part.name) from None
     if last == len(parts) - 1 and window.need(1):
         raise FormatError("bytes follow the last state of the file", offset=raw.offset())
 
 
 __all__ = [
-    "BROADCAST", "Partition", "note_of_1_18_0", "operator_head_end", "partitions", "read_operator_state",
+    "BROADCAST", "Partition", "note_of_1_18_0", "operator_header_end", "partitions", "read_operator_state",
 ]  # fmt: skip

@@ -62,13 +62,13 @@ class OperatorTarget(Target):
                 self.row.layout, self.options.policy, None, engine, job.options.batch_rows, job.budget, keep=self.keep
             )
             if self.wanted:
-                self.tally.engine = self.decoder.engine
+                self.counters.engine = self.decoder.engine
         self.orderless = any(isinstance(node, Map | Python) for node in walk(row.layout))
 
     def elements(self, first: int, count: int) -> None:
         """Elements from that position on were decoded."""
         if self.wanted:
-            self.tally.entries += count
+            self.counters.entries += count
         if self.keep and count:
             self.runs.append((first, count))
 
@@ -86,7 +86,7 @@ class OperatorTarget(Target):
         assert self.decoder is not None
         self.record_changes(self.decoder.counts)
         batch = build_operator_batch(array, index, self.row, self.options, self.job.subtask)
-        self.tally.rows += batch.num_rows
+        self.counters.rows += batch.num_rows
         if batch.num_rows:
             self.job.ready.append(Piece(self.name, False, batch))
 
@@ -108,8 +108,8 @@ class OperatorTarget(Target):
         error.at(state=self.name)
         if self.options.on_undecodable == "fail":
             raise advised(error)
-        self.tally.lost_entries += entries or 0
-        self.tally.problem(error.message)
+        self.counters.lost_entries += entries or 0
+        self.counters.problem(error.message)
         if self.keep and self.options.on_undecodable == "raw" and data is not None:
             self.raw(None, 0, entries, data, error.message)
 
@@ -156,7 +156,7 @@ def read_elements(
             _refill(window, progress, f"element {first + done}")
         yield
     if target.wanted:
-        target.tally.bytes += window.offset() - start
+        target.counters.bytes += window.offset() - start
 
 
 def _read_guessed(window: Window, target: OperatorTarget, first: int, bounds: Sequence[int]) -> Iterator[None]:
@@ -198,7 +198,7 @@ def _decode(window: Window, target: OperatorTarget, limit: int) -> tuple[Progres
         if target.keep:
             return Progress(Stop.UNDECODABLE, decoder.rows - rows, window.pos), error
         # Elements that are only passed over are not counted by the decoder, and may be passed over again.
-        return Progress(Stop.UNDECODABLE, _pass_over(window, decoder), window.pos), error
+        return Progress(Stop.UNDECODABLE, skip(window, decoder), window.pos), error
     except StateExtractError as error:
         error.offset = None if error.offset is None else base + error.offset
         raise
@@ -206,7 +206,7 @@ def _decode(window: Window, target: OperatorTarget, limit: int) -> tuple[Progres
     return progress, None
 
 
-def _pass_over(window: Window, decoder: Decoder) -> int:
+def skip(window: Window, decoder: Decoder) -> int:
     """Pass over the elements before the one that cannot be decoded; how many there are."""
     for number in itertools.count():
         try:
@@ -294,8 +294,8 @@ def read_broadcast(window: Window, target: OperatorTarget, bounds: Bounds | None
         if progress.stop is not Stop.DONE:
             yield
     if target.wanted:
-        target.tally.bytes += window.offset() - start
-        target.tally.copies[str(target.job.subtask)] = f"{count}:{total:032x}"
+        target.counters.bytes += window.offset() - start
+        target.counters.copies[str(target.job.subtask)] = f"{count}:{total:032x}"
     yield
 
 
