@@ -7,7 +7,7 @@ from typing import Any
 
 import stateextract
 from serializers.coordinators import decode_coordinator
-from tests.conformance.test_reported_heads import reported
+from tests.conformance.test_reported_headers import reported
 
 
 def known(value: dict[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ import pytest
 
 import stateextract
 from tests.conformance.conftest import flink_cases
-from tests.state.test_narrow import check
+from tests.state.test_projection import check
 
 CASES = [
     "f202-windows-rocksdb-incremental",
