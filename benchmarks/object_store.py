@@ -150,10 +150,10 @@ def main() -> None:
             near, rows = seconds(str(local))
             print(f"{options.form}, {options.shape} {options.megabytes:g} MB, {rows} rows: local files {near:.2f} s")
             original = ReadAhead.__init__
-            for reads, files in ((AHEAD, early.EARLY), (1, 1)):
+            for reads, files in ((AHEAD, early.AHEAD), (1, 1)):
                 with (
                     mock.patch.object(ReadAhead, "__init__", lambda *given, most=reads: original(*given[:3], most)),
-                    mock.patch.object(early, "EARLY", files),
+                    mock.patch.object(early, "AHEAD", files),
                 ):
                     far, found = seconds("s3://flink/chk-1")
                 assert found == rows

@@ -114,7 +114,7 @@ def test_every_command_says_how_far_it_is_with_heads(
 ) -> None:
     """One after the other where there are several snapshots, or a rule with SQL."""
     told: list[tuple[int, int]] = []
-    monkeypatch.setattr(Meter, "heads", lambda _, done, count: told.append((done, count)))
+    monkeypatch.setattr(Meter, "headers", lambda _, done, count: told.append((done, count)))
     monkeypatch.setattr(HeadersBar, "__call__", lambda _, done, count: told.append((done, count)))
     monkeypatch.setattr("stateextract.spark.job.open_session", no_session)
     monkeypatch.chdir(tmp_path)

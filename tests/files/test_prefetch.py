@@ -17,7 +17,7 @@ from pyarrow import fs
 from stateextract.errors import MissingFileError, UnreadableFileError
 from stateextract.files.filesystem import Store, _ArrowFile, _RemoteErrors
 from stateextract.files.piece import FilePiece
-from stateextract.files.prefetch import EARLY, FilePrefetcher, PrefetchedFile, PrefetchRequest, in_order
+from stateextract.files.prefetch import AHEAD, FilePrefetcher, PrefetchedFile, PrefetchRequest, in_order
 from stateextract.files.threads import OPENING
 from tests.files.test_ahead import DATA, Late
 
@@ -124,7 +124,7 @@ def test_more_are_opened_the_longer_it_goes_on(far: Far, files: FilePrefetcher) 
         files.open(f"hdfs://b/{name}").close()
         counts.append(len(files._expected))
     # Those that are expected and not opened yet.
-    assert counts[:5] == [0, 1, 3, EARLY - 1, EARLY - 1]
+    assert counts[:5] == [0, 1, 3, AHEAD - 1, AHEAD - 1]
     assert counts[-1] == 0
 
 
@@ -136,7 +136,7 @@ def test_whoever_stops_leaves_no_file_open(far: Far, files: FilePrefetcher, stop
     names.close()  # type: ignore[attr-defined]
     assert not files._expected
     far.finalize()
-    assert len(far.of("open")) <= stop + EARLY
+    assert len(far.of("open")) <= stop + AHEAD
 
 
 def test_items_that_are_not_opened(far: Far, files: FilePrefetcher) -> None:
