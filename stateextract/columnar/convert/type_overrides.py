@@ -424,7 +424,9 @@ def _from_python(array: pa.Array, override: TypeOverride, conversion: Conversion
         return _numbers(array, override.element.form, override)
     if override.chunks == "one" and (override.element is None or override.element.is_text) and _is_one_of_length(array):
         inner = [None if data is None else data[4:] for data in chunks]
-        return pa.array(inner, pa.binary()).cast(override.type) if override.pickle is None else _pickles(inner, override.pickle, conversion)
+        if override.pickle is None:
+            return pa.array(inner, pa.binary()).cast(override.type)
+        return _pickles(inner, override.pickle, conversion)
     found: list[list[Any] | None] = []
     for data in chunks:
         if data is None:
