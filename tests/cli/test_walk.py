@@ -1,4 +1,5 @@
-"""All commands over one snapshot with a missing file, an unknown class and a damaged state: word and exit code of each."""
+"""All commands over one snapshot with a missing file, an unknown class, a damaged header and a damaged body: word and exit code
+of each."""
 
 from __future__ import annotations
 
@@ -9,18 +10,21 @@ from typing import Any
 import pytest
 
 from stateextract.cli import _COMMANDS
+from stateextract.metadata.model import KeyGroupsHandle
+from stateextract.metadata.parser import parse_metadata
 from tests.cli.test_cli import Out, out
 from tests.job.snapshots import UNKNOWN, numbered, write_snapshot
 
 __all__ = ["out"]  # a fixture
 
-FINE, GONE, CORRUPT, STRANGE = "fine", "gone", "corrupt", "strange"
-"""Operators: whole; with a missing file; with a corrupt header; with a value of an unknown class between two states."""
+FINE, GONE, CORRUPT, STRANGE, TORN = "fine", "gone", "corrupt", "strange", "torn"
+"""Operators: whole; with a missing file; with a corrupt header; with a value of an unknown class between two states; with a
+corrupt key group in one of two files."""
 
 
 @pytest.fixture
 def damaged(tmp_path: Path) -> str:
-    """Keyed state of four operators; of ``strange`` the last state is after one of an unknown class."""
+    """Keyed state of five operators; of ``strange`` the last state is after one of an unknown class."""
     path = write_snapshot(
         tmp_path / "s",
         {
@@ -28,6 +32,7 @@ def damaged(tmp_path: Path) -> str:
             GONE: {"lost": numbered(8)},
             CORRUPT: {"hidden": numbered(8)},
             STRANGE: {"first": numbered(8), "money": numbered(8), "behind": numbered(8)},
+            TORN: {"half": numbered(8)},
         },
         values={"money": UNKNOWN},
     )
@@ -35,15 +40,22 @@ def damaged(tmp_path: Path) -> str:
     for subtask in (0, 1):
         head = path / f"{CORRUPT}-{subtask}"
         head.write_bytes(b"\x7f" + head.read_bytes()[1:])
+    (torn,) = (o for o in parse_metadata((path / "_metadata").read_bytes()).operators if o.uid == TORN)
+    handle = torn.subtasks[0].managed_keyed
+    assert isinstance(handle, KeyGroupsHandle)
+    body = bytearray((path / f"{TORN}-0").read_bytes())
+    body[handle.offsets[1]] = 0x7F  # the number of the key group
+    (path / f"{TORN}-0").write_bytes(body)
     return str(path)
 
 
 EXPECTED = {
     (FINE, "total"): "decoded", (GONE, "lost"): "missing", (CORRUPT, None): "unreadable",
     (STRANGE, "first"): "decoded", (STRANGE, "money"): "unsupported", (STRANGE, "behind"): "uncertain",
+    (TORN, "half"): "decoded",
 }  # fmt: skip
-READ = {**EXPECTED, (STRANGE, "behind"): "unsupported"}
-"""What a read makes of the uncertain one."""
+READ = {**EXPECTED, (STRANGE, "behind"): "unsupported", (TORN, "half"): "unreadable"}
+"""What a read makes of the uncertain one, and of the one whose header is sound."""
 
 
 def told(out: Out, *arguments: str) -> tuple[int, Any]:
@@ -87,7 +99,7 @@ def test_count(out: Out, damaged: str) -> None:
     code, rows = told(out, "count", damaged)
     assert (code, words(rows)) == (3, READ)
     assert {row["state_name"]: row["rows"] for row in rows if row["rows"] is not None} == {"total": 8, "first": 8}
-    for operator in (GONE, CORRUPT):
+    for operator in (GONE, CORRUPT, TORN):
         assert told(out, "count", damaged, "--operator", operator)[0] == 1
     assert told(out, "count", damaged, "--operator", FINE)[0] == 0
     reason = next(row["reason"] for row in rows if row["state_name"] == "money")
@@ -97,22 +109,23 @@ def test_count(out: Out, damaged: str) -> None:
 def test_validate(out: Out, damaged: str) -> None:
     code, document = told(out, "validate", damaged)
     checked = {"decoded": "sound", "unsupported": "not checked"}
-    assert (code, words(document["states"])) == (1, {key: checked.get(word, word) for key, word in READ.items()})
+    expected = {key: checked.get(word, word) for key, word in READ.items()} | {(TORN, "half"): "damaged"}
+    assert (code, words(document["states"])) == (1, expected)
 
 
 def test_files(out: Out, damaged: str) -> None:
     code, rows = told(out, "files", damaged)
     assert (code, [Path(row["file_path"]).name for row in rows if row["problem"]]) == (1, [f"{GONE}-1"])
     _, _, err = out("files", damaged)
-    assert err == "Error: 1 of 8 files is missing, or not as large as it should be.\n"
-    assert "Note: 1 of 8 files is missing" in out("inspect", damaged)[1]
+    assert err == "Error: 1 of 10 files is missing, or not as large as it should be.\n"
+    assert "Note: 1 of 10 files is missing" in out("inspect", damaged)[1]
     assert out("files", damaged, "--operator", FINE)[0] == 0
 
 
 @pytest.mark.parametrize(
     ("operator", "state", "code"),
     [(FINE, "total", 0), (STRANGE, "first", 0), (GONE, "lost", 1), (CORRUPT, "hidden", 1), (STRANGE, "money", 1),
-     (STRANGE, "behind", 1)],
+     (STRANGE, "behind", 1), (TORN, "half", 1)],
 )  # fmt: skip
 @pytest.mark.parametrize("command", [["head"], ["get", "--key", "3"]])
 def test_rows_of_one_state(out: Out, damaged: str, command: list[str], operator: str, state: str, code: int) -> None:
@@ -139,8 +152,9 @@ def test_a_state_that_is_not_there_is_a_usage_error(out: Out, damaged: str) -> N
         assert "no state of the operator is called 'none'" in err
 
 
-SALVAGED = {**EXPECTED, (GONE, "lost"): "partial", (STRANGE, "money"): "skipped", (STRANGE, "behind"): "skipped"}
-"""What remains where all states are read at once: of ``lost`` the file that is there."""
+SALVAGED = {**EXPECTED, (GONE, "lost"): "partial", (STRANGE, "money"): "skipped", (STRANGE, "behind"): "skipped",
+            (TORN, "half"): "partial"}  # fmt: skip
+"""What remains where all states are read at once: of ``lost`` the file that is there, of ``half`` the other key groups."""
 
 
 def test_stats(out: Out, damaged: str) -> None:
@@ -164,7 +178,7 @@ def test_audit(out: Out, damaged: str, tmp_path: Path) -> None:
     rules.write_text('[[rules]]\nname = "few"\nmax-rows = 100\n')
     code, document = told(out, "audit", damaged, "--rules", str(rules))
     broken = {v["operator_label"]: v["state_name"] for rule in document["rules"] for v in rule["violations"]}
-    assert (code, set(broken)) == (5, {GONE, STRANGE})
+    assert (code, set(broken)) == (5, {GONE, STRANGE, TORN})
     rules.write_text('[[rules]]\nname = "few"\noperator = "fine"\nmax-rows = 100\n')
     assert out("audit", damaged, "--rules", str(rules))[0] == 0
 
@@ -177,6 +191,7 @@ def test_check(out: Out, damaged: str) -> None:
     assert found == {
         (FINE, "total"): as_is, (GONE, "lost"): as_is, (GONE, None): unknown, (CORRUPT, None): unknown,
         (STRANGE, "first"): as_is, (STRANGE, "money"): unknown, (STRANGE, "behind"): as_is,
+        (TORN, "half"): as_is,
     }  # fmt: skip
     assert out("check", damaged, "--against", damaged, "--no-values")[0] == 3
 
@@ -188,7 +203,8 @@ def test_extract(out: Out, damaged: str, tmp_path: Path) -> None:
     assert (code, document["exit_code"]) == (3, 3)
     found = {(e["operator_uid"], e["state_name"]): e["status"] for e in document["coverage"]["entries"]}
     assert found == {**SALVAGED, (STRANGE, "money"): "unsupported"}
-    assert {d["state_name"] for d in document["datasets"]} == {"total", "lost", "first"}
+    assert {d["state_name"] for d in document["datasets"]} == {"total", "lost", "first", "half"}
+    assert {d["state_name"]: d["rows"] for d in document["datasets"]}["half"] == 7
     code, text, _ = out(*arguments, str(tmp_path / "fine"), "--operator", FINE)
     assert (code, json.loads(text)["exit_code"]) == (0, 0)
     assert out(*arguments, str(tmp_path / "none"), "--operator", CORRUPT)[0] == 1
