@@ -16,12 +16,12 @@ from serializers.ttl import is_ttl
 from stateextract.metadata.model import OperatorState
 from stateextract.outcome import Status, Verdict
 from stateextract.restore.answers import BACKENDS, Backend, Findings, Phase, Release, Remark, worst
-from stateextract.restore.classes import JobClasses
+from stateextract.restore.classes import JobClasses, is_library
 from stateextract.restore.compare import Comparer
 from stateextract.restore.derive import Derivation, upgraded
 from stateextract.restore.kryo import doubt_of_fields, may_mean_other, must_fail
 from stateextract.restore.loading import Loader
-from stateextract.restore.states import check_state
+from stateextract.restore.states import KEY_RULE, check_state, strict
 from stateextract.snapshot.headers import Scope, StateFile, operator_label
 from stateextract.state.bodies.body import BodyKind
 from stateextract.state.flink_states import purpose_of
@@ -343,7 +343,11 @@ class Check:
         if beside is not None:
             after = beside.states.get(place)
             if after is None:
+                for old_key, new_key in [(a, b) for a in side.keys for b in beside.keys] if scope == "keyed" else []:
+                    strict(comparer, new_key, old_key, "key", KEY_RULE)
                 self._dropped(beside, place, side.state.id, findings)
+                if backend == "hashmap" and scope == "keyed":
+                    self._read_all_the_same(comparer, metas)
                 return findings
             for meta in metas:
                 keys = [(a, b) for a in side.keys for b in beside.keys] if scope == "keyed" else [None]
@@ -400,6 +404,21 @@ class Check:
         has = f"; its states are {', '.join(others)}" if others else ""
         text = f"the new job has no state of this name and kind, so its values are dropped without an error{has}"
         findings.loses("state", text, "keep the name, or copy the values in the job before it goes", Phase.FIRST_READ)
+
+    def _read_all_the_same(self, comparer: Comparer, metas: Sequence[StateMeta]) -> None:
+        """HashMap reads the values of a dropped state too, with the old serializer and the new classes."""
+        snapshots = [s for meta in metas for s in meta.serializers.values()]
+        if all(is_library(name) or "." not in name for snapshot in snapshots for name in _all_classes(snapshot)):
+            return
+        extractor, trial = comparer.extractor, replace(comparer, findings=Findings())
+        if extractor is not None:
+            derivation = Derivation(extractor, self._old_classes)
+            for snapshot in snapshots:
+                trial.compare(derivation.of(snapshot), snapshot, "value")
+        doubtful = trial.findings.doubts or trial.findings.verdict in (Verdict.UNKNOWN, Verdict.REFUSED)
+        if extractor is None or doubtful:
+            text = "HashMap reads the values of the dropped state with the new classes, which may fail"
+            comparer.findings.unknown("value", text, _BOTH_JARS)
 
     # ---- what only values tell
 
@@ -519,6 +538,13 @@ def _all_snapshots(side: OperatorSide) -> Iterator[SerializerSnapshot]:
         snapshot = ahead.pop()
         yield snapshot
         ahead += snapshot.nested
+
+
+def _all_classes(snapshot: SerializerSnapshot) -> Iterator[str]:
+    """The classes that a snapshot names, at any depth."""
+    yield from _classes_in(snapshot)
+    for nested in snapshot.nested:
+        yield from _all_classes(nested)
 
 
 def _classes_in(snapshot: SerializerSnapshot) -> Iterator[str]:

@@ -14,6 +14,7 @@ from stateextract.restore.answers import Answer, Phase
 from stateextract.restore.compare import Comparer, label
 from stateextract.state.header import KEY, NAMESPACE, VALUE, StateMeta
 
+KEY_RULE = "the new key serializer must be compatible with the previous one"
 _KEEP = "keep the state's name and kind, or copy its values in the job first"
 
 
@@ -28,7 +29,7 @@ def check_state(
     :param keys: the serializers of the operator's keys, old and new, of keyed state.
     """
     if keys is not None:
-        strict(comparer, keys[1], keys[0], "key", "the new key serializer must be compatible with the previous one")
+        strict(comparer, keys[1], keys[0], "key", KEY_RULE)
     if old.kind != new.kind:
         if keys is None:
             text = f"IllegalStateException: Incompatible state assignment modes. Was [{old.kind}], registered with [{new.kind}]"
@@ -93,4 +94,4 @@ def _named(comparer: Comparer, number: int, what: str) -> None:
             remarks[i] = replace(remark, reason=f"StateMigrationException: {what}: {remark.reason}")
 
 
-__all__ = ["check_state", "strict"]
+__all__ = ["KEY_RULE", "check_state", "strict"]
