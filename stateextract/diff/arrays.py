@@ -5,32 +5,14 @@ Knows types only. A null's own bits mean nothing in Arrow; what is compared here
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-Numbers = npt.NDArray[np.int64]
-Bits = npt.NDArray[np.bool_]
+from stateextract.columnar.arrow.arrays import Numbers, offsets_of
 
 _NAN32 = np.int64(0x7FC00000)
 _NAN64 = np.int64(0x7FF8000000000000)
-
-
-def address(array: npt.NDArray[Any]) -> int:
-    """Where an array's data lies; the caller keeps it alive."""
-    return int(array.ctypes.data)
-
-
-def validity(array: pa.Array) -> Bits | None:
-    """Which values are there; ``None``: all."""
-    if pa.types.is_null(array.type):
-        return np.zeros(len(array), np.bool_)
-    if array.null_count == 0:
-        return None
-    found: Bits = array.is_valid().to_numpy(zero_copy_only=False)
-    return found
 
 
 def is_bytes(type_: pa.DataType) -> bool:
@@ -39,11 +21,6 @@ def is_bytes(type_: pa.DataType) -> bool:
         pa.types.is_binary(type_) or pa.types.is_string(type_) or pa.types.is_large_binary(type_)
         or pa.types.is_large_string(type_) or pa.types.is_fixed_size_binary(type_) or pa.types.is_decimal(type_)
     )  # fmt: skip
-
-
-def is_list(type_: pa.DataType) -> bool:
-    """Whether values are lists or maps; a map is a list of its entries."""
-    return bool(pa.types.is_list(type_) or pa.types.is_map(type_))
 
 
 def numbers(array: pa.Array) -> Numbers:
@@ -74,24 +51,15 @@ def byte_strings(array: pa.Array) -> tuple[Numbers, npt.NDArray[np.uint8]]:
         width = type_.bit_width // 8 if pa.types.is_decimal(type_) else type_.byte_width
         offsets = np.arange(array.offset, array.offset + len(array) + 1, dtype=np.int64) * width
         return offsets, _bytes(array.buffers()[1])
-    wide = pa.types.is_large_binary(type_) or pa.types.is_large_string(type_)
-    return _offsets(array, np.int64 if wide else np.int32), _bytes(array.buffers()[2])
+    return offsets_of(array).astype(np.int64), _bytes(array.buffers()[2])
 
 
 def list_offsets(array: pa.Array) -> tuple[Numbers, pa.Array]:
     """Offsets of lists or maps, and the elements that they count: of maps ``struct<key, value>``."""
-    offsets = _offsets(array, np.int32)
+    offsets = offsets_of(array).astype(np.int64)
     first, last = (int(offsets[0]), int(offsets[-1])) if len(offsets) else (0, 0)
     elements = array.values.slice(first, last - first)
     return offsets - first, elements
-
-
-def _offsets(array: pa.Array, kind: Any) -> Numbers:
-    buffer = array.buffers()[1]
-    if buffer is None or buffer.size == 0:
-        return np.zeros(len(array) + 1, np.int64)
-    plain = np.frombuffer(buffer, kind, array.offset + len(array) + 1)[array.offset :]
-    return plain.astype(np.int64)
 
 
 def _bytes(buffer: pa.Buffer | None) -> npt.NDArray[np.uint8]:
@@ -100,4 +68,4 @@ def _bytes(buffer: pa.Buffer | None) -> npt.NDArray[np.uint8]:
     return np.frombuffer(buffer, np.uint8)
 
 
-__all__ = ["Bits", "Numbers", "address", "byte_strings", "is_bytes", "is_list", "list_offsets", "numbers", "validity"]
+__all__ = ["byte_strings", "is_bytes", "list_offsets", "numbers"]

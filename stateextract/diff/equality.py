@@ -13,18 +13,9 @@ from typing import TypeAlias
 import numpy as np
 import pyarrow as pa
 
+from stateextract.columnar.arrow.arrays import Bits, Numbers, address, is_list, validity
 from stateextract.diff import kernel
-from stateextract.diff.arrays import (
-    Bits,
-    Numbers,
-    address,
-    byte_strings,
-    is_bytes,
-    is_list,
-    list_offsets,
-    numbers,
-    validity,
-)
+from stateextract.diff.arrays import byte_strings, is_bytes, list_offsets, numbers
 from stateextract.diff.exact import exact_value
 from stateextract.diff.hashing import hashes
 from stateextract.diff.shapes import ELEMENT, PLAIN, Shape

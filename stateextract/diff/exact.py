@@ -10,7 +10,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from stateextract.diff.arrays import byte_strings, is_bytes, is_list, list_offsets, numbers
+from stateextract.columnar.arrow.arrays import is_list
+from stateextract.diff.arrays import byte_strings, is_bytes, list_offsets, numbers
 from stateextract.diff.shapes import ELEMENT, PLAIN, Shape
 
 

@@ -7,8 +7,6 @@ Knows nothing of states.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from stateextract.columnar.compiled.compile import (
@@ -21,6 +19,7 @@ from stateextract.columnar.compiled.compile import (
     store_8,
     store_32,
 )
+from stateextract.columnar.compiled.mixing import mix
 
 EMPTY = -2
 """In a table: nobody has come here."""
@@ -30,19 +29,6 @@ NONE = -1
 _K1 = np.uint64(0x9E3779B97F4A7C15)
 _K2 = np.uint64(0xC2B2AE3D27D4EB4F)
 _K3 = np.uint64(0x165667B19E3779F9)
-_A = np.uint64(33)
-_B = np.uint64(29)
-_C = np.uint64(32)
-
-
-def _mix(h: Any) -> Any:
-    """Every bit of the result depends on every bit of the argument; no two arguments have the same result."""
-    h = (h ^ (h >> _A)) * _K2
-    h = (h ^ (h >> _B)) * _K3
-    return h ^ (h >> _C)
-
-
-mix = compile_kernel(_mix)
 
 
 def _hash_numbers(values: int, n: int, out: int) -> None:

@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from stateextract.audit.measure.rows import Numbers, address, compiled
+from stateextract.audit.measure.rows import compiled
+from stateextract.columnar.arrow.arrays import Numbers, address, is_list, offsets_of
 
 LENGTH = 4
 """Bytes that count for the length of a string, list or map."""
@@ -23,19 +24,6 @@ LENGTH = 4
 def is_bytes(type_: pa.DataType) -> bool:
     """Strings and binary values of any length."""
     return bool(pa.types.is_string(type_) or pa.types.is_binary(type_))
-
-
-def is_nested_list(type_: pa.DataType) -> bool:
-    """Lists and maps."""
-    return bool(pa.types.is_list(type_) or pa.types.is_map(type_))
-
-
-def offsets_of(array: pa.Array) -> npt.NDArray[np.int32]:
-    """The offsets of strings, bytes, lists or maps, one more than there are values."""
-    buffer = array.buffers()[1]
-    if buffer is None or not len(array):
-        return np.zeros(len(array) + 1, np.int32)
-    return np.frombuffer(buffer, np.int32)[array.offset : array.offset + len(array) + 1]
 
 
 def list_parts(array: pa.Array) -> tuple[npt.NDArray[np.int32], list[pa.Array]]:
@@ -115,7 +103,7 @@ class Sizer:
     """
 
     def __init__(self, type_: pa.DataType) -> None:
-        self._bytes, self._lists, self._map = is_bytes(type_), is_nested_list(type_), pa.types.is_map(type_)
+        self._bytes, self._lists, self._map = is_bytes(type_), is_list(type_), pa.types.is_map(type_)
         self.inner: list[Sizer] = []
         self.width: int | None = None
         if pa.types.is_struct(type_):
@@ -155,7 +143,8 @@ class Sizer:
         if self.width is not None:
             return positions * self.width
         if self._bytes:
-            return positions * LENGTH + offsets_of(array)[positions]
+            offsets: Numbers = offsets_of(array)[positions]
+            return positions * LENGTH + offsets
         if not self._lists:
             total = positions * self._fixed
             for i, part in self._varying:
@@ -242,6 +231,6 @@ _DTYPES: dict[int, Any] = {
 
 
 __all__ = [
-    "LENGTH", "Sizer", "canonical", "fixed_values", "is_bytes", "is_nested_list",
-    "is_number", "list_parts", "offsets_of", "raw_values", "stored_type", "struct_fields", "valid_at",
+    "LENGTH", "Sizer", "canonical", "fixed_values", "is_bytes", 
+    "is_number", "list_parts", "raw_values", "stored_type", "struct_fields", "valid_at",
 ]  # fmt: skip

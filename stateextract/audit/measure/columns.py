@@ -22,9 +22,7 @@ from stateextract.audit.measure.arrays import (
     canonical,
     fixed_values,
     is_bytes,
-    is_nested_list,
     is_number,
-    offsets_of,
     raw_values,
     stored_type,
     struct_fields,
@@ -45,7 +43,8 @@ from stateextract.audit.measure.layout import (
     TEXT,
     WIDE,
 )
-from stateextract.audit.measure.rows import Numbers, address, compiled
+from stateextract.audit.measure.rows import compiled
+from stateextract.columnar.arrow.arrays import Numbers, address, is_list, offsets_of
 from stateextract.columnar.arrow.json_values import json_value
 
 _U64 = pa.uint64().id
@@ -98,7 +97,7 @@ class ColumnStatistics:
         self.place = place
         type_ = place.type
         self._struct = pa.types.is_struct(type_)
-        self._list, self.is_text, self._number = is_nested_list(type_), is_bytes(type_), is_number(type_)
+        self._list, self.is_text, self._number = is_list(type_), is_bytes(type_), is_number(type_)
         self._unsigned = type_.id == _U64
         """Numbers that int64 has no room for, whose extremes Arrow finds."""
         self._floating = pa.types.is_floating(type_)

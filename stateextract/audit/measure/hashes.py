@@ -20,19 +20,12 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from stateextract.audit.measure.arrays import (
-    canonical,
-    fixed_values,
-    is_bytes,
-    is_nested_list,
-    list_parts,
-    offsets_of,
-    struct_fields,
-)
+from stateextract.audit.measure.arrays import canonical, fixed_values, is_bytes, list_parts, struct_fields
+from stateextract.columnar.arrow.arrays import is_list, offsets_of
+from stateextract.columnar.compiled.mixing import MIX_1, MIX_2
 
 Hashes = npt.NDArray[np.uint64]
 
-_MIX_1, _MIX_2 = np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53)
 _STEP, _SEED = np.uint64(0x9FB21C651E98DF25), np.uint64(0x9E3779B97F4A7C15)
 NULL_HASH = np.uint64(0x6A09E667F3BCC909)
 _33, _32, _ALL = np.uint64(33), np.uint64(32), np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -43,7 +36,7 @@ def mixed(values: npt.NDArray[Any]) -> Hashes:
     if values.dtype.kind == "f":
         values = canonical(values).view(np.int64)
     x = values.astype(np.uint64, copy=True) if values.dtype != np.int64 else values.view(np.uint64).copy()
-    for factor in (_MIX_1, _MIX_2):
+    for factor in (MIX_1, MIX_2):
         x ^= x >> _33
         x *= factor
     x ^= x >> _33
@@ -69,14 +62,14 @@ def bytes_hashes(offsets: npt.NDArray[Any], data: bytes | memoryview) -> Hashes:
     words = np.ndarray((len(padded) - 7,), ">u8", padded, 0, (1,))
     shift = (4 * (8 - np.minimum(lengths, 8))).astype(np.uint64)
     own, more = _ALL << shift << shift, np.maximum(lengths - 8, 0)
-    h = _step(_SEED ^ (lengths.astype(np.uint64) * _MIX_1), words[starts] & own)
+    h = _step(_SEED ^ (lengths.astype(np.uint64) * MIX_1), words[starts] & own)
     h = _step(h, words[starts + np.minimum(more, 8)] & own)
     done = 16
     while len(at := np.flatnonzero(more > done)):
         h[at] = _step(h[at], words[starts[at] + done])
         done += 8
     h = _step(h, words[starts + more] & own)
-    h *= _MIX_2
+    h *= MIX_2
     h ^= h >> _33
     h[h == 0] = 1
     return h
@@ -93,7 +86,7 @@ def hashes_of(array: pa.Array) -> Hashes:
     if pa.types.is_struct(type_):
         inner = [hashes_of(part) for part in struct_fields(array)]
         found = combined(inner) if inner else np.ones(len(array), np.uint64)
-    elif is_nested_list(type_):
+    elif is_list(type_):
         found = _list_hashes(array)
     elif is_bytes(type_):
         offsets = offsets_of(array)

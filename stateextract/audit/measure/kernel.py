@@ -57,8 +57,8 @@ from stateextract.columnar.compiled.compile import (
     put,
     set_item_64,
 )
+from stateextract.columnar.compiled.mixing import MIX_1, MIX_2, mix
 
-MIX_1, MIX_2 = np.uint64(0xFF51AFD7ED558CCD), np.uint64(0xC4CEB9FE1A85EC53)
 STEP, SEED = np.uint64(0x9FB21C651E98DF25), np.uint64(0x9E3779B97F4A7C15)
 NULL_HASH = np.uint64(0x6A09E667F3BCC909)
 _33, _32, _1, _0 = np.uint64(33), np.uint64(32), np.uint64(1), np.uint64(0)
@@ -72,16 +72,6 @@ BEHIND = 4 * BLOCK
 
 # Floating point numbers as integers: all but the sign, infinity, the one NaN.
 MAGNITUDE, INFINITE, NAN = 0x7FFFFFFFFFFFFFFF, 0x7FF0000000000000, 0x7FF8000000000000
-
-
-def _mix(x: np.uint64) -> np.uint64:
-    """Murmur3's last steps on 64 bits: each bit of the outcome depends on each of the value. Never 0."""
-    x ^= x >> _33
-    x *= MIX_1
-    x ^= x >> _33
-    x *= MIX_2
-    x ^= x >> _33
-    return x if x != 0 else _1
 
 
 def _keep(h: np.uint64, table: int, mask: int) -> int:
@@ -127,7 +117,6 @@ def _compare(a: int, a_len: int, b: int, b_len: int) -> int:
     return a_len - b_len
 
 
-mix = compile_kernel(_mix)
 keep = compile_kernel(_keep)
 word_at = compile_kernel(_word)
 compare = compile_kernel(_compare)

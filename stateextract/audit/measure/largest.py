@@ -12,7 +12,8 @@ import pyarrow as pa
 from stateextract.audit.document import Big
 from stateextract.audit.measure.arrays import Sizer
 from stateextract.audit.measure.hashes import Hashes
-from stateextract.audit.measure.rows import Few, Numbers, rows_below, rows_of_size
+from stateextract.audit.measure.rows import Few, rows_below, rows_of_size
+from stateextract.columnar.arrow.arrays import Numbers
 
 _LONGEST = 256
 _MOST = 32

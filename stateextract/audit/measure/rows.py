@@ -8,16 +8,15 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from stateextract.audit.measure.layout import BATCH, BELOW, FOUND, ROOM, RUNS
+from stateextract.columnar.arrow.arrays import Numbers, address
 
 Hashes = npt.NDArray[np.uint64]
-Numbers = npt.NDArray[np.int64]
 _WORTH_COMPILED = 1 << 17
 
 
@@ -31,11 +30,6 @@ def compiled(size: int) -> ModuleType | None:
     from stateextract.audit.measure import kernel
 
     return kernel
-
-
-def address(array: npt.NDArray[Any]) -> int:
-    """Where an array's data lies. The caller keeps it alive."""
-    return int(array.__array_interface__["data"][0])
 
 
 @dataclass(frozen=True)

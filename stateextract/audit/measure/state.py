@@ -21,9 +21,10 @@ from stateextract.audit.measure.distinct import Smallest
 from stateextract.audit.measure.hashes import Hashes, combined, hashes_of, mixed
 from stateextract.audit.measure.largest import Largest, cut
 from stateextract.audit.measure.layout import ROW
-from stateextract.audit.measure.rows import Batch, Few, Numbers, bounds_of, compiled
+from stateextract.audit.measure.rows import Batch, Few, bounds_of, compiled
 from stateextract.audit.measure.sample import Sample, quantiles_of
 from stateextract.audit.measure.times import TimeStatistics
+from stateextract.columnar.arrow.arrays import Numbers
 from stateextract.columnar.arrow.json_values import json_value
 
 MEASURED = ("key", "namespace", "value", "last_access", "timestamp_ms")
