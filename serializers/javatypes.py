@@ -60,9 +60,6 @@ class JavaType:
         return self.name + inside + "[]" * self.dimensions
 
 
-OBJECT = JavaType(OBJECT_CLASS)
-
-
 @lru_cache(maxsize=1 << 14)
 def parse_type(text: str) -> JavaType:
     """The type that a text names.

@@ -19,14 +19,11 @@ NEAREST = 5
 """Names that advice lists."""
 LONGEST_NAME = 200
 """Characters of a name that a message shows."""
-LONGEST_WORD = 1200
-"""Characters without a space between them that a table shows: the longest paths that stores have."""
 LONGEST_TEXT = 2000
 """Characters of one part of a message."""
 
 _OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 _LONE = re.compile("[\ud800-\udfff]")  # Python's text has no pairs of them
-_LONG_WORD = re.compile(rf"\S{{{LONGEST_WORD},}}")
 _REPLACEMENT = "\ufffd"
 
 
@@ -118,11 +115,6 @@ def shortened(text: str, longest: int = LONGEST_NAME) -> str:
     return f"{text[: longest - end - 1]}…{text[len(text) - end :]}"
 
 
-def short_words(text: str) -> str:
-    """A text of which no word is too long to be read."""
-    return _LONG_WORD.sub(lambda found: shortened(found[0], LONGEST_WORD), text) if len(text) > LONGEST_WORD else text
-
-
 def plain_names(value: Any) -> Any:
     """Lists and dicts, with all text in them, keys too, as :func:`replaced` gives it."""
     if isinstance(value, str):
@@ -147,7 +139,7 @@ def json_escapes(text: str) -> str:
 
 
 __all__ = [
-    "LONGEST_NAME", "LONGEST_TEXT", "LONGEST_WORD", "agreeing", "called", "distinct", "json_document", "json_escapes",
-    "lone_surrogates", "many", "named", "one_line", "plain_names", "printable", "replaced", "sentence", "short_words",
+    "LONGEST_NAME", "LONGEST_TEXT", "agreeing", "called", "distinct", "json_document", "json_escapes",
+    "lone_surrogates", "many", "named", "one_line", "plain_names", "printable", "replaced", "sentence",
     "shortened", "there_is",
 ]  # fmt: skip

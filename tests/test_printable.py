@@ -13,7 +13,6 @@ from serializers.names import Names
 from stateextract.errors import FormatError
 from stateextract.printable import (
     LONGEST_TEXT,
-    LONGEST_WORD,
     agreeing,
     called,
     distinct,
@@ -25,7 +24,6 @@ from stateextract.printable import (
     printable,
     replaced,
     sentence,
-    short_words,
     shortened,
 )
 from stateextract.state.counters import StateCounters
@@ -74,8 +72,6 @@ def test_what_is_shown_has_an_end() -> None:
     assert printable("a\x1b[31m\ud800\u202e\n") == "a\\x1b[31m\ufffd\\u202e\n"
     long = "x" * 30_000
     assert (len(shortened(long)), shortened("abcdefghij", 8), shortened("abc", 3)) == (200, "abcde…ij", "abc")
-    assert short_words(f"a {long} b") == f"a {shortened(long, LONGEST_WORD)} b"
-    assert short_words("word " * 1000) == "word " * 1000
     error = FormatError(f"state {long}", expected=long, state=long, operator=long, advice=long, file="/" + "d/" * 500)
     assert len(str(error)) < 3 * LONGEST_TEXT + 2 * 200 + 1100
     assert ("/" + "d/" * 500) in str(error)

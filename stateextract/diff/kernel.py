@@ -22,7 +22,7 @@ from stateextract.columnar.compiled.compile import (
 from stateextract.columnar.compiled.mixing import mix
 
 EMPTY = -2
-"""In a table: nobody has come here."""
+"""In a table: an empty place."""
 NONE = -1
 """No row."""
 
@@ -116,6 +116,17 @@ def _equal_bytes(
         store_8(out + i, same)
 
 
+def _place_of(h: int, keys: int, heads: int, mask: int) -> int:
+    """The place of a hash in the table of :func:`_pair`, or the empty one where it goes."""
+    place = h & mask
+    while load_i32_le(heads + 4 * place) != EMPTY and at(keys, place) != h:
+        place = (place + 1) & mask
+    return place
+
+
+place_of = compile_kernel(_place_of)
+
+
 def _pair(
     hashes_a: int,
     count_a: int,
@@ -140,9 +151,7 @@ def _pair(
     for back in range(count_a):
         i = count_a - 1 - back
         h = at(hashes_a, i)
-        place = h & mask
-        while load_i32_le(heads + 4 * place) != EMPTY and at(keys, place) != h:
-            place = (place + 1) & mask
+        place = place_of(h, keys, heads, mask)
         head = load_i32_le(heads + 4 * place)
         if head == EMPTY:
             put(keys, place, h)
@@ -153,9 +162,7 @@ def _pair(
         store_32(partners_a + 4 * i, NONE)
     for j in range(count_b):
         h = at(hashes_b, j)
-        place = h & mask
-        while load_i32_le(heads + 4 * place) != EMPTY and at(keys, place) != h:
-            place = (place + 1) & mask
+        place = place_of(h, keys, heads, mask)
         head = load_i32_le(heads + 4 * place)
         if head == EMPTY:
             put(keys, place, h)

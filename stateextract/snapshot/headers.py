@@ -17,7 +17,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from stateextract.changelog.log import Files
 from stateextract.errors import FormatError, MissingFileError, StateExtractError, expected_error
@@ -250,9 +250,7 @@ class HeaderReader:
                 raise error.at(file=stream.uri) from None
             most = self._snapshot.operators[operator].max_parallelism
             content = Content(form, stream.size, end, most, tuple(ranges))
-            return StateFile(
-                operator, subtask, handle.kind, form, stream.uri, stream.start, stream.size, content, head, key
-            )
+            return _state_file(operator, subtask, handle, stream, content, head, key)
 
     def _raw(self, operator: int, subtask: int, handle: KeyGroupsHandle) -> list[StateFile]:
         """Raw keyed state, if it is one of timers."""
@@ -268,11 +266,7 @@ class HeaderReader:
                 raise stream.moved(error) from None
             content = Content(form, stream.size, 0, self._snapshot.operators[operator].max_parallelism, ranges)
             key = repr([(meta.name, meta.serializers) for meta in head.states]).encode()
-            return [
-                StateFile(
-                    operator, subtask, handle.kind, form, stream.uri, stream.start, stream.size, content, head, key
-                )
-            ]
+            return [_state_file(operator, subtask, handle, stream, content, head, key)]
 
     def _operator_state(self, operator: int, subtask: int, handle: OperatorStateHandle) -> list[StateFile]:
         if handle.empty or not handle.size:
@@ -288,21 +282,7 @@ class HeaderReader:
             except StateExtractError as error:
                 raise stream.moved(error) from None
             content = Content(form, stream.size, head.end, partitions=parts, whole=head.compressed)
-            return [
-                StateFile(
-                    operator,
-                    subtask,
-                    handle.kind,
-                    form,
-                    stream.uri,
-                    stream.start,
-                    stream.size,
-                    content,
-                    head,
-                    key,
-                    note=note,
-                )
-            ]
+            return [_state_file(operator, subtask, handle, stream, content, head, key, note=note)]
 
     def _form(self, handle: KeyGroupsHandle, head: KeyedHeader, stream: _Stream) -> BodyKind:
         offsets: Sequence[int] = handle.offsets
@@ -330,20 +310,8 @@ class HeaderReader:
             except StateExtractError as error:
                 problem = self._explained(error).at(file=stream.uri, operator=label)
             lost = {n: self._explained(e).at(operator=label, state=n) for n, e in lost.items()}
-            return StateFile(
-                operator,
-                subtask,
-                handle.kind,
-                form,
-                stream.uri,
-                stream.start,
-                stream.size,
-                content,
-                head,
-                key,
-                problem,
-                lost,
-                handle=handle,
+            return _state_file(
+                operator, subtask, handle, stream, content, head, key, problem=problem, lost=lost, handle=handle
             )
 
     def _lost(self, handle: IncrementalHandle) -> dict[str, StateExtractError]:
@@ -531,6 +499,14 @@ def _usual_form(work: _Work) -> BodyKind:
     if isinstance(handle, KeyGroupsHandle):
         return BodyKind.FULL_SNAPSHOT if handle.savepoint else BodyKind.HEAP
     return BodyKind.CHANGELOG
+
+
+def _state_file(
+    operator: int, subtask: int, of: KeyGroupsHandle | OperatorStateHandle | IncrementalHandle, stream: _Stream,
+    content: Content, head: Header, key: bytes, **more: Any,
+) -> StateFile:  # fmt: skip
+    place = stream.uri, stream.start, stream.size
+    return StateFile(operator, subtask, of.kind, content.form, *place, content, head, key, **more)
 
 
 __all__ = ["HeaderReader", "OnHeaders", "Scope", "StateFile", "ignore_progress", "operator_label"]
