@@ -43,7 +43,7 @@ class JobTypeOverrides:
     def fitting(self, operator: OperatorState, state: str, schema: pa.Schema, fine: bool = False) -> OverrideTexts:
         """The overrides of a state, one for each path: a line without patterns wins over one with, then the last one.
 
-        A line with a pattern is about those columns that can become its type; it need not be about any.
+        A line whose state or path is a pattern is about those columns that can become its type; it need not be about any.
 
         :param schema: the state's columns.
         :param fine: instants of PyFlink have nanoseconds.
@@ -105,13 +105,13 @@ def beginnings(place: str) -> Iterator[tuple[str, str]]:
 
 
 def _matches(place: str, operator: OperatorState, state: str) -> Iterator[tuple[str, bool]]:
-    """The path of a line that is about a state, and whether any of its parts is a pattern."""
+    """The path of a line that is about a state, and whether its state or its path is a pattern."""
     for name, rest in beginnings(place):
         if not fits(name, operator):
             continue
         if rest.startswith(f"{state}/") and len(rest) > len(state) + 1:
             path = rest[len(state) + 1 :]
-            yield path, (is_pattern(name) and not is_called(operator, name)) or is_pattern(path)
+            yield path, is_pattern(path)
             return
         for of_state, path in beginnings(rest):
             if path and is_pattern(of_state) and matches(of_state, state):

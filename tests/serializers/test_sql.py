@@ -146,6 +146,8 @@ def test_every_type_in_one_row() -> None:
         "sub_microsecond": 1,
         "out_of_range": 0,
         "malformed_utf8": 0,
+        "python_objects": 0,
+        "unread_pickles": 0,
     }
 
 
