@@ -56,6 +56,7 @@ from stateextract.state.keys.lookup import (
     is_one_key,
     key_pattern,
 )
+from stateextract.state.keys.pickled import pickles_of
 from stateextract.state.rows import RowLayout, row_layout
 
 if TYPE_CHECKING:
@@ -303,7 +304,12 @@ class State:
         return found
 
     def _groups_of(self, keys: list[pa.Scalar]) -> WantedGroups:
-        if any(path.split(".")[0] == "key" and type_ != UNWRAP_ROW for path, type_ in self._override_texts):
+        types = [type_ for path, type_ in self._override_texts if path.split(".")[0] == "key" and type_ != UNWRAP_ROW]
+        if types == ["pickle"]:
+            keys = [pa.scalar(data, pa.binary()) for data in dict.fromkeys(d for key in keys for d in pickles_of(key.as_py()))]
+            if not keys:
+                return lambda _: None
+        elif types:
             return lambda _: None  # the hash is that of the type which Flink has
         return groups_by_serializer(keys, None, self.operator.max_parallelism, self._options.policy, likely=True)
 

@@ -123,6 +123,22 @@ def test_aggregates_of_tables(case: str) -> None:
         assert found == wanted, expected["name"]
 
 
+@pytest.mark.parametrize("key", ['[1,"key"]', '[1, "key"]', (1, "key")])
+@pytest.mark.parametrize("case", CASES)
+def test_pickled_keys_are_found_where_their_hash_leads(case: str, key: Any) -> None:
+    document = load(DATA / case)
+    snapshot = stateextract.open_snapshot(str(DATA / case / document["snapshot"]))
+    prefix = "python-state-" if document["mode"] == "process" else ""
+    state = snapshot.operator("pickled").state(f"{prefix}value")
+    found = state.get(key)
+    assert found["key"].to_pylist() == ['[1,"key"]']
+    assert state.searched is not None
+    assert found["key_group"].to_pylist()[0] in state.searched
+    assert len(state.searched) <= 2
+    assert state.get('[9, "key"]').num_rows == 0
+    assert state.searched is None
+
+
 def test_keys_that_contradict_their_key_groups() -> None:
     """On the heap PyFlink's aggregation writes all entries under the one key object that it reuses."""
     document = load(DATA / ON_HEAP)
