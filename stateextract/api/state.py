@@ -306,7 +306,8 @@ class State:
     def _groups_of(self, keys: list[pa.Scalar]) -> WantedGroups:
         types = [type_ for path, type_ in self._override_texts if path.split(".")[0] == "key" and type_ != UNWRAP_ROW]
         if types == ["pickle"]:
-            keys = [pa.scalar(data, pa.binary()) for data in dict.fromkeys(d for key in keys for d in pickles_of(key.as_py()))]
+            likely = next(filter(None, (pickles_of(key.as_py()) for key in keys)), [])
+            keys = [pa.scalar(data, pa.binary()) for data in likely]
             if not keys:
                 return lambda _: None
         elif types:
