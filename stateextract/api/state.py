@@ -45,6 +45,7 @@ from stateextract.state.engine import (
     ReadOptions,
     StateCounters,
 )
+from stateextract.state.flink_states import PYTHON_STATE
 from stateextract.state.header import KeyedHeader
 from stateextract.state.keys.java_hash import ROW_KINDS, is_certain
 from stateextract.state.keys.key_groups import key_scalar
@@ -306,7 +307,8 @@ class State:
     def _groups_of(self, keys: list[pa.Scalar]) -> WantedGroups:
         types = [type_ for path, type_ in self._override_texts if path.split(".")[0] == "key" and type_ != UNWRAP_ROW]
         if types == ["pickle"]:
-            likely = next(filter(None, (pickles_of(key.as_py()) for key in keys)), [])
+            process = any(state.name.startswith(PYTHON_STATE) for state in self.operator.states)
+            likely = next(filter(None, (pickles_of(key.as_py(), process) for key in keys)), [])
             keys = [pa.scalar(data, pa.binary()) for data in likely]
             if not keys:
                 return lambda _: None

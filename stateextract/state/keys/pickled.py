@@ -10,20 +10,21 @@ import json
 import pickle
 from typing import Any
 
-_PROTOCOL = 4
-"""Python's default from 3.8 to 3.13."""
+_PROCESS, _THREAD = 5, 4
+"""The protocols that PyFlink uses in a Python process (the highest), and in a thread of the JVM (Python's default)."""
 
 
-def pickles_of(text: str | None) -> list[bytes]:
+def pickles_of(text: str | None, process: bool) -> list[bytes]:
     """The pickles of a value of JSON, as tuples and as lists.
 
     :param text: a value's JSON; ``None``, and text that is none, give nothing.
+    :param process: a Python process wrote them.
     """
     try:
         value = json.loads(text or "")
     except ValueError:
         return []
-    return list(dict.fromkeys(pickle.dumps(v, _PROTOCOL) for v in (_tuples(value), value)))
+    return list(dict.fromkeys(pickle.dumps(v, _PROCESS if process else _THREAD) for v in (_tuples(value), value)))
 
 
 def _tuples(value: Any) -> Any:
