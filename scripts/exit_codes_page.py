@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stateextract.outcome import ExitCode, Status, Verdict, exit_code, exit_code_of_check
+from stateextract.outcome import ExitCode, SnapshotStatus, Status, Verdict, exit_code, exit_code_of_check
 
 _HEAD = """# Exit codes and status words
 
@@ -26,6 +26,9 @@ A command takes the status of every state that you selected. `no state` and `not
 `states`, `inspect` and `schema` describe states. They read only `_metadata` and the headers of files, so their status words are
 a forecast. Their exit code is 0 if all these files are there and readable: `unsupported` and `uncertain` do not change it.
 To be certain, run `stateextract count`, `validate` or the job itself.
+
+`checkpoints` takes the status of every snapshot in its list; `not complete` does not count. If it reads high-availability data
+and Flink would not start one of the jobs, its exit code is 1.
 """
 
 
@@ -51,6 +54,15 @@ def _lines() -> Iterator[str]:
     yield "|---|---|---|"
     for status in Status:
         yield f"| `{status.value}` | {status.meaning} | {exit_code([status], check=status is Status.DAMAGED).value} |"
+    yield ""
+    yield "### Status words of snapshots"
+    yield ""
+    yield "`checkpoints` uses these words. The last column is the exit code if all listed snapshots have this status."
+    yield ""
+    yield "| status | meaning | exit code |"
+    yield "|---|---|---|"
+    for word in SnapshotStatus:
+        yield f"| `{word.value}` | {word.meaning} | {exit_code([word.counts_as]).value} |"
     yield ""
     yield _RULE
     yield "## Words of `check`"

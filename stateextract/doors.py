@@ -19,10 +19,12 @@ Names = tuple[str | None, str | None]
 OPTIONS: dict[str, Names] = {
     "--all-copies": ("allCopies", "all_copies"),
     "--allow-store": ("allowStores", "allow_stores"),
+    "--checkpoint": ("checkpoint", "checkpoint"),
     "--classpath": ("classpath", "classpath"),
     "--codec": ("codec", "codec"),
     "--flatten": ("flattenCollectionTypes", "flatten"),
     "--header-threads": ("headerThreads", "header_threads"),
+    "--job": ("job", "job"),
     "--keep-empty-maps": ("keepEmptyMaps", "keep_empty_maps"),
     "--kryo": ("kryo", "kryo"),
     "--maps": ("maps", "maps"),

@@ -59,8 +59,13 @@ class JobOptions:
     """
 
     snapshot: str = _option("", "input", "text",
-        "Snapshot to read: a _metadata file, its directory, or a job's checkpoint directory (then its newest complete "
-        "checkpoint).")
+        "Snapshot to read: a _metadata file, its directory, a job's checkpoint directory (then its newest complete "
+        "checkpoint), or high-availability data (then what Flink would restore from).")
+    checkpoint: int = _option(0, "input", "count",
+        "ID of the checkpoint or savepoint to read, where the snapshot's path leads to several. 0: the newest complete one, or "
+        "the one that Flink would restore from.")
+    job: str = _option("", "input", "text",
+        "ID of the job whose snapshot is read, or the beginning of it, where the snapshot's path leads to several jobs.")
     operator: tuple[str, ...] = _option((), "input", "list",
         "Operators to extract, by uid, hex id or name; repeat for several. None: all.")
     state: tuple[str, ...] = _option((), "input", "list",
@@ -322,6 +327,8 @@ def metavar(f: dataclasses.Field[Any]) -> str:
     meta = f.metadata
     if meta["kind"] == "list":
         return "OLD=NEW" if f.name == "path_map" else f.name.rstrip("s").upper()
+    if f.name == "job":
+        return "ID"
     return "|".join(meta["choices"]) or {"bytes": "SIZE", "count": "N"}.get(meta["kind"], "PATH")
 
 

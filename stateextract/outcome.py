@@ -71,6 +71,33 @@ class Verdict(StrEnum):
     UNKNOWN = "cannot be known offline", "What was given does not tell. The reason says what would."
 
 
+class SnapshotStatus(StrEnum):
+    """What ``checkpoints`` says of a snapshot as a whole. ``meaning`` explains it in a sentence."""
+
+    meaning: str
+    counts_as: Status
+    """For the exit code."""
+
+    def __new__(cls, word: str, meaning: str = "", counts_as: Status = Status.SOUND) -> SnapshotStatus:
+        """Make a member of its word, its meaning, and what it is for the exit code."""
+        made = str.__new__(cls, word)
+        made._value_ = word
+        made.meaning, made.counts_as = meaning, counts_as
+        return made
+
+    COMPLETE = "complete", "`_metadata` is readable, and all its files are there with the right size.", Status.SOUND
+    NOT_COMPLETE = (
+        "not complete",
+        "It has no `_metadata`: the checkpoint is in progress, was aborted, or is being deleted.",
+        Status.EMPTY,
+    )
+    FILES_MISSING = (
+        "files missing", "A file that it needs is not there, or has another size. The reason names one.", Status.MISSING,
+    )  # fmt: skip
+    UNREADABLE = "unreadable", "Its `_metadata` or its `completedCheckpoint` file cannot be read.", Status.UNREADABLE
+    SKIPPED = "skipped", "Flink passes over this entry of the high-availability store.", Status.SKIPPED
+
+
 class ExitCode(IntEnum):
     """What a command tells the shell. ``meaning`` explains it in a sentence."""
 
@@ -136,4 +163,4 @@ def exit_code_of_check(verdicts: Iterable[Verdict]) -> ExitCode:
     return ExitCode.INCOMPLETE if Verdict.UNKNOWN in found else ExitCode.COMPLETE
 
 
-__all__ = ["ExitCode", "Status", "Verdict", "exit_code", "exit_code_of_check"]
+__all__ = ["ExitCode", "SnapshotStatus", "Status", "Verdict", "exit_code", "exit_code_of_check"]

@@ -18,6 +18,7 @@ LAYERS = (
     ("stateextract.errors", "stateextract.ending"),
     ("stateextract.files",),
     ("stateextract.metadata",),
+    ("stateextract.ha",),
     ("stateextract.columnar",),
     ("serializers",),
     ("stateextract.rocksdb",),

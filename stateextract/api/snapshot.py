@@ -55,6 +55,8 @@ def open_snapshot(
     path_map: PathMap | None = None,
     *,
     storage_options: Mapping[str, Mapping[str, Any]] | None = None,
+    checkpoint: int = 0,
+    job: str = "",
     allow_stores: str | Sequence[str] = (),
     store_timeout: int = TIMEOUT,
     strings: Strings = "replace",
@@ -88,11 +90,14 @@ def open_snapshot(
 
     Options of which there can be several take one text, too.
 
-    :param path: a ``_metadata`` file, its folder, or a job's checkpoint folder (then its newest complete checkpoint); a
-        local path or the URI of a store (``docs/object-stores.md`` lists them).
+    :param path: a ``_metadata`` file, its folder, a job's checkpoint folder (then its newest complete checkpoint), or
+        high-availability data (then what Flink would restore from; ``docs/checkpoints.md``); a local path or the URI of a
+        store (``docs/object-stores.md`` lists them).
     :param path_map: old and new beginnings of paths, for a snapshot that was moved in a way that is not found by itself.
     :param storage_options: for each scheme what its file system is told, for example
         ``{"s3": {"endpoint_override": "http://localhost:9000"}}``.
+    :param checkpoint: id of the checkpoint or savepoint, where the path leads to several; 0 takes the newest complete one.
+    :param job: id of the job, or the beginning of it, where the path leads to several.
     :param allow_stores: other stores whose files the snapshot may refer to, for example ``s3://bucket``
         (``docs/relocate.md`` explains why); for a snapshot that is not local also local directories.
     :param store_timeout: seconds that a store has for one answer; if it takes longer, reading fails.
@@ -149,7 +154,7 @@ def open_snapshot(
     pairs = tuple(path_map.items() if isinstance(path_map, Mapping) else path_map or ())
     source = SnapshotSource(
         path, store, pairs, codec=codec, verify_checksums=verify_checksums, header_threads=header_threads,
-        on_headers=on_headers,
+        on_headers=on_headers, checkpoint=checkpoint, job=job,
     )  # fmt: skip
     context = source.describe(kryo, _several(classpath), kryo_classes, _several(protobuf), plan, names)
     options = replace(options, context=context)

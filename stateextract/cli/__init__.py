@@ -28,6 +28,7 @@ a difference; 5 a rule of audit fails; 6 check: a state does not restore, or los
 adds the trace."""
 
 _COMMANDS = {
+    "checkpoints": "checkpoints",
     "inspect": "inspect",
     "states": "states",
     "schema": "schema",

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from stateextract.audit.history.growth import Change, Series
     from stateextract.audit.history.history_files import Recorded
     from stateextract.files.filesystem import Store
+    from stateextract.options import JobOptions
 
 
 @click.command()
@@ -57,12 +58,12 @@ def history(
     snapshots: list[str] = []
     for given in paths:
         try:
-            snapshots += _snapshots(given, store)
+            snapshots += [given] if job.checkpoint or job.job else _snapshots(given, store)
         except StateExtractError as error:
             failed.append(error.at(file=given))
     for path in snapshots:
         try:
-            if skip_existing and _identity(path, store) in known:
+            if skip_existing and _identity(path, store, job) in known:
                 continue
             document = measured(replace(job, snapshot=path), asked, workers)
         except StateExtractError as error:
@@ -94,7 +95,11 @@ def _snapshots(path: str, store: Store) -> list[str]:
     """The snapshots of a folder with several; else the path."""
     from stateextract.files.filesystem import join
     from stateextract.metadata.locate import METADATA
+    from stateextract.snapshot.high_availability import ZOOKEEPER
 
+
+    if path.startswith(ZOOKEEPER):
+        return [path]
     entry = store.info(path)
     if entry is None or not entry.is_dir:
         return [path]
@@ -107,11 +112,12 @@ def _snapshots(path: str, store: Store) -> list[str]:
     return found if len(found) > 1 else [path]
 
 
-def _identity(path: str, store: Store) -> str:
+def _identity(path: str, store: Store, job: JobOptions) -> str:
     from stateextract.metadata.file import read_bytes
-    from stateextract.metadata.locate import find_snapshot
+    from stateextract.snapshot.choose import choose_snapshot
 
-    return hashlib.sha256(read_bytes(store, find_snapshot(path, store).metadata_uri)).hexdigest()
+    found = choose_snapshot(path, store, job.path_pairs(), job.checkpoint, job.job)
+    return hashlib.sha256(read_bytes(store, found.metadata_uri)).hexdigest()
 
 
 def _series(recorded: Sequence[Recorded]) -> list[Series]:

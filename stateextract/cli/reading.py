@@ -33,7 +33,7 @@ TIMERS = "timers"
 
 WHERE = (
     "path_map", "allow_store", "store_timeout", "codec", "verify_checksums", "max_value_bytes", "plugins", "plan", "names",
-    "kryo", "classpath", "protobuf",
+    "kryo", "classpath", "protobuf", "checkpoint", "job",
 )  # fmt: skip
 """Options of every command that opens a snapshot."""
 MEANING = (

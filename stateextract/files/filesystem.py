@@ -177,13 +177,13 @@ class Store:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _lock=threading.Lock(), _connections={})
 
-    def confined(self, snapshot: str, *others: str) -> Store:
+    def confined(self, snapshot: str | None, *others: str) -> Store:
         """The same store for URIs that come out of a file: it opens nothing outside of these places and of ``allow``.
 
-        :param snapshot: the store that it lies in is a place, with all that is in it.
+        :param snapshot: the store that it lies in is a place, with all that is in it; ``None``: there is no such place.
         :param others: likewise; but of local paths only what lies below them.
         """
-        places = [split_uri(snapshot)._replace(path="/")]
+        places = [] if snapshot is None else [split_uri(snapshot)._replace(path="/")]
         places += [one if one.scheme == "file" else one._replace(path="/") for one in map(split_uri, others)]
         store = object.__new__(type(self))
         store.__dict__.update(self.__dict__, _places=(*places, *self.allow))  # with the same connections

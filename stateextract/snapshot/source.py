@@ -14,9 +14,10 @@ from serializers import DescribeContext
 from stateextract.changelog.log import Files
 from stateextract.files.filesystem import Store
 from stateextract.metadata.file import read_metadata
-from stateextract.metadata.locate import Locator, find_snapshot
+from stateextract.metadata.locate import Locator
 from stateextract.metadata.model import OperatorState
 from stateextract.options import JobOptions
+from stateextract.snapshot.choose import choose_snapshot
 from stateextract.snapshot.describe import describe_context, entries_of, with_coordinators, with_names
 from stateextract.snapshot.files import SnapshotFiles
 from stateextract.snapshot.headers import HeaderReader, OnHeaders, StateFile, ignore_progress
@@ -28,7 +29,9 @@ from stateextract.snapshot.stores import open_store
 class SnapshotSource:
     """The files of one snapshot.
 
-    :param path: what the user points at: ``_metadata``, its directory, or the directory of a job's checkpoints.
+    :param path: what the user points at: ``_metadata``, its directory, the directory of a job's checkpoints, or
+        high-availability data.
+    :param checkpoint: the id of one of several snapshots, or 0; :param job: the id of one of several jobs.
     :param path_pairs: old and new beginnings of paths.
     :param codec: of compressed changelog files; :param verify_checksums: check their checksums.
     :param header_threads: threads that read headers; :param on_headers: called with how many were read, and how many there
@@ -47,10 +50,12 @@ class SnapshotSource:
         verify_checksums: bool = True,
         header_threads: int = 16,
         on_headers: OnHeaders = ignore_progress,
+        checkpoint: int = 0,
+        job: str = "",
     ) -> None:
         self.user_store = store
         """The store for what the user names; :attr:`locator` has the one for what the snapshot names."""
-        self.found = find_snapshot(path, store)
+        self.found = choose_snapshot(path, store, path_pairs, checkpoint, job)
         self.metadata, self.data = read_metadata(store, self.found.metadata_uri)
         self.locator = Locator(self.found, store, tuple(path_pairs))
         self.path_pairs = tuple(path_pairs)
@@ -72,6 +77,7 @@ class SnapshotSource:
         return cls(
             options.snapshot, store or open_store(options), options.path_pairs(), codec=options.codec,
             verify_checksums=options.verify_checksums, header_threads=options.header_threads, on_headers=on_headers,
+            checkpoint=options.checkpoint, job=options.job,
         )  # fmt: skip
 
     def files(self) -> SnapshotFiles:

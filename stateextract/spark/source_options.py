@@ -67,8 +67,10 @@ _STORES = (
 )  # fmt: skip
 _WHERE = (
     _own("path", "text", "",
-        "The snapshot: a _metadata file, its folder, or a job's checkpoint folder (then its newest complete checkpoint); "
-        "the argument of load()."),
+        "The snapshot: a _metadata file, its folder, a job's checkpoint folder (then its newest complete checkpoint), or "
+        "high-availability data (then what Flink would restore from); the argument of load()."),
+    _of_job("checkpoint"),
+    _of_job("job"),
     _PATHS,
     *_STORES,
 )  # fmt: skip
@@ -142,8 +144,8 @@ STATE_OPTIONS: tuple[Option, ...] = (
 )  # fmt: skip
 """What ``flink-state`` can be told."""
 
-COVERAGE, STATISTICS = "coverage", "statistics"
-TABLES = ("operators", "states", "files", "key_groups", "serializers", COVERAGE, STATISTICS)
+SNAPSHOTS, COVERAGE, STATISTICS = "snapshots", "coverage", "statistics"
+TABLES = (SNAPSHOTS, "operators", "states", "files", "key_groups", "serializers", COVERAGE, STATISTICS)
 READ_TABLES = (COVERAGE, STATISTICS)
 """Tables for which the states are read."""
 
@@ -362,6 +364,6 @@ def _shown(option: Option) -> str:
 
 
 __all__ = [
-    "COVERAGE", "DIFF", "DIFF_OPTIONS", "DOORS", "METADATA", "METADATA_OPTIONS", "READ_TABLES", "STATE", "STATE_OPTIONS",
-    "STATISTICS", "STATISTICS_OPTIONS", "TABLES", "Option", "job_options", "markdown", "parse_options",
+    "COVERAGE", "DIFF", "DIFF_OPTIONS", "DOORS", "METADATA", "METADATA_OPTIONS", "READ_TABLES", "SNAPSHOTS", "STATE",
+    "STATE_OPTIONS", "STATISTICS", "STATISTICS_OPTIONS", "TABLES", "Option", "job_options", "markdown", "parse_options",
 ]  # fmt: skip

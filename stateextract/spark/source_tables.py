@@ -12,13 +12,17 @@ import pyarrow as pa
 
 from stateextract.columnar.arrow.schema import cast_batch
 from stateextract.errors import UsageError, leaving
+from stateextract.options import JobOptions
 from stateextract.printable import plain_names
+from stateextract.snapshot.checkpoints import SCHEMA as SNAPSHOTS_SCHEMA
+from stateextract.snapshot.checkpoints import snapshots_of
 from stateextract.snapshot.tables import SCHEMAS, SnapshotTables
 from stateextract.spark.source_options import (
     DOORS,
     METADATA,
     METADATA_OPTIONS,
     READ_TABLES,
+    SNAPSHOTS,
     STATISTICS,
     STATISTICS_OPTIONS,
     job_options,
@@ -27,6 +31,7 @@ from stateextract.spark.source_options import (
 from stateextract.spark.source_types import arrow_schema, check_given, spark_schema
 
 _BATCH = 10_000
+_SCHEMAS = {SNAPSHOTS: SNAPSHOTS_SCHEMA, **SCHEMAS}
 
 
 def table_schema(options: Mapping[str, str]) -> Any:
@@ -36,7 +41,7 @@ def table_schema(options: Mapping[str, str]) -> Any:
         from stateextract.spark.source_statistics import read_table_schema  # imports all that decodes
 
         return read_table_schema(table)
-    return spark_schema(SCHEMAS[table])
+    return spark_schema(_SCHEMAS[table])
 
 
 def _values(options: Mapping[str, str]) -> dict[str, Any]:
@@ -70,18 +75,25 @@ def read(options: Mapping[str, str], schema: Any) -> Iterator[pa.RecordBatch]:
     :raises StateExtractError: where the snapshot cannot be read.
     """
     values = _values(options)
-    given, have = arrow_schema(schema), SCHEMAS[values["table"]]
+    given, have = arrow_schema(schema), _SCHEMAS[values["table"]]
     check_given(given, have)
     with leaving(DOORS[METADATA]):
-        tables = SnapshotTables(job_options(values, METADATA_OPTIONS), DOORS[METADATA])
+        job = job_options(values, METADATA_OPTIONS)
         rows: list[dict[str, Any]] = []
-        for row in getattr(tables, values["table"])():
+        for row in _rows(values["table"], job):
             rows.append(plain_names(row))
             if len(rows) == _BATCH:
                 yield cast_batch(pa.RecordBatch.from_pylist(rows, have), given)
                 rows.clear()
         if rows:
             yield cast_batch(pa.RecordBatch.from_pylist(rows, have), given)
+
+
+def _rows(table: str, job: JobOptions) -> Iterator[dict[str, Any]]:
+    if table == SNAPSHOTS:
+        return (row.as_dict() for row in snapshots_of(job, DOORS[METADATA]).snapshots)
+    made: Iterator[dict[str, Any]] = getattr(SnapshotTables(job, DOORS[METADATA]), table)()
+    return made
 
 
 __all__ = ["planned", "read", "table_schema"]

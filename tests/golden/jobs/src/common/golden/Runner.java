@@ -42,17 +42,9 @@ public final class Runner {
         Path folder = work.resolve(options.name);
         delete(folder);
         Configuration conf = configuration(options, folder);
-        StreamExecutionEnvironment env = new StreamExecutionEnvironment();
-        env.configure(conf, Runner.class.getClassLoader());
-        env.setParallelism(options.parallelism);
-        env.setMaxParallelism(options.maxParallelism);
-        env.getConfig().setUseSnapshotCompression(options.compression);
         Job job = Job.of(options.job);
-        job.build(env, options);
-
-        JobGraph graph = env.getStreamGraph().getJobGraph();
-        JobID id = new JobID(options.name.hashCode() * 0x9E3779B97F4A7C15L, options.name.hashCode());
-        graph.setJobID(id);
+        JobGraph graph = graph(options, job, conf);
+        JobID id = graph.getJobID();
         if (options.from != null) {
             Files.createDirectories(folder);
             Files.write(folder.resolve("from"), options.from.getBytes(StandardCharsets.UTF_8));
@@ -91,8 +83,21 @@ public final class Runner {
         System.out.println(options.name);
     }
 
+    /** The job, under an id that follows from the case's name. */
+    static JobGraph graph(Case options, Job job, Configuration conf) {
+        StreamExecutionEnvironment env = new StreamExecutionEnvironment();
+        env.configure(conf, Runner.class.getClassLoader());
+        env.setParallelism(options.parallelism);
+        env.setMaxParallelism(options.maxParallelism);
+        env.getConfig().setUseSnapshotCompression(options.compression);
+        job.build(env, options);
+        JobGraph graph = env.getStreamGraph().getJobGraph();
+        graph.setJobID(new JobID(options.name.hashCode() * 0x9E3779B97F4A7C15L, options.name.hashCode()));
+        return graph;
+    }
+
     /** Lets the sources emit a phase of their input, and waits until they have. */
-    private static void emit(MiniCluster cluster, JobID id, Case options, Job job, int phase) throws Exception {
+    static void emit(MiniCluster cluster, JobID id, Case options, Job job, int phase) throws Exception {
         FeedSource.emitted = new CountDownLatch(job.sources(phase));
         FeedSource.released = phase;
         if (!FeedSource.emitted.await(60, TimeUnit.SECONDS)) {
@@ -102,7 +107,7 @@ public final class Runner {
     }
 
     /** Options changed their names over time: each is set under all its names. */
-    private static Configuration configuration(Case options, Path folder) {
+    static Configuration configuration(Case options, Path folder) {
         Configuration conf = new Configuration();
         String checkpoints = folder.resolve("checkpoints").toUri().toString();
         conf.setString("state.backend", options.backend);
@@ -142,12 +147,12 @@ public final class Runner {
     }
 
     /** Flink 1.13 takes no checkpoints on demand. */
-    private static boolean triggersCheckpoints() {
+    static boolean triggersCheckpoints() {
         return method("triggerCheckpoint", 1) != null;
     }
 
     /** Takes a checkpoint of everything that the sources emitted; gives its folder. */
-    private static Path checkpoint(MiniCluster cluster, JobID id, Path folder) throws Exception {
+    static Path checkpoint(MiniCluster cluster, JobID id, Path folder) throws Exception {
         if (triggersCheckpoints()) {
             return await(() -> (CompletableFuture<?>) method("triggerCheckpoint", 1).invoke(cluster, id));
         }
@@ -178,7 +183,7 @@ public final class Runner {
     }
 
     @SuppressWarnings({"unchecked", "rawtypes"})
-    private static Path savepoint(MiniCluster cluster, JobID id, Path folder, String kind) throws Exception {
+    static Path savepoint(MiniCluster cluster, JobID id, Path folder, String kind) throws Exception {
         if (method("triggerSavepoint", 4) == null) {
             return await(() -> (CompletableFuture<?>) method("triggerSavepoint", 3)
                     .invoke(cluster, id, folder.toUri().toString(), false));
@@ -254,7 +259,7 @@ public final class Runner {
         return roots;
     }
 
-    private static void delete(Path folder) throws IOException {
+    static void delete(Path folder) throws IOException {
         if (Files.exists(folder)) {
             try (Stream<Path> files = Files.walk(folder)) {
                 for (Path file : files.sorted(Comparator.reverseOrder()).collect(Collectors.toList())) {
