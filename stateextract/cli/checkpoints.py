@@ -32,7 +32,7 @@ def checkpoints(path: str, format_: str, **options: Any) -> ExitCode:
 
     listing = snapshots_of(read_options(path, options))
     if format_ == "text":
-        _show(listing)
+        _show(listing, path)
     else:
         from stateextract.cli.rows import print_document
 
@@ -95,7 +95,7 @@ def _held(held: HeldCheckpoint) -> dict[str, Any]:
 # ---- for people
 
 
-def _show(listing: Listing) -> None:
+def _show(listing: Listing, path: str) -> None:
     from stateextract.cli.screen import Cell, Table, console
     from stateextract.cli.sizes import text_size
     from stateextract.printable import many
@@ -123,7 +123,7 @@ def _show(listing: Listing) -> None:
     ]
     out.show(Table(columns, cells, ["checkpoint", "files", "own", "shared"], names=["directory"], keys=2))
     sizes = {stream: size for row in listing.snapshots for stream, size in row.streams.items()}
-    out.say(f"\n{many(len(listing.snapshots), 'snapshot')}, {text_size(sum(sizes.values()))}, in {listing.path}")
+    out.say(f"\n{many(len(listing.snapshots), 'snapshot')}, {text_size(sum(sizes.values()))}, in {path}")
     for job in listing.jobs:
         out.say(f"{job.sentence}.")
         for note in job.notes:

@@ -29,6 +29,7 @@ ROOT = Path(__file__).parents[2]
 DATA = ROOT / "tests" / "golden" / "data"
 SCREENS = Path(__file__).parent / "screens"
 ORDERS = "examples/orders-checkpoint"
+HIGH_AVAILABILITY = "examples/high-availability"
 KINDS = "tests/golden/data/f20-kinds-native/savepoint-f87621-afd0825e23c0"
 CUSTOM = next(str(p.parent.relative_to(ROOT)) for p in (DATA / "f20-custom-native-snappy").rglob("_metadata"))
 CHANGES = [
@@ -37,6 +38,8 @@ CHANGES = [
 OF_KINDS = [KINDS, "--operator", "all-kinds", "--state"]
 
 COMMANDS = [
+    ["checkpoints", f"{HIGH_AVAILABILITY}/znodes.json"],
+    ["checkpoints", f"{HIGH_AVAILABILITY}/ha"],
     ["inspect", KINDS],
     ["inspect", CUSTOM],
     ["states", KINDS],

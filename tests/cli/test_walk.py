@@ -69,9 +69,20 @@ def words(rows: list[dict[str, Any]]) -> dict[tuple[str, str | None], str]:
 
 
 def test_the_walk_covers_all_commands() -> None:
-    walked = {"inspect", "states", "schema", "files", "head", "get", "count", "validate", "stats", "audit", "history", "check"}
+    walked = {
+        "checkpoints", "inspect", "states", "schema", "files", "head", "get", "count", "validate", "stats", "audit", "history",
+        "check",
+    }  # fmt: skip
     without_states = {"types", "uid-hash", "completion"}
     assert set(_COMMANDS) == walked | without_states | {"report", "extract", "diff"}
+
+
+def test_checkpoints(out: Out, damaged: str) -> None:
+    """A snapshot as a whole: a missing file is seen, and what is inside of files is not looked at."""
+    code, document = told(out, "checkpoints", damaged)
+    (row,) = document["snapshots"]
+    assert (code, row["status"], row["file_count"], row["missing_file_count"]) == (1, "files missing", 11, 1)
+    assert f"{GONE}-1" in row["reason"]
 
 
 def test_states(out: Out, damaged: str) -> None:

@@ -18,7 +18,10 @@ HA = Path(os.environ.get("FLINK_HA", Path(__file__).resolve().parents[3] / "shar
 TRUTH: dict[str, Any] = json.loads((HA / "truth.json").read_text()) if (HA / "truth.json").is_file() else {}
 DUMPS = ("znodes.json", "configmaps.json", "configmaps.yaml")
 INPUTS = [
-    (case, name) for case in TRUTH for name in (*DUMPS, "ha") if (HA / case / name).exists() and (name in DUMPS or "files" in case)
+    (case, name)
+    for case in TRUTH
+    for name in (*DUMPS, "ha")
+    if (HA / case / name).exists() and (name in DUMPS or "files" in case)
 ]
 if not INPUTS:
     pytest.skip("the high-availability data is not there (FLINK_HA)", allow_module_level=True)

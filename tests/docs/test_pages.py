@@ -13,7 +13,8 @@ from tests.docs.pages import ROOT, Examples, blocks, stateextract
 
 PAGES = {
     "README.md": 3,
-    "docs/cli.md": 23,
+    "docs/cli.md": 24,
+    "docs/checkpoints.md": 3,
     "docs/statistics.md": 8,
     "docs/tutorial.md": 6,
     "docs/audit.md": 4,

@@ -7,8 +7,8 @@ Needs what ``tests/golden/generate.py`` needs, and ``kazoo``. Usage::
 
 Each case is a folder of ``data``, but for the example of the documentation, ``examples/high-availability``:
 
-- ``znodes.json``: all nodes of ZooKeeper after the cluster died. ``configmap.json`` and ``configmap.yaml`` (1.13, 1.17, 2.3): the
-  same entries as Flink's own class writes them into a ConfigMap, and but for 1.13 one more that is being removed.
+- ``znodes.json``: all nodes of ZooKeeper after the cluster died. ``configmap.json`` and ``configmap.yaml`` (1.13, 1.17, 2.3):
+  the same entries as Flink's own class writes them into a ConfigMap, and but for 1.13 one more that is being removed.
 - ``ha``, ``checkpoints``, ``savepoints``: what Flink wrote there.
 - ``expected.json``: what Flink's own classes read in the entries (``HighAvailability.java``), and ``restored``: the checkpoint
   that a new cluster on the same data restored the job from.
@@ -103,6 +103,12 @@ class Server:
             ["java", "-Xmx128m", "-Dzookeeper.admin.enableServer=false", "-cp", jars, SERVER, str(self.port), self.folder],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
+        # The client of Flink 1.13 gives up if there is no server yet.
+        for _ in range(600):
+            with socket.socket() as one:
+                if one.connect_ex(("127.0.0.1", self.port)) == 0:
+                    break
+            time.sleep(0.1)
 
     def nodes(self) -> list[dict[str, Any]]:
         """All nodes, once the sessions of dead clusters have ended."""
@@ -148,7 +154,7 @@ def make(made: HaCase, work: Path) -> None:
     version = VERSIONS[made.version]
     jars = class_path(version, "backends")
     classes = compile_jobs(version, jars, Batch(made.version, "backends", "new"))
-    server = Server(jars, work)
+    server = Server(class_path(VERSIONS["f120"], "backends"), work)  # Its ZooKeeper serves all versions.
     case = made.case(server.port, work)
     shutil.rmtree(work / case.name, ignore_errors=True)
 
@@ -162,7 +168,6 @@ def make(made: HaCase, work: Path) -> None:
         return done.stdout
 
     try:
-        time.sleep(3)
         (job,) = [line.split()[1] for line in java("run", case.line(), str(work)).splitlines() if line.startswith("job ")]
         nodes = server.nodes()
         entries = {

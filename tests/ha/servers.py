@@ -16,6 +16,7 @@ import pytest
 JARS = {
     "org.apache.flink:flink-shaded-zookeeper-3": "3.7.2-21.0",
     "org.slf4j:slf4j-api": "1.7.36",
+    "org.xerial.snappy:snappy-java": "1.1.10.4",
 }
 MAIN = "org.apache.flink.shaded.zookeeper3.org.apache.zookeeper.server.ZooKeeperServerMain"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from typing import Any
 
@@ -51,9 +52,7 @@ def test_pyyaml_reads_the_same(text: str) -> None:
 def _without_null(value: Any) -> Any:
     """PyYAML's base loader knows text only."""
     if isinstance(value, dict):
-        return {key: {None: ""}.get(inner, inner) if not isinstance(inner, dict | list) else inner for key, inner in value.items()} | (
-            {"d": "~"} if value.get("d", "") is None else {}
-        )  # fmt: skip
+        return {key: inner if inner is not None else "~" if key == "d" else "" for key, inner in value.items()}
     return value
 
 
@@ -102,8 +101,6 @@ def test_what_is_beyond_the_subset(text: str, message: str) -> None:
 )
 def test_long_texts_take_no_long_time(text: str) -> None:
     begun = time.monotonic()
-    try:
+    with contextlib.suppress(FormatError):
         parse_document(text)
-    except FormatError:
-        pass
     assert time.monotonic() - begun < 10

@@ -53,7 +53,9 @@ def test_clusters(server: str, case: str) -> None:
     assert [row.metadata_path for row in listing.snapshots] == [row.metadata_path for row in by_dump.snapshots]
 
 
-@pytest.mark.parametrize("path", ["/flink/team/a", "/flink/team/a/jobs/{job}", "/flink/team/a/jobs/{job}/checkpoints", "", "/flink/"])
+@pytest.mark.parametrize(
+    "path", ["/flink/team/a", "/flink/team/a/jobs/{job}", "/flink/team/a/jobs/{job}/checkpoints", "", "/flink/"]
+)
 def test_paths(server: str, path: str) -> None:
     expected = EXPECTED[NEW]
     address = f"zk://{server}/{NEW}{path.format(job=expected['job_id'])}"
