@@ -16,6 +16,7 @@ from serializers.classes import ClassModel, FieldModel, written_type
 from serializers.javatypes import OBJECT_CLASS, JavaType, parse_type
 from serializers.kryo import javakaffee, jdk, protobuf_columns, scala_columns
 from serializers.kryo.bodies import BLOB_SERIALIZERS, PROTOBUF_SERIALIZERS
+from serializers.kryo.fields import ZERO
 from serializers.kryo.hierarchy import upper_bound
 from serializers.kryo.reader import Kryo
 from serializers.kryo.resolve import NOT_DESCRIBED, registered, undecodable_reason
@@ -224,7 +225,14 @@ class Planner:
             self.columns += 1
             if self.columns > MAX_COLUMNS:
                 raise ValueRefusedError(f"{model.name} and what it holds have more than {MAX_COLUMNS} columns")
-            type_ = self._substituted(f.type, model, f.owner, arguments)
+            type_ = f.type
+            if type_.name == ZERO and type_.arguments:
+                type_ = type_.arguments[0]
+            elif type_.name == ZERO:
+                why = "it is 0 or null in all values that were looked at, and its type is not known"
+                self.uncertain[f"the field {f.key} of {model.name} has no column: {why}"] = None
+                continue
+            type_ = self._substituted(type_, model, f.owner, arguments)
             found.append((f.key, self.column(type_, above)))
         return found
 

@@ -28,6 +28,10 @@ from stateextract.errors import FormatError, UndecodableError
 UNDECIDED: Final = "stateextract.undecided.f"
 """Before the number of a field whose type is being looked for (``snapshot/kryo_pojos.py``): whoever meets it is told."""
 
+ZERO: Final = "stateextract.zero"
+"""Type of a field that is one byte 0 in all values that were looked at. Its argument is the type if that is certainly null;
+without it, the byte may be a number as well."""
+
 FieldReader = Callable[[Input], Any]
 Scope = tuple[tuple[Any, str], ...]
 
@@ -146,7 +150,7 @@ class WrittenField:
 
     @property
     def is_undecided(self) -> bool:
-        return self.type.name.startswith(UNDECIDED)
+        return self.type.name.startswith(UNDECIDED) or self.type.name == ZERO
 
 
 def record_fields(k: Kryo, model: ClassModel) -> list[WrittenField]:
@@ -164,6 +168,8 @@ def _reader(k: Kryo, field: WrittenField) -> FieldReader:
     type_, generics = field.type, field.generics
     if type_.is_primitive:
         return primitive(k, type_.name)
+    if type_.name == ZERO:
+        return lambda s: _zero(s, field.key)
     if field.is_undecided:
         return lambda s: _undecided(type_.name)
     if type_.name == "?":
@@ -188,6 +194,14 @@ def _with_class(k: Kryo, s: Input) -> Any:
 
 def _undecided(name: str) -> NoReturn:
     raise UndecodableError(f"the type of a field is {name}")
+
+
+def _zero(s: Input, name: str) -> None:
+    if wire.i8(s) != 0:
+        raise UndecodableError(
+            f"the field {name} has a value, after values that did not decide its type",
+            advice="give the classes of the job with --classpath",
+        )
 
 
 def _bound(scope: Scope, key: Any) -> str | None:

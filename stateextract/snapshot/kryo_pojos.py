@@ -3,7 +3,9 @@
 A POJO's snapshot leaves open how some fields are declared (``serializers/kryo/pojo_fields.py``), and Kryo's bytes depend on
 it. So the first values are read by every declaration that is possible: the true one reads them all, and another one does
 not get far. A class has a model if exactly one is left. A field whose values say nothing (an ``int`` that is always 0 is as
-good as an ``Integer`` that is always null) leaves several, and then the class is not known, as without this.
+good as an ``Integer`` that is always null) is one byte 0 by each of its types, so what is after it is read alike by all: such
+a field is null if none of its types is primitive, else it has no column. A value there that is not 0 is an error. If something
+else leaves several declarations, the class is not known, as without this.
 
 Looking for a model reads values; it happens before the plan, and only for classes that nothing else describes.
 """
@@ -17,8 +19,8 @@ from typing import Final
 
 from serializers import DescribeContext, SerializerSnapshot
 from serializers.classes import ClassModel, ClassModels, FieldModel
-from serializers.javatypes import OBJECT_CLASS
-from serializers.kryo.fields import UNDECIDED
+from serializers.javatypes import OBJECT_CLASS, PRIMITIVES
+from serializers.kryo.fields import UNDECIDED, ZERO
 from serializers.kryo.jdk import is_jdk
 from serializers.kryo.pojo_fields import WITH_CLASS, PojoFields, kryo_classes, pojo_classes
 from stateextract.columnar.convert.policy import Policy
@@ -40,6 +42,8 @@ _BYTES: Final = 1 << 24
 """Of a file, in whole key groups."""
 
 _ANYTHING: Final = WITH_CLASS + OBJECT_CLASS
+_LONGER: Final = frozenset({"short", "char", "float", "double"})
+"""Types whose value is not over after one byte 0. Of all others that is 0, false or null."""
 _MET: Final = re.compile(re.escape(UNDECIDED) + r"(\d+)")
 _OTHER_CLASS: Final = re.compile(r"a value of (\[*[\w$.]+;?) cannot be decoded|whether ([\w$.]+) is final")
 """What may end the reading by a declaration that is right: a class that is not known."""
@@ -144,6 +148,7 @@ class _Search:
                     self._classes[inner] = pojos[inner]
                     ahead.append(inner)
         self._fields = [(name, part) for name, parts in sorted(self._classes.items()) for part in parts]
+        self._trials = 0
         self._where = [(file, states) for file in files if (states := self._states(file))][:_FILES]
 
     def _states(self, file: StateFile) -> list[str]:
@@ -158,8 +163,8 @@ class _Search:
 
     def models(self) -> list[ClassModel]:
         """The models; none where they are not certain."""
-        found = [snapshot for name, snapshot in kryo_classes(_snapshots([f for f, _ in self._where])) if name == self._root]
-        if any(s.details.get("default_serializers") or s.details.get("default_serializer_classes") for s in found):
+        snapshots = [snapshot for name, snapshot in kryo_classes(_snapshots([f for f, _ in self._where])) if name == self._root]
+        if any(s.details.get("default_serializers") or s.details.get("default_serializer_classes") for s in snapshots):
             return []  # these may hold for a superclass, which is not known
         try:
             alive = self._alive()
@@ -168,20 +173,60 @@ class _Search:
         if len(alive) != 1:
             return []
         guess = alive[0]
-        if any(len(part.types) > 1 and number not in guess.types for number, (_, part) in enumerate(self._fields)):
+        needed = self._met(guess)
+        if any(
+            len(part.types) > 1 and number not in guess.types and name in needed
+            for number, (name, part) in enumerate(self._fields)
+        ):
             return []
         # A value of another class is no reason to take the reading for wrong, but has no place in the POJO's columns.
         typed = self._models(guess)
-        return typed if self._reads(typed) is None else self._models(guess, plain=True)
+        found = typed if self._reads(typed) is None else self._models(guess, plain=True)
+        return [model for model in found if model.name in needed]
+
+    def _met(self, guess: _Guess) -> set[str]:
+        """The classes of which there are values: not those of fields that are always null."""
+        met, ahead = {self._root}, [self._root]
+        while ahead:
+            above = ahead.pop()
+            for number, (name, part) in enumerate(self._fields):
+                inner = part.types[0]
+                has_values = name == above and part.pojo and guess.types.get(number) != ZERO
+                if has_values and inner in self._classes and inner not in met:
+                    met.add(inner)
+                    ahead.append(inner)
+        return met
 
     def _alive(self) -> list[_Guess]:
-        """The guesses by which all values that were looked at can be read."""
-        ahead, trials = [_Guess()], 0
-        alive: list[_Guess] = []
-        while ahead:
+        """The guesses by which all values that were looked at can be read, alike ones as one."""
+        base = _Guess()
+        while len(alive := self._search(base)) > 1:
+            one, other = alive
+            unclear = [n for n, type_ in one.types.items() if other.types.get(n, type_) != type_]
+            zero = {number: self._zero(number) for number in unclear}
+            read = self._reads(self._models(_Guess({**one.types, **zero}, one.final), plain=True))
+            if not unclear or any(guess.types[n] in _LONGER for guess in alive for n in unclear) or read is not None:
+                raise _OutOfReach
+            # One byte 0 in all values: all types that end after it read the rest alike.
+            base = _Guess({**base.types, **zero}, base.final)
+        for number in base.types:
+            for type_ in set(self._fields[number][1].types) & _LONGER:
+                if self._search(_Guess({**base.types, number: type_}, base.final)):
+                    raise _OutOfReach
+        return alive
+
+    def _zero(self, number: int) -> str:
+        """The type of a field that is one byte 0: certainly null, if it cannot be a primitive type."""
+        _, part = self._fields[number]
+        return ZERO if part.pojo or any(type_ in PRIMITIVES for type_ in part.types) else f"{ZERO}<{part.types[0]}>"
+
+    def _search(self, base: _Guess) -> list[_Guess]:
+        """The guesses that are alive, two of them at most, of those that contain a guess."""
+        ahead, alive = [base], list[_Guess]()
+        while ahead and len(alive) < 2:
             guess = ahead.pop()
-            trials += 1
-            if trials > _MAX_TRIALS or len(alive) > 1:
+            self._trials += 1
+            if self._trials > _MAX_TRIALS:
                 raise _OutOfReach
             met = self._reads(self._models(guess, plain=True))
             if met is None:

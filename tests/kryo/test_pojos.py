@@ -20,9 +20,10 @@ from stateextract.job.plan import make_plan
 from stateextract.job.run import run_job
 from stateextract.metadata.model import InlineHandle, OperatorState, OperatorStateHandle, SubtaskState
 from stateextract.options import JobOptions
+from stateextract.snapshot import kryo_pojos
 from stateextract.snapshot.tables import SnapshotTables
 from tests.kryo.zoo import HERE
-from tests.state.keyed_writer import FORMS, Entry, Keyed, State, i64, write_operators
+from tests.state.keyed_writer import FORMS, Entry, Keyed, State, i64, write, write_operators
 from tests.state.operator_writer import Lists
 
 UTC = datetime.UTC
@@ -109,17 +110,54 @@ def test_a_field_of_a_type_parameter(flavour: int, form: str, tmp_path: Path) ->
     assert rows(table) == [{"payload": "one", "size": 11}, {"payload": "two", "size": -12}]
 
 
-@pytest.mark.parametrize("name", ["zeros", "painted"])
 @pytest.mark.parametrize("form", ["heap", "canonical"])
-def test_what_stays_unclear_is_not_guessed(form: str, name: str, tmp_path: Path) -> None:
-    """An ``int`` of 0 and an ``Integer`` of null are one byte; Flink's order of an enum's constants need not be Java's."""
-    path = snapshot(tmp_path / "s", 2, form, name)
+def test_what_stays_unclear_is_not_guessed(form: str, tmp_path: Path) -> None:
+    """Flink's order of an enum's constants need not be Java's."""
+    path = snapshot(tmp_path / "s", 2, form, "painted")
     with pytest.raises(UndecodableError, match=r"values of zoo.PojoVectors\$\w+ cannot be decoded: .* with classpath"):
         state_of(path).to_table()
+
+
+@pytest.mark.parametrize("form", ["heap", "canonical"])
+@pytest.mark.parametrize("flavour", [2, 5])
+def test_fields_that_are_always_0_or_null(flavour: int, form: str, tmp_path: Path) -> None:
+    """``int`` of 0 or ``Integer`` of null, one byte either way: such fields have no column. All others have theirs."""
+    path = snapshot(tmp_path / "s", flavour, form, "sparse")
+    state = state_of(path)
+    assert state.coverage.status == "uncertain"
+    reasons = str(state.coverage.reason).split("; ")
+    without = ("discount", "place", "retries")
+    assert [r for r in reasons if "has no column" in r] == [
+        f"the field {name} of zoo.PojoVectors$Sparse has no column: it is 0 or null in all values that were looked at, and "
+        "its type is not known"
+        for name in without
+    ]
+    assert rows(state.to_table()) == [{"count": n, "ended": None, "note": None} for n in (300, -1)]
+    path = snapshot(tmp_path / "z", flavour, form, "zeros")
+    zeros = state_of(path)
+    assert (zeros.coverage.status, rows(zeros.to_table())) == ("uncertain", [True, True])
     fields = {"a": "int", "b": "java.lang.Integer"}
-    if name == "zeros":
-        described = state_of(path, kryo_classes=[{"name": "zoo.PojoVectors$Zeros", "fields": fields}])
-        assert rows(described.to_table()) == [{"a": 0, "b": None}] * 2
+    described = state_of(path, kryo_classes=[{"name": "zoo.PojoVectors$Zeros", "fields": fields}])
+    assert rows(described.to_table()) == [{"a": 0, "b": None}] * 2
+
+
+@pytest.mark.parametrize("byte", [0, 1])
+def test_a_value_after_those_that_did_not_decide(byte: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was one byte 0 in all values that were looked at, and is not later, is an error and no misread."""
+    pojo, kryo, data = vector(2, "zeros")
+    last = data[0][:-1] + bytes([byte])
+    entries = [Entry(n, i64(n), value) for n, value in enumerate([data[0], data[0], last])]
+    other = State("other", value=pojo)
+    keyed = FORMS["canonical"](Keyed([State("it", entries, value=kryo), other]))
+    path = write(tmp_path / "s", [SubtaskState(0, managed_keyed=keyed)])
+    (file,) = state_of(path)._named_state.files
+    assert file.content is not None
+    monkeypatch.setattr(kryo_pojos, "_BYTES", max(file.content.sizes))  # one key group, with one of the values
+    if byte:
+        with pytest.raises(UndecodableError, match=r"field b has a value, after values that did not decide its type"):
+            state_of(path).to_table()
+    else:
+        assert rows(state_of(path).to_table()) == [True, True, True]
 
 
 def test_one_value_that_tells_nothing(tmp_path: Path) -> None:

@@ -94,6 +94,21 @@ public class PojoVectors {
         public Integer b;
     }
 
+    public static class Sparse {
+        public long count;
+        public Integer discount;
+        public java.time.LocalDate ended;
+        public String note;
+        public Place place;
+        public int retries;
+
+        public Sparse() {}
+
+        Sparse(long count) {
+            this.count = count;
+        }
+    }
+
     public enum Colour { RED, GREEN }
 
     public static class Painted {
@@ -112,6 +127,7 @@ public class PojoVectors {
             v("envelope", Envelope.class, TypeInformation.of(new TypeHint<Envelope<String>>() {}),
                     new Envelope<>("one", 11), new Envelope<>("two", -12));
             v("zeros", Zeros.class, TypeInformation.of(Zeros.class), new Zeros(), new Zeros());
+            v("sparse", Sparse.class, TypeInformation.of(Sparse.class), new Sparse(300), new Sparse(-1));
             v("painted", Painted.class, TypeInformation.of(Painted.class), new Painted(), new Painted());
         }
     }
