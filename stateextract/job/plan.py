@@ -153,7 +153,7 @@ def make_plan(
     unsure = sum(checked_by_length(state.target.overrides) for state in states)
     if unsure:
         notes.append(f"the types of {many(unsure, 'state')} of PyFlink are checked by the length of the bytes only; "
-                     "docs/pyflink.md tells which types have the same length")  # fmt: skip
+                     "the page PyFlink of the documentation lists the types of equal length")  # fmt: skip
     coverage = Coverage(
         VERSION, source.found.metadata_uri, metadata.checkpoint_id, metadata.version,
         metadata.properties.kind if metadata.properties else None,
