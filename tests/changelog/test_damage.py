@@ -15,7 +15,7 @@ from tests.mutation_runs import SEED, how_many, outcomes_of
 
 @pytest.mark.parametrize("engine", ["interpreter", "kernel"])
 def test_mutations(engine: str) -> None:
-    count = how_many(250)
+    count = how_many(120)
     outcomes = outcomes_of("tests.changelog.mutations", SEED, count, engine, count=count, most_memory=200 << 20)
     assert {"read", "TruncatedError", "FormatError"} < set(outcomes)
 
