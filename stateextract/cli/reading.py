@@ -18,7 +18,7 @@ from stateextract.cli.progress import Meter
 from stateextract.errors import UsageError
 from stateextract.options import FILE_ONLY, JobOptions, fields, make_options, metavar, option_help, outside
 from stateextract.outcome import Status
-from stateextract.printable import called, there_is
+from stateextract.printable import called, named, there_is
 from stateextract.state.kinds import COORDINATOR, TIMER
 
 if TYPE_CHECKING:
@@ -27,6 +27,9 @@ if TYPE_CHECKING:
     from stateextract.api import Operator, Snapshot, State
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+_MOST_NAMES = 20
+"""Names in a message about an option that is missing."""
 
 TIMERS = "timers"
 """Names all timers of an operator, as in the options of the job."""
@@ -169,9 +172,16 @@ def the_operator(snapshot: Snapshot, name: str | None) -> Operator:
     snapshot.read_headers()
     keyed = [o for o in snapshot.operators if any(s.scope == "keyed" for s in o.states)]
     if len(keyed) != 1:
-        labels = ", ".join(o.label for o in keyed) or "none"
+        labels = _some(named(o.label) for o in keyed)
         raise UsageError("--operator is missing", advice=f"the operators with keyed state are: {labels}")
     return keyed[0]
+
+
+def _some(names: Iterable[str]) -> str:
+    """Names in a sentence, not all where they are many."""
+    found = list(names)
+    more = f" and {len(found) - _MOST_NAMES} more" if len(found) > _MOST_NAMES else ""
+    return f"{', '.join(found[:_MOST_NAMES]) or 'none'}{more}"
 
 
 def select_state(operator: Operator, name: str | None, scope: Any) -> State:
@@ -183,7 +193,7 @@ def select_state(operator: Operator, name: str | None, scope: Any) -> State:
         return operator.state(name, scope)
     states = [s for s in operator.states if scope in (None, s.scope)]
     if len(states) != 1:
-        names = ", ".join(repr(s.name) for s in states if s.name) or "none"
+        names = _some(repr(s.name) for s in states if s.name)
         raise UsageError("--state is missing", operator=operator.label, advice=f"its states are: {names}")
     return states[0]
 
