@@ -164,7 +164,7 @@ def _lines(report: Report) -> Iterator[str]:
             place = named(state.operator_label) + ("" if state.state_name is None else f" / {named(state.state_name)}")
             found.setdefault((state.reason, state.advice), []).append(place)
     for (reason, advice), places in found.items():
-        several = f"{len(places)} states ({', '.join(places[:_NAMED])}{', …' * (len(places) > _NAMED)})"
+        several = f"{many(len(places), 'state')} ({', '.join(places[:_NAMED])}{', …' * (len(places) > _NAMED)})"
         yield f"{places[0] if len(places) == 1 else several}: {sentence(reason)}"
         if advice:
             yield f"  What to do: {sentence(advice)}"
