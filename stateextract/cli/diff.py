@@ -20,7 +20,11 @@ if TYPE_CHECKING:
     from stateextract.diff.run import DiffResult
     from stateextract.diff.summary import Counts
 
-_OPTIONS = [name for name in (*WHERE, *MEANING, "strict", "memory_bytes", "mode", "compression") if name != "all_copies"]
+_OPTIONS = [
+    name
+    for name in (*WHERE, *MEANING, "strict", "memory_bytes", "mode", "compression")
+    if name not in ("all_copies", "checkpoint")
+]
 _FIELDS = 6  # that are named in the table
 
 
@@ -34,6 +38,14 @@ _FIELDS = 6  # that are named in the table
 @click.option(
     "--state", metavar="NAME", multiple=True, shell_complete=state_names,
     help="Compare this state only; repeat for several. timers: all timers.",
+)  # fmt: skip
+@click.option(
+    "--before-checkpoint", metavar="N", type=click.IntRange(min=1),
+    help="ID of the earlier snapshot, where the path BEFORE leads to several.",
+)  # fmt: skip
+@click.option(
+    "--after-checkpoint", metavar="N", type=click.IntRange(min=1),
+    help="ID of the later snapshot, where the path AFTER leads to several.",
 )  # fmt: skip
 @click.option("-o", "--output", metavar="DIRECTORY", help="Write the changes there, one Parquet dataset per state.")
 @click.option(
@@ -53,6 +65,8 @@ _FIELDS = 6  # that are named in the table
 def diff(
     before: str,
     after: str,
+    before_checkpoint: int | None,
+    after_checkpoint: int | None,
     output: str | None,
     workers: int | None,
     last_access: bool,
@@ -73,8 +87,8 @@ def diff(
     from stateextract.diff.run import TaskReport, run_diff
     from stateextract.job.execute import on_this_machine
 
-    later = replace(read_options(after, given), output=output or "")
-    earlier = replace(later, snapshot=before)
+    later = replace(read_options(after, given), output=output or "", checkpoint=after_checkpoint or 0)
+    earlier = replace(later, snapshot=before, checkpoint=before_checkpoint or 0)
 
     def rows(report: bytes) -> int:
         return sum(c.before + c.after for c in TaskReport.from_bytes(report).counts.values())

@@ -16,7 +16,7 @@ def operator_names(context: click.Context, _: click.Parameter, typed: str) -> li
     try:
         from stateextract.api import open_snapshot
 
-        snapshot = open_snapshot(_path(_given(context)))
+        snapshot = open_snapshot(**_snapshot(_given(context)))
         return sorted(o.label for o in snapshot.operators if o.label.startswith(typed))
     except Exception:
         return []
@@ -28,7 +28,7 @@ def state_names(context: click.Context, _: click.Parameter, typed: str) -> list[
         from stateextract.api import open_snapshot
 
         given = _given(context)
-        snapshot = open_snapshot(_path(given))
+        snapshot = open_snapshot(**_snapshot(given))
         operators = [given["operator"]] if isinstance(given["operator"], str) else given["operator"] or ()
         states = [s for name in operators for s in snapshot.operator(name).states] if operators else snapshot.states
         return sorted({s.name for s in states if s.name.startswith(typed)})
@@ -36,10 +36,10 @@ def state_names(context: click.Context, _: click.Parameter, typed: str) -> list[
         return []
 
 
-def _path(given: dict[str, Any]) -> str:
-    """The snapshot; where there are two, the later one."""
-    path: str = given.get("path") or given["after"]
-    return path
+def _snapshot(given: dict[str, Any]) -> dict[str, Any]:
+    """Which snapshot; where there are two, the later one."""
+    checkpoint = int(given.get("checkpoint") or given.get("after_checkpoint") or 0)
+    return {"path": given.get("path") or given["after"], "checkpoint": checkpoint, "job": given.get("job") or ""}
 
 
 def _given(context: click.Context) -> dict[str, Any]:

@@ -325,6 +325,22 @@ def test_every_command_takes_a_checkpoint(out: Out, jobs: Path) -> None:
     assert open_snapshot(str(jobs), checkpoint=5).checkpoint_id == 5
 
 
+def test_two_checkpoints_of_a_job_are_compared(out: Out) -> None:
+    path = str(EXAMPLE / "checkpoints")
+    options = ("--state", "mean", "--workers", "1", "--format", "json")
+    found = []
+    for before, after in ((2, 4), (4, 4)):
+        code, text, _ = out(
+            "diff", path, path, *options, "--before-checkpoint", str(before), "--after-checkpoint", str(after)
+        )
+        assert code == 0
+        document = json.loads(text)
+        assert (document["before"]["checkpoint_id"], document["after"]["checkpoint_id"]) == (before, after)
+        (state,) = document["states"]
+        found.append(state["changed"] + state["added"] + state["removed"])
+    assert found[0] > 0 == found[1]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

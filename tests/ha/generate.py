@@ -154,7 +154,7 @@ def make(made: HaCase, work: Path) -> None:
     version = VERSIONS[made.version]
     jars = class_path(version, "backends")
     classes = compile_jobs(version, jars, Batch(made.version, "backends", "new"))
-    server = Server(class_path(VERSIONS["f120"], "backends"), work)  # Its ZooKeeper serves all versions.
+    server = Server(jars, work)
     case = made.case(server.port, work)
     shutil.rmtree(work / case.name, ignore_errors=True)
 
