@@ -26,9 +26,9 @@ if __package__ in (None, ""):
 from stateextract.diff import Counts, DiffOptions, DiffPlan, make_diff_plan
 from stateextract.diff.task import DiffRunner
 from stateextract.files.cores import usable_cores
-from stateextract.job.split import read_options
 from stateextract.options import JobOptions
 from stateextract.snapshot.reader import PartReader
+from stateextract.snapshot.reading import read_options
 from stateextract.state.engine import Counters
 from tests.writers.generate import SINGLE_KEY_GROUP, PlannedOperator, PlannedState, entry_size, write_snapshot
 from tests.writers.shapes import SHAPES

@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
-from stateextract.options import fields, outside, show_size
+from stateextract.options import Place, described, fields, outside, python_name, show_size
 
 _HEAD = """# Options
 
@@ -43,10 +43,20 @@ def _lines() -> Iterator[str]:
     yield "No options: rules that `stateextract audit` holds states against ([audit.md](audit.md#rules))."
     yield "All else leaves them alone."
     yield ""
+    yield "## `open_snapshot`"
+    yield ""
+    yield "Keyword arguments of [Python's `open_snapshot`](python-api.md), which has some more of its own."
+    yield ""
+    yield "| keyword | default | meaning |"
+    yield "|---|---|---|"
+    for field in fields():
+        if field.metadata["at"] & Place.PYTHON and field.name != "path_map":
+            yield f"| `{python_name(field)}` | `{field.default!r}` | {_meaning(field, 'a list, or one text')} |"
+    yield ""
     yield "## The Spark data sources"
     yield ""
     yield "Those of [flink-state](spark-sql.md#options-of-flink-state) and of"
-    yield "[flink-state-metadata](spark-sql.md#the-tables-behind-a-snapshot) stand with their examples."
+    yield "[flink-state-metadata](spark-sql.md#the-tables-behind-a-snapshot) are with their examples."
 
 
 def _name(field: dataclasses.Field[Any]) -> str:
@@ -70,8 +80,8 @@ def _default(field: dataclasses.Field[Any]) -> str:
     return f"`{default}`" if default not in ("", ()) else ""
 
 
-def _meaning(field: dataclasses.Field[Any]) -> str:
-    text = str(field.metadata["doc"]).replace("|", r"\|").replace("<", "&lt;")
+def _meaning(field: dataclasses.Field[Any], several: str = "repeat for several") -> str:
+    text = described(field, several).replace("|", r"\|").replace("<", "&lt;")
     choices = ", ".join(f"`{choice}`" for choice in field.metadata["choices"])
     return f"{text} One of {choices}." if choices else text
 

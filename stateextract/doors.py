@@ -17,34 +17,6 @@ from typing import ClassVar
 Names = tuple[str | None, str | None]
 
 OPTIONS: dict[str, Names] = {
-    "--all-copies": ("allCopies", "all_copies"),
-    "--allow-store": ("allowStores", "allow_stores"),
-    "--checkpoint": ("checkpoint", "checkpoint"),
-    "--classpath": ("classpath", "classpath"),
-    "--codec": ("codec", "codec"),
-    "--flatten": ("flattenCollectionTypes", "flatten"),
-    "--header-threads": ("headerThreads", "header_threads"),
-    "--job": ("job", "job"),
-    "--keep-empty-maps": ("keepEmptyMaps", "keep_empty_maps"),
-    "--kryo": ("kryo", "kryo"),
-    "--maps": ("maps", "maps"),
-    "--max-value-bytes": ("maxValueBytes", "max_value_bytes"),
-    "--memory-bytes": ("memoryBytes", "memory_bytes"),
-    "--names": ("names", "names"),
-    "--on-undecodable": ("onUndecodable", "on_undecodable"),
-    "--operator": ("operatorUid", "operator"),
-    "--out-of-range": ("outOfRange", "out_of_range"),
-    "--path-map": ("pathMap", "path_map"),
-    "--plan": ("plan", "plan"),
-    "--plugins": ("plugins", "plugins"),
-    "--protobuf": ("protobuf", "protobuf"),
-    "--python-wrapping": ("pythonWrapping", "python_wrapping"),
-    "--split-bytes": ("splitBytes", "split_bytes"),
-    "--state": ("stateName", "state"),
-    "--store-timeout": ("storeTimeout", "store_timeout"),
-    "--strings": ("strings", "strings"),
-    "--timestamps": ("timestamps", "timestamps"),
-    "--verify-checksums": ("verifyChecksums", "verify_checksums"),
     "--against": (None, "against"),
     "--allow-non-restored-state": (None, "allow_non_restored"),
     "--backend": (None, "backend"),
@@ -53,17 +25,12 @@ OPTIONS: dict[str, Names] = {
     "--old-classpath": (None, "classpath of open_snapshot"),
     "--same-job": (None, "same_job"),
     "--old-plan": (None, "plan of open_snapshot"),
-    "--conf": (None, None),
-    "--config": (None, None),
-    "--engine": (None, None),
-    "--from": (None, None),
-    "--mode": (None, None),
-    "--output": (None, None),
-    "--rules": (None, None),
-    "--ship-code": (None, None),
-    "--workers": (None, None),
+    **dict.fromkeys(("--conf", "--config", "--engine", "--from", "--rules", "--workers"), (None, None)),
 }
-"""The option in Spark's sources, and as a keyword argument in Python; ``None``: only the command line has it."""
+"""The option in Spark's sources, and as a keyword argument in Python; ``None``: only the command line has it.
+
+``options.py`` adds its table; here are options of single commands.
+"""
 
 _PHRASES: dict[str, tuple[str, str]] = {
     # Spark's sources keep nothing raw, and have no columns of nanoseconds.

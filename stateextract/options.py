@@ -1,9 +1,10 @@
-"""Options of the extract job: each stands here once, and both its command line and its job file are made from that.
+"""Every option once. The command line, the job file, Spark's sources, Python's keywords and the documentation are made of it.
 
 An option is a field of :class:`JobOptions`; its metadata hold the section of the TOML job file, what kind of value it
-takes and one line of documentation. ``--dash-names`` on the command line and ``dash-names`` in the job file are the
-field's name. The command line wins over the job file, the job file over the defaults; a repeatable option given on the
-command line replaces the job file's list.
+takes, one line of documentation, and where else it applies (:class:`Place`). ``--dash-names`` on the command line and
+``dash-names`` in the job file are the field's name, Spark's is in camelCase, Python's the field's own. The command line wins
+over the job file, the job file over the defaults; a repeatable option given on the command line replaces the job file's list.
+To add an option, add a field. One of ``PYTHON`` is in :class:`SnapshotKeywords` too, for type checkers.
 
 Imports the standard library and ``errors`` only, so that a mistyped option is reported before anything heavy loads.
 Must not know of Spark, Arrow or Flink's formats.
@@ -15,14 +16,17 @@ import argparse
 import dataclasses
 import difflib
 import json
+import os
 import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
+from enum import Flag, auto
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, Literal, NoReturn, TypedDict
 
+from stateextract.doors import OPTIONS
 from stateextract.errors import UsageError
 
 _UNITS = {
@@ -43,16 +47,110 @@ AUDIT: Mapping[str, type] = {"audit": dict, "rules": list}
 ``audit/rules.py`` reads them; here only their kind of table is looked at."""
 
 
+class Place(Flag):
+    """Where an option applies beside the extract job, which has all of them."""
+
+    OTHERS = auto()
+    """Commands that show neither rows nor statistics: inspect, states, files, validate, check and types."""
+    ROWS = auto()
+    """``head``, ``get`` and ``schema``."""
+    COUNT = auto()
+    STATISTICS = auto()
+    """``stats``, ``history``, ``report`` and ``audit``."""
+    SELECTION = auto()
+    """The same without ``audit``, whose rules select states."""
+    DIFF = auto()
+    SPARK_ROWS = auto()
+    """The source ``flink-state``."""
+    SPARK_TABLES = auto()
+    """The source ``flink-state-metadata``."""
+    SPARK_STATISTICS = auto()
+    """Its tables ``coverage`` and ``statistics``."""
+    SPARK_DIFF = auto()
+    """The source ``flink-state-diff``."""
+    PYTHON = auto()
+    """:func:`stateextract.open_snapshot`."""
+
+    @property
+    def is_spark(self) -> bool:
+        """Whether one of Spark's sources has it."""
+        return bool(self & (Place.SPARK_ROWS | Place.SPARK_TABLES | Place.SPARK_STATISTICS | Place.SPARK_DIFF))
+
+
+_ALL = ~Place.SPARK_STATISTICS & ~Place.SELECTION
+"""Whatever opens a snapshot."""
+_VALUES = (
+    Place.ROWS | Place.STATISTICS | Place.DIFF | Place.SPARK_ROWS | Place.SPARK_STATISTICS | Place.SPARK_DIFF | Place.PYTHON
+)
+"""Whatever shows values."""
+_UNDECODABLE = Place.ROWS | Place.STATISTICS | Place.DIFF | Place.SPARK_ROWS | Place.PYTHON
+_SHAPE = Place.ROWS | Place.COUNT | Place.DIFF | Place.SPARK_ROWS | Place.SPARK_DIFF | Place.PYTHON
+"""Whatever has rows whose number an option changes."""
+_NOWHERE = Place(0)
+
+
+@dataclass(frozen=True)
+class SparkOption:
+    """What Spark's sources have differently.
+
+    :param name: ``""``: the field's name in camelCase.
+    :param doc: ``""``: the option's.
+    :param choices: empty: the option's.
+    """
+
+    name: str = ""
+    doc: str = ""
+    choices: tuple[str, ...] = ()
+
+
 def _option(
-    default: Any, section: str, kind: str, doc: str, *, choices: tuple[str, ...] = (), least: int = 0, name: str = ""
-) -> Any:
-    meta = {"section": section, "kind": kind, "doc": doc, "choices": choices, "least": least, "name": name}
+    default: Any, section: str, kind: str, doc: str, at: Place = _NOWHERE, *, choices: tuple[str, ...] = (), least: int = 0,
+    name: str = "", python: str = "", spark: SparkOption = SparkOption(),
+) -> Any:  # fmt: skip
+    meta = {
+        "section": section, "kind": kind, "doc": doc, "at": at, "choices": choices, "least": least, "name": name,
+        "python": python, "spark": spark,
+    }  # fmt: skip
     return field(default=default, metadata=meta)
+
+
+class SnapshotKeywords(TypedDict, total=False):
+    """The keyword arguments of :func:`stateextract.open_snapshot` for type checkers: the options of ``Place.PYTHON``."""
+
+    checkpoint: int
+    job: str
+    allow_stores: str | Sequence[str]
+    store_timeout: int
+    codec: Literal["snappy", "lz4"]
+    plan: str
+    names: str
+    uids: str
+    verify_checksums: bool
+    key_group_column: bool
+    subtask_column: bool
+    flatten: bool
+    all_copies: bool
+    on_undecodable: Literal["fail", "skip", "raw"]
+    strings: Literal["replace", "fail", "binary"]
+    timestamps: Literal["floor", "fail", "nanoseconds"]
+    out_of_range: Literal["fail", "null"]
+    maps: Literal["map", "list"]
+    max_value_bytes: int
+    plugins: str | Sequence[str]
+    keep_empty_maps: bool
+    python_wrapping: bool
+    kryo: Literal["auto", "2", "2-without-scala", "5"]
+    classpath: str | Sequence[str]
+    protobuf: str | Sequence[str]
+    kryo_classes: Sequence[Mapping[str, Any]]
+    types: Mapping[str, str] | None
+    policies: Mapping[str, str] | None
+    header_threads: int
 
 
 @dataclass(frozen=True, kw_only=True)
 class JobOptions:
-    """Everything that a job can be told.
+    """All options.
 
     Kinds: ``text``, ``choice``, ``flag``, ``bytes``, ``count``, ``list``; ``tables`` stand only in the job file and are
     kept as JSON; a ``mapping`` is a section of the job file, kept as ``KEY=VALUE``.
@@ -63,38 +161,40 @@ class JobOptions:
         "checkpoint), or high-availability data (then what Flink would restore from).")
     checkpoint: int = _option(0, "input", "count",
         "ID of the checkpoint or savepoint to read, where the snapshot's path leads to several. 0: the newest complete one, or "
-        "the one that Flink would restore from.")
+        "the one that Flink would restore from.", _ALL & ~Place.DIFF & ~Place.SPARK_DIFF)
     job: str = _option("", "input", "text",
-        "ID of the job whose snapshot is read, or the beginning of it, where the snapshot's path leads to several jobs.")
+        "ID of the job whose snapshot is read, or the beginning of it, where the snapshot's path leads to several jobs.",
+        _ALL & ~Place.SPARK_DIFF)
     operator: tuple[str, ...] = _option((), "input", "list",
-        "Operators to extract, by uid, hex id or name; repeat for several. None: all.")
+        "Operators to extract, by uid, hex id or name; repeat for several. None: all.", Place.SELECTION)
     state: tuple[str, ...] = _option((), "input", "list",
         "States to extract, by name; repeat for several. timers: all timers of an operator; "
-        "coordinator: what its coordinator keeps. None: all.")
-    path_map: tuple[str, ...] = _option((), "input", "list",
-        "OLD=NEW: paths in the snapshot that begin with OLD are looked for under NEW; repeat for several.")
+        "coordinator: what its coordinator keeps. None: all.", Place.SELECTION)
+    path_map: tuple[str | tuple[str, str], ...] = _option((), "input", "list",
+        "OLD=NEW: paths in the snapshot that begin with OLD are looked for under NEW", _ALL)
     allow_store: tuple[str, ...] = _option((), "input", "list",
-        "Another store whose files the snapshot may refer to, for example s3://bucket; for a snapshot that is not local also a "
-        "local directory; repeat for several.",
-        name="allow-stores")
+        "Other stores whose files the snapshot may refer to, for example s3://bucket, and for a snapshot that is not local "
+        "also local directories", _ALL, name="allow-stores", python="allow_stores", spark=SparkOption("allowStores"))
     store_timeout: int = _option(60, "input", "count",
-        "Seconds that a store has for one answer; if it takes longer, reading fails.", least=1)
+        "Seconds that a store has for one answer; if it takes longer, reading fails.", _ALL, least=1)
     codec: str = _option("snappy", "input", "choice",
-        "Codec of compressed state. Flink writes Snappy; lz4 is for builds whose stream decorator was changed.",
+        "Codec of compressed state. Flink writes Snappy; lz4 is for builds whose stream decorator was changed.", _ALL,
         choices=("snappy", "lz4"))
     plan: str = _option("", "input", "text",
-        "Compiled plan of a SQL job (COMPILE PLAN): names the fields of its rows, which snapshots do not.")
+        "Compiled plan of a SQL job (COMPILE PLAN): names the fields of its rows, which snapshots do not.", _ALL)
     names: str = _option("", "input", "text",
-        "TOML or JSON file with names of fields. Wins over the plan.")
+        "TOML or JSON file with names of fields. Wins over the plan.", _ALL)
+    uids: str = _option("", "input", "text",
+        "File with the uids of the job's operators, one a line or as a JSON array: names the operators of Flink 1, whose "
+        "snapshots contain only hashes of them.", _ALL)
     verify_checksums: bool = _option(True, "input", "flag",
-        "Verify the CRC-32C of every chunk of compressed state (Flink itself does not).")
+        "Verify the CRC-32C of every chunk of compressed state (Flink itself does not).", _ALL)
 
     output: str = _option("", "output", "text", "Directory for the datasets: a local path or the URI of a store.")
     mode: str = _option("error", "output", "choice",
         "error: refuse an output that is not empty. overwrite: replace the datasets that this job writes, keep all "
-        "others.",
-        choices=("error", "overwrite"))
-    compression: str = _option("zstd", "output", "choice", "Parquet compression.",
+        "others.", Place.DIFF, choices=("error", "overwrite"))
+    compression: str = _option("zstd", "output", "choice", "Parquet compression.", Place.DIFF,
         choices=("zstd", "snappy", "gzip", "lz4", "none"))
     target_file_bytes: int = _option(512 * 10**6, "output", "bytes",
         "A Parquet file that has reached this size is finished and the next one begun.", least=1)
@@ -104,74 +204,88 @@ class JobOptions:
         "rename: write into a staging folder and move the files at the end. direct: write at the final place under "
         "unique names, the manifest last. auto: rename on local disks and HDFS, direct on object stores.",
         choices=("auto", "rename", "direct"))
-    key_group_column: bool = _option(True, "output", "flag", "Add the column key_group.")
-    subtask_column: bool = _option(True, "output", "flag", "Add the column subtask.")
-    flatten: bool = _option(False, "output", "flag", "Write lists and maps as one row per element or entry.")
+    key_group_column: bool = _option(True, "output", "flag", "Add the column key_group.", Place.PYTHON)
+    subtask_column: bool = _option(True, "output", "flag", "Add the column subtask.", Place.PYTHON)
+    flatten: bool = _option(False, "output", "flag", "Lists and maps become one row per element or entry.", _SHAPE,
+        spark=SparkOption("flattenCollectionTypes"))
 
     all_copies: bool = _option(False, "output", "flag",
-        "Write every subtask's copy of broadcast state, with the column subtask, and not only one.")
+        "Give every subtask's copy of broadcast state, with the column subtask, and not only one.",
+        _SHAPE & ~Place.DIFF & ~Place.SPARK_DIFF)
 
     on_undecodable: str = _option("fail", "decoding", "choice",
         "A value whose serializer is not known: fail leaves out its state, skip leaves out the value, raw keeps its raw bytes "
-        "where their length is known. With strict, or if --state selects the state, fail stops the job.",
-        choices=("fail", "skip", "raw"))
+        "where their length is known. With strict, or if --state selects the state, fail stops the job.", _UNDECODABLE,
+        choices=("fail", "skip", "raw"),
+        spark=SparkOption(choices=("fail", "skip"),
+            doc="A value whose serializer is not known: fail the query, or skip: leave out its row, or if its length is not "
+            "known, the state's rows in its key group. (What is kept raw only the extract job writes.)"))
     strings: str = _option("replace", "decoding", "choice",
         "Java strings with a lone surrogate, which UTF-8 cannot hold: replace by U+FFFD and count, fail, "
-        "or write all strings as binary columns (WTF-8).",
+        "or write all strings as binary columns (WTF-8).", _VALUES,
         choices=("replace", "fail", "binary"))
     timestamps: str = _option("floor", "decoding", "choice",
         "Digits below the microsecond: floor and count, fail, or use nanosecond columns (which Spark "
-        "cannot read).",
-        choices=("floor", "fail", "nanoseconds"))
+        "cannot read).", _VALUES, choices=("floor", "fail", "nanoseconds"),
+        spark=SparkOption(choices=("floor", "fail"), doc="Digits below the microsecond: floor, or fail."))
     out_of_range: str = _option("fail", "decoding", "choice",
         "Times that the column type cannot hold: fail, or write null and count. Timers always have null there, and "
-        "their exact milliseconds in another column.", choices=("fail", "null"))
+        "their exact milliseconds in another column.", _VALUES, choices=("fail", "null"))
     maps: str = _option("map", "decoding", "choice",
-        "Maps as Arrow maps, or as lists of struct<key, value>.", choices=("map", "list"))
+        "Maps as Arrow maps, or as lists of struct<key, value>.", _VALUES, choices=("map", "list"))
     max_value_bytes: int = _option(256 * 10**6, "decoding", "bytes",
         "Largest row, in bytes of the file: a larger one is an error and does not take the memory. With flatten the elements "
-        "of large lists and the entries of large maps are rows of their own.", least=1)
+        "of large lists and the entries of large maps are rows of their own.", _ALL, least=1)
     plugins: tuple[str, ...] = _option((), "decoding", "list",
-        "Python modules that register your own serializers, in addition to those installed as entry points; repeat for "
-        "several.")
+        "Python modules that register your own serializers, in addition to those installed as entry points", _ALL)
     keep_empty_maps: bool = _option(False, "decoding", "flag",
-        "Keep keys whose map is empty, which only native snapshots of the HashMap backend hold.")
+        "Keep keys whose map is empty, which only native snapshots of the HashMap backend hold.", _SHAPE)
     python_wrapping: bool = _option(False, "decoding", "flag",
         "Keep state of PyFlink as it is stored: keys in a Row of one field, values in lists of bytes, pickles as bytes. "
-        "Without this option keys and values have no wrapping, and pickles become JSON text.")
+        "Without this option keys and values have no wrapping, and pickles become JSON text.",
+        Place.ROWS | Place.DIFF | Place.SPARK_ROWS | Place.PYTHON)
     kryo: str = _option("auto", "decoding", "choice",
         "Version of Kryo that wrote values. auto: 2 for snapshots of Flink 1, 5 for those of Flink 2. 2-without-scala: 2 on "
-        "a cluster whose lib folder has no flink-scala.",
+        "a cluster whose lib folder has no flink-scala.", _ALL,
         choices=("auto", "2", "2-without-scala", "5"))
     classpath: tuple[str, ...] = _option((), "decoding", "list",
         "Jars or folders with the job's classes, whose fields are read from them for values that Kryo wrote; nothing of "
-        "them is executed; repeat for several.")
+        "them is executed", _ALL)
 
     protobuf: tuple[str, ...] = _option((), "decoding", "list",
-        "Descriptor sets of Protobuf (protoc --include_imports --descriptor_set_out), by which messages that Kryo wrote become "
-        "columns; repeat for several.")
+        "Descriptor sets of Protobuf (protoc --include_imports --descriptor_set_out), by which messages that Kryo wrote "
+        "become columns", _ALL)
 
     strict: bool = _option(False, "decoding", "flag",
         "Fail if any selected state cannot be read whole. Without it, the job extracts all other states and ends with exit "
-        "code 3. A state that --state selects always has to be whole.")
+        "code 3. A state that --state selects always has to be whole.", Place.STATISTICS | Place.DIFF)
 
     kryo_class: tuple[str, ...] = _option((), "kryo", "tables",
-        "Classes that Kryo wrote, described by hand as [[kryo.class]] tables.", name="class")
+        "Classes that Kryo wrote, described by hand as [[kryo.class]] tables.", _ALL, name="class", python="kryo_classes",
+        spark=SparkOption("kryoClasses", "Classes that Kryo wrote, described by hand: a JSON array of objects with the keys of "
+            "[[kryo.class]] (page Kryo of the documentation)."))
 
     types: tuple[str, ...] = _option((), "types", "mapping",
         "Types of columns, by operator (uid, name, hex id or *), state and path; a state with a value that does not fit "
-        "exactly is refused.")
+        "exactly is refused.", Place.SPARK_ROWS | Place.PYTHON,
+        spark=SparkOption(doc="Types of columns, as PATH=TYPE, separated by semicolons; a value that does not fit exactly "
+            "stops the query."))
 
     policies: tuple[str, ...] = _option((), "policies", "mapping",
         "Values of strings, timestamps, out-of-range, maps and on-undecodable for single states, by operator (uid, name, hex "
-        "ID or *), state (a name or *) and option; the other states keep the values of [decoding].")
+        "ID or *), state (a name or *) and option; the other states keep the values of [decoding].",
+        Place.SPARK_ROWS | Place.SPARK_STATISTICS | Place.SPARK_DIFF | Place.PYTHON,
+        spark=SparkOption(doc="Values of strings, timestamps, outOfRange and maps (of flink-state also onUndecodable) for "
+            "single states, as STATE/OPTION=VALUE, separated by semicolons; the state is a name or *."))
 
     split_bytes: int = _option(128 * 10**6, "job", "bytes",
-        "State that one Spark task reads. A key group is never split.", least=1)
+        "State that one task reads. A key group is never split.", Place.STATISTICS | Place.SPARK_ROWS | Place.SPARK_DIFF,
+        least=1)
     memory_bytes: int = _option(128 * 10**6, "job", "bytes",
-        "Rows that one task gathers over all its datasets before the largest is written.", least=1)
+        "Rows that one task holds in memory. The extract job writes the largest dataset then, a comparison uses a temporary "
+        "directory.", Place.DIFF | Place.SPARK_DIFF, least=1)
     header_threads: int = _option(32, "job", "count",
-        "Threads with which the planner reads the heads of the state files.", least=1)
+        "Threads that read the headers of the state files.", _ALL, least=1)
     ship_code: str = _option("auto", "job", "choice",
         "Send stateextract and serializers to the workers. auto: where the workers are not on this machine.",
         choices=("auto", "always", "never"))
@@ -195,10 +309,10 @@ class JobOptions:
     def path_pairs(self) -> tuple[tuple[str, str], ...]:
         """``path_map`` taken apart."""
         pairs = []
-        for text in self.path_map:
-            old, sign, new = text.partition("=")
+        for given in self.path_map:
+            old, sign, new = given.partition("=") if isinstance(given, str) else (given[0], "=", given[1])
             if not sign or not old or not new:
-                raise UsageError(f"--path-map {text!r} is not of the form OLD=NEW")
+                raise UsageError(f"--path-map {given!r} is not of the form OLD=NEW")
             pairs.append((old, new))
         return tuple(pairs)
 
@@ -335,12 +449,75 @@ def metavar(f: dataclasses.Field[Any]) -> str:
 def option_help(f: dataclasses.Field[Any]) -> str:
     """A line on what an option does, with its default."""
     default: Any = f.default
-    text = str(f.metadata["doc"])
+    text = described(f, "repeat for several")
     if f.metadata["kind"] == "flag":
         text += f" Default: {'yes' if default else 'no'}."
     elif default not in ("", ()):
         text += f" Default: {show_size(default) if f.metadata['kind'] == 'bytes' else default}."
     return text
+
+
+def described(f: dataclasses.Field[Any], how_to_repeat: str = "") -> str:
+    """What an option does.
+
+    :param how_to_repeat: of a list: how several values are given.
+    """
+    doc = str(f.metadata["doc"])
+    return doc if doc.endswith(".") else f"{doc}; {how_to_repeat}." if how_to_repeat else f"{doc}."
+
+
+def spark_name(f: dataclasses.Field[Any]) -> str:
+    """How Spark's sources call an option."""
+    head, *rest = f.name.split("_")
+    return f.metadata["spark"].name or head + "".join(part.capitalize() for part in rest)
+
+
+def python_name(f: dataclasses.Field[Any]) -> str:
+    """How Python calls an option."""
+    return f.metadata["python"] or f.name
+
+
+def from_keywords(snapshot: str, given: Mapping[str, Any]) -> JobOptions:
+    """Options from keyword arguments of Python; ``None`` is the default.
+
+    A list may be one text, ``path_map``, ``types`` and ``policies`` are mappings, paths may be of ``pathlib``.
+
+    :raises TypeError: for a name that is unknown; :raises UsageError: for a value that is wrong.
+    """
+    known = {python_name(f): f for f in fields() if f.metadata["at"] & Place.PYTHON}
+    values: dict[str, Any] = {}
+    for name, value in given.items():
+        if name not in known:
+            near = difflib.get_close_matches(name, known, n=1)
+            hint = f"; the nearest is {near[0]!r}" if near else ""
+            raise TypeError(f"open_snapshot() got an unexpected keyword argument {name!r}{hint}")
+        f, kind = known[name], known[name].metadata["kind"]
+        if value is None:
+            continue
+        where = f"the option {name}"
+        if f.name == "path_map":
+            values[f.name] = tuple(value.items() if isinstance(value, Mapping) else value)
+        elif kind == "mapping":
+            values[f.name] = _mapping(value, where)
+        else:
+            if kind in ("list", "tables"):
+                value = [value] if isinstance(value, str | os.PathLike | Mapping) else list(value)
+            value = [_path_text(item) for item in value] if isinstance(value, list) else _path_text(value)
+            values[f.name] = _converted(f, value, where, strict=True)
+    options = JobOptions(snapshot=snapshot, **values)
+    for line in options.policies:
+        policy_line(line)
+    return options
+
+
+def keyword_docs() -> str:
+    """Lines of a docstring on the keyword arguments of Python."""
+    known = (f for f in fields() if f.metadata["at"] & Place.PYTHON and f.name != "path_map")
+    return "\n".join(f"    :param {python_name(f)}: {described(f)} Default: {f.default!r}." for f in known) + "\n    "
+
+
+def _path_text(value: Any) -> Any:
+    return os.fspath(value) if isinstance(value, os.PathLike) else value
 
 
 def show_size(size: int) -> str:
@@ -450,3 +627,13 @@ def from_lines(lines: Mapping[str, Any]) -> JobOptions:
     """The inverse of :meth:`JobOptions.lines`."""
     values: dict[str, Any] = {n.replace("-", "_"): tuple(v) if isinstance(v, list) else v for n, v in lines.items()}
     return JobOptions(**values)
+
+
+OPTIONS.update(
+    (f"--{outside(f.name)}", (spark_name(f) if at.is_spark else None, python_name(f) if at & Place.PYTHON else None))
+    for f in fields()
+    for at in (f.metadata["at"],)
+    if f.metadata["kind"] not in FILE_ONLY
+)
+# How single operators and states are selected there.
+OPTIONS.update({"--operator": ("operatorUid", "operator"), "--state": ("stateName", "state")})

@@ -17,7 +17,7 @@ from stateextract.cli import _COMMANDS
 from stateextract.cli.options import door_of
 from stateextract.doors import OPTIONS, Door, api_door, read_at
 from stateextract.errors import SnapshotNotFoundError, StateExtractError, UsageError, leaving
-from stateextract.options import FILE_ONLY, fields, outside
+from stateextract.options import FILE_ONLY, SnapshotKeywords, fields, outside
 from stateextract.spark.source_options import DIFF_OPTIONS, DOORS, METADATA, METADATA_OPTIONS, STATE, STATE_OPTIONS
 from tests.job.snapshots import UNKNOWN, numbered, write_snapshot
 
@@ -30,10 +30,13 @@ def test_the_table_has_what_the_doors_have() -> None:
     assert {flag: spark for flag, (spark, _) in OPTIONS.items() if spark} == {
         **spark, "--operator": "operatorUid", "--state": "stateName",
     }  # fmt: skip
-    keywords = {*inspect.signature(stateextract.open_snapshot).parameters, "operator", "state"}
-    keywords |= {*inspect.signature(stateextract.Snapshot.check).parameters}
+    own = {"decoder", "on_headers", "options", "path", "storage_options"}
+    signature = {*inspect.signature(stateextract.open_snapshot).parameters} - own
+    keywords = {*SnapshotKeywords.__annotations__, *signature, "operator", "state"}
+    keywords |= {*inspect.signature(stateextract.Snapshot.check).parameters} - {"self", "uids", "parallelism", "values"}
+    flagless = {"kryo_classes", "types", "policies"}
     named = {python.removesuffix(" of open_snapshot") for _, python in OPTIONS.values() if python}
-    assert named - {"split_bytes", "memory_bytes"} <= keywords
+    assert named - {"uids"} == keywords - flagless - {"uids"}
     assert {*OPTIONS} <= {flag for flags in FLAGS.values() for flag in flags}
 
 

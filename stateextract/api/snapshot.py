@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Unpack, get_args
 
 import pyarrow as pa
 
@@ -19,14 +19,12 @@ from serializers.coordinators import decode_coordinator
 from stateextract.api.html import table
 from stateextract.api.state import Scope, State
 from stateextract.api.validation import Finding, OnProgress, Validation
-from stateextract.columnar.convert.policy import MAX_VALUE_BYTES, Maps, OutOfRange, Policy, Strings, Timestamps
 from stateextract.doors import api_door
 from stateextract.errors import StateExtractError, UsageError, leaving
-from stateextract.files.compression import CODECS
-from stateextract.files.connect import TIMEOUT
 from stateextract.files.filesystem import Store
 from stateextract.metadata.model import CheckpointProperties, MasterState, OperatorState
 from stateextract.metadata.operator_lookup import find_operators
+from stateextract.options import JobOptions, SnapshotKeywords, from_keywords, keyword_docs
 from stateextract.outcome import Status
 from stateextract.printable import called, many, there_is
 from stateextract.restore.answers import Backend
@@ -38,14 +36,13 @@ from stateextract.snapshot.kryo_pojos import lacking
 from stateextract.snapshot.missing import MissingFiles, missing_files
 from stateextract.snapshot.policies import JobPolicies
 from stateextract.snapshot.python_types import StateTypes, Suggestion
+from stateextract.snapshot.reading import read_options
 from stateextract.snapshot.source import SnapshotSource
 from stateextract.snapshot.type_overrides import JobTypeOverrides
 from stateextract.state.columns import Choice
 from stateextract.state.engine import ReadOptions
 
-OnUndecodable = Literal["fail", "skip", "raw"]
 Engine = Literal["auto", "kernel", "interpreter"]
-KryoVersion = Literal["auto", "2", "2-without-scala", "5"]
 PathMap = Mapping[str, str] | Sequence[tuple[str, str]]
 
 
@@ -55,36 +52,9 @@ def open_snapshot(
     path_map: PathMap | None = None,
     *,
     storage_options: Mapping[str, Mapping[str, Any]] | None = None,
-    checkpoint: int = 0,
-    job: str = "",
-    allow_stores: str | Sequence[str] = (),
-    store_timeout: int = TIMEOUT,
-    strings: Strings = "replace",
-    timestamps: Timestamps = "floor",
-    out_of_range: OutOfRange = "fail",
-    maps: Maps = "map",
-    on_undecodable: OnUndecodable = "fail",
-    flatten: bool = False,
-    keep_empty_maps: bool = False,
-    all_copies: bool = False,
-    python_wrapping: bool = False,
-    key_group_column: bool = True,
-    subtask_column: bool = True,
-    verify_checksums: bool = True,
-    codec: str = "snappy",
-    max_value_bytes: int = MAX_VALUE_BYTES,
     decoder: Engine = "auto",
-    plugins: str | Sequence[str] = (),
-    kryo: KryoVersion = "auto",
-    classpath: str | Sequence[str] = (),
-    kryo_classes: Sequence[Mapping[str, Any]] = (),
-    protobuf: str | Sequence[str] = (),
-    plan: str = "",
-    names: str = "",
-    types: Mapping[str, str] | None = None,
-    policies: Mapping[str, str] | None = None,
-    header_threads: int = 32,
     on_headers: OnHeaders = ignore_progress,
+    **options: Unpack[SnapshotKeywords],
 ) -> Snapshot:
     """Open a checkpoint or savepoint.
 
@@ -94,86 +64,40 @@ def open_snapshot(
         high-availability data (then what Flink would restore from; ``docs/checkpoints.md``); a local path or the URI of a
         store (``docs/object-stores.md`` lists them).
     :param path_map: old and new beginnings of paths, for a snapshot that was moved in a way that is not found by itself.
-    :param storage_options: for each scheme what its file system is told, for example
+    :param storage_options: for each scheme the settings of its file system, for example
         ``{"s3": {"endpoint_override": "http://localhost:9000"}}``.
-    :param checkpoint: id of the checkpoint or savepoint, where the path leads to several; 0 takes the newest complete one.
-    :param job: id of the job, or the beginning of it, where the path leads to several.
-    :param allow_stores: other stores whose files the snapshot may refer to, for example ``s3://bucket``
-        (``docs/relocate.md`` explains why); for a snapshot that is not local also local directories.
-    :param store_timeout: seconds that a store has for one answer; if it takes longer, reading fails.
-    :param strings: Java strings that UTF-8 cannot hold: ``replace``, ``fail``, or ``binary`` for all strings.
-    :param timestamps: digits below the microsecond: ``floor``, ``fail``, or ``nanoseconds``.
-    :param out_of_range: times that no Arrow timestamp can hold: ``fail`` or ``null``.
-    :param maps: ``map``, or ``list`` for lists of ``struct<key, value>``.
-    :param on_undecodable: a value without a known serializer: ``fail``, ``skip`` its state, or ``raw`` to have its bytes
-        from :meth:`State.raw_batches`.
-    :param flatten: lists and maps give one row per element or entry.
-    :param keep_empty_maps: keep keys whose map is empty, which only native snapshots of the HashMap backend hold.
-    :param all_copies: give every subtask's copy of broadcast state, with the column ``subtask``, and not only one.
-    :param python_wrapping: keep state of PyFlink as it is stored: keys in a Row of one field, values in lists of bytes, pickles
-        as bytes (``docs/pyflink.md``).
-    :param verify_checksums: check the CRC of compressed state.
-    :param codec: of compressed state, ``snappy`` or ``lz4``.
-    :param max_value_bytes: a row that has more bytes in the file is an error and does not take the memory.
     :param decoder: ``auto`` takes the interpreter for little state and the compiled kernel for much.
-    :param plugins: modules that register serializers of your own, beside those installed as entry points.
-    :param kryo: version of Kryo that wrote values; ``auto`` takes 2 for snapshots of Flink 1 and 5 for those of Flink 2;
-        ``2-without-scala`` is for clusters of Flink 1 whose lib folder has no flink-scala.
-    :param classpath: jars or folders with the job's classes, whose fields are read from them for values that Kryo wrote.
-    :param kryo_classes: such classes described by hand; ``docs/kryo.md`` tells how.
-    :param protobuf: descriptor sets of Protobuf, by which messages that Kryo wrote become columns.
-    :param plan: a compiled plan of a SQL job, which names the fields of its rows.
-    :param names: a TOML or JSON file with names of fields; ``docs/sql.md`` tells how.
-    :param types: types of columns by ``OPERATOR/STATE/PATH``, for example ``{"orders/total/value.amount":
-        "decimal(38,10)"}``; ``docs/types.md`` tells which types there are. A value that does not fit exactly is an error.
-    :param policies: values of ``strings``, ``timestamps``, ``out_of_range``, ``maps`` and ``on_undecodable`` for single
-        states by ``OPERATOR/STATE/OPTION``, for example ``{"orders/total/maps": "list"}``; the operator or the state may be
-        ``*``.
-    :param header_threads: threads that read the heads of state files.
-    :param on_headers: is told how many of their handles were looked at, and how many there are.
+    :param on_headers: called with how many of the files' headers were read, and how many there are.
     :raises SnapshotNotFoundError: where there is no snapshot at ``path``, or more than one.
     :raises UsageError: for an option that cannot be right.
     """
-    _one_of("on_undecodable", on_undecodable, get_args(OnUndecodable))
-    _one_of("decoder", decoder, get_args(Engine))
-    _one_of("codec", codec, sorted(CODECS))
-    options = ReadOptions(
-        policy=Policy(strings, timestamps, out_of_range, maps, max_value_bytes),
-        on_undecodable=on_undecodable,
-        verify_checksums=verify_checksums,
-        flatten=flatten,
-        keep_empty_maps=keep_empty_maps,
-        all_copies=all_copies,
-        key_group_column=key_group_column,
-        subtask_column=subtask_column,
-        codec=codec,
-        engine=decoder,
-    )
-    load_plugins(_several(plugins))
-    store = Store(storage_options, allow=_several(allow_stores), timeout=store_timeout)
-    pairs = tuple(path_map.items() if isinstance(path_map, Mapping) else path_map or ())
-    source = SnapshotSource(
-        path, store, pairs, codec=codec, verify_checksums=verify_checksums, header_threads=header_threads,
-        on_headers=on_headers, checkpoint=checkpoint, job=job,
-    )  # fmt: skip
-    context = source.describe(kryo, _several(classpath), kryo_classes, _several(protobuf), plan, names)
-    options = replace(options, context=context)
-    overrides = JobTypeOverrides([f"{place}={type_}" for place, type_ in (types or {}).items()])
+    if decoder not in get_args(Engine):
+        raise UsageError(f"the option decoder is {decoder!r}", expected=f"one of {', '.join(get_args(Engine))}")
+    job = from_keywords(path, {"path_map": path_map, **options})
+    store = Store(storage_options, allow=job.allow_store, timeout=job.store_timeout)
+    return opened_by(job, store, decoder, on_headers)
+
+
+open_snapshot.__doc__ = f"{open_snapshot.__doc__}\n{keyword_docs()}"
+
+
+def opened_by(
+    job: JobOptions, store: Store | None = None, decoder: Engine = "auto", on_headers: OnHeaders = ignore_progress
+) -> Snapshot:
+    """:func:`open_snapshot` by the options of a job."""
+    load_plugins(job.plugins)
+    source = SnapshotSource(job, store, on_headers)
+    options = replace(read_options(job, source.describe()), engine=decoder, pass_undecodable=False)
+    overrides = JobTypeOverrides(job.types)
     overrides.refuse_strangers(source.metadata.operators)
-    lines = [f"{place}={value}" for place, value in (policies or {}).items()]
-    chosen = JobPolicies(lines, Choice(options.policy, options.on_undecodable))
-    types_of = StateTypes(source, overrides, python_wrapping)
-    return Snapshot(OpenedSnapshot(source, options, overrides, types_of, chosen, tuple(_several(classpath)), plan))
+    chosen = JobPolicies(job.policies, Choice(options.policy, options.on_undecodable))
+    types = StateTypes(source, overrides, job.python_wrapping)
+    return Snapshot(OpenedSnapshot(source, options, overrides, types, chosen, job.classpath, job.plan))
 
 
 def _several(given: str | Sequence[str]) -> Sequence[str]:
     """One text, or several: a text is a sequence of letters, too."""
     return (given,) if isinstance(given, str) else given
-
-
-def _one_of(name: str, value: str, choices: Sequence[str]) -> None:
-    if value not in choices:
-        raise UsageError(f"the option {name} cannot be {value!r}", expected=f"one of {', '.join(choices)}")
 
 
 @dataclass
@@ -528,4 +452,4 @@ class Operator:
         return matching[0]
 
 
-__all__ = ["Engine", "OnUndecodable", "Operator", "PathMap", "Snapshot", "UnnamedState", "open_snapshot"]
+__all__ = ["Engine", "Operator", "PathMap", "Snapshot", "UnnamedState", "open_snapshot", "opened_by"]

@@ -17,9 +17,10 @@ from stateextract.columnar.compiled.engines import engine_for
 from stateextract.errors import StateExtractError
 from stateextract.job.execute import Execute, Tasks
 from stateextract.job.salvage import Attempt, salvage
-from stateextract.job.split import Context, decode_split, encode_split, read_options
+from stateextract.job.split import Context, decode_split, encode_split
 from stateextract.snapshot.parts import OperatorTargets, Part
 from stateextract.snapshot.reader import PartReader
+from stateextract.snapshot.reading import read_options
 from stateextract.snapshot.stores import open_store
 from stateextract.state.engine import Counters, StateCounters
 

@@ -14,10 +14,10 @@ import pyarrow as pa
 from stateextract.columnar.arrow.json_values import json_value
 from stateextract.errors import EnvironmentProblem, UsageError
 from stateextract.job.plan import Plan, make_plan
-from stateextract.job.split import read_options
 from stateextract.options import JobOptions
 from stateextract.snapshot.headers import OnHeaders, ignore_progress
 from stateextract.snapshot.reader import PartReader
+from stateextract.snapshot.reading import read_options
 from stateextract.snapshot.stores import open_store
 from stateextract.state.engine import Counters
 

@@ -6,7 +6,6 @@ job and state; must not know of Spark or of the command line.
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -41,6 +40,7 @@ from stateextract.printable import plain_names, replaced
 from stateextract.snapshot.coverage import Entry
 from stateextract.snapshot.headers import OnHeaders, ignore_progress
 from stateextract.snapshot.stores import open_store
+from stateextract.snapshot.uids import read_uids
 from stateextract.state.plan_names import OperatorNames, operators_of_plan
 from stateextract.version import VERSION
 
@@ -55,13 +55,11 @@ class StatisticsOptions:
     :param as_of_ms: the time that ages are counted to; ``None``: the time of the file ``_metadata``.
     :param ttls: times to live in milliseconds, by ``OPERATOR/STATE``, by state, or for all by ``""``.
     :param top: how many of the biggest keys and values to list.
-    :param uids: the uids of the job's operators; ``None``: not known.
     """
 
     as_of_ms: int | None = None
     ttls: Mapping[str, int] = field(default_factory=dict)
     top: int = 10
-    uids: Sequence[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -150,7 +148,7 @@ def plan_statistics(
         now if as_of is None else as_of,
         Totals(0, 0, 0, 0, 0), [], notes,
     )  # fmt: skip
-    owned = _owned(plan, statistics_options.uids, options.plan, store)
+    owned = _owned(plan, options, store)
     return StatisticsPlan(plan, empty, wanted, owned, Work(context.to_bytes(), wanted))
 
 
@@ -201,34 +199,18 @@ def finalize(entry: Entry, key: Key, collected: Collected) -> None:
     entry.finalize()
 
 
-def _owned(plan: Plan, uids: Sequence[str] | None, compiled: str, store: Store) -> frozenset[str] | None:
-    """The ids of the operators that the job still has; ``None``: nobody said it."""
-    if uids is None and not compiled:
+def _owned(plan: Plan, options: JobOptions, store: Store) -> frozenset[str] | None:
+    """The ids of the operators that the job still has; ``None``: not known."""
+    if not options.uids and not options.plan:
         return None
-    owned = {operator_id(uid) for uid in uids or ()}
-    owned |= {o.id for o in plan.metadata.operators if o.uid in set(uids or ())}
-    owned |= {uid.lower() for uid in uids or ()}
-    if compiled:
-        text = store.read(compiled).decode("utf-8", "replace")
+    uids = read_uids(options.uids, store) if options.uids else []
+    owned = {operator_id(uid) for uid in uids}
+    owned |= {o.id for o in plan.metadata.operators if o.uid in set(uids)}
+    owned |= {uid.lower() for uid in uids}
+    if options.plan:
+        text = store.read(options.plan).decode("utf-8", "replace")
         owned |= operators_of_plan(text, [OperatorNames(o.id, o.uid, o.name) for o in plan.metadata.operators])
     return frozenset(owned)
-
-
-def read_uids(text: str) -> list[str]:
-    """A list of uids: one a line (what stands behind ``#`` at a line's beginning does not count), or a JSON array.
-
-    :raises UsageError: where it is JSON of something else.
-    """
-    if text.lstrip().startswith("["):
-        try:
-            found = json.loads(text)
-        except ValueError as error:
-            raise UsageError(f"the list of uids is not JSON: {error}") from error
-        if not all(isinstance(uid, str) for uid in found):
-            raise UsageError("the list of uids has something that is not text")
-        return list(found)
-    lines = (line.strip() for line in text.splitlines())
-    return [line for line in lines if line and not line.startswith("#")]
 
 
 def operators_of(
@@ -338,7 +320,6 @@ __all__ = [
     "measured",
     "operators_of",
     "plan_statistics",
-    "read_uids",
     "statistics",
     "unread",
 ]  # fmt: skip

@@ -12,8 +12,9 @@ import click
 
 from stateextract.cli.options import format_option
 from stateextract.cli.reading import read_options, snapshot_options
-from stateextract.cli.stats import ROWS, measured, question, read_text, written
+from stateextract.cli.stats import measured, question, read_text, written
 from stateextract.errors import UsageError
+from stateextract.options import Place
 from stateextract.outcome import ExitCode
 from stateextract.printable import json_document, many, named
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@snapshot_options(*(name for name in ROWS if name not in ("operator", "state")))
+@snapshot_options(Place.STATISTICS)
 @click.option("--rules", metavar="FILE", help="The rules, a TOML file. Default: those of the job file (--config).")
 @click.option(
     "--workers",
@@ -44,7 +45,10 @@ def audit(path: str, rules: str | None, workers: int | None, output: str | None,
 
     job = read_options(path, options)
     file, folder = _rules(rules, options["config"])
-    document = measured(job, _question(file, folder), workers)
+    asked = _question(file)
+    if "uids" in file.settings:
+        job = replace(job, uids=str(folder / file.settings["uids"]))
+    document = measured(job, asked, workers)
     verdicts = judge(file.rules, document, _Query(job), lambda name: _schemas(folder / name))
     made = json_document(verdicts_as_dict(document, verdicts), indent=1, ensure_ascii=False)
     if output is not None:
@@ -88,7 +92,7 @@ class _Query:
             return query_state(self._job, operator.operator_id, name, kind, sql, meter.headers, on_parts)
 
 
-def _question(file: RuleFile, folder: Path) -> Any:
+def _question(file: RuleFile) -> Any:
     """What the statistics are asked; paths in the file are relative to it."""
     settings = file.settings
     ttls = settings.get("ttl", [])
@@ -100,8 +104,7 @@ def _question(file: RuleFile, folder: Path) -> Any:
     ):
         if not isinstance(value, str):
             raise UsageError(f"[audit] {name} is {value!r}", expected="a string")
-    uids = str(folder / settings["uids"]) if "uids" in settings else None
-    return question(settings.get("as-of"), ttls, 10, uids)
+    return question(settings.get("as-of"), ttls, 10)
 
 
 def _schemas(path: Path) -> Any:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from stateextract.cli.options import rows_format_option
-from stateextract.cli.reading import WHERE, config_option, job_options, opened
+from stateextract.cli.reading import config_option, job_options, opened
 from stateextract.cli.stats import read_text
+from stateextract.options import Place
 from stateextract.outcome import ExitCode, Verdict, exit_code_of_check
 from stateextract.printable import many, named, sentence
 
@@ -18,8 +19,8 @@ if TYPE_CHECKING:
 
 _NAMED = 3
 """How many states a line names."""
-_OF_THE_OLD = ("classpath", "plan")
-"""Options of the job that say something of the job which wrote the snapshot."""
+_OF_A_JOB = ("classpath", "plan", "uids")
+"""Options that describe the job which wrote the snapshot, or here the new one."""
 
 
 @click.command()
@@ -61,7 +62,7 @@ _OF_THE_OLD = ("classpath", "plan")
     help="Read values where the heads of files do not tell, and count rows.",
 )  # fmt: skip
 @config_option
-@job_options(name for name in WHERE if name not in _OF_THE_OLD)
+@job_options(Place.OTHERS, _OF_A_JOB)
 @rows_format_option
 def check(
     path: str,
@@ -91,9 +92,9 @@ def check(
     new = None if against is None else opened(against, options)
     listed = None
     if uids is not None:
-        from stateextract.audit.statistics import read_uids
+        from stateextract.snapshot.uids import parse_uids
 
-        listed = read_uids(read_text(uids, "--uids"))
+        listed = parse_uids(read_text(uids, "--uids"))
     report = old.check(
         new, classpath=new_classpath, plan=new_plan or "", uids=listed, flink=flink or "", backend=backend,
         max_parallelism=max_parallelism, parallelism=parallelism, same_job=same_job,

@@ -21,6 +21,7 @@ from stateextract.cli.reading import (
     snapshot_options,
     state_options,
 )
+from stateextract.options import Place
 from stateextract.outcome import ExitCode, Status, exit_code
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @state_options
-@snapshot_options("flatten", "keep_empty_maps", "all_copies")
+@snapshot_options(Place.COUNT)
 @rows_format_option
 def count(path: str, operator: str | None, name: str | None, scope: Any, format_: str, **options: Any) -> ExitCode:
     """Count the rows of states of the snapshot at PATH, exactly.

@@ -11,7 +11,8 @@ import click
 from stateextract.cli.names import operator_names, state_names
 from stateextract.cli.options import format_option
 from stateextract.cli.quick import without_pandas
-from stateextract.cli.reading import MEANING, WHERE, config_option, job_options, read_options
+from stateextract.cli.reading import config_option, job_options, read_options
+from stateextract.options import Place
 from stateextract.outcome import ExitCode
 from stateextract.printable import json_document, many, named, sentence
 
@@ -20,11 +21,6 @@ if TYPE_CHECKING:
     from stateextract.diff.run import DiffResult
     from stateextract.diff.summary import Counts
 
-_OPTIONS = [
-    name
-    for name in (*WHERE, *MEANING, "strict", "memory_bytes", "mode", "compression")
-    if name not in ("all_copies", "checkpoint")
-]
 _FIELDS = 6  # that are named in the table
 
 
@@ -60,7 +56,7 @@ _FIELDS = 6  # that are named in the table
 )  # fmt: skip
 @click.option("--exit-code", "tell", is_flag=True, help=f"Exit with {ExitCode.DIFFERENT} where something differs.")
 @config_option
-@job_options(_OPTIONS)
+@job_options(Place.DIFF)
 @format_option
 def diff(
     before: str,

@@ -10,7 +10,7 @@ import click
 from stateextract.cli.options import debug_option, wide_option
 from stateextract.cli.reading import config_option, job_options, read_options
 from stateextract.errors import EnvironmentProblem, UsageError
-from stateextract.options import FILE_ONLY, JobOptions, fields
+from stateextract.options import JobOptions
 from stateextract.printable import json_document
 
 if TYPE_CHECKING:
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
 
 _SPARK = {"spark.log.level": "ERROR"}
 """What a Spark that is started here is told beside ``conf/spark-defaults.conf``."""
-
-_OPTIONS = [f.name for f in fields() if f.metadata["kind"] not in FILE_ONLY and f.name != "snapshot"]
-
 
 def _settings(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
     settings = {}
@@ -35,7 +32,6 @@ def _settings(_: click.Context, __: click.Parameter, values: tuple[str, ...]) ->
 
 @click.command()
 @click.argument("path", required=False)
-@click.option("--snapshot", metavar="PATH", help="The snapshot, as PATH; as extract.py calls it.")
 @click.option(
     "--engine",
     type=click.Choice(["spark", "local"]),
@@ -50,7 +46,7 @@ def _settings(_: click.Context, __: click.Parameter, values: tuple[str, ...]) ->
     "--conf", metavar="NAME=VALUE", multiple=True, callback=_settings, help="A setting for Spark; repeat for several."
 )
 @config_option
-@job_options(_OPTIONS)
+@job_options(None)
 @click.option(
     "--format",
     "format_",

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from stateextract.cli.options import complain, format_option
-from stateextract.cli.reading import WHERE, config_option, job_options, read_options
-from stateextract.cli.stats import ROWS, measured, question, question_options
+from stateextract.cli.reading import config_option, job_options, read_options
+from stateextract.cli.stats import measured, question, question_options
+from stateextract.options import Place
 from stateextract.outcome import ExitCode, exit_code
 from stateextract.printable import json_document
 
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("paths", nargs=-1, required=True)
 @config_option
-@job_options((*WHERE, *ROWS))
+@job_options(Place.STATISTICS | Place.SELECTION)
 @question_options
 @click.option(
     "-o", "--output", metavar="DIR", required=True,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 @click.option("--skip-existing", is_flag=True, help="Do not read snapshots again that the dataset has already.")
 @format_option
 def history(
-    paths: tuple[str, ...], as_of: str | None, ttls: tuple[str, ...], top: int, uids: str | None, workers: int | None,
+    paths: tuple[str, ...], as_of: str | None, ttls: tuple[str, ...], top: int, workers: int | None,
     output: str, skip_existing: bool, format_: str, **options: Any,
 ) -> ExitCode:  # fmt: skip
     """Add the figures of the snapshots at PATHS to a Parquet dataset, and show how states grew over all that it has.
@@ -47,7 +48,7 @@ def history(
     from stateextract.errors import StateExtractError, UsageError
     from stateextract.snapshot.stores import open_store
 
-    asked, job = question(as_of, ttls, top, uids), read_options(paths[0], options)
+    asked, job = question(as_of, ttls, top), read_options(paths[0], options)
     # Before anything is read, since that takes long: a folder with something else in it is an error.
     if output.endswith(".parquet"):
         raise UsageError(f"--output {output} is a file", expected="the folder of the dataset")

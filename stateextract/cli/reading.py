@@ -6,8 +6,7 @@ given with ``--config`` sets them too, the command line wins. Imports nothing he
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -16,7 +15,7 @@ import click
 from stateextract.cli.names import operator_names, state_names
 from stateextract.cli.progress import Meter
 from stateextract.errors import UsageError
-from stateextract.options import FILE_ONLY, JobOptions, fields, make_options, metavar, option_help, outside
+from stateextract.options import FILE_ONLY, JobOptions, Place, fields, make_options, metavar, option_help, outside
 from stateextract.outcome import Status
 from stateextract.printable import called, named, there_is
 from stateextract.state.kinds import COORDINATOR, TIMER
@@ -34,32 +33,17 @@ _MOST_NAMES = 20
 TIMERS = "timers"
 """Names all timers of an operator, as in the options of the job."""
 
-WHERE = (
-    "path_map", "allow_store", "store_timeout", "codec", "verify_checksums", "max_value_bytes", "plugins", "plan", "names",
-    "kryo", "classpath", "protobuf", "checkpoint", "job",
-)  # fmt: skip
-"""Options of every command that opens a snapshot."""
-MEANING = (
-    "flatten",
-    "keep_empty_maps",
-    "all_copies",
-    "strings",
-    "timestamps",
-    "out_of_range",
-    "maps",
-    "on_undecodable",
-    "python_wrapping",
-)
-"""Options of commands that show rows or their columns."""
+def job_options(places: Place | Collection[str] | None, without: Collection[str] = ()) -> Callable[[F], F]:
+    """Options that apply in any of these places; not given, they are ``None`` or empty.
 
-
-def job_options(names: Iterable[str]) -> Callable[[F], F]:
-    """Options of the job, by the names of their fields; not given, they are ``None`` or empty."""
-    wanted = list(names)
+    :param places: or the options' fields; ``None``: all options of the job.
+    :param without: fields of options that the command has in another way.
+    """
 
     def decorate(command: F) -> F:
         for f in reversed(fields()):
-            if f.name in wanted and f.metadata["kind"] not in FILE_ONLY:
+            applies = f.metadata["at"] & places if isinstance(places, Place) else places is None or f.name in places
+            if applies and f.metadata["kind"] not in FILE_ONLY and f.name not in without:
                 name, kind = outside(f.name), f.metadata["kind"]
                 settings: dict[str, Any] = {"default": None, "help": option_help(f)}
                 if kind == "flag":
@@ -80,16 +64,14 @@ def config_option(command: F) -> F:
     return click.option("--config", metavar="FILE", help="TOML job file with options; the command line wins.")(command)
 
 
-def snapshot_options(*more: str, required: bool = True) -> Callable[[F], F]:
-    """``PATH``, ``--config`` and the options of the job that reading takes.
+def snapshot_options(places: Place = Place.OTHERS, required: bool = True) -> Callable[[F], F]:
+    """``PATH``, ``--config`` and the options of the job that apply in these places.
 
-    :param more: fields of further options.
     :param required: whether there has to be a PATH; else it may be ``None``.
     """
 
     def decorate(command: F) -> F:
-        command = job_options((*WHERE, *more))(command)
-        return click.argument("path", required=required)(config_option(command))
+        return click.argument("path", required=required)(config_option(job_options(places)(command)))
 
     return decorate
 
@@ -109,21 +91,10 @@ def opened(path: str, options: Mapping[str, Any]) -> Snapshot:
 
     :raises StateExtractError: where it cannot be opened.
     """
-    from stateextract.api import open_snapshot
+    from stateextract.api.snapshot import opened_by
     from stateextract.cli.progress import HeadersBar
 
-    job = read_options(path, options)
-    as_they_are = (*WHERE[2:], *MEANING, "header_threads")
-    return open_snapshot(
-        path,
-        job.path_pairs(),
-        allow_stores=job.allow_store,
-        types=dict(line.rpartition("=")[::2] for line in job.types),
-        policies=dict(line.rpartition("=")[::2] for line in job.policies),
-        kryo_classes=[json.loads(text) for text in job.kryo_class],
-        on_headers=HeadersBar(),
-        **{name: getattr(job, name) for name in as_they_are},
-    )
+    return opened_by(read_options(path, options), on_headers=HeadersBar())
 
 
 # ---- which operator and state
@@ -313,9 +284,7 @@ def metered(title: str, state: State, key_groups: frozenset[int] | None = None) 
 
 
 __all__ = [
-    "MEANING",
     "TIMERS",
-    "WHERE",
     "CoordinatorRow",
     "chosen_coordinators",
     "chosen_states",

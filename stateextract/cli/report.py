@@ -10,8 +10,9 @@ import click
 
 from stateextract.cli.options import debug_option
 from stateextract.cli.reading import read_options, snapshot_options
-from stateextract.cli.stats import ROWS, measured, question, question_options, read_text, written
+from stateextract.cli.stats import measured, question, question_options, read_text, written
 from stateextract.errors import UsageError
+from stateextract.options import Place
 from stateextract.outcome import ExitCode, exit_code
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@snapshot_options(*ROWS, required=False)
+@snapshot_options(Place.STATISTICS | Place.SELECTION, required=False)
 @question_options
 @click.option(
     "--from", "documents", metavar="FILE|DIR", multiple=True,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 @click.option("-o", "--output", metavar="FILE", required=True, help="The page to write, as report.html.")
 @debug_option
 def report(
-    path: str | None, as_of: str | None, ttls: tuple[str, ...], top: int, uids: str | None, workers: int | None,
+    path: str | None, as_of: str | None, ttls: tuple[str, ...], top: int, workers: int | None,
     documents: tuple[str, ...], title: str | None, output: str, **options: Any,
 ) -> ExitCode:  # fmt: skip
     """Write sizes, skew, columns, ages and coverage of the snapshot at PATH as one HTML page that needs nothing else.
@@ -47,7 +48,7 @@ def report(
     shown: list[Statistics | Recorded] = [one for name in documents for one in _documents(name)]
     code = ExitCode.COMPLETE
     if path is not None:
-        document = measured(read_options(path, options), question(as_of, ttls, top, uids), workers)
+        document = measured(read_options(path, options), question(as_of, ttls, top), workers)
         shown.append(document)
         code = exit_code(state.status for _, state in document.states)
     if not shown:

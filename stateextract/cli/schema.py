@@ -8,7 +8,6 @@ import click
 
 from stateextract.cli.options import format_option
 from stateextract.cli.reading import (
-    MEANING,
     chosen_coordinators,
     chosen_states,
     coordinator_identity,
@@ -18,6 +17,7 @@ from stateextract.cli.reading import (
     snapshot_options,
     state_options,
 )
+from stateextract.options import Place
 from stateextract.outcome import ExitCode, exit_code
 from stateextract.printable import json_document, named
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @state_options
-@snapshot_options(*MEANING)
+@snapshot_options(Place.ROWS)
 @format_option
 def schema(path: str, operator: str | None, name: str | None, scope: Any, format_: str, **options: Any) -> ExitCode:
     """Show the columns of states of the snapshot at PATH, with their Arrow and Spark SQL types.

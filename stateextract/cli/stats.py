@@ -15,6 +15,7 @@ from stateextract.cli.options import format_option
 from stateextract.cli.progress import Meter, counted
 from stateextract.cli.reading import read_options, snapshot_options
 from stateextract.errors import OutputError, UsageError
+from stateextract.options import Place
 from stateextract.outcome import ExitCode, exit_code
 
 if TYPE_CHECKING:
@@ -23,10 +24,6 @@ if TYPE_CHECKING:
     from stateextract.options import JobOptions
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-ROWS = ("operator", "state", "strings", "timestamps", "out_of_range", "maps", "on_undecodable", "strict", "split_bytes")
-"""Options of the job that choose what is read, and how."""
-
 
 _QUESTION = (
     click.option(
@@ -39,11 +36,6 @@ _QUESTION = (
     click.option(
         "--top", metavar="N", type=click.IntRange(min=0), default=10, show_default=True,
         help="How many of the biggest keys and values to list.",
-    ),
-    click.option(
-        "--uids", metavar="FILE",
-        help="File with the uids of the job's operators, one a line or as a JSON array. Reports operators with state that are "
-        "not listed.",
     ),
     click.option(
         "--workers", metavar="N", type=click.IntRange(min=1),
@@ -60,12 +52,12 @@ def question_options(command: F) -> F:
 
 
 @click.command()
-@snapshot_options(*ROWS)
+@snapshot_options(Place.STATISTICS | Place.SELECTION)
 @question_options
 @click.option("-o", "--output", metavar="FILE", help="Write the JSON document there too.")
 @format_option
 def stats(
-    path: str, as_of: str | None, ttls: tuple[str, ...], top: int, uids: str | None, workers: int | None, output: str | None,
+    path: str, as_of: str | None, ttls: tuple[str, ...], top: int, workers: int | None, output: str | None,
     format_: str, **options: Any,
 ) -> ExitCode:  # fmt: skip
     """Show rows, keys, bytes, skew, columns, ages and the biggest keys of the states of the snapshot at PATH.
@@ -75,7 +67,7 @@ def stats(
     """
     from stateextract.cli.stats_text import show
 
-    document = measured(read_options(path, options), question(as_of, ttls, top, uids), workers)
+    document = measured(read_options(path, options), question(as_of, ttls, top), workers)
     if output is not None:
         from stateextract.job.output import refuse_inside
 
@@ -88,16 +80,15 @@ def stats(
     return exit_code(state.status for _, state in document.states)
 
 
-def question(as_of: str | None, ttls: Iterable[str], top: int, uids: str | None) -> StatisticsOptions:
+def question(as_of: str | None, ttls: Iterable[str], top: int) -> StatisticsOptions:
     """What the options ask.
 
     :raises UsageError: for one that cannot be right.
     """
-    from stateextract.audit.statistics import StatisticsOptions, read_uids
+    from stateextract.audit.statistics import StatisticsOptions
 
     by_name = times_to_live(ttls, "--ttl")
-    listed = None if uids is None else read_uids(read_text(uids, "--uids"))
-    return StatisticsOptions(None if as_of is None else moment(as_of, "--as-of"), by_name, top, listed)
+    return StatisticsOptions(None if as_of is None else moment(as_of, "--as-of"), by_name, top)
 
 
 def read_text(path: str, option: str) -> str:
@@ -148,4 +139,4 @@ def measured(options: JobOptions, asked: StatisticsOptions, workers: int | None 
         return statistics(options, asked, counted(meter, on_this_machine(workers)), on_headers=meter.headers)
 
 
-__all__ = ["ROWS", "measured", "question", "question_options", "read_text", "stats", "written"]
+__all__ = ["measured", "question", "question_options", "read_text", "stats", "written"]

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from stateextract.cli.options import format_option
-from stateextract.cli.reading import WHERE, config_option, job_options, opened
+from stateextract.cli.reading import config_option, job_options, opened
+from stateextract.options import Place
 from stateextract.printable import many, printable
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     "--suggest", metavar="PATH",
     help="Print types for the state of PyFlink in the snapshot at PATH, guessed from its first rows, as a job file.",
 )  # fmt: skip
-@job_options(WHERE)
+@job_options(Place.OTHERS)
 @config_option
 @format_option
 def types(words: tuple[str, ...], suggest: str | None, format_: str, **options: Any) -> None:

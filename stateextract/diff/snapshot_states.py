@@ -13,11 +13,11 @@ import pyarrow as pa
 
 from stateextract.diff.shapes import Shape, row_shape
 from stateextract.job.plan import Plan, PlannedState
-from stateextract.job.split import read_options
 from stateextract.metadata.uid import operator_id
 from stateextract.options import JobOptions
 from stateextract.snapshot.headers import Scope
 from stateextract.snapshot.parts import OperatorTargets, Part, StateTarget
+from stateextract.snapshot.reading import read_options
 from stateextract.state.columns import merged_schema
 from stateextract.state.kinds import OPERATOR_KINDS, TIMER
 from stateextract.state.rows import RowLayout

@@ -22,8 +22,8 @@ from stateextract.diff.summary import Counts
 from stateextract.errors import StateExtractError, UnsupportedError
 from stateextract.files.filesystem import Store
 from stateextract.job.salvage import Attempt, salvage
-from stateextract.job.split import choice_of, read_options
 from stateextract.snapshot.reader import PartReader
+from stateextract.snapshot.reading import choice_of, read_options
 from stateextract.snapshot.stores import open_store
 from stateextract.state.engine import Counters
 from stateextract.state.kinds import BROADCAST, TIMER

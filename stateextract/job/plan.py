@@ -21,7 +21,7 @@ from stateextract.columnar.decode.decoder import needs_interpreter
 from stateextract.errors import StateExtractError, UndecodableError, UnsupportedError, UsageError, expected_error
 from stateextract.files.filesystem import Store
 from stateextract.job.names import RAW_SUFFIX, operator_folders, state_folders
-from stateextract.job.split import choice_of, pack, read_options
+from stateextract.job.split import pack
 from stateextract.metadata.locate import FoundSnapshot
 from stateextract.metadata.model import OperatorState, SnapshotMetadata
 from stateextract.metadata.operator_lookup import find_operators
@@ -35,6 +35,7 @@ from stateextract.snapshot.missing import missing_files
 from stateextract.snapshot.parts import OperatorTargets, Part, StateTarget
 from stateextract.snapshot.policies import JobPolicies
 from stateextract.snapshot.python_types import StateTypes, checked_by_length
+from stateextract.snapshot.reading import choice_of, read_options
 from stateextract.snapshot.source import SnapshotSource
 from stateextract.snapshot.type_overrides import JobTypeOverrides, OverrideTexts
 from stateextract.state.columns import Choice, ReadOptions, certainly_undecodable, merged_raw_schema, merged_schema
@@ -132,7 +133,7 @@ def make_plan(
     :raises UsageError: where the choice matches nothing.
     """
     load_plugins(options.plugins)
-    source = SnapshotSource.of_options(options, store, on_headers)
+    source = SnapshotSource(options, store, on_headers)
     metadata, locator = source.metadata, source.locator
     inventory, files = source.inventory(None if only is None else [only(metadata)])
     missing: list[tuple[str, str]] | None = [] if partial else None
@@ -142,7 +143,7 @@ def make_plan(
     if options.operator or options.state:
         for entry in masters:
             entry.status, entry.reason = Status.NOT_SELECTED, None
-    describe = source.describe_by(options)
+    describe = source.describe()
     describe = source.with_pojos(describe, files, whole=only is None)
     operators, states, numbers, failures = _targets(inventory, wanted, options, describe, source)
     coordinators = list(_coordinators(inventory))

@@ -31,7 +31,7 @@ from stateextract.snapshot.describe import decode_context, encode_context
 from stateextract.snapshot.parts import OperatorTargets, Part, StateTarget
 from stateextract.state.bodies.body import BodyKind
 from stateextract.state.columns import Choice
-from stateextract.state.engine import KeyGroupRange, ReadOptions
+from stateextract.state.engine import KeyGroupRange
 from stateextract.state.operator import Partition
 
 _FILE_COST = 256 * 1000  # opening a file and reading its head counts like that many bytes
@@ -193,40 +193,12 @@ def plan_file(context: Context, splits: Sequence[Sequence[Part]]) -> tuple[bytes
     return b"".join([head, *records]), len(head)
 
 
-def choice_of(options: JobOptions) -> Choice:
-    """What holds for values of all states that have no policy of their own."""
-    policy = Policy(options.strings, options.timestamps, options.out_of_range, options.maps)  # type: ignore[arg-type]
-    policy = replace(policy, max_value_bytes=options.max_value_bytes)
-    return Choice(policy, options.on_undecodable)  # type: ignore[arg-type]
-
-
-def read_options(options: JobOptions, context: DescribeContext | None = None) -> ReadOptions:
-    """What the engine is told.
-
-    :param context: what describing serializers needs of the snapshot and the user's classes.
-    """
-    choice = choice_of(options)
-    return ReadOptions(
-        policy=choice.policy,
-        on_undecodable=choice.on_undecodable,
-        verify_checksums=options.verify_checksums,
-        flatten=options.flatten,
-        keep_empty_maps=options.keep_empty_maps,
-        all_copies=options.all_copies,
-        key_group_column=options.key_group_column,
-        subtask_column=options.subtask_column,
-        codec=options.codec,
-        context=context or DescribeContext(),
-        pass_undecodable=options.lenient,
-    )
-
-
 def writer_options(options: JobOptions) -> WriterOptions:
     """What the writer is told."""
     return WriterOptions(options.compression, options.target_file_bytes, options.row_group_bytes, options.memory_bytes)
 
 
 __all__ = [
-    "Context", "OperatorTargets", "Part", "StateTarget", "choice_of", "decode_split", "encode_split", "pack",
-    "plan_file", "read_options", "writer_options",
+    "Context", "OperatorTargets", "Part", "StateTarget", "decode_split", "encode_split", "pack",
+    "plan_file", "writer_options",
 ]  # fmt: skip

@@ -23,10 +23,11 @@ from stateextract.columnar.compiled.engines import engine_for
 from stateextract.errors import OutputError, StateExtractError
 from stateextract.job.output import Output, open_output
 from stateextract.job.salvage import Attempt, salvage
-from stateextract.job.split import Context, decode_split, read_options, writer_options
+from stateextract.job.split import Context, decode_split, writer_options
 from stateextract.job.writer import TaskWriter, WrittenFile
 from stateextract.snapshot.parts import OperatorTargets, Part
 from stateextract.snapshot.reader import PartReader
+from stateextract.snapshot.reading import read_options
 from stateextract.snapshot.stores import open_store
 from stateextract.state.engine import Counters
 

@@ -27,7 +27,7 @@ from serializers.sql_type import NameRule, decode_rules, encode_rules
 from stateextract.errors import FormatError, StateExtractError, UnreadableFileError, UsageError
 from stateextract.files.filesystem import Store
 from stateextract.metadata.model import SnapshotMetadata
-from stateextract.state.plan_names import OperatorNames, names_of_file, names_of_plan
+from stateextract.state.plan_names import OperatorNames, names_of_file, names_of_plan, note_on_plan
 
 MAX_CLASSES = 200_000
 _MAX_JAR = 1 << 31
@@ -85,19 +85,22 @@ def with_coordinators(context: DescribeContext, metadata: SnapshotMetadata) -> D
 
 def with_names(
     context: DescribeContext, metadata: SnapshotMetadata, plan: str, names: str, store: Store
-) -> DescribeContext:
-    """The context with the names of fields that a compiled plan and a names file give.
+) -> tuple[DescribeContext, list[str]]:
+    """The context with the names of fields that a compiled plan and a names file give, and notes on how the plan fits.
 
     :param plan: its place; empty: none.
     :param names: likewise; what it says wins.
     """
     operators = [OperatorNames(o.id, o.uid, o.name) for o in metadata.operators]
     rules: tuple[NameRule, ...] = ()
+    notes: list[str] = []
     if names:
         rules += names_of_file(_text(names, store), operators, names.endswith(".json"))
     if plan:
-        rules += names_of_plan(_text(plan, store), operators)
-    return replace(context, names=rules) if rules else context
+        text = _text(plan, store)
+        rules += names_of_plan(text, operators)
+        notes = note_on_plan(text, operators)
+    return replace(context, names=rules) if rules else context, notes
 
 
 def _text(place: str, store: Store) -> str:

@@ -87,7 +87,7 @@ class SnapshotTables:
         on_headers: OnHeaders = ignore_progress,
     ) -> None:
         load_plugins(job.plugins)
-        self._source = SnapshotSource.of_options(job, on_headers=on_headers)
+        self._source = SnapshotSource(job, on_headers=on_headers)
         self.found, self.metadata = self._source.found, self._source.metadata
         self._job, self._door = job, door or api_door()
 
@@ -122,7 +122,7 @@ class SnapshotTables:
     def states(self) -> Rows:
         """A row per state, and per form of what has no name."""
         inventories, files = self._source.inventory()
-        context = self._source.with_pojos(self._source.describe_by(self._job), files)
+        context = self._source.with_pojos(self._source.describe(), files)
         for inventory in inventories:
             named = {id(state.entry): state for state in (*inventory.named, *inventory.nameless)}
             of_operator = context.of_operator(inventory.operator.id)
@@ -221,7 +221,7 @@ class SnapshotTables:
     def serializers(self) -> Rows:
         """A row per serializer snapshot of a state, those inside of others included."""
         inventories, files = self._source.inventory()
-        context = self._source.with_pojos(self._source.describe_by(self._job), files)
+        context = self._source.with_pojos(self._source.describe(), files)
         for inventory in inventories:
             for state in inventory.named:
                 for row in _rows(state, context):

@@ -1,7 +1,7 @@
-"""Options of the data sources ``flink-state``, ``flink-state-metadata`` and ``flink-state-diff``: each stands here once.
+"""Options of the data sources ``flink-state``, ``flink-state-metadata`` and ``flink-state-diff``.
 
-Names are Spark's (camelCase, in any case), values are text. Those that the extract job knows too mean the same and have the
-same defaults; ``job`` is the field of :class:`JobOptions` then. ``markdown`` makes the tables of ``docs/spark-sql.md``.
+Names are Spark's (camelCase, in any case), values are text. Of an option of the job ``job`` is the field of
+:class:`JobOptions`. ``markdown`` makes the tables of ``docs/spark-sql.md``.
 
 Imports the standard library, errors and the job's options only.
 """
@@ -16,7 +16,7 @@ from typing import Any
 
 from stateextract.doors import OPTIONS, Door
 from stateextract.errors import UsageError
-from stateextract.options import JobOptions, fields, parse_size, show_size
+from stateextract.options import JobOptions, Place, described, fields, parse_size, show_size, spark_name
 
 STATE, METADATA, DIFF = "flink-state", "flink-state-metadata", "flink-state-diff"
 MOST_GROUPS = 1 << 15
@@ -45,62 +45,34 @@ def _own(name: str, kind: str, default: Any, doc: str, choices: tuple[str, ...] 
     return Option(name, kind, default, doc, choices)
 
 
-_JOB = {f.name: f for f in fields()}
+def _shared(place: Place) -> tuple[Option, ...]:
+    """The options of the job that apply in a source."""
+    return tuple(
+        Option(
+            spark_name(f), f.metadata["kind"], f.default,
+            f.metadata["spark"].doc or described(f, "comma-separated"), f.metadata["spark"].choices or f.metadata["choices"],
+            f.name,
+        )
+        for f in fields()
+        if f.metadata["at"] & place
+    )  # fmt: skip
 
 
-def _of_job(job: str, name: str = "", doc: str = "", choices: tuple[str, ...] = ()) -> Option:
-    f = _JOB[job]
-    head, *rest = job.split("_")
-    camel = head + "".join(part.capitalize() for part in rest)
-    return Option(
-        name or camel, f.metadata["kind"], f.default, doc or f.metadata["doc"], choices or f.metadata["choices"], job
-    )
-
-
-_PATHS = _of_job(
-    "path_map", doc="OLD=NEW, comma-separated: paths in the snapshot that begin with OLD are looked for under NEW."
-)
-_STORES = (
-    _of_job("allow_store", "allowStores", doc="Other stores whose files the snapshot may refer to, comma-separated, for "
-        "example s3://bucket; for a snapshot that is not local also local directories."),
-    _of_job("store_timeout"),
-)  # fmt: skip
-_WHERE = (
-    _own("path", "text", "",
-        "The snapshot: a _metadata file, its folder, a job's checkpoint folder (then its newest complete checkpoint), or "
-        "high-availability data (then what Flink would restore from); the argument of load()."),
-    _of_job("checkpoint"),
-    _of_job("job"),
-    _PATHS,
-    *_STORES,
-)  # fmt: skip
+_PATH = _own("path", "text", "",
+    "The snapshot: a _metadata file, its folder, a job's checkpoint folder (then its newest complete checkpoint), or "
+    "high-availability data (then what Flink would restore from); the argument of load().")
 _WHICH = (
     _own("operatorUid", "text", "", "The operator, by the uid that the job set."),
     _own("operatorId", "text", "", "The operator, by the hex id that Flink prints."),
     _own("operatorName", "text", "", "The operator, by its name; snapshots of Flink 1 hold none."),
 )
-_MEANING = (
-    _of_job("plan"),
-    _of_job("names"),
-    _of_job("kryo"),
-    _of_job("classpath", doc="Jars or directories with the job's classes, comma-separated, whose fields are read from them for "
-        "values that Kryo wrote; nothing of them is executed."),
-    _of_job("kryo_class", "kryoClasses",
-        doc="Classes that Kryo wrote, described by hand: a JSON array of objects with the keys of [[kryo.class]] "
-        "(page Kryo of the documentation)."),
-    _of_job("protobuf", doc="Descriptor sets of Protobuf (protoc --include_imports --descriptor_set_out), comma-separated, by "
-        "which messages that Kryo wrote become columns."),
-    _of_job("plugins", doc="Python modules that register your own serializers, comma-separated, in addition to those "
-        "installed as entry points."),
-    _of_job("header_threads"),
-)  # fmt: skip
 
 _POLICIES = _own("policies", "mapping", (),
     "Values of strings, timestamps, outOfRange, maps and onUndecodable for single states, as STATE/OPTION=VALUE, "
     "separated by semicolons; the state is a name or *.")  # fmt: skip
 
 STATE_OPTIONS: tuple[Option, ...] = (
-    *_WHERE,
+    _PATH,
     *_WHICH,
     _own("stateName", "text", "",
         "The state; needed where the operator has several. With wide: those that become columns, comma-separated; all "
@@ -109,8 +81,9 @@ STATE_OPTIONS: tuple[Option, ...] = (
         "Tells apart a keyed state and an operator state of one name.", ("", "keyed", "operator")),
     _own("readTimers", "flag", False,
         "Read the operator's timers, of all its timer services; stateName chooses one of their queues."),
-    _of_job("flatten", "flattenCollectionTypes", "One row per element of a list or entry of a map."),
     _own("wide", "flag", False, "One row per key and namespace, with a column for each keyed state of the operator."),
+    _own("strict", "flag", False, "With wide: fail if any keyed state of the operator cannot be read. Without it such a state "
+        "becomes no column, and the table coverage says why."),
     _own("includeMetadata", "flag", True, "The columns key_group and subtask."),
     _own("keys", "json", (),
         "Read the rows of these keys only, and of the files only their key groups: a JSON array, structs in it as objects or "
@@ -121,28 +94,9 @@ STATE_OPTIONS: tuple[Option, ...] = (
     _own("columns", "list", (),
         "The columns to read, comma-separated; others are not decoded. None: all. A schema given to the reader does "
         "the same, for fields of structs too."),
-    _of_job("on_undecodable", doc="A value whose serializer is not known: fail the query, or skip: leave out its row, or "
-        "if its length is not known, the state's rows in its key group. (What is kept raw only the extract job writes.)",
-        choices=("fail", "skip")),
-    _of_job("strings"),
-    _of_job("timestamps", doc="Digits below the microsecond: floor, or fail.", choices=("floor", "fail")),
-    _of_job("out_of_range", doc="Times that the column type cannot hold: fail, or null."),
-    _of_job("maps"),
-    _of_job("python_wrapping"),
-    _of_job("types", doc="Types of columns, as PATH=TYPE, separated by semicolons; a value that does not fit exactly stops the "
-        "query."),
-    _POLICIES,
-    _own("strict", "flag", False, "With wide: fail if any keyed state of the operator cannot be read. Without it such a state "
-        "becomes no column, and the table coverage says why."),
-    _of_job("keep_empty_maps"),
-    _of_job("all_copies", doc="Give every subtask's copy of a broadcast state, with the column subtask, and not only one."),
-    *_MEANING,
-    _of_job("codec"),
-    _of_job("verify_checksums"),
-    _of_job("max_value_bytes"),
-    _of_job("split_bytes", doc="State that one Spark task reads. A key group is never split."),
+    *_shared(Place.SPARK_ROWS),
 )  # fmt: skip
-"""What ``flink-state`` can be told."""
+"""The options of ``flink-state``."""
 
 SNAPSHOTS, COVERAGE, STATISTICS = "snapshots", "coverage", "statistics"
 TABLES = (SNAPSHOTS, "operators", "states", "files", "key_groups", "serializers", COVERAGE, STATISTICS)
@@ -157,56 +111,35 @@ STATISTICS_OPTIONS: tuple[Option, ...] = (
     _own("ttl", "list", (),
         "TTLs such as 30d or 12h, comma-separated: count the rows that would be expired. Of all states, or of one as "
         "STATE=DURATION or OPERATOR/STATE=DURATION."),
-    _of_job("strings"),
-    _of_job("timestamps", doc="Digits below the microsecond: floor, or fail.", choices=("floor", "fail")),
-    _of_job("out_of_range", doc="Times that the column type cannot hold: fail, or null."),
-    _of_job("maps"),
-    replace(_POLICIES, doc=_POLICIES.doc.replace(" and onUndecodable", "").replace(", maps", " and maps")),
-    _of_job("codec"),
-    _of_job("verify_checksums"),
-    _of_job("max_value_bytes"),
+    *_shared(Place.SPARK_STATISTICS),
 )  # fmt: skip
 """Options of the tables :data:`READ_TABLES` only; ``asOf`` and ``ttl`` of the table ``statistics``."""
 
 METADATA_OPTIONS: tuple[Option, ...] = (
-    *_WHERE,
+    _PATH,
     _own("table", "choice", "operators", "Which table.", TABLES),
-    *_MEANING,
+    *_shared(Place.SPARK_TABLES),
     *(
         replace(option, doc=f"Of the {'table' if option.name in ('asOf', 'ttl') else f'tables {COVERAGE} and'} {STATISTICS}. "
                 f"{option.doc}")
         for option in STATISTICS_OPTIONS
     ),
 )
-"""What ``flink-state-metadata`` can be told."""
+"""The options of ``flink-state-metadata``."""
 
 DIFF_OPTIONS: tuple[Option, ...] = (
     _own("before", "text", "", "The earlier snapshot, as the path of flink-state."),
     _own("after", "text", "", "The later snapshot."),
-    _PATHS,
-    *_STORES,
     *_WHICH,
     _own("stateName", "text", "", "The state; needed where the operator has several. A queue of timers is a state."),
     _own("stateScope", "choice", "",
         "Tells apart a keyed state and an operator state of one name.", ("", "keyed", "operator")),
-    _of_job("flatten", "flattenCollectionTypes", "Compare element by element of a list, or entry by entry of a map."),
     _own("lastAccess", "flag", False, "Of a state with a time to live, count a mere change of the last access."),
     _own("commonFields", "flag", False,
         "Fields that only one of the snapshots has do not count. Without it they are null in the other one."),
-    _of_job("strings"),
-    _of_job("timestamps", doc="Digits below the microsecond: floor, or fail.", choices=("floor", "fail")),
-    _of_job("out_of_range", doc="Times that the column type cannot hold: fail, or null."),
-    _of_job("maps"),
-    replace(_POLICIES, doc=_POLICIES.doc.replace(" and onUndecodable", "").replace(", maps", " and maps")),
-    _of_job("keep_empty_maps"),
-    *_MEANING,
-    _of_job("codec"),
-    _of_job("verify_checksums"),
-    _of_job("max_value_bytes"),
-    _of_job("split_bytes", doc="State of both snapshots that one Spark task compares. A key group is never split."),
-    _of_job("memory_bytes", doc="Rows of both snapshots that a task holds; more go to a temporary folder."),
+    *_shared(Place.SPARK_DIFF),
 )  # fmt: skip
-"""What ``flink-state-diff`` can be told."""
+"""The options of ``flink-state-diff``."""
 
 _KNOWN = {STATE: STATE_OPTIONS, METADATA: METADATA_OPTIONS, DIFF: DIFF_OPTIONS}
 DOORS = {

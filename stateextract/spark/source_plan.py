@@ -23,7 +23,7 @@ from stateextract.columnar.convert.policy import Policy
 from stateextract.errors import UndecodableError, UnsupportedError, UsageError, leaving
 from stateextract.files.filesystem import Store
 from stateextract.job.plan import Plan, PlannedState, make_plan
-from stateextract.job.split import choice_of, pack, read_options
+from stateextract.job.split import pack
 from stateextract.metadata.model import OperatorState, SnapshotMetadata
 from stateextract.metadata.uid import operator_id
 from stateextract.options import JobOptions
@@ -33,6 +33,7 @@ from stateextract.snapshot.forecast import Forecasts
 from stateextract.snapshot.headers import operator_label
 from stateextract.snapshot.parts import OperatorTargets, Part
 from stateextract.snapshot.reader import PartReader
+from stateextract.snapshot.reading import choice_of, read_options
 from stateextract.spark.source_filters import RowFilter
 from stateextract.spark.source_options import DOORS, STATE, STATE_OPTIONS, job_options, parse_options
 from stateextract.spark.source_types import only_columns

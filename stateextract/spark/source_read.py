@@ -18,9 +18,10 @@ from stateextract.columnar.arrow.schema import cast_batch
 from stateextract.columnar.compiled.engines import engine_for
 from stateextract.columnar.convert.type_overrides import UNWRAP_TTL
 from stateextract.errors import leaving
-from stateextract.job.split import decode_split, encode_split, read_options
+from stateextract.job.split import decode_split, encode_split
 from stateextract.snapshot.parts import OperatorTargets, Part, StateTarget
 from stateextract.snapshot.reader import PartReader
+from stateextract.snapshot.reading import read_options
 from stateextract.snapshot.stores import open_store
 from stateextract.spark.source_filters import row_filters, wanted_key_groups
 from stateextract.spark.source_options import DOORS, STATE

@@ -22,11 +22,11 @@ from stateextract.columnar.convert.policy import Counts, Policy
 from stateextract.columnar.convert.text import as_text
 from stateextract.errors import StateExtractError, ValueRefusedError
 from stateextract.job.plan import Plan, PlannedState
-from stateextract.job.split import read_options
 from stateextract.options import JobOptions
 from stateextract.snapshot.content import Content
 from stateextract.snapshot.parts import OperatorTargets, Part, StateTarget
 from stateextract.snapshot.reader import PartReader
+from stateextract.snapshot.reading import read_options
 from stateextract.state.columns import merged_schema
 from stateextract.state.engine import Counters
 from stateextract.state.windows import WINDOW_COLUMNS

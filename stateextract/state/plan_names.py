@@ -58,6 +58,10 @@ _SORTED: Final = r"data-state|data-state-with-append|window_rank|sorted-map"
 """Names of states whose map keys are the fields that a ranking sorts by."""
 _LOOKED_UP: Final = PATTERN + "unique-value|values"
 """States of a lookup join: rows of the table, not of the input."""
+_ASYNC: Final = "_(?:keyed_)?async_wait_operator_state_"
+"""Input rows that wait for an asynchronous call."""
+_NAMED: Final = 10
+"""Operators that a note lists."""
 _WAITING: Final = "_delta_join_operator_async_wait_state_"
 """Elements of a delta join that wait: a tuple of a left record, a right one, a watermark, and the number of the input."""
 
@@ -104,6 +108,18 @@ def names_of_plan(text: str, operators: Sequence[OperatorNames]) -> tuple[NameRu
             for operator in found:
                 rules.extend(_rules(node, inputs, operator))
     return tuple(rules)
+
+
+def note_on_plan(text: str, operators: Sequence[OperatorNames]) -> list[str]:
+    """A sentence if the snapshot lacks operators with state of a compiled plan; else nothing."""
+    nodes, _ = _read_plan(text)
+    with_state = [node for node in nodes.values() if node.get("state")]
+    lacking = [f"{_kind(node)}[{node['id']}]" for node in with_state if not _operators_of(node, operators)]
+    if not lacking:
+        return []
+    more = ", …" if len(lacking) > _NAMED else ""
+    of = many(len(with_state), "operator")
+    return [f"{len(lacking)} of {of} with state in the plan not found in the snapshot: {', '.join(lacking[:_NAMED])}{more}"]
 
 
 def operators_of_plan(text: str, operators: Sequence[OperatorNames]) -> frozenset[str]:
@@ -195,6 +211,8 @@ def _rules(node: Mapping[str, Any], inputs: Sequence[Mapping[str, Any]], operato
     key = _key(node, inputs, rows)
     if key is not None:
         yield NameRule(operator, "", ("key", ANYWHERE), key.names, key.types)
+    if rows and rows[0] is not None:
+        yield NameRule(operator, PATTERN + _ASYNC, ("value", ANYWHERE), rows[0].names, rows[0].types)
     if _kind(node) == "lookup-join":
         looked_up = _looked_up(node, rows)
         if looked_up is not None:
@@ -335,4 +353,4 @@ def _table(value: Any, where: str) -> Mapping[str, Any]:
     return value
 
 
-__all__ = ["OperatorNames", "names_of_file", "names_of_plan", "operators_of_plan", "queries_of_plan"]
+__all__ = ["OperatorNames", "names_of_file", "names_of_plan", "note_on_plan", "operators_of_plan", "queries_of_plan"]

@@ -10,6 +10,7 @@ import pytest
 
 import stateextract
 from stateextract.cli import run
+from stateextract.doors import Door, read_at
 from stateextract.errors import UndecodableError
 from tests.job.snapshots import UNKNOWN, numbered, write_snapshot
 
@@ -19,8 +20,9 @@ NOT_KNOWN = "values of com.example.ShapeSerializerSnapshot cannot be decoded: th
 
 def everywhere(path: str, capsys: pytest.CaptureFixture[str]) -> dict[str, tuple[str, str | None]]:
     """Status and reason of each state, which are the same in all three."""
-    states = stateextract.open_snapshot(path).states
-    found = {s.name: (str(s.coverage.status), s.coverage.reason) for s in states if s.kind != "timer"}
+    with read_at(Door.COMMAND_LINE):
+        states = stateextract.open_snapshot(path).states
+        found = {s.name: (str(s.coverage.status), s.coverage.reason) for s in states if s.kind != "timer"}
     for command in ("states", "inspect"):
         assert run([command, path, "--format", "json"]) == 0
         document = json.loads(capsys.readouterr().out)

@@ -10,10 +10,11 @@ import pytest
 
 from stateextract.audit.document import Statistics
 from stateextract.audit.durations import milliseconds, moment, text_duration
-from stateextract.audit.statistics import StatisticsOptions, read_uids, statistics
+from stateextract.audit.statistics import StatisticsOptions, statistics
 from stateextract.cli import run
 from stateextract.errors import UsageError
 from stateextract.options import JobOptions
+from stateextract.snapshot.uids import parse_uids
 from tests.golden.expected import DATA, load
 
 ORDERS = str(Path(__file__).resolve().parents[2] / "examples" / "orders-checkpoint")
@@ -90,10 +91,10 @@ def test_whose_state_it_is(capsys: pytest.CaptureFixture[str], tmp_path: Path) -
 
 
 def test_uids_as_json(tmp_path: Path) -> None:
-    assert read_uids('["a", "b"]') == read_uids("a\n# b\nb") == ["a", "b"]
+    assert parse_uids('["a", "b"]') == parse_uids("a\n# b\nb") == ["a", "b"]
     for text in ("[1]", "[", '["a"'):
         with pytest.raises(UsageError):
-            read_uids(text)
+            parse_uids(text)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from serializers.type_strings import plan_type
 from stateextract.columnar.layout import Field, Layout, List, Map, Nullable, Number, Struct, Text, struct
 from stateextract.errors import UsageError
 from stateextract.metadata.uid import operator_id
-from stateextract.state.plan_names import OperatorNames, names_of_file, names_of_plan
+from stateextract.state.plan_names import OperatorNames, names_of_file, names_of_plan, note_on_plan
 
 INT, TEXT = LogicalType("INTEGER", ""), LogicalType("VARCHAR", "")
 
@@ -144,8 +144,32 @@ def test_other_types_and_states_are_left_alone() -> None:
         assert "f0" in named(row, state, operator).split("value: ")[1]
 
 
+@pytest.mark.parametrize("kind", ["async-calc", "async-correlate", "lookup-join"])
+@pytest.mark.parametrize("state", ["_async_wait_operator_state_", "_keyed_async_wait_operator_state_"])
+def test_rows_that_wait_for_an_asynchronous_call(kind: str, state: str) -> None:
+    node = {"id": 6, "type": f"stream-exec-{kind}_1", "outputType": "ROW<`a` INT>"}
+    plan = {**PLAN, "nodes": [*PLAN["nodes"], node], "edges": [{"source": 1, "target": 6}]}  # type: ignore[misc]
+    rules = names_of_plan(json.dumps(plan), [OperatorNames(operator_id(f"6_{kind}"))])
+    element = Struct((Field("record", row_fields([TEXT, INT], kind=True)), Field("timestamp", Number(pa.int64()))))
+    found = named_row(Struct((Field("value", element),)), state, rules).arrow_type
+    assert str(found) == (
+        "struct<value: struct<record: struct<user: string, n: int32, row_kind: string>, timestamp: int64>>"
+    )
+
+
+def test_a_plan_that_fits_only_partly() -> None:
+    state = [{"index": 0, "ttl": "0 ms", "name": "s"}]
+    nodes = [{**node, "state": state} for node in PLAN["nodes"][2:]]  # type: ignore[index]
+    plan = json.dumps({**PLAN, "nodes": [*PLAN["nodes"][:2], *nodes]})  # type: ignore[index]
+    all_ = [OperatorNames(operator_id(uid)) for uid in ("3_join", "4_rank", "5_deduplicate")]
+    assert note_on_plan(plan, all_) == []
+    note = "2 of 3 operators with state in the plan not found in the snapshot: rank[4], deduplicate[5]"
+    assert note_on_plan(plan, all_[:1]) == [note]
+    assert note_on_plan(json.dumps(PLAN), all_[:1]) == [], "operators without state are in no snapshot"
+
+
 def test_a_plan_of_another_job() -> None:
-    with pytest.raises(UsageError, match="none of the 5 nodes of the compiled plan is an operator of the snapshot"):
+    with pytest.raises(UsageError, match="no operator of the snapshot is among the 5 nodes of the compiled plan"):
         names_of_plan(json.dumps(PLAN), [OperatorNames(operator_id("6_join"))])
 
 
@@ -178,7 +202,7 @@ def test_a_lookup_join_holds_rows_of_the_table(upsert_key: list[int] | None, key
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"nodes": 5, "edges": []}', '{"nodes": [{"id": 1}], "edges": []}'])
 def test_no_plan(text: str) -> None:
-    with pytest.raises(UsageError, match="no compiled plan"):
+    with pytest.raises(UsageError, match="not a compiled plan"):
         names_of_plan(text, [])
 
 

@@ -1,0 +1,162 @@
+"""Each option is in one table, and wherever it applies: command line, job file, Spark, Python, documentation."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from importlib import import_module
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+import stateextract
+from stateextract.cli import _COMMANDS
+from stateextract.options import (
+    FILE_ONLY,
+    JobOptions,
+    Place,
+    SnapshotKeywords,
+    fields,
+    outside,
+    parse_file,
+    python_name,
+    spark_name,
+)
+from stateextract.spark.source_options import DIFF_OPTIONS, METADATA_OPTIONS, STATE_OPTIONS, STATISTICS_OPTIONS
+
+ROOT = Path(__file__).parents[1]
+ORDERS = str(ROOT / "examples" / "orders-checkpoint")
+COMMANDS = {
+    Place.OTHERS: {"inspect", "states", "files", "validate", "check", "types"},
+    Place.ROWS: {"head", "get", "schema"},
+    Place.COUNT: {"count"},
+    Place.STATISTICS: {"stats", "history", "report", "audit"},
+    Place.SELECTION: {"stats", "history", "report"},
+    Place.DIFF: {"diff"},
+}
+SPARK = {
+    Place.SPARK_ROWS: STATE_OPTIONS,
+    Place.SPARK_TABLES: METADATA_OPTIONS,
+    Place.SPARK_STATISTICS: STATISTICS_OPTIONS,
+    Place.SPARK_DIFF: DIFF_OPTIONS,
+}
+
+
+def test_the_command_line_has_the_options_where_they_apply() -> None:
+    for name, module in _COMMANDS.items():
+        if name == "checkpoints":
+            continue  # opens no snapshot
+        flags = {o for p in getattr(import_module(f"stateextract.cli.{module}"), module).params for o in p.opts}
+        own = {"--operator", "--state", "--output"} | ({"--classpath", "--plan", "--uids"} if name == "check" else set())
+        for f in fields():
+            at = f.metadata["at"]
+            applies = name == "extract" or any(at & place and name in commands for place, commands in COMMANDS.items())
+            flag = f"--{outside(f.name)}"
+            if f.metadata["kind"] in FILE_ONLY:
+                assert flag not in flags
+            elif flag not in own:
+                assert (flag in flags) == applies, (name, flag)
+
+
+def test_spark_has_the_options_where_they_apply() -> None:
+    for place, options in SPARK.items():
+        expected = {f.name: spark_name(f) for f in fields() if f.metadata["at"] & place}
+        found = {option.job: option.name for option in options if option.job}
+        assert {job: found[job] for job in expected} == expected, place
+        if place is not Place.SPARK_TABLES:
+            assert set(found) == set(expected)
+
+
+def test_python_has_the_options_that_apply_there() -> None:
+    known = {python_name(f): f for f in fields() if f.metadata["at"] & Place.PYTHON}
+    assert {*SnapshotKeywords.__annotations__, "path_map"} == {*known}
+    hints = __import__("typing").get_type_hints(SnapshotKeywords)
+    for name, f in known.items():
+        if f.metadata["choices"]:
+            assert get_args(hints[name]) == f.metadata["choices"], name
+        if name != "path_map":
+            assert f":param {name}: " in (stateextract.open_snapshot.__doc__ or "")
+    with pytest.raises(TypeError, match="unexpected keyword argument 'clas_path'; the nearest is 'classpath'"):
+        stateextract.open_snapshot(ORDERS, clas_path="x")  # type: ignore[call-arg]
+
+
+def test_the_job_file_has_all_options() -> None:
+    text = (ROOT / "conf" / "extract.toml").read_text(encoding="utf-8")
+    values = parse_file(re.sub(r"^# ([a-z-]+ = |\[|\")", r"\1", text, flags=re.MULTILINE))
+    assert {*values} == {f.name for f in fields()}
+
+
+NEW = '''    brand_new: bool = _option(False, "input", "flag", "Do what no option did before.", _ALL)
+    verify_checksums: bool = _option('''
+_SEE = '''
+import json, runpy, sys, types
+from pathlib import Path
+root = Path(sys.argv[1])
+module = types.ModuleType("stateextract.options")
+sys.modules["stateextract.options"] = module
+text = (root / "stateextract" / "options.py").read_text()
+more = text.replace("    verify_checksums: bool = _option(", sys.argv[2])
+exec(compile(more, "options.py", "exec"), module.__dict__)
+import importlib
+import click
+import stateextract
+from stateextract.cli import _COMMANDS
+from stateextract.options import make_options, parse_file
+from stateextract.spark.source_options import DIFF_OPTIONS, METADATA_OPTIONS, STATE_OPTIONS, markdown, parse_options
+helps = {}
+for name, file in _COMMANDS.items():
+    command = getattr(importlib.import_module(f"stateextract.cli.{file}"), file)
+    helps[name] = "--brand-new" in command.get_help(click.Context(command))
+snapshot = stateextract.open_snapshot(sys.argv[3], brand_new=True)
+sources = (STATE_OPTIONS, METADATA_OPTIONS, DIFF_OPTIONS)
+print(json.dumps({
+    "commands": sorted(name for name, has in helps.items() if has),
+    "job file": parse_file("[input]\\nbrand-new = true"),
+    "job": make_options({"brand_new": True}).brand_new,
+    "Spark": [parse_options({"path": "p", "brandNew": "true"}, options, "s")["brandNew"] for options in sources[:2]],
+    "pages of Spark": ["| `brandNew` | `false` | Do what no" in markdown(options) for options in sources],
+    "Python": snapshot._opened.source._options.brand_new,
+    "docstring": ":param brand_new: Do what no option did before. Default: False." in stateextract.open_snapshot.__doc__,
+    "page": runpy.run_path(str(root / "scripts" / "options_page.py"))["page"]().count("Do what no option did before."),
+    "words": stateextract.doors.Door.SPARK.words("set --brand-new") + stateextract.doors.Door.PYTHON.words(", --brand-new"),
+}))
+'''
+
+
+def test_a_new_option_appears_everywhere() -> None:
+    """One line is added to the table, in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-c", _SEE, str(ROOT), NEW, ORDERS],
+        capture_output=True, text=True, cwd=ROOT, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == {
+        "commands": sorted({*_COMMANDS} - {"uid-hash", "completion", "checkpoints"}),
+        "job file": {"brand_new": True},
+        "job": True,
+        "Spark": [True, True],
+        "pages of Spark": [True, True, True],
+        "Python": True,
+        "docstring": True,
+        "page": 2,
+        "words": "set brandNew, brand_new",
+    }
+
+
+def test_every_option_is_in_the_documentation() -> None:
+    page = (ROOT / "docs" / "options.md").read_text(encoding="utf-8")
+    spark = (ROOT / "docs" / "spark-sql.md").read_text(encoding="utf-8")
+    for f in fields():
+        at = f.metadata["at"]
+        if f.metadata["kind"] not in FILE_ONLY:
+            assert f"| `--{outside(f.name)}`" in page
+        assert not at.is_spark or f"| `{spark_name(f)}` |" in spark
+        assert not at & Place.PYTHON or f.name == "path_map" or f"| `{python_name(f)}` |" in page
+
+
+def test_options_survive_their_lines() -> None:
+    options = JobOptions(path_map=("a=b",), uids="u", flatten=True)
+    assert stateextract.options.from_lines(options.lines()) == options
