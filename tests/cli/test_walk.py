@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from stateextract.api.state import State
 from stateextract.cli import _COMMANDS
 from stateextract.metadata.model import KeyGroupsHandle
 from stateextract.metadata.parser import parse_metadata
@@ -139,7 +140,11 @@ def test_files(out: Out, damaged: str) -> None:
      (STRANGE, "behind", 1), (TORN, "half", 1)],
 )  # fmt: skip
 @pytest.mark.parametrize("command", [["head"], ["get", "--key", "3"]])
-def test_rows_of_one_state(out: Out, damaged: str, command: list[str], operator: str, state: str, code: int) -> None:
+def test_rows_of_one_state(
+    out: Out, damaged: str, command: list[str], operator: str, state: str, code: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The kernel, if an earlier test has loaded it, reads only key groups that have the key's bytes.
+    monkeypatch.setattr(State, "_holding", lambda _, file, content, key: content)
     found, text, err = out(command[0], damaged, *command[1:], "--operator", operator, "--state", state)
     assert found == code
     assert (not text and err.startswith("Error: ") and f"operator {operator}" in err) if code else not err
