@@ -20,6 +20,8 @@ from stateextract.metadata.model import CheckpointProperties
 
 MOST_ENTRY_BYTES = 1 << 20
 """Neither ZooKeeper nor Kubernetes takes a larger entry."""
+_MOST_VALUES = 5_000_000
+"""Of a ``completedCheckpoint`` file. A file of state takes about ten values and 300 bytes, a value 500 bytes of memory."""
 COMPLETED = "completedCheckpoint"
 """The names of the files that entries refer to begin with it."""
 
@@ -100,8 +102,7 @@ def parse_completed_checkpoint(data: bytes) -> CompletedCheckpoint:
 
     :raises FormatError: for other bytes, or a file that was cut short.
     """
-    # A value takes a byte at least, so the file bounds how many there are.
-    value = parse_java_stream(Reader(data), JavaLimits(values=max(len(data), 1)))
+    value = parse_java_stream(Reader(data), JavaLimits(values=_MOST_VALUES))
     found = _object(value, _CHECKPOINT, what="the file")
     job = _object(found.get("job"), "org.apache.flink.api.common.JobID", what="the field job")
     halves = [_long(job, name) & 0xFFFF_FFFF_FFFF_FFFF for name in ("lowerPart", "upperPart")]

@@ -45,7 +45,7 @@ _SAVEPOINT = re.compile(r"savepoint-([0-9a-f]{6})-[0-9a-f]+")
 _DEPTH, _FOLDERS = 4, 20_000
 _OTHERS = frozenset({"shared", "taskowned", "blob"})
 
-_I32, _I64, _TEXT, _BOOL, _TIME = pa.int32(), pa.int64(), pa.string(), pa.bool_(), pa.timestamp("ms", "UTC")
+_I32, _I64, _TEXT, _BOOL, _TIME = pa.int32(), pa.int64(), pa.string(), pa.bool_(), pa.timestamp("us", "UTC")
 SCHEMA = pa.schema({
     "job_id": _TEXT, "checkpoint_id": _I64, "snapshot_kind": _TEXT, "snapshot_format": _TEXT, "metadata_version": _I32,
     "triggered_at": _TIME, "completed_at": _TIME, "status": _TEXT, "reason": _TEXT, "is_incremental": _BOOL,

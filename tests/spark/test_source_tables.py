@@ -68,6 +68,18 @@ def test_columns_are_called_as_in_flink() -> None:
     assert all(schema.names[:4] == names[:4] for schema in SCHEMAS.values())
 
 
+def test_snapshots() -> None:
+    """The table of all snapshots of a place: the same rows as the command prints."""
+    place = Path(__file__).parents[2] / "examples" / "high-availability"
+    found = rows(place / "znodes.json", "snapshots")
+    assert [(row["checkpoint_id"], row["restore_order"], row["status"], row["shares_files_with"]) for row in found] == [
+        (2, 3, "complete", [3, 4]), (3, 2, "complete", [2, 4]), (4, 1, "complete", [2, 3]),
+    ]  # fmt: skip
+    assert found[0]["completed_at"].isoformat() == "2026-11-29T13:15:36.875000+00:00"
+    assert [row["checkpoint_id"] for row in rows(place / "checkpoints", "snapshots", checkpoint="3")] == [3]
+    assert rows(place / "checkpoints", "operators", checkpoint="3")[0]["checkpoint_id"] == 3
+
+
 def test_states() -> None:
     found = {row["state_name"]: row for row in rows(ORDERS, "states") if row["operator_uid"] == "orders-by-customer"}
     assert sorted(found) == [
