@@ -100,7 +100,8 @@ class Server:
             self.port: int = one.getsockname()[1]
         self.folder = tempfile.mkdtemp(prefix="zookeeper-", dir=work)
         self.process = subprocess.Popen(
-            ["java", "-Xmx128m", "-Dzookeeper.admin.enableServer=false", "-cp", jars, SERVER, str(self.port), self.folder],
+            ["java", "-Xmx128m", "-Dzookeeper.admin.enableServer=false", "-Dzookeeper.jmx.log4j.disable=true",
+             "-cp", jars, SERVER, str(self.port), self.folder],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         # The client of Flink 1.13 gives up if there is no server yet.
