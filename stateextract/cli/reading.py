@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_MOST_NAMES = 20
+_MOST_NAMES = 30
 """Names in a message about an option that is missing."""
 
 TIMERS = "timers"

@@ -41,14 +41,14 @@ def test_an_unknown_operator_answers_with_the_nearest(command: str, capsys: pyte
 def test_a_missing_option_names_some_in_one_line(command: str, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """Names with line breaks stay in the line, and of many the rest is counted."""
     key = ["--key", "1"] if command == "get" else []
-    operators = {f"op {n:02}\nline": {"a": numbered(3)} for n in range(23)}
+    operators = {f"op {n:02}\nline": {"a": numbered(3)} for n in range(33)}
     assert run([command, str(write_snapshot(tmp_path / "s", operators, parallelism=1)), *key]) == 2
-    names = ", ".join(f"op {n:02}\\nline" for n in range(20))
+    names = ", ".join(f"op {n:02}\\nline" for n in range(30))
     advice = f"The operators with keyed state are: {names} and 3 more."
     assert capsys.readouterr().err == f"Error: --operator is missing. {advice}\n"
-    states = {f"state {n:02}\nline": numbered(3) for n in range(21)}
+    states = {f"state {n:02}\nline": numbered(3) for n in range(31)}
     assert run([command, str(write_snapshot(tmp_path / "t", {"op": states}, parallelism=1)), *key]) == 2
-    names = ", ".join(f"'state {n:02}\\nline'" for n in range(20))
+    names = ", ".join(f"'state {n:02}\\nline'" for n in range(30))
     advice = f"Its states are: {names} and 1 more."
     assert capsys.readouterr().err == f"Error: --state is missing; in operator op. {advice}\n"
 
