@@ -74,8 +74,9 @@ _MAPS: Final = tuple(
     )
 )  # fmt: skip
 """Collections and maps that stand where an interface is declared, the commonest first."""
-_ASCII: Final = {2: 64, 5: 33}
-"""Strings of ASCII that are shorter, and have two characters at least, end with a byte whose highest bit is set."""
+_SHORT: Final = 64
+"""Kryo 2's strings of ASCII that are shorter, and have two characters at least, end with a byte whose highest bit is set. In
+Kryo 5 all class names do."""
 _ALSO: Final = {
     "java.lang.CharSequence": ("java.lang.String", "java.lang.StringBuilder"),
     "java.util.TimeZone": ("sun.util.calendar.ZoneInfo",),
@@ -96,7 +97,7 @@ def written_name(name: str, flavour: int) -> bytes | None:
     if not name.isascii() or len(name) < 2:
         return None
     data = name.encode("ascii")
-    if len(data) < _ASCII[flavour]:
+    if flavour == 5 or len(data) < _SHORT:
         return data[:-1] + bytes([data[-1] | 0x80])
     size = len(data) + 1
     if size < 0x40:
@@ -143,6 +144,7 @@ class _Plans:
             case ScalarForm():
                 yield form.declared
                 yield from _ALSO.get(form.declared, ())
+                yield from self._constants(form.declared)
             case WrapperForm():
                 yield form.declared
             case ListForm():
@@ -152,6 +154,12 @@ class _Plans:
                 yield from dict.fromkeys((form.declared, *_MAPS))
             case ObjectForm():
                 yield from form.parts
+
+    def _constants(self, name: str) -> Iterator[str]:
+        """The classes of an enum's constants that have bodies."""
+        model = self.kryo.classes.get(name)
+        if model is not None and model.kind == "enum" and not model.final:
+            yield from (f"{name}${i}" for i in range(1, len(model.constants) + 1))
 
     def _choice(self, name: str, column: Column, generics: Generics, scope: Scope) -> Choice:
         written = written_name(name, self.kryo.flavour) or b""

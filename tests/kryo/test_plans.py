@@ -84,7 +84,7 @@ def test_vectors(vector: Vector, classes: ClassModels) -> None:
 GRAPHS = [(declared, flavour) for declared in ("w.Holder", "w.Base", "w.Final") for flavour in (2, 5)]
 
 
-def graphs(declared: str, flavour: int, shared: float, seed: int, count: int = 24) -> tuple[Layout, list[bytes]]:
+def graphs(declared: str, flavour: int, shared: float, seed: int, count: int = 15) -> tuple[Layout, list[bytes]]:
     layout = describe(snapshot_of(declared), DescribeContext(flavour, MODELS))  # type: ignore[arg-type]
     assert isinstance(layout, Python)
     assert layout.plan is not None
@@ -92,8 +92,8 @@ def graphs(declared: str, flavour: int, shared: float, seed: int, count: int = 2
     return layout, [written(flavour, declared, random_, shared) for _ in range(count)]
 
 
-@pytest.mark.parametrize("seed", range(2))
-@pytest.mark.parametrize("shared", [0.0, 0.02, 0.4])
+@pytest.mark.parametrize("seed", range(1))
+@pytest.mark.parametrize("shared", [0.02, 0.4])
 @pytest.mark.parametrize(("declared", "flavour"), GRAPHS)
 def test_graphs_of_heap(declared: str, flavour: int, shared: float, seed: int) -> None:
     layout, values = graphs(declared, flavour, shared, seed)
@@ -147,7 +147,7 @@ def decoded_pairs(layout: PairLayout, data: bytes, engine: str, rows: int = 1 <<
 
 
 @pytest.mark.parametrize("shape", ["value", "list", "map"])
-@pytest.mark.parametrize("shared", [0.0, 0.2])
+@pytest.mark.parametrize("shared", [0.1])
 @pytest.mark.parametrize(("declared", "flavour"), GRAPHS)
 def test_graphs_of_pairs(declared: str, flavour: int, shared: float, shape: str) -> None:
     kryo, values = graphs(declared, flavour, shared, 1)
@@ -174,7 +174,7 @@ def outcome(layout: Layout, data: bytes, engine: str) -> tuple[str, str, int, st
 def test_damage(declared: str, flavour: int) -> None:
     """The same error, in the same words, and the same values before it."""
     refused = 0
-    for seed in range(60):
+    for seed in range(30):
         layout, values = graphs(declared, flavour, 0.05, seed, 3)
         data = b"".join([values[0], mutated(values[1], random.Random(seed)), values[2]])
         expected, found = (outcome(layout, data, engine) for engine in ("interpreter", "kernel"))

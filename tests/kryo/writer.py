@@ -125,7 +125,9 @@ class Writer:
         self.vint(1)
         is_new = name not in self.names
         self.vint(self.names.setdefault(name, len(self.names)))
-        if is_new:
+        if is_new and self.flavour == 5:
+            self.out += name[:-1].encode() + bytes([ord(name[-1]) | 0x80])
+        elif is_new:
             self.string(name)
 
     def value(self, thing: Thing | None, generics: str | None = None) -> None:
