@@ -95,7 +95,10 @@ def row_layout(head: KeyedHeader | OperatorHeader, meta: StateMeta, context: Des
             key, namespace = head.key_serializer, None
             fields = (Field("value", describe(value, context)),)
         return _row(meta, fields, False, key, namespace, value, context)
-    key, namespace = head.key_serializer, meta.serializers[NAMESPACE]
+    key, namespace = head.key_serializer, meta.serializers.get(NAMESPACE)
+    if namespace is None:
+        # Operator state has none, and may stand only in heads of operator state.
+        raise FormatError(f"the state {meta.name!r} has no namespace serializer", expected=NAMESPACE, state=meta.name)
     fields = (
         Field("namespace", _namespace(namespace, context)),
         Field("key", _key(key, context)),

@@ -14,6 +14,7 @@ from serializers.windows import TIMER_SNAPSHOT
 from stateextract.errors import FormatError, StateExtractError, UndecodableError, UnsupportedVersionError
 from stateextract.state.header import parse_header, parse_operator_header
 from stateextract.state.rows import row_layout
+from tests.state.keyed_writer import Keyed, State, head
 
 
 def i32(*values: int) -> bytes:
@@ -407,3 +408,12 @@ def test_flipped_bytes_give_documented_errors_or_a_head(seed: int) -> None:
 def test_fuzzed_head_is_fine_when_whole() -> None:
     data = rich_head()
     assert [s.name for s in parse_header(data, 0, len(data)).states] == ["p", "m", "timers", "odd"]
+
+
+@pytest.mark.parametrize("backend_type", [1, 2])
+def test_operator_state_in_a_head_of_keyed_state(backend_type: int) -> None:
+    keyed = Keyed([State("timers", kind="TIMER")])
+    data = head(keyed, False).replace(utf("timers") + i32(3), utf("timers") + i32(backend_type))
+    parsed = parse_header(data, 0, len(data))
+    with pytest.raises(FormatError, match="the state 'timers' has no namespace serializer; expected NAMESPACE_SERIALIZER"):
+        row_layout(parsed, parsed.states[0])
