@@ -14,7 +14,7 @@ from serializers.windows import TIMER_SNAPSHOT
 from stateextract.errors import FormatError, StateExtractError, UndecodableError, UnsupportedVersionError
 from stateextract.state.header import parse_header, parse_operator_header
 from stateextract.state.rows import row_layout
-from tests.state.keyed_writer import Keyed, State, head
+from tests.state import keyed_writer
 
 
 def i32(*values: int) -> bytes:
@@ -412,8 +412,8 @@ def test_fuzzed_head_is_fine_when_whole() -> None:
 
 @pytest.mark.parametrize("backend_type", [1, 2])
 def test_operator_state_in_a_head_of_keyed_state(backend_type: int) -> None:
-    keyed = Keyed([State("timers", kind="TIMER")])
-    data = head(keyed, False).replace(utf("timers") + i32(3), utf("timers") + i32(backend_type))
+    keyed = keyed_writer.Keyed([keyed_writer.State("timers", kind="TIMER")])
+    data = keyed_writer.head(keyed, False).replace(utf("timers") + i32(3), utf("timers") + i32(backend_type))
     parsed = parse_header(data, 0, len(data))
     with pytest.raises(FormatError, match="the state 'timers' has no namespace serializer; expected NAMESPACE_SERIALIZER"):
         row_layout(parsed, parsed.states[0])
