@@ -29,10 +29,10 @@ from stateextract.errors import (
 from stateextract.files.connect import problem_of
 from stateextract.files.filesystem import Entry, Store, is_remote, join, name_of, normalize, parent, split_uri
 from stateextract.files.javastream import MAGIC
+from stateextract.ha.documents import parse_documents
 from stateextract.ha.kubernetes import is_config_map, stores_of_config_maps
 from stateextract.ha.objects import COMPLETED, CompletedCheckpoint, parse_completed_checkpoint
 from stateextract.ha.store import JOB_ID, JobStore, StoreEntry
-from stateextract.ha.yaml import parse_document
 from stateextract.ha.zookeeper import is_below, is_dump, nodes_of_dump, stores_of_znodes
 from stateextract.metadata.file import MOST_BYTES
 from stateextract.metadata.locate import METADATA, mapped, some
@@ -233,7 +233,7 @@ def _read_file(uri: str, store: Store, path_pairs: Sequence[tuple[str, str]]) ->
 
 
 def _stores(text: str) -> tuple[list[JobStore], str]:
-    documents = parse_document(text)
+    documents = parse_documents(text)
     if len(documents) == 1 and is_dump(documents[0]):
         return stores_of_znodes(nodes_of_dump(documents[0])), "dump of ZooKeeper"
     if not documents or not all(map(is_config_map, documents)):

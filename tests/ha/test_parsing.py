@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from stateextract.errors import FormatError, StateExtractError
+from stateextract.ha.documents import parse_documents
 from stateextract.ha.kubernetes import stores_of_config_maps
 from stateextract.ha.objects import MOST_ENTRY_BYTES, parse_completed_checkpoint, parse_entry
-from stateextract.ha.yaml import parse_yaml
 from stateextract.ha.zookeeper import nodes_of_dump, stores_of_znodes
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "high-availability"
@@ -70,7 +70,7 @@ def test_entries(case: str) -> None:
 def test_config_maps(case: str) -> None:
     """JSON and YAML are the same, and their entries those of ZooKeeper; the one that is being removed is passed over."""
     document = json.loads((FOLDERS[case] / "configmap.json").read_text())
-    assert parse_yaml((FOLDERS[case] / "configmap.yaml").read_text()) == [document]
+    assert parse_documents((FOLDERS[case] / "configmap.yaml").read_text()) == [document]
     (zookeeper,) = stores_of_znodes(nodes_of_dump(json.loads((FOLDERS[case] / "znodes.json").read_text())))
     for form in (document, {"kind": "List", "items": [document, {"kind": "Secret"}]}):
         (store,) = stores_of_config_maps(form)
