@@ -195,7 +195,7 @@ def test_some_columns() -> None:
     assert table.num_rows == 3
     with pytest.raises(UsageError, match="no column called 'operator_uidhash'"):
         Loaded(source, StructType([StructField("operator_uidhash", StringType())])).table()
-    with pytest.raises(UsageError, match=r"the option table is 'operator'; expected one of operators, .* nearest is"):
+    with pytest.raises(UsageError, match=r"table is 'operator'; expected one of snapshots, operators, .* nearest is"):
         load_metadata(ORDERS, "operator")
     with pytest.raises(UsageError, match=r"flink-state-metadata has no option 'wide'\. The source flink-state has it"):
         load_metadata(ORDERS, "states", wide="true")

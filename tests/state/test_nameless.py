@@ -122,7 +122,8 @@ def test_a_coordinator_alone(tmp_path: Path) -> None:
 
     def datasets(name: str, **more: Any) -> list[Dataset]:
         outcome = run_job(JobOptions(snapshot=str(path), output=str(tmp_path / name), **more), in_this_process)
-        assert outcome.exit_code == 0
+        # The other coordinator's bytes have no form that is known: they are raw.
+        assert outcome.exit_code == (0 if name == "alone" else 3)
         return list(outcome.manifest.datasets)
 
     (alone,) = datasets("alone", operator=("source",))
