@@ -48,7 +48,7 @@ def test_defaults_are_those_of_the_job() -> None:
     assert own == {
         "path": "", "operatorUid": "", "operatorId": "", "operatorName": "", "stateName": "", "stateScope": "",
         "readTimers": False, "wide": False, "includeMetadata": True, "keys": (), "keyGroups": (), "pushFilters": False,
-        "columns": (), "policies": (), "strict": False,
+        "columns": (), "strict": False,
     }  # fmt: skip
 
 
@@ -73,7 +73,7 @@ def test_values_of_every_kind() -> None:
     ("options", "words"),
     [
         ({"statename": "a", "statNam": "b"}, r"flink-state has no option 'statNam'\. The nearest is stateName\."),
-        ({"zzzz": "b"}, "has no option 'zzzz'. There are path, pathMap, allowStores, storeTimeout, operatorUid"),
+        ({"zzzz": "b"}, "has no option 'zzzz'. There are path, operatorUid, operatorId, operatorName, stateName"),
         ({"wide": "yes"}, "the option wide is 'yes'; expected true or false"),
         (
             {"strings": "replac"},
@@ -110,7 +110,7 @@ def test_a_path_map_without_a_sign() -> None:
 def test_the_table_of_options() -> None:
     lines = markdown(STATE_OPTIONS).splitlines()
     assert len(lines) == 2 + len(STATE_OPTIONS)
-    assert "| `splitBytes` | `128 MB` | State that one Spark task reads. A key group is never split. |" in lines
+    assert "| `splitBytes` | `128 MB` | State that one task reads. A key group is never split. |" in lines
     assert (
         "| `wide` | `false` | One row per key and namespace, with a column for each keyed state of the operator. |"
         in lines
