@@ -131,7 +131,7 @@ def test_what_flink_restored(out: Out, case: str, name: str) -> None:
     """The checkpoint that a new cluster on the same data took; from the files alone it is called a guess."""
     if not (FOLDERS[case] / name).exists():
         pytest.skip("Flink's class was not to be had for this version")
-    expected, removed = EXPECTED[case], name.startswith("configmap") and not case.startswith("f113")
+    expected, removed = EXPECTED[case], name.startswith("configmap")
     document = out.json("checkpoints", str(FOLDERS[case] / name), expected=3 if removed else 0)
     (job,) = document["jobs"]
     assert (job["job_id"], job["outcome"], job["restores_checkpoint"]) == (

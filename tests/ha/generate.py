@@ -7,8 +7,8 @@ Needs what ``tests/golden/generate.py`` needs, and ``kazoo``. Usage::
 
 Each case is a folder of ``data``, but for the example of the documentation, ``examples/high-availability``:
 
-- ``znodes.json``: all nodes of ZooKeeper after the cluster died. ``configmap.json`` and ``configmap.yaml`` (1.13, 1.17, 2.3):
-  the same entries as Flink's own class writes them into a ConfigMap, and but for 1.13 one more that is being removed.
+- ``znodes.json``: all nodes of ZooKeeper after the cluster died. ``configmap.json`` and ``configmap.yaml`` (1.17 and 2.3):
+  the same entries as Flink's own class writes them into a ConfigMap, and one more that is being removed.
 - ``ha``, ``checkpoints``, ``savepoints``: what Flink wrote there.
 - ``expected.json``: what Flink's own classes read in the entries (``HighAvailability.java``), and ``restored``: the checkpoint
   that a new cluster on the same data restored the job from.
@@ -40,7 +40,7 @@ from tests.golden.generate import JOBS, OPENED, VERSIONS, Batch, class_path, com
 DATA = HERE / "data"
 EXAMPLE = HERE.parents[1] / "examples" / "high-availability"
 KUBERNETES = ("1.17.2", "2.3.0")
-"""Of these versions Maven has flink-kubernetes. 1.13 needs no class for entries of ConfigMaps."""
+"""Of these versions Maven has flink-kubernetes."""
 SERVER = "org.apache.flink.shaded.zookeeper3.org.apache.zookeeper.server.ZooKeeperServerMain"
 
 
@@ -83,7 +83,6 @@ class HaCase:
 
 
 CASES = [
-    HaCase("f113", "ha-savepoint", CANONICAL),
     HaCase("f117", "ha", cluster="/team/a", retained=3),
     HaCase("f120", "example", backend="rocksdb", retained=3, phases=(1, 4)),
     HaCase("f20", "ha", retained=1),
@@ -100,11 +99,9 @@ class Server:
             self.port: int = one.getsockname()[1]
         self.folder = tempfile.mkdtemp(prefix="zookeeper-", dir=work)
         self.process = subprocess.Popen(
-            ["java", "-Xmx128m", "-Dzookeeper.admin.enableServer=false", "-Dzookeeper.jmx.log4j.disable=true",
-             "-cp", jars, SERVER, str(self.port), self.folder],
+            ["java", "-Xmx128m", "-Dzookeeper.admin.enableServer=false", "-cp", jars, SERVER, str(self.port), self.folder],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
-        # The client of Flink 1.13 gives up if there is no server yet.
         for _ in range(600):
             with socket.socket() as one:
                 if one.connect_ex(("127.0.0.1", self.port)) == 0:
@@ -188,8 +185,8 @@ def make(made: HaCase, work: Path) -> None:
     finally:
         server.close()
     write(target / "znodes.json", "[\n" + ",\n".join(f" {json.dumps(node)}" for node in nodes) + "\n]\n")
-    if version in KUBERNETES or version.startswith("1.13"):
-        write_config_maps(target, version, job, entries, checkpoints)
+    if version in KUBERNETES:
+        write_config_maps(target, job, checkpoints)
     expected = {
         "flink_version": version, "cluster_id": made.cluster, "job_id": job, "work": str(work / case.name),
         "restored": int(restored[0].split()[1]), "checkpoints": checkpoints,
@@ -198,22 +195,18 @@ def make(made: HaCase, work: Path) -> None:
     print(case.name)
 
 
-def write_config_maps(
-    target: Path, version: str, job: str, entries: dict[str, str], checkpoints: list[dict[str, Any]]
-) -> None:
+def write_config_maps(target: Path, job: str, checkpoints: list[dict[str, Any]]) -> None:
     """The entries in a ConfigMap of the job."""
-    values = {f"checkpointID-{one['name']}": one.pop("config_map", entries[one["name"]]) for one in checkpoints}
-    removed = [one.pop("deleting", None) for one in checkpoints]
-    if removed[-1] is not None:
-        values[f"checkpointID-{int(checkpoints[-1]['name']) + 1:019d}"] = removed[-1]
-    ending = "jobmanager-leader" if version.startswith("1.13") else "config-map"
+    values = {f"checkpointID-{one['name']}": one.pop("config_map") for one in checkpoints}
+    removed = [one.pop("deleting") for one in checkpoints]
+    values[f"checkpointID-{int(checkpoints[-1]['name']) + 1:019d}"] = removed[-1]
     config_map = {
         "apiVersion": "v1",
         "data": {**values, "counter": str(int(checkpoints[-1]["name"]) + 1)},
         "kind": "ConfigMap",
         "metadata": {
             "labels": {"app": "my-flink", "type": "flink-native-kubernetes"},
-            "name": f"my-flink-{job}-{ending}",
+            "name": f"my-flink-{job}-config-map",
             "namespace": "default",
         },
     }

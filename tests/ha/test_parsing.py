@@ -78,7 +78,7 @@ def test_config_maps(case: str) -> None:
         assert [one.handle for one in counting] == [one.handle for one in zookeeper.entries]
         assert [one.checkpoint_id for one in counting] == [one.checkpoint_id for one in zookeeper.entries]
         removed = [one.skipped for one in store.entries if one.skipped is not None]
-        assert removed == ([] if case.startswith("f113") else ["marked for deletion"])
+        assert removed == ["marked for deletion"]
 
 
 # ---- damage
