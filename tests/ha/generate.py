@@ -184,6 +184,9 @@ def make(made: HaCase, work: Path) -> None:
         restored = [line for line in java("restart", case.line(), str(work)).splitlines() if line.startswith("restored ")]
     finally:
         server.close()
+    for node in nodes:
+        if node["data"] not in entries.values():  # Addresses of the machine, and nothing of checkpoints.
+            node["data"] = None
     write(target / "znodes.json", "[\n" + ",\n".join(f" {json.dumps(node)}" for node in nodes) + "\n]\n")
     if version in KUBERNETES:
         write_config_maps(target, job, checkpoints)
