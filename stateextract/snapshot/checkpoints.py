@@ -30,6 +30,7 @@ from stateextract.metadata.model import (
 )
 from stateextract.options import JobOptions
 from stateextract.outcome import SnapshotStatus
+from stateextract.printable import agreeing, many
 from stateextract.snapshot.high_availability import (
     HeldCheckpoint,
     HighAvailability,
@@ -283,7 +284,8 @@ def _describe(
     if missing:
         row.status = SnapshotStatus.FILES_MISSING
         row.reason = (
-            f"{len(missing)} of {row.file_count} files are missing, or not as large as they should be: {some(missing, 1)} "
+            f"{len(missing)} of {many(row.file_count or 0, 'file')} {agreeing(len(missing), 'is')} missing or of another size: "
+            f"{some(missing, 1)} "
             "(`stateextract files` lists them)"
         )
 

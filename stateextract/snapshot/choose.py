@@ -9,6 +9,7 @@ from stateextract.files.filesystem import Store, name_of, normalize
 from stateextract.files.filesystem import parent as parent_of
 from stateextract.metadata.file import read_metadata
 from stateextract.metadata.locate import METADATA, FoundSnapshot, find_snapshot, some
+from stateextract.printable import many
 from stateextract.snapshot.checkpoints import Folder, is_of, job_of, snapshot_folders
 from stateextract.snapshot.high_availability import (
     ZOOKEEPER,
@@ -103,7 +104,8 @@ def _with_id(uri: str, store: Store, folders: Sequence[Folder], checkpoint: int)
 def _none_or_many(what: str, found: Sequence[str], folders: Sequence[Folder], uri: str) -> SnapshotNotFoundError:
     if found:
         return SnapshotNotFoundError(
-            f"{len(found)} snapshots are {what} at {uri}: {some(found, 20)}", advice="choose one with --job, or by its path"
+            f"{many(len(found), 'snapshot', 'is')} {what} at {uri}: {some(found, 20)}",
+            advice="choose one with --job, or by its path",
         )
     there = [one.uri for one in folders if one.metadata is not None]
     return SnapshotNotFoundError(

@@ -83,7 +83,7 @@ def test_damage(out: Out, jobs: Path) -> None:
         3: "files missing", 10: "unreadable", 11: "not complete", 5: "complete", 6: "complete",
     }  # fmt: skip
     assert (found[3]["file_count"], found[3]["missing_file_count"]) == (3, 1)
-    assert found[3]["reason"].startswith("1 of 3 files are missing, or not as large as they should be: ")
+    assert found[3]["reason"].startswith("1 of 3 files is missing or of another size: ")
     assert "chk-10/_metadata" in found[10]["reason"]
     assert out("checkpoints", str(jobs / JOB))[0] == 1  # nothing there can be read
 
