@@ -440,8 +440,8 @@ def test_descriptor_sets_in_the_context(tmp_path: Path) -> None:
         (types(file("a.proto", message("A", field("b", 1, ".B")), dependency=["b.proto"])).descriptor_sets[0],
          "b.proto is imported and not there"),
         (types(file("a.proto", dependency=["b.proto"]), file("b.proto", dependency=["a.proto"])).descriptor_sets[0],
-         "no descriptor set"),
-        (types(file("a.proto", message("A", field("b", 1, ".Gone")))).descriptor_sets[0], "no descriptor set"),
+         "not a descriptor set"),
+        (types(file("a.proto", message("A", field("b", 1, ".Gone")))).descriptor_sets[0], "not a descriptor set"),
     ],
     ids=["empty", "text", "import", "cycle", "unknown type"],
 )  # fmt: skip

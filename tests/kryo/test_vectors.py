@@ -249,8 +249,8 @@ def test_without_scala_its_classes_have_no_numbers() -> None:
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        ("1a0101020a", "no pair"),  # Map1 of a number
-        ("1a0101260103018261", "no pair"),  # Map1 of a Tuple1
+        ("1a0101020a", "not a pair"),  # Map1 of a number
+        ("1a0101260103018261", "not a pair"),  # Map1 of a Tuple1
         ("1f010a000a0a0200", "step is 0"),
         ("570100", "is not an object"),
         ("0c0100020a", "wrapped collection that is none"),
