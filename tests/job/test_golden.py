@@ -16,8 +16,12 @@ from stateextract.metadata.uid import operator_id
 from stateextract.options import JobOptions
 from tests.golden.expected import DATA, load
 
-# The claimed savepoint's files are not where its checkpoint says.
-FOLDERS = sorted(path for path in DATA.iterdir() if path.is_dir() and not path.name.endswith("-claimed-savepoint"))
+# The claimed savepoint's files are not where its checkpoint says. Operators of the Table API have no uid: golden/test_pyflink.py.
+FOLDERS = sorted(
+    path
+    for path in DATA.iterdir()
+    if path.is_dir() and not path.name.endswith("-claimed-savepoint") and "-pyflink-tables-" not in path.name
+)
 # Four snapshots go through all readers; the others are counted only.
 READ_BY_ALL = ("f120-kinds-checkpoint", "f120-types-checkpoint", "f23-windows-native-snappy", "f23-records-checkpoint")
 

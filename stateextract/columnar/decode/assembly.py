@@ -99,7 +99,7 @@ class Arena:
         if pa.types.is_map(node.type) and children[0].field(0).null_count:
             # Before the map is made: Arrow aborts the process over a map with a null key.
             raise ValueRefusedError(
-                "a map has a null key, which an Arrow map cannot hold",
+                "a map has a null key",
                 advice="set --maps list to get lists of key and value, where the key may be null",
             )
         offsets = self.buffer.slice(at, 4 * (length + 1))

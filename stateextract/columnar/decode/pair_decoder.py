@@ -456,7 +456,7 @@ class InterpreterPairDecoder(InterpreterDecoder):
             return
         if user_key is None and not value.as_list:
             raise ValueRefusedError(
-                "a map has a null key, which an Arrow map cannot hold",
+                "a map has a null key",
                 advice="set --maps list to get lists of key and value, where the key may be null",
             )
         item = {"key": user_key, "value": user_value} if value.as_list else (user_key, user_value)
