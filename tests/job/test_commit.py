@@ -348,7 +348,7 @@ def test_a_job_that_died_after_its_manifest_keeps_its_data_and_is_finished(out: 
     Run(open_output(str(out)), renames=renames).run({"op/a": [7], "op/b": [3]})
     dead = Run(open_output(str(out)), "overwrite", renames)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Commit, "_settle", lambda *_: None)
+        patch.setattr(Commit, "_finalize", lambda *_: None)
         patch.setattr(Claim, "release", lambda _: None)
         dead.run({"op/a": [1]})
     assert not (out / "_SUCCESS").exists()

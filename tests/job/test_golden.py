@@ -16,7 +16,7 @@ from stateextract.metadata.uid import operator_id
 from stateextract.options import JobOptions
 from tests.golden.expected import DATA, load
 
-# The claimed savepoint's files are not where its checkpoint says. Operators of the Table API have no uid: golden/test_pyflink.py.
+# The files of a claimed savepoint are not where its checkpoint says. golden/test_pyflink.py has the Table API, without uids.
 FOLDERS = sorted(
     path
     for path in DATA.iterdir()
