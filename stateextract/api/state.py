@@ -224,13 +224,14 @@ class State:
         )
 
     @leaving()
-    def get(self, key: Any, namespace: Any = None) -> pa.Table:
+    def get(self, key: Any, namespace: Any = None, *, elsewhere: bool = True) -> pa.Table:
         """The rows of a key. Only the key group that can hold it is read, where its hash is known.
 
         The hash of a ``Row`` is that of its fields by position. If its key group has no such row, the others are read too.
 
         :param key: a Python value of the key's type, or text; ``docs/python-api.md`` tells how.
         :param namespace: likewise; ``None``: of all namespaces.
+        :param elsewhere: whether the other key groups are read too, if the one that the hash leads to has no such row.
         :raises UsageError: where it is no such value, or the state has no keys or no namespaces.
         """
         keys = self._keys(key)
@@ -247,7 +248,7 @@ class State:
         self.searched = self.key_groups_of(key)
         sought = None if overridden or len(keys) > 1 else keys[0]
         found = self._rows_of(wanted, self._groups_of(keys), sought, unique)
-        if not found and self.searched is not None and not self._certain:
+        if elsewhere and not found and self.searched is not None and not self._certain:
             self.searched = None
             found = self._rows_of(wanted, None, sought, unique)
         return pa.Table.from_batches(found, self.schema)

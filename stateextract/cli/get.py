@@ -114,13 +114,17 @@ def _look_up(states: Sequence[State], key: str, namespace: str | None, name: str
     """The rows of a key in a state, or in all queues of timers."""
     import pyarrow as pa
 
-    tables, groups, likely = [], [], frozenset[int]()
-    for state in states:
-        first = state.key_groups_of(key)
-        with metered("get", state, first):
-            tables.append(state.get(key, namespace))
-        groups.append(state.searched)
-        likely |= (first or frozenset()) if state.searched is None else frozenset()
+    # A key lies in the same key group of all queues: only if none has it there, the other key groups are read.
+    for elsewhere in (False, True) if len(states) > 1 else (True,):
+        tables, groups, likely = [], [], frozenset[int]()
+        for state in states:
+            first = state.key_groups_of(key)
+            with metered("get", state, first):
+                tables.append(state.get(key, namespace, elsewhere=elsewhere))
+            groups.append(state.searched)
+            likely |= (first or frozenset()) if state.searched is None else frozenset()
+        if any(table.num_rows for table in tables):
+            break
     shown = next((state for state in states if state.coverage.status != Status.DECODED), states[0])
     named = {"state_name": TIMERS} if name == TIMERS and shown.kind == TIMER else {}
     known = [of_state for of_state in groups if of_state is not None]

@@ -10,7 +10,7 @@ import json
 import os
 import tomllib
 from collections.abc import Iterator
-from contextlib import redirect_stdout
+from contextlib import redirect_stderr, redirect_stdout
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from functools import cache
@@ -27,6 +27,7 @@ CASES = Path(os.environ.get("PYFLINK_CASES", Path(__file__).resolve().parents[3]
 PROCESS, THREAD = "p230-process-rocksdb-savepoint", "p230-thread-hashmap-pickled"
 WINDOWS, TABLE = "p120-win-conn-native-snappy", "p230-table-rocksdb"
 EPOCH = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
+HOUR = 3_600_000  # milliseconds
 pytestmark = pytest.mark.skipif(not CASES.is_dir(), reason="the cases are not there (PYFLINK_CASES)")
 
 # What cannot be known from bytes: types of several fields, and numbers and texts that mean something else.
@@ -74,6 +75,12 @@ def opened(case: str, flatten: bool = False) -> Snapshot:
     for place, type_ in CORRECTED[case].items():
         types = {p: t for p, t in types.items() if not _same(p, place)} | {place: type_}
     return stateextract.open_snapshot(path(case), types=types, flatten=flatten)
+
+
+@cache
+def bare(case: str) -> Snapshot:
+    """Without any type, as a user opens it first."""
+    return stateextract.open_snapshot(path(case))
 
 
 def _same(place: str, pattern: str) -> bool:
@@ -235,6 +242,117 @@ def test_keys_are_found_where_their_hash_leads(case: str, uid: str, name: str) -
     assert state.searched is None
 
 
+@pytest.mark.parametrize("case", CORRECTED)
+def test_every_key_is_found_in_its_key_group(case: str) -> None:
+    """By text, in every keyed state, also windows, sessions and timers; ``Row`` and pickles lead to one key group."""
+    keys = {row["key"] for _, state in states(case) for row in state["rows"]}
+    keys = keys or {key for key, _, _ in truth(case)["table"]["input"]}
+    for state in (state for state in bare(case).states if state.kind != "broadcast"):
+        table = state.to_table()
+        read, rows = state.coverage.counters.rows, table.to_pylist()
+        of_key: dict[Any, list[dict[str, Any]]] = {key: [] for key in keys}
+        for row in rows:
+            of_key[row["key"]["f0"] if isinstance(row["key"], dict) else row["key"]].append(row)
+        assert read == len(rows)
+        for key, wanted in of_key.items():
+            where = (state.name, key)
+            groups = state.key_groups_of(str(key))
+            assert groups is not None, where
+            assert len(groups) == 1, where
+            assert state.get(str(key)).to_pylist() == wanted, where
+            if wanted:  # a key without rows is sought in all key groups, where keys may lie elsewhere
+                counted = state.coverage.counters
+                assert state.searched == groups == {row["key_group"] for row in wanted}, where
+                assert (counted.key_groups, counted.rows) == (1, sum(row["key_group"] in groups for row in rows)), where
+
+
+@pytest.mark.parametrize(
+    ("case", "operator", "name", "key", "group", "wanted"),
+    [
+        (PROCESS, "ttl", "python-state-t_agg", "", 1, [{"key": ""}]),
+        (THREAD, "pickled", "neg_int", "2", 1, [{"key": 2}]),
+        (WINDOWS, "w_slide_agg", "timers", "東京🎌", 0, [{"key": "東京🎌", "kind": "event"}] * 4),
+        (TABLE, "PythonGroupAggregate[6]", "python-state-agg2$mv", "äöü", 1, [{"key": {"f0": "äöü"}}]),
+    ],
+)
+def test_keys_are_found_on_the_command_line(
+    case: str, operator: str, name: str, key: str, group: int, wanted: list[dict[str, Any]]
+) -> None:
+    options = ["--operator", operator, "--state", name, "--key", key, "--format", "json"]
+    with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
+        assert run(["get", path(case), *options]) == 0
+        assert run(["get", path(case), *options[:-2]]) == 0
+    assert err.getvalue() == ""  # no note that other key groups were searched
+    found, _ = json.JSONDecoder().raw_decode(out.getvalue())
+    assert found["key_groups"] == [group]
+    assert [{name: row[name] for name in of} for row, of in zip(found["rows"], wanted, strict=True)] == wanted
+    assert {row["key_group"] for row in found["rows"]} == {group}
+
+
+def test_timers_of_a_key_that_has_none_are_sought_in_all_key_groups() -> None:
+    with redirect_stdout(io.StringIO()) as out, redirect_stderr(io.StringIO()) as err:
+        assert run(["get", path(WINDOWS), "--operator", "w_slide_agg", "--state", "timers", "--key", "99"]) == 0
+    assert out.getvalue() == "No row of 'timers' has this key.\n"
+    assert err.getvalue() == (
+        "Note: key group 15, to which the hash leads, has no such row, so stateextract searched all key groups.\n"
+    )
+
+
+def milliseconds(instant: datetime) -> int:
+    return (instant - EPOCH) // timedelta(milliseconds=1)
+
+
+def spans_of(case: str) -> dict[str, list[tuple[str, int, int]]]:
+    """Which windows of which keys are open, by operator: of the truth, and what follows from the input, alike in both cases."""
+    rows: list[tuple[str, int, int]] = [tuple(row) for row in truth(TABLE)["table"]["input"]]
+    if case == TABLE:
+        return {"PythonGroupWindowAggregate[11]": sorted({(k, t - t % HOUR, t - t % HOUR + HOUR) for k, _, t in rows})}
+    found = {
+        operator["uid"]: sorted((w["key"], *w["window"]) for w in operator["windows"])
+        for operator in truth(case)["operators"]
+        if any(window["window"] for window in operator.get("windows", []))
+    }
+    sessions: list[tuple[str, int, int]] = []  # of half an hour
+    for key, _, time in sorted(rows, key=lambda row: (row[0], row[2])):
+        last = sessions[-1] if sessions else ("", 0, 0)
+        merged = last[0] == key and time <= last[2]
+        sessions[-1 if merged else len(sessions) :] = [(key, last[1] if merged else time, time + HOUR // 2)]
+    return found | {"w_session_proc": sessions, "w_session_reduce": sessions} if case == WINDOWS else found
+
+
+@pytest.mark.parametrize("case", CORRECTED)
+def test_timers(case: str) -> None:
+    """One event timer for each open window, at its last millisecond, and for each row that OVER waits with; no others."""
+    assert not any(o.get("event_timers") or o.get("processing_timers") for o in truth(case)["operators"])  # these hold none
+    wanted: dict[tuple[str, str], list[tuple[str, tuple[int, int] | None, int]]] = {
+        (operator, "event"): [(key, (start, end), end - 1) for key, start, end in spans]
+        for operator, spans in spans_of(case).items()
+    }
+    if case == TABLE:
+        wanted["PythonOverAggregate[15]", "event"] = [(key, None, time) for key, _, time in truth(TABLE)["table"]["input"]]
+    names = {bare(case).operator(name).id: name for name, _ in wanted}
+    queues = [state for state in bare(case).states if state.kind == "timer"]
+    kinds = {state.name.removeprefix("_timer_state/").partition("_")[0] for state in queues}
+    assert kinds == {"event", "processing"}
+    found = {}
+    for state in queues:
+        rows = state.to_table().to_pylist()
+        assert (state.coverage.status, state.coverage.complete) == ("decoded", True)
+        kind, _, service = state.name.removeprefix("_timer_state/").partition("_")
+        assert {(row["kind"], row["service"]) for row in rows} <= {(kind, service)}
+        assert [milliseconds(row["timestamp"]) for row in rows] == [row["timestamp_ms"] for row in rows]
+        if rows:
+            found[names[state.operator.id], kind] = sorted(
+                (
+                    row["key"]["f0"] if case == TABLE else row["key"],
+                    (milliseconds(row["window_start"]), milliseconds(row["window_end"])) if "window_start" in row else None,
+                    row["timestamp_ms"],
+                )
+                for row in rows
+            )
+    assert found == {place: sorted(timers) for place, timers in wanted.items()}
+
+
 def test_windows() -> None:
     for operator in truth(WINDOWS)["operators"]:
         if not operator.get("windows"):
@@ -244,7 +362,7 @@ def test_windows() -> None:
         for table in (s.to_table() for s in states):
             for row in table.to_pylist():
                 window = row.get("namespace")
-                span = None if window is None else [(window[k] - EPOCH) // timedelta(milliseconds=1) for k in ("start", "end")]
+                span = None if window is None else [milliseconds(window[k]) for k in ("start", "end")]
                 value = row["value"]
                 found.append((row["key"], span, of_json(value) if isinstance(value, str) else plain(value)))
         wanted = [(w["key"], w["window"], typed(w["value"])) for w in operator["windows"]]
@@ -253,10 +371,13 @@ def test_windows() -> None:
 
 def test_sessions() -> None:
     """Which window a session is kept under needs no type: PyFlink's windows are known."""
-    state = next(s for s in opened(WINDOWS).states if s.name == "python-state-merging-window-set")
-    for pairs in state.to_table()["value"].to_pylist():
-        for session, kept in pairs:
-            assert session["start"] <= kept["start"] <= kept["end"] <= session["end"]
+    for uid in ("w_session_proc", "w_session_reduce"):
+        found = []
+        for row in bare(WINDOWS).operator(uid).state("python-state-merging-window-set").to_table().to_pylist():
+            for session, kept in row["value"]:
+                assert session["start"] <= kept["start"] <= kept["end"] <= session["end"]
+                found.append((row["key"], milliseconds(session["start"]), milliseconds(session["end"])))
+        assert sorted(found) == spans_of(WINDOWS)[uid]
 
 
 def test_broadcast() -> None:
@@ -288,6 +409,20 @@ def test_tables() -> None:
     assert {key: value[0] for key, value in found.items()} == dict(model["top2"])
 
 
+def test_rows_that_tables_wait_with() -> None:
+    waiting: dict[str, dict[int, list[Any]]] = {}
+    windows: dict[tuple[str, int], list[Any]] = {}
+    for key, number, time in truth(TABLE)["table"]["input"]:
+        instant = (EPOCH + timedelta(milliseconds=time)).isoformat()
+        waiting.setdefault(key, {})[time] = [[key, number, instant]]
+        windows.setdefault((key, time - time % HOUR), []).append([key, instant, number])
+    rows = bare(TABLE).operator("PythonOverAggregate[15]").state("inputState").to_table().to_pylist()
+    assert {row["key"]["f0"]: {time: plain(of) for time, of in row["value"]} for row in rows} == waiting
+    rows = bare(TABLE).operator("PythonGroupWindowAggregate[11]").state("window-input").to_table().to_pylist()
+    found = {(row["key"]["f0"], milliseconds(row["window_start"])): plain(row["value"]) for row in rows}
+    assert found == windows
+
+
 def test_flattened() -> None:
     """The shortest path leads to the values in rows of their own, too."""
     state = opened(PROCESS, flatten=True).operator("ttl").state("python-state-t_map")
@@ -304,6 +439,6 @@ def test_flattened() -> None:
 )
 def test_pickles_without_any_override(case: str, uid: str, name: str) -> None:
     prefix = "" if case == THREAD else "python-state-"
-    bare = stateextract.open_snapshot(path(case)).operator(uid).state(prefix + name).to_table()
-    assert bare["value"].to_pylist() == found_state(case, uid, name).to_table()["value"].to_pylist()
-    assert all(isinstance(of_json(text), dict) for text in bare["value"].to_pylist())
+    values = bare(case).operator(uid).state(prefix + name).to_table()["value"].to_pylist()
+    assert values == found_state(case, uid, name).to_table()["value"].to_pylist()
+    assert all(isinstance(of_json(text), dict) for text in values)
