@@ -164,7 +164,7 @@ def test_files_that_are_none(tmp_path: Path) -> None:
     file = tmp_path / write_snapshot(str(tmp_path), DOCUMENT)
     table = pq.read_table(file)
     rewritten(file, table=table.slice(1))
-    with pytest.raises(UsageError, match="it has 1 rows, and not those that were written"):
+    with pytest.raises(UsageError, match="it has 1 row, and not those that were written"):
         read_history(str(file))
     rewritten(file, table=table.drop_columns(["row_count"]))
     with pytest.raises(UsageError, match="it lacks the column row_count"):

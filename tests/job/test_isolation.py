@@ -98,7 +98,7 @@ READERS: list[tuple[str, Install]] = [
     (HEAP, _heads), (HEAP, _layouts), (HEAP, _after_rows), (HEAP, _in_tasks(content, "read_key_groups")),
     (HEAP, _in_tasks(content, "read_operator_state")), (HEAP, _in_tasks(content, "parse_header")),
     (CANONICAL, _in_tasks(content, "read_key_groups")), (SST, _heads), (SST, _in_tasks(content, "read_database")),
-    (LOG, _heads), (LOG, _in_tasks(replay, "parse_changes_head")),
+    (LOG, _heads), (LOG, _in_tasks(replay, "parse_changes_header")),
 ]  # fmt: skip
 
 

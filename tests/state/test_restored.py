@@ -114,7 +114,7 @@ def test_all_handles_of_one_subtask(tmp_path: Path) -> None:
     }
     entries = {(e.state or e.form): (e.status, e.size) for e in outcome.coverage.entries}
     assert entries["raw operator state"] == ("unsupported", 8)
-    assert entries["coordinator state"] == ("decoded", 5)
+    assert entries["coordinator state"] == ("raw", 5)
     assert [(r["value"]["bytes"], r["value"]["version"]) for r in rows["coordinator"]] == [(b"12345", None)]
 
 
