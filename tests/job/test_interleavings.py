@@ -695,7 +695,7 @@ def _broken(name: str) -> Iterator[None]:
         elif name == "nobody is dead":
             patch.setattr(ModelPlace, "lives", lambda self, job, claim: True)
         elif name == "dead jobs are not settled":
-            patch.setattr(Commit, "_settle_dead_jobs", lambda self: None)
+            patch.setattr(Commit, "_finalize_dead_jobs", lambda self: None)
         elif name == "no look at the output after the claim":
             check = Commit._check_mode
             patch.setattr(Commit, "_check_mode", lambda self, entries: self._claim.held or check(self, entries))
