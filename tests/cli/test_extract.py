@@ -16,9 +16,9 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from stateextract.cli.extract import _OPTIONS
+from stateextract.cli.extract import extract as extract_command
 from stateextract.errors import EnvironmentProblem
-from stateextract.job.run import Tasks
+from stateextract.job.execute import Tasks
 from stateextract.options import JobOptions, parse_arguments
 from stateextract.spark.environment import open_session
 from stateextract.spark.job import extract as extract_on_spark
@@ -78,7 +78,7 @@ def test_spark_says_how_far_it_is(tmp_path: Path, spark: Any) -> None:
             yield batch
 
     options = JobOptions(snapshot=str(path), output=str(tmp_path / "out"), split_bytes=300_000)
-    tasks = Tasks("", "", 0, 4)
+    tasks = Tasks(lambda shared: pytest.fail("Spark runs no task of ours"), b"", [0] * 4)
     with watched(spark, tasks, on_tasks):
         assert spark.range(0, 4, 1, numPartitions=4).mapInArrow(slowly, "id long").count() == 4
     assert seen
@@ -136,7 +136,7 @@ def test_options_are_those_of_the_job(monkeypatch: pytest.MonkeyPatch, out: Out,
     assert out("extract", *arguments)[0] == 130
     assert seen == [parse_arguments(arguments)]
     assert seen[0].state == ("a",)
-    assert {"operator", "state", "output", "classpath", "publish"} <= set(_OPTIONS)
+    assert {"operator", "state", "output", "classpath", "publish"} <= {one.name for one in extract_command.params}
 
 
 def workers_of(process: int) -> list[int]:

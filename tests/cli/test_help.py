@@ -26,7 +26,7 @@ WORDS = re.compile(
 
 def command_help(name: str) -> str:
     command = getattr(import_module(f"stateextract.cli.{_COMMANDS[name]}"), _COMMANDS[name])
-    return command.get_help(click.Context(command, info_name=name, max_content_width=110))
+    return command.get_help(click.Context(command, info_name=name, max_content_width=110, help_option_names=["-h", "--help"]))
 
 
 TEXTS = {

@@ -14,7 +14,7 @@ from stateextract.errors import StateExtractError
 from stateextract.files.filesystem import Store
 from stateextract.metadata.locate import Locator, find_snapshot
 from stateextract.metadata.parser import parse_metadata
-from stateextract.snapshot.content import Content, Head, read_content
+from stateextract.snapshot.content import Content, Header, read_content
 from stateextract.snapshot.headers import HeaderReader, StateFile
 from stateextract.state.bodies.body import BodyKind
 from stateextract.state.engine import Counters, ReadOptions
@@ -73,7 +73,7 @@ def test_mutations(folder: Path, engine: str) -> None:
     outcomes: Counter[str] = Counter()
     for _ in range(400):
         file, data = random_.choice(known)
-        head: Head | None = file.head
+        head: Header | None = file.head
         content: Content | None = file.content
         assert head is not None
         assert content is not None

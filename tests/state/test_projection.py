@@ -24,7 +24,7 @@ from stateextract.columnar.layout import (
 )
 from stateextract.errors import StateExtractError
 from stateextract.state.columns import ReadOptions
-from stateextract.state.projection import narrowed, project_row
+from stateextract.state.projection import project_row, projected
 from tests.golden.test_rows import opened
 
 LENIENT: dict[str, Any] = {"out_of_range": "null", "maps": "list", "on_undecodable": "skip"}
@@ -44,7 +44,7 @@ def choices(schema: pa.Schema) -> Iterator[list[str]]:
     yield schema.names[1:]
 
 
-def narrow_table(state: State, wanted: pa.Schema) -> pa.Table:
+def projected_table(state: State, wanted: pa.Schema) -> pa.Table:
     other = State(state.operator, state._entry, state._named_state)
     vars(other)["_options"] = replace(state._options, columns={state.name: wanted})
     vars(other)["schema"] = wanted
@@ -60,7 +60,7 @@ def check(state: State) -> int:
         return 0  # a value that cannot be decoded costs no row where it is not wanted and its length is known
     for names in choices(table.schema):
         wanted = pa.schema([table.schema.field(name) for name in names])
-        found = narrow_table(state, wanted)
+        found = projected_table(state, wanted)
         assert found.column_names == names
         expected = table.select(names)
         same = found.equals(expected) or repr(found.to_pylist()) == repr(expected.to_pylist())  # NaN is not NaN
@@ -93,7 +93,7 @@ def test_fields_of_structs() -> None:
             {"key": row["key"], "value": None if row["value"] is None else {field.name: row["value"][field.name]}}
             for row in table.to_pylist()
         ]
-        assert narrow_table(state, wanted).to_pylist() == rows
+        assert projected_table(state, wanted).to_pylist() == rows
 
 
 def row_of(kind: str, value: Any) -> Any:
@@ -131,11 +131,11 @@ def test_fields_below() -> None:
         "P", (Field("a", Nullable(Bool())), Field("b", Nullable(Struct((Field("c", Bool()), Field("d", Text()))))))
     )
     wanted = pa.struct([("b", pa.struct([("d", pa.string())]))])
-    assert narrowed(pojo, wanted) == Subclasses(
+    assert projected(pojo, wanted) == Subclasses(
         "P",
         (
             Field("a", SkippedValue(Nullable(Bool()))),
             Field("b", Nullable(Struct((Field("c", SkippedValue(Bool())), Field("d", Text()))))),
         ),
     )
-    assert narrowed(Text(), pa.string()) == Text()
+    assert projected(Text(), pa.string()) == Text()
