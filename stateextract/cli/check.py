@@ -12,7 +12,7 @@ from stateextract.cli.reading import config_option, job_options, opened
 from stateextract.cli.stats import read_text
 from stateextract.options import Place
 from stateextract.outcome import ExitCode, Verdict, exit_code_of_check
-from stateextract.printable import many, named, sentence
+from stateextract.printable import agreeing, many, named, sentence
 
 if TYPE_CHECKING:
     from stateextract.restore.job import Report, StateCheck
@@ -178,9 +178,9 @@ def _summary(report: Report) -> str:
     of = f"{number} of {many(len(report.states), 'state')}"
     return {
         Verdict.MIGRATED: f"The snapshot restores; {of} after migration",
-        Verdict.LOSES: f"The snapshot restores, but {of} loses or changes data",
+        Verdict.LOSES: f"The snapshot restores, but {of} {agreeing(number, 'loses')} or {agreeing(number, 'changes')} data",
         Verdict.REFUSED: f"The snapshot does not restore, because of {of}",
-        Verdict.UNKNOWN: f"Of {of} it cannot be known offline",
+        Verdict.UNKNOWN: f"{of} cannot be known offline",
     }[report.verdict]
 
 
