@@ -158,6 +158,8 @@ def test_a_job_that_is_asked_to_end_leaves_nothing(number: int, code: int, whole
     with subprocess.Popen(
         [*command, "--output", str(tmp_path / "out")], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
         cwd=ROOT, start_new_session=True,
+        # nohup ignores SIGHUP, and its processes inherit that.
+        preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
     ) as running:  # fmt: skip
         while running.poll() is None and not workers_of(running.pid):
             time.sleep(0.01)
