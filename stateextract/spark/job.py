@@ -143,7 +143,7 @@ def _mapped(spark: Any, count: int, function: Callable[[Iterator[Any]], Iterator
 
 def compiled(size: int | None) -> tuple[str, ...]:
     """See :func:`stateextract.job.task.compile_once`; says so where it takes long."""
-    with _said_if_it_takes_long("Compiling the kernel: half a minute, once on this machine."):
+    with _said_if_it_takes_long("Compiling the kernel: about a minute, once on this machine."):
         return compile_once(size)
 
 

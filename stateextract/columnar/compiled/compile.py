@@ -71,7 +71,7 @@ class Kernel:
         return ready(*arguments)
 
     def prepare(self) -> Callable[..., Any]:
-        """Load the machine code, compiling it if it is nowhere kept, which takes up to half a minute."""
+        """Load the machine code, compiling it if it is nowhere kept, which takes about a minute."""
         with self._lock:
             if self._ready is None:
                 code = self._found

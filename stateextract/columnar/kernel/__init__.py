@@ -15,7 +15,7 @@ What the operations do is in ``numbers.py``, ``variable.py``, ``skips.py``, ``ch
 ``sections.py`` and ``kryo.py``, one function each. ``OPERATIONS`` lists them, and ``assemble.py`` puts them into the loop of
 ``run``. To add an operation, write its function, give it a number in ``Op`` (``operations.py``) and a row in ``OPERATIONS``.
 
-At its first call on a machine it is compiled, which takes half a minute; afterwards its machine code is loaded
+At its first call on a machine it is compiled, which takes about a minute; afterwards its machine code is loaded
 (``native.py``). Must not know of layouts, Arrow, files, Flink.
 """
 
