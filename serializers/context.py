@@ -35,9 +35,9 @@ class DescribeContext:
         without Flink's own registrations; no cluster writes such.
     :param protobuf: the user's Protobuf messages.
     :param names: of fields, for all operators.
-    :param rules: those of the operator at hand.
+    :param rules: those of the current operator.
     :param coordinators: the partitions that operators' coordinators list, by the operator's id; the evidence for splits.
-    :param listed: those of the operator at hand.
+    :param listed: those of the current operator.
     """
 
     kryo: Flavour | None = None

@@ -119,7 +119,7 @@ class _Plans:
     # ---- places
 
     def any_of(self, column: Column, generics: Generics, scope: Scope) -> AnyOf:
-        """Where a class reference stands in front of an object."""
+        """Where a class reference precedes an object."""
         key = (id(column), generics, scope)
         if key not in self.places:
             shared: dict[Plan, Plan] = {}

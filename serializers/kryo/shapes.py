@@ -101,7 +101,7 @@ Form = ScalarForm | ListForm | MapForm | WrapperForm | ObjectForm
 class Shaping:
     """What shaping one value needs.
 
-    :ivar counts: where bent values are counted.
+    :ivar counts: where changed values are counted.
     """
 
     __slots__ = ("counts", "elements")

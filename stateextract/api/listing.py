@@ -29,7 +29,7 @@ def list_snapshots(
     :param path: a folder of a job, of many jobs or of savepoints; a dump of ZooKeeper's nodes, ConfigMaps as JSON or YAML,
         ``zk://host:2181/flink/cluster``, a ``completedCheckpoint`` file, or the folder of such files.
     :param path_map: old and new beginnings of paths.
-    :param storage_options: for each scheme what its file system is told.
+    :param storage_options: for each scheme the settings of its file system.
     :param allow_stores: other stores whose files the data may name.
     :param store_timeout: seconds that a store has for one answer.
     :param checkpoint: list only those of this id; 0: all.

@@ -74,7 +74,7 @@ class Coverage:
 
     :param status: a word of ``docs/exit-codes.md``. Before reading, it is a forecast.
     :param reason: the reason, where it is not ``decoded``.
-    :param counters: what was read so far; counts of rows, bytes, bent values and losses.
+    :param counters: what was read so far; counts of rows, bytes, changed values and losses.
     :param complete: whether the state was read to its end.
     """
 

@@ -100,7 +100,7 @@ def _show(snapshot: Snapshot, findings: list[Finding], code: int) -> None:
         for number, f in enumerate(findings)
     ]
     out.show(Table(["operator", "state", "kind", "rows", "size", "status"], rows, ["rows", "size"]))
-    # A file that is missing is told once for all of its states.
+    # A file that is missing is reported once for all of its states.
     states: dict[tuple[str, str], list[str]] = {}
     for f in findings:
         for problem in f.problems:

@@ -557,7 +557,7 @@ def _classes_in(snapshot: SerializerSnapshot) -> Iterator[str]:
 
 
 def release_of(text: str) -> Release | None:
-    """``2.3`` or ``1.20.5``; ``None`` where it is no release."""
+    """``2.3`` or ``1.20.5``; ``None`` where it is not a release."""
     parts = text.split(".")
     if not 1 <= len(parts) <= 3 or not all(part.isascii() and part.isdigit() and len(part) < 4 for part in parts):
         return None

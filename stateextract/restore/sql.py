@@ -29,7 +29,7 @@ def rows(comparer: Comparer, new: SerializerSnapshot, old: SerializerSnapshot, a
     findings = comparer.findings
     if before != after:
         if not all(type_.root for type_ in (*before, *after)):
-            return findings.unknown(at, "a type of the row is no type of SQL that is known", "test the restore")
+            return findings.unknown(at, "a type of the row is not a known SQL type", "test the restore")
         if new.details.get("names") and old.details.get("names"):
             return findings.unknown(at, f"{_text(before)} became {_text(after)}; snapshots with names may evolve")
         return findings.incompatible(

@@ -1,6 +1,6 @@
 """Tallies: what was read of each state, to be added up over key groups, files and tasks.
 
-Plain numbers and texts that turn into JSON and back. May import the counters of bent values only.
+Plain numbers and texts that turn into JSON and back. May import the counters of changed values only.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ def apply_logical(array: pa.Array, layout: Layout, policy: Policy, counts: Count
     :param array: of the type ``layout.wire_type``; may be a slice.
     :param layout: the layout it was decoded by, with the policy already applied (``apply_policy``).
     :param policy: what to do with values that do not fit.
-    :param counts: where bent values are counted.
+    :param counts: where changed values are counted.
     :returns: an array of the type ``layout.arrow_type``; ``array`` itself where there is nothing to convert.
     :raises FormatError: a value that Java could not have written.
     :raises ValueRefusedError: a value that does not fit, or a map key that is null.
