@@ -162,7 +162,7 @@ class DiffPlan:
 
 
 def make_diff_plan(
-    before: JobOptions,
+    before: JobOptions | None,
     after: JobOptions,
     options: DiffOptions = DiffOptions(),
     stores: tuple[Store, Store] | None = None,
@@ -171,16 +171,18 @@ def make_diff_plan(
     """Plan a comparison.
 
     :param before: reads the earlier snapshot; :param after: the later one. Both choose the same operators and states.
+        ``None``: the later one is compared with nothing, so that all of its rows are added.
     :param on_headers: is told how many of the heads were read, of the earlier snapshot's files and then of the later one's.
     :raises StateExtractError: where a snapshot cannot be read, or not what was asked for by name.
     :raises UsageError: where the choice matches nothing in either.
     """
-    for job in (before, after):
+    given = (before or after, after)
+    for job in given:
         _refuse(job)
     # What Python wrote is compared as it is stored: its types are guessed, and may differ.
     jobs = [
         replace(job, subtask_column=False, key_group_column=True, all_copies=False, python_wrapping=True)
-        for job in (before, after)
+        for job in given
     ]
     plans = _plans(jobs, stores or (None, None), on_headers)
     one, other = (SnapshotStates(plan, job, options.last_access) for plan, job in zip(plans, jobs, strict=True))
@@ -196,7 +198,7 @@ def make_diff_plan(
         for number, (operator, scope) in enumerate(keys)
         for unit in diff_units(
             number,
-            one.parts(operator, scope),
+            one.parts(operator, scope) if before is not None else [],
             other.parts(operator, scope),
             context.of_operator(number),
             options.unit_bytes,

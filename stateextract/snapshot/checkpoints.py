@@ -278,7 +278,7 @@ def _describe(
     row.is_incremental = any(_incremental(operator) for operator in metadata.operators)
     row.streams[(metadata_uri, 0)] = len(data)
     locator = Locator(FoundSnapshot(metadata_uri, parent(metadata_uri)), store, tuple(path_pairs))
-    missing = _look(metadata, locator, row.streams)
+    missing = locate_streams(metadata, locator, row.streams)
     row.file_count = len({uri for uri, _ in row.streams}) + len(missing)
     row.missing_file_count = len(missing)
     if missing:
@@ -290,7 +290,7 @@ def _describe(
         )
 
 
-def _look(metadata: SnapshotMetadata, locator: Locator, found: dict[Stream, int]) -> list[str]:
+def locate_streams(metadata: SnapshotMetadata, locator: Locator, found: dict[Stream, int]) -> list[str]:
     """Put the streams of a snapshot into ``found``; returns the paths of those that are missing."""
     missing: dict[str, None] = {}
     for operator in metadata.operators:
@@ -389,5 +389,6 @@ def _held_row(
 
 
 __all__ = [
-    "SCHEMA", "Folder", "Listing", "SnapshotRow", "is_of", "job_of", "list_snapshots", "snapshot_folders", "snapshots_of",
+    "SCHEMA", "Folder", "Listing", "SnapshotRow", "Stream", "is_of", "job_of", "list_snapshots", "locate_streams",
+    "snapshot_folders", "snapshots_of",
 ]  # fmt: skip

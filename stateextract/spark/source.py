@@ -15,7 +15,7 @@ import sys
 from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar
 
-from pyspark.sql.datasource import DataSource, DataSourceReader, InputPartition
+from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader, InputPartition
 
 from stateextract.spark.worker import make_importable
 
@@ -188,7 +188,7 @@ class FlinkStateStatisticsReader(SplitReader):
 
 
 class FlinkStateDiffSource(DataSource):  # type: ignore[misc]
-    """What was added, removed and changed in one state between two snapshots."""
+    """What was added, removed and changed in one state between two snapshots, or between the checkpoints of a running job."""
 
     code: ClassVar[Code] = (None, None)
 
@@ -198,7 +198,10 @@ class FlinkStateDiffSource(DataSource):  # type: ignore[misc]
         return "flink-state-diff"
 
     def schema(self) -> Any:
-        """The columns of changes, from both snapshots."""
+        """The columns of changes, from both snapshots, or of a stream from the newest checkpoint."""
+        if any(name.lower() == "path" for name in self.options):
+            self.columns = call_in_worker(self.code, "source_stream.columns", dict(self.options))
+            return self.columns
         self.plan, schema = call_in_worker(self.code, "source_diff.planned", dict(self.options))
         return schema
 
@@ -207,11 +210,58 @@ class FlinkStateDiffSource(DataSource):  # type: ignore[misc]
         plan = getattr(self, "plan", None) or call_in_worker(self.code, "source_diff.planned", dict(self.options))[0]
         return FlinkStateDiffReader(self.code, call_in_worker(self.code, "source_diff.with_schema", plan, schema))
 
+    def streamReader(self, schema: Any) -> DataSourceStreamReader:
+        """A reader of the changes of a running job."""
+        return FlinkStateDiffStreamReader(self.code, dict(self.options), schema, getattr(self, "columns", None))
+
 
 class FlinkStateDiffReader(SplitReader):
     """Compares a state."""
 
     module = "source_diff"
+
+
+class FlinkStateDiffStreamReader(DataSourceStreamReader):  # type: ignore[misc]
+    """Compares the checkpoints of a job as they complete. Offsets are checkpoints; each batch is planned when it is read.
+
+    Spark keeps one reader in a process on the driver's machine, and sends copies of another to its tasks.
+
+    :param columns: what ``schema()`` found; ``None``: the user gave the schema.
+    """
+
+    def __init__(self, code: Code, options: dict[str, str], schema: Any, columns: Any) -> None:
+        self.code, self.options, self.schema, self.columns = code, options, schema, columns
+        self.is_new = False
+        self.latest: dict[str, Any] | None = None
+
+    def initialOffset(self) -> dict[str, Any]:
+        """Before all checkpoints. Spark calls it as long as the query has read nothing."""
+        self.is_new = True
+        start: dict[str, Any] = call_in_worker(self.code, "source_stream.initial_offset")
+        return start
+
+    def latestOffset(self) -> dict[str, Any]:
+        """The newest complete checkpoint, or the one to start with."""
+        self.latest = call_in_worker(
+            self.code, "source_stream.latest_offset", self.options, self.latest, self.is_new
+        )
+        return self.latest
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
+        """The tasks of a batch; the same for the same checkpoints."""
+        self.is_new = False
+        planned = call_in_worker(
+            self.code, "source_stream.partitions", self.options, self.schema, self.columns, start, end
+        )
+        return [InputPartition(one) for one in planned]
+
+    def read(self, partition: InputPartition) -> Iterator[Any]:
+        """The Arrow batches of a task."""
+        return batches(self.code, "source_stream.read", partition.value)
+
+    def commit(self, end: dict[str, Any]) -> None:
+        """The batches up to this checkpoint are done."""
+        call_in_worker(self.code, "source_stream.commit", self.options, [end, self.latest or end])
 
 
 SOURCES = (FlinkStateSource, FlinkStateMetadataSource, FlinkStateDiffSource)

@@ -21,12 +21,13 @@ from stateextract.diff.plan import UNIT_BYTES, DiffContext, DiffOptions, DiffPla
 from stateextract.diff.run import packed
 from stateextract.diff.task import DiffRunner
 from stateextract.errors import UnsupportedError, UsageError, leaving
-from stateextract.spark.source_options import DIFF, DIFF_OPTIONS, DOORS, job_options, parse_options
+from stateextract.options import JobOptions
+from stateextract.spark.source_options import DIFF, DIFF_OPTIONS, DOORS, Option, job_options, parse_options
 from stateextract.spark.source_types import arrow_schema, check_given, spark_schema
 
 
 @dataclass(frozen=True)
-class _Planned:
+class PlannedDiff:
     """A comparison.
 
     :param given: the schema that Spark expects of batches, once it is known.
@@ -41,9 +42,9 @@ class _Planned:
         return zlib.compress(pickle.dumps(self), 6)
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> _Planned:
+    def from_bytes(cls, data: bytes) -> PlannedDiff:
         """Of bytes that Spark was given by this process's kin, and never of a file's."""
-        plan: _Planned = pickle.loads(zlib.decompress(data))
+        plan: PlannedDiff = pickle.loads(zlib.decompress(data))
         return plan
 
 
@@ -53,26 +54,50 @@ def planned(options: Mapping[str, str]) -> tuple[bytes, Any]:
 
     :raises StateExtractError: where a snapshot cannot be read, or not what was asked for.
     """
+    if any(name.lower() == "path" for name in options):
+        raise UsageError(
+            f"{DIFF}: a path is for streams", advice="use spark.readStream, or give two snapshots as before and after"
+        )
     values = parse_options(options, DIFF_OPTIONS, DIFF)
     for name in ("before", "after"):
         if not values[name]:
             raise UsageError(
                 f"{DIFF}: there is no {name}", advice="give the paths of two snapshots as before and after"
             )
+    after = diff_job({**values, "path": values["after"]}, DIFF_OPTIONS)
+    plan, _ = plan_of_state(replace(after, snapshot=values["before"]), after, values)
+    return plan.to_bytes(), spark_schema(plan.schema)
+
+
+def diff_job(values: Mapping[str, Any], known: Sequence[Option]) -> JobOptions:
+    """What a job that reads the later snapshot is told.
+
+    :raises UsageError: where more than one way to name the operator is used.
+    """
     operators = tuple(values[name] for name in ("operatorUid", "operatorName", "operatorId") if values[name])
     if len(operators) > 1:
         raise UsageError(f"{DIFF}: operatorUid, operatorId and operatorName exclude each other", advice="set only one of them")
     states = (values["stateName"],) if values["stateName"] else ()
-    after = job_options({**values, "path": values["after"]}, DIFF_OPTIONS, operator=operators, state=states)
+    return job_options(values, known, operator=operators, state=states)
+
+
+def plan_of_state(
+    before: JobOptions | None, after: JobOptions, values: Mapping[str, Any]
+) -> tuple[PlannedDiff, DiffState]:
+    """The comparison of the one state that the options select.
+
+    :param before: ``None``: all rows are added.
+    :raises StateExtractError: where a snapshot cannot be read, or the options do not select one state.
+    """
     settings = DiffOptions(
         values["lastAccess"], values["commonFields"], after.memory_bytes, min(UNIT_BYTES, after.split_bytes)
     )
-    plan = make_diff_plan(replace(after, snapshot=values["before"]), after, settings)
+    plan = make_diff_plan(before, after, settings)
     state = _select_state(plan, values["stateScope"])
     assert state.output is not None
     context = replace(plan.context, states=[state])
     units = [unit for unit in plan.units if unit.operator == state.operator]
-    return _Planned(context, packed(units, after.split_bytes), state.output).to_bytes(), spark_schema(state.output)
+    return PlannedDiff(context, packed(units, after.split_bytes), state.output), state
 
 
 def _select_state(plan: DiffPlan, scope: str) -> DiffState:
@@ -97,7 +122,7 @@ def with_schema(data: bytes, schema: Any) -> bytes:
 
     :raises UsageError: where that is no part of the source's.
     """
-    plan = _Planned.from_bytes(data)
+    plan = PlannedDiff.from_bytes(data)
     given = arrow_schema(schema)
     check_given(given, plan.schema)
     return replace(plan, given=given).to_bytes()
@@ -105,17 +130,18 @@ def with_schema(data: bytes, schema: Any) -> bytes:
 
 def splits(data: bytes) -> list[bytes]:
     """What each task compares."""
-    return [pickle.dumps(units) for units in _Planned.from_bytes(data).splits]
+    return [pickle.dumps(units) for units in PlannedDiff.from_bytes(data).splits]
 
 
 def for_tasks(data: bytes) -> bytes:
     """What all tasks share."""
-    return replace(_Planned.from_bytes(data), splits=()).to_bytes()
+    return replace(PlannedDiff.from_bytes(data), splits=()).to_bytes()
 
 
-def read(data: bytes, split: bytes) -> Iterator[pa.RecordBatch]:
+def read(data: bytes, split: bytes, complete: bool = False) -> Iterator[pa.RecordBatch]:
     """The changes in a split, as Spark's schema has them.
 
+    :param complete: raise if something of the state was left out because it cannot be decoded.
     :raises StateExtractError: with file, operator, state, key group and offset.
     """
     plan, runner = _running(data)
@@ -124,6 +150,12 @@ def read(data: bytes, split: bytes) -> Iterator[pa.RecordBatch]:
     with leaving(DOORS[DIFF]):
         for unit in units:
             for changes in runner.run(unit):
+                if complete and changes.counts.left_out:
+                    groups = ", ".join(map(str, changes.counts.left_out))
+                    raise UnsupportedError(
+                        f"changes of the key groups {groups} cannot be read: {'; '.join(changes.counts.why)}",
+                        operator=changes.state.label, state=changes.state.name,
+                    )  # fmt: skip
                 for remark in changes.counts.remarks:
                     # No row can say it. Python shows it once, where the task writes its errors.
                     warnings.warn(f"{changes.state.label} / {changes.state.name}: {DOORS[DIFF].reason(remark)}", stacklevel=2)
@@ -132,9 +164,9 @@ def read(data: bytes, split: bytes) -> Iterator[pa.RecordBatch]:
 
 
 @lru_cache(maxsize=4)
-def _running(data: bytes) -> tuple[_Planned, DiffRunner]:
-    plan = _Planned.from_bytes(data)
+def _running(data: bytes) -> tuple[PlannedDiff, DiffRunner]:
+    plan = PlannedDiff.from_bytes(data)
     return plan, DiffRunner(plan.context)
 
 
-__all__ = ["for_tasks", "planned", "read", "splits", "with_schema"]
+__all__ = ["PlannedDiff", "diff_job", "for_tasks", "plan_of_state", "planned", "read", "splits", "with_schema"]

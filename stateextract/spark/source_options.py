@@ -127,9 +127,7 @@ METADATA_OPTIONS: tuple[Option, ...] = (
 )
 """The options of ``flink-state-metadata``."""
 
-DIFF_OPTIONS: tuple[Option, ...] = (
-    _own("before", "text", "", "The earlier snapshot, as the path of flink-state."),
-    _own("after", "text", "", "The later snapshot."),
+_COMPARED: tuple[Option, ...] = (
     *_WHICH,
     _own("stateName", "text", "", "The state; needed where the operator has several. A queue of timers is a state."),
     _own("stateScope", "choice", "",
@@ -139,7 +137,27 @@ DIFF_OPTIONS: tuple[Option, ...] = (
         "Fields that only one of the snapshots has do not count. Without it they are null in the other one."),
     *_shared(Place.SPARK_DIFF),
 )  # fmt: skip
+
+DIFF_OPTIONS: tuple[Option, ...] = (
+    _own("before", "text", "", "The earlier snapshot, as the path of flink-state."),
+    _own("after", "text", "", "The later snapshot."),
+    *_COMPARED,
+)
 """The options of ``flink-state-diff``."""
+
+STREAM_OPTIONS: tuple[Option, ...] = (
+    _own("path", "text", "",
+        "The checkpoint directory of a job, or the directory above those of a job's runs; the argument of load()."),
+    _own("startingCheckpoint", "count", 0, "ID of the checkpoint whose rows are the first batch. 0: the newest complete one."),
+    _own("retainIn", "text", "",
+        "A directory of this query, in which the source keeps links to the files of the checkpoints that it still needs, or "
+        "copies of them where links cannot be made. Flink may then delete the checkpoints."),
+    _own("onMissingBase", "choice", "fail",
+        "If Flink has deleted a checkpoint that a batch needs: fail the query, or full: return all rows of the newest "
+        "checkpoint as added, after a row whose change is reset.", ("fail", "full")),
+    *_COMPARED,
+)  # fmt: skip
+"""The options of ``flink-state-diff`` as a stream."""
 
 _KNOWN = {STATE: STATE_OPTIONS, METADATA: METADATA_OPTIONS, DIFF: DIFF_OPTIONS}
 DOORS = {
@@ -298,5 +316,6 @@ def _shown(option: Option) -> str:
 
 __all__ = [
     "COVERAGE", "DIFF", "DIFF_OPTIONS", "DOORS", "METADATA", "METADATA_OPTIONS", "READ_TABLES", "SNAPSHOTS", "STATE",
-    "STATE_OPTIONS", "STATISTICS", "STATISTICS_OPTIONS", "TABLES", "Option", "job_options", "markdown", "parse_options",
+    "STATE_OPTIONS", "STATISTICS", "STATISTICS_OPTIONS", "STREAM_OPTIONS", "TABLES", "Option", "job_options",
+    "markdown", "parse_options",
 ]  # fmt: skip
