@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Iterator
 from typing import Any
 
-from stateextract.options import Place, described, fields, outside, python_name, show_size
+from stateextract.options import UsedBy, described, fields, outside, python_name, show_size
 
 _HEAD = """# Options
 
@@ -50,7 +50,7 @@ def _lines() -> Iterator[str]:
     yield "| keyword | default | meaning |"
     yield "|---|---|---|"
     for field in fields():
-        if field.metadata["at"] & Place.PYTHON and field.name != "path_map":
+        if field.metadata["used_by"] & UsedBy.PYTHON and field.name != "path_map":
             yield f"| `{python_name(field)}` | `{field.default!r}` | {_meaning(field, 'a list, or one text')} |"
     yield ""
     yield "## The Spark data sources"

@@ -280,10 +280,10 @@ def _file_bucket(reader: Reader, version: int) -> dict[str, Any]:
     _, bucket = read_versioned(reader)
     # SimpleVersionedStringSerializer: a little-endian length and UTF-8; other ids stay unread.
     text = bucket[4:].decode("utf-8", "replace") if int.from_bytes(bucket[:4], "little") == len(bucket) - 4 else None
-    head = {"bucket_id": text, "path": read_text(reader), "creation_ms": reader.i64()}
+    fields = {"bucket_id": text, "path": read_text(reader), "creation_ms": reader.i64()}
     current = read_versioned(reader)[1] if read_flag(reader) else None
     pending = None if version == 3 else _pending_files(reader)
-    return head | {"in_progress_file": current, "pending_files": pending}
+    return fields | {"in_progress_file": current, "pending_files": pending}
 
 
 def _pending_files(reader: Reader) -> list[dict[str, Any]]:

@@ -112,8 +112,8 @@ def _type(tokens: list[str], at: int, text: str, depth: int) -> tuple[JavaType, 
     name, at = tokens[at], at + 1
     if name == "?":
         if at < len(tokens) and tokens[at] in ("extends", "super"):
-            bound, behind = _type(tokens, at + 1, text, depth + 1)
-            return JavaType("?", (bound,), lower=tokens[at] == "super"), behind
+            bound, after = _type(tokens, at + 1, text, depth + 1)
+            return JavaType("?", (bound,), lower=tokens[at] == "super"), after
         return JavaType("?"), at
     arguments = []
     if at < len(tokens) and tokens[at] == "<":

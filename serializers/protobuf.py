@@ -106,9 +106,9 @@ def _classes(descriptor_sets: tuple[bytes, ...]) -> dict[str, Any]:
     return classes
 
 
-def _no_set(why: str) -> UsageError:
+def _no_set(reason: str) -> UsageError:
     return UsageError(
-        f"this is not a descriptor set of Protobuf: {why}",
+        f"this is not a descriptor set of Protobuf: {reason}",
         advice="give what protoc --include_imports --descriptor_set_out=FILE writes",
     )
 

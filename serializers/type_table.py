@@ -184,11 +184,11 @@ def serializer_columns() -> Iterator[SerializerColumn]:
 
 def page() -> str:
     """The whole of ``docs/types.md``."""
-    parts = (_head(), _serializers(), _writables(), _kryo(), _avro(), _sql(), _connectors(), _wishes())
+    parts = (_introduction(), _serializers(), _writables(), _kryo(), _avro(), _sql(), _connectors(), _overrides())
     return "\n".join(line for part in parts for line in part) + "\n"
 
 
-def _head() -> Iterator[str]:
+def _introduction() -> Iterator[str]:
     yield "# Types: from serializers to columns"
     yield ""
     yield "`python -m serializers.type_table` creates this page from the registry of serializers. A test checks it."
@@ -322,7 +322,7 @@ def _form(state: str | None, form: Form) -> str:
     return f"| {' | '.join([f'`{state}`', *cells] if state is not None else cells)} |"
 
 
-def _wishes() -> Iterator[str]:
+def _overrides() -> Iterator[str]:
     """The table of what can be wished for, out of the module that grants it."""
     yield "## Other types on request"
     yield ""
@@ -344,8 +344,8 @@ def _wishes() -> Iterator[str]:
     yield ""
     yield "| type | from |"
     yield "|---|---|"
-    for wanted, source in REACH.items():
-        yield f"| `{wanted}` | {source} |"
+    for type_, source in REACH.items():
+        yield f"| `{type_}` | {source} |"
     yield ""
     yield "## PyFlink"
     yield ""

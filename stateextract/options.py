@@ -1,7 +1,7 @@
 """Every option once. The command line, the job file, Spark's sources, Python's keywords and the documentation are made of it.
 
 An option is a field of :class:`JobOptions`; its metadata hold the section of the TOML job file, what kind of value it
-takes, one line of documentation, and where else it applies (:class:`Place`). ``--dash-names`` on the command line and
+takes, one line of documentation, and where else it applies (:class:`UsedBy`). ``--dash-names`` on the command line and
 ``dash-names`` in the job file are the field's name, Spark's is in camelCase, Python's the field's own. The command line wins
 over the job file, the job file over the defaults; a repeatable option given on the command line replaces the job file's list.
 To add an option, add a field. One of ``PYTHON`` is in :class:`SnapshotKeywords` too, for type checkers.
@@ -47,13 +47,13 @@ AUDIT: Mapping[str, type] = {"audit": dict, "rules": list}
 ``audit/rules.py`` reads them; here only their kind of table is looked at."""
 
 
-class Place(Flag):
+class UsedBy(Flag):
     """Where an option applies beside the extract job, which has all of them."""
 
     OTHERS = auto()
     """Commands that show neither rows nor statistics: inspect, states, files, validate, check and types."""
     ROWS = auto()
-    """``head``, ``get`` and ``schema``."""
+    """``first``, ``get`` and ``schema``."""
     COUNT = auto()
     STATISTICS = auto()
     """``stats``, ``history``, ``report`` and ``audit``."""
@@ -74,19 +74,17 @@ class Place(Flag):
     @property
     def is_spark(self) -> bool:
         """Whether one of Spark's sources has it."""
-        return bool(self & (Place.SPARK_ROWS | Place.SPARK_TABLES | Place.SPARK_STATISTICS | Place.SPARK_DIFF))
+        return bool(self & (UsedBy.SPARK_ROWS | UsedBy.SPARK_TABLES | UsedBy.SPARK_STATISTICS | UsedBy.SPARK_DIFF))
 
 
-_ALL = ~Place.SPARK_STATISTICS & ~Place.SELECTION
+_ALL = ~UsedBy.SPARK_STATISTICS & ~UsedBy.SELECTION
 """Whatever opens a snapshot."""
-_VALUES = (
-    Place.ROWS | Place.STATISTICS | Place.DIFF | Place.SPARK_ROWS | Place.SPARK_STATISTICS | Place.SPARK_DIFF | Place.PYTHON
-)
+_UNDECODABLE = UsedBy.ROWS | UsedBy.STATISTICS | UsedBy.DIFF | UsedBy.SPARK_ROWS | UsedBy.PYTHON
+_VALUES = _UNDECODABLE | UsedBy.SPARK_STATISTICS | UsedBy.SPARK_DIFF
 """Whatever shows values."""
-_UNDECODABLE = Place.ROWS | Place.STATISTICS | Place.DIFF | Place.SPARK_ROWS | Place.PYTHON
-_SHAPE = Place.ROWS | Place.COUNT | Place.DIFF | Place.SPARK_ROWS | Place.SPARK_DIFF | Place.PYTHON
+_SHAPE = UsedBy.ROWS | UsedBy.COUNT | UsedBy.DIFF | UsedBy.SPARK_ROWS | UsedBy.SPARK_DIFF | UsedBy.PYTHON
 """Whatever has rows whose number an option changes."""
-_NOWHERE = Place(0)
+_NOWHERE = UsedBy(0)
 
 
 @dataclass(frozen=True)
@@ -104,18 +102,18 @@ class SparkOption:
 
 
 def _option(
-    default: Any, section: str, kind: str, doc: str, at: Place = _NOWHERE, *, choices: tuple[str, ...] = (), least: int = 0,
-    name: str = "", python: str = "", spark: SparkOption = SparkOption(),
+    default: Any, section: str, kind: str, doc: str, used_by: UsedBy = _NOWHERE, *, choices: tuple[str, ...] = (),
+    least: int = 0, name: str = "", python: str = "", spark: SparkOption = SparkOption(),
 ) -> Any:  # fmt: skip
     meta = {
-        "section": section, "kind": kind, "doc": doc, "at": at, "choices": choices, "least": least, "name": name,
+        "section": section, "kind": kind, "doc": doc, "used_by": used_by, "choices": choices, "least": least, "name": name,
         "python": python, "spark": spark,
     }  # fmt: skip
     return field(default=default, metadata=meta)
 
 
 class SnapshotKeywords(TypedDict, total=False):
-    """The keyword arguments of :func:`stateextract.open_snapshot` for type checkers: the options of ``Place.PYTHON``."""
+    """The keyword arguments of :func:`stateextract.open_snapshot` for type checkers: the options of ``UsedBy.PYTHON``."""
 
     checkpoint: int
     job: str
@@ -161,15 +159,15 @@ class JobOptions:
         "checkpoint), or high-availability data (then what Flink would restore from).")
     checkpoint: int = _option(0, "input", "count",
         "ID of the checkpoint or savepoint to read, where the snapshot's path leads to several. 0: the newest complete one, or "
-        "the one that Flink would restore from.", _ALL & ~Place.DIFF & ~Place.SPARK_DIFF)
+        "the one that Flink would restore from.", _ALL & ~UsedBy.DIFF & ~UsedBy.SPARK_DIFF)
     job: str = _option("", "input", "text",
         "ID of the job whose snapshot is read, or the beginning of it, where the snapshot's path leads to several jobs.",
-        _ALL & ~Place.SPARK_DIFF)
+        _ALL & ~UsedBy.SPARK_DIFF)
     operator: tuple[str, ...] = _option((), "input", "list",
-        "Operators to extract, by uid, hex id or name; repeat for several. None: all.", Place.SELECTION)
+        "Operators to extract, by uid, hex id or name; repeat for several. None: all.", UsedBy.SELECTION)
     state: tuple[str, ...] = _option((), "input", "list",
         "States to extract, by name; repeat for several. timers: all timers of an operator; "
-        "coordinator: what its coordinator keeps. None: all.", Place.SELECTION)
+        "coordinator: what its coordinator keeps. None: all.", UsedBy.SELECTION)
     path_map: tuple[str | tuple[str, str], ...] = _option((), "input", "list",
         "OLD=NEW: paths in the snapshot that begin with OLD are looked for under NEW", _ALL)
     allow_store: tuple[str, ...] = _option((), "input", "list",
@@ -193,8 +191,8 @@ class JobOptions:
     output: str = _option("", "output", "text", "Directory for the datasets: a local path or the URI of a store.")
     mode: str = _option("error", "output", "choice",
         "error: refuse an output that is not empty. overwrite: replace the datasets that this job writes, keep all "
-        "others.", Place.DIFF, choices=("error", "overwrite"))
-    compression: str = _option("zstd", "output", "choice", "Parquet compression.", Place.DIFF,
+        "others.", UsedBy.DIFF, choices=("error", "overwrite"))
+    compression: str = _option("zstd", "output", "choice", "Parquet compression.", UsedBy.DIFF,
         choices=("zstd", "snappy", "gzip", "lz4", "none"))
     target_file_bytes: int = _option(512 * 10**6, "output", "bytes",
         "A Parquet file that has reached this size is finished and the next one begun.", least=1)
@@ -204,14 +202,14 @@ class JobOptions:
         "rename: write into a staging folder and move the files at the end. direct: write at the final place under "
         "unique names, the manifest last. auto: rename on local disks and HDFS, direct on object stores.",
         choices=("auto", "rename", "direct"))
-    key_group_column: bool = _option(True, "output", "flag", "Add the column key_group.", Place.PYTHON)
-    subtask_column: bool = _option(True, "output", "flag", "Add the column subtask.", Place.PYTHON)
+    key_group_column: bool = _option(True, "output", "flag", "Add the column key_group.", UsedBy.PYTHON)
+    subtask_column: bool = _option(True, "output", "flag", "Add the column subtask.", UsedBy.PYTHON)
     flatten: bool = _option(False, "output", "flag", "Lists and maps become one row per element or entry.", _SHAPE,
         spark=SparkOption("flattenCollectionTypes"))
 
     all_copies: bool = _option(False, "output", "flag",
         "Give every subtask's copy of broadcast state, with the column subtask, and not only one.",
-        _SHAPE & ~Place.DIFF & ~Place.SPARK_DIFF)
+        _SHAPE & ~UsedBy.DIFF & ~UsedBy.SPARK_DIFF)
 
     on_undecodable: str = _option("fail", "decoding", "choice",
         "A value whose serializer is not known: fail leaves out its state, skip leaves out the value, raw keeps its raw bytes "
@@ -243,7 +241,7 @@ class JobOptions:
     python_wrapping: bool = _option(False, "decoding", "flag",
         "Keep state of PyFlink as it is stored: keys in a Row of one field, values in lists of bytes, pickles as bytes. "
         "Without this option keys and values have no wrapping, and pickles become JSON text.",
-        Place.ROWS | Place.DIFF | Place.SPARK_ROWS | Place.PYTHON)
+        UsedBy.ROWS | UsedBy.DIFF | UsedBy.SPARK_ROWS | UsedBy.PYTHON)
     kryo: str = _option("auto", "decoding", "choice",
         "Version of Kryo that wrote values. auto: 2 for snapshots of Flink 1, 5 for those of Flink 2. 2-without-scala: 2 on "
         "a cluster whose lib folder has no flink-scala.", _ALL,
@@ -258,7 +256,7 @@ class JobOptions:
 
     strict: bool = _option(False, "decoding", "flag",
         "Fail if any selected state cannot be read whole. Without it, the job extracts all other states and ends with exit "
-        "code 3. A state that --state selects always has to be whole.", Place.STATISTICS | Place.DIFF)
+        "code 3. A state that --state selects always has to be whole.", UsedBy.STATISTICS | UsedBy.DIFF)
 
     kryo_class: tuple[str, ...] = _option((), "kryo", "tables",
         "Classes that Kryo wrote, described by hand as [[kryo.class]] tables.", _ALL, name="class", python="kryo_classes",
@@ -267,23 +265,23 @@ class JobOptions:
 
     types: tuple[str, ...] = _option((), "types", "mapping",
         "Types of columns, by operator (uid, name, hex id or *), state and path; a state with a value that does not fit "
-        "exactly is refused.", Place.SPARK_ROWS | Place.PYTHON,
+        "exactly is refused.", UsedBy.SPARK_ROWS | UsedBy.PYTHON,
         spark=SparkOption(doc="Types of columns, as PATH=TYPE, separated by semicolons; a value that does not fit exactly "
             "stops the query."))
 
     policies: tuple[str, ...] = _option((), "policies", "mapping",
         "Values of strings, timestamps, out-of-range, maps and on-undecodable for single states, by operator (uid, name, hex "
         "ID or *), state (a name or *) and option; the other states keep the values of [decoding].",
-        Place.SPARK_ROWS | Place.SPARK_STATISTICS | Place.SPARK_DIFF | Place.PYTHON,
+        UsedBy.SPARK_ROWS | UsedBy.SPARK_STATISTICS | UsedBy.SPARK_DIFF | UsedBy.PYTHON,
         spark=SparkOption(doc="Values of strings, timestamps, outOfRange and maps (of flink-state also onUndecodable) for "
             "single states, as STATE/OPTION=VALUE, separated by semicolons; the state is a name or *."))
 
     split_bytes: int = _option(128 * 10**6, "job", "bytes",
-        "State that one task reads. A key group is never split.", Place.STATISTICS | Place.SPARK_ROWS | Place.SPARK_DIFF,
+        "State that one task reads. A key group is never split.", UsedBy.STATISTICS | UsedBy.SPARK_ROWS | UsedBy.SPARK_DIFF,
         least=1)
     memory_bytes: int = _option(128 * 10**6, "job", "bytes",
         "Rows that one task holds in memory. The extract job writes the largest dataset then, a comparison uses a temporary "
-        "directory.", Place.DIFF | Place.SPARK_DIFF, least=1)
+        "directory.", UsedBy.DIFF | UsedBy.SPARK_DIFF, least=1)
     header_threads: int = _option(32, "job", "count",
         "Threads that read the headers of the state files.", _ALL, least=1)
     ship_code: str = _option("auto", "job", "choice",
@@ -468,8 +466,8 @@ def described(f: dataclasses.Field[Any], how_to_repeat: str = "") -> str:
 
 def spark_name(f: dataclasses.Field[Any]) -> str:
     """How Spark's sources call an option."""
-    head, *rest = f.name.split("_")
-    return f.metadata["spark"].name or head + "".join(part.capitalize() for part in rest)
+    first, *rest = f.name.split("_")
+    return f.metadata["spark"].name or first + "".join(part.capitalize() for part in rest)
 
 
 def python_name(f: dataclasses.Field[Any]) -> str:
@@ -484,7 +482,7 @@ def from_keywords(snapshot: str, given: Mapping[str, Any]) -> JobOptions:
 
     :raises TypeError: for a name that is unknown; :raises UsageError: for a value that is wrong.
     """
-    known = {python_name(f): f for f in fields() if f.metadata["at"] & Place.PYTHON}
+    known = {python_name(f): f for f in fields() if f.metadata["used_by"] & UsedBy.PYTHON}
     values: dict[str, Any] = {}
     for name, value in given.items():
         if name not in known:
@@ -512,7 +510,7 @@ def from_keywords(snapshot: str, given: Mapping[str, Any]) -> JobOptions:
 
 def keyword_docs() -> str:
     """Lines of a docstring on the keyword arguments of Python."""
-    known = (f for f in fields() if f.metadata["at"] & Place.PYTHON and f.name != "path_map")
+    known = (f for f in fields() if f.metadata["used_by"] & UsedBy.PYTHON and f.name != "path_map")
     return "\n".join(f"    :param {python_name(f)}: {described(f)} Default: {f.default!r}." for f in known) + "\n    "
 
 
@@ -610,17 +608,17 @@ def policy_line(line: str) -> tuple[str, str, str]:
 
     :raises UsageError: for an option or a value that is unknown.
     """
-    place, _, value = line.rpartition("=")
-    place, slash, name = place.rpartition("/")
+    target, _, value = line.rpartition("=")
+    target, slash, name = target.rpartition("/")
     # Data sources of Spark call options in camelCase.
     option = re.sub(r"(?<=[a-z])([A-Z])", r"_\1", name).replace("-", "_").lower()
-    if not slash or "/" not in place or option not in POLICIES:
+    if not slash or "/" not in target or option not in POLICIES:
         raise UsageError(f"the policy {line!r} is for no option", expected="OPERATOR/STATE/OPTION = VALUE",
                          advice=f"the options are {', '.join(map(outside, POLICIES))}")
     choices = next(f for f in fields() if f.name == option).metadata["choices"]
     if value not in choices:
         raise UsageError(f"the policy {line!r} has the value {value!r}", expected=f"one of {', '.join(choices)}")
-    return place, option, value
+    return target, option, value
 
 
 def from_lines(lines: Mapping[str, Any]) -> JobOptions:
@@ -630,9 +628,9 @@ def from_lines(lines: Mapping[str, Any]) -> JobOptions:
 
 
 OPTIONS.update(
-    (f"--{outside(f.name)}", (spark_name(f) if at.is_spark else None, python_name(f) if at & Place.PYTHON else None))
+    (f"--{outside(f.name)}", (spark_name(f) if used_by.is_spark else None, python_name(f) if used_by & UsedBy.PYTHON else None))
     for f in fields()
-    for at in (f.metadata["at"],)
+    for used_by in (f.metadata["used_by"],)
     if f.metadata["kind"] not in FILE_ONLY
 )
 # How single operators and states are selected there.

@@ -32,7 +32,7 @@ def printable(text: str) -> str:
     return replaced(_OBEYED.sub(lambda found: found[0].encode("unicode_escape").decode(), text))
 
 
-def many(number: int, what: str, verb: str = "") -> str:
+def pluralize(number: int, what: str, verb: str = "") -> str:
     """``1 state``, ``2,000 states``, ``3 entries``; with the verb ``is``: ``1 state is``, ``2 states are``."""
     plural = f"{what[:-1]}ies" if what.endswith("ry") else f"{what}s"
     return f"{number:,} {what if number == 1 else plural}" + (f" {agreeing(number, verb)}" if verb else "")
@@ -85,7 +85,7 @@ def lone_surrogates(text: str) -> int:
     return 0 if text.isascii() else len(_LONE.findall(text))
 
 
-def called(wanted: str, known: Iterable[T], names: Callable[[T], Iterable[str | None]]) -> list[T]:
+def find_named(wanted: str, known: Iterable[T], names: Callable[[T], Iterable[str | None]]) -> list[T]:
     """What has the name that a person gives, who sees names with their lone surrogates replaced.
 
     :param names: of one of them.
@@ -139,7 +139,21 @@ def json_escapes(text: str) -> str:
 
 
 __all__ = [
-    "LONGEST_NAME", "LONGEST_TEXT", "agreeing", "called", "distinct", "json_document", "json_escapes",
-    "lone_surrogates", "many", "named", "one_line", "plain_names", "printable", "replaced", "sentence",
-    "shortened", "there_is",
+    "LONGEST_NAME",
+    "LONGEST_TEXT",
+    "agreeing",
+    "distinct",
+    "find_named",
+    "json_document",
+    "json_escapes",
+    "lone_surrogates",
+    "named",
+    "one_line",
+    "plain_names",
+    "pluralize",
+    "printable",
+    "replaced",
+    "sentence",
+    "shortened",
+    "there_is",
 ]  # fmt: skip

@@ -104,8 +104,8 @@ class Table:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """The lines, for rich."""
         width = None if options.max_width >= UNLIMITED else options.max_width
-        for line, is_head in self.lines(width, options.is_terminal):
-            yield Segment(line, _BOLD if is_head else None)
+        for line, is_header in self.lines(width, options.is_terminal):
+            yield Segment(line, _BOLD if is_header else None)
             yield Segment.line()
 
     def lines(self, width: int | None, groups: bool) -> Iterator[tuple[str, bool]]:
@@ -119,8 +119,8 @@ class Table:
         for number, (columns, widths) in enumerate(self._parts(width)):
             if number:
                 yield "", False
-            heads = [self.columns[i] for i in columns]
-            yield from ((margin + line, True) for line in self._row(columns, heads, widths, width is not None))
+            headers = [self.columns[i] for i in columns]
+            yield from ((margin + line, True) for line in self._row(columns, headers, widths, width is not None))
             for at, row in enumerate(self.rows):
                 cells = [row[i] for i in columns]
                 if groups and at in self._repeats:
@@ -139,8 +139,8 @@ class Table:
         sizes = [[cell_len(row[i]) for row in self.rows] for i in all_]
         natural = [max(cell_len(self.columns[i]), *sizes[i], 0) for i in all_]
         if width is None:
-            heads = [cell_len(name) for name in self.columns]
-            yield list(all_), [max([heads[i], *(n for n in sizes[i] if n <= _PADDED)]) for i in all_]
+            headers = [cell_len(name) for name in self.columns]
+            yield list(all_), [max([headers[i], *(n for n in sizes[i] if n <= _PADDED)]) for i in all_]
             return
         least = [self._least(i, natural[i]) for i in all_]
         keys = list(all_)[: self.keys]

@@ -17,8 +17,8 @@ from stateextract.cli import _COMMANDS
 from stateextract.options import (
     FILE_ONLY,
     JobOptions,
-    Place,
     SnapshotKeywords,
+    UsedBy,
     fields,
     outside,
     parse_file,
@@ -30,18 +30,18 @@ from stateextract.spark.source_options import DIFF_OPTIONS, METADATA_OPTIONS, ST
 ROOT = Path(__file__).parents[1]
 ORDERS = str(ROOT / "examples" / "orders-checkpoint")
 COMMANDS = {
-    Place.OTHERS: {"inspect", "states", "files", "validate", "check", "types"},
-    Place.ROWS: {"head", "get", "schema"},
-    Place.COUNT: {"count"},
-    Place.STATISTICS: {"stats", "history", "report", "audit"},
-    Place.SELECTION: {"stats", "history", "report"},
-    Place.DIFF: {"diff"},
+    UsedBy.OTHERS: {"inspect", "states", "files", "validate", "check", "types"},
+    UsedBy.ROWS: {"head", "get", "schema"},
+    UsedBy.COUNT: {"count"},
+    UsedBy.STATISTICS: {"stats", "history", "report", "audit"},
+    UsedBy.SELECTION: {"stats", "history", "report"},
+    UsedBy.DIFF: {"diff"},
 }
 SPARK = {
-    Place.SPARK_ROWS: STATE_OPTIONS,
-    Place.SPARK_TABLES: METADATA_OPTIONS,
-    Place.SPARK_STATISTICS: STATISTICS_OPTIONS,
-    Place.SPARK_DIFF: DIFF_OPTIONS,
+    UsedBy.SPARK_ROWS: STATE_OPTIONS,
+    UsedBy.SPARK_TABLES: METADATA_OPTIONS,
+    UsedBy.SPARK_STATISTICS: STATISTICS_OPTIONS,
+    UsedBy.SPARK_DIFF: DIFF_OPTIONS,
 }
 
 
@@ -52,8 +52,9 @@ def test_the_command_line_has_the_options_where_they_apply() -> None:
         flags = {o for p in getattr(import_module(f"stateextract.cli.{module}"), module).params for o in p.opts}
         own = {"--operator", "--state", "--output"} | ({"--classpath", "--plan", "--uids"} if name == "check" else set())
         for f in fields():
-            at = f.metadata["at"]
-            applies = name == "extract" or any(at & place and name in commands for place, commands in COMMANDS.items())
+            applies = name == "extract" or any(
+                f.metadata["used_by"] & used_by and name in commands for used_by, commands in COMMANDS.items()
+            )
             flag = f"--{outside(f.name)}"
             if f.metadata["kind"] in FILE_ONLY:
                 assert flag not in flags
@@ -62,16 +63,16 @@ def test_the_command_line_has_the_options_where_they_apply() -> None:
 
 
 def test_spark_has_the_options_where_they_apply() -> None:
-    for place, options in SPARK.items():
-        expected = {f.name: spark_name(f) for f in fields() if f.metadata["at"] & place}
+    for used_by, options in SPARK.items():
+        expected = {f.name: spark_name(f) for f in fields() if f.metadata["used_by"] & used_by}
         found = {option.job: option.name for option in options if option.job}
-        assert {job: found[job] for job in expected} == expected, place
-        if place is not Place.SPARK_TABLES:
+        assert {job: found[job] for job in expected} == expected, used_by
+        if used_by is not UsedBy.SPARK_TABLES:
             assert set(found) == set(expected)
 
 
 def test_python_has_the_options_that_apply_there() -> None:
-    known = {python_name(f): f for f in fields() if f.metadata["at"] & Place.PYTHON}
+    known = {python_name(f): f for f in fields() if f.metadata["used_by"] & UsedBy.PYTHON}
     assert {*SnapshotKeywords.__annotations__, "path_map"} == {*known}
     hints = __import__("typing").get_type_hints(SnapshotKeywords)
     for name, f in known.items():
@@ -150,11 +151,11 @@ def test_every_option_is_in_the_documentation() -> None:
     page = (ROOT / "docs" / "options.md").read_text(encoding="utf-8")
     spark = (ROOT / "docs" / "spark-sql.md").read_text(encoding="utf-8")
     for f in fields():
-        at = f.metadata["at"]
+        used_by = f.metadata["used_by"]
         if f.metadata["kind"] not in FILE_ONLY:
             assert f"| `--{outside(f.name)}`" in page
-        assert not at.is_spark or f"| `{spark_name(f)}` |" in spark
-        assert not at & Place.PYTHON or f.name == "path_map" or f"| `{python_name(f)}` |" in page
+        assert not used_by.is_spark or f"| `{spark_name(f)}` |" in spark
+        assert not used_by & UsedBy.PYTHON or f.name == "path_map" or f"| `{python_name(f)}` |" in page
 
 
 def test_options_survive_their_lines() -> None:

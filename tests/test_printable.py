@@ -14,13 +14,13 @@ from stateextract.errors import FormatError
 from stateextract.printable import (
     LONGEST_TEXT,
     agreeing,
-    called,
     distinct,
+    find_named,
     json_document,
     json_escapes,
     lone_surrogates,
-    many,
     plain_names,
+    pluralize,
     printable,
     replaced,
     sentence,
@@ -65,7 +65,7 @@ def test_documents() -> None:
 def test_a_name_is_found_as_it_is_shown() -> None:
     known = ["s\ud800", "s", "t\ufffd", "t\ud800"]
     for wanted, found in (("s", ["s"]), ("s\ufffd", ["s\ud800"]), ("t\ufffd", ["t\ufffd"]), ("u", [])):
-        assert called(wanted, known, lambda name: (name, None)) == found
+        assert find_named(wanted, known, lambda name: (name, None)) == found
 
 
 def test_what_is_shown_has_an_end() -> None:
@@ -82,7 +82,7 @@ def test_what_is_shown_has_an_end() -> None:
 
 
 def test_singular_and_plural() -> None:
-    assert [many(n, "entry", "is") for n in (0, 1, 2000)] == ["0 entries are", "1 entry is", "2,000 entries are"]
+    assert [pluralize(n, "entry", "is") for n in (0, 1, 2000)] == ["0 entries are", "1 entry is", "2,000 entries are"]
     assert [agreeing(n, verb) for verb in ("is", "has", "holds") for n in (1, 2)] == [
         "is", "are", "has", "have", "holds", "hold",
     ]  # fmt: skip
@@ -103,7 +103,7 @@ MORE_THAN_ONE = {
 
 
 def test_numbers_of_things_agree_with_their_nouns() -> None:
-    """``many`` writes them: a number in front of a plural in a text of ours would also be shown for one thing."""
+    """``pluralize`` writes them: a number in front of a plural in a text of ours would also be shown for one thing."""
     root = Path(__file__).parents[1]
     nouns = "files|states|rows|operators|tasks|splits|snapshots|changes|nodes|datasets|folders|rules|times|columns"
     found = set()

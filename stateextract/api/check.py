@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from stateextract.api.snapshot import Snapshot
     from stateextract.api.state import State
 
-_BEHIND: Final = (Verdict.REFUSED, Verdict.LOSES, Verdict.UNKNOWN)
+_WITH_ROWS: Final = (Verdict.REFUSED, Verdict.LOSES, Verdict.UNKNOWN)
 
 
 def check(
@@ -125,7 +125,7 @@ def _queries(source: SnapshotSource, plan: str) -> dict[str, str]:
 
 def _with_extent(old: Snapshot, found: StateCheck) -> StateCheck:
     """The check with how much is behind a state that does not simply restore, and whether it can be extracted."""
-    if found.verdict not in _BEHIND or found.state_name is None:
+    if found.verdict not in _WITH_ROWS or found.state_name is None:
         return found
     state = old.operator(found.operator_id).state(found.state_name, found.state_scope)
     rows = None
@@ -198,10 +198,10 @@ class _Values:
     def _context(self) -> DescribeContext:
         return self._old._opened.options.context
 
-    def _models(self, places: Sequence[str]) -> ClassModels:
+    def _models(self, paths: Sequence[str]) -> ClassModels:
         store = self._old._opened.source.user_store
         # As on a class path, the first of a name counts.
-        return ClassModels.of(model for place in reversed(places) for model in read_classes(place, store))
+        return ClassModels.of(model for path in reversed(paths) for model in read_classes(path, store))
 
     def _reopened(self, context: DescribeContext) -> Snapshot:
         opened = self._old._opened

@@ -88,13 +88,13 @@ def _walk(states: dict[str, State], on_read: Callable[[int], None]) -> Counters:
     work: list[tuple[StateFile, Content]] = [
         (file, file.content.only(set(states)))
         for file in found.values()
-        if file.content is not None and file.head is not None
+        if file.content is not None and file.header is not None
     ]
     options = suited(options, sum(sum(content.sizes) for _, content in work))
     files, given = first._opened.source.files(), set[str]()
     for file, content in files.in_order(work):
-        assert file.head is not None
-        names = {meta.name for meta in file.head.states} & set(states)
+        assert file.header is not None
+        names = {meta.name for meta in file.header.states} & set(states)
         try:
             with files.opened(file, on_read) as read_at:
                 skip_broadcast_states = () if options.all_copies else tuple(given)

@@ -50,8 +50,8 @@ def counts_in_files(files: SnapshotFiles, state: NamedState) -> int | None:
 
 def _counts(file: StateFile, state: NamedState) -> bool:
     """Whether a file may say how many entries it has."""
-    head, content = file.head, file.content
-    if not isinstance(head, KeyedHeader) or content is None or head.compressed or content.changes is not None:
+    header, content = file.header, file.content
+    if not isinstance(header, KeyedHeader) or content is None or header.compressed or content.changes is not None:
         return False
     return content.form is BodyKind.HEAP and state.kind != "MAP"
 
@@ -63,7 +63,7 @@ def _elements(file: StateFile, state: NamedState) -> int | None:
 
 
 def _entries(files: SnapshotFiles, file: StateFile, content: Content, state: NamedState) -> int | None:
-    assert isinstance(file.head, KeyedHeader)
+    assert isinstance(file.header, KeyedHeader)
     total = 0
     try:
         with files.opened(file) as read_at:
@@ -72,7 +72,7 @@ def _entries(files: SnapshotFiles, file: StateFile, content: Content, state: Nam
                 if int.from_bytes(start[:4], "big", signed=True) != r.key_group or len(start) < _HEAD or count < 0:
                     return None  # damage, which a walk tells of
                 state_id = int.from_bytes(start[4:6], "big")
-                if state_id >= len(file.head.states) or file.head.states[state_id].name != state.name:
+                if state_id >= len(file.header.states) or file.header.states[state_id].name != state.name:
                     return None
                 total += count
     except TruncatedError:

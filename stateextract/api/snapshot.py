@@ -26,7 +26,7 @@ from stateextract.metadata.model import CheckpointProperties, MasterState, Opera
 from stateextract.metadata.operator_lookup import find_operators
 from stateextract.options import JobOptions, SnapshotKeywords, from_keywords, keyword_docs
 from stateextract.outcome import Status
-from stateextract.printable import called, many, there_is
+from stateextract.printable import find_named, pluralize, there_is
 from stateextract.restore.answers import Backend
 from stateextract.restore.job import Report
 from stateextract.snapshot.forecast import Forecasts
@@ -137,7 +137,7 @@ class Snapshot:
         """The operators in the order of ``_metadata``."""
 
     def __repr__(self) -> str:
-        return f"<Snapshot {self.path}, checkpoint {self.checkpoint_id}, {many(len(self.operators), 'operator')}>"
+        return f"<Snapshot {self.path}, checkpoint {self.checkpoint_id}, {pluralize(len(self.operators), 'operator')}>"
 
     def _repr_html_(self) -> str:
         return table(
@@ -434,7 +434,7 @@ class Operator:
         :param scope: ``keyed`` or ``operator``, where there is one of each.
         :raises UsageError: where there is none. If a file could not be read that may hold it, the reason instead.
         """
-        matching = called(name, (s for s in self.states if scope in (None, s.scope)), lambda s: (s.name,))
+        matching = find_named(name, (s for s in self.states if scope in (None, s.scope)), lambda s: (s.name,))
         if not matching:
             for state in self._inventory.nameless:
                 raise state.problems[0]

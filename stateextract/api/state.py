@@ -50,7 +50,7 @@ from stateextract.state.header import KeyedHeader
 from stateextract.state.keys.java_hash import ROW_KINDS, is_certain
 from stateextract.state.keys.key_groups import key_scalar
 from stateextract.state.keys.lookup import (
-    WantedGroups,
+    KeyGroupSelector,
     groups_by_serializer,
     has_key,
     is_found,
@@ -235,30 +235,30 @@ class State:
         :raises UsageError: where it is no such value, or the state has no keys or no namespaces.
         """
         keys = self._keys(key)
-        wanted = [("key", keys)]
+        matches = [("key", keys)]
         if namespace is not None:
-            wanted.append(("namespace", [self._scalar("namespace", namespace)]))
+            matches.append(("namespace", [self._scalar("namespace", namespace)]))
         self._check_readable()
         unique = self.kind in _ONE_ROW and not self._options.flatten
-        unique &= all(len(values) == 1 and is_one_key(values[0]) for _, values in wanted)
-        unique &= not any(path.split(".")[0] in dict(wanted) for path, _ in self._override_texts)
+        unique &= all(len(values) == 1 and is_one_key(values[0]) for _, values in matches)
+        unique &= not any(path.split(".")[0] in dict(matches) for path, _ in self._override_texts)
         unique &= "namespace" not in self.schema.names or namespace is not None
         # An override changes what the column shows, and the bytes are those of what it was before.
         overridden = any(path.split(".")[0] == "key" for path, _ in self._override_texts)
         self.searched = self.key_groups_of(key)
         sought = None if overridden or len(keys) > 1 else keys[0]
-        found = self._rows_of(wanted, self._groups_of(keys), sought, unique)
+        found = self._rows_of(matches, self._groups_of(keys), sought, unique)
         if elsewhere and not found and self.searched is not None and not self._certain:
             self.searched = None
-            found = self._rows_of(wanted, None, sought, unique)
+            found = self._rows_of(matches, None, sought, unique)
         return pa.Table.from_batches(found, self.schema)
 
     def _rows_of(
-        self, wanted: list[tuple[str, list[pa.Scalar]]], groups: WantedGroups | None, key: pa.Scalar | None, unique: bool
+        self, matches: list[tuple[str, list[pa.Scalar]]], groups: KeyGroupSelector | None, key: pa.Scalar | None, unique: bool
     ) -> list[pa.RecordBatch]:
         found: list[pa.RecordBatch] = []
         for batch in self._typed(None, groups or (lambda _: None), key):
-            rows = np.logical_and.reduce([has_key(batch.column(column), values) for column, values in wanted])
+            rows = np.logical_and.reduce([has_key(batch.column(column), values) for column, values in matches])
             if rows.any():
                 found.append(_copied(batch, rows))
                 if unique:
@@ -288,8 +288,8 @@ class State:
     @property
     def _certain(self) -> bool:
         """Whether keys are in the key groups that their hashes lead to, whatever the job did."""
-        heads = (file.head for file in self._named_state.files)
-        return all(is_certain(h.key_serializer) for h in heads if isinstance(h, KeyedHeader) and h.key_serializer is not None)
+        headers = (file.header for file in self._named_state.files)
+        return all(is_certain(h.key_serializer) for h in headers if isinstance(h, KeyedHeader) and h.key_serializer is not None)
 
     @leaving()
     def key_groups_of(self, key: Any) -> frozenset[int] | None:
@@ -299,13 +299,13 @@ class State:
         """
         of, found = self._groups_of(self._keys(key)), frozenset[int]()
         for file in self._named_state.files:
-            groups = of(file.head.key_serializer if isinstance(file.head, KeyedHeader) else None)
+            groups = of(file.header.key_serializer if isinstance(file.header, KeyedHeader) else None)
             if groups is None:
                 return None
             found |= groups
         return found
 
-    def _groups_of(self, keys: list[pa.Scalar]) -> WantedGroups:
+    def _groups_of(self, keys: list[pa.Scalar]) -> KeyGroupSelector:
         types = [type_ for path, type_ in self._override_texts if path.split(".")[0] == "key" and type_ != UNWRAP_ROW]
         if types == ["pickle"]:
             process = any(state.name.startswith(PYTHON_STATE) for state in self.operator.states)
@@ -339,8 +339,8 @@ class State:
                 return known
         self._check_readable()
         # Columns that take no decoding; maps that are broadcast have none.
-        beside = [field for field in self.schema if field.name in ("key_group", "subtask")]
-        options = replace(self._options, columns={self.name: pa.schema(beside)} if beside else None)
+        columns = [field for field in self.schema if field.name in ("key_group", "subtask")]
+        options = replace(self._options, columns={self.name: pa.schema(columns)} if columns else None)
         counters = Counters()
         for _ in self._pieces(options, counters, None):
             pass
@@ -414,7 +414,7 @@ class State:
         )
 
     def _typed(
-        self, limit: int | None, groups: WantedGroups | None = None, key: pa.Scalar | None = None
+        self, limit: int | None, groups: KeyGroupSelector | None = None, key: pa.Scalar | None = None
     ) -> Iterator[pa.RecordBatch]:
         counters = Counters()
         self._coverage = replace(self._expected(), counters=counters.of(self.name), complete=False)
@@ -442,7 +442,7 @@ class State:
         counters: Counters,
         limit: int | None,
         overrides: OverrideTexts = (),
-        groups: WantedGroups | None = None,
+        groups: KeyGroupSelector | None = None,
     ) -> Iterator[Piece]:
         if limit is not None:
             options = replace(options, batch_rows=max(1, min(limit, options.batch_rows)))
@@ -468,7 +468,7 @@ class State:
                             ):
                                 if self.on_progress is not None:
                                     self.on_progress(0, piece.batch.num_rows)
-                                yield piece if piece.raw or not overrides else self._granted(piece, overrides, counted)
+                                yield piece if piece.raw or not overrides else self._with_overrides(piece, overrides, counted)
                         finally:
                             if before and before != counted.engine:
                                 counted.engine = "kernel and interpreter"
@@ -481,7 +481,7 @@ class State:
             except StateExtractError as error:
                 raise self._named(self._files.with_location(error, file)) from None
 
-    def _granted(self, piece: Piece, overrides: OverrideTexts, counters: StateCounters) -> Piece:
+    def _with_overrides(self, piece: Piece, overrides: OverrideTexts, counters: StateCounters) -> Piece:
         """With its type overrides; their paths are those of the columns of all files together."""
         batch = cast_batch(piece.batch, self._merged)
         return replace(piece, batch=overridden(batch, overrides, self._options.policy, counters))
@@ -496,15 +496,15 @@ class State:
         work = self._work(None if groups is None else lambda _: groups)
         return sum(sum(content.sizes) for _, content in work)
 
-    def _work(self, groups: WantedGroups | None) -> Iterator[tuple[StateFile, Content]]:
+    def _work(self, groups: KeyGroupSelector | None) -> Iterator[tuple[StateFile, Content]]:
         """The files, and what of each is to be read."""
         for file in self._named_state.files:
-            if file.head is None or file.content is None:
+            if file.header is None or file.content is None:
                 continue
             content = file.content.only({self.name})
-            serializer = file.head.key_serializer if isinstance(file.head, KeyedHeader) else None
-            wanted = None if groups is None else groups(serializer)
-            for kept in [content] if wanted is None else content.of_key_groups(wanted):
+            serializer = file.header.key_serializer if isinstance(file.header, KeyedHeader) else None
+            matches = None if groups is None else groups(serializer)
+            for kept in [content] if matches is None else content.of_key_groups(matches):
                 yield file, kept
 
     def _holding(self, file: StateFile, content: Content, key: pa.Scalar) -> Content:
@@ -513,11 +513,11 @@ class State:
         Looking for its bytes takes a fifth of the time of passing over entries, and the file lies in memory then.
         """
         plain = content.form in (BodyKind.HEAP, BodyKind.FULL_SNAPSHOT) and content.changes is None
-        head = file.head
-        if not plain or not isinstance(head, KeyedHeader) or head.compressed or split_uri(file.uri).scheme != "file":
+        header = file.header
+        if not plain or not isinstance(header, KeyedHeader) or header.compressed or split_uri(file.uri).scheme != "file":
             return content
-        meta = next((meta for meta in head.states if meta.name == self.name), None)
-        sought = meta and key_pattern(row_layout(head, meta, self._options.context), key, self._options.policy)
+        meta = next((meta for meta in header.states if meta.name == self.name), None)
+        sought = meta and key_pattern(row_layout(header, meta, self._options.context), key, self._options.policy)
         if not sought:
             return content
         finder = Finder(sought)

@@ -23,7 +23,7 @@ from stateextract.columnar.convert.policy import Policy
 from stateextract.doors import api_door
 from stateextract.errors import StateExtractError, UnsupportedError
 from stateextract.outcome import Status
-from stateextract.printable import many
+from stateextract.printable import agreeing, pluralize
 from stateextract.snapshot.content import Content
 from stateextract.snapshot.coverage import UNSUPPORTED
 from stateextract.snapshot.headers import Scope, StateFile
@@ -152,8 +152,8 @@ class Validation:
                 key, group, expected = misplaced[0]
                 shown = json.dumps(json_value(key), ensure_ascii=False)
                 finding.notes.append(
-                    f"{many(len(misplaced), 'key')} of those looked at {'is' if len(misplaced) == 1 else 'are'} not in the key "
-                    f"group that the hash leads to: {shown} is in key group {group}, and its hash leads to "
+                    f"{pluralize(len(misplaced), 'key')} of those looked at {agreeing(len(misplaced), 'is')} not in the "
+                    f"key group that the hash leads to: {shown} is in key group {group}, and its hash leads to "
                     f"{' or '.join(map(str, expected))}; Flink finds no value by such a key"
                 )
         for state in inventory.named:
@@ -189,9 +189,9 @@ class Validation:
         self, file: StateFile, content: Content, options: ReadOptions, counters: Counters
     ) -> Iterator[tuple[str, StateExtractError]]:
         """Decode a file; the damage of each state."""
-        if file.head is None:
+        if file.header is None:
             return
-        names = list(dict.fromkeys(meta.name for meta in file.head.states))
+        names = list(dict.fromkeys(meta.name for meta in file.header.states))
         sizes = content.sizes
         options = suited(options, sum(sizes))
         whole = Counters()
@@ -233,7 +233,7 @@ class Validation:
                 pieces = self._files.pieces(read_at, file, part, set(names), options, counters, on_read=self._read)
                 for piece in pieces:
                     self._on_progress(0, piece.batch.num_rows)
-                    if not piece.raw and file.head is not None:
+                    if not piece.raw and file.header is not None:
                         misplaced += self._compare_key_groups(file, part, piece)
         except StateExtractError as error:
             return self._files.with_location(error, file)
@@ -243,7 +243,7 @@ class Validation:
 
     def _compare_key_groups(self, file: StateFile, part: Content, piece: Piece) -> Iterator[tuple[str, Misplaced]]:
         """Keys of the first rows of a batch that are in other key groups than their hashes lead to, with the state's name."""
-        serializer = file.head.key_serializer if isinstance(file.head, KeyedHeader) else None
+        serializer = file.header.key_serializer if isinstance(file.header, KeyedHeader) else None
         if serializer is None or not {"key", "key_group"} <= set(piece.batch.schema.names):
             return
         if not is_certain(serializer) and not has_row_key(file):

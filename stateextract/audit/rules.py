@@ -23,7 +23,7 @@ from typing import Any
 from stateextract.audit.document import Operator, State, Statistics
 from stateextract.errors import UsageError
 from stateextract.options import AUDIT, parse_size, show_size
-from stateextract.printable import many
+from stateextract.printable import pluralize
 from stateextract.snapshot.coverage import CANNOT_BE_READ, DECODED, NOT_SELECTED, PARTIAL, RAW, SKIPPED
 from stateextract.state.kinds import OPERATOR_KINDS
 
@@ -247,7 +247,8 @@ def _judge(rule: Rule, document: Statistics, query: Query, schemas: Schemas) -> 
         if rule.sql is not None and state.columns:
             rows, count = query(operator, state, rule.sql)
             if count:
-                violations.append(Violation(label, name, f"the query gives {many(count, 'row')}", rows=rows, row_count=count))
+                given = f"the query returns {pluralize(count, 'row')}"
+                violations.append(Violation(label, name, given, rows=rows, row_count=count))
     if rule.owned:
         owners = {operator.operator_id: operator for operator, _ in about}
         if any(o.unowned is None for o in owners.values()):

@@ -36,28 +36,28 @@ class BaseChanges:
     def __init__(
         self,
         overlay: Overlay,
-        emitter: PairWriter,
+        writer: PairWriter,
         base: Callable[[str], ChangedState],
         identity: Callable[[ChangedState], HeapIdentity | PairIdentity],
     ) -> None:
         self.overlay = overlay
-        self.emitter = emitter
+        self.writer = writer
         self.base = base
         self.identity = identity
         self.captured: dict[tuple[str, bytes], Found] = {}
         self.needed: dict[str, set[bytes]] = {}
-        self.lost_groups: set[tuple[str, int]] = set()
+        self.unreadable_groups: set[tuple[str, int]] = set()
         self.maps: list[ChangeFilterPairDecoder] = []
 
     # -- what the walkers of bodies call
 
     def attach(self, ready: deque[Piece]) -> None:
-        self.emitter.ready = ready
+        self.writer.ready = ready
 
     def lost(self, state: str, key_group: int) -> None:
-        self.lost_groups.add((state, key_group))
+        self.unreadable_groups.add((state, key_group))
 
-    def over_entries(self, state: str, decoder: Decoder) -> ChangeFilterDecoder | None:
+    def filter_entries(self, state: str, decoder: Decoder) -> ChangeFilterDecoder | None:
         changed = self._changed(state)
         if changed is None:
             return None
@@ -65,26 +65,26 @@ class BaseChanges:
         fields = [f.layout for f in base.row.layout.fields]
         queue = changed.shape == QUEUE
         key, value = (fields, None) if queue else (fields[:-1], fields[-1])
-        cutter = entry_cutter(key, value, self.emitter.options.engine)
+        scanner = entry_cutter(key, value, self.writer.options.engine)
         met = _nothing if queue else partial(self._met_entry, changed, base)
-        return ChangeFilterDecoder(decoder, cutter, changed.queue if queue else changed.rows, met, key)
+        return ChangeFilterDecoder(decoder, scanner, changed.queue if queue else changed.rows, met, key)
 
-    def over_pairs(self, state: str, layout: PairLayout, decoder: PairDecoder) -> PairDecoder:
+    def filter_pairs(self, state: str, layout: PairLayout, decoder: PairDecoder) -> PairDecoder:
         changed = self._changed(state)
         if changed is None:
             return decoder
-        cutter = pair_cutter(layout, self.emitter.options.engine)
+        scanner = pair_cutter(layout, self.writer.options.engine)
         if changed.shape == QUEUE:
-            return ChangeFilterPairDecoder(decoder, cutter, changed.queue, _nothing, skip=layout.prefix)
+            return ChangeFilterPairDecoder(decoder, scanner, changed.queue, _nothing, skip=layout.prefix)
         base = self.base(state)
         rows = changed.rows
         if changed.shape == MAP:
             over = ChangeFilterPairDecoder(
-                decoder, cutter, rows, _nothing, partial(self._met_map, changed, base), partial(_over_base, rows)
+                decoder, scanner, rows, _nothing, partial(self._met_map, changed, base), partial(_includes_base, rows)
             )
             self.maps.append(over)
             return over
-        return ChangeFilterPairDecoder(decoder, cutter, rows, partial(self._met_pair, changed, base))
+        return ChangeFilterPairDecoder(decoder, scanner, rows, partial(self._met_pair, changed, base))
 
     def _changed(self, state: str) -> StateOverlay | None:
         changed = self.overlay.states.get(state)
@@ -104,7 +104,7 @@ class BaseChanges:
     def _met_entry(self, changed: StateOverlay, base: ChangedState, row_id: bytes, value: bytes) -> None:
         row = changed.rows[row_id]
         if isinstance(row, MapRow):
-            if row.over_base:
+            if row.includes_base:
                 self._patch_map(changed, base, row_id, row, _map_entries(base, value))
         elif changed.shape == LIST:
             self._met_value(changed, base, row_id, row, lambda: (int.from_bytes(value[:4], "big"), value[4:]))
@@ -130,7 +130,7 @@ class BaseChanges:
         try:
             if _appended(row, row_id):
                 row.settled = True
-                self._emit_value(changed, row_id, row, lambda _: found(), base)
+                self._write_value(changed, row_id, row, lambda _: found(), base)
             elif row_id in self.needed[changed.name]:
                 self.captured[changed.name, row_id] = found()
         except UndecodableError as error:
@@ -152,7 +152,7 @@ class BaseChanges:
             self._refuse(error, changed, base, row_id, row)
             return
         if found is not None:
-            self._emit_map(base, row, row_id, found)
+            self._write_map(base, row, row_id, found)
 
     # -- what is left
 
@@ -167,39 +167,39 @@ class BaseChanges:
             for element, group in changed.queue.items():
                 if group >= 0:
                     key = group.to_bytes(GROUP_BYTES, "big") + element
-                    self.emitter.add(changed.state, group, None, key, False, b"")
-        self.emitter.finish()
+                    self.writer.add(changed.state, group, None, key, False, b"")
+        self.writer.finish()
 
     def _finish_row(self, changed: StateOverlay, row_id: bytes, row: ValueRow | MapRow) -> None:
         if isinstance(row, MapRow):
-            if row.over_base and (changed.name, row.group) in self.lost_groups:
-                self._lost_base(changed)
+            if row.includes_base and (changed.name, row.group) in self.unreadable_groups:
+                self._unreadable_base(changed)
                 return
             found = row.over(None, None)
             if found is not None:
-                self._emit_map(changed.state, row, row_id, found)
+                self._write_map(changed.state, row, row_id, found)
             return
-        if (changed.name, row.group) in self.lost_groups and any(
+        if (changed.name, row.group) in self.unreadable_groups and any(
             (changed.name, part) not in self.captured for part in row.needs()
         ):
-            self._lost_base(changed)
+            self._unreadable_base(changed)
             return
         base = None
         if any((changed.name, part) in self.captured for part in row.needs()):
             base = self.base(changed.name)
         try:
-            self._emit_value(changed, row_id, row, lambda part: self.captured.get((changed.name, part)), base)
+            self._write_value(changed, row_id, row, lambda part: self.captured.get((changed.name, part)), base)
         except UndecodableError as error:
             self._refuse(error, changed, base or changed.state, row_id, row)
 
-    def _lost_base(self, changed: StateOverlay) -> None:
-        counters = self.emitter.counters.of(changed.name)
+    def _unreadable_base(self, changed: StateOverlay) -> None:
+        counters = self.writer.counters.of(changed.name)
         counters.lost_entries += 1
         counters.problem("rows were changed of which the materialized part cannot be read")
 
     # -- rows
 
-    def _emit_value(
+    def _write_value(
         self,
         changed: StateOverlay,
         row_id: bytes,
@@ -208,12 +208,12 @@ class BaseChanges:
         base: ChangedState | None,
     ) -> None:
         """Put a row together of its parts."""
-        place = row.place
+        location = row.location
         found: list[tuple[ChangedState, list[tuple[int, bytes | bytearray]]]] = []
         for part in row.parts:
             if isinstance(part, Written):
                 found.append((part.state, [(part.count, part.data)]))
-                place = part.place
+                location = part.location
             else:
                 value = materialized(part)
                 if value is not None:
@@ -227,18 +227,18 @@ class BaseChanges:
                 total = sum(count for count, _ in pieces)
                 values.append((state, total.to_bytes(4, "big") + b"".join(data for _, data in pieces)))
             if len(values) > 1:
-                self._emit_parts(row, row_id, place, values)
+                self._write_parts(row, row_id, location, values)
             else:
-                self._emit(values[0][0], row, row_id, place, values[0][1])
+                self._write(values[0][0], row, row_id, location, values[0][1])
         elif len(found) == 1:
-            self._emit(found[0][0], row, row_id, place, bytes(found[0][1][0][1]))
+            self._write(found[0][0], row, row_id, location, bytes(found[0][1][0][1]))
         else:
             raise UnresolvedError(
                 f"{len(found)} windows were merged, and nothing was added since: only the job knows what their values "
                 "make together"
             )
 
-    def _emit_map(
+    def _write_map(
         self, state: ChangedState, row: MapRow, row_id: bytes, found: list[tuple[ChangedState, list[Entry]]]
     ) -> None:
         """A map's row; ``state`` is for one without entries."""
@@ -246,46 +246,46 @@ class BaseChanges:
             values = [
                 (by, len(entries).to_bytes(4, "big") + b"".join(k + v for k, v in entries)) for by, entries in found
             ]
-            self._emit_parts(row, row_id, row.place, values)
+            self._write_parts(row, row_id, row.location, values)
         else:
             by, entries = found[0] if found else (state, None)
-            self._emit(by, row, row_id, row.place, entries or bytes(4))
+            self._write(by, row, row_id, row.location, entries or bytes(4))
 
-    def _emit_parts(
-        self, row: ValueRow | MapRow, row_id: bytes, place: int, values: list[tuple[ChangedState, bytes]]
+    def _write_parts(
+        self, row: ValueRow | MapRow, row_id: bytes, location: int, values: list[tuple[ChangedState, bytes]]
     ) -> None:
         """A list or map of which several serializers wrote parts."""
         keys = [(self.identity(state).pair_key(row.group, row_id), self.identity(state).lengths) for state, _ in values]
         parts = [(state, *key, value) for key, (state, value) in zip(keys, values, strict=True)]
-        self.emitter.add_parts(parts, row.group, place)
+        self.writer.add_parts(parts, row.group, location)
 
-    def _emit(
+    def _write(
         self,
         state: ChangedState,
         row: ValueRow | MapRow,
         row_id: bytes,
-        place: int,
+        location: int,
         value: bytes | list[tuple[bytes, bytes]],
     ) -> None:
         identity = self.identity(state)
         key = identity.pair_key(row.group, row_id)
-        self.emitter.add(state, row.group, place, key, identity.lengths, value)
+        self.writer.add(state, row.group, location, key, identity.lengths, value)
 
     def _refuse(
         self, error: UndecodableError, changed: StateOverlay, state: ChangedState, row_id: bytes, row: ValueRow | MapRow
     ) -> None:
         error.offset = None
         key = self.identity(state).pair_key(row.group, row_id)
-        self.emitter.refuse(error, state, row.group, row.place, len(key).to_bytes(4, "big") + key + bytes(4))
+        self.writer.refuse(error, state, row.group, row.location, len(key).to_bytes(4, "big") + key + bytes(4))
 
 
 def _nothing(row_id: bytes, value: bytes) -> None:
     """The materialized value does not matter."""
 
 
-def _over_base(rows: dict[bytes, ValueRow | MapRow], row_id: bytes) -> bool:
+def _includes_base(rows: dict[bytes, ValueRow | MapRow], row_id: bytes) -> bool:
     row = rows[row_id]
-    return isinstance(row, MapRow) and row.over_base
+    return isinstance(row, MapRow) and row.includes_base
 
 
 def _appended(row: ValueRow, row_id: bytes) -> bool:
@@ -305,11 +305,11 @@ def _map_entries(base: ChangedState, value: bytes) -> Iterator[tuple[bytes, byte
     pos, end = 4, len(value)
     for _ in range(int.from_bytes(value[:4], "big")):
         flag = base.user_key(value, pos, end)
-        behind = flag + 1
+        after = flag + 1
         if value[flag : flag + 1] == b"\0":
-            behind = base.user_value(value, behind, end)
-        yield value[pos:flag], value[flag:behind]
-        pos = behind
+            after = base.user_value(value, after, end)
+        yield value[pos:flag], value[flag:after]
+        pos = after
 
 
 def _elements(base: ChangedState, value: bytes) -> tuple[int, bytes]:
@@ -317,9 +317,9 @@ def _elements(base: ChangedState, value: bytes) -> tuple[int, bytes]:
     pos, end = 0, len(value)
     elements = []
     while pos < end:
-        behind = base.element(value, pos, end)
-        elements.append(value[pos:behind])
-        pos = behind + 1
+        after = base.element(value, pos, end)
+        elements.append(value[pos:after])
+        pos = after + 1
     if pos == end and elements:
         raise FormatError("a list ends after a separator")
     return len(elements), b"".join(elements)

@@ -15,7 +15,7 @@ from stateextract.columnar.decode.decoder_wrapper import DecoderWrapper, PairDec
 from stateextract.columnar.decode.pair_decoder import PairDecoder
 from stateextract.columnar.interpreter import interpret
 from stateextract.columnar.layout import Layout
-from stateextract.columnar.search.entry_bounds import Cuts, EntryScanner
+from stateextract.columnar.search.entry_bounds import EntryBounds, EntryScanner
 from stateextract.errors import FormatError, StateExtractError, UndecodableError
 from stateextract.files.block import Block
 
@@ -34,10 +34,10 @@ class ChangeFilterDecoder(DecoderWrapper):
     """
 
     def __init__(
-        self, inner: Decoder, cutter: EntryScanner, changed: Container[bytes], met: Met, key: Sequence[Layout]
+        self, inner: Decoder, scanner: EntryScanner, changed: Container[bytes], met: Met, key: Sequence[Layout]
     ) -> None:
         super().__init__(inner)
-        self.cutter = cutter
+        self.scanner = scanner
         self.changed = changed
         self.met = met
         self.key = key
@@ -46,37 +46,37 @@ class ChangeFilterDecoder(DecoderWrapper):
         entries = rows = 0
         while entries < limit:
             try:
-                cuts = self.cutter.cut(data, pos, end, limit - entries)
+                entry_bounds = self.scanner.scan(data, pos, end, limit - entries)
             except StateExtractError:
                 if entries:
                     break  # what came before is told first
                 raise
-            if cuts.stop is Stop.NEED_INPUT:
-                return Progress(Stop.NEED_INPUT, entries, pos, cuts.needed, rows)
-            places: list[list[int]] = cuts.bounds.tolist()
-            changed = self._changed(data, pos, places)
+            if entry_bounds.stop is Stop.NEED_INPUT:
+                return Progress(Stop.NEED_INPUT, entries, pos, entry_bounds.needed, rows)
+            bounds: list[list[int]] = entry_bounds.bounds.tolist()
+            changed = self._changed(data, pos, bounds)
             begin = 0
-            for number in (*changed, len(places)):
+            for number in (*changed, len(bounds)):
                 if number > begin:
-                    progress = self.inner.decode(data, pos, places[number - 1][1], number - begin)
+                    progress = self.inner.decode(data, pos, bounds[number - 1][1], number - begin)
                     entries, rows, pos = entries + progress.entries, rows + progress.rows, progress.pos
                     if progress.stop is not Stop.DONE:
                         return Progress(progress.stop, entries, pos, progress.needed, rows)
-                if number < len(places):
-                    value_start, stop = places[number]
+                if number < len(bounds):
+                    value_start, stop = bounds[number]
                     self.met(bytes(data.view[pos:value_start]), bytes(data.view[value_start:stop]))
                     pos = stop
                     entries += 1
                 begin = number + 1
         return Progress(Stop.DONE, entries, pos, rows=rows)
 
-    def _changed(self, data: Block, pos: int, places: list[list[int]]) -> list[int]:
+    def _changed(self, data: Block, pos: int, bounds: list[list[int]]) -> list[int]:
         """The numbers of the changed entries."""
-        window = bytes(data.view[pos : places[-1][1]])
+        window = bytes(data.view[pos : bounds[-1][1]])
         changed = self.changed
         found = []
         begin = 0
-        for number, (value_start, stop) in enumerate(places):
+        for number, (value_start, stop) in enumerate(bounds):
             if window[begin : value_start - pos] in changed:
                 found.append(number)
             begin = stop - pos
@@ -104,7 +104,7 @@ class ChangeFilterPairDecoder(PairDecoderWrapper):
     def __init__(
         self,
         inner: PairDecoder,
-        cutter: EntryScanner,
+        scanner: EntryScanner,
         changed: Container[bytes],
         met: Met,
         met_map: MetMap | None = None,
@@ -112,7 +112,7 @@ class ChangeFilterPairDecoder(PairDecoderWrapper):
         skip: int = 0,
     ) -> None:
         super().__init__(inner)
-        self.cutter = cutter
+        self.scanner = scanner
         self.changed = changed
         self.met = met
         self.met_map = met_map
@@ -136,36 +136,36 @@ class ChangeFilterPairDecoder(PairDecoderWrapper):
         pairs = rows = 0
         while pairs < limit:
             try:
-                cuts = self.cutter.cut(data, pos, end, limit - pairs)
+                entry_bounds = self.scanner.scan(data, pos, end, limit - pairs)
             except UndecodableError as error:
                 return Progress(Stop.UNDECODABLE, pairs, pos, rows=rows, error=error)
-            if cuts.stop is Stop.NEED_INPUT:
-                return Progress(Stop.NEED_INPUT, pairs, pos, cuts.needed, rows)
-            places: list[list[int]] = cuts.bounds.tolist()
+            if entry_bounds.stop is Stop.NEED_INPUT:
+                return Progress(Stop.NEED_INPUT, pairs, pos, entry_bounds.needed, rows)
+            bounds: list[list[int]] = entry_bounds.bounds.tolist()
             begin = 0
-            for number, row_id in (*self._changed(data, pos, cuts), (len(places), b"")):
+            for number, row_id in (*self._changed(data, pos, entry_bounds), (len(bounds), b"")):
                 if number > begin:
-                    progress = self.inner.decode(data, pos, places[number - 1][3], number - begin)
+                    progress = self.inner.decode(data, pos, bounds[number - 1][3], number - begin)
                     pairs, rows, pos = pairs + progress.entries, rows + progress.rows, progress.pos
                     if progress.stop not in (Stop.DONE, Stop.LAST):
                         return Progress(progress.stop, pairs, pos, progress.needed, rows, progress.error)
-                if number < len(places):
-                    _, row_end, key_end, pos = places[number]
+                if number < len(bounds):
+                    _, row_end, key_end, pos = bounds[number]
                     self._met(row_id, data, row_end, key_end, pos)
                     pairs += 1
                 begin = number + 1
-            if cuts.stop is Stop.LAST:
+            if entry_bounds.stop is Stop.LAST:
                 return Progress(Stop.LAST, pairs, pos, rows=rows)
         return Progress(Stop.DONE, pairs, pos, rows=rows)
 
-    def _changed(self, data: Block, pos: int, cuts: Cuts) -> list[tuple[int, bytes]]:
+    def _changed(self, data: Block, pos: int, entry_bounds: EntryBounds) -> list[tuple[int, bytes]]:
         """The numbers of the changed pairs, with the ids of their rows."""
-        bounds = cuts.bounds[:, :2] - pos
+        bounds = entry_bounds.bounds[:, :2] - pos
         bounds[:, 0] += self.skip
-        window = bytes(data.view[pos : int(cuts.bounds[-1, 1])])
+        window = bytes(data.view[pos : int(entry_bounds.bounds[-1, 1])])
         changed = self.changed
         ids = [window[begin:end] for begin, end in bounds.tolist()]
-        if cuts.stop is Stop.LAST and not self.skip:
+        if entry_bounds.stop is Stop.LAST and not self.skip:
             ids[-1] = bytes([ids[-1][0] & 0x7F]) + ids[-1][1:]
         return [(number, row_id) for number, row_id in enumerate(ids) if row_id in changed]
 

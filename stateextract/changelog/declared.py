@@ -14,7 +14,7 @@
 A state with a time to live has no default value, so from the Java object on nothing needs to be understood: the record
 ends with a zero, the id and the type. Of a default value only its extent matters: it is no state.
 
-The key's serializer is in no declaration but those of timers. :func:`head_of` makes the head of a state file out of
+The key's serializer is in no declaration but those of timers. :func:`header_of` makes the head of a state file out of
 declarations and a key's snapshot, which is how everything else of this package gets to know them. Flink's classes:
 ``StateChangeLoggerImpl``, ``AbstractStateChangeLogger``, ``StateMetaInfoSnapshotReadersWriters``.
 """
@@ -127,10 +127,10 @@ def timer_key(declaration: Declaration) -> bytes | None:
     return _PROXY + bytes(reader.data[start : reader.pos])
 
 
-def key_of_header(head: KeyedHeader, data: bytes) -> bytes:
+def key_of_header(header: KeyedHeader, data: bytes) -> bytes:
     """The key's snapshot as it stands in a head of these bytes."""
     start = struct.calcsize(">i?")
-    return data[start : head.key_end]
+    return data[start : header.key_end]
 
 
 def unknown_key() -> bytes:
@@ -139,7 +139,7 @@ def unknown_key() -> bytes:
     return _PROXY + struct.pack(">H", len(name)) + name + struct.pack(">i", 1)
 
 
-def head_of(key: bytes, metas: Iterable[bytes]) -> bytes:
+def header_of(key: bytes, metas: Iterable[bytes]) -> bytes:
     """The head of a state file that has these states, as bytes.
 
     :param key: the key's snapshot in its proxy.
@@ -160,11 +160,11 @@ def merged_header(base: KeyedHeader | None, changes: KeyedHeader) -> KeyedHeader
 
 
 def parse_changes_header(data: bytes) -> KeyedHeader:
-    """The inverse of :func:`head_of`."""
+    """The inverse of :func:`header_of`."""
     return parse_header(data, 0, len(data))
 
 
 __all__ = [
-    "UNKNOWN_KEY", "Declaration", "head_of", "key_of_header", "merged_header", "parse_changes_header", "parse_declaration",
+    "UNKNOWN_KEY", "Declaration", "header_of", "key_of_header", "merged_header", "parse_changes_header", "parse_declaration",
     "timer_key", "unknown_key",
 ]  # fmt: skip

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from serializers import DescribeContext
 from serializers.scalars import BASE
-from stateextract.changelog.declared import head_of, parse_changes_header, parse_declaration
+from stateextract.changelog.declared import header_of, parse_changes_header, parse_declaration
 from stateextract.changelog.records import METADATA_GROUP, Change, Operation
 from stateextract.changelog.states import LIST, MAP, MERGED, QUEUE, ChangedState, changed_state
 from stateextract.columnar.interpreter import interpret
@@ -94,8 +94,8 @@ def _try(name: str, logs: list[list[Change]], max_parallelism: int) -> FoundKey 
             for change in log:
                 if change.key_group == METADATA_GROUP:
                     declaration = parse_declaration(change.data)
-                    head = parse_changes_header(head_of(key, [declaration.data]))
-                    bound[declaration.state_id] = changed_state(head, head.states[0], DescribeContext())
+                    header = parse_changes_header(header_of(key, [declaration.data]))
+                    bound[declaration.state_id] = changed_state(header, header.states[0], DescribeContext())
                     continue
                 state = bound[struct.unpack_from(">h", change.data, 1)[0]]
                 if state.shape == QUEUE:

@@ -101,18 +101,18 @@ class Log:
         """Bytes of changes, as far as the handle tells."""
         return sum(increment.size for increment in self.handle.increments)
 
-    def changes(self, wanted: Container[int]) -> Iterator[Change]:
+    def changes(self, selected: Container[int]) -> Iterator[Change]:
         """All changes of these key groups, and all metadata, in the order in which they have to be applied.
 
-        :param wanted: key groups.
+        :param selected: key groups.
         :raises StateExtractError: with file and offset.
         """
         self._sets = []
         for increment in self.handle.increments:
             if isinstance(increment, ChangelogBytesHandle):
-                yield from self._in_memory(increment, wanted)
+                yield from self._in_memory(increment, selected)
             elif isinstance(increment, ChangelogFilesHandle):
-                yield from self._in_files(increment, wanted)
+                yield from self._in_files(increment, selected)
 
     def metadata(self) -> Iterator[Change]:
         """All metadata in order. Of each set in a file only the beginning is read."""
@@ -124,14 +124,14 @@ class Log:
                 for offset, stream in increment.files:
                     yield from self._set(offset, stream, None)
 
-    def with_location(self, error: StateExtractError, place: int) -> StateExtractError:
+    def with_location(self, error: StateExtractError, location: int) -> StateExtractError:
         """The error with file and offset.
 
         :param error: an offset that it has counts from the first byte of the change.
-        :param place: of the change.
+        :param location: of the change.
         """
-        found = self._sets[place >> _POSITION_BITS]
-        at = place & (1 << _POSITION_BITS) - 1
+        found = self._sets[location >> _POSITION_BITS]
+        at = location & (1 << _POSITION_BITS) - 1
         if isinstance(found, _Opened):
             error.offset = at + (error.offset or 0)
             return found.with_location(error)
@@ -140,22 +140,22 @@ class Log:
         error.offset = None if position < 0 else position + 8 + (error.offset or 0)
         return error.at(file=self._metadata_uri)
 
-    def _first_place(self, counted: _Opened | ChangelogBytesHandle) -> int:
+    def _first_location(self, counted: _Opened | ChangelogBytesHandle) -> int:
         self._sets.append(counted)
         return len(self._sets) - 1 << _POSITION_BITS
 
-    def _in_memory(self, handle: ChangelogBytesHandle, wanted: Container[int]) -> Iterator[Change]:
-        for place, (group, data) in enumerate(handle.changes, self._first_place(handle)):
-            if group == METADATA_GROUP or group in wanted:
+    def _in_memory(self, handle: ChangelogBytesHandle, selected: Container[int]) -> Iterator[Change]:
+        for location, (group, data) in enumerate(handle.changes, self._first_location(handle)):
+            if group == METADATA_GROUP or group in selected:
                 if not data:
                     error = FormatError("a change of 0 bytes", expected="at least 1")
-                    raise self.with_location(error, place)
-                yield Change(group, place, data)
+                    raise self.with_location(error, location)
+                yield Change(group, location, data)
 
-    def _in_files(self, handle: ChangelogFilesHandle, wanted: Container[int]) -> Iterator[Change]:
+    def _in_files(self, handle: ChangelogFilesHandle, selected: Container[int]) -> Iterator[Change]:
         size = 0
         for offset, stream in handle.files:
-            size += yield from self._set(offset, stream, wanted)
+            size += yield from self._set(offset, stream, selected)
         if handle.size and size != handle.size:
             raise FormatError(
                 f"the change sets of a handle hold {size} bytes of changes",
@@ -163,17 +163,17 @@ class Log:
                 file=next((found.uri for found in self._sets[-1:] if isinstance(found, _Opened)), None),
             )
 
-    def _set(self, offset: int, stream: StreamHandle, wanted: Container[int] | None) -> Generator[Change, None, int]:
-        """One set; ``wanted`` is ``None``: only its metadata. Gives the bytes of all its changes."""
+    def _set(self, offset: int, stream: StreamHandle, selected: Container[int] | None) -> Generator[Change, None, int]:
+        """One set; ``selected`` is ``None``: only its metadata. Gives the bytes of all its changes."""
         file = self._open(stream)
         try:
             opened, window = self._window(file, offset)
-            first = self._first_place(opened)
+            first = self._first_location(opened)
             try:
-                if wanted is None:
+                if selected is None:
                     yield from read_metadata(window, first)
                     return 0
-                return (yield from read_change_set(window, wanted, first))
+                return (yield from read_change_set(window, selected, first))
             except StateExtractError as error:
                 raise opened.with_location(error) from None
         except StateExtractError as error:

@@ -90,7 +90,7 @@ class Overlay:
 
     ``held``: bytes of memory that it takes, at most about.
 
-    :param wanted: names of the states whose changes are applied.
+    :param selected: names of the states whose changes are applied.
     :param declare: makes a state of its meta's bytes.
     :param identity: makes the id of a row, for a state.
     :param empty_maps: putting nothing into a map that is not there makes an empty one.
@@ -99,7 +99,7 @@ class Overlay:
 
     def __init__(
         self,
-        wanted: Collection[str],
+        selected: Collection[str],
         declare: Declare,
         identity: Callable[[ChangedState], Identity],
         empty_maps: bool = True,
@@ -107,7 +107,7 @@ class Overlay:
     ) -> None:
         self.states: dict[str, StateOverlay] = {}
         self.held = 0
-        self._wanted = wanted
+        self._selected = selected
         self._declare = declare
         self._identity = identity
         self.empty_maps = empty_maps
@@ -119,7 +119,7 @@ class Overlay:
 
         :raises FormatError: where it cannot be one; with the state if that is known, and the offset in the record.
         """
-        group, place, record = change
+        group, location, record = change
         if group == METADATA_GROUP:
             self._bind(record)
             return
@@ -139,7 +139,7 @@ class Overlay:
             apply = _OPERATIONS.get((bound.state.shape, operation))
             if apply is None:
                 raise FormatError(f"operation {operation} on {bound.state.row.kind} state", offset=0)
-            apply(self, bound, group, place, record)
+            apply(self, bound, group, location, record)
         except StateExtractError as error:
             raise error.at(state=bound.state.name, key_group=group) from None
         bound.overlay.counts[group] += 1
@@ -174,7 +174,7 @@ class Overlay:
     def _bind(self, record: bytes) -> None:
         declaration = parse_declaration(record)
         bound = None
-        if declaration.meta.name in self._wanted:
+        if declaration.meta.name in self._selected:
             state = self._declare(declaration.data)
             overlay = self.states.setdefault(state.name, StateOverlay(state))
             if overlay.shape != state.shape:
@@ -187,26 +187,26 @@ class Overlay:
 
     # -- rows
 
-    def value_row(self, bound: _Bound, group: int, place: int, key: bytes) -> ValueRow:
+    def value_row(self, bound: _Bound, group: int, location: int, key: bytes) -> ValueRow:
         """The row with that id; if it was not changed before, it is as it was materialized."""
         row = bound.overlay.rows.get(key)
         if row is None:
             self.held += ROW_COST + len(key)
-            row = bound.overlay.rows[key] = ValueRow(group, place, [key])
+            row = bound.overlay.rows[key] = ValueRow(group, location, [key])
         elif row.group != group:
             raise _two_groups(row.group)
         assert isinstance(row, ValueRow)
         return row
 
-    def map_row(self, bound: _Bound, group: int, place: int, key: bytes) -> MapRow:
+    def map_row(self, bound: _Bound, group: int, location: int, key: bytes) -> MapRow:
         row = bound.overlay.rows.get(key)
         if row is None:
             self.held += ROW_COST + len(key)
-            row = bound.overlay.rows[key] = MapRow(group, place)
+            row = bound.overlay.rows[key] = MapRow(group, location)
         elif row.group != group:
             raise _two_groups(row.group)
         assert isinstance(row, MapRow)
-        row.place = place
+        row.location = location
         return row
 
     def put(self, bound: _Bound, row: MapRow, user_key: bytes, value: bytes | None) -> None:
@@ -255,51 +255,51 @@ def _count(record: bytes, pos: int, what: str) -> int:
 # -- operations; each takes the overlay, what the state id means, key group, place and record
 
 
-def _clear(overlay: Overlay, bound: _Bound, group: int, place: int, record: bytes) -> None:
+def _clear(overlay: Overlay, bound: _Bound, group: int, location: int, record: bytes) -> None:
     row_id, _, pos = bound.id_at(group, record)
     _ends(record, pos)
-    overlay.value_row(bound, group, place, row_id).parts = []
+    overlay.value_row(bound, group, location, row_id).parts = []
 
 
-def _set(overlay: Overlay, bound: _Bound, group: int, place: int, record: bytes) -> None:
+def _set(overlay: Overlay, bound: _Bound, group: int, location: int, record: bytes) -> None:
     row_id, _, pos = bound.id_at(group, record)
-    row = overlay.value_row(bound, group, place, row_id)
+    row = overlay.value_row(bound, group, location, row_id)
     overlay.held += len(record) - pos + PART_COST
-    row.parts = [Written(bound.state, place, 1, record[pos:])]
+    row.parts = [Written(bound.state, location, 1, record[pos:])]
 
 
-def _set_list(overlay: Overlay, bound: _Bound, group: int, place: int, record: bytes) -> None:
+def _set_list(overlay: Overlay, bound: _Bound, group: int, location: int, record: bytes) -> None:
     row_id, _, pos = bound.id_at(group, record)
     count = _count(record, pos, "elements")
-    row = overlay.value_row(bound, group, place, row_id)
+    row = overlay.value_row(bound, group, location, row_id)
     row.parts = []
     if count:
-        _append(overlay, bound, row, place, count, record[pos + 4 :])
+        _append(overlay, bound, row, location, count, record[pos + 4 :])
     else:
         _ends(record, pos + 4)
 
 
-def _add_all(overlay: Overlay, bound: _Bound, group: int, place: int, record: bytes) -> None:
+def _add_all(overlay: Overlay, bound: _Bound, group: int, location: int, record: bytes) -> None:
     row_id, _, pos = bound.id_at(group, record)
     count = _count(record, pos, "elements")
     if count:
-        row = overlay.value_row(bound, group, place, row_id)
-        _append(overlay, bound, row, place, count, record[pos + 4 :])
+        row = overlay.value_row(bound, group, location, row_id)
+        _append(overlay, bound, row, location, count, record[pos + 4 :])
     else:
         _ends(record, pos + 4)
 
 
-def _add(overlay: Overlay, bound: _Bound, group: int, place: int, record: bytes) -> None:
+def _add(overlay: Overlay, bound: _Bound, group: int, location: int, record: bytes) -> None:
     row_id, _, pos = bound.id_at(group, record)
-    row = overlay.value_row(bound, group, place, row_id)
-    _append(overlay, bound, row, place, 1, record[pos:])
+    row = overlay.value_row(bound, group, location, row_id)
+    _append(overlay, bound, row, location, 1, record[pos:])
 
 
-def _append(overlay: Overlay, bound: _Bound, row: ValueRow, place: int, count: int, data: bytes) -> None:
+def _append(overlay: Overlay, bound: _Bound, row: ValueRow, location: int, count: int, data: bytes) -> None:
     overlay.held += len(data)
     last = row.parts[-1] if row.parts else None
     if isinstance(last, Written) and last.state is bound.state:
-        last.extend(place, count, data)
+        last.extend(location, count, data)
         if len(last.data) > overlay.most:
             raise ValueRefusedError(
                 f"the changes make a list of at least {len(last.data)} bytes", expected=f"at most {overlay.most}",
@@ -307,10 +307,10 @@ def _append(overlay: Overlay, bound: _Bound, row: ValueRow, place: int, count: i
             )  # fmt: skip
         return
     overlay.held += PART_COST
-    row.parts.append(Written(bound.state, place, count, data))
+    row.parts.append(Written(bound.state, location, count, data))
 
 
-def _merge(overlay: Overlay, bound: _Bound, group: int, place: int, record: bytes) -> None:
+def _merge(overlay: Overlay, bound: _Bound, group: int, location: int, record: bytes) -> None:
     """The record's own namespace is the target, which comes once more."""
     target_id, key, pos = bound.id_at(group, record)
     end = len(record)
@@ -325,35 +325,35 @@ def _merge(overlay: Overlay, bound: _Bound, group: int, place: int, record: byte
         namespace_end = bound.state.namespace(record, pos, end)
         if namespace_end == pos:
             raise FormatError("namespaces without bytes are merged", offset=pos)
-        source = overlay.value_row(bound, group, place, bound.identity.of(group, key, record[pos:namespace_end]))
+        source = overlay.value_row(bound, group, location, bound.identity.of(group, key, record[pos:namespace_end]))
         merged += source.parts
         source.parts = []
         pos = namespace_end
     _ends(record, pos)
     if merged:
-        target = overlay.value_row(bound, group, place, target_id)
+        target = overlay.value_row(bound, group, location, target_id)
         overlay.held += 8 * len(merged)
         target.parts = [*target.parts, *merged]
-        target.place = place
+        target.location = location
 
 
-def _clear_map(overlay: Overlay, bound: _Bound, group: int, place: int, record: bytes) -> None:
+def _clear_map(overlay: Overlay, bound: _Bound, group: int, location: int, record: bytes) -> None:
     row_id, _, pos = bound.id_at(group, record)
     _ends(record, pos)
-    row = overlay.map_row(bound, group, place, row_id)
+    row = overlay.map_row(bound, group, location, row_id)
     row.clear()
 
 
-def _put_all(overlay: Overlay, bound: _Bound, group: int, place: int, record: bytes) -> None:
+def _put_all(overlay: Overlay, bound: _Bound, group: int, location: int, record: bytes) -> None:
     row_id, _, pos = bound.id_at(group, record)
     count = _count(record, pos, "entries")
     pos += 4
     if not count:
         _ends(record, pos)
         if overlay.empty_maps:
-            overlay.map_row(bound, group, place, row_id).stays_empty = True
+            overlay.map_row(bound, group, location, row_id).stays_empty = True
         return
-    row = overlay.map_row(bound, group, place, row_id)
+    row = overlay.map_row(bound, group, location, row_id)
     end = len(record)
     for left in range(count, 0, -1):
         value_start = bound.state.user_key(record, pos, end)
@@ -361,43 +361,43 @@ def _put_all(overlay: Overlay, bound: _Bound, group: int, place: int, record: by
             raise TruncatedError(f"the data ends inside {left} entries", offset=pos)
         # The last one is what is left, so its value need not be understood.
         is_null = record[value_start] != 0
-        behind = value_start + 1
+        after = value_start + 1
         if not is_null:
-            behind = end if left == 1 else bound.state.user_value(record, behind, end)
-        value = b"\x01" if is_null else record[value_start:behind]
+            after = end if left == 1 else bound.state.user_value(record, after, end)
+        value = b"\x01" if is_null else record[value_start:after]
         overlay.put(bound, row, record[pos:value_start], value)
-        pos = behind
+        pos = after
     _ends(record, pos)
 
 
-def _put(overlay: Overlay, bound: _Bound, group: int, place: int, record: bytes) -> None:
+def _put(overlay: Overlay, bound: _Bound, group: int, location: int, record: bytes) -> None:
     row_id, _, pos = bound.id_at(group, record)
     value_start = bound.state.user_key(record, pos, len(record))
-    row = overlay.map_row(bound, group, place, row_id)
+    row = overlay.map_row(bound, group, location, row_id)
     overlay.put(bound, row, record[pos:value_start], b"\x00" + record[value_start:])
 
 
-def _remove(overlay: Overlay, bound: _Bound, group: int, place: int, record: bytes) -> None:
+def _remove(overlay: Overlay, bound: _Bound, group: int, location: int, record: bytes) -> None:
     row_id, _, pos = bound.id_at(group, record)
     _ends(record, bound.state.user_key(record, pos, len(record)))
-    row = overlay.map_row(bound, group, place, row_id)
+    row = overlay.map_row(bound, group, location, row_id)
     row.stays_empty = False
     overlay.put(bound, row, record[pos:], None)
 
 
-def _register(overlay: Overlay, bound: _Bound, group: int, place: int, record: bytes) -> None:
+def _register(overlay: Overlay, bound: _Bound, group: int, location: int, record: bytes) -> None:
     count = _count(record, _HEAD, "elements")
     pos, end = _HEAD + 4, len(record)
     for _ in range(count):
-        behind = bound.state.element(record, pos, end)
-        if behind == pos:
+        after = bound.state.element(record, pos, end)
+        if after == pos:
             raise FormatError("elements without bytes", offset=pos)
-        _queue(overlay, bound, group, record[pos:behind])
-        pos = behind
+        _queue(overlay, bound, group, record[pos:after])
+        pos = after
     _ends(record, pos)
 
 
-def _poll(overlay: Overlay, bound: _Bound, group: int, place: int, record: bytes) -> None:
+def _poll(overlay: Overlay, bound: _Bound, group: int, location: int, record: bytes) -> None:
     _ends(record, bound.state.element(record, _HEAD, len(record)))
     _queue(overlay, bound, -1 - group, record[_HEAD:])
 

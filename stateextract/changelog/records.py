@@ -42,18 +42,18 @@ class Change(NamedTuple):
     """One record.
 
     :param key_group: its key group, or :data:`METADATA_GROUP`.
-    :param place: where it stands; the log that gave it knows what the number means.
+    :param location: where it stands; the log that gave it knows what the number means.
     """
 
     key_group: int
-    place: int
+    location: int
     data: bytes
 
 
-def read_change_set(window: Window, wanted: Container[int], first: int = 0) -> Generator[Change, None, int]:
+def read_change_set(window: Window, selected: Container[int], first: int = 0) -> Generator[Change, None, int]:
     """The records of the set that the window stands on, in order; the window is left behind its last byte.
 
-    :param wanted: key groups whose records are given out, beside metadata; the others are passed over.
+    :param selected: key groups whose records are given out, beside metadata; the others are passed over.
     :param first: added to the places of changes, which are offsets in the window's stream.
     :returns: bytes of all records of the set.
     :raises FormatError: where a count or length cannot be right; with the offset, and the key group where it is known.
@@ -61,7 +61,7 @@ def read_change_set(window: Window, wanted: Container[int], first: int = 0) -> G
     size = 0
     for _ in range(_number(window, "key groups")):
         group, records = _group(window)
-        size += yield from _records(window, group, records, group == METADATA_GROUP or group in wanted, first)
+        size += yield from _records(window, group, records, group == METADATA_GROUP or group in selected, first)
     return size
 
 
@@ -82,7 +82,7 @@ def _group(window: Window) -> tuple[int, int]:
     return group, records
 
 
-def _records(window: Window, group: int, count: int, wanted: bool, first: int) -> Generator[Change, None, int]:
+def _records(window: Window, group: int, count: int, selected: bool, first: int) -> Generator[Change, None, int]:
     total = 0
     try:
         for _ in range(count):
@@ -91,7 +91,7 @@ def _records(window: Window, group: int, count: int, wanted: bool, first: int) -
             if size < 1:
                 raise FormatError(f"a change of {size} bytes", expected="at least 1", offset=at)
             total += size
-            if not wanted:
+            if not selected:
                 window.skip(size)
                 continue
             start = window.offset()

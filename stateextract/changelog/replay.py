@@ -15,7 +15,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from stateextract.changelog.base import BaseChanges
-from stateextract.changelog.declared import head_of, key_of_header, parse_changes_header
+from stateextract.changelog.declared import header_of, key_of_header, parse_changes_header
 from stateextract.changelog.identity import HeapIdentity, PairIdentity, pair_identity
 from stateextract.changelog.log import Log
 from stateextract.changelog.overlay import Overlay
@@ -42,11 +42,11 @@ ReadBase = Callable[[Sequence[KeyGroupRange], Collection[str], Changes], Iterato
 class Materialized:
     """What was materialized.
 
-    :param head: its head.
+    :param header: its head.
     :param pairs: its body is one of pairs.
     """
 
-    head: KeyedHeader
+    header: KeyedHeader
     pairs: bool
     read: ReadBase
 
@@ -54,9 +54,9 @@ class Materialized:
 class Replay:
     """Reads the states of one subtask.
 
-    :param changes_header: the head of the states in the log, as ``declared.head_of`` makes it.
+    :param changes_header: the head of the states in the log, as ``declared.header_of`` makes it.
     :param base: what was materialized, if anything.
-    :param wanted: names of the states to give out.
+    :param selected: names of the states to give out.
     :param held: instead of :data:`HELD`.
     """
 
@@ -65,7 +65,7 @@ class Replay:
         log: Log,
         changes_header: bytes,
         base: Materialized | None,
-        wanted: Collection[str],
+        selected: Collection[str],
         options: ReadOptions,
         counters: Counters,
         subtask: int,
@@ -73,10 +73,10 @@ class Replay:
         held: int | None = None,
     ) -> None:
         self.log = log
-        self.head = parse_changes_header(changes_header)
-        self.key = key_of_header(self.head, changes_header)
+        self.header = parse_changes_header(changes_header)
+        self.key = key_of_header(self.header, changes_header)
         self.base = base
-        self.wanted = wanted
+        self.selected = selected
         self.options = options
         self.counters = counters
         self.subtask = subtask
@@ -95,18 +95,18 @@ class Replay:
         :raises StateExtractError: with state, key group, file and offset.
         """
         while ranges:
-            emitter = PairWriter(self.options, self.counters, self.subtask, self.log.with_location)
-            overlay, count = self._load([r.key_group for r in ranges], emitter)
+            writer = PairWriter(self.options, self.counters, self.subtask, self.log.with_location)
+            overlay, count = self._load([r.key_group for r in ranges], writer)
             now, ranges = ranges[:count], ranges[count:]
-            yield from self._read(now, overlay, emitter)
+            yield from self._read(now, overlay, writer)
 
     # -- the log
 
-    def _load(self, groups: Sequence[int], emitter: PairWriter) -> tuple[Overlay, int]:
+    def _load(self, groups: Sequence[int], writer: PairWriter) -> tuple[Overlay, int]:
         """The changes of the first so many key groups."""
         empty_maps = self.base is None or not self.base.pairs
         most = self.options.policy.max_value_bytes
-        overlay = Overlay(self.wanted, self._declare, self._identity, empty_maps, most)
+        overlay = Overlay(self.selected, self._declare, self._identity, empty_maps, most)
         left = set(groups)
         for change in self.log.changes(left):
             if change.key_group >= 0 and change.key_group not in left:
@@ -116,11 +116,11 @@ class Replay:
             except UndecodableError as error:
                 choice = self.options.of_state(error.state or "").on_undecodable
                 if choice == "fail" or error.state is None or change.key_group < 0:
-                    self.log.with_location(error, change.place)
+                    self.log.with_location(error, change.location)
                     raise advised(error) from None
                 overlay.give_up(error.state, change, error)
             except StateExtractError as error:
-                raise self.log.with_location(error, change.place) from None
+                raise self.log.with_location(error, change.location) from None
             if overlay.held > self.held and len(groups) > 1:
                 overlay.measure()
                 if overlay.held > self.held:
@@ -132,14 +132,14 @@ class Replay:
                 self.counters.of(state.name).lost_entries += state.lost
                 self.counters.of(state.name).problem(state.broken.message)
                 for change in state.refused:
-                    emitter.refuse(state.broken, state.state, change.key_group, change.place, change.data)
+                    writer.refuse(state.broken, state.state, change.key_group, change.location, change.data)
         return overlay, len(groups)
 
     def _declare(self, meta: bytes) -> ChangedState:
         known = self._declared.get(meta)
         if known is None:
-            head = parse_changes_header(head_of(self.key, [meta]))
-            known = self._declared[meta] = changed_state(head, head.states[0], self.options.context)
+            header = parse_changes_header(header_of(self.key, [meta]))
+            known = self._declared[meta] = changed_state(header, header.states[0], self.options.context)
         return known
 
     def _identity(self, state: ChangedState) -> HeapIdentity | PairIdentity:
@@ -152,16 +152,16 @@ class Replay:
 
     # -- rows
 
-    def _read(self, ranges: Sequence[KeyGroupRange], overlay: Overlay, emitter: PairWriter) -> Iterator[Piece]:
-        yield from emitter.ready  # what could not be understood of the changes
-        changes = BaseChanges(overlay, emitter, self._materialized_state, self._identity)
+    def _read(self, ranges: Sequence[KeyGroupRange], overlay: Overlay, writer: PairWriter) -> Iterator[Piece]:
+        yield from writer.ready  # what could not be understood of the changes
+        changes = BaseChanges(overlay, writer, self._materialized_state, self._identity)
         materialized: set[str] = set()
         if self.base is not None:
-            materialized = {meta.name for meta in self.base.head.states}
+            materialized = {meta.name for meta in self.base.header.states}
             # Of a state whose changes cannot be told apart it is not known which materialized rows still hold.
-            sound = {name for name in self.wanted if name not in overlay.states or not overlay.states[name].broken}
+            decodable = {name for name in self.selected if name not in overlay.states or not overlay.states[name].broken}
             filled = [r for r in ranges if r.end > r.start]
-            yield from self.base.read(filled, sound & materialized, changes) if filled else ()
+            yield from self.base.read(filled, decodable & materialized, changes) if filled else ()
         ready: deque[Piece] = deque()
         changes.attach(ready)
         changes.finish()
@@ -172,14 +172,14 @@ class Replay:
         known = self._materialized.get(name)
         if known is None:
             assert self.base is not None
-            head = self.base.head
-            meta = next(meta for meta in head.states if meta.name == name)
-            known = self._materialized[name] = changed_state(head, meta, self.options.context)
+            header = self.base.header
+            meta = next(meta for meta in header.states if meta.name == name)
+            known = self._materialized[name] = changed_state(header, meta, self.options.context)
         return known
 
     def _count(self, overlay: Overlay, groups: int, materialized: Collection[str]) -> None:
-        for meta in self.head.states:
-            if meta.name not in self.wanted:
+        for meta in self.header.states:
+            if meta.name not in self.selected:
                 continue
             counted = self.counters.of(meta.name)
             if meta.name not in materialized:

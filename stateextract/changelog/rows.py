@@ -21,24 +21,24 @@ ROW_COST, PART_COST = 400, 160
 class Written:
     """Bytes that changes wrote: a value, or ``count`` elements of a list.
 
-    :param state: by whose serializers; :param place: of the last change.
+    :param state: by whose serializers; :param location: of the last change.
     """
 
-    __slots__ = ("count", "data", "place", "state")
+    __slots__ = ("count", "data", "location", "state")
 
-    def __init__(self, state: ChangedState, place: int, count: int, data: bytes) -> None:
+    def __init__(self, state: ChangedState, location: int, count: int, data: bytes) -> None:
         self.state = state
-        self.place = place
+        self.location = location
         self.count = count
         self.data: bytes | bytearray = data
 
-    def extend(self, place: int, count: int, data: bytes) -> None:
+    def extend(self, location: int, count: int, data: bytes) -> None:
         """More elements behind these."""
         if isinstance(self.data, bytes):
             self.data = bytearray(self.data)
         self.data += data
         self.count += count
-        self.place = place
+        self.location = location
 
 
 Part: TypeAlias = Written | bytes
@@ -58,14 +58,14 @@ T = TypeVar("T")
 class ValueRow:
     """A value, or the list that its parts make one after the other. No parts: there is no row.
 
-    :param place: of the change that made the row.
+    :param location: of the change that made the row.
     """
 
-    __slots__ = ("group", "parts", "place", "settled")
+    __slots__ = ("group", "location", "parts", "settled")
 
-    def __init__(self, group: int, place: int, parts: list[Part]) -> None:
+    def __init__(self, group: int, location: int, parts: list[Part]) -> None:
         self.group = group
-        self.place = place
+        self.location = location
         self.parts = parts
         self.settled = False
 
@@ -80,25 +80,25 @@ class MapRow:
     :param entries: by user key the flag and the value as a heap file has them; ``None``: removed.
     :param state: whose serializers wrote the entries; ``None``: there are none.
     :param older: entries by other serializers, which were written before, with those.
-    :param over_base: the materialized entries of the row are there too, but for those.
+    :param includes_base: the materialized entries of the row are there too, but for those.
     :param stays_empty: the row is there though its map is empty: yes, no, or ``None``: if it was materialized.
     """
 
-    __slots__ = ("entries", "group", "older", "over_base", "place", "settled", "state", "stays_empty")
+    __slots__ = ("entries", "group", "includes_base", "location", "older", "settled", "state", "stays_empty")
 
-    def __init__(self, group: int, place: int, over_base: bool = True) -> None:
+    def __init__(self, group: int, location: int, includes_base: bool = True) -> None:
         self.group = group
-        self.place = place
+        self.location = location
         self.entries: dict[bytes, bytes | None] = {}
         self.state: ChangedState | None = None
         self.older: tuple[tuple[ChangedState, dict[bytes, bytes | None]], ...] = ()
-        self.over_base = over_base
+        self.includes_base = includes_base
         self.stays_empty: bool | None = None
         self.settled = False
 
     def clear(self) -> None:
         """No entries are left."""
-        self.entries, self.state, self.older, self.over_base, self.stays_empty = {}, None, (), False, False
+        self.entries, self.state, self.older, self.includes_base, self.stays_empty = {}, None, (), False, False
 
     def put(self, state: ChangedState, user_key: bytes, value: bytes | None) -> None:
         """Put an entry, or remove it."""
@@ -108,7 +108,7 @@ class MapRow:
             _check_user_keys(self.state, state)
             self.older = (*self.older, (self.state, self.entries))
             self.entries, self.state = {}, state
-        if value is None and not self.over_base and not self.older:
+        if value is None and not self.includes_base and not self.older:
             self.entries.pop(user_key, None)
         else:
             self.entries[user_key] = value

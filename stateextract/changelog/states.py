@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from serializers import DescribeContext
 from stateextract.columnar.layout import Layout, List, Map, Nullable, Struct
-from stateextract.columnar.layout.value_end import Extent, value_end_of
+from stateextract.columnar.layout.value_end import ValueEnd, value_end_of
 from stateextract.errors import UnsupportedError
 from stateextract.state.columns import value_layout
 from stateextract.state.header import KeyedHeader, StateMeta
@@ -37,12 +37,12 @@ class ChangedState:
     meta: StateMeta
     row: RowLayout
     shape: str
-    key: Extent
-    namespace: Extent
-    value: Extent
-    element: Extent
-    user_key: Extent
-    user_value: Extent
+    key: ValueEnd
+    namespace: ValueEnd
+    value: ValueEnd
+    element: ValueEnd
+    user_key: ValueEnd
+    user_value: ValueEnd
 
     @property
     def name(self) -> str:
@@ -58,13 +58,13 @@ class ChangedState:
         return self is other or (isinstance(mine, Map) and isinstance(theirs, Map) and mine.key == theirs.key)
 
 
-def changed_state(head: KeyedHeader, meta: StateMeta, context: DescribeContext) -> ChangedState:
+def changed_state(header: KeyedHeader, meta: StateMeta, context: DescribeContext) -> ChangedState:
     """A state as its declaration says.
 
-    :param head: the head that has ``meta``.
+    :param header: the head that has ``meta``.
     :raises UnsupportedError: for kinds of state and serializers of lists and maps that no changelog is known to have.
     """
-    row = row_layout(head, meta, context)
+    row = row_layout(header, meta, context)
     fields = {field.name: field.layout for field in row.layout.fields}
     nothing = Struct(())
     shape = QUEUE if meta.backend_type == "PRIORITY_QUEUE" else _SHAPES.get(row.kind)

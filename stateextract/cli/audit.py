@@ -12,11 +12,11 @@ import click
 
 from stateextract.cli.options import format_option
 from stateextract.cli.reading import read_options, snapshot_options
-from stateextract.cli.stats import measured, question, read_text, written
+from stateextract.cli.stats import make_statistics_options, measured, read_text, written
 from stateextract.errors import UsageError
-from stateextract.options import Place
+from stateextract.options import UsedBy
 from stateextract.outcome import ExitCode
-from stateextract.printable import json_document, many, named
+from stateextract.printable import json_document, named, pluralize
 
 if TYPE_CHECKING:
     from stateextract.audit.document import Operator, State, Statistics
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@snapshot_options(Place.STATISTICS)
+@snapshot_options(UsedBy.STATISTICS)
 @click.option("--rules", metavar="FILE", help="The rules, a TOML file. Default: those of the job file (--config).")
 @click.option(
     "--workers",
@@ -45,10 +45,10 @@ def audit(path: str, rules: str | None, workers: int | None, output: str | None,
 
     job = read_options(path, options)
     file, folder = _rules(rules, options["config"])
-    asked = _question(file)
+    statistics_options = _statistics_options(file)
     if "uids" in file.settings:
         job = replace(job, uids=str(folder / file.settings["uids"]))
-    document = measured(job, asked, workers)
+    document = measured(job, statistics_options, workers)
     verdicts = judge(file.rules, document, _Query(job), lambda name: _schemas(folder / name))
     made = json_document(verdicts_as_dict(document, verdicts), indent=1, ensure_ascii=False)
     if output is not None:
@@ -92,7 +92,7 @@ class _Query:
             return query_state(self._job, operator.operator_id, name, kind, sql, meter.headers, on_parts)
 
 
-def _question(file: RuleFile) -> Any:
+def _statistics_options(file: RuleFile) -> Any:
     """What the statistics are asked; paths in the file are relative to it."""
     settings = file.settings
     ttls = settings.get("ttl", [])
@@ -104,7 +104,7 @@ def _question(file: RuleFile) -> Any:
     ):
         if not isinstance(value, str):
             raise UsageError(f"[audit] {name} is {value!r}", expected="a string")
-    return question(settings.get("as-of"), ttls, 10)
+    return make_statistics_options(settings.get("as-of"), ttls, 10)
 
 
 def _schemas(path: Path) -> Any:
@@ -129,14 +129,14 @@ def _show(document: Statistics, verdicts: list[RuleResult]) -> None:
     if broken:
         out.print()
     for verdict, violation in broken:
-        place = named(violation.operator_label)
+        location = named(violation.operator_label)
         if violation.state_name is not None:
-            place += f" / {named(violation.state_name)}"
+            location += f" / {named(violation.state_name)}"
         given = "".join(f"\n  {json.dumps(row, ensure_ascii=False)}" for row in violation.rows)
-        out.say(f"{verdict.name}: {place}: {violation.what}{given}")
+        out.say(f"{verdict.name}: {location}: {violation.what}{given}")
     out.print()
     held = sum(verdict.holds for verdict in verdicts)
-    out.say(f"{held} of {many(len(verdicts), 'rule', 'holds')}: {document.snapshot.path}")
+    out.say(f"{held} of {pluralize(len(verdicts), 'rule', 'holds')}: {document.snapshot.path}")
 
 
 __all__ = ["audit"]

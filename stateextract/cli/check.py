@@ -10,9 +10,9 @@ import click
 from stateextract.cli.options import rows_format_option
 from stateextract.cli.reading import config_option, job_options, opened
 from stateextract.cli.stats import read_text
-from stateextract.options import Place
+from stateextract.options import UsedBy
 from stateextract.outcome import ExitCode, Verdict, exit_code_of_check
-from stateextract.printable import agreeing, many, named, sentence
+from stateextract.printable import agreeing, named, pluralize, sentence
 
 if TYPE_CHECKING:
     from stateextract.restore.job import Report, StateCheck
@@ -62,7 +62,7 @@ _OF_A_JOB = ("classpath", "plan", "uids")
     help="Read values where the heads of files do not tell, and count rows.",
 )  # fmt: skip
 @config_option
-@job_options(Place.OTHERS, _OF_A_JOB)
+@job_options(UsedBy.OTHERS, _OF_A_JOB)
 @rows_format_option
 def check(
     path: str,
@@ -162,11 +162,11 @@ def _lines(report: Report) -> Iterator[str]:
     found: dict[tuple[str, str], list[str]] = {}
     for state in report.states:
         if state.remarks:
-            place = named(state.operator_label) + ("" if state.state_name is None else f" / {named(state.state_name)}")
-            found.setdefault((state.reason, state.advice), []).append(place)
-    for (reason, advice), places in found.items():
-        several = f"{many(len(places), 'state')} ({', '.join(places[:_NAMED])}{', …' * (len(places) > _NAMED)})"
-        yield f"{places[0] if len(places) == 1 else several}: {sentence(reason)}"
+            location = named(state.operator_label) + ("" if state.state_name is None else f" / {named(state.state_name)}")
+            found.setdefault((state.reason, state.advice), []).append(location)
+    for (reason, advice), locations in found.items():
+        several = f"{pluralize(len(locations), 'state')} ({', '.join(locations[:_NAMED])}{', …' * (len(locations) > _NAMED)})"
+        yield f"{locations[0] if len(locations) == 1 else several}: {sentence(reason)}"
         if advice:
             yield f"  What to do: {sentence(advice)}"
 
@@ -175,7 +175,7 @@ def _summary(report: Report) -> str:
     if report.verdict is Verdict.AS_IS:
         return "The snapshot restores as is"
     number = sum(state.verdict is report.verdict for state in report.states)
-    of = f"{number} of {many(len(report.states), 'state')}"
+    of = f"{number} of {pluralize(len(report.states), 'state')}"
     return {
         Verdict.MIGRATED: f"The snapshot restores; {of} after migration",
         Verdict.LOSES: f"The snapshot restores, but {of} {agreeing(number, 'loses')} or {agreeing(number, 'changes')} data",

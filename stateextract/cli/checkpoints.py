@@ -62,7 +62,7 @@ def _job(job: JobAnswer) -> dict[str, Any]:
     latest = job.latest
     return {
         "job_id": job.job_id,
-        "place": job.place,
+        "place": job.location,
         "outcome": str(job.outcome),
         "is_guess": job.is_guess,
         "restores_checkpoint": None if latest is None else latest.checkpoint_id,
@@ -98,7 +98,7 @@ def _held(held: HeldCheckpoint) -> dict[str, Any]:
 def _show(listing: Listing, path: str) -> None:
     from stateextract.cli.screen import Cell, Table, console
     from stateextract.cli.sizes import text_size
-    from stateextract.printable import many
+    from stateextract.printable import pluralize
 
     out = console()
     columns = [
@@ -123,7 +123,7 @@ def _show(listing: Listing, path: str) -> None:
     ]
     out.show(Table(columns, cells, ["checkpoint", "files", "own", "shared"], names=["directory"], keys=2))
     sizes = {stream: size for row in listing.snapshots for stream, size in row.streams.items()}
-    out.say(f"\n{many(len(listing.snapshots), 'snapshot')}, {text_size(sum(sizes.values()))}, in {path}")
+    out.say(f"\n{pluralize(len(listing.snapshots), 'snapshot')}, {text_size(sum(sizes.values()))}, in {path}")
     for job in listing.jobs:
         out.say(f"{job.sentence}.")
         for note in job.notes:
@@ -142,9 +142,9 @@ def _when(row: SnapshotRow) -> str:
     return "" if time is None else time.strftime("%Y-%m-%d %H:%M:%S")
 
 
-def _below(path: str | None, place: str) -> str:
+def _below(path: str | None, location: str) -> str:
     """A path, relative to the place that was listed: a folder, or the folder of a file."""
-    for folder in (place.rstrip("/"), place.rpartition("/")[0]):
+    for folder in (location.rstrip("/"), location.rpartition("/")[0]):
         if path is not None and path.startswith(f"{folder}/"):
             return path.removeprefix(f"{folder}/")
     return path or ""

@@ -21,7 +21,7 @@ from stateextract.cli.reading import (
     snapshot_options,
     state_options,
 )
-from stateextract.options import Place
+from stateextract.options import UsedBy
 from stateextract.outcome import ExitCode, Status, exit_code
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @state_options
-@snapshot_options(Place.COUNT)
+@snapshot_options(UsedBy.COUNT)
 @rows_format_option
 def count(path: str, operator: str | None, name: str | None, scope: Any, format_: str, **options: Any) -> ExitCode:
     """Count the rows of states of the snapshot at PATH, exactly.
@@ -61,14 +61,14 @@ def count(path: str, operator: str | None, name: str | None, scope: Any, format_
         from stateextract.cli.screen import Cell, Table, console
         from stateextract.state.causes import causes_once
 
-        told = causes_once((number, [d["reason"]]) for number, d in enumerate(documents))
+        causes = causes_once((number, [d["reason"]]) for number, d in enumerate(documents))
         rows = [
             [
                 Cell(d["operator_label"], of=d["operator_id"]),
                 d["state_name"] or "(not known)",
                 d["state_kind"],
                 "" if d["rows"] is None else f"{d['rows']:,}",
-                Cell(d["status"], told.get(number, d["reason"])) if d["reason"] else "",
+                Cell(d["status"], causes.get(number, d["reason"])) if d["reason"] else "",
             ]
             for number, d in enumerate(documents)
         ]

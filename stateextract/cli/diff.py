@@ -12,9 +12,9 @@ from stateextract.cli.names import operator_names, state_names
 from stateextract.cli.options import format_option
 from stateextract.cli.quick import without_pandas
 from stateextract.cli.reading import config_option, job_options, read_options
-from stateextract.options import Place
+from stateextract.options import UsedBy
 from stateextract.outcome import ExitCode
-from stateextract.printable import json_document, many, named, sentence
+from stateextract.printable import json_document, named, pluralize, sentence
 
 if TYPE_CHECKING:
     from stateextract.diff.plan import DiffState
@@ -56,7 +56,7 @@ _FIELDS = 6  # that are named in the table
 )  # fmt: skip
 @click.option("--exit-code", "tell", is_flag=True, help=f"Exit with {ExitCode.DIFFERENT} where something differs.")
 @config_option
-@job_options(Place.DIFF)
+@job_options(UsedBy.DIFF)
 @format_option
 def diff(
     before: str,
@@ -67,7 +67,7 @@ def diff(
     workers: int | None,
     last_access: bool,
     common_fields: bool,
-    tell: bool,
+    exit_code: bool,
     format_: str,
     **given: Any,
 ) -> int:
@@ -94,7 +94,7 @@ def diff(
         execute = counted(meter, on_this_machine(workers), rows)
         result = run_diff(earlier, later, options, execute, output, meter.headers)
     code = ExitCode.COMPLETE if result.complete else ExitCode.INCOMPLETE
-    if tell and result.differs:
+    if exit_code and result.differs:
         code = ExitCode.DIFFERENT
     if format_ == "json":
         click.echo(json_document({**result.document(), "output": output, "exit_code": code}, indent=1))
@@ -128,7 +128,7 @@ def _show(result: DiffResult, output: str | None) -> None:
     if result.manifest is not None:
         mine = [d for d in result.manifest.datasets if d.job == result.manifest.job]
         total = sum(dataset.rows for dataset in mine)
-        screen.say(f"Wrote {many(total, 'change')} in {many(len(mine), 'dataset')} to {output}.")
+        screen.say(f"Wrote {pluralize(total, 'change')} in {pluralize(len(mine), 'dataset')} to {output}.")
 
 
 def _fields(counts: Counts) -> str:
@@ -154,7 +154,7 @@ def _lines(state: DiffState, counts: Counts) -> Iterator[str]:
         yield sentence(f"{where}{remark}")
     for name, count in counts.adjusted.items():
         said = {"sub_microsecond": "compared without digits below the microsecond", "out_of_range": "compared as null"}
-        yield f"{where}{many(count, 'time')} {said[name]}."
+        yield f"{where}{pluralize(count, 'time')} {said[name]}."
 
 
 def _not_compared(result: DiffResult) -> Iterator[str]:
@@ -168,14 +168,14 @@ def _not_compared(result: DiffResult) -> Iterator[str]:
             unread.append((where, state.why))
         elif counts.left_out:
             groups = [group for group in counts.left_out if group >= 0]
-            part = f" in {many(len(groups), 'key group')} ({abbreviate(groups)})" if groups else ""
+            part = f" in {pluralize(len(groups), 'key group')} ({abbreviate(groups)})" if groups else ""
             unread.append((f"{where}{part}", "; ".join(counts.why)))
     causes = causes_once((number, [why]) for number, (_, why) in enumerate(unread))
-    places: dict[str, list[str]] = {}
+    locations: dict[str, list[str]] = {}
     for number, (where, why) in enumerate(unread):
-        places.setdefault(causes.get(number, why), []).append(where)
-    for why, found in places.items():
-        what = found[0] if len(found) == 1 else f"{many(len(found), 'state')} ({abbreviate(found)})"
+        locations.setdefault(causes.get(number, why), []).append(where)
+    for why, found in locations.items():
+        what = found[0] if len(found) == 1 else f"{pluralize(len(found), 'state')} ({abbreviate(found)})"
         yield sentence(f"{what}: not compared: {why}")
 
 

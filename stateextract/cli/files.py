@@ -9,7 +9,7 @@ import click
 from stateextract.cli.options import complain, rows_format_option
 from stateextract.cli.reading import operator_option, read_options, snapshot_options
 from stateextract.outcome import ExitCode, Status, exit_code
-from stateextract.printable import many
+from stateextract.printable import pluralize
 
 
 @click.command()
@@ -63,10 +63,10 @@ def _show(rows: list[dict[str, Any]], metadata: str) -> None:
     out = console()
     out.show(Table(columns, cells, ["subtask", "size"], names=["operator", "name", "where"], keys=1))
     # What handles share counts once.
-    places = [(row["file_path"] or at, row["file_offset"]) for at, row in enumerate(rows)]
-    sizes = dict(zip(places, (row["stream_size_in_bytes"] for row in rows), strict=True))
-    more = f" ({many(len(rows), 'reference')} to them)" if len(rows) > len(sizes) else ""
-    out.say(f"\n{many(len(sizes), 'stream')}{more}, {text_size(sum(sizes.values()))}, in {folder}")
+    ranges = [(row["file_path"] or at, row["file_offset"]) for at, row in enumerate(rows)]
+    sizes = dict(zip(ranges, (row["stream_size_in_bytes"] for row in rows), strict=True))
+    more = f" ({pluralize(len(rows), 'reference')} to them)" if len(rows) > len(sizes) else ""
+    out.say(f"\n{pluralize(len(sizes), 'stream')}{more}, {text_size(sum(sizes.values()))}, in {folder}")
 
 
 __all__ = ["files"]

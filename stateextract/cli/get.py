@@ -21,7 +21,7 @@ from stateextract.cli.reading import (
     the_operator,
     the_states,
 )
-from stateextract.options import Place
+from stateextract.options import UsedBy
 from stateextract.outcome import ExitCode, Status, exit_code
 from stateextract.printable import printable
 from stateextract.state.kinds import COORDINATOR, TIMER
@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     help="The key; of a composite one as JSON, of a time as ISO 8601. Only the state of a coordinator has none.",
 )  # fmt: skip
 @click.option("--namespace", metavar="NAMESPACE", help="Only of this namespace, such as a window; written like a key.")
-@snapshot_options(Place.ROWS)
+@snapshot_options(UsedBy.ROWS)
 @rows_format_option
 def get(
     path: str,

@@ -21,7 +21,7 @@ from stateextract.cli.reading import (
     the_states,
 )
 from stateextract.errors import UsageError
-from stateextract.options import Place
+from stateextract.options import UsedBy
 from stateextract.outcome import ExitCode, Status, exit_code
 from stateextract.printable import named, there_is
 from stateextract.state.kinds import TIMER
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 @click.option("-n", "--rows", "limit", type=click.IntRange(min=0), default=10, show_default=True, help="How many rows.")
 @click.option("--columns", metavar="NAME,…", help="Show these columns only, comma-separated and in this order.")
 @click.option("--vertical", is_flag=True, help="Print a line for each value instead of each row.")
-@snapshot_options(Place.ROWS)
+@snapshot_options(UsedBy.ROWS)
 @rows_format_option
 def head(
     path: str,

@@ -11,8 +11,8 @@ import click
 
 from stateextract.cli.options import complain, format_option
 from stateextract.cli.reading import config_option, job_options, read_options
-from stateextract.cli.stats import measured, question, question_options
-from stateextract.options import Place
+from stateextract.cli.stats import make_statistics_options, measured, statistics_flags
+from stateextract.options import UsedBy
 from stateextract.outcome import ExitCode, exit_code
 from stateextract.printable import json_document
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("paths", nargs=-1, required=True)
 @config_option
-@job_options(Place.STATISTICS | Place.SELECTION)
-@question_options
+@job_options(UsedBy.STATISTICS | UsedBy.SELECTION)
+@statistics_flags
 @click.option(
     "-o", "--output", metavar="DIR", required=True,
     help="The folder of the dataset: a Parquet file for each snapshot is added, or replaced.",
@@ -48,7 +48,7 @@ def history(
     from stateextract.errors import StateExtractError, UsageError
     from stateextract.snapshot.stores import open_store
 
-    asked, job = question(as_of, ttls, top), read_options(paths[0], options)
+    statistics_options, job = make_statistics_options(as_of, ttls, top), read_options(paths[0], options)
     # Before anything is read, since that takes long: a folder with something else in it is an error.
     if output.endswith(".parquet"):
         raise UsageError(f"--output {output} is a file", expected="the folder of the dataset")
@@ -66,7 +66,7 @@ def history(
         try:
             if skip_existing and _identity(path, store, job) in known:
                 continue
-            document = measured(replace(job, snapshot=path), asked, workers)
+            document = measured(replace(job, snapshot=path), statistics_options, workers)
         except StateExtractError as error:
             # Such as a checkpoint that Flink has deleted meanwhile: the others are there all the same.
             failed.append(error.at(file=path))
@@ -77,13 +77,13 @@ def history(
         (known[identity(document.snapshot)],) = read_history(f"{output.rstrip('/')}/{name}")
         added += 1
     recorded = in_order(known.values())
-    is_told = bool(recorded) or not failed
-    if is_told and format_ == "json":
+    prints = bool(recorded) or not failed
+    if prints and format_ == "json":
         from stateextract.audit.history.growth import growth_as_dict
 
         document_of = growth_as_dict([(one.snapshot, one.totals) for one in recorded], _series(recorded))
         click.echo(json_document(document_of, indent=1, ensure_ascii=False))
-    elif is_told:
+    elif prints:
         _show(recorded, added, output)
     for one in failed:
         complain(f"Error: {one}")
@@ -136,7 +136,7 @@ def _show(recorded: Sequence[Recorded], added: int, output: str) -> None:
     from stateextract.audit.history import order_note, times_note
     from stateextract.audit.history.growth import by_growth, total_change
     from stateextract.cli.screen import Cell, Table, console
-    from stateextract.printable import many, sentence
+    from stateextract.printable import pluralize, sentence
 
     out = console()
     series = _series(recorded)
@@ -157,7 +157,7 @@ def _show(recorded: Sequence[Recorded], added: int, output: str) -> None:
         ends = " to ".join(
             dict.fromkeys(f"checkpoint {one.snapshot.checkpoint_id}" for one in (recorded[0], recorded[-1]))
         )
-        has = f"{output} has {many(len(recorded), 'snapshot')}, {ends}; {added or 'none'} of them written now."
+        has = f"{output} has {pluralize(len(recorded), 'snapshot')}, {ends}; {added or 'none'} of them written now."
         out.say(has)
         for note in (order_note(recorded), times_note(recorded)):
             if note:

@@ -9,7 +9,7 @@ import click
 from stateextract.cli.options import format_option
 from stateextract.cli.reading import opened, snapshot_options
 from stateextract.outcome import ExitCode, exit_code
-from stateextract.printable import json_document, many, named, sentence
+from stateextract.printable import json_document, named, pluralize, sentence
 
 if TYPE_CHECKING:
     from stateextract.api import Operator, Snapshot, State, UnnamedState
@@ -132,7 +132,7 @@ def show(snapshot: Snapshot) -> None:
     total = sum(operator.total_size for operator in snapshot.operators)
     out.say(f"[bold]{escape(kind.capitalize())} {snapshot.checkpoint_id}[/bold]  {escape(snapshot.path)}", markup=True)
     out.print(
-        f"metadata version {snapshot.metadata_version}, {many(len(snapshot.operators), 'operator')}, {text_size(total)}"
+        f"metadata version {snapshot.metadata_version}, {pluralize(len(snapshot.operators), 'operator')}, {text_size(total)}"
     )
     for line in _notes(snapshot):
         out.say(line)
@@ -148,7 +148,7 @@ def _notes(snapshot: Snapshot) -> list[str]:
         lines.append(sentence(f"Note: {missing}"))
     moved = snapshot.relocations
     if moved:
-        more = f" and {many(len(moved) - 1, 'more file')}" if len(moved) > 1 else ""
+        more = f" and {pluralize(len(moved) - 1, 'more file')}" if len(moved) > 1 else ""
         lines.append(f"Found elsewhere than the snapshot says: {moved[0][0]} at {moved[0][1]}{more}.")
     lines.extend(f"Master state {s.name}: {len(s.data)} B, not yet supported." for s in snapshot.master_states)
     return lines

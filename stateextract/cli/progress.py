@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from stateextract.printable import many
+from stateextract.printable import pluralize
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -118,7 +118,7 @@ class Meter:
 
         if self._headers is not None:
             done, count = self._headers
-            counts = f"{done} of {many(count, 'file')}"
+            counts = f"{done} of {pluralize(count, 'file')}"
             self._bar.update(self._line, description=READING_HEADERS, total=count, completed=done, counts=counts)
             return
         done = min(self.done, self.size)
@@ -126,7 +126,7 @@ class Meter:
         if self.size:
             parts.append(f"{text_size(done)} of {text_size(self.size)}")
         if self.rows or not self.tasks:
-            parts.append(many(self.rows, "row"))
+            parts.append(pluralize(self.rows, "row"))
         total = self.size or self.tasks or None
         done = done if self.size else self.tasks_done
         counts = " · ".join(parts)

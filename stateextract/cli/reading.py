@@ -15,9 +15,9 @@ import click
 from stateextract.cli.names import operator_names, state_names
 from stateextract.cli.progress import Meter
 from stateextract.errors import UsageError
-from stateextract.options import FILE_ONLY, JobOptions, Place, fields, make_options, metavar, option_help, outside
+from stateextract.options import FILE_ONLY, JobOptions, UsedBy, fields, make_options, metavar, option_help, outside
 from stateextract.outcome import Status
-from stateextract.printable import called, named, there_is
+from stateextract.printable import find_named, named, there_is
 from stateextract.state.kinds import COORDINATOR, TIMER
 
 if TYPE_CHECKING:
@@ -33,16 +33,16 @@ _MOST_NAMES = 30
 TIMERS = "timers"
 """Names all timers of an operator, as in the options of the job."""
 
-def job_options(places: Place | Collection[str] | None, without: Collection[str] = ()) -> Callable[[F], F]:
+def job_options(used_by: UsedBy | Collection[str] | None, without: Collection[str] = ()) -> Callable[[F], F]:
     """Options that apply in any of these places; not given, they are ``None`` or empty.
 
-    :param places: or the options' fields; ``None``: all options of the job.
+    :param used_by: or the options' fields; ``None``: all options of the job.
     :param without: fields of options that the command has in another way.
     """
 
     def decorate(command: F) -> F:
         for f in reversed(fields()):
-            applies = f.metadata["at"] & places if isinstance(places, Place) else places is None or f.name in places
+            applies = f.metadata["used_by"] & used_by if isinstance(used_by, UsedBy) else used_by is None or f.name in used_by
             if applies and f.metadata["kind"] not in FILE_ONLY and f.name not in without:
                 name, kind = outside(f.name), f.metadata["kind"]
                 settings: dict[str, Any] = {"default": None, "help": option_help(f)}
@@ -64,14 +64,14 @@ def config_option(command: F) -> F:
     return click.option("--config", metavar="FILE", help="TOML job file with options; the command line wins.")(command)
 
 
-def snapshot_options(places: Place = Place.OTHERS, required: bool = True) -> Callable[[F], F]:
+def snapshot_options(used_by: UsedBy = UsedBy.OTHERS, required: bool = True) -> Callable[[F], F]:
     """``PATH``, ``--config`` and the options of the job that apply in these places.
 
     :param required: whether there has to be a PATH; else it may be ``None``.
     """
 
     def decorate(command: F) -> F:
-        return click.argument("path", required=required)(config_option(job_options(places)(command)))
+        return click.argument("path", required=required)(config_option(job_options(used_by)(command)))
 
     return decorate
 
@@ -143,12 +143,12 @@ def the_operator(snapshot: Snapshot, name: str | None) -> Operator:
     snapshot.read_headers()
     keyed = [o for o in snapshot.operators if any(s.scope == "keyed" for s in o.states)]
     if len(keyed) != 1:
-        labels = _some(named(o.label) for o in keyed)
+        labels = _abbreviate(named(o.label) for o in keyed)
         raise UsageError("--operator is missing", advice=f"the operators with keyed state are: {labels}")
     return keyed[0]
 
 
-def _some(names: Iterable[str]) -> str:
+def _abbreviate(names: Iterable[str]) -> str:
     """Names in a sentence, not all where they are many."""
     found = list(names)
     more = f" and {len(found) - _MOST_NAMES} more" if len(found) > _MOST_NAMES else ""
@@ -164,7 +164,7 @@ def select_state(operator: Operator, name: str | None, scope: Any) -> State:
         return operator.state(name, scope)
     states = [s for s in operator.states if scope in (None, s.scope)]
     if len(states) != 1:
-        names = _some(repr(s.name) for s in states if s.name)
+        names = _abbreviate(repr(s.name) for s in states if s.name)
         raise UsageError("--state is missing", operator=operator.label, advice=f"its states are: {names}")
     return states[0]
 
@@ -222,7 +222,7 @@ def chosen_states(snapshot: Snapshot, operator: str | None, name: str | None, sc
     if operator is not None:
         return [ordered[0].state(name, scope)]
     every = [s for o in ordered for s in o.states if scope in (None, s.scope)]
-    found = called(name, every, lambda s: (s.name,))
+    found = find_named(name, every, lambda s: (s.name,))
     if not found:
         known = sorted({s.name for o in ordered for s in o.states if s.name})
         raise UsageError(f"no state is called {name!r}", advice=there_is(name, known, "states"))

@@ -10,9 +10,9 @@ import click
 
 from stateextract.cli.options import debug_option
 from stateextract.cli.reading import read_options, snapshot_options
-from stateextract.cli.stats import measured, question, question_options, read_text, written
+from stateextract.cli.stats import make_statistics_options, measured, read_text, statistics_flags, written
 from stateextract.errors import UsageError
-from stateextract.options import Place
+from stateextract.options import UsedBy
 from stateextract.outcome import ExitCode, exit_code
 
 if TYPE_CHECKING:
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@snapshot_options(Place.STATISTICS | Place.SELECTION, required=False)
-@question_options
+@snapshot_options(UsedBy.STATISTICS | UsedBy.SELECTION, required=False)
+@statistics_flags
 @click.option(
     "--from", "documents", metavar="FILE|DIR", multiple=True,
     help="What stateextract history or stats wrote: a dataset, one of its files, a JSON document, a folder of such; repeat for "
@@ -41,14 +41,14 @@ def report(
     again. Of several snapshots the newest is shown, and how states grew.
     """
     from stateextract.job.output import refuse_inside
-    from stateextract.printable import many
+    from stateextract.printable import pluralize
     from stateextract.report.model import snapshots_of
     from stateextract.report.page import report_page
 
     shown: list[Statistics | Recorded] = [one for name in documents for one in _documents(name)]
     code = ExitCode.COMPLETE
     if path is not None:
-        document = measured(read_options(path, options), question(as_of, ttls, top), workers)
+        document = measured(read_options(path, options), make_statistics_options(as_of, ttls, top), workers)
         shown.append(document)
         code = exit_code(state.status for _, state in document.states)
     if not shown:
@@ -59,7 +59,7 @@ def report(
     snapshots = snapshots_of(shown)
     totals = snapshots[-1].totals
     growth = f", and their growth over {len(snapshots)} snapshots" if len(snapshots) > 1 else ""
-    click.echo(f"Wrote {output}: {many(totals.states, 'state')} of {many(totals.operators, 'operator')}{growth}.")
+    click.echo(f"Wrote {output}: {pluralize(totals.states, 'state')} of {pluralize(totals.operators, 'operator')}{growth}.")
     return code
 
 

@@ -17,7 +17,7 @@ from stateextract.cli.reading import (
     snapshot_options,
     state_options,
 )
-from stateextract.options import Place
+from stateextract.options import UsedBy
 from stateextract.outcome import ExitCode, exit_code
 from stateextract.printable import json_document, named
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @state_options
-@snapshot_options(Place.ROWS)
+@snapshot_options(UsedBy.ROWS)
 @format_option
 def schema(path: str, operator: str | None, name: str | None, scope: Any, format_: str, **options: Any) -> ExitCode:
     """Show the columns of states of the snapshot at PATH, with their Arrow and Spark SQL types.
@@ -74,15 +74,15 @@ def describe(state: State) -> dict[str, Any]:
     from stateextract.columnar.arrow.sql_names import sql_type
     from stateextract.errors import StateExtractError
 
-    columns, why = None, state.coverage.reason
+    columns, reason = None, state.coverage.reason
     try:
         columns = [{"name": f.name, "arrow": str(f.type), "sql": sql_type(f.type)} for f in state.schema]
     except StateExtractError as error:
-        why = str(error)
+        reason = str(error)
     return {
         **identity(state),
         "status": state.coverage.status,
-        "reason": why,
+        "reason": reason,
         "columns": columns,
     }
 

@@ -9,7 +9,7 @@ import click
 from stateextract.cli.options import rows_format_option
 from stateextract.cli.reading import read_options, snapshot_options
 from stateextract.outcome import ExitCode, exit_code
-from stateextract.printable import many
+from stateextract.printable import pluralize
 
 
 @click.command()
@@ -50,7 +50,7 @@ def states(path: str, format_: str, **options: Any) -> ExitCode:
     out.show(Table(columns, cells, ["files", "size"]))
     python = sum((row["state_role"] or "").startswith("PyFlink") for row in rows)
     if python:
-        out.say(f"\n{many(python, 'state')} of PyFlink. A snapshot does not have the types of their bytes; "
+        out.say(f"\n{pluralize(python, 'state')} of PyFlink. A snapshot does not have the types of their bytes; "
                 "stateextract types --suggest PATH guesses them.")  # fmt: skip
     return code
 

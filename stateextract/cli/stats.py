@@ -15,7 +15,7 @@ from stateextract.cli.options import format_option
 from stateextract.cli.progress import Meter, counted
 from stateextract.cli.reading import read_options, snapshot_options
 from stateextract.errors import OutputError, UsageError
-from stateextract.options import Place
+from stateextract.options import UsedBy
 from stateextract.outcome import ExitCode, exit_code
 
 if TYPE_CHECKING:
@@ -44,16 +44,16 @@ _QUESTION = (
 )  # fmt: skip
 
 
-def question_options(command: F) -> F:
-    """What :func:`question` and :func:`measured` take."""
+def statistics_flags(command: F) -> F:
+    """What :func:`make_statistics_options` and :func:`measured` take."""
     for option in reversed(_QUESTION):
         command = option(command)
     return command
 
 
 @click.command()
-@snapshot_options(Place.STATISTICS | Place.SELECTION)
-@question_options
+@snapshot_options(UsedBy.STATISTICS | UsedBy.SELECTION)
+@statistics_flags
 @click.option("-o", "--output", metavar="FILE", help="Write the JSON document there too.")
 @format_option
 def stats(
@@ -67,7 +67,7 @@ def stats(
     """
     from stateextract.cli.stats_text import show
 
-    document = measured(read_options(path, options), question(as_of, ttls, top), workers)
+    document = measured(read_options(path, options), make_statistics_options(as_of, ttls, top), workers)
     if output is not None:
         from stateextract.job.output import refuse_inside
 
@@ -80,7 +80,7 @@ def stats(
     return exit_code(state.status for _, state in document.states)
 
 
-def question(as_of: str | None, ttls: Iterable[str], top: int) -> StatisticsOptions:
+def make_statistics_options(as_of: str | None, ttls: Iterable[str], top: int) -> StatisticsOptions:
     """What the options ask.
 
     :raises UsageError: for one that cannot be right.
@@ -125,7 +125,7 @@ def written(path: Path, text: str) -> None:
         raise OutputError(f"it cannot be written: {error.strerror}", file=str(path)) from error
 
 
-def measured(options: JobOptions, asked: StatisticsOptions, workers: int | None = None) -> Statistics:
+def measured(options: JobOptions, statistics_options: StatisticsOptions, workers: int | None = None) -> Statistics:
     """The statistics, with a bar where that takes long.
 
     :raises StateExtractError: where the snapshot cannot be read.
@@ -136,7 +136,7 @@ def measured(options: JobOptions, asked: StatisticsOptions, workers: int | None 
 
     without_pandas()
     with Meter("stats") as meter:
-        return statistics(options, asked, counted(meter, on_this_machine(workers)), on_headers=meter.headers)
+        return statistics(options, statistics_options, counted(meter, on_this_machine(workers)), on_headers=meter.headers)
 
 
-__all__ = ["measured", "question", "question_options", "read_text", "stats", "written"]
+__all__ = ["make_statistics_options", "measured", "read_text", "statistics_flags", "stats", "written"]

@@ -13,7 +13,7 @@ from stateextract.cli.sizes import text_size
 from stateextract.columnar.arrow.json_values import iso_timestamp
 from stateextract.doors import api_door
 from stateextract.outcome import Status
-from stateextract.printable import many, named, sentence
+from stateextract.printable import named, pluralize, sentence
 from stateextract.state.causes import causes_once, is_caused
 
 _WIDEST = 40
@@ -32,7 +32,7 @@ def show(document: Statistics, detailed: bool) -> None:
     snapshot, totals = document.snapshot, document.totals
     out.say(f"{snapshot.path}: checkpoint {snapshot.checkpoint_id}")
     out.print(
-        f"{many(totals.operators, 'operator')}, {many(totals.states, 'state')}, {many(totals.rows, 'row')}, "
+        f"{pluralize(totals.operators, 'operator')}, {pluralize(totals.states, 'state')}, {pluralize(totals.rows, 'row')}, "
         f"{text_size(totals.file_bytes)} in files, {text_size(totals.decoded_bytes)} decoded"
     )
     sections: list[tuple[str, list[str], Sequence[Sequence[str | Cell]]]] = [("", _STATES, _states(document))]
@@ -66,7 +66,7 @@ _STATES = [
 
 def _states(document: Statistics) -> list[list[str | Cell]]:
     states = list(document.states)
-    told = causes_once((number, (state.reason, *state.problems)) for number, (_, state) in enumerate(states))
+    causes = causes_once((number, (state.reason, *state.problems)) for number, (_, state) in enumerate(states))
     return [
         [
             Cell(operator.operator_label, of=operator.operator_id), state.state_name or "", state.state_kind,
@@ -74,7 +74,7 @@ def _states(document: Statistics) -> list[list[str | Cell]]:
             text_size(state.file_bytes), text_size(state.decoded_bytes) if state.columns else "",
             _skew(state.skew.key_groups if state.skew else None), _skew(state.skew.subtasks if state.skew else None),
             text_size(state.biggest_values[0].bytes) if state.biggest_values else "",
-            Cell(state.status, _reason(state, told.get(number))),
+            Cell(state.status, _reason(state, causes.get(number))),
         ]
         for number, (operator, state) in enumerate(states)
         if state.status != Status.NOT_SELECTED
@@ -182,8 +182,8 @@ def _remarks(document: Statistics) -> Iterable[str]:
         yield f"State that no operator of the job owns: {', '.join(unowned)}."
     for operator, state in document.states:
         for problem in dict.fromkeys(p for p in state.problems if p != state.reason and not is_caused(p)):
-            place = f"{named(operator.operator_label)} / {named(state.state_name or state.form)}"
-            yield sentence(f"{place}: {api_door().reason(problem)}")
+            location = f"{named(operator.operator_label)} / {named(state.state_name or state.form)}"
+            yield sentence(f"{location}: {api_door().reason(problem)}")
 
 
 __all__ = ["show"]

@@ -9,8 +9,8 @@ import click
 
 from stateextract.cli.options import format_option
 from stateextract.cli.reading import config_option, job_options, opened
-from stateextract.options import Place
-from stateextract.printable import many, printable
+from stateextract.options import UsedBy
+from stateextract.printable import pluralize, printable
 
 if TYPE_CHECKING:
     from stateextract.snapshot.python_types import Suggestion
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     "--suggest", metavar="PATH",
     help="Print types for the state of PyFlink in the snapshot at PATH, guessed from its first rows, as a job file.",
 )  # fmt: skip
-@job_options(Place.OTHERS)
+@job_options(UsedBy.OTHERS)
 @config_option
 @format_option
 def types(words: tuple[str, ...], suggest: str | None, format_: str, **options: Any) -> None:
@@ -78,16 +78,16 @@ def _suggest(path: str, format_: str, options: dict[str, Any]) -> None:
 
 def _line(s: Suggestion) -> str:
     """A line of a job file; a comment where nothing need be set, or nothing is known."""
-    place = json.dumps(f"{s.operator}/{s.state}/{s.path}", ensure_ascii=False)
+    location = json.dumps(f"{s.operator}/{s.state}/{s.path}", ensure_ascii=False)
     if s.certain:
-        return f'# {place} = "{s.type}"  # recognised, need not be set'
+        return f'# {location} = "{s.type}"  # recognised, need not be set'
     if s.sizes is None:
-        return f'# {place} = "element(…)"  # no rows'
+        return f'# {location} = "element(…)"  # no rows'
     least, most = s.sizes
-    size = many(most, "byte") if least == most else f"{least:,} to {many(most, 'byte')}"
+    size = pluralize(most, "byte") if least == most else f"{least:,} to {pluralize(most, 'byte')}"
     if s.type is None:
-        return f'# {place} = "element(…)"  # {size}: set the type that the job has, such as element(row<int64, string>)'
-    return f'{place} = "{s.type}"  # {size}' + (f"; or {', '.join(s.others)}" if s.others else "")
+        return f'# {location} = "element(…)"  # {size}: set the type that the job has, such as element(row<int64, string>)'
+    return f'{location} = "{s.type}"  # {size}' + (f"; or {', '.join(s.others)}" if s.others else "")
 
 
 def _has(text: str, word: str) -> bool:

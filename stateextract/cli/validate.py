@@ -87,7 +87,7 @@ def _show(snapshot: Snapshot, findings: list[Finding], code: int) -> None:
     from stateextract.state.causes import causes_once
 
     out = console()
-    told = causes_once((number, [f.reason]) for number, f in enumerate(findings))
+    causes = causes_once((number, [f.reason]) for number, f in enumerate(findings))
     rows: list[list[str | Cell]] = [
         [
             Cell(f.operator, of=f.operator_id),
@@ -95,7 +95,7 @@ def _show(snapshot: Snapshot, findings: list[Finding], code: int) -> None:
             f.kind,
             f"{f.rows:,}",
             text_size(f.size),
-            Cell(f.status, told.get(number, f.reason)),
+            Cell(f.status, causes.get(number, f.reason)),
         ]
         for number, f in enumerate(findings)
     ]
@@ -110,10 +110,10 @@ def _show(snapshot: Snapshot, findings: list[Finding], code: int) -> None:
     for f in findings:
         for note in f.notes:
             out.say(f"\n{named(f.operator)} / {named(f.state or f.kind)}: {note}.")
-    said = {0: "All is sound", 1: "There is damage", 3: "No damage, but not everything could be checked"}
+    conclusions = {0: "All is sound", 1: "There is damage", 3: "No damage, but not everything could be checked"}
     if code == ExitCode.FAILED and all(f.status != "damaged" for f in findings):
-        said[1] = "Not all files can be read"
-    out.say(f"\n{said[code]}: {snapshot.path}")
+        conclusions[1] = "Not all files can be read"
+    out.say(f"\n{conclusions[code]}: {snapshot.path}")
 
 
 __all__ = ["describe", "exit_code", "validate"]

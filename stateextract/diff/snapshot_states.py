@@ -46,7 +46,7 @@ class SnapshotStates:
         return {
             (str(state.entry.operator_id), scope_of(state), state.name): state
             for state in self.plan.states
-            if self._asked_for(state)
+            if self._is_selected(state)
         }
 
     def exact_schema(self, state: PlannedState) -> pa.Schema:
@@ -81,7 +81,7 @@ class SnapshotStates:
     def _rows(self, state: PlannedState) -> list[RowLayout]:
         return state.named.rows(self.plan.describe.of_operator(str(state.entry.operator_id)))
 
-    def _asked_for(self, state: PlannedState) -> bool:
+    def _is_selected(self, state: PlannedState) -> bool:
         entry, job = state.entry, self.job
         timers = entry.kind == TIMER and "timers" in job.state
         if job.state and state.name not in job.state and not timers:

@@ -53,13 +53,13 @@ def no_answer(seconds: int) -> NoAnswerError:
     )
 
 
-class _Waiting:
+class _PendingCalls:
     """The requests that a helper process has not answered yet. A thread of this process takes the answers."""
 
-    def __init__(self, child: subprocess.Popen[bytes], said: BinaryIO) -> None:
+    def __init__(self, child: subprocess.Popen[bytes], output: BinaryIO) -> None:
         self.answered = False
         self._child = child
-        self._said = said  # what the client printed
+        self._output = output  # what the client printed
         self._lock = threading.Lock()
         self._requests: dict[int, Future[Any]] | None = {}
 
@@ -94,8 +94,8 @@ class _Waiting:
 
     def _last_words(self) -> str:
         """Why the helper ended: what C++ says of an exception that nothing caught, or the last line."""
-        self._said.seek(max(0, self._said.seek(0, os.SEEK_END) - 10_000))
-        lines = [line.strip() for line in self._said.read().decode(errors="replace").splitlines() if line.strip()]
+        self._output.seek(max(0, self._output.seek(0, os.SEEK_END) - 10_000))
+        lines = [line.strip() for line in self._output.read().decode(errors="replace").splitlines() if line.strip()]
         reason = next((line for line in lines if line.startswith("what():")), lines[-1] if lines else "")
         return reason.removeprefix("what():").strip(" .") or f"exit code {self._child.returncode}"
 
@@ -105,29 +105,29 @@ class _Helper:
 
     def __init__(self, kind: str, arguments: Mapping[str, Any]) -> None:
         self.process = os.getpid()
-        said = tempfile.TemporaryFile()  # noqa: SIM115  # for as long as the helper is there
+        output = tempfile.TemporaryFile()  # noqa: SIM115  # for as long as the helper is there
         command = [sys.executable, "-P", "-c", _SCRIPT, json.dumps([entry for entry in sys.path if entry])]
         self._child = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said,
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=output,
             start_new_session=True,  # Ctrl-C is for this process, which may have to remove files with the helper's help
         )  # fmt: skip
         self._numbers = itertools.count()
         self._lock = threading.Lock()
-        self._waiting = _Waiting(self._child, said)
-        threading.Thread(target=self._waiting.receive, name="store answers", daemon=True).start()
+        self._pending = _PendingCalls(self._child, output)
+        threading.Thread(target=self._pending.receive, name="store answers", daemon=True).start()
         self._send((kind, dict(arguments)))
 
     @property
     def answered(self) -> bool:
-        return self._waiting.answered
+        return self._pending.answered
 
     @property
     def runs(self) -> bool:
         return self.process == os.getpid() and self._child.poll() is None
 
-    def ask(self, target: Target, method: str, arguments: tuple[Any, ...]) -> Future[Any]:
+    def send(self, target: Target, method: str, arguments: tuple[Any, ...]) -> Future[Any]:
         number = next(self._numbers)
-        answer = self._waiting.add(number)
+        answer = self._pending.add(number)
         self._send((number, target, method, arguments))
         return answer
 
@@ -181,7 +181,7 @@ class ClientProcess:
             helper = self._running()
         elif helper.process != os.getpid():
             raise OSError("the file was opened by another process")
-        answer = helper.ask(target, method, arguments)
+        answer = helper.send(target, method, arguments)
         try:
             value = answer.result(self._timeout)
         except EOFError as error:
@@ -213,10 +213,10 @@ class ClientProcess:
         from pyarrow import fs
 
         selects = isinstance(what, fs.FileSelector)
-        asked = (what.base_dir, what.allow_not_found, what.recursive) if selects else (what,)
+        arguments = (what.base_dir, what.allow_not_found, what.recursive) if selects else (what,)
         found = [
             fs.FileInfo(path, fs.FileType(kind), mtime_ns=mtime, size=size)
-            for path, kind, mtime, size in self.call(None, None, "list" if selects else "info", *asked)[1]
+            for path, kind, mtime, size in self.call(None, None, "list" if selects else "info", *arguments)[1]
         ]
         return found if selects else found[0]
 
@@ -246,7 +246,7 @@ class _File:
 
     def __init__(self, client: ClientProcess, helper: _Helper, opened: _Opened) -> None:
         self._client, self._helper, self._opened = client, helper, opened
-        self._gathered = bytearray()
+        self._buffer = bytearray()
         self._written = 0
         self.closed = False
 
@@ -266,19 +266,19 @@ class _File:
         return b"".join(self.read_at(_PIECE, offset) for offset in range(0, self.size(), _PIECE))
 
     def write(self, data: Any) -> int:
-        self._gathered += data
-        if len(self._gathered) >= _BUFFER:
+        self._buffer += data
+        if len(self._buffer) >= _BUFFER:
             self.flush()
         return len(data)
 
     def flush(self) -> None:
-        gathered, self._gathered = bytes(self._gathered), bytearray()
-        self._written += len(gathered)
-        for at in range(0, len(gathered), _PIECE):
-            self._call("write", gathered[at : at + _PIECE])
+        data, self._buffer = bytes(self._buffer), bytearray()
+        self._written += len(data)
+        for at in range(0, len(data), _PIECE):
+            self._call("write", data[at : at + _PIECE])
 
     def tell(self) -> int:
-        return self._written + len(self._gathered)
+        return self._written + len(self._buffer)
 
     def close(self) -> None:
         if self.closed:
@@ -288,7 +288,7 @@ class _File:
             self.flush()
             self._call("close")
         elif self._helper.process == os.getpid():
-            self._helper.ask(self._opened.number, "close", ())  # nothing depends on the answer
+            self._helper.send(self._opened.number, "close", ())  # nothing depends on the answer
 
     def __enter__(self) -> _File:
         return self

@@ -145,7 +145,7 @@ class _SnappyDecoder:
         self._in_stream = headless
         # Bytes of a skippable chunk still to pass over: it may be 16 MiB long, so it is not waited for.
         self._skip = 0
-        self._beside = SecondThread() if two_threads else None
+        self._second_thread = SecondThread() if two_threads else None
 
     def decode(
         self, data: memoryview, pos: int, end: int, out: memoryview, out_pos: int, base: int = 0
@@ -215,11 +215,11 @@ class _SnappyDecoder:
             pos, out_pos = stop, out_pos + size
 
     def _decode_chunks(self, data: memoryview, out: memoryview, base: int, chunks: Sequence[_Chunk]) -> None:
-        if self._beside is None or len(chunks) < _FEW:
+        if self._second_thread is None or len(chunks) < _FEW:
             self._decode_run(data, out, base, chunks)
             return
         half = len(chunks) // 2
-        _, second = self._beside.run(
+        _, second = self._second_thread.run(
             lambda: self._decode_run(data, out, base, chunks[:half]),
             lambda: self._decode_run(data, out, base, chunks[half:]),
         )

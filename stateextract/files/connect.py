@@ -136,8 +136,8 @@ def _azure(scheme: str, authority: str, options: dict[str, Any], timeout: int) -
     match = _AZURE.fullmatch(authority)
     assert match is not None
     domain = match["domain"]
-    places = {"dfs_storage_authority": f".dfs.{domain}", "blob_storage_authority": f".blob.{domain}"}
-    arguments = {"account_name": match["account"], **places} | options
+    authorities = {"dfs_storage_authority": f".dfs.{domain}", "blob_storage_authority": f".blob.{domain}"}
+    arguments = {"account_name": match["account"], **authorities} | options
     client = ClientProcess("AzureFileSystem", _values(arguments), timeout, "abfs", _azure_ended)
     with _valid_options():
         client.get_file_info(match["container"])  # makes the client, and asks for its credentials

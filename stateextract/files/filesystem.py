@@ -167,12 +167,12 @@ class Store:
         self.options = {scheme: dict(values) for scheme, values in (options or {}).items()}
         self.timeout = timeout
         self.allow = tuple(map(_allowed, (allow,) if isinstance(allow, str) else allow))
-        self._places: tuple[Address, ...] | None = None
+        self._roots: tuple[Address, ...] | None = None
         self._lock = threading.Lock()
         self._connections: dict[tuple[str, str], _Connection] = {}
 
     def __getstate__(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in ("options", "timeout", "allow", "_places")}
+        return {name: getattr(self, name) for name in ("options", "timeout", "allow", "_roots")}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state, _lock=threading.Lock(), _connections={})
@@ -183,10 +183,10 @@ class Store:
         :param snapshot: the store that it lies in is a place, with all that is in it; ``None``: there is no such place.
         :param others: likewise; but of local paths only what lies below them.
         """
-        places = [] if snapshot is None else [split_uri(snapshot)._replace(path="/")]
-        places += [one if one.scheme == "file" else one._replace(path="/") for one in map(split_uri, others)]
+        roots = [] if snapshot is None else [split_uri(snapshot)._replace(path="/")]
+        roots += [one if one.scheme == "file" else one._replace(path="/") for one in map(split_uri, others)]
         store = object.__new__(type(self))
-        store.__dict__.update(self.__dict__, _places=(*places, *self.allow))  # with the same connections
+        store.__dict__.update(self.__dict__, _roots=(*roots, *self.allow))  # with the same connections
         return store
 
     def check(self, uri: str) -> None:
@@ -198,7 +198,7 @@ class Store:
         problem = None if address.scheme == "file" else problem_of(address.scheme, address.authority)
         if problem is not None:
             raise problem.at(file=str(address))
-        if self._places is None or any(lies_in(address, place) for place in self._places):
+        if self._roots is None or any(is_inside(address, root) for root in self._roots):
             return
         if address.scheme == "file":
             raise UnreadableFileError(
@@ -238,7 +238,7 @@ class Store:
         if address.scheme == "file":
             with _OurErrors(str(address)):
                 return _LocalFile(address.path)
-        return self._ask(address, lambda fs, path: _ArrowFile(fs.open_input_file(path), str(address), self.timeout))
+        return self._call(address, lambda fs, path: _ArrowFile(fs.open_input_file(path), str(address), self.timeout))
 
     def info(self, uri: str) -> Entry | None:
         """What is there; None if nothing is."""
@@ -252,7 +252,7 @@ class Store:
                     if error.errno in _ABSENT:
                         return None
                     raise
-        found = self._ask(address, lambda fs, path: fs.get_file_info(path))
+        found = self._call(address, lambda fs, path: fs.get_file_info(path))
         return None if found.type == _arrow_fs().FileType.NotFound else _arrow_entry(found, name_of(uri), str(address))
 
     def size(self, uri: str) -> int:
@@ -274,7 +274,7 @@ class Store:
         if address.scheme == "file":
             with _OurErrors(str(address)):
                 return sorted(self._list_local(address.path), key=lambda entry: entry.name)
-        found = self._ask(address, lambda fs, path: fs.get_file_info(_arrow_fs().FileSelector(path)))
+        found = self._call(address, lambda fs, path: fs.get_file_info(_arrow_fs().FileSelector(path)))
         entries = [_arrow_entry(one, one.base_name, join(str(address), one.base_name)) for one in found]
         return sorted(entries, key=lambda entry: entry.name)
 
@@ -285,14 +285,14 @@ class Store:
                 with contextlib.suppress(FileNotFoundError):
                     yield _local_entry(entry.path, entry.stat())
 
-    def _ask(self, address: Address, work: Callable[[Any, str], T]) -> T:
+    def _call(self, address: Address, work: Callable[[Any, str], T]) -> T:
         """What ``work`` gives for the address's file system and the path there."""
         key = (address.scheme, address.authority)
         with self._lock:
             connection = self._connections.get(key)
             if connection is None:
                 connection = self._connections[key] = _Connection(address, self.options.get(address.scheme, {}), self.timeout)
-        return connection.ask(address, work)
+        return connection.call(address, work)
 
 
 def _allowed(text: str) -> Address:
@@ -308,12 +308,12 @@ def _allowed(text: str) -> Address:
     return address
 
 
-def lies_in(address: Address, place: Address) -> bool:
+def is_inside(address: Address, root: Address) -> bool:
     """Whether an address is in a place: the store, and below the place's path."""
-    if store_of(address) != store_of(place):
+    if store_of(address) != store_of(root):
         return False
     path = address.path
-    return place.path == "/" or (f"{path}/".startswith(place.path + "/") and ".." not in path.split("/"))
+    return root.path == "/" or (f"{path}/".startswith(root.path + "/") and ".." not in path.split("/"))
 
 
 def store_of(address: Address) -> tuple[str, str]:
@@ -334,9 +334,9 @@ class _Connection:
         self._lock = threading.Lock()
         self._made: tuple[Any, str] | None = None
         self._answered = False
-        self._silent: tuple[float, NoAnswerError] | None = None
+        self._no_answer: tuple[float, NoAnswerError] | None = None
 
-    def ask(self, address: Address, work: Callable[[Any, str], T]) -> T:
+    def call(self, address: Address, work: Callable[[Any, str], T]) -> T:
         with _RemoteErrors(str(address)):
             filesystem, base = self._client()
             inner = address.path.lstrip("/")
@@ -353,14 +353,14 @@ class _Connection:
             return self._made
 
     def _within(self, work: Callable[[], T], uri: str) -> T:
-        if self._silent is not None and time.monotonic() < self._silent[0]:
-            error = self._silent[1]
+        if self._no_answer is not None and time.monotonic() < self._no_answer[0]:
+            error = self._no_answer[1]
             raise NoAnswerError(error.message, advice=error.advice, file=uri)
         try:
             answer = within(self._timeout, work, uri)
         except NoAnswerError as error:
             if not self._answered:
-                self._silent = time.monotonic() + self._timeout, error
+                self._no_answer = time.monotonic() + self._timeout, error
             raise
         self._answered = True
         return answer
@@ -460,7 +460,7 @@ class _ArrowFile:
 
     def start_read(self, offset: int, length: int) -> Future[bytes]:
         self._reads = [read for read in self._reads if not read.done()]
-        read = READING.begin(lambda: self.read_at(offset, length))
+        read = READING.submit(lambda: self.read_at(offset, length))
         if read is None:
             return done(lambda: self.read_at(offset, length))
         self._reads.append(read)

@@ -212,26 +212,27 @@ class _Machine:
         return items[::-1]
 
     def reduce(self) -> None:
-        arguments, called = self.pop(), self.pop()
-        self.push(self.made(called, arguments))
+        arguments, function = self.pop(), self.pop()
+        self.push(self.made(function, arguments))
 
-    def made(self, called: Any, arguments: Any, keywords: dict[Any, Any] | None = None) -> Any:
+    def made(self, function: Any, arguments: Any, keywords: dict[Any, Any] | None = None) -> Any:
         """What a class or function makes of arguments."""
-        if not isinstance(called, _Global | _Object):
+        if not isinstance(function, _Global | _Object):
             raise UnsupportedError("the pickle calls something other than a class", offset=self.r.offset)
         if not isinstance(arguments, tuple):
             raise UnsupportedError("the pickle calls a class with something other than arguments", offset=self.r.offset)
-        if isinstance(called, _Object):  # the result of a call is called
-            return self.unknown(_Object(f"{called.name}()", (called, *arguments), keywords), "what a call returned is called")
-        known = CLASSES.get(called.name.replace("__builtin__.", "builtins."))
+        if isinstance(function, _Object):  # the result of a call is called
+            result = _Object(f"{function.name}()", (function, *arguments), keywords)
+            return self.unknown(result, "what a call returned is called")
+        known = CLASSES.get(function.name.replace("__builtin__.", "builtins."))
         if known is not None and not keywords:
             try:
                 return known(*arguments)
             except (TypeError, ValueError, ArithmeticError, LookupError):
-                reason = f"{called.name}: unknown arguments"
+                reason = f"{function.name}: unknown arguments"
         else:
-            reason = called.name
-        return self.unknown(_Object(called.name, arguments, keywords), reason)
+            reason = function.name
+        return self.unknown(_Object(function.name, arguments, keywords), reason)
 
     def unknown(self, made: _Object, reason: str) -> _Object:
         """Count an object that is shown as its name and what the pickle gives it."""
@@ -241,10 +242,10 @@ class _Machine:
         return made
 
     def new_with_keywords(self) -> None:
-        keywords, arguments, called = self.pop(), self.pop(), self.pop()
+        keywords, arguments, function = self.pop(), self.pop(), self.pop()
         if not isinstance(keywords, _Dict):
             raise FormatError("the keywords of a pickled object are not a dict", offset=self.r.offset)
-        self.push(self.made(called, arguments, {str(key): value for key, value in keywords.pairs}))
+        self.push(self.made(function, arguments, {str(key): value for key, value in keywords.pairs}))
 
     def build(self) -> None:
         """Give the newest object its state."""

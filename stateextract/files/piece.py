@@ -21,7 +21,7 @@ class FilePiece:
         self._on_read = on_read
 
     def __call__(self, offset: int, length: int) -> bytes:
-        return self._file.read_at(self._start + offset, self._asked(offset, length))
+        return self._file.read_at(self._start + offset, self._within(offset, length))
 
     @property
     def remote(self) -> bool:
@@ -30,13 +30,13 @@ class FilePiece:
 
     def start_read(self, offset: int, length: int) -> Future[bytes]:
         """As the call, without waiting for it."""
-        return self._file.start_read(self._start + offset, self._asked(offset, length))
+        return self._file.start_read(self._start + offset, self._within(offset, length))
 
     def into(self, offset: int, room: memoryview) -> int:
         """Fill ``room`` with the bytes from ``offset`` on, and say how many: fewer only at the end of the piece."""
-        return self._file.read_into(self._start + offset, room[: self._asked(offset, len(room))])
+        return self._file.read_into(self._start + offset, room[: self._within(offset, len(room))])
 
-    def _asked(self, offset: int, length: int) -> int:
+    def _within(self, offset: int, length: int) -> int:
         length = max(0, min(length, self._size - offset))
         if self._on_read is not None:
             self._on_read(length)

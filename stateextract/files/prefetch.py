@@ -31,7 +31,7 @@ class PrefetchRequest(NamedTuple):
     uri: str
     ranges: Sequence[tuple[int, int]] = ()
 
-    def behind(self, start: int) -> PrefetchRequest:
+    def shifted(self, start: int) -> PrefetchRequest:
         """The same with ranges that were counted from there on."""
         return self._replace(ranges=[(start + begin, start + end) for begin, end in self.ranges])
 
@@ -79,7 +79,7 @@ class FilePrefetcher:
         """
         if not is_remote(file.uri):
             return None
-        opening = OPENING.begin(lambda: self._opened(file))
+        opening = OPENING.submit(lambda: self._opened(file))
         if opening is None:
             return None
         expected = PendingFile(normalize(file.uri), opening)
@@ -160,28 +160,28 @@ class PrefetchedFile:
         self._file = file
         self._pieces = [(start, memoryview(data)) for start, data in pieces]
 
-    def _here(self, offset: int, length: int) -> memoryview | None:
+    def _prefetched(self, offset: int, length: int) -> memoryview | None:
         for start, data in self._pieces:
             if start <= offset and offset + length <= start + len(data):
                 return data[offset - start : offset - start + length]
         return None
 
     def read_at(self, offset: int, length: int) -> bytes:
-        here = self._here(offset, length)
-        return self._file.read_at(offset, length) if here is None else bytes(here)
+        prefetched = self._prefetched(offset, length)
+        return self._file.read_at(offset, length) if prefetched is None else bytes(prefetched)
 
     def read_into(self, offset: int, room: memoryview) -> int:
-        here = self._here(offset, len(room))
-        if here is None:
+        prefetched = self._prefetched(offset, len(room))
+        if prefetched is None:
             return self._file.read_into(offset, room)
-        room[:] = here
+        room[:] = prefetched
         return len(room)
 
     def start_read(self, offset: int, length: int) -> Future[bytes]:
-        here = self._here(offset, length)
-        if here is None:
+        prefetched = self._prefetched(offset, length)
+        if prefetched is None:
             return self._file.start_read(offset, length)
-        return done(lambda: bytes(here))
+        return done(lambda: bytes(prefetched))
 
     def size(self) -> int:
         return self._file.size()

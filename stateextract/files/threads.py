@@ -10,7 +10,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-class Waiting:
+class IoThreadPool:
     """Some threads, started when there is something to do. A forked process has its own.
 
     :param count: how many at most; :param name: what they are called.
@@ -21,7 +21,7 @@ class Waiting:
         self._name = name
         self._pool: tuple[int, ThreadPoolExecutor] | None = None
 
-    def begin(self, work: Callable[[], T]) -> Future[T] | None:
+    def submit(self, work: Callable[[], T]) -> Future[T] | None:
         """Have it done by one of the threads; ``None`` where none can be started, as when Python is about to end."""
         pool = self._pool
         if pool is None or pool[0] != os.getpid():
@@ -32,7 +32,7 @@ class Waiting:
             return None
 
 
-OPENING = Waiting(8, "open")
-READING = Waiting(16, "read")
+OPENING = IoThreadPool(8, "open")
+READING = IoThreadPool(16, "read")
 
-__all__ = ["OPENING", "READING", "Waiting"]
+__all__ = ["OPENING", "READING", "IoThreadPool"]

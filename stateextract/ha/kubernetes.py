@@ -61,7 +61,7 @@ def _store(document: Mapping[str, Any]) -> JobStore | None:
     for key, value in values.items():
         digits = key.removeprefix(_PREFIX)
         if not isinstance(value, str):
-            raise FormatError(f"the value of {key!r} in {store.place} is not text")
+            raise FormatError(f"the value of {key!r} in {store.location} is not text")
         try:
             store.entries.append(entry_of(key, digits, decode_base64(value, key)))
         except FormatError as error:

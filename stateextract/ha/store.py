@@ -41,13 +41,13 @@ class JobStore:
     """The store of one job.
 
     :param job_id: ``None`` where the data does not say it; each ``completedCheckpoint`` file does.
-    :param place: the node or the ConfigMap.
+    :param location: the node or the ConfigMap.
     :param entries: in the order of their names.
     :param notes: what a report should say.
     """
 
     job_id: str | None
-    place: str
+    location: str
     entries: list[StoreEntry] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -87,7 +87,7 @@ def decode_base64(text: str, what: str) -> bytes:
 
 def in_order(stores: Iterable[JobStore]) -> list[JobStore]:
     """The stores by job, their entries by name."""
-    found = sorted(stores, key=lambda store: (store.job_id or "", store.place))
+    found = sorted(stores, key=lambda store: (store.job_id or "", store.location))
     for store in found:
         store.entries.sort(key=lambda entry: entry.name)
     return found

@@ -39,10 +39,10 @@ def stores_of_znodes(nodes: Mapping[str, bytes | None]) -> list[JobStore]:
         if match is None or match["below"]:
             continue
         new = match.re is _NEW
-        place = f"{match['root']}/jobs/{match['job']}/checkpoints" if new else path
+        location = f"{match['root']}/jobs/{match['job']}/checkpoints" if new else path
         if match["name"] is not None:
-            place = path.rpartition("/")[0]
-        store = stores.setdefault(place, JobStore(match["job"], place))
+            location = path.rpartition("/")[0]
+        store = stores.setdefault(location, JobStore(match["job"], location))
         if match["name"] is not None:
             removed = _NO_LOCKS if new and match["root"] in locked and path not in parents else None
             store.entries.append(entry_of(match["name"], match["name"], data, removed))
@@ -66,7 +66,7 @@ def _cluster(path: str) -> str:
     return match[1] if match is not None else path
 
 
-def wanted(path: str) -> bool:
+def is_needed(path: str) -> bool:
     """Whether the data of a node is needed, since it is an entry."""
     match = _match(path)
     return match is not None and match["name"] is not None and not match["below"]
@@ -84,7 +84,7 @@ def nodes_of_dump(document: Any) -> dict[str, bytes | None]:
         data = node.get("data")
         if data is not None and not isinstance(data, str):
             raise FormatError(f"the data of {node['path']!r} is {data!r}", expected="Base64 or null")
-        nodes[node["path"]] = decode_base64(data, node["path"]) if data and wanted(node["path"]) else None
+        nodes[node["path"]] = decode_base64(data, node["path"]) if data and is_needed(node["path"]) else None
     return nodes
 
 
@@ -100,4 +100,4 @@ def is_below(node: str, path: str) -> bool:
     return path == "/" or node == path or node.startswith(f"{path}/")
 
 
-__all__ = ["is_below", "is_dump", "nodes_of_dump", "stores_of_znodes", "wanted"]
+__all__ = ["is_below", "is_dump", "is_needed", "nodes_of_dump", "stores_of_znodes"]

@@ -99,7 +99,7 @@ def _hidden(pid: int) -> bool:
     return False
 
 
-class Place:
+class ThisProcess:
     """This process as the protocol needs it. Tests have places of their own."""
 
     def claim(self, job: str) -> dict[str, Any]:
@@ -144,14 +144,14 @@ class Claim:
     :param job: id of the run. Of two jobs that start together the one with the smaller id goes on.
     """
 
-    def __init__(self, output: Output, job: str, place: Place | None = None) -> None:
+    def __init__(self, output: Output, job: str, process: ThisProcess | None = None) -> None:
         self._output = output
         self.job = job
-        self._place = Place() if place is None else place
+        self._process = ThisProcess() if process is None else process
         self._watched: dict[str, _Watched] = {}
         self._beat: threading.Thread | None = None
         self._ended = threading.Event()
-        self._said = False
+        self._reported = False
         self.held = False
 
     def acquire(self) -> None:
@@ -165,7 +165,7 @@ class Claim:
         _active.add(self.job)
         try:
             self._first_write()
-            if self._place.beats():
+            if self._process.beats():
                 self._beat = threading.Thread(target=self._heartbeat, daemon=True)
                 self._beat.start()
             self._first_look()
@@ -267,12 +267,12 @@ class Claim:
                 raise
             return False  # it ended in the meantime, or was stopped while it ended
         try:
-            lives = self._place.lives(job, json.loads(content))
+            lives = self._process.lives(job, json.loads(content))
         except ValueError:
             lives = None  # it is being written
         if lives is not None:
             return lives
-        now = self._place.now()
+        now = self._process.now()
         watched = self._watched.get(job)
         if watched is None:
             self._watched[job] = _Watched(content, now)
@@ -286,14 +286,14 @@ class Claim:
 
     def _wait(self, job: str) -> None:
         watched = self._watched.get(job)
-        if watched is not None and not self._said and self._place.now() - watched.since > _SAY_AFTER_SECONDS:
-            self._said = True
+        if watched is not None and not self._reported and self._process.now() - watched.since > _SAY_AFTER_SECONDS:
+            self._reported = True
             print(
                 f"{self._output.uri} has the claim of another job, {CANDIDATE}{job}. Waiting up to "
                 f"{DEAD_SECONDS:.0f} seconds for a sign that it still runs.",
                 file=sys.stderr, flush=True,
             )  # fmt: skip
-        self._place.pause(_POLL_SECONDS)
+        self._process.pause(_POLL_SECONDS)
 
     def _heartbeat(self) -> None:
         number = 0
@@ -318,7 +318,7 @@ class Claim:
                     raise
 
     def _write(self, beat: int) -> None:
-        data = json.dumps({**self._place.claim(self.job), "beat": beat}).encode()
+        data = json.dumps({**self._process.claim(self.job), "beat": beat}).encode()
         self._output.write(self._path(CANDIDATE, self.job), data)
 
     def _path(self, kind: str, job: str) -> str:
@@ -339,4 +339,4 @@ def claims_among(entries: Iterable[pafs.FileInfo]) -> dict[str, bool]:
     return found
 
 
-__all__ = ["CANDIDATE", "DEAD_SECONDS", "WRITER", "Claim", "Place", "Sign", "claims_among", "start_of"]
+__all__ = ["CANDIDATE", "DEAD_SECONDS", "WRITER", "Claim", "Sign", "ThisProcess", "claims_among", "start_of"]

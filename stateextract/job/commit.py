@@ -27,7 +27,7 @@ import pyarrow.fs as pafs
 
 from stateextract.ending import ending_by_exception
 from stateextract.errors import OutputError
-from stateextract.job.claim import CANDIDATE, WRITER, Claim, Place
+from stateextract.job.claim import CANDIDATE, WRITER, Claim, ThisProcess
 from stateextract.job.manifest import FILE_NAME, Dataset, Manifest, parse_manifest
 from stateextract.job.output import Output
 from stateextract.job.writer import write_error
@@ -53,20 +53,20 @@ class Commit:
     :param job: id of the run.
     :param mode: ``error`` or ``overwrite``.
     :param renames: files are staged and moved; otherwise they are written at their final place.
-    :param place: the process, for tests.
+    :param process: the process, for tests.
     """
 
     output: Output
     job: str
     mode: str
     renames: bool
-    place: Place | None = None
+    process: ThisProcess | None = None
     _older: Manifest | None = None
     _existed: bool = True
     _claim: Claim = field(init=False)
 
     def __post_init__(self) -> None:
-        self._claim = Claim(self.output, self.job, self.place)
+        self._claim = Claim(self.output, self.job, self.process)
 
     @property
     def staging(self) -> str:
@@ -169,10 +169,10 @@ class Commit:
         if not others:
             return
         if self.mode == "error":
-            raise OutputError(f"the output is not empty: it holds {_some(others)}", file=self.output.uri,
+            raise OutputError(f"the output is not empty: it holds {_abbreviate(others)}", file=self.output.uri,
                               advice="choose another --output, or replace its datasets with --mode overwrite")
         if FILE_NAME not in others:
-            raise OutputError(f"the output holds {_some(others)} and no manifest of this tool", file=self.output.uri,
+            raise OutputError(f"the output holds {_abbreviate(others)} and no manifest of this tool", file=self.output.uri,
                               advice="choose another --output; --mode overwrite replaces only what this tool wrote")
         self._older = self._read_manifest()
 
@@ -202,12 +202,12 @@ class Commit:
     def _move(self, dataset: Dataset) -> None:
         fs, target = self.output.fs, self.output.path(dataset.folder)
         if fs.get_file_info(target).type == pafs.FileType.NotFound:
-            gathered = f"{self.staging}/whole/{dataset.folder}"
-            fs.create_dir(gathered, recursive=True)
+            found = f"{self.staging}/whole/{dataset.folder}"
+            fs.create_dir(found, recursive=True)
             for name in _names(dataset):
-                fs.move(f"{self.task_folder}/{dataset.folder}/{name}", f"{gathered}/{name}")
+                fs.move(f"{self.task_folder}/{dataset.folder}/{name}", f"{found}/{name}")
             fs.create_dir(target.rsplit("/", 1)[0], recursive=True)
-            fs.move(gathered, target)
+            fs.move(found, target)
             return
         for name in _names(dataset):
             fs.move(f"{self.task_folder}/{dataset.folder}/{name}", f"{target}/{name}")
@@ -370,7 +370,7 @@ def _names(dataset: Dataset) -> list[str]:
     return [file.path.rsplit("/", 1)[1] for file in dataset.files]
 
 
-def _some(names: Sequence[str]) -> str:
+def _abbreviate(names: Sequence[str]) -> str:
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 

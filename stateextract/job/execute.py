@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 from stateextract.errors import EnvironmentProblem, OutputError, UsageError
 from stateextract.files.cores import usable_cores
 from stateextract.job.task import compile_once
-from stateextract.printable import many
+from stateextract.printable import pluralize
 
 R = TypeVar("R")
 
@@ -87,7 +87,7 @@ def reports_of(execute: Execute, tasks: Tasks, decode: Callable[[bytes], R]) -> 
     execute(tasks, on_report)
     missing = sorted(set(range(tasks.count)) - set(found))
     if missing:
-        raise OutputError(f"{len(missing)} of {many(tasks.count, 'task')} gave no report, the first is {missing[0]}")
+        raise OutputError(f"{len(missing)} of {pluralize(tasks.count, 'task')} gave no report, the first is {missing[0]}")
     return [found[number] for number in range(tasks.count)]
 
 

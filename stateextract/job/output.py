@@ -14,7 +14,7 @@ import pyarrow.fs as pafs
 
 from stateextract.errors import OutputError, StateExtractError, UsageError
 from stateextract.files.connect import TIMEOUT, connect, problem_of, within
-from stateextract.files.filesystem import lies_in, parent, split_uri
+from stateextract.files.filesystem import is_inside, parent, split_uri
 from stateextract.job.writer import write_error
 
 _RENAMING = frozenset({"local", "hdfs"})
@@ -98,7 +98,7 @@ def refuse_inside(output: str, metadata_uri: str) -> None:
     inner, outer = (split_uri(os.path.expanduser(uri)) for uri in (output, parent(metadata_uri)))
     if inner.scheme == outer.scheme == "file":
         inner, outer = (address._replace(path=os.path.realpath(address.path)) for address in (inner, outer))
-    if lies_in(inner, outer):
+    if is_inside(inner, outer):
         raise UsageError(
             f"the output {output} is inside the snapshot {parent(metadata_uri)}",
             advice="choose another --output: Flink owns the directory of a snapshot",

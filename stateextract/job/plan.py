@@ -27,7 +27,7 @@ from stateextract.metadata.model import OperatorState, SnapshotMetadata
 from stateextract.metadata.operator_lookup import find_operators
 from stateextract.options import JobOptions
 from stateextract.outcome import Status
-from stateextract.printable import called, lone_surrogates, many, there_is
+from stateextract.printable import find_named, lone_surrogates, pluralize, there_is
 from stateextract.snapshot.coverage import CANNOT_BE_READ, UNTYPED, Coverage, Entry
 from stateextract.snapshot.headers import OnHeaders, Scope, StateFile, ignore_progress, operator_label
 from stateextract.snapshot.inventory import NamedState, OperatorInventory, master_entries
@@ -138,22 +138,22 @@ def make_plan(
     inventory, files = source.inventory(None if only is None else [only(metadata)])
     missing: list[tuple[str, str]] | None = [] if partial else None
     options = _as_stored(options, inventory)
-    wanted = _choose(inventory, options, missing)
+    selected = _choose(inventory, options, missing)
     masters = master_entries(metadata)
     if options.operator or options.state:
         for entry in masters:
             entry.status, entry.reason = Status.NOT_SELECTED, None
     describe = source.describe()
     describe = source.with_pojos(describe, files, whole=only is None)
-    operators, states, numbers, failures = _targets(inventory, wanted, options, describe, source)
+    operators, states, numbers, failures = _targets(inventory, selected, options, describe, source)
     coordinators = list(_coordinators(inventory))
     if failures and not states and not coordinators and not partial:
         raise failures[0]
     splits = pack(_parts(files, operators, numbers, options), options.split_bytes)
-    notes = _notes(source, inventory, wanted)
+    notes = _notes(source, inventory, selected)
     unsure = sum(checked_by_length(state.target.overrides) for state in states)
     if unsure:
-        notes.append(f"the types of {many(unsure, 'state')} of PyFlink are checked by the length of the bytes only; "
+        notes.append(f"the types of {pluralize(unsure, 'state')} of PyFlink are checked by the length of the bytes only; "
                      "the page PyFlink of the documentation lists the types of equal length")  # fmt: skip
     coverage = Coverage(
         VERSION, source.found.metadata_uri, metadata.checkpoint_id, metadata.version,
@@ -168,11 +168,11 @@ def make_plan(
 def _notes(
     source: SnapshotSource,
     inventory: Sequence[OperatorInventory],
-    wanted: Sequence[tuple[OperatorInventory, NamedState]],
+    selected: Sequence[tuple[OperatorInventory, NamedState]],
 ) -> list[str]:
     notes = source.notes
     for i in inventory:
-        if any(i is other for other, _ in wanted):
+        if any(i is other for other, _ in selected):
             missing = missing_files([i.operator], source.locator).note
             notes.extend(f"{operator_label(i.operator)}: {note}" for note in (*i.notes, missing) if note is not None)
     return notes
@@ -184,7 +184,7 @@ def _notes(
 def _as_stored(options: JobOptions, inventory: Sequence[OperatorInventory]) -> JobOptions:
     """The options with the states' names as the files have them, where people see them with replaced letters."""
     names = {entry.state for i in inventory for entry in i.entries if entry.state is not None}
-    stored = (called(name, names, lambda known: (known,)) or [name] for name in options.state)
+    stored = (find_named(name, names, lambda known: (known,)) or [name] for name in options.state)
     return replace(options, state=tuple(name for found in stored for name in found))
 
 
@@ -211,26 +211,26 @@ def _choose(
                 f"no state is called {name!r}{' in the chosen operators' if options.operator else ''}",
                 advice=there_is(name, names, "states"),
             )
-    wanted = []
+    selected = []
     for i in inventory:
         for entry in i.entries:
-            if entry.status != Status.EMPTY and not (i in chosen and _asked_for(entry, options)):
+            if entry.status != Status.EMPTY and not (i in chosen and _is_selected(entry, options)):
                 entry.status, entry.reason = Status.NOT_SELECTED, None
         if i in chosen:
             _refuse_problems(i, options)
             _read_around(i, options)
-        wanted += [(i, s) for s in i.named if s.entry is not None and s.entry.status in _READABLE]
+        selected += [(i, s) for s in i.named if s.entry is not None and s.entry.status in _READABLE]
     coordinators = any(_is_selected_coordinator(e) for i in inventory for e in i.entries)
-    if not wanted and not coordinators and missing is None:
+    if not selected and not coordinators and missing is None:
         for i in chosen:
             if i.problems and not i.named:
                 raise i.problems[0]
         raise UnsupportedError("nothing that was chosen can be read by this version", advice=_what_is(inventory))
-    _refuse_unread_operators(chosen, wanted, options)
-    return wanted
+    _refuse_unread_operators(chosen, selected, options)
+    return selected
 
 
-def _asked_for(entry: Entry, options: JobOptions) -> bool:
+def _is_selected(entry: Entry, options: JobOptions) -> bool:
     if entry.kind == COORDINATOR:
         return not options.state or COORDINATOR_STATE in options.state
     return not options.state or entry.state in options.state or (entry.kind == TIMER and TIMERS in options.state)
@@ -260,7 +260,7 @@ def _refuse_problems(i: OperatorInventory, options: JobOptions) -> None:
         return
     # States that no file is known to contain may be in those whose states are not known.
     unknown = set(options.state) - {state.name for state in i.named}
-    asked = [s for s in i.named if s.entry is not None and _asked_for(s.entry, options)]
+    asked = [s for s in i.named if s.entry is not None and _is_selected(s.entry, options)]
     for state in (*asked, *(i.nameless if unknown or not options.state else ())):
         for problem in state.problems:
             raise problem
@@ -275,10 +275,10 @@ def _refuse_problems(i: OperatorInventory, options: JobOptions) -> None:
 def _read_around(i: OperatorInventory, options: JobOptions) -> None:
     """Of a state that is in files whose head cannot be read, too, the other files are read."""
     for state in i.named:
-        there = any(file.head is not None and file.content is not None for file in state.files)
+        there = any(file.header is not None and file.content is not None for file in state.files)
         if state.entry is None or not state.problems or not there or not state.readable:
             continue
-        if not _asked_for(state.entry, options):
+        if not _is_selected(state.entry, options):
             continue
         state.entry.status, state.entry.reason = Status.DECODED, None
         for problem in state.problems:
@@ -288,14 +288,14 @@ def _read_around(i: OperatorInventory, options: JobOptions) -> None:
 
 def _refuse_unread_operators(
     chosen: Sequence[OperatorInventory],
-    wanted: Sequence[tuple[OperatorInventory, NamedState]],
+    selected: Sequence[tuple[OperatorInventory, NamedState]],
     options: JobOptions,
 ) -> None:
     if not options.operator or options.state:
         return
     for i in chosen:
         unread = [e for e in i.entries if e.status in CANNOT_BE_READ]
-        read = any(w is i for w, _ in wanted) or any(e.status in _READABLE for e in i.entries)
+        read = any(w is i for w, _ in selected) or any(e.status in _READABLE for e in i.entries)
         if unread and not read and i.problems:
             raise i.problems[0]
         if unread and not read:
@@ -315,7 +315,7 @@ def _what_is(inventory: Sequence[OperatorInventory]) -> str:
 
 def _targets(
     inventory: Sequence[OperatorInventory],
-    wanted: Sequence[tuple[OperatorInventory, NamedState]],
+    selected: Sequence[tuple[OperatorInventory, NamedState]],
     options: JobOptions,
     describe: DescribeContext,
     source: SnapshotSource,
@@ -333,13 +333,13 @@ def _targets(
     types = StateTypes(source, overrides, options.python_wrapping)
     failures: list[StateExtractError] = []
     policies = JobPolicies(options.policies, choice_of(options))
-    known = {id(state): _columns(i, state, reading, overrides, types, policies, options, failures) for i, state in wanted}
+    known = {id(state): _columns(i, state, reading, overrides, types, policies, options, failures) for i, state in selected}
     for i in inventory:
         for other in i.named:  # a line may be about a state that is not selected
             overrides.concern(i.operator, other.name)
     overrides.refuse_unused()
     policies.refuse_unused()
-    readable = [(i, state, columns) for i, state in wanted if (columns := known[id(state)]) is not None]
+    readable = [(i, state, columns) for i, state in selected if (columns := known[id(state)]) is not None]
     for i, state, columns in readable:
         assert state.entry is not None
         queues = {other.schema for j, s, other in readable if j is i and _merged(s, options)}
@@ -493,10 +493,10 @@ def _parts(
     given: set[tuple[int, str]] = set()
     for number, file in enumerate(files):
         operator = numbers.get((file.operator, file.scope))
-        if operator is None or file.head is None or file.content is None:
+        if operator is None or file.header is None or file.content is None:
             continue
         states = operators[operator].states
-        names = {meta.name for meta in file.head.states if meta.name in states}
+        names = {meta.name for meta in file.header.states if meta.name in states}
         if not names:
             continue
         content = file.content.only(names).finer(options.split_bytes)

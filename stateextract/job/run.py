@@ -34,11 +34,11 @@ from stateextract.job.manifest import (
 from stateextract.job.output import open_output, refuse_inside
 from stateextract.job.plan import COORDINATOR_STATE, Plan, PlannedCoordinator, PlannedState, make_plan
 from stateextract.job.split import Context, plan_file
-from stateextract.job.task import SplitReport, encode_place, open_runner
+from stateextract.job.task import SplitReport, encode_plan_location, open_runner
 from stateextract.job.writer import WrittenFile, parquet_settings
 from stateextract.options import JobOptions
 from stateextract.outcome import ExitCode, Status
-from stateextract.printable import many
+from stateextract.printable import pluralize
 from stateextract.snapshot.coverage import Coverage
 from stateextract.snapshot.headers import OnHeaders, ignore_progress
 from stateextract.version import VERSION
@@ -69,7 +69,7 @@ class Outcome:
         self.coverage.show(screen)
         rows = sum(dataset.rows for dataset in self.datasets)
         screen.say(self.coverage.summary())
-        screen.say(f"Wrote {many(rows, 'row')} in {many(len(self.datasets), 'dataset')} to {output}.")
+        screen.say(f"Wrote {pluralize(rows, 'row')} in {pluralize(len(self.datasets), 'dataset')} to {output}.")
 
 
 def run_job(
@@ -96,7 +96,7 @@ def run_job(
         )  # fmt: skip
         content, context_bytes = plan_file(context, plan.splits)
         commit.write_plan(content)
-        tasks = Tasks(open_runner, encode_place(options.output, commit.plan_file, context_bytes), plan.sizes)
+        tasks = Tasks(open_runner, encode_plan_location(options.output, commit.plan_file, context_bytes), plan.sizes)
         reports = reports_of(execute, tasks, SplitReport.from_bytes)
         manifest = _manifest(plan, commit, options, reports)
         coverage = plan.coverage
@@ -151,7 +151,7 @@ def _nothing(coverage: Coverage) -> StateExtractError:
         Status.UNSUPPORTED: UnsupportedError, Status.MISSING: MissingFileError,
     }  # fmt: skip
     return kinds.get(entry.status, FormatError)(
-        f"no selected state can be read: {entry.reason}" + (f" (and {many(more, 'more state')})" if more else ""),
+        f"no selected state can be read: {entry.reason}" + (f" (and {pluralize(more, 'more state')})" if more else ""),
         operator=entry.label, state=entry.state,
     )  # fmt: skip
 
@@ -194,13 +194,13 @@ def _by_folder(states: Iterable[PlannedState]) -> list[list[PlannedState]]:
 
 def _sources(plan: Plan, reports: Sequence[SplitReport]) -> dict[str, list[Source]]:
     """Where each dataset's rows came from, by its folder: one source per file, whichever splits read it."""
-    gathered: dict[str, dict[int, tuple[list[int], int, int]]] = {}
+    found: dict[str, dict[int, tuple[list[int], int, int]]] = {}
     for report in reports:
         for part in report.parts:
             groups = list(range(part.key_groups[0], part.key_groups[1] + 1))
             for name, counters in part.counters.states.items():
                 folder = plan.operators[part.operator].states[name].folder
-                by_file = gathered.setdefault(folder, {})
+                by_file = found.setdefault(folder, {})
                 known, rows, raw = by_file.get(part.file, ([], 0, 0))
                 by_file[part.file] = (known + groups, rows + counters.rows, raw + counters.raw_rows)
     return {
@@ -208,7 +208,7 @@ def _sources(plan: Plan, reports: Sequence[SplitReport]) -> dict[str, list[Sourc
             Source(plan.files[number].uri, plan.files[number].subtask, joined_ranges(groups), rows, raw)
             for number, (groups, rows, raw) in sorted(by_file.items())
         ]
-        for folder, by_file in gathered.items()
+        for folder, by_file in found.items()
     }
 
 
@@ -226,7 +226,7 @@ def _dataset(
     read = sum(source.raw_rows if raw else source.rows for source in sources)
     folder = state.target.raw_folder if raw else state.target.folder
     if rows != read:
-        raise OutputError(f"{many(read, 'row')} read, but {rows:,} written", file=folder, state=state.name)
+        raise OutputError(f"{pluralize(read, 'row')} read, but {rows:,} written", file=folder, state=state.name)
     entry = state.entry
     return Dataset(
         folder, str(entry.operator_id), entry.uid, entry.operator_name, state.dataset, entry.kind, raw, rows,

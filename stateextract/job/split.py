@@ -189,8 +189,8 @@ def plan_file(context: Context, splits: Sequence[Sequence[Part]]) -> tuple[bytes
     """Content of the plan file, and how many of its bytes are the context."""
     records = [encode_split(split) for split in splits]
     values: dict[str, Any] = {**vars(context), "lengths": [len(r) for r in records]}
-    head = Context(**values).to_bytes()
-    return b"".join([head, *records]), len(head)
+    header = Context(**values).to_bytes()
+    return b"".join([header, *records]), len(header)
 
 
 def writer_options(options: JobOptions) -> WriterOptions:

@@ -136,14 +136,14 @@ class TaskRunner:
         return PartReport(part.file, part.operator, part.content.key_groups, counters)
 
 
-def encode_place(output: str, plan_path: str, context_bytes: int) -> bytes:
+def encode_plan_location(output: str, plan_path: str, context_bytes: int) -> bytes:
     """Where a task finds its split: the arguments of :class:`TaskRunner`."""
     return json.dumps([output, plan_path, context_bytes]).encode()
 
 
-def open_runner(place: bytes) -> Callable[[int, bytes], bytes]:
+def open_runner(plan_location: bytes) -> Callable[[int, bytes], bytes]:
     """Open what all tasks of a job share; see :class:`stateextract.job.execute.Tasks`."""
-    runner = TaskRunner(*json.loads(place))
+    runner = TaskRunner(*json.loads(plan_location))
     return lambda split, _: runner.run(split).to_bytes()
 
 
@@ -166,4 +166,4 @@ def compile_once(size: int | None = None) -> tuple[str, ...]:
     return tuple(compiled.name for compiled in kernels)
 
 
-__all__ = ["PartReport", "SplitReport", "TaskRunner", "compile_once", "encode_place", "open_runner"]
+__all__ = ["PartReport", "SplitReport", "TaskRunner", "compile_once", "encode_plan_location", "open_runner"]

@@ -207,10 +207,10 @@ def dictionary_columns(table: pa.Table) -> list[str]:
     """Paths of the leaf columns in which values repeat, judged by the first of them."""
     chosen = []
     for name, column in zip(table.column_names, table.columns, strict=True):
-        head = next((c for c in column.chunks if len(c)), None)
-        if head is None:
+        first = next((c for c in column.chunks if len(c)), None)
+        if first is None:
             continue
-        for path, leaf in _leaves(name, head.slice(0, _SAMPLE)):
+        for path, leaf in _leaves(name, first.slice(0, _SAMPLE)):
             sample = leaf.slice(0, _SAMPLE).drop_null()
             if len(sample) == 0 or pa.types.is_boolean(leaf.type):
                 continue

@@ -39,7 +39,7 @@ from stateextract.metadata.model import (
     SegmentHandle,
     StreamHandle,
 )
-from stateextract.printable import many
+from stateextract.printable import pluralize
 
 METADATA = "_metadata"
 _CHECKPOINT = re.compile(r"chk-(\d+)")
@@ -86,7 +86,7 @@ def find_snapshot(path: str, store: Store) -> FoundSnapshot:
         return _newest(uri, numbers, store)
     if _CHECKPOINT.fullmatch(name_of(uri)):
         raise SnapshotNotFoundError(
-            f"{uri} is not a complete checkpoint: it has no {METADATA}; it holds {some([e.name for e in entries])}",
+            f"{uri} is not a complete checkpoint: it has no {METADATA}; it holds {abbreviate([e.name for e in entries])}",
             advice=_UNFINISHED,
         )
     return _below(uri, entries, store)
@@ -99,10 +99,10 @@ def _nothing_at(uri: str, store: Store) -> SnapshotNotFoundError:
         names = [entry.name for entry in store.list(above)]
     except (MissingFileError, UnreadableFileError):
         return SnapshotNotFoundError(f"{uri} does not exist, nor does its parent folder", advice=_ADVICE)
-    return SnapshotNotFoundError(f"{uri} does not exist; {above} holds {some(names)}", advice=_ADVICE)
+    return SnapshotNotFoundError(f"{uri} does not exist; {above} holds {abbreviate(names)}", advice=_ADVICE)
 
 
-def some(names: Sequence[str], most: int = 10) -> str:
+def abbreviate(names: Sequence[str], most: int = 10) -> str:
     """The first few names for a message."""
     shown = ", ".join(names[:most]) or "nothing"
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
@@ -131,11 +131,11 @@ def _newest(job: str, numbers: Sequence[int], store: Store) -> FoundSnapshot:
         if complete:
             note = f"chk-{number} is the newest complete checkpoint of {len(numbers)} in {job}"
             if skipped:
-                note += f"; passed over without {METADATA}: {some(skipped)}"
+                note += f"; passed over without {METADATA}: {abbreviate(skipped)}"
             return FoundSnapshot(join(directory, METADATA), directory, note)
         skipped.append(f"chk-{number}")
     raise SnapshotNotFoundError(
-        f"no complete checkpoint in {job}: no {METADATA} in {some(skipped)}",
+        f"no complete checkpoint in {job}: no {METADATA} in {abbreviate(skipped)}",
         advice=_UNFINISHED,
     )
 
@@ -162,14 +162,14 @@ def _below(uri: str, entries: Sequence[Entry], store: Store) -> FoundSnapshot:
         jobs.sort(key=lambda found: times[found.metadata_uri], reverse=True)
         raise SnapshotNotFoundError(
             f"{len(jobs)} jobs or snapshots lie in {uri}, newest first: "
-            + some([found.directory_uri for found in jobs], 20),
+            + abbreviate([found.directory_uri for found in jobs], 20),
             advice="give the one you mean",
         )
     number = min(len(folders), _FOLDERS_LOOKED_INTO)
-    looked = "folder" if number == 1 else many(number, "folder")
+    looked = "folder" if number == 1 else pluralize(number, "folder")
     raise SnapshotNotFoundError(
         f"no snapshot at {uri}: no {METADATA} in it, no chk-N with one, and none in the {looked} below; "
-        f"it holds {some([entry.name for entry in entries])}",
+        f"it holds {abbreviate([entry.name for entry in entries])}",
         advice=_ADVICE,
     )
 
@@ -301,7 +301,7 @@ class Locator:
                 return entry
         missing = self.explain(
             MissingFileError(
-                f"a file of the snapshot is missing; looked for it at {some(looked, 12)}",
+                f"a file of the snapshot is missing; looked for it at {abbreviate(looked, 12)}",
                 advice=_BESIDE if relative else _MOVED,
                 file=original,
             )
@@ -309,7 +309,7 @@ class Locator:
         if unreadable is not None and not isinstance(missing, SnapshotDeletedError):
             raise UnreadableFileError(
                 unreadable.message,
-                expected=unreadable.expected or f"a readable file, there or at {some(looked, 12)}",
+                expected=unreadable.expected or f"a readable file, there or at {abbreviate(looked, 12)}",
                 advice=unreadable.advice or _MOVED,
                 file=original,
             )

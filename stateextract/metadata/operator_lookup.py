@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Protocol, TypeVar
 
 from stateextract.metadata.uid import operator_id
-from stateextract.printable import called
+from stateextract.printable import find_named
 
 
 class Named(Protocol):
@@ -28,6 +28,6 @@ N = TypeVar("N", bound=Named)
 def find_operators(name: str, operators: Iterable[N]) -> list[N]:
     """The operators with this uid, name or hex id; where none has, that whose id Flink makes of it."""
     known = list(operators)
-    found = called(name, known, lambda o: (o.uid, o.name)) or [o for o in known if name.lower() == o.id]
+    found = find_named(name, known, lambda o: (o.uid, o.name)) or [o for o in known if name.lower() == o.id]
     # Before Flink 2.0 only the hash of a uid was stored.
     return found or [o for o in known if o.id == operator_id(name)]

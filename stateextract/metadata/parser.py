@@ -30,7 +30,7 @@ from stateextract.metadata.model import (
     SubtaskState,
 )
 from stateextract.metadata.properties import read_properties
-from stateextract.printable import many
+from stateextract.printable import pluralize
 
 MAGIC = 0x4960672D
 MASTER_STATE_MAGIC = 0xC96B1696
@@ -191,7 +191,7 @@ def _subtask(reader: Reader, version: int, index: int) -> SubtaskState:
         legacy = reader.i32("the number of legacy states")
         if legacy:
             raise UnsupportedError(
-                many(legacy, "operator state") + " of Flink 1.1", expected="none, as since Flink 1.2", offset=start
+                pluralize(legacy, "operator state") + " of Flink 1.1", expected="none, as since Flink 1.2", offset=start
             )
     managed_operator = read_operator_handle(reader) if reader.i32("has managed operator state") else None
     raw_operator = read_operator_handle(reader) if reader.i32("has raw operator state") else None

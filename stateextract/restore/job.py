@@ -126,12 +126,12 @@ def operators_of(operators: Sequence[OperatorState], files: Iterable[StateFile])
             side.unread.append(file.problem.message)
         if file.scope == "keyed" and file.form is not BodyKind.SST_FILES:
             side.listed = False
-        if file.head is None or file.header_key in seen[file.operator]:
+        if file.header is None or file.header_key in seen[file.operator]:
             continue
         seen[file.operator].add(file.header_key)
-        if isinstance(file.head, KeyedHeader) and file.head.key_serializer not in side.keys:
-            side.keys.append(file.head.key_serializer)
-        for meta in file.head.states:
+        if isinstance(file.header, KeyedHeader) and file.header.key_serializer not in side.keys:
+            side.keys.append(file.header.key_serializer)
+        for meta in file.header.states:
             group = "QUEUE" if meta.backend_type == "PRIORITY_QUEUE" else meta.backend_type.removesuffix("_V2")
             side.states.setdefault((file.scope, group, meta.name), []).append(meta)
     return found

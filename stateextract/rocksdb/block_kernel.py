@@ -146,9 +146,9 @@ def _index(
             block += (change >> 1) ^ -(change & 1)
         else:
             stop = end if delta != 0 else pos + value_len
-            offset, behind = varint(src, pos, stop)
-            block, behind = varint(src, behind, stop)
-            pos = behind if delta != 0 else stop
+            offset, after = varint(src, pos, stop)
+            block, after = varint(src, after, stop)
+            pos = after if delta != 0 else stop
         if offset < 0 or block < 0 or offset > LARGEST_OFFSET or block > LARGEST_OFFSET:
             return BAD_HANDLE
         if delta != 0 and first_key != 0:

@@ -87,10 +87,10 @@ def zigzag(value: int) -> int:
 
 def length(data: bytes | memoryview, pos: int, end: int, base: int = 0) -> tuple[int, int]:
     """A varint that counts bytes which follow it."""
-    value, behind = varint(data, pos, end, base)
-    if value > end - behind:
-        raise TruncatedError(f"{value} bytes are announced where {end - behind} are left", offset=base + pos)
-    return value, behind
+    value, after = varint(data, pos, end, base)
+    if value > end - after:
+        raise TruncatedError(f"{value} bytes are announced where {end - after} are left", offset=base + pos)
+    return value, after
 
 
 def read_slice(data: bytes | memoryview, pos: int, end: int, base: int = 0) -> tuple[bytes, int]:

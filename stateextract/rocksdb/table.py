@@ -215,8 +215,8 @@ def parse_properties(plain: bytes, offset: int) -> Properties:
 
 def first_read(live: LiveFile) -> int:
     """How many of a file's last bytes are read first."""
-    wanted = live.size if live.size <= WHOLE else min(live.size, live.tail or _TAIL, 4 << 20)
-    return max(wanted, min(live.size, _FOOTER))
+    length = live.size if live.size <= WHOLE else min(live.size, live.tail or _TAIL, 4 << 20)
+    return max(length, min(live.size, _FOOTER))
 
 
 class Table:
@@ -244,10 +244,10 @@ class Table:
                 offset=min(self.size, live.size),
             )
         # The end of the file in one read: footer, metaindex, properties and, if it fits, the index.
-        wanted = first_read(live)
-        self._tail_at = self.size - wanted
-        self._tail = read_exactly(file, self._tail_at, wanted)
-        self.bytes_read += wanted
+        length = first_read(live)
+        self._tail_at = self.size - length
+        self._tail = read_exactly(file, self._tail_at, length)
+        self.bytes_read += length
         self.footer = parse_footer(self._tail[-_FOOTER:], self.size, verify=verify)
         self.form = self.footer.form
         self._limit = self.size - self.footer.size

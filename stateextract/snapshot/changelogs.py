@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from stateextract.changelog.declared import (
-    head_of,
+    header_of,
     key_of_header,
     merged_header,
     parse_changes_header,
@@ -30,7 +30,7 @@ from stateextract.errors import FormatError, StateExtractError, UnsupportedError
 from stateextract.files.prefetch import FilePrefetcher
 from stateextract.metadata.locate import Locator
 from stateextract.metadata.model import ChangelogHandle, IncrementalHandle, KeyedStateHandle, KeyGroupsHandle
-from stateextract.printable import many
+from stateextract.printable import pluralize
 from stateextract.rocksdb.access import Opener
 from stateextract.snapshot.content import Content
 from stateextract.state.bodies.body import BodyKind
@@ -86,13 +86,13 @@ class Changelog:
         :raises StateExtractError: with file and offset.
         """
         for _, file in self.parts:
-            if isinstance(file.head, KeyedHeader):
-                self.key = self.key or key_of_header(file.head, file.header_key)
+            if isinstance(file.header, KeyedHeader):
+                self.key = self.key or key_of_header(file.header, file.header_key)
         for change in self.log.metadata():
             try:
                 declaration = parse_declaration(change.data)
             except StateExtractError as error:
-                raise self.log.with_location(error, change.place) from None
+                raise self.log.with_location(error, change.location) from None
             self.metas.append(declaration.data)
             self.key = self.key or timer_key(declaration)
         self.metas = list(dict.fromkeys(self.metas))
@@ -105,8 +105,8 @@ class Changelog:
         handle = self.handle
         if not handle.increments:
             return [_clipped(file, handle.key_groups) for _, file in self.parts]
-        changes = head_of(self.key or unknown_key(), self.metas)
-        head = parse_changes_header(changes)
+        changes = header_of(self.key or unknown_key(), self.metas)
+        header = parse_changes_header(changes)
         size = self.log.size
         share = size // max(len(handle.key_groups), 1)
         left = dict.fromkeys(handle.key_groups)
@@ -121,10 +121,10 @@ class Changelog:
             filled = {r.key_group: r for r in file.content.ranges}
             ranges = tuple(filled.get(group) or KeyGroupRange(group, 0, 0) for group in groups)
             content = replace(file.content, ranges=ranges, changes=changes, change_bytes=share)
-            assert isinstance(file.head, KeyedHeader)
+            assert isinstance(file.header, KeyedHeader)
             if groups:
                 files.append(replace(
-                    file, kind=handle.kind, form=BodyKind.CHANGELOG, content=content, head=merged_header(file.head, head),
+                    file, kind=handle.kind, form=BodyKind.CHANGELOG, content=content, header=merged_header(file.header, header),
                     header_key=file.header_key + changes, changelog=handle,
                 ))  # fmt: skip
         if left:
@@ -132,7 +132,7 @@ class Changelog:
             content = Content(BodyKind.CHANGELOG, 0, 0, most, ranges, changes=changes, change_bytes=max(share, 1))
             files.append(make(
                 self.operator, self.subtask, handle.kind, BodyKind.CHANGELOG, metadata_uri, size=size, content=content,
-                head=head, header_key=changes, changelog=handle,
+                header=header, header_key=changes, changelog=handle,
             ))  # fmt: skip
         return files
 
@@ -157,7 +157,7 @@ def find_keys(changelogs: Sequence[Changelog], max_parallelism: int) -> Unsuppor
         key = found.snapshot
         missing[0].note = (
             f"the snapshot does not say the type of the keys: {found.name} was found by trial and fits "
-            f"{many(found.changes, 'change')} of {many(found.keys, 'key')}"
+            f"{pluralize(found.changes, 'change')} of {pluralize(found.keys, 'key')}"
         )
     for changelog in missing:
         changelog.key = key
@@ -188,8 +188,8 @@ def _clipped(file: StateFile, key_groups: Iterable[int]) -> StateFile:
     """A materialized part without the key groups of other subtasks."""
     if file.content is None:
         return file
-    wanted = set(key_groups)
-    ranges = tuple(r for r in file.content.ranges if r.key_group in wanted)
+    selected = set(key_groups)
+    ranges = tuple(r for r in file.content.ranges if r.key_group in selected)
     return file if ranges == file.content.ranges else replace(file, content=replace(file.content, ranges=ranges))
 
 

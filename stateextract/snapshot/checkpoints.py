@@ -20,7 +20,7 @@ from stateextract.errors import MissingFileError, SnapshotNotFoundError, StateEx
 from stateextract.files.filesystem import Entry, Store, name_of, normalize, parent
 from stateextract.ha.store import JOB_ID
 from stateextract.metadata.file import read_metadata
-from stateextract.metadata.locate import METADATA, FoundSnapshot, Locator, some
+from stateextract.metadata.locate import METADATA, FoundSnapshot, Locator, abbreviate
 from stateextract.metadata.model import (
     ChangelogHandle,
     IncrementalHandle,
@@ -30,7 +30,7 @@ from stateextract.metadata.model import (
 )
 from stateextract.options import JobOptions
 from stateextract.outcome import SnapshotStatus
-from stateextract.printable import agreeing, many
+from stateextract.printable import agreeing, pluralize
 from stateextract.snapshot.high_availability import (
     HeldCheckpoint,
     HighAvailability,
@@ -284,8 +284,8 @@ def _describe(
     if missing:
         row.status = SnapshotStatus.FILES_MISSING
         row.reason = (
-            f"{len(missing)} of {many(row.file_count or 0, 'file')} {agreeing(len(missing), 'is')} missing or of another size: "
-            f"{some(missing, 1)} "
+            f"{len(missing)} of {pluralize(row.file_count or 0, 'file')} {agreeing(len(missing), 'is')} missing or of "
+            f"another size: {abbreviate(missing, 1)} "
             "(`stateextract files` lists them)"
         )
 

@@ -8,8 +8,8 @@ from stateextract.errors import SnapshotNotFoundError, StateExtractError
 from stateextract.files.filesystem import Store, name_of, normalize
 from stateextract.files.filesystem import parent as parent_of
 from stateextract.metadata.file import read_metadata
-from stateextract.metadata.locate import METADATA, FoundSnapshot, find_snapshot, some
-from stateextract.printable import many
+from stateextract.metadata.locate import METADATA, FoundSnapshot, abbreviate, find_snapshot
+from stateextract.printable import pluralize
 from stateextract.snapshot.checkpoints import Folder, is_of, job_of, snapshot_folders
 from stateextract.snapshot.high_availability import (
     ZOOKEEPER,
@@ -104,12 +104,12 @@ def _with_id(uri: str, store: Store, folders: Sequence[Folder], checkpoint: int)
 def _none_or_many(what: str, found: Sequence[str], folders: Sequence[Folder], uri: str) -> SnapshotNotFoundError:
     if found:
         return SnapshotNotFoundError(
-            f"{many(len(found), 'snapshot', 'is')} {what} at {uri}: {some(found, 20)}",
+            f"{pluralize(len(found), 'snapshot', 'is')} {what} at {uri}: {abbreviate(found, 20)}",
             advice="choose one with --job, or by its path",
         )
     there = [one.uri for one in folders if one.metadata is not None]
     return SnapshotNotFoundError(
-        f"no snapshot at {uri} is {what}; there are {some(there, 20)}", advice="`stateextract checkpoints` lists them"
+        f"no snapshot at {uri} is {what}; there are {abbreviate(there, 20)}", advice="`stateextract checkpoints` lists them"
     )
 
 
@@ -128,7 +128,7 @@ def held_snapshot(found: HighAvailability, checkpoint: int, job: str) -> FoundSn
     if len(with_some) != 1:
         ids = [one.job_id for one in with_some or found.jobs]
         raise SnapshotNotFoundError(
-            f"the high-availability data has {len(with_some)} jobs{f' {job}' if job else ''}: {some(ids, 20)}",
+            f"the high-availability data has {len(with_some)} jobs{f' {job}' if job else ''}: {abbreviate(ids, 20)}",
             advice="choose one with --job" if ids else "the store is empty: give the folder of the checkpoints",
             file=found.path,
         )
@@ -142,7 +142,7 @@ def held_snapshot(found: HighAvailability, checkpoint: int, job: str) -> FoundSn
         if not matching:
             ids = [str(one.checkpoint_id) for one in answer.checkpoints]
             raise SnapshotNotFoundError(
-                f"the store has no checkpoint {checkpoint} of job {answer.job_id}; it has {some(ids, 20)}",
+                f"the store has no checkpoint {checkpoint} of job {answer.job_id}; it has {abbreviate(ids, 20)}",
                 advice="`stateextract checkpoints` lists them",
                 file=found.path,
             )

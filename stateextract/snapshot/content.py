@@ -72,13 +72,13 @@ class Content:
             return [self.size - self.header_end]
         return [r.end - r.start + self.change_bytes for r in self.ranges] or [p.size for p in self.partitions]
 
-    def beginning(self, most: int, head: bool = True) -> list[tuple[int, int]]:
+    def beginning(self, most: int, header: bool = True) -> list[tuple[int, int]]:
         """Where reading begins: the head, or of small contents all that is read, as at most two ranges of the handle's bytes.
 
         :param most: bytes that are little.
-        :param head: the head is read, too.
+        :param header: the head is read, too.
         """
-        first = [(0, self.header_end)] if self.header_end and (head or self.changes is not None) else []
+        first = [(0, self.header_end)] if self.header_end and (header or self.changes is not None) else []
         units = [(p.offsets[0], p.end) for p in self.partitions if p.offsets]
         if self.changes is None and self.form is not BodyKind.SST_FILES:
             units += [(r.start, r.end) for r in self.ranges] + [(self.header_end, self.size)] * self.whole
@@ -102,11 +102,11 @@ class Content:
             return self
         return replace(self, ranges=self.ranges[begin:end], partitions=self.partitions[begin:end])
 
-    def of_key_groups(self, wanted: Collection[int]) -> list[Content]:
+    def of_key_groups(self, selected: Collection[int]) -> list[Content]:
         """Without other key groups. Databases and changelogs are read from a first to a last key group: there a content
         with gaps becomes several.
         """
-        ranges = tuple(r for r in self.ranges if r.key_group in wanted)
+        ranges = tuple(r for r in self.ranges if r.key_group in selected)
         if not ranges:
             return []
         kept = replace(self, ranges=ranges)
@@ -121,11 +121,11 @@ class Content:
             return self
         return replace(self, partitions=tuple(run for p in self.partitions for run in _runs(p, most)))
 
-    def only(self, wanted: Collection[str]) -> Content:
+    def only(self, selected: Collection[str]) -> Content:
         """Without states that are not wanted and need not be passed over."""
         if self.whole or not self.partitions:
             return self
-        return replace(self, partitions=tuple(p for p in self.partitions if p.name in wanted))
+        return replace(self, partitions=tuple(p for p in self.partitions if p.name in selected))
 
 
 def _runs(part: Partition, most: int) -> Iterator[Partition]:
@@ -166,9 +166,9 @@ def _header_bytes(read_at: ReadAt, content: Content) -> bytes:
 
 def read_content(
     read_at: ReadAt,
-    head: Header,
+    header: Header,
     content: Content,
-    wanted: Collection[str],
+    selected: Collection[str],
     options: ReadOptions,
     counters: Counters,
     subtask: int,
@@ -184,26 +184,26 @@ def read_content(
     :param open_log: opens the log, for content with changes.
     :raises StateExtractError: with state, key group and offset.
     """
-    if isinstance(head, OperatorHeader):
+    if isinstance(header, OperatorHeader):
         yield from read_operator_state(
-            read_at, head, content.partitions, content.size, wanted, options, counters, subtask, skip_broadcast_states
+            read_at, header, content.partitions, content.size, selected, options, counters, subtask, skip_broadcast_states
         )
         return
 
     # Sessions are read before the contents that they belong to, from the same database.
     database = None if open_database is None else cache(open_database)
 
-    def read(wanted: Collection[str], options: ReadOptions, counters: Counters) -> Iterator[Piece]:
-        return _read_keyed(read_at, head, content, wanted, options, counters, subtask, database, open_log)
+    def read(selected: Collection[str], options: ReadOptions, counters: Counters) -> Iterator[Piece]:
+        return _read_keyed(read_at, header, content, selected, options, counters, subtask, database, open_log)
 
-    yield from read_with_sessions(read, head, wanted, options, counters)
+    yield from read_with_sessions(read, header, selected, options, counters)
 
 
 def _read_keyed(
     read_at: ReadAt,
-    head: KeyedHeader,
+    header: KeyedHeader,
     content: Content,
-    wanted: Collection[str],
+    selected: Collection[str],
     options: ReadOptions,
     counters: Counters,
     subtask: int,
@@ -216,10 +216,10 @@ def _read_keyed(
         base = _materialized(read_at, content, options, counters, subtask, open_database)
         log = open_log(options)
         most = content.max_parallelism
-        replay = Replay(log, content.changes, base, wanted, options, counters, subtask, most)
+        replay = Replay(log, content.changes, base, selected, options, counters, subtask, most)
         yield from replay.read(content.ranges)
         return
-    yield from _read_body(read_at, head, content, wanted, options, counters, subtask, open_database, None)
+    yield from _read_body(read_at, header, content, selected, options, counters, subtask, open_database, None)
 
 
 def _materialized(
@@ -236,23 +236,23 @@ def _materialized(
     form = content.form
     if form is BodyKind.CHANGELOG:
         return None
-    head = _base_header(read_at, content)
+    header = _base_header(read_at, content)
     if form is BodyKind.UNDECIDED:
         filled = tuple(r for r in content.ranges if r.end > r.start)
-        form = _decided(read_at, head, replace(content, ranges=filled), options)
+        form = _decided(read_at, header, replace(content, ranges=filled), options)
 
-    def read(ranges: Sequence[KeyGroupRange], wanted: Collection[str], changes: Changes) -> Iterator[Piece]:
+    def read(ranges: Sequence[KeyGroupRange], selected: Collection[str], changes: Changes) -> Iterator[Piece]:
         body = replace(content, form=form, ranges=tuple(ranges), changes=None)
-        return _read_body(read_at, head, body, wanted, options, counters, subtask, open_database, changes)
+        return _read_body(read_at, header, body, selected, options, counters, subtask, open_database, changes)
 
-    return Materialized(head, form is not BodyKind.HEAP, read)
+    return Materialized(header, form is not BodyKind.HEAP, read)
 
 
 def _read_body(
     read_at: ReadAt,
-    head: KeyedHeader,
+    header: KeyedHeader,
     content: Content,
-    wanted: Collection[str],
+    selected: Collection[str],
     options: ReadOptions,
     counters: Counters,
     subtask: int,
@@ -262,17 +262,17 @@ def _read_body(
     """Read keyed state of one file or database."""
     most = content.max_parallelism
     if content.form is BodyKind.SST_FILES and open_database is not None:
-        yield from read_database(open_database, head, content.ranges, wanted, options, counters, subtask, most, changes)
+        yield from read_database(open_database, header, content.ranges, selected, options, counters, subtask, most, changes)
         return
     if content.form not in NO_DATA:
         raise UnsupportedError(f"{content.form.value} cannot be read from one file")
     form = content.form
     if form is BodyKind.UNDECIDED:
-        form = _decided(read_at, head, content, options)
-    yield from read_key_groups(read_at, head, content.ranges, wanted, options, counters, subtask, form, most, changes)
+        form = _decided(read_at, header, content, options)
+    yield from read_key_groups(read_at, header, content.ranges, selected, options, counters, subtask, form, most, changes)
 
 
-def _decided(read_at: ReadAt, head: KeyedHeader, content: Content, options: ReadOptions) -> BodyKind:
+def _decided(read_at: ReadAt, header: KeyedHeader, content: Content, options: ReadOptions) -> BodyKind:
     """A body of one key group that may be either: only one can be passed over to its very end.
 
     :raises FormatError: with what is wrong of each, where neither can.
@@ -282,7 +282,7 @@ def _decided(read_at: ReadAt, head: KeyedHeader, content: Content, options: Read
     for form in (BodyKind.FULL_SNAPSHOT, BodyKind.HEAP):
         try:
             for _ in read_key_groups(
-                read_at, head, content.ranges, (), options, Counters(), 0, form, content.max_parallelism
+                read_at, header, content.ranges, (), options, Counters(), 0, form, content.max_parallelism
             ):
                 pass
             return form

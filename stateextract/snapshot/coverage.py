@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from stateextract.errors import StateExtractError
 from stateextract.outcome import ExitCode, Status, exit_code
-from stateextract.printable import json_document, many, named, sentence
+from stateextract.printable import json_document, named, pluralize, sentence
 from stateextract.state.causes import Cause, causes_of, causes_once, is_caused
 from stateextract.state.engine import StateCounters
 from stateextract.state.kinds import BROADCAST
@@ -134,8 +134,8 @@ class Coverage:
             (sum(r.lost_entries for r in read), "entry", " lost", False),
             (sum(r.lost_key_groups for r in read), "key group", " of a state lost in part or whole", False),
         )  # fmt: skip
-        counted += [many(number, what) + became for number, what, became, always in lost if number or always]
-        return f"{many(len(states), 'state')}: {', '.join(counted)}."
+        counted += [pluralize(number, what) + became for number, what, became, always in lost if number or always]
+        return f"{pluralize(len(states), 'state')}: {', '.join(counted)}."
 
     def causes(self) -> list[Cause[int]]:
         """Why values cannot be decoded, each cause once; states are positions in :attr:`entries`."""
@@ -173,8 +173,8 @@ class Coverage:
 
         screen.say(f"Coverage of {self.snapshot}")
         columns = ["operator", "state", "kind", "rows", "bytes", "status", "directory"]
-        told = causes_once((id(entry), (entry.reason, *entry.read.problems)) for entry in self.entries)
-        rows = [_cells(entry, told.get(id(entry))) for entry in self._shown()]
+        causes = causes_once((id(entry), (entry.reason, *entry.read.problems)) for entry in self.entries)
+        rows = [_cells(entry, causes.get(id(entry))) for entry in self._shown()]
         screen.show(Table(columns, rows, ["rows", "bytes"], names=_NAME_COLUMNS))
         for line in self._lines():
             screen.say(line)
@@ -185,7 +185,7 @@ class Coverage:
 
     def _lines(self) -> list[str]:
         left = len(self.entries) - len(self._shown())
-        lines = [f"Not selected: {many(left, 'other state')}."] if left else []
+        lines = [f"Not selected: {pluralize(left, 'other state')}."] if left else []
         lines += [sentence(f"Note: {note}") for note in self.notes]
         if self.relocations:
             stored, found = self.relocations[0]
@@ -232,7 +232,7 @@ def _remarks(entry: Entry) -> list[str]:
         (read.lost_entries, "entry", " not decoded"),
         (read.raw_rows, "row", " kept as raw bytes"),
     )
-    remarks = [many(number, what) + became for number, what, became in counted if number]
+    remarks = [pluralize(number, what) + became for number, what, became in counted if number]
     if entry.decoded_in_python and "interpreter" in read.engine:
         remarks.append("decoded in Python")
     return [*remarks, *(problem for problem in read.problems if not is_caused(problem))]

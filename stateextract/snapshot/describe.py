@@ -55,25 +55,25 @@ def describe_context(
     if kryo not in flavours:
         raise UsageError(f"the option kryo cannot be {kryo!r}", expected=f"auto, 2, {_WITHOUT_SCALA} or 5")
     models: dict[str, ClassModel] = {}
-    for place in classpath:
-        for model in read_classes(place, store or Store()):
+    for path in classpath:
+        for model in read_classes(path, store or Store()):
             models.setdefault(model.name, model)
     models |= {model.name: model for model in map(class_model, entries)}
     types = _messages(protobuf, store or Store()) if protobuf else NO_TYPES
     return DescribeContext(flavours[kryo], ClassModels(models), chill=kryo != _WITHOUT_SCALA, protobuf=types)
 
 
-def _messages(places: Sequence[str], store: Store) -> ProtobufTypes:
+def _messages(paths: Sequence[str], store: Store) -> ProtobufTypes:
     sets = []
-    for place in places:
-        if (size := store.size(place)) > _MAX_SET:
-            raise FormatError(f"a descriptor set of {size} bytes", expected=f"at most {_MAX_SET}", file=place)
-        sets.append(store.read(place))
+    for path in paths:
+        if (size := store.size(path)) > _MAX_SET:
+            raise FormatError(f"a descriptor set of {size} bytes", expected=f"at most {_MAX_SET}", file=path)
+        sets.append(store.read(path))
         try:
             # Each by itself, so that an error has its file.
             _ = ProtobufTypes((sets[-1],)).java_classes
         except StateExtractError as error:
-            raise error.at(file=place) from None
+            raise error.at(file=path) from None
     return ProtobufTypes(tuple(sets))
 
 
@@ -103,31 +103,31 @@ def with_names(
     return replace(context, names=rules) if rules else context, notes
 
 
-def _text(place: str, store: Store) -> str:
+def _text(path: str, store: Store) -> str:
     try:
-        return store.read(place).decode()
+        return store.read(path).decode()
     except UnicodeDecodeError as error:
-        raise UsageError(f"{place} is not text: {error.reason}", expected="UTF-8") from None
+        raise UsageError(f"{path} is not text: {error.reason}", expected="UTF-8") from None
 
 
-def read_classes(place: str, store: Store) -> Iterator[ClassModel]:
+def read_classes(path: str, store: Store) -> Iterator[ClassModel]:
     """The classes of a jar, or of a folder of class files.
 
-    :param place: a path, or a URI that the store opens (jars only).
+    :param path: a path, or a URI that the store opens (jars only).
     :raises StateExtractError: with the file.
     """
-    folder = Path(place)
-    if "://" not in place and folder.is_dir():
-        yield from _parsed(_files_of(folder), place)
+    folder = Path(path)
+    if "://" not in path and folder.is_dir():
+        yield from _parsed(_files_of(folder), path)
         return
-    size = store.size(place)
+    size = store.size(path)
     if size > _MAX_JAR:
-        raise FormatError(f"a jar of {size} bytes", expected=f"at most {_MAX_JAR}", file=place)
+        raise FormatError(f"a jar of {size} bytes", expected=f"at most {_MAX_JAR}", file=path)
     try:
-        with zipfile.ZipFile(io.BytesIO(store.read(place))) as jar:
-            yield from _parsed(_entries_of(jar), place)
+        with zipfile.ZipFile(io.BytesIO(store.read(path))) as jar:
+            yield from _parsed(_entries_of(jar), path)
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError) as error:
-        raise FormatError(f"the jar cannot be read: {error}", file=place) from None
+        raise FormatError(f"the jar cannot be read: {error}", file=path) from None
 
 
 def _files_of(folder: Path) -> Iterator[tuple[str, bytes]]:
@@ -150,14 +150,14 @@ def _entries_of(jar: zipfile.ZipFile) -> Iterator[tuple[str, bytes]]:
                 yield entry.filename, file.read(MAX_BYTES + 1)
 
 
-def _parsed(files: Iterable[tuple[str, bytes]], place: str) -> Iterator[ClassModel]:
+def _parsed(files: Iterable[tuple[str, bytes]], path: str) -> Iterator[ClassModel]:
     for count, (name, data) in enumerate(files):
         if count >= MAX_CLASSES:
-            raise FormatError(f"more than {MAX_CLASSES} classes", file=place)
+            raise FormatError(f"more than {MAX_CLASSES} classes", file=path)
         try:
             model = read_class(data)
         except StateExtractError as error:
-            raise error.at(file=f"{place}!/{name}") from None
+            raise error.at(file=f"{path}!/{name}") from None
         if model is not None:
             yield model
 

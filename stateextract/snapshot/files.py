@@ -83,7 +83,7 @@ class SnapshotFiles:
         """
         if not is_remote(file.uri) or file.uri == self.metadata_uri:
             return
-        yield PrefetchRequest(file.uri, ranges).behind(file.start)
+        yield PrefetchRequest(file.uri, ranges).shifted(file.start)
         if file.handle is not None and file.changelog is None:
             from stateextract.rocksdb import Opener, first_files
 
@@ -94,7 +94,7 @@ class SnapshotFiles:
         read_at: ReadAt,
         file: StateFile,
         content: Content,
-        wanted: Collection[str],
+        selected: Collection[str],
         options: ReadOptions,
         counters: Counters,
         skip_broadcast_states: Collection[str] = (),
@@ -105,9 +105,9 @@ class SnapshotFiles:
         :param on_read: called with the number of bytes of each read of a database's files.
         :raises StateExtractError: with state, key group and offset; :meth:`with_location` adds the file.
         """
-        assert file.head is not None
+        assert file.header is not None
         return read_content(
-            read_at, file.head, content, wanted, options, counters, file.subtask, skip_broadcast_states,
+            read_at, file.header, content, selected, options, counters, file.subtask, skip_broadcast_states,
             partial(self._database, file, on_read), partial(self._log, file),
         )  # fmt: skip
 
@@ -145,11 +145,11 @@ class SnapshotFiles:
 class HandleBytes:
     """``read_at`` in a handle's bytes, which may be a piece of a file or lie in memory."""
 
-    def __init__(self, file: StateFile, place: bytes | FilePrefetcher, on_read: OnRead) -> None:
+    def __init__(self, file: StateFile, source: bytes | FilePrefetcher, on_read: OnRead) -> None:
         self._opened: OpenFile | None = None
         self._read_at: ReadAt
-        if isinstance(place, bytes):
-            data = memoryview(place)[file.start : file.start + file.size]
+        if isinstance(source, bytes):
+            data = memoryview(source)[file.start : file.start + file.size]
 
             def read_at(offset: int, length: int) -> bytes:
                 found = bytes(data[offset : offset + max(length, 0)])
@@ -158,7 +158,7 @@ class HandleBytes:
 
             self._read_at = read_at
         else:
-            self._opened = place.open(file.uri)
+            self._opened = source.open(file.uri)
             self._read_at = FilePiece(self._opened, file.start, file.size, on_read)
 
     def __enter__(self) -> ReadAt:
@@ -171,7 +171,7 @@ class HandleBytes:
 
 def beginning(content: Content) -> list[tuple[int, int]]:
     """Where reading begins, if the header is known."""
-    return content.beginning(READ, head=False)
+    return content.beginning(READ, header=False)
 
 
 def nothing(_: Content) -> list[tuple[int, int]]:

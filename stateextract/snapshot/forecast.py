@@ -68,9 +68,9 @@ class Forecasts:
 
     def _changed_user_keys(self, state: NamedState) -> str | None:
         """Whether a changelog has changes of a map with two serializers of its keys."""
-        for head in {file.header_key: file.head for file in state.files if file.head is not None}.values():
-            metas = [meta for meta in head.states if meta.name == state.name]
-            maps = [value_layout(row_layout(head, meta, self._context)) for meta in metas] if len(metas) > 1 else []
+        for header in {file.header_key: file.header for file in state.files if file.header is not None}.values():
+            metas = [meta for meta in header.states if meta.name == state.name]
+            maps = [value_layout(row_layout(header, meta, self._context)) for meta in metas] if len(metas) > 1 else []
             if any(isinstance(one, Map) and isinstance(maps[0], Map) and one.key != maps[0].key for one in maps):
                 return USER_KEYS_CHANGED
         return None
@@ -86,17 +86,17 @@ class Forecasts:
         return before[0] if before else Forecast(DECODED)
 
     def _own(self, file: StateFile, name: str) -> Iterator[Forecast]:
-        for number, meta in enumerate(file.head.states if file.head is not None else ()):
+        for number, meta in enumerate(file.header.states if file.header is not None else ()):
             if meta.name == name:
                 yield self._of_meta(file, number)
 
     def _before(self, file: StateFile, name: str) -> Iterator[Forecast]:
         """Why values before those of a state may end the reading of a file."""
-        head = file.head
+        header = file.header
         heap = file.content is not None and file.content.form in (BodyKind.HEAP, BodyKind.UNDECIDED)
-        if not heap or not isinstance(head, KeyedHeader) or head.compressed:
+        if not heap or not isinstance(header, KeyedHeader) or header.compressed:
             return  # values, or the states of a key group, have lengths there
-        for number, meta in enumerate(head.states):
+        for number, meta in enumerate(header.states):
             if meta.name == name:
                 return
             found = self._of_meta(file, number)
@@ -107,8 +107,8 @@ class Forecasts:
         key = (file.header_key, file.scope, number)
         known = self._known.get(key)
         if known is None:
-            assert file.head is not None
-            known = forecast(row_layout(file.head, file.head.states[number], self._context).layout)
+            assert file.header is not None
+            known = forecast(row_layout(file.header, file.header.states[number], self._context).layout)
             self._known[key] = known
         return known
 

@@ -69,7 +69,7 @@ class StateFile:
     :param uri: the file; for inline state the ``_metadata`` file.
     :param start: where the handle's bytes begin in the file, ``size`` how many there are.
     :param content: what can be read of it; absent where that takes more than this file.
-    :param head: ``None`` if none could be read. Then ``problem`` says why, if something is wrong.
+    :param header: ``None`` if none could be read. Then ``problem`` says why, if something is wrong.
     :param problem: why no state of the file can be read. With a head it has the names of the states.
     :param lost: why single states of the head cannot be read, by name.
     :param header_key: equal for equal heads.
@@ -87,7 +87,7 @@ class StateFile:
     start: int = 0
     size: int = 0
     content: Content | None = None
-    head: Header | None = None
+    header: Header | None = None
     header_key: bytes = b""
     problem: StateExtractError | None = None
     lost: Mapping[str, StateExtractError] = field(default_factory=dict)
@@ -99,7 +99,7 @@ class StateFile:
     @property
     def states(self) -> tuple[tuple[str, str], ...]:
         """Name and kind of the states in it, as far as they are known."""
-        return self.named if self.head is None else tuple((meta.name, meta.kind) for meta in self.head.states)
+        return self.named if self.header is None else tuple((meta.name, meta.kind) for meta in self.header.states)
 
     @property
     def scope(self) -> Scope:
@@ -117,16 +117,16 @@ def timers_once(files: Sequence[StateFile]) -> list[StateFile]:
     queues = {
         (file.operator, file.subtask, meta.name)
         for file in files
-        if file.form is BodyKind.FULL_SNAPSHOT and file.head is not None
-        for meta in file.head.states
+        if file.form is BodyKind.FULL_SNAPSHOT and file.header is not None
+        for meta in file.header.states
     }
 
     def again(file: StateFile) -> bool:
-        names = [meta.name for meta in file.head.states] if file.head is not None else []
+        names = [meta.name for meta in file.header.states] if file.header is not None else []
         double = all((file.operator, file.subtask, name) in queues for name in names)
         return file.form is BodyKind.RAW and bool(names) and double
 
-    return [replace(file, content=None, head=None, header_key=b"") if again(file) else file for file in files]
+    return [replace(file, content=None, header=None, header_key=b"") if again(file) else file for file in files]
 
 
 @dataclass(frozen=True)
@@ -241,16 +241,16 @@ class HeaderReader:
             _check_offsets(handle, stream, 0)
             bounds = self._bounds.get(handle.stream, set())
             end = min((o for o in (*handle.offsets, *bounds) if o), default=stream.size)
-            head, key = self._head(stream, end, parse_header)
-            assert isinstance(head, KeyedHeader)
+            header, key = self._header(stream, end, parse_header)
+            assert isinstance(header, KeyedHeader)
             try:
-                form = self._form(handle, head, stream)
+                form = self._form(handle, header, stream)
                 ranges = key_group_ranges(handle.first, handle.offsets, stream.size, NO_DATA[form], bounds)
             except StateExtractError as error:
                 raise error.at(file=stream.uri) from None
             most = self._snapshot.operators[operator].max_parallelism
             content = Content(form, stream.size, end, most, tuple(ranges))
-            return _state_file(operator, subtask, handle, stream, content, head, key)
+            return _state_file(operator, subtask, handle, stream, content, header, key)
 
     def _raw(self, operator: int, subtask: int, handle: KeyGroupsHandle) -> list[StateFile]:
         """Raw keyed state, if it is one of timers."""
@@ -261,36 +261,36 @@ class HeaderReader:
                 ranges = tuple(key_group_ranges(handle.first, handle.offsets, stream.size, NO_DATA[form]))
                 if not ranges or not is_timers(stream.read_at, ranges[0]):
                     return []
-                head = timers_header(stream.read_at, ranges[0])
+                header = timers_header(stream.read_at, ranges[0])
             except StateExtractError as error:
                 raise stream.moved(error) from None
             content = Content(form, stream.size, 0, self._snapshot.operators[operator].max_parallelism, ranges)
-            key = repr([(meta.name, meta.serializers) for meta in head.states]).encode()
-            return [_state_file(operator, subtask, handle, stream, content, head, key)]
+            key = repr([(meta.name, meta.serializers) for meta in header.states]).encode()
+            return [_state_file(operator, subtask, handle, stream, content, header, key)]
 
     def _operator_state(self, operator: int, subtask: int, handle: OperatorStateHandle) -> list[StateFile]:
         if handle.empty or not handle.size:
             return []
         with self._opened(handle.stream) as stream:
             end = operator_header_end(handle.states, stream.size, stream.read_at)
-            head, key = self._head(stream, end, parse_operator_header)
-            assert isinstance(head, OperatorHeader)
+            header, key = self._header(stream, end, parse_operator_header)
+            assert isinstance(header, OperatorHeader)
             form = BodyKind.OPERATOR
             try:
-                parts = tuple(partitions(head, handle.states, stream.size))
-                note = note_of_1_18_0(head, handle.states, stream.size, stream.read_at)
+                parts = tuple(partitions(header, handle.states, stream.size))
+                note = note_of_1_18_0(header, handle.states, stream.size, stream.read_at)
             except StateExtractError as error:
                 raise stream.moved(error) from None
-            content = Content(form, stream.size, head.end, partitions=parts, whole=head.compressed)
-            return [_state_file(operator, subtask, handle, stream, content, head, key, note=note)]
+            content = Content(form, stream.size, header.end, partitions=parts, whole=header.compressed)
+            return [_state_file(operator, subtask, handle, stream, content, header, key, note=note)]
 
-    def _form(self, handle: KeyGroupsHandle, head: KeyedHeader, stream: _Stream) -> BodyKind:
+    def _form(self, handle: KeyGroupsHandle, header: KeyedHeader, stream: _Stream) -> BodyKind:
         offsets: Sequence[int] = handle.offsets
         if handle.code == KEY_GROUPS_V2 and self._snapshot.version >= _HEAP_ONLY_SINCE and 0 not in offsets:
             return BodyKind.HEAP
         if not stream.near:
             offsets = offsets[:_PROBES] if 0 not in offsets else (0,)
-        form = body_kind(handle.code, offsets, handle.first, head.compressed, stream.read_at, states=len(head.states))
+        form = body_kind(handle.code, offsets, handle.first, header.compressed, stream.read_at, states=len(header.states))
         if form is BodyKind.UNDECIDED and len(handle.offsets) > 1:
             return BodyKind.HEAP
         return form
@@ -298,7 +298,7 @@ class HeaderReader:
     def _meta_file(self, operator: int, subtask: int, handle: IncrementalHandle) -> StateFile:
         """RocksDB's own files: the head says which states the database holds."""
         with self._opened(handle.meta) as stream:
-            head, key = self._head(stream, stream.size, parse_header)
+            header, key = self._header(stream, stream.size, parse_header)
             form, most = BodyKind.SST_FILES, self._snapshot.operators[operator].max_parallelism
             content = Content(form, stream.size, stream.size, most, shares(handle.key_groups, handle.size))
             # The head is valid, so the states that cannot be read have names.
@@ -311,7 +311,7 @@ class HeaderReader:
                 problem = self._explained(error).at(file=stream.uri, operator=label)
             lost = {n: self._explained(e).at(operator=label, state=n) for n, e in lost.items()}
             return _state_file(
-                operator, subtask, handle, stream, content, head, key, problem=problem, lost=lost, handle=handle
+                operator, subtask, handle, stream, content, header, key, problem=problem, lost=lost, handle=handle
             )
 
     def _lost(self, handle: IncrementalHandle) -> dict[str, StateExtractError]:
@@ -387,7 +387,7 @@ class HeaderReader:
                 if isinstance(part, KeyGroupsHandle):
                     self._bounds.setdefault(part.stream, set()).update(o for o in part.offsets if o)
 
-    def _head(self, stream: _Stream, end: int, parse: Callable[[bytes, int, int], Header]) -> tuple[Header, bytes]:
+    def _header(self, stream: _Stream, end: int, parse: Callable[[bytes, int, int], Header]) -> tuple[Header, bytes]:
         if end < 0:
             raise FormatError("the first element begins inside the head", file=stream.uri)
         if end > _LARGEST_HEAD:
@@ -503,10 +503,10 @@ def _usual_form(work: _Work) -> BodyKind:
 
 def _state_file(
     operator: int, subtask: int, of: KeyGroupsHandle | OperatorStateHandle | IncrementalHandle, stream: _Stream,
-    content: Content, head: Header, key: bytes, **more: Any,
+    content: Content, header: Header, key: bytes, **more: Any,
 ) -> StateFile:  # fmt: skip
     place = stream.uri, stream.start, stream.size
-    return StateFile(operator, subtask, of.kind, content.form, *place, content, head, key, **more)
+    return StateFile(operator, subtask, of.kind, content.form, *place, content, header, key, **more)
 
 
 __all__ = ["HeaderReader", "OnHeaders", "Scope", "StateFile", "ignore_progress", "operator_label"]

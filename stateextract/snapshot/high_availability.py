@@ -35,7 +35,7 @@ from stateextract.ha.objects import COMPLETED, CompletedCheckpoint, parse_comple
 from stateextract.ha.store import JOB_ID, JobStore, StoreEntry
 from stateextract.ha.zookeeper import is_below, is_dump, nodes_of_dump, stores_of_znodes
 from stateextract.metadata.file import MOST_BYTES
-from stateextract.metadata.locate import METADATA, mapped, some
+from stateextract.metadata.locate import METADATA, abbreviate, mapped
 
 ZOOKEEPER = "zk://"
 _MOST_DUMP_BYTES = 256 << 20
@@ -94,7 +94,7 @@ class JobAnswer:
     """
 
     job_id: str
-    place: str
+    location: str
     checkpoints: list[HeldCheckpoint] = field(default_factory=list)
     skipped: list[StoreEntry] = field(default_factory=list)
     is_guess: bool = False
@@ -179,7 +179,7 @@ def read_high_availability(
         from stateextract.snapshot.zookeeper_server import read_znodes
 
         nodes, below = read_znodes(path, store.timeout)
-        stores = [one for one in stores_of_znodes(nodes) if is_below(one.place, below) or is_below(below, one.place)]
+        stores = [one for one in stores_of_znodes(nodes) if is_below(one.location, below) or is_below(below, one.location)]
         return HighAvailability(path, "ZooKeeper", _answers(stores, Resolver(store, (), path_pairs)))
     uri = normalize(path)
     entry = store.info(uri)
@@ -252,7 +252,7 @@ def _answers(stores: Sequence[JobStore], resolver: Resolver) -> tuple[JobAnswer,
 
 
 def _answer(store: JobStore, resolver: Resolver) -> JobAnswer:
-    answer = JobAnswer(store.job_id or "", store.place, notes=list(store.notes))
+    answer = JobAnswer(store.job_id or "", store.location, notes=list(store.notes))
     for entry in store.entries:
         if entry.skipped is not None:
             answer.skipped.append(entry)
@@ -431,7 +431,7 @@ class Resolver:
                 "the data names a file outside of the places that you named, which is not opened", advice=_MOVED, file=original
             )
         raise MissingFileError(
-            f"a file that the data names is missing; looked for it at {some(looked, 3)}", advice=_MOVED, file=original
+            f"a file that the data names is missing; looked for it at {abbreviate(looked, 3)}", advice=_MOVED, file=original
         )
 
     def _candidates(self, original: str, parts: Sequence[str], least: int) -> Iterator[str]:

@@ -18,7 +18,7 @@ from serializers.tuples import ROW_SNAPSHOT
 from stateextract.errors import StateExtractError
 from stateextract.metadata.model import ChangelogHandle, OperatorState, SnapshotMetadata
 from stateextract.outcome import Status
-from stateextract.printable import many
+from stateextract.printable import pluralize
 from stateextract.snapshot.coverage import Entry
 from stateextract.snapshot.headers import Scope, StateFile
 from stateextract.state.bodies.body import BodyKind
@@ -59,8 +59,9 @@ class NamedState:
 
         :param context: of its operator.
         """
-        heads = {file.header_key: file.head for file in self.files if file.head is not None}
-        return [row_layout(head, meta, context) for head in heads.values() for meta in head.states if meta.name == self.name]
+        headers = {file.header_key: file.header for file in self.files if file.header is not None}
+        metas = [(header, meta) for header in headers.values() for meta in header.states if meta.name == self.name]
+        return [row_layout(header, meta, context) for header, meta in metas]
 
 
 @dataclass(eq=False)
@@ -167,7 +168,7 @@ def _add_problems(inventory: OperatorInventory, file: StateFile) -> None:
 
 def has_row_key(file: StateFile) -> bool:
     """Whether the keys are Rows of one field, as those of PyFlink's DataStream API are."""
-    serializer = file.head.key_serializer if isinstance(file.head, KeyedHeader) else None
+    serializer = file.header.key_serializer if isinstance(file.header, KeyedHeader) else None
     return serializer is not None and serializer.class_name == ROW_SNAPSHOT and len(serializer.nested) == 1
 
 
@@ -204,7 +205,7 @@ def _list_state(inventory: OperatorInventory, state: NamedState) -> Entry:
         more = len(state.problems) - 1
         entry.status, entry.reason = state.problems[0].status, str(state.problems[0])
         if more:
-            entry.reason += f" {many(more, 'more file', 'is')} missing or unreadable."
+            entry.reason += f" {pluralize(more, 'more file', 'is')} missing or unreadable."
     entry.role = purpose_of(state.name, [*inventory.keyed, *inventory.lists])
     if any(map(has_row_key, state.files)) and not state.name.startswith(PYTHON_STATE):
         entry.role = f"PyFlink: {entry.role}" if entry.role else "PyFlink: a value of Python, or one with a type of Java's"

@@ -98,12 +98,12 @@ def with_pojos(
 
 
 def _snapshots(files: Sequence[StateFile]) -> Iterator[SerializerSnapshot]:
-    heads = {file.header_key: file.head for file in files if file.head is not None}
-    for head in heads.values():
-        key = getattr(head, "key_serializer", None)
+    headers = {file.header_key: file.header for file in files if file.header is not None}
+    for header in headers.values():
+        key = getattr(header, "key_serializer", None)
         if key is not None:
             yield key
-        for meta in head.states:
+        for meta in header.states:
             yield from meta.serializers.values()
 
 
@@ -153,11 +153,11 @@ class _Search:
 
     def _states(self, file: StateFile) -> list[str]:
         """The states of a file that hold values of the class; none of a file with key groups that take long to read."""
-        if file.head is None or file.content is None or max(file.content.sizes, default=0) > _BYTES:
+        if file.header is None or file.content is None or max(file.content.sizes, default=0) > _BYTES:
             return []
         return [
             meta.name
-            for meta in file.head.states
+            for meta in file.header.states
             if any(name == self._root for name, _ in kryo_classes(meta.serializers.values()))
         ]
 
@@ -283,10 +283,10 @@ class _Search:
     def _read(self, reader: PartReader, options: ReadOptions, file: StateFile, states: list[str]) -> None:
         operator = self._snapshot.operators[file.operator]
         of_operator = replace(options, context=options.context.of_operator(operator.id))
-        head, content = file.head, file.content
-        assert head is not None
+        header, content = file.header, file.content
+        assert header is not None
         assert content is not None
-        rows = {name: [row_layout(head, m, of_operator.context) for m in head.states if m.name == name] for name in states}
+        rows = {name: [row_layout(header, m, of_operator.context) for m in header.states if m.name == name] for name in states}
         targets = {name: StateTarget("", "", merged_schema(rows[name], of_operator)) for name in states}
         end, size = 0, 0
         for one in (content := content.only(set(states))).sizes:

@@ -15,7 +15,7 @@ from stateextract.metadata.model import (
     OperatorState,
     StreamHandle,
 )
-from stateextract.printable import agreeing, many
+from stateextract.printable import agreeing, pluralize
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class MissingFiles:
         """How many there are."""
         few = len(self.paths)
         size = "it" if few == 1 else "they"
-        of = many(self.count, "file")
+        of = pluralize(self.count, "file")
         return f"{few:,} of {of} {agreeing(few, 'is')} missing, or not as large as {size} should be"
 
 

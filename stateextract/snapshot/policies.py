@@ -37,8 +37,8 @@ class JobPolicies:
     def of(self, operator: OperatorState, state: str) -> Choice | None:
         """What holds for a state; ``None``: what holds elsewhere."""
         found: list[tuple[int, str, str]] = []
-        for line, place, option, value in self._lines:
-            for name, rest in beginnings(place):
+        for line, target, option, value in self._lines:
+            for name, rest in beginnings(target):
                 if rest in (state, ANY) and (name == ANY or is_called(operator, name)):
                     self._used.add(line)
                     found.append(((name != ANY) + (rest != ANY), option, value))
@@ -55,8 +55,8 @@ class JobPolicies:
 
         :param unread: operators whose states are not known yet; a line may be for one of these.
         """
-        for line, place, _, _ in self._lines:
-            names = [name for name, _ in beginnings(place)]
+        for line, target, _, _ in self._lines:
+            names = [name for name, _ in beginnings(target)]
             waits = unread and (ANY in names or any(is_called(o, name) for o in unread for name in names))
             if line not in self._used and not waits:
                 raise UsageError(

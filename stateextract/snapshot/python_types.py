@@ -128,9 +128,9 @@ class StateTypes:
         added: list[tuple[str, str]] = []
         for path, type_ in bytes_of(schema, process):
             sample = sample or self.sample(inventory, state, options)
-            wanted = recognised(state.name, path, sample, process, type_)
-            if wanted is not None:
-                added.append((path, wanted))
+            selected = recognised(state.name, path, sample, process, type_)
+            if selected is not None:
+                added.append((path, selected))
         yield from added
         schema = overridden_schema(schema, [parse_override(path, type_, fine) for path, type_ in added])
         if "key" in schema.names and _is_row_of_one(schema.field("key").type):
@@ -282,7 +282,7 @@ def _sampled(
         if any(True for _ in bytes_of(schema, True)):
             targets[state.name] = StateTarget("", "", schema)
             found[state.name] = Sample()
-    files = list({id(f): f for name in targets for f in states[name].files if f.head and f.content}.values())[:_FILES]
+    files = list({id(f): f for name in targets for f in states[name].files if f.header and f.content}.values())[:_FILES]
     operator = OperatorTargets(operator_label(inventory.operator), targets, inventory.operator.id)
     for file in files:
         _read_first(reader, operator, file, found)
@@ -301,9 +301,9 @@ def _read_first(reader: PartReader, operator: OperatorTargets, file: StateFile, 
     content = file.content.only(set(operator.states))
     whole = content.form is BodyKind.SST_FILES or content.changes is not None
     units = [content] if whole else [content.cut(i, i + 1) for i in range(min(len(content.sizes), _UNITS))]
-    wanted = [{name} for name in operator.states] if whole else [set(operator.states)]
+    selected = [{name} for name in operator.states] if whole else [set(operator.states)]
     for unit in units:
-        for names in wanted:
+        for names in selected:
             part = Part(0, 0, file.subtask, file.uri, file.start, unit)
             targets = replace(operator, states={name: t for name, t in operator.states.items() if name in names})
             try:

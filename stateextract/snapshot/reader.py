@@ -82,18 +82,18 @@ class PartReader:
         try:
             file = self._with_handles(file, part, targets)
             with self._files.opened(file) as read_at:
-                head = read_header(read_at, part.content, options)
-                file = replace(file, head=head)
-                wanted = {meta.name for meta in head.states} & set(targets.states)
+                header = read_header(read_at, part.content, options)
+                file = replace(file, header=header)
+                selected = {meta.name for meta in header.states} & set(targets.states)
                 for piece in self._files.pieces(
-                    read_at, file, part.content, wanted, options, counters, part.skip_broadcast_states
+                    read_at, file, part.content, selected, options, counters, part.skip_broadcast_states
                 ):
                     target = targets.states[piece.state]
                     if piece.raw:
                         schema = target.raw_schema or piece.batch.schema
                         yield replace(piece, batch=cast_batch(piece.batch, schema))
                         continue
-                    yield replace(piece, batch=_granted(piece.batch, target, piece.state, counters.of(piece.state)))
+                    yield replace(piece, batch=_with_overrides(piece.batch, target, piece.state, counters.of(piece.state)))
         except StateExtractError as error:
             raise self._files.with_location(error, file).at(operator=targets.label) from None
 
@@ -120,7 +120,7 @@ def _file(part: Part) -> StateFile:
     return StateFile(part.operator, part.subtask, "", content.form, part.uri, part.start, content.size, content)
 
 
-def _granted(batch: pa.RecordBatch, target: StateTarget, state: str, counters: StateCounters) -> pa.RecordBatch:
+def _with_overrides(batch: pa.RecordBatch, target: StateTarget, state: str, counters: StateCounters) -> pa.RecordBatch:
     """A batch with the columns of its dataset, and with the types that the user chose."""
     try:
         if target.overrides:

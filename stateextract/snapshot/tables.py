@@ -175,7 +175,7 @@ class SnapshotTables:
                     groups: range | None = getattr(use.handle, "key_groups", None)
                     yield (
                         self._operator(operator)
-                        | self._place(stream, exact)
+                        | self._location(stream, exact)
                         | {
                             # Handles of in-flight data share a file.
                             "size_in_bytes": (use.handle if isinstance(use.handle, ChannelStateHandle) else stream).size,
@@ -189,18 +189,18 @@ class SnapshotTables:
                         }
                     )
 
-    def _place(self, stream: StreamHandle, exact: bool) -> dict[str, Any]:
-        place: dict[str, Any] = {
+    def _location(self, stream: StreamHandle, exact: bool) -> dict[str, Any]:
+        row: dict[str, Any] = {
             "file_path": getattr(stream, "path", None),
             "file_offset": stream.start if isinstance(stream, SegmentHandle) else 0,
             "stream_size_in_bytes": stream.size,
         }
         try:
             location = self._source.locator.locate(stream, exact_size=exact)
-            place |= {"found_path": location.uri, "stream_size_in_bytes": location.size}
+            row |= {"found_path": location.uri, "stream_size_in_bytes": location.size}
         except StateExtractError as error:
-            place["problem"] = str(error.worded(self._door))
-        return place
+            row["problem"] = str(error.worded(self._door))
+        return row
 
     def key_groups(self) -> Rows:
         """A row per key group of a file; of canonical savepoints only those with data."""

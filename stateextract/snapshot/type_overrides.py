@@ -31,14 +31,14 @@ class JobTypeOverrides:
     """
 
     def __init__(self, types: Sequence[str]) -> None:
-        self._lines = [(place, type_) for place, _, type_ in (line.rpartition("=") for line in types)]
+        self._lines = [(target, type_) for target, _, type_ in (line.rpartition("=") for line in types)]
         self._used: set[str] = set()
         for _, type_ in self._lines:
             parse_override("value", type_)
 
     def concern(self, operator: OperatorState, state: str) -> None:
         """Note the lines that are about a state which there is."""
-        self._used |= {place for place, _ in self._lines if next(_matches(place, operator, state), None)}
+        self._used |= {target for target, _ in self._lines if next(_matches(target, operator, state), None)}
 
     def fitting(self, operator: OperatorState, state: str, schema: pa.Schema, fine: bool = False) -> OverrideTexts:
         """The overrides of a state, one for each path: a line without patterns wins over one with, then the last one.
@@ -51,11 +51,11 @@ class JobTypeOverrides:
         """
         by_pattern: dict[str, str] = {}
         exact: dict[str, str] = {}
-        for place, type_ in self._lines:
-            match = next(_matches(place, operator, state), None)
+        for target, type_ in self._lines:
+            match = next(_matches(target, operator, state), None)
             if match is None:
                 continue
-            self._used.add(place)
+            self._used.add(target)
             path, pattern = match
             for one in _paths(schema, path) if is_pattern(path) else [path]:
                 override = parse_override(one, type_, fine)
@@ -71,42 +71,42 @@ class JobTypeOverrides:
 
     def refuse_strangers(self, operators: Collection[OperatorState]) -> None:
         """A wish for an operator that there is not is a mistake."""
-        for place, _ in self._lines:
-            names = [name for name, _ in beginnings(place)]
+        for target, _ in self._lines:
+            names = [name for name, _ in beginnings(target)]
             if not any(fits(name, o) for o in operators for name in names):
-                raise _mistake(place, "operator")
+                raise _mistake(target, "operator")
 
     def refuse_unused(self, unread: Collection[OperatorState] = ()) -> None:
         """A wish that is about nothing is a mistake.
 
         :param unread: operators whose states were not asked for yet; a wish may be for one of these.
         """
-        for place, _ in self._lines:
-            names = [name for name, _ in beginnings(place)]
+        for target, _ in self._lines:
+            names = [name for name, _ in beginnings(target)]
             waits = any(fits(name, o) for o in unread for name in names)
-            if not waits and place not in self._used:
-                raise _mistake(place, "chosen state")
+            if not waits and target not in self._used:
+                raise _mistake(target, "chosen state")
 
 
-def _mistake(place: str, what: str) -> UsageError:
+def _mistake(target: str, what: str) -> UsageError:
     return UsageError(
-        f"the type of {place!r} is set, and no {what} is called so",
+        f"the type of {target!r} is set, and no {what} is called so",
         expected="OPERATOR/STATE/PATH",
         advice="the operator is a UID, a name or a hex ID; * stands for any letters; the path begins with key, namespace or "
         "value",
     )
 
 
-def beginnings(place: str) -> Iterator[tuple[str, str]]:
+def beginnings(target: str) -> Iterator[tuple[str, str]]:
     """What the operator may be called, and the rest: names may hold slashes."""
-    parts = place.split("/")
+    parts = target.split("/")
     for at in range(1, len(parts)):
         yield "/".join(parts[:at]), "/".join(parts[at:])
 
 
-def _matches(place: str, operator: OperatorState, state: str) -> Iterator[tuple[str, bool]]:
+def _matches(target: str, operator: OperatorState, state: str) -> Iterator[tuple[str, bool]]:
     """The path of a line that is about a state, and whether its state or its path is a pattern."""
-    for name, rest in beginnings(place):
+    for name, rest in beginnings(target):
         if not fits(name, operator):
             continue
         if rest.startswith(f"{state}/") and len(rest) > len(state) + 1:

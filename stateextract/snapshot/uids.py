@@ -11,17 +11,17 @@ from stateextract.metadata.model import SnapshotMetadata
 from stateextract.metadata.uid import operator_id
 
 
-def read_uids(place: str, store: Store) -> list[str]:
+def read_uids(path: str, store: Store) -> list[str]:
     """The uids in a file: one a line (a line that begins with ``#`` does not count), or a JSON array.
 
     :raises UsageError: if it cannot be read, or is something else.
     """
     try:
-        text = store.read(place).decode()
+        text = store.read(path).decode()
     except StateExtractError as error:
-        raise UsageError(f"--uids {place} cannot be read: {error.message}") from error
+        raise UsageError(f"--uids {path} cannot be read: {error.message}") from error
     except UnicodeDecodeError as error:
-        raise UsageError(f"--uids {place} is not text: {error.reason}", expected="UTF-8") from None
+        raise UsageError(f"--uids {path} is not text: {error.reason}", expected="UTF-8") from None
     return parse_uids(text)
 
 

@@ -17,7 +17,7 @@ from stateextract.errors import (
     UnreadableFileError,
     UsageError,
 )
-from stateextract.ha.zookeeper import wanted
+from stateextract.ha.zookeeper import is_needed
 
 _URI = re.compile(r"zk://(?P<hosts>[A-Za-z0-9._:,\[\]-]{1,1000})(?P<path>/.*)?", re.DOTALL)
 _INSIDE = re.compile(r"(?P<cluster>.*?)/(jobs|checkpoints)(/.*)?", re.DOTALL)
@@ -86,7 +86,7 @@ def _read(client: Any, start: str, timeout: int, no_node: type[Exception]) -> di
             )
         try:
             names = client.get_children_async(path).get(timeout=timeout)
-            nodes[path] = client.get_async(path).get(timeout=timeout)[0] if wanted(path) else None
+            nodes[path] = client.get_async(path).get(timeout=timeout)[0] if is_needed(path) else None
         except no_node:  # It has gone meanwhile.
             continue
         waiting += [f"{path.rstrip('/')}/{name}" for name in names if name not in _OTHERS]

@@ -35,8 +35,8 @@ def zipped(root: Path, machine_code: Mapping[str, bytes] | None = None) -> bytes
         for path in sources + [root / name for name in MODULES if (root / name).is_file()]:
             entry = zipfile.ZipInfo(path.relative_to(root).as_posix(), _DATE)
             content.writestr(entry, path.read_bytes(), zipfile.ZIP_DEFLATED)
-        for place, data in sorted((machine_code or {}).items()):
-            content.writestr(zipfile.ZipInfo(f"stateextract/{place}", _DATE), data, zipfile.ZIP_DEFLATED)
+        for name, data in sorted((machine_code or {}).items()):
+            content.writestr(zipfile.ZipInfo(f"stateextract/{name}", _DATE), data, zipfile.ZIP_DEFLATED)
     return buffer.getvalue()
 
 

@@ -109,8 +109,8 @@ def spark_executor(spark: Any, ship_code: str = "auto", on_tasks: OnTasks | None
         if folder is not None:
             compiled(size)
             tasks.prepare()
-        place = f"{tasks.open.__module__}:{tasks.open.__name__}"
-        function = worker.make_function(place, tasks.shared, tasks.records, folder, archive)
+        function_path = f"{tasks.open.__module__}:{tasks.open.__name__}"
+        function = worker.make_function(function_path, tasks.shared, tasks.records, folder, archive)
         with watched(spark, tasks, on_tasks):
             rows = _mapped(spark, tasks.count, function)
         for row in rows:

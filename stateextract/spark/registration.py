@@ -6,7 +6,7 @@ from typing import Any
 
 from stateextract.errors import EnvironmentProblem
 from stateextract.spark import source
-from stateextract.spark import worker as carrier
+from stateextract.spark import worker as worker
 from stateextract.spark.environment import check_python
 from stateextract.spark.job import code_for_workers
 
@@ -20,7 +20,7 @@ def register(spark: Any, ship_code: str = "auto") -> None:
     # The driver plans a read in a process of that Python, wherever the workers are.
     check_python(spark)
     code = code_for_workers(spark, ship_code)
-    for module in (carrier, source):
+    for module in (worker, source):
         cloudpickle.register_pickle_by_value(module)
     for base in source.SOURCES:
         shipped = type(base.__name__, (base,), {"code": code, "__module__": base.__module__})

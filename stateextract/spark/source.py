@@ -23,14 +23,14 @@ Code = tuple[str | None, str | None]
 """Where the project is for processes that cannot import it: a folder that they see, or the name of a zip that Spark brings."""
 
 
-def call_in_worker(code: Code, place: str, *arguments: Any) -> Any:
+def call_in_worker(code: Code, function_path: str, *arguments: Any) -> Any:
     """What a function of the project gives, which is made importable first.
 
-    :param place: module and function.
+    :param function_path: module and function.
     :raises ImportError: where it is not there, or a package that it needs; says what to set.
     """
     make_importable(*code)
-    name, _, function = place.partition(".")
+    name, _, function = function_path.partition(".")
     try:
         module = importlib.import_module(f"stateextract.spark.{name}")
     except ImportError as error:
@@ -53,10 +53,10 @@ def without_traceback(error: Exception) -> Exception:
     return error.with_traceback(None) if hasattr(error, "advice") else error
 
 
-def batches(code: Code, place: str, *arguments: Any) -> Iterator[Any]:
+def batches(code: Code, function_path: str, *arguments: Any) -> Iterator[Any]:
     """The batches that a function of the project gives."""
     try:
-        yield from call_in_worker(code, place, *arguments)
+        yield from call_in_worker(code, function_path, *arguments)
     except Exception as error:
         raise without_traceback(error) from None
 

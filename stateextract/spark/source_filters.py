@@ -109,7 +109,7 @@ def _scalars(values: Iterable[Any], type_: pa.DataType) -> tuple[pa.Scalar, ...]
 # -- key groups
 
 
-def wanted_key_groups(
+def selected_key_groups(
     filters: Sequence[Any], schema: pa.Schema, max_parallelism: int, policy: Policy
 ) -> Callable[[SerializerSnapshot | None], frozenset[int] | None]:
     """The key groups that can hold rows which pass, for a file by the serializer of its keys; ``None``: any.
@@ -176,4 +176,4 @@ def _numbers(filters: Sequence[Any], max_parallelism: int) -> frozenset[int] | N
     return frozenset(batch.column(0).to_pylist())
 
 
-__all__ = ["RowFilter", "row_filters", "wanted_key_groups"]
+__all__ = ["RowFilter", "row_filters", "selected_key_groups"]

@@ -16,7 +16,7 @@ from typing import Any
 
 from stateextract.doors import OPTIONS, Door
 from stateextract.errors import UsageError
-from stateextract.options import JobOptions, Place, described, fields, parse_size, show_size, spark_name
+from stateextract.options import JobOptions, UsedBy, described, fields, parse_size, show_size, spark_name
 
 STATE, METADATA, DIFF = "flink-state", "flink-state-metadata", "flink-state-diff"
 MOST_GROUPS = 1 << 15
@@ -45,7 +45,7 @@ def _own(name: str, kind: str, default: Any, doc: str, choices: tuple[str, ...] 
     return Option(name, kind, default, doc, choices)
 
 
-def _shared(place: Place) -> tuple[Option, ...]:
+def _shared(used_by: UsedBy) -> tuple[Option, ...]:
     """The options of the job that apply in a source."""
     return tuple(
         Option(
@@ -54,7 +54,7 @@ def _shared(place: Place) -> tuple[Option, ...]:
             f.name,
         )
         for f in fields()
-        if f.metadata["at"] & place
+        if f.metadata["used_by"] & used_by
     )  # fmt: skip
 
 
@@ -94,7 +94,7 @@ STATE_OPTIONS: tuple[Option, ...] = (
     _own("columns", "list", (),
         "The columns to read, comma-separated; others are not decoded. None: all. A schema given to the reader does "
         "the same, for fields of structs too."),
-    *_shared(Place.SPARK_ROWS),
+    *_shared(UsedBy.SPARK_ROWS),
 )  # fmt: skip
 """The options of ``flink-state``."""
 
@@ -111,14 +111,14 @@ STATISTICS_OPTIONS: tuple[Option, ...] = (
     _own("ttl", "list", (),
         "TTLs such as 30d or 12h, comma-separated: count the rows that would be expired. Of all states, or of one as "
         "STATE=DURATION or OPERATOR/STATE=DURATION."),
-    *_shared(Place.SPARK_STATISTICS),
+    *_shared(UsedBy.SPARK_STATISTICS),
 )  # fmt: skip
 """Options of the tables :data:`READ_TABLES` only; ``asOf`` and ``ttl`` of the table ``statistics``."""
 
 METADATA_OPTIONS: tuple[Option, ...] = (
     _PATH,
     _own("table", "choice", "operators", "Which table.", TABLES),
-    *_shared(Place.SPARK_TABLES),
+    *_shared(UsedBy.SPARK_TABLES),
     *(
         replace(option, doc=f"Of the {'table' if option.name in ('asOf', 'ttl') else f'tables {COVERAGE} and'} {STATISTICS}. "
                 f"{option.doc}")
@@ -135,7 +135,7 @@ _COMPARED: tuple[Option, ...] = (
     _own("lastAccess", "flag", False, "Of a state with a time to live, count a mere change of the last access."),
     _own("commonFields", "flag", False,
         "Fields that only one of the snapshots has do not count. Without it they are null in the other one."),
-    *_shared(Place.SPARK_DIFF),
+    *_shared(UsedBy.SPARK_DIFF),
 )  # fmt: skip
 
 DIFF_OPTIONS: tuple[Option, ...] = (

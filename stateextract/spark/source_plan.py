@@ -28,7 +28,7 @@ from stateextract.metadata.model import OperatorState, SnapshotMetadata
 from stateextract.metadata.uid import operator_id
 from stateextract.options import JobOptions
 from stateextract.outcome import Status
-from stateextract.printable import called, there_is
+from stateextract.printable import find_named, there_is
 from stateextract.snapshot.forecast import Forecasts
 from stateextract.snapshot.headers import operator_label
 from stateextract.snapshot.parts import OperatorTargets, Part
@@ -92,15 +92,15 @@ class SourcePlan:
         size = sum(sum(part.content.sizes) for split in self.splits for part in split)
         return replace(self, splits=(), serializers={}, size=size).to_bytes()
 
-    def pruned(self, wanted: Callable[[SerializerSnapshot | None], frozenset[int] | None]) -> SourcePlan:
+    def pruned(self, needed: Callable[[SerializerSnapshot | None], frozenset[int] | None]) -> SourcePlan:
         """The plan of some key groups only.
 
-        :param wanted: those of a file, by the serializer of its keys; ``None``: all.
+        :param needed: those of a file, by the serializer of its keys; ``None``: all.
         """
         parts = [part for split in self.splits for part in split]
         kept: list[Part] = []
         for part in parts:
-            groups = wanted(self.serializers[part.file]) if part.file in self.serializers else None
+            groups = needed(self.serializers[part.file]) if part.file in self.serializers else None
             contents = [part.content] if groups is None else part.content.of_key_groups(groups)
             kept += [replace(part, content=content) for content in contents]
         return self if kept == parts else replace(self, splits=pack(kept, self.job.split_bytes))
@@ -277,11 +277,11 @@ def _chosen(plan: Plan, values: Mapping[str, Any]) -> list[PlannedState]:
         return _columns(states, bool(name) or values["strict"])
     if not name:
         states = [s for s in states if s.entry.kind != TIMER]
-    elif not called(name, states, lambda s: (s.name,)):
+    elif not find_named(name, states, lambda s: (s.name,)):
         advice = "readTimers reads the timers" if timers else f"stateScope is {values['stateScope']}"
         raise UsageError(f"no state is called {name!r}", advice=advice)
     else:
-        states = called(name, states, lambda s: (s.name,))
+        states = find_named(name, states, lambda s: (s.name,))
     if len(states) == 1:
         return states
     if name:
@@ -349,8 +349,8 @@ def _source_plan(plan: Plan, states: Sequence[PlannedState], job: JobOptions, va
         [replace(part, operator=0, content=part.content.only(names)) for part in split if part.operator == number]
         for split in plan.splits
     ]
-    heads = {part.file: plan.files[part.file].head for split in splits for part in split}
-    serializers = {file: head.key_serializer for file, head in heads.items() if isinstance(head, KeyedHeader)}
+    headers = {part.file: plan.files[part.file].header for split in splits for part in split}
+    serializers = {file: header.key_serializer for file, header in headers.items() if isinstance(header, KeyedHeader)}
     schema = states[0].target.schema
     wide = None
     if values["wide"]:
@@ -382,8 +382,8 @@ def _asked(plan: SourcePlan, columns: pa.Schema, values: Mapping[str, Any]) -> S
     scalars = tuple(key_scalar(key, columns.field("key").type) for key in keys) if keys else None
     numbers = frozenset(groups) if groups else None
     python = any(name.startswith(PYTHON_STATE) for name in plan.targets.states)
-    wanted = groups_by_serializer(scalars, numbers, plan.max_parallelism, plan.policy, likely=python)
-    return replace(plan.pruned(wanted), keys=scalars)
+    needed = groups_by_serializer(scalars, numbers, plan.max_parallelism, plan.policy, likely=python)
+    return replace(plan.pruned(needed), keys=scalars)
 
 
 __all__ = ["SourcePlan", "choose_operator", "make_source_plan"]

@@ -23,7 +23,7 @@ from stateextract.snapshot.parts import OperatorTargets, Part, StateTarget
 from stateextract.snapshot.reader import PartReader
 from stateextract.snapshot.reading import read_options
 from stateextract.snapshot.stores import open_store
-from stateextract.spark.source_filters import row_filters, wanted_key_groups
+from stateextract.spark.source_filters import row_filters, selected_key_groups
 from stateextract.spark.source_options import DOORS, STATE
 from stateextract.spark.source_plan import SourcePlan, make_source_plan
 from stateextract.spark.source_types import arrow_schema, check_given, spark_schema
@@ -53,7 +53,7 @@ def with_filters(data: bytes, filters: Sequence[Any]) -> bytes:
     """The plan without what cannot pass these filters, as far as that is seen."""
     plan = SourcePlan.from_bytes(data)
     assert plan.given is not None
-    wanted = wanted_key_groups(filters, plan.given, plan.max_parallelism, plan.policy)
+    wanted = selected_key_groups(filters, plan.given, plan.max_parallelism, plan.policy)
     return replace(plan.pruned(wanted), filters=row_filters(filters, plan.given)).to_bytes()
 
 

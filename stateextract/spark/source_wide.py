@@ -36,7 +36,7 @@ RUN_BYTES = 16 << 20
 
 _IDENTITY = ("key", "namespace")
 _SHARED = (*_IDENTITY, *WINDOW_COLUMNS, "slice_end")
-_BEHIND = ("key_group", "subtask")
+_LAST = ("key_group", "subtask")
 _OF_STATE = ("value", "last_access")
 
 
@@ -46,26 +46,26 @@ class WideColumns:
 
     :param schema: of the wide rows: key, namespace and window where a state has them; a column per state, and of states
         with a time to live one more for the last access; key_group and subtask.
-    :param places: by state, which of its columns becomes which.
+    :param column_names: by state, which of its columns becomes which.
     :param targets: the states as they are read: strings as bytes.
     :param rows: by state, its columns as they are to be.
     """
 
     schema: pa.Schema
-    places: Mapping[str, Mapping[str, str]]
+    column_names: Mapping[str, Mapping[str, str]]
     targets: Mapping[str, StateTarget]
     rows: Mapping[str, pa.Schema]
 
     def only(self, needed: Collection[str]) -> WideColumns:
         """What of it some of the columns need: every state's keys, since they say which rows there are."""
-        places, targets, rows = {}, {}, {}
-        for name, of_state in self.places.items():
-            places[name] = {column: place for column, place in of_state.items() if place in needed}
-            wanted = {*_IDENTITY, *needed} & {*_SHARED, *_BEHIND} | set(places[name])
+        column_names, targets, rows = {}, {}, {}
+        for name, of_state in self.column_names.items():
+            column_names[name] = {column: output_name for column, output_name in of_state.items() if output_name in needed}
+            wanted = {*_IDENTITY, *needed} & {*_SHARED, *_LAST} | set(column_names[name])
             rows[name] = pa.schema([f for f in self.rows[name] if f.name in wanted])
             target = self.targets[name]
             targets[name] = replace(target, schema=pa.schema([f for f in target.schema if f.name in wanted]))
-        return WideColumns(pa.schema([f for f in self.schema if f.name in needed]), places, targets, rows)
+        return WideColumns(pa.schema([f for f in self.schema if f.name in needed]), column_names, targets, rows)
 
 
 def wide_columns(plan: Plan, states: Sequence[PlannedState], job: JobOptions) -> WideColumns:
@@ -74,17 +74,17 @@ def wide_columns(plan: Plan, states: Sequence[PlannedState], job: JobOptions) ->
     :raises UnsupportedError: where keys or namespaces of two states have different types.
     """
     rows = {s.name: s.target.schema for s in states}
-    shared, behind = (merge_schemas([_part(schema, names) for schema in rows.values()]) for names in (_SHARED, _BEHIND))
-    names = Names([*_SHARED, *_BEHIND])
-    places: dict[str, dict[str, str]] = {}
+    shared, last = (merge_schemas([_part(schema, names) for schema in rows.values()]) for names in (_SHARED, _LAST))
+    names = Names([*_SHARED, *_LAST])
+    column_names: dict[str, dict[str, str]] = {}
     columns = []
     for name, schema in rows.items():
-        places[name] = {}
+        column_names[name] = {}
         for column in _OF_STATE:
             if column in schema.names:
-                place = names.take(name if column == "value" else f"{name}_{column}")
-                places[name][column] = place
-                columns.append(pa.field(place, schema.field(column).type))
+                output_name = names.take(name if column == "value" else f"{name}_{column}")
+                column_names[name][column] = output_name
+                columns.append(pa.field(output_name, schema.field(column).type))
     context = plan.describe.of_operator(plan.operators[states[0].operator].id)
     choices = {s.name: s.target.choice.exact() for s in states}
     options = replace(read_options(job, context), choices=choices)
@@ -92,7 +92,7 @@ def wide_columns(plan: Plan, states: Sequence[PlannedState], job: JobOptions) ->
         s.name: replace(s.target, schema=merged_schema(s.named.rows(context), options), choice=choices[s.name])
         for s in states
     }
-    return WideColumns(pa.schema([*_part(shared, _SHARED), *columns, *behind]), places, targets, rows)
+    return WideColumns(pa.schema([*_part(shared, _SHARED), *columns, *last]), column_names, targets, rows)
 
 
 def _part(schema: pa.Schema, names: Sequence[str]) -> pa.Schema:
@@ -169,20 +169,20 @@ def _joined(tables: Mapping[str, pa.Table], wide: WideColumns, policy: Policy) -
     }  # fmt: skip
     columns: dict[str, pa.Array] = {}
     for (name, batch), rows in zip(texts.items(), numbers, strict=True):
-        places = _places(rows, count)
-        if int(places.is_valid().sum().as_py()) != len(rows):
+        column_names = _places(rows, count)
+        if int(column_names.is_valid().sum().as_py()) != len(rows):
             raise ValueRefusedError("two entries of the state have the same key and namespace", state=name)
-        for column, target in wide.places[name].items():
-            columns[target] = batch.column(column).take(places)
-    for column in (f.name for f in wide.schema if f.name in (*_SHARED, *_BEHIND)):
+        for column, target in wide.column_names[name].items():
+            columns[target] = batch.column(column).take(column_names)
+    for column in (f.name for f in wide.schema if f.name in (*_SHARED, *_LAST)):
         having = [
             (batch, rows) for batch, rows in zip(texts.values(), numbers, strict=True) if column in batch.schema.names
         ]
         if having:
             schema = pa.schema([f for f in wide.schema if f.name == column])
             parts = [cast_batch(batch.select([column]), schema).column(0) for batch, _ in having]
-            places = _places(np.concatenate([rows for _, rows in having]), count)
-            columns[column] = pa.concat_arrays(parts).take(places)
+            column_names = _places(np.concatenate([rows for _, rows in having]), count)
+            columns[column] = pa.concat_arrays(parts).take(column_names)
     return pa.RecordBatch.from_arrays(
         [columns[f.name] if f.name in columns else pa.nulls(count, f.type) for f in wide.schema], schema=wide.schema
     )
@@ -190,9 +190,9 @@ def _joined(tables: Mapping[str, pa.Table], wide: WideColumns, policy: Policy) -
 
 def _places(numbers: Numbers, count: int) -> pa.Array:
     """For each number where it stands first; null where it does not."""
-    places = np.full(count, -1, np.int64)
-    places[numbers[::-1]] = np.arange(len(numbers))[::-1]
-    return pa.array(places, mask=places < 0)
+    column_names = np.full(count, -1, np.int64)
+    column_names[numbers[::-1]] = np.arange(len(numbers))[::-1]
+    return pa.array(column_names, mask=column_names < 0)
 
 
 __all__ = ["RUN_BYTES", "WideColumns", "read_wide", "runs", "wide_columns"]

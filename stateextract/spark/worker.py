@@ -20,12 +20,12 @@ ERROR_MARK = "[stateextract-error] "
 
 
 def make_function(
-    place: str, shared: bytes, records: Sequence[bytes], folder: str | None, archive: str | None
+    function_path: str, shared: bytes, records: Sequence[bytes], folder: str | None, archive: str | None
 ) -> Callable[[Iterator[Any]], Iterator[Any]]:
     """The function for ``mapInArrow``, whose rows are the numbers of tasks.
 
-    :param place: ``module:function`` that opens what all tasks share, which is ``shared``; :param records: of the tasks, as in
-        ``job/execute.py``.
+    :param function_path: ``module:function`` that opens what all tasks share, which is ``shared``.
+    :param records: of the tasks, as in ``job/execute.py``.
     :param folder: where the packages lie, if the workers see the driver's files.
     :param archive: name of the zip that Spark delivered, if they do not.
     """
@@ -40,7 +40,7 @@ def make_function(
             from stateextract.errors import StateExtractError
             from stateextract.job.execute import opened
 
-            module, _, name = place.partition(":")
+            module, _, name = function_path.partition(":")
             open_shared = getattr(importlib.import_module(module), name)
         except ImportError as error:
             # What is missing is named as in any import error; the driver knows what to advise.

@@ -11,17 +11,17 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from stateextract.printable import agreeing, many
+from stateextract.printable import agreeing, pluralize
 
 K = TypeVar("K", bound=Hashable)
 
 _COUNTED = "(?:the rows cannot be counted: )?"
-_BEHIND = re.compile(_COUNTED + "unreadable after state .* in the same key group: (?=(?:a )?values? of )", re.DOTALL)
+_AFTER = re.compile(_COUNTED + "unreadable after state .* in the same key group: (?=(?:a )?values? of )", re.DOTALL)
 _UNDECODABLE = re.compile(_COUNTED + "(?:a )?values? of (.+?) cannot be decoded: (.*)", re.DOTALL)
 _KINDS = {"its class is not known": "class is not described", "snapshot class is not known": "serializer is not known"}
 
 
-def behind(state: str, message: str) -> str:
+def problem_after(state: str, message: str) -> str:
     """The problem of a state that is unreadable because of a state before it.
 
     :param message: of that state's error.
@@ -48,7 +48,7 @@ class Cause(Generic[K]):
         kind = next((what for part, what in _KINDS.items() if part in self.message), None)
         what = f"values of {self.class_name} cannot be decoded" if kind is None else f"1 {kind}: {self.class_name}"
         number = len(self.after) or len(self.own)
-        return f"{what} → {many(number, 'state')}{' after it' if self.after else ''} {agreeing(number, 'is')} unreadable"
+        return f"{what} → {pluralize(number, 'state')}{' after it' if self.after else ''} {agreeing(number, 'is')} unreadable"
 
 
 def causes_of(states: Iterable[tuple[K, Sequence[str | None]]]) -> list[Cause[K]]:
@@ -59,10 +59,10 @@ def causes_of(states: Iterable[tuple[K, Sequence[str | None]]]) -> list[Cause[K]
     found: dict[str, Cause[K]] = {}
     for key, texts in states:
         for text in filter(None, texts):
-            cause, is_behind = _cause(text)
+            cause, is_after = _cause(text)
             if cause is not None:
                 known = found.setdefault(cause[0], Cause(*cause))
-                to, other = (known.after, known.own) if is_behind else (known.own, known.after)
+                to, other = (known.after, known.own) if is_after else (known.own, known.after)
                 if key not in to and key not in other:
                     to.append(key)
     return list(found.values())
@@ -81,9 +81,9 @@ def is_caused(text: str) -> bool:
 
 def _cause(text: str) -> tuple[tuple[str, str] | None, bool]:
     """Class and reason, and whether the class is that of a state before."""
-    before = _BEHIND.match(text)
+    before = _AFTER.match(text)
     found = _UNDECODABLE.match(text[before.end() :] if before else text)
     return (None if found is None else (found[1], found[2])), before is not None
 
 
-__all__ = ["Cause", "behind", "causes_of", "causes_once", "is_caused"]
+__all__ = ["Cause", "causes_of", "causes_once", "is_caused", "problem_after"]

@@ -152,7 +152,7 @@ def state_schema(row: RowLayout, options: ReadOptions) -> pa.Schema:
     assert isinstance(layout, Struct)
     types = {f.name: f.layout.arrow_type for f in layout.fields if f.layout.arrow_type is not None}
     if row.kind in _OPERATOR_KINDS:
-        return _wanted(_operator_schema(row.kind, types, options), row, options)
+        return _selected(_operator_schema(row.kind, types, options), row, options)
     columns: list[tuple[str, pa.DataType]] = [(name, types[name]) for name in ("key", "namespace") if name in types]
     if row.window_columns and "namespace" in types:
         columns += window_types(row.window_columns, types["namespace"])
@@ -180,7 +180,7 @@ def state_schema(row: RowLayout, options: ReadOptions) -> pa.Schema:
         columns.append(("key_group", pa.int32()))
     if options.subtask_column:
         columns.append(("subtask", pa.int32()))
-    return _wanted(pa.schema([pa.field(name, type_) for name, type_ in columns]), row, options)
+    return _selected(pa.schema([pa.field(name, type_) for name, type_ in columns]), row, options)
 
 
 def merged_schema(rows: Sequence[RowLayout], options: ReadOptions) -> pa.Schema:
@@ -194,8 +194,8 @@ def merged_schema(rows: Sequence[RowLayout], options: ReadOptions) -> pa.Schema:
     if row is None:
         return schema
     namespace = state_schema(row, replace(options, columns=None)).field("namespace").type
-    wanted = None if options.columns is None else options.columns.get(row.name)
-    names = [*schema.names, *(name for name in SESSION_COLUMNS if wanted is None or name in wanted.names)]
+    selected = None if options.columns is None else options.columns.get(row.name)
+    names = [*schema.names, *(name for name in SESSION_COLUMNS if selected is None or name in selected.names)]
     return pa.schema([field for field in with_session_columns(schema, namespace) if field.name in names])
 
 
@@ -204,12 +204,12 @@ def merged_raw_schema(rows: Sequence[RowLayout], options: ReadOptions) -> pa.Sch
     return merge_schemas(list(dict.fromkeys(raw_schema(row, options) for row in rows)))
 
 
-def _wanted(schema: pa.Schema, row: RowLayout, options: ReadOptions) -> pa.Schema:
-    wanted = None if options.columns is None else options.columns.get(row.name)
-    if wanted is None:
+def _selected(schema: pa.Schema, row: RowLayout, options: ReadOptions) -> pa.Schema:
+    selected = None if options.columns is None else options.columns.get(row.name)
+    if selected is None:
         return schema
     # The wanted columns may be in other files only, and a batch without columns has no rows.
-    return pa.schema([f for f in schema if f.name in wanted.names] or [_KEY_GROUP])
+    return pa.schema([f for f in schema if f.name in selected.names] or [_KEY_GROUP])
 
 
 def timer_state(kind: str, service: str) -> str:

@@ -42,7 +42,7 @@ from stateextract.state.columns import (
 from stateextract.state.counters import Counters, StateCounters
 from stateextract.state.header import KeyedHeader
 from stateextract.state.rows import RowLayout, row_layout
-from stateextract.state.target import HeapTarget, Job, Piece, Runs, Target, advised, on_lost
+from stateextract.state.target import FileRead, HeapTarget, Piece, Runs, Target, advised, on_lost
 
 __all__ = [
     "Counters",
@@ -67,9 +67,9 @@ def prefix_bytes(max_parallelism: int) -> int:
 
 def read_key_groups(
     read_at: ReadAt,
-    head: KeyedHeader,
+    header: KeyedHeader,
     key_groups: Sequence[KeyGroupRange],
-    wanted: Collection[str],
+    selected: Collection[str],
     options: ReadOptions,
     counters: Counters,
     subtask: int,
@@ -81,7 +81,7 @@ def read_key_groups(
 
     :param read_at: gives bytes of the file (of the handle's stream, where it is a segment).
     :param key_groups: those to read; of a canonical or raw file only those with data.
-    :param wanted: names of the states to give out; the others are passed over.
+    :param selected: names of the states to give out; the others are passed over.
     :param counters: is added to; the entries of every key group are checked against the counts in the file.
     :param max_parallelism: of the operator; decides how canonical keys begin.
     :param changes: made since; ``None``: none.
@@ -91,16 +91,16 @@ def read_key_groups(
     ready: deque[Piece] = deque()
     options = _unless_changed(options, changes)
     start_decoder = None
-    if head.compressed:
+    if header.compressed:
         # What passes over most entries waits for their bytes more than for anything else.
         two = options.key is not None
         start_decoder = partial(find_codec(options.codec).start, options.verify_checksums, two_threads=two)
-    job = Job(wanted, options, counters, subtask, ready)
+    file_read = FileRead(selected, options, counters, subtask, ready)
     if changes is not None:
         changes.attach(ready)
     targets: Sequence[Target]
     if body is BodyKind.HEAP:
-        heap = [HeapTarget(job, row_layout(head, meta, options.context)) for meta in head.states]
+        heap = [HeapTarget(file_read, row_layout(header, meta, options.context)) for meta in header.states]
         targets = heap
         if changes is not None:
             for state in heap:
@@ -112,7 +112,7 @@ def read_key_groups(
     elif body is BodyKind.FULL_SNAPSHOT:
         prefix = prefix_bytes(max_parallelism)
         pairs = [
-            _PairTarget(job, row_layout(head, meta, options.context), prefix, changes=changes) for meta in head.states
+            _PairTarget(file_read, row_layout(header, meta, options.context), prefix, changes=changes) for meta in header.states
         ]
         targets = pairs
         steps = CanonicalWalker(
@@ -121,9 +121,9 @@ def read_key_groups(
             options.policy.max_value_bytes,
         ).walk(key_groups)  # fmt: skip
     elif body is BodyKind.RAW:
-        timers = [HeapTarget(job, timers_row(head, meta, options.context)) for meta in head.states]
+        timers = [HeapTarget(file_read, timers_row(header, meta, options.context)) for meta in header.states]
         targets = timers
-        steps = TimersWalker(read_at, head, timers, lambda lost, unread: on_lost(timers, options, lost, unread)).walk(
+        steps = TimersWalker(read_at, header, timers, lambda lost, unread: on_lost(timers, options, lost, unread)).walk(
             key_groups
         )
     else:
@@ -146,7 +146,7 @@ def read_key_groups(
 def read_pair_stream(
     source: Source,
     row: RowLayout,
-    head: KeyedHeader,
+    header: KeyedHeader,
     options: ReadOptions,
     counters: Counters,
     subtask: int,
@@ -163,8 +163,8 @@ def read_pair_stream(
     options = _unless_changed(options, changes)
     if changes is not None:
         changes.attach(ready)
-    job = Job({row.name}, options, counters, subtask, ready)
-    yield from _read_all(source, _PairTarget(job, row, prefix_bytes(max_parallelism), by_key=True, changes=changes))
+    file_read = FileRead({row.name}, options, counters, subtask, ready)
+    yield from _read_all(source, _PairTarget(file_read, row, prefix_bytes(max_parallelism), by_key=True, changes=changes))
 
 
 def read_entry_pairs(
@@ -177,8 +177,8 @@ def read_entry_pairs(
     :param entries: of a map: each pair is one entry, as in canonical bodies.
     :yields: batches, in the order of the rows.
     """
-    job = Job({row.name}, options, counters, subtask, deque())
-    yield from _read_all(source, _PairTarget(job, row, 2, by_key=True, entry_lengths=lengths, entries=entries))
+    file_read = FileRead({row.name}, options, counters, subtask, deque())
+    yield from _read_all(source, _PairTarget(file_read, row, 2, by_key=True, entry_lengths=lengths, entries=entries))
 
 
 def _unless_changed(options: ReadOptions, changes: Changes | None) -> ReadOptions:
@@ -187,7 +187,7 @@ def _unless_changed(options: ReadOptions, changes: Changes | None) -> ReadOption
 
 
 def _read_all(source: Source, target: _PairTarget) -> Iterator[Piece]:
-    ready = target.job.ready
+    ready = target.file_read.ready
     window = Window(source, most=target.options.policy.max_value_bytes)
     for _ in read_pairs(window, target, -1, lambda e, d: target.undecodable(-1, e, d), to_the_end=True):
         while ready:
@@ -207,7 +207,7 @@ class _PairTarget(Target):
 
     def __init__(
         self,
-        job: Job,
+        file_read: FileRead,
         row: RowLayout,
         prefix: int,
         by_key: bool = False,
@@ -215,7 +215,7 @@ class _PairTarget(Target):
         entry_lengths: bool | None = None,
         entries: bool = False,
     ) -> None:
-        super().__init__(job, row)
+        super().__init__(file_read, row)
         self.runs = Runs()
         self.by_key = by_key
         self.changes = changes
@@ -249,7 +249,7 @@ class _PairTarget(Target):
             elif self.hopeless:
                 layout = replace(layout, raw=True)
             self.made = make_pair_decoder(
-                layout, options.policy, options.engine, options.batch_rows, self.job.budget, flat=self.flat
+                layout, options.policy, options.engine, options.batch_rows, self.file_read.budget, flat=self.flat
             )
             self.counters.engine = self.made.engine
             if self.finder is not None and self.made.engine == "kernel":
@@ -257,13 +257,13 @@ class _PairTarget(Target):
                 merges = layout.shape == "map" and not self.flat
                 self.made = SearchingPairDecoder(self.made, skipping, self.finder, merges)
             if self.changes is not None and self.keep:
-                self.made = self.changes.over_pairs(self.name, self.layout, self.made)
+                self.made = self.changes.filter_pairs(self.name, self.layout, self.made)
         return self.made
 
     def decoded(self, key_group: int, rows: int, entries: int) -> None:
-        if self.hopeless and self.why is not None:
+        if self.hopeless and self.error is not None:
             self.counters.lost_entries += entries
-            self.counters.problem(self.why.message)
+            self.counters.problem(self.error.message)
         else:
             super().decoded(key_group, rows, entries)
         self.runs.add(key_group, rows)
@@ -276,7 +276,8 @@ class _PairTarget(Target):
         element = None if whole or self.changes is not None else element_layout(self.row)
         if element is None or not element.least:
             return None
-        pair = LargePair(self.row, self.layout, element, self.options, self.job.subtask, self.counters, self.job.budget)
+        subtask, budget = self.file_read.subtask, self.file_read.budget
+        pair = LargePair(self.row, self.layout, element, self.options, subtask, self.counters, budget)
         return self._in_parts(pair, window, key_group)
 
     def _skipped(self, window: Window, key_group: int) -> Generator[None, None, bool]:
@@ -291,7 +292,7 @@ class _PairTarget(Target):
         self.full()
         try:
             for batch in pair.read(window, key_group):
-                self.job.ready.append(Piece(self.name, False, batch))
+                self.file_read.ready.append(Piece(self.name, False, batch))
                 yield
             self.decoded(key_group, 0, 1)
         except UndecodableError as error:
@@ -317,8 +318,8 @@ class _PairTarget(Target):
                 groups = array.field(array.type.get_field_index(KEY_GROUP)).to_numpy().astype(np.int32)
             if not self.hopeless:
                 self.give_out(array, groups, self.made.counts)
-            elif self.why is not None:
-                reasons = pa.repeat(pa.scalar(self.why.message), len(array))
+            elif self.error is not None:
+                reasons = pa.repeat(pa.scalar(self.error.message), len(array))
                 self._give_raw([self._raw_pairs().batch(array, groups, reasons)])
         except StateExtractError as error:
             raise error.at(state=self.name) from None
@@ -340,13 +341,13 @@ class _PairTarget(Target):
     def _raw_pairs(self) -> RawPairs:
         if self.raw_pairs is None:
             layout = self._shaped(pair_layout(self.whole_row, self.layout.prefix))
-            self.raw_pairs = RawPairs(self.whole_row, layout, self.options, self.job.subtask, self.job.budget)
+            self.raw_pairs = RawPairs(self.whole_row, layout, self.options, self.file_read.subtask, self.file_read.budget)
         return self.raw_pairs
 
     def _give_raw(self, batches: Iterable[pa.RecordBatch]) -> None:
         for batch in batches:
             self.counters.raw_rows += batch.num_rows
-            self.job.ready.append(Piece(self.name, True, batch))
+            self.file_read.ready.append(Piece(self.name, True, batch))
 
 
 def pair_layout(row: RowLayout, prefix: int) -> PairLayout:

@@ -227,26 +227,26 @@ def parse_to_end(
         shapes = pending.pop()
         reader = SnapshotReader(data, pos, end, shapes=shapes)
         try:
-            head = parse(reader)
+            header = parse(reader)
             if end is not None and reader.pos != end:
                 raise FormatError(
                     "the head of the state file does not end where its data begins",
                     expected=f"its end at {end}",
                     offset=reader.pos,
                 )
-            return head
+            return header
         except StateExtractError as error:
             failure = failure or error
-            unknown, place = reader.unknown, reader.unknown_at
-            if unknown is None or place in shapes or end is None:
+            unknown, offset = reader.unknown, reader.unknown_at
+            if unknown is None or offset in shapes or end is None:
                 continue
-            classes[place] = unknown
+            classes[offset] = unknown
             # Most payloads of one class are alike.
             before = next((shape for at, shape in reversed(shapes.items()) if classes[at] == unknown), None)
             # A stack: the likeliest shape last.
             options = [*(option for option in reversed(_OPTIONS) if option != before), *([before] if before else [])]
-            pending.extend({**shapes, place: option} for option in options)
-            pending[:0] = [{**shapes, place: option} for option in reversed(_LAST_OPTIONS)]
+            pending.extend({**shapes, offset: option} for option in options)
+            pending[:0] = [{**shapes, offset: option} for option in reversed(_LAST_OPTIONS)]
     assert failure is not None
     raise failure
 
@@ -295,9 +295,9 @@ def _ends(reader: SnapshotReader, tail: int) -> list[int]:
         if name is not None:
             found.add(name)
     if tail:
-        return sorted(reader.pos + place - tail for place in found if place >= tail)
+        return sorted(reader.pos + offset - tail for offset in found if offset >= tail)
     found.update(match.start() for match in _NEXT_SERIALIZER.finditer(rest))
-    return sorted(reader.pos + place for place in found)
+    return sorted(reader.pos + offset for offset in found)
 
 
 def _name_before(rest: bytes, end: int) -> int | None:

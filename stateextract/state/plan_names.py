@@ -30,7 +30,7 @@ from serializers.sql_type import ANYWHERE, PATTERN, LogicalType, NameRule
 from serializers.type_strings import plan_type
 from stateextract.errors import UsageError
 from stateextract.metadata.uid import operator_id
-from stateextract.printable import many
+from stateextract.printable import pluralize
 
 _TRANSFORMATIONS: Final = {
     "limit": ("rank",),
@@ -97,7 +97,7 @@ def names_of_plan(text: str, operators: Sequence[OperatorNames]) -> tuple[NameRu
     nodes, edges = _read_plan(text)
     if not any(_operators_of(node, operators) for node in nodes.values()):
         raise UsageError(
-            f"no operator of the snapshot is among the {many(len(nodes), 'node')} of the compiled plan",
+            f"no operator of the snapshot is among the {pluralize(len(nodes), 'node')} of the compiled plan",
             advice="give the plan of the job that wrote the snapshot",
         )
     rules: list[NameRule] = []
@@ -118,7 +118,7 @@ def note_on_plan(text: str, operators: Sequence[OperatorNames]) -> list[str]:
     if not lacking:
         return []
     more = ", …" if len(lacking) > _NAMED else ""
-    of = many(len(with_state), "operator")
+    of = pluralize(len(with_state), "operator")
     return [f"{len(lacking)} of {of} with state in the plan not found in the snapshot: {', '.join(lacking[:_NAMED])}{more}"]
 
 
@@ -223,15 +223,15 @@ def _rules(node: Mapping[str, Any], inputs: Sequence[Mapping[str, Any]], operato
             if row is not None:
                 yield NameRule(operator, _WAITING, ("value", "element", part, ANYWHERE), row.names, row.types)
         return
-    for pattern, side in _ROWS:
+    for pattern, input_number in _ROWS:
         for number, row in enumerate(rows):
-            if row is None or (side is not None and number != min(side, len(rows) - 1)):
+            if row is None or (input_number is not None and number != min(input_number, len(rows) - 1)):
                 continue
             # With several inputs, only rows of one's own: they may have the same types.
-            state = PATTERN + pattern if side is not None else PATTERN + pattern.replace(r"(\d+)", str(number))
+            state = PATTERN + pattern if input_number is not None else PATTERN + pattern.replace(r"(\d+)", str(number))
             yield NameRule(operator, state, ("value", ANYWHERE), row.names, row.types)
             sorted_by = _sort_key(node, row)
-            if side == 0 and sorted_by is not None:
+            if input_number == 0 and sorted_by is not None:
                 yield NameRule(operator, PATTERN + _SORTED, ("value", ANYWHERE), sorted_by.names, sorted_by.types)
     # Behind the rules for whole rows: a key of all fields has their names anyway.
     for state, number, fields in _unique_keys(node):

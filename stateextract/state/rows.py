@@ -72,13 +72,13 @@ class RowLayout:
         )
 
 
-def row_layout(head: KeyedHeader | OperatorHeader, meta: StateMeta, context: DescribeContext | None = None) -> RowLayout:
+def row_layout(header: KeyedHeader | OperatorHeader, meta: StateMeta, context: DescribeContext | None = None) -> RowLayout:
     """The layout of the entries of one state of a file.
 
     :param context: what the serializers' snapshots do not say.
     """
     context = context or DescribeContext()
-    if isinstance(head, OperatorHeader):
+    if isinstance(header, OperatorHeader):
         return operator_row_layout(meta, context)
     value = unwrapped(meta.serializers[VALUE])
     namespace: SerializerSnapshot | None
@@ -92,10 +92,10 @@ def row_layout(head: KeyedHeader | OperatorHeader, meta: StateMeta, context: Des
                 Field("namespace", _namespace(namespace, context)),
             )
         else:
-            key, namespace = head.key_serializer, None
+            key, namespace = header.key_serializer, None
             fields = (Field("value", describe(value, context)),)
         return _row(meta, fields, False, key, namespace, value, context)
-    key, namespace = head.key_serializer, meta.serializers.get(NAMESPACE)
+    key, namespace = header.key_serializer, meta.serializers.get(NAMESPACE)
     if namespace is None:
         # Operator state has none, and may stand only in heads of operator state.
         raise FormatError(f"the state {meta.name!r} has no namespace serializer", expected=NAMESPACE, state=meta.name)
@@ -105,7 +105,7 @@ def row_layout(head: KeyedHeader | OperatorHeader, meta: StateMeta, context: Des
         Field("value", readable_value(meta.name, value, describe(value, context))),
     )
     row = _row(meta, fields, _has_ttl(meta.kind, value), key, namespace, value, context)
-    others = {other.name: other.serializers[VALUE] for other in head.states}
+    others = {other.name: other.serializers[VALUE] for other in header.states}
     return replace(row, sessions=mapping_state(meta.name, namespace, others))
 
 

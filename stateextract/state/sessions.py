@@ -37,19 +37,19 @@ class _Sessions:
     """Starts and ends of sessions, in microseconds, found by key, and start and end of their state windows."""
 
     def __init__(self) -> None:
-        self.places: dict[tuple[Any, Any, Any], int] = {}
+        self.row_numbers: dict[tuple[Any, Any, Any], int] = {}
         self.bounds: tuple[list[npt.NDArray[np.int64]], ...] = ([], [])
 
     def add(self, keys: pa.Array, windows: pa.Array, sessions: pa.Array) -> None:
         first = sum(map(len, self.bounds[0]))
-        self.places.update(zip(_identities(keys, windows), range(first, first + len(keys)), strict=True))
+        self.row_numbers.update(zip(_identities(keys, windows), range(first, first + len(keys)), strict=True))
         for known, more in zip(self.bounds, _bounds(sessions), strict=True):
             known.append(more)
 
     def of(self, keys: pa.Array, windows: pa.Array) -> Iterator[pa.Array]:
         """Starts and ends of the sessions of rows; null where there is none."""
-        place = self.places.get
-        found = np.fromiter((place(identity, -1) for identity in _identities(keys, windows)), np.int64, len(keys))
+        row_number = self.row_numbers.get
+        found = np.fromiter((row_number(identity, -1) for identity in _identities(keys, windows)), np.int64, len(keys))
         for known in self.bounds:
             # One more, for rows without a session.
             times = np.concatenate([*known, [_NULL]])[found]
@@ -57,27 +57,27 @@ class _Sessions:
 
 
 def read_with_sessions(
-    read: Read, head: KeyedHeader, wanted: Collection[str], options: ReadOptions, counters: Counters
+    read: Read, header: KeyedHeader, selected: Collection[str], options: ReadOptions, counters: Counters
 ) -> Iterator[Piece]:
     """Read the wanted states, with the bounds of sessions beside the contents of those.
 
-    :param head: of what ``read`` reads.
+    :param header: of what ``read`` reads.
     """
     columns = dict(options.columns or {})
     contents: dict[str, RowLayout] = {}
-    for meta in head.states:
-        if meta.name not in wanted or meta.name not in OF_SESSIONS or not options.sessions:
+    for meta in header.states:
+        if meta.name not in selected or meta.name not in OF_SESSIONS or not options.sessions:
             continue
-        row = row_layout(head, meta, options.context)
-        asked = columns.get(row.name)
-        if row.sessions is None or (asked is not None and not {*asked.names} & {*SESSION_COLUMNS}):
+        row = row_layout(header, meta, options.context)
+        requested = columns.get(row.name)
+        if row.sessions is None or (requested is not None and not {*requested.names} & {*SESSION_COLUMNS}):
             continue
         contents[row.name] = row
-        if asked is not None:
+        if requested is not None:
             whole = [f for f in state_schema(row, replace(options, columns=None)) if f.name in _IDENTITY]
-            columns[row.name] = pa.schema([*(field for field in asked if field.name not in _IDENTITY), *whole])
+            columns[row.name] = pa.schema([*(field for field in requested if field.name not in _IDENTITY), *whole])
     if not contents:
-        yield from read(wanted, options, counters)
+        yield from read(selected, options, counters)
         return
     known: dict[str, _Sessions] = {}
     for row in contents.values():
@@ -88,14 +88,14 @@ def read_with_sessions(
             except StateExtractError as error:
                 known[row.sessions] = _Sessions()
                 counters.of(row.name).problem(f"the bounds of sessions are not known: {error}")
-    for piece in read(wanted, replace(options, columns=columns or None), counters):
+    for piece in read(selected, replace(options, columns=columns or None), counters):
         row_of = contents.get(piece.state)
         if row_of is None or piece.raw:
             yield piece
             continue
         assert row_of.sessions is not None
-        asked = None if options.columns is None else options.columns.get(piece.state)
-        yield replace(piece, batch=_beside(piece.batch, known[row_of.sessions], asked))
+        requested = None if options.columns is None else options.columns.get(piece.state)
+        yield replace(piece, batch=_with_sessions(piece.batch, known[row_of.sessions], requested))
 
 
 def _sessions(read: Read, state: str, options: ReadOptions) -> _Sessions:
@@ -126,7 +126,7 @@ def _identities(keys: pa.Array, windows: pa.Array) -> Iterator[tuple[Any, Any, A
     return zip(plain, *(bound.tolist() for bound in _bounds(windows)), strict=True)
 
 
-def _beside(batch: pa.RecordBatch, sessions: _Sessions, asked: pa.Schema | None) -> pa.RecordBatch:
+def _with_sessions(batch: pa.RecordBatch, sessions: _Sessions, requested: pa.Schema | None) -> pa.RecordBatch:
     """A batch of contents with the bounds of their sessions, and only the columns that were asked for."""
     namespace = batch.column("namespace")
     columns = {field.name: batch.column(i) for i, field in enumerate(batch.schema)}
@@ -134,8 +134,8 @@ def _beside(batch: pa.RecordBatch, sessions: _Sessions, asked: pa.Schema | None)
     for number, (name, bounds) in enumerate(zip(SESSION_COLUMNS, found, strict=True)):
         columns[name] = bounds.cast(namespace.type.field(number).type)
     schema = with_session_columns(batch.schema, namespace.type)
-    if asked is not None:
-        schema = pa.schema([field for field in schema if field.name in asked.names])
+    if requested is not None:
+        schema = pa.schema([field for field in schema if field.name in requested.names])
     return pa.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)
 
 

@@ -27,7 +27,7 @@ from stateextract.files.window import Window
 from stateextract.state.bodies.changes import Changes, EntriesUnder
 from stateextract.state.bodies.heap import Lost
 from stateextract.state.bodies.large_entry import LargeEntry, element_layout
-from stateextract.state.causes import behind as problem_after
+from stateextract.state.causes import problem_after
 from stateextract.state.columns import ReadOptions, build_batch, certainly_undecodable, raw_schema, state_schema
 from stateextract.state.counters import Counters, StateCounters
 from stateextract.state.keys.lookup import key_pattern
@@ -48,10 +48,10 @@ class Piece:
 
 
 @dataclass
-class Job:
+class FileRead:
     """What all states of one file share."""
 
-    wanted: Collection[str]
+    selected: Collection[str]
     options: ReadOptions
     counters: Counters
     subtask: int
@@ -60,7 +60,7 @@ class Job:
     @property
     def budget(self) -> int:
         """Bytes for the unfinished batch of one state."""
-        return max(1 << 20, min(self.options.batch_bytes, ARENAS // max(len(self.wanted), 1)))
+        return max(1 << 20, min(self.options.batch_bytes, ARENAS // max(len(self.selected), 1)))
 
 
 def advised(error: UndecodableError, also: Sequence[Target] = ()) -> UndecodableError:
@@ -78,20 +78,20 @@ def advised(error: UndecodableError, also: Sequence[Target] = ()) -> Undecodable
 class Target:
     """One state: the batches made of what its decoder gathers."""
 
-    def __init__(self, job: Job, row: RowLayout) -> None:
-        self.job = job
-        self.options = job.options.of_state(row.name)
+    def __init__(self, file_read: FileRead, row: RowLayout) -> None:
+        self.file_read = file_read
+        self.options = file_read.options.of_state(row.name)
         self.whole_row = row
-        self.row = project_row(row, job.options)
+        self.row = project_row(row, file_read.options)
         self.name = row.name
-        self.keep = row.name in job.wanted
+        self.keep = row.name in file_read.selected
         self.flat = False
-        self.counters = job.counters.of(row.name) if self.keep else StateCounters()
+        self.counters = file_read.counters.of(row.name) if self.keep else StateCounters()
         self.counted = Counts()
         part = certainly_undecodable(row.layout)
-        self.why: UndecodableError | None = None
+        self.error: UndecodableError | None = None
         if part is not None:
-            self.why = UndecodableError(f"values of {part.class_name} cannot be decoded: {part.reason}")
+            self.error = UndecodableError(f"values of {part.class_name} cannot be decoded: {part.reason}")
 
     @cached_property
     def schema(self) -> pa.Schema:
@@ -126,10 +126,11 @@ class Target:
     def give_out(self, array: pa.Array, groups: np.ndarray[Any, np.dtype[np.int32]], counts: Counts) -> None:
         """A batch of what was decoded."""
         self.record_changes(counts)
-        batch = build_batch(array, groups, self.row, self.schema, self.options, self.job.subtask, self.counters, self.flat)
+        subtask = self.file_read.subtask
+        batch = build_batch(array, groups, self.row, self.schema, self.options, subtask, self.counters, self.flat)
         self.counters.rows += batch.num_rows
         if batch.num_rows:
-            self.job.ready.append(Piece(self.name, False, batch))
+            self.file_read.ready.append(Piece(self.name, False, batch))
 
     def record_changes(self, counts: Counts) -> None:
         """The decoder's counters stand there now."""
@@ -145,11 +146,11 @@ class Target:
             "entries": entries,
             "bytes": data,
             "reason": reason,
-            "subtask": self.job.subtask,
+            "subtask": self.file_read.subtask,
         }
         schema = raw_schema(self.whole_row, self.options)
         batch = pa.RecordBatch.from_pylist([{n: row.get(n) for n in schema.names}], schema=schema)
-        self.job.ready.append(Piece(self.name, True, batch))
+        self.file_read.ready.append(Piece(self.name, True, batch))
 
 
 class Runs:
@@ -181,8 +182,8 @@ class Runs:
 class HeapTarget(Target):
     """A state of a heap body."""
 
-    def __init__(self, job: Job, row: RowLayout) -> None:
-        super().__init__(job, row)
+    def __init__(self, file_read: FileRead, row: RowLayout) -> None:
+        super().__init__(file_read, row)
         self.runs = Runs()
         self.under: EntriesUnder | None = None
         if self.keep and self.decoder is not None:
@@ -191,11 +192,11 @@ class HeapTarget(Target):
     @cached_property
     def decoder(self) -> Decoder | None:
         """Made when it is asked for: a file may have many states that are only passed over, and without entries."""
-        if self.why is not None:
+        if self.error is not None:
             return None
         options = self.options
         made = make_decoder(
-            self.row.layout, options.policy, None, options.engine, options.batch_rows, self.job.budget, keep=self.keep
+            self.row.layout, options.policy, None, options.engine, options.batch_rows, self.file_read.budget, keep=self.keep
         )
         if self.finder is None or made.engine != "kernel":
             return made
@@ -209,7 +210,7 @@ class HeapTarget(Target):
     def put_under(self, changes: Changes) -> None:
         """Entries that were changed since the body was written must not come out of it."""
         if self.keep and self.decoder is not None:
-            self.under = changes.over_entries(self.name, self.decoder)
+            self.under = changes.filter_entries(self.name, self.decoder)
             self.decoder = self.under or self.decoder
 
     def large(self, window: Window, key_group: int) -> Iterator[None] | None:
@@ -219,11 +220,11 @@ class HeapTarget(Target):
         return None if element is None else self._in_parts(element, window, key_group)
 
     def _in_parts(self, element: Struct, window: Window, key_group: int) -> Iterator[None]:
-        job = self.job
-        entry = LargeEntry(self.row, element, self.options, job.subtask, self.counters, self.keep, job.budget)
+        file_read = self.file_read
+        entry = LargeEntry(self.row, element, self.options, file_read.subtask, self.counters, self.keep, file_read.budget)
         self.full()
         for batch in entry.read(window, key_group):
-            job.ready.append(Piece(self.name, False, batch))
+            file_read.ready.append(Piece(self.name, False, batch))
             yield
 
     def flush(self, last: bool) -> None:
@@ -275,6 +276,6 @@ def on_lost(
     if changes is not None:
         for incomplete in (target, *also):
             changes.lost(incomplete.name, lost.key_group)
-    for behind in also:
-        behind.counters.lost_key_groups += 1
-        behind.counters.problem(problem_after(target.name, lost.error.message))
+    for other in also:
+        other.counters.lost_key_groups += 1
+        other.counters.problem(problem_after(target.name, lost.error.message))

@@ -109,9 +109,9 @@ def with_session_columns(schema: pa.Schema, namespace: pa.DataType) -> pa.Schema
     :param namespace: the type of the windows.
     """
     fields = list(schema)
-    place = max((i + 1 for i, f in enumerate(fields) if f.name in ("key", "namespace", *WINDOW_COLUMNS)), default=0)
+    index = max((i + 1 for i, f in enumerate(fields) if f.name in ("key", "namespace", *WINDOW_COLUMNS)), default=0)
     bounds = [pa.field(name, namespace.field(i).type) for i, name in enumerate(SESSION_COLUMNS)]
-    return pa.schema([*fields[:place], *bounds, *fields[place:]])
+    return pa.schema([*fields[:index], *bounds, *fields[index:]])
 
 
 def readable_value(state: str, value: SerializerSnapshot, layout: Layout) -> Layout:

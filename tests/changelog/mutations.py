@@ -34,17 +34,17 @@ def snapshots(folder: Path) -> list[Snapshot]:
     """One for each materialized part and place of the changes."""
     made: list[Snapshot] = []
     for number, base in enumerate(BASES):
-        for place in ("memory", "plain", "compressed"):
+        for location in ("memory", "plain", "compressed"):
             job, materialized = random_job(("mutations", base), base, number % 2 == 0)
-            here = folder / f"{base} {place}"
+            here = folder / f"{base} {location}"
             parts = [] if materialized is None else [FORMS[base](materialized)]
             log = job.log[:120]
-            if place == "memory":
+            if location == "memory":
                 increment: Any = in_memory(log, job.groups)
             else:
-                increment = in_files(here, cut(log, 3), job.groups, compressed=place == "compressed")
+                increment = in_files(here, cut(log, 3), job.groups, compressed=location == "compressed")
             path = write(here / "chk-7", [SubtaskState(0, managed_keyed=handle(job.groups, parts, [increment]))])
-            if place == "memory":
+            if location == "memory":
                 metadata = path / "_metadata"
                 begin = metadata.read_bytes().rindex(log[0][1]) - 8
                 made.append((path, [(metadata, begin)]))

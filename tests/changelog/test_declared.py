@@ -10,7 +10,7 @@ import pytest
 import stateextract
 from stateextract.changelog.declared import (
     UNKNOWN_KEY,
-    head_of,
+    header_of,
     key_of_header,
     merged_header,
     parse_changes_header,
@@ -55,20 +55,20 @@ def test_an_unknown_serializer_is_passed_over() -> None:
     assert declared.data == State("s", kind="VALUE", value=UNKNOWN).meta(LONG)
 
 
-@pytest.mark.parametrize("place", ["value", "namespace", "in a map"])
-def test_an_unknown_serializer_of_any_shape_is_skipped(place: str) -> None:
+@pytest.mark.parametrize("location", ["value", "namespace", "in a map"])
+def test_an_unknown_serializer_of_any_shape_is_skipped(location: str) -> None:
     odd = versioned("com.example.OddSerializerSnapshot", 1, b"\x07\x01\x02 bytes that only the class knows \xff\xfe")
     state = {
         "value": State("s", kind="VALUE", value=odd),
         "namespace": State("s", kind="VALUE", namespace=odd),
         "in a map": State("s", kind="MAP", value=map_of(STRING, odd)),
-    }[place]
+    }[location]
     declared = parse_declaration(declare(state, 0x102))
     assert (declared.state_id, declared.meta.unknown) == (0x102, ("com.example.OddSerializerSnapshot",))
     assert declared.data == state.meta(LONG)
     value = declared.meta.serializers["VALUE_SERIALIZER"]
     assert [nested.class_name.rpartition(".")[2] for nested in value.nested] == (
-        ["StringSerializer$StringSerializerSnapshot", "OddSerializerSnapshot"] if place == "in a map" else []
+        ["StringSerializer$StringSerializerSnapshot", "OddSerializerSnapshot"] if location == "in a map" else []
     )
 
 
@@ -100,22 +100,22 @@ def test_what_is_no_declaration(record: bytes, kind: type[StateExtractError], me
 
 def test_a_head_of_declarations() -> None:
     metas = [VALUE.meta(LONG), TIMERS.meta(LONG), VALUE.meta(LONG)]
-    data = head_of(proxy(STRING), metas)
+    data = header_of(proxy(STRING), metas)
     parsed = parse_changes_header(data)
     assert [meta.name for meta in parsed.states] == ["s", "timers"]
     assert parsed.key_serializer.class_name.endswith("StringSerializerSnapshot")
     assert key_of_header(parsed, data) == proxy(STRING)
-    nothing = parse_changes_header(head_of(unknown_key(), []))
+    nothing = parse_changes_header(header_of(unknown_key(), []))
     assert (nothing.key_serializer.class_name, nothing.states) == (UNKNOWN_KEY, ())
     with pytest.raises(FormatError, match="a changelog of 32768 states"):
-        head_of(proxy(LONG), [b"%d" % n for n in range(1 << 15)])
+        header_of(proxy(LONG), [b"%d" % n for n in range(1 << 15)])
 
 
 def test_a_merged_head() -> None:
     changed = State("s", kind="VALUE", value=STRING)
     data = head(Keyed([VALUE, TIMERS]), True)
     base = parse_header(data, 0, len(data))
-    more = parse_changes_header(head_of(proxy(LONG), [TIMERS.meta(LONG), changed.meta(LONG)]))
+    more = parse_changes_header(header_of(proxy(LONG), [TIMERS.meta(LONG), changed.meta(LONG)]))
     assert merged_header(None, more) is more
     merged = merged_header(base, more)
     assert [(m.name, m.serializers["VALUE_SERIALIZER"].class_name.split(".")[-1][:8]) for m in merged.states] == [

@@ -85,7 +85,7 @@ def test_a_set_ends_by_its_counts() -> None:
     changes = list(read_change_set(at, {1}, 1000))
     assert [(c.key_group, c.data) for c in changes] == [(-1, b"\x08m"), (1, b"one"), (1, b"another")]
     assert at.offset() == len(change_set(RECORDS))
-    assert [data[c.place - 1000 :][: len(c.data)] for c in changes] == [c.data for c in changes]
+    assert [data[c.location - 1000 :][: len(c.data)] for c in changes] == [c.data for c in changes]
     assert [c.data for c in read_metadata(window(data))] == [b"\x08m"]
     assert list(read_metadata(window(change_set(RECORDS[1:])))) == []
     assert list(read_metadata(window(change_set([])))) == []
@@ -243,7 +243,7 @@ def test_places(compressed: bool) -> None:
     plain = b"".join(sets)
     changes = list(log.changes(ALL))
     for number, change in enumerate(changes):
-        error = log.with_location(FormatError("it", offset=1), change.place)
+        error = log.with_location(FormatError("it", offset=1), change.location)
         at = error.plain_offset if compressed and number < len(RECORDS) else error.offset
         assert at is not None
         if number < len(RECORDS):
@@ -252,7 +252,7 @@ def test_places(compressed: bool) -> None:
             assert (error.file, plain[at:][: len(change.data)]) == ("a", change.data)
         else:
             assert (error.file, metadata[at - 1 :][: len(change.data)]) == ("_metadata", change.data)
-    assert log.with_location(FormatError("it"), changes[-1].place).offset == len(metadata) - len(changes[-1].data)
+    assert log.with_location(FormatError("it"), changes[-1].location).offset == len(metadata) - len(changes[-1].data)
 
 
 def test_an_empty_change_in_memory() -> None:

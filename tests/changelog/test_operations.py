@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from serializers import DescribeContext
-from stateextract.changelog.declared import head_of, parse_changes_header
+from stateextract.changelog.declared import header_of, parse_changes_header
 from stateextract.changelog.identity import HeapIdentity, PairIdentity
 from stateextract.changelog.overlay import Overlay
 from stateextract.changelog.records import Change
@@ -44,7 +44,7 @@ TIMERS = State("s", kind="TIMER", namespace=LONG)
 
 
 def make(meta: bytes) -> ChangedState:
-    head = parse_changes_header(head_of(proxy(LONG), [meta]))
+    head = parse_changes_header(header_of(proxy(LONG), [meta]))
     return changed_state(head, head.states[0], DescribeContext())
 
 
@@ -52,8 +52,8 @@ def overlay(state: State, *records: bytes, empty_maps: bool = True) -> Overlay:
     """The state declared with id 3, and changes of key group 2."""
     made = Overlay({"s"}, make, HeapIdentity, empty_maps)
     made.apply(Change(-1, 0, declare(state, 3)))
-    for place, record in enumerate(records, 1):
-        made.apply(Change(GROUP, place, record))
+    for location, record in enumerate(records, 1):
+        made.apply(Change(GROUP, location, record))
     return made
 
 
@@ -165,7 +165,7 @@ def test_maps() -> None:
     assert merged(map_row(remove), base[:1]) is None
     assert merged(map_row(remove), None) is None
     cleared_row = map_row(put, cleared, put_all)
-    assert not cleared_row.over_base
+    assert not cleared_row.includes_base
     assert merged(cleared_row, None) == [(X, b"\x00" + i64(2)), (Y, b"\x01")]
 
 

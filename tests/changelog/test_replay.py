@@ -50,7 +50,7 @@ class Random:
         for _ in range(steps):
             self.random.choice((self.value, self.lists, self.lists, self.maps, self.maps, self.windows, self.timers))()
 
-    def place(self) -> tuple[int, bytes]:
+    def location(self) -> tuple[int, bytes]:
         key = self.random.choice(self.keys)
         groups = self.job.groups
         return groups[sum(key) % len(groups)], key
@@ -62,7 +62,7 @@ class Random:
         return i64(self.random.randrange(-5, 1000))
 
     def value(self) -> None:
-        group, key = self.place()
+        group, key = self.location()
         if self.random.random() < 0.3:
             self.job.clear("value", group, key)
         else:
@@ -71,7 +71,7 @@ class Random:
             self.job.set("accumulator", group, key, self.number())
 
     def lists(self) -> None:
-        group, key = self.place()
+        group, key = self.location()
         namespace = self.random.choice(self.namespaces)
         some = [self.word() for _ in range(self.random.randrange(4))]
         numbers = [self.number() for _ in range(self.random.randrange(3))]
@@ -90,7 +90,7 @@ class Random:
                 self.job.update("numbers", group, key, numbers)
 
     def maps(self) -> None:
-        group, key = self.place()
+        group, key = self.location()
         match self.random.randrange(6):
             case 0 | 1:
                 self.job.put("map", group, key, self.word(), self.number())
@@ -103,7 +103,7 @@ class Random:
                 self.job.clear("map", group, key)
 
     def windows(self) -> None:
-        group, key = self.place()
+        group, key = self.location()
         namespace = self.random.choice(self.namespaces)
         match self.random.randrange(4):
             case 0:
@@ -121,7 +121,7 @@ class Random:
                     self.job.add("list", group, key, self.word(), namespace)
 
     def timers(self) -> None:
-        group, key = self.place()
+        group, key = self.location()
         time = self.random.randrange(-3, 10)
         namespace = self.random.choice(self.namespaces)
         self.random.choice((self.job.register, self.job.register, self.job.delete))(

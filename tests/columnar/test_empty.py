@@ -160,11 +160,11 @@ def test_pairs(shape: str, engine: str) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_cutter_believes_as_much(engine: str) -> None:
-    cutter = entry_cutter([List(EMPTY)], List(EMPTY), engine)
+    scanner = entry_cutter([List(EMPTY)], List(EMPTY), engine)
     data = i32(MAX_EMPTY - 1) + i32(1)
-    assert cutter.cut(Block.of(data), 0, 8, 1).bounds.tolist() == [[4, 8]]
+    assert scanner.scan(Block.of(data), 0, 8, 1).bounds.tolist() == [[4, 8]]
     with pytest.raises(FormatError):
-        cutter.cut(Block.of(i32(MAX_EMPTY) + i32(1)), 0, 8, 1)
+        scanner.scan(Block.of(i32(MAX_EMPTY) + i32(1)), 0, 8, 1)
 
 
 @pytest.mark.parametrize("engine", ENGINES)

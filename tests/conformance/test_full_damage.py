@@ -65,17 +65,17 @@ def test_mutations(folder: Path, engine: str) -> None:
     # Once without damage, so that compiling counts nowhere.
     for file, data in known:
         assert file.content is not None
-        assert file.head is not None
-        names = {meta.name for meta in file.head.states}
+        assert file.header is not None
+        names = {meta.name for meta in file.header.states}
         options = ReadOptions(engine=engine, on_undecodable="skip")
-        for _ in read_content(at_of(data), file.head, file.content, names, options, Counters(), 0):
+        for _ in read_content(at_of(data), file.header, file.content, names, options, Counters(), 0):
             pass
     outcomes: Counter[str] = Counter()
     for _ in range(400):
         file, data = random_.choice(known)
-        head: Header | None = file.head
+        header: Header | None = file.header
         content: Content | None = file.content
-        assert head is not None
+        assert header is not None
         assert content is not None
         if content.header_end >= len(data):
             continue
@@ -86,9 +86,9 @@ def test_mutations(folder: Path, engine: str) -> None:
         )
         began = time.process_time()
         read_at = at_of(damaged(data, random_, content.header_end))
-        names = {meta.name for meta in head.states}
+        names = {meta.name for meta in header.states}
         try:
-            for piece in read_content(read_at, head, content, names, options, Counters(), 0):
+            for piece in read_content(read_at, header, content, names, options, Counters(), 0):
                 piece.batch.validate(full=True)
             outcomes["read"] += 1
         except StateExtractError:

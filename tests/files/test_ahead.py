@@ -159,7 +159,7 @@ def test_closing_waits_for_what_is_under_way() -> None:
 
 
 def test_without_threads_reads_are_done_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(READING, "begin", lambda work: None)
+    monkeypatch.setattr(READING, "submit", lambda work: None)
     memory, _ = fs.FileSystem.from_uri("mock:///")
     with memory.open_output_stream("f") as stream:
         stream.write(DATA)

@@ -52,7 +52,7 @@ def make_local(tmp_path: Path) -> tuple[Store, str]:
 def make_mock(tmp_path: Path) -> tuple[Store, str]:
     """pyarrow's in-memory filesystem, kept by the store as a real one would be."""
     store = Store()
-    store._ask(_address("hdfs:///"), lambda filesystem, _: filesystem.create_dir("base"))
+    store._call(_address("hdfs:///"), lambda filesystem, _: filesystem.create_dir("base"))
     return store, "hdfs:///base"
 
 
@@ -79,7 +79,7 @@ def put(store: Store, uri: str, data: bytes) -> None:
         with filesystem.open_output_stream(path) as out:
             out.write(data)
 
-    store._ask(address, write)
+    store._call(address, write)
 
 
 @pytest.fixture(params=[make_local, make_mock, make_fsspec], ids=["local", "mock", "fsspec"])
@@ -170,8 +170,8 @@ def test_a_store_travels() -> None:
 
 def test_filesystems_are_opened_once() -> None:
     store = Store({"s3": {"region": "eu-central-1", "endpoint_override": "localhost:1"}})
-    first, path = store._ask(_address("s3a://bucket/a/b"), lambda *found: found)
-    second, _ = store.confined("s3://bucket")._ask(_address("s3://bucket/c"), lambda *found: found)
+    first, path = store._call(_address("s3a://bucket/a/b"), lambda *found: found)
+    second, _ = store.confined("s3://bucket")._call(_address("s3://bucket/c"), lambda *found: found)
     assert first is second
     assert path == "bucket/a/b"
     assert first.region == "eu-central-1"

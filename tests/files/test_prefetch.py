@@ -46,9 +46,9 @@ class Far(Store):
     def finalize(self) -> None:
         """Wait for what is done in the background: until all threads have nothing else to do."""
         meeting = threading.Barrier(8, timeout=30)
-        wait([one for _ in range(8) if (one := OPENING.begin(meeting.wait)) is not None])
+        wait([one for _ in range(8) if (one := OPENING.submit(meeting.wait)) is not None])
 
-    def _ask(self, address: Any, work: Any) -> Any:
+    def _call(self, address: Any, work: Any) -> Any:
         outer, name = self, address.path.lstrip("/")
 
         class Noting:
@@ -265,7 +265,7 @@ def test_a_forked_process_has_threads_of_its_own(far: Far, files: FilePrefetcher
 def test_without_threads_files_are_opened_in_their_turn(
     far: Far, files: FilePrefetcher, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(OPENING, "begin", lambda work: None)
+    monkeypatch.setattr(OPENING, "submit", lambda work: None)
     for name in in_order(files, NAMES, coming):
         with files.open(f"hdfs://b/{name}") as file:
             assert file.read_at(0, 1) == DATA[NAMES.index(name) :][:1]

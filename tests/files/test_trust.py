@@ -548,7 +548,7 @@ def test_a_store_that_never_answers_is_not_asked_for_each_file(scheme: str, mute
 def test_a_read_that_never_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     put_stores_into_memory(monkeypatch)
     store = Store(timeout=1)
-    store._ask(split_uri("hdfs:///f"), lambda filesystem, path: filesystem.open_output_stream(path).close())
+    store._call(split_uri("hdfs:///f"), lambda filesystem, path: filesystem.open_output_stream(path).close())
     goes_on = threading.Event()
 
     class Stuck:

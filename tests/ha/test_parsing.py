@@ -32,7 +32,7 @@ def files(case: str) -> list[Path]:
 def entry(case: str = NEWEST) -> bytes:
     (store,) = stores_of_znodes(nodes_of_dump(json.loads((FOLDERS[case] / "znodes.json").read_text())))
     nodes = nodes_of_dump(json.loads((FOLDERS[case] / "znodes.json").read_text()))
-    data = nodes[f"{store.place}/{store.entries[-1].name}"]
+    data = nodes[f"{store.location}/{store.entries[-1].name}"]
     assert data is not None
     return data
 
@@ -221,7 +221,7 @@ def test_a_node_without_data_is_no_handle() -> None:
 
 def test_a_job_in_both_layouts_has_two_stores() -> None:
     stores = stores_of_znodes({f"/f/checkpoints/{JOB}/{FOUR}": entry(), f"/f/jobs/{JOB}/checkpoints/{FIVE}": entry()})
-    assert [(one.place, one.entries[0].checkpoint_id) for one in stores] == [
+    assert [(one.location, one.entries[0].checkpoint_id) for one in stores] == [
         (f"/f/checkpoints/{JOB}", 4), (f"/f/jobs/{JOB}/checkpoints", 5),
     ]  # fmt: skip
 

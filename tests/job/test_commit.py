@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from stateextract.errors import OutputError
-from stateextract.job.claim import Claim, Place, Sign, start_of
+from stateextract.job.claim import Claim, Sign, ThisProcess, start_of
 from stateextract.job.commit import Commit, new_job_id
 from stateextract.job.manifest import DataFile, Dataset, Job, Manifest, joined_ranges, parse_manifest
 from stateextract.job.output import Output, open_output
@@ -387,7 +387,7 @@ def test_a_job_that_failed_in_this_process_does_not_block(out: Path, renames: bo
     assert tree(out) == {*(f for f in tree(out) if f.startswith("op/")), "_manifest.json", "_coverage.json", "_SUCCESS"}
 
 
-class Elsewhere(Place):
+class Elsewhere(ThisProcess):
     """A process that sees no other one; time passes at each pause, in which others may act."""
 
     def __init__(self, act: Callable[[float], None] = lambda _: None) -> None:
@@ -405,28 +405,28 @@ class Elsewhere(Place):
         self.act(self.time)
 
 
-def _elsewhere(output: Output, place: Place, mode: str = "error") -> Run:
+def _elsewhere(output: Output, process: ThisProcess, mode: str = "error") -> Run:
     run = Run(output, mode)
-    run.commit = Commit(output, run.job, mode, True, place)
+    run.commit = Commit(output, run.job, mode, True, process)
     return run
 
 
 def test_a_claim_of_another_machine_counts_while_its_heartbeat_goes_on(out: Path, capsys: Any) -> None:
     living = Run(open_output(str(out)))
     living.commit.prepare()
-    place = Elsewhere(lambda time: _change_claim(out, living.job, beat=int(time // 15)))
+    process = Elsewhere(lambda time: _change_claim(out, living.job, beat=int(time // 15)))
     with pytest.raises(OutputError, match="another job is writing there"):
-        _elsewhere(open_output(str(out)), place).run({"op/a": [1]})
-    assert 14 < place.time < 16
+        _elsewhere(open_output(str(out)), process).run({"op/a": [1]})
+    assert 14 < process.time < 16
     assert f"_claim-{living.job}. Waiting up to 120 seconds" in capsys.readouterr().err
 
 
 def test_a_claim_of_another_machine_without_heartbeat_is_dead(out: Path) -> None:
     dead = Run(open_output(str(out)))
     dead.commit.prepare()
-    place = Elsewhere()
-    _elsewhere(open_output(str(out)), place).run({"op/a": [1]})
-    assert 120 <= place.time < 121
+    process = Elsewhere()
+    _elsewhere(open_output(str(out)), process).run({"op/a": [1]})
+    assert 120 <= process.time < 121
     assert rows(out, "op/a") == [1]
     assert not list(out.glob(f"*{dead.job}*"))
 

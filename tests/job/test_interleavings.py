@@ -26,7 +26,7 @@ import pyarrow.fs as pafs
 import pytest
 
 from stateextract.errors import OutputError
-from stateextract.job.claim import DEAD_SECONDS, Claim, Place
+from stateextract.job.claim import DEAD_SECONDS, Claim, ThisProcess
 from stateextract.job.commit import Commit
 from stateextract.job.manifest import DataFile, Dataset, Job, Manifest, parse_manifest
 from stateextract.job.output import Output
@@ -243,7 +243,7 @@ class ModelOutput(Output):
                 self.fs.ask("remove folder", self.root)
 
 
-class ModelPlace(Place):
+class ModelProcess(ThisProcess):
     """The process of a job in the model. Its marks list what the job knows when it begins to claim, or to wait."""
 
     commit: Commit | None = None
@@ -285,21 +285,21 @@ class ModelClaim(Claim):
 
     def acquire(self) -> None:
         super().acquire()
-        assert isinstance(self._place, ModelPlace)
-        self._place.ask("mark", "acquired", *self._place.known())
+        assert isinstance(self._process, ModelProcess)
+        self._process.ask("mark", "acquired", *self._process.known())
 
     def _claims(self) -> dict[str, bool]:
         claims = super()._claims()
-        assert isinstance(self._place, ModelPlace)
+        assert isinstance(self._process, ModelProcess)
         look = sys._getframe(1).f_code.co_name
-        self._place.ask("mark", "saw", look, tuple(sorted(claims.items())), *self._place.known())
+        self._process.ask("mark", "saw", look, tuple(sorted(claims.items())), *self._process.known())
         return claims
 
     def release(self) -> None:
-        assert isinstance(self._place, ModelPlace)
+        assert isinstance(self._process, ModelProcess)
         failed, caller = sys.exc_info()[1], sys._getframe(1).f_code.co_name
         if not isinstance(failed, Stopped):
-            self._place.ask("mark", "release", caller, self.held, str(failed), *self._place.known()[:1])
+            self._process.ask("mark", "release", caller, self.held, str(failed), *self._process.known()[:1])
         super().release()
 
 
@@ -316,7 +316,7 @@ class Script:
     def run(self, ask: Callable[..., Answer]) -> str:
         """The whole job; how it ended."""
         fs: Any = FileSystem(self.kind, ask)
-        place = ModelPlace(ask)
+        place = ModelProcess(ask)
         commit = place.commit = self.commit(ModelOutput(ROOT, fs, ROOT), self.job, self.mode, self.renames, place)
         commit._claim = ModelClaim(commit.output, self.job, place)
         try:
@@ -349,7 +349,7 @@ class Election:
 
     def run(self, ask: Callable[..., Answer]) -> str:
         fs: Any = FileSystem(self.kind, ask)
-        claim = ModelClaim(ModelOutput(ROOT, fs, ROOT), self.job, ModelPlace(ask))
+        claim = ModelClaim(ModelOutput(ROOT, fs, ROOT), self.job, ModelProcess(ask))
         try:
             claim.acquire()
         except OutputError as error:
@@ -691,9 +691,9 @@ def _broken(name: str) -> Iterator[None]:
         elif name == "the smaller id goes on, whoever writes":
             patch.setattr(ModelClaim, "_claims", lambda self: dict.fromkeys(Claim._claims(self), False))
         elif name == "all others are dead":
-            patch.setattr(ModelPlace, "lives", lambda self, job, claim: False)
+            patch.setattr(ModelProcess, "lives", lambda self, job, claim: False)
         elif name == "nobody is dead":
-            patch.setattr(ModelPlace, "lives", lambda self, job, claim: True)
+            patch.setattr(ModelProcess, "lives", lambda self, job, claim: True)
         elif name == "dead jobs are not settled":
             patch.setattr(Commit, "_finalize_dead_jobs", lambda self: None)
         elif name == "no look at the output after the claim":

@@ -14,7 +14,7 @@ from pyspark.sql import datasource as ds
 from stateextract.columnar.convert.policy import Policy
 from stateextract.files.filesystem import OpenFile, Store
 from stateextract.metadata.parser import parse_metadata
-from stateextract.spark.source_filters import row_filters, wanted_key_groups
+from stateextract.spark.source_filters import row_filters, selected_key_groups
 from stateextract.state.keys.lookup import has_key
 from tests.golden.test_rows import DATA
 from tests.golden.test_rows import load as expected
@@ -278,7 +278,7 @@ def wanted(loaded: Loaded, filters: list[Any], path: Path, operator: str) -> fro
     found = stateextract.open_snapshot(str(path)).operator(operator)
     serializer = found.states[0]._rows[0].key_serializer
     schema = loaded.table().schema
-    return wanted_key_groups(filters, schema, found.max_parallelism, Policy())(serializer)
+    return selected_key_groups(filters, schema, found.max_parallelism, Policy())(serializer)
 
 
 def test_keys_whose_hash_is_the_users_are_looked_for_everywhere() -> None:

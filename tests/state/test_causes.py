@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from serializers.kryo.resolve import NOT_DESCRIBED
-from stateextract.state.causes import behind, causes_of, is_caused
+from stateextract.state.causes import causes_of, is_caused, problem_after
 from tests.cli.test_cli import Out, out
 from tests.job.snapshots import UNKNOWN, numbered, write_snapshot
 
@@ -18,12 +18,12 @@ SECRET = f"a value of com.acme.Secret cannot be decoded: {NOT_DESCRIBED}"
 
 def test_one_class_and_the_states_after_it() -> None:
     states: list[tuple[Any, list[str | None]]] = [("s", [SECRET, SECRET])]
-    states += [(n, [behind("s", SECRET)]) for n in range(12)]
+    states += [(n, [problem_after("s", SECRET)]) for n in range(12)]
     states += [("fine", [None]), ("other", ["the data ends inside a value"])]
     (cause,) = causes_of(states)
     assert cause.sentence == "1 class is not described: com.acme.Secret → 12 states after it are unreadable"
     assert (cause.class_name, cause.own, cause.after) == ("com.acme.Secret", ["s"], list(range(12)))
-    assert is_caused(behind("it's in the same key group: odd", SECRET))
+    assert is_caused(problem_after("it's in the same key group: odd", SECRET))
     assert not is_caused("the data ends inside a value")
 
 

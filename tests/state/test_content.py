@@ -37,8 +37,8 @@ PARTS = tuple(Partition(name, "SPLIT_DISTRIBUTE", offsets, end) for name, offset
 )
 def test_where_reading_begins(content: Content, most: int, expected: list[tuple[int, int]]) -> None:
     assert content.beginning(most) == expected
-    without = content.beginning(most, head=False)
+    without = content.beginning(most, header=False)
     assert (0, content.header_end) not in without or content.changes is not None
     assert content.changes is not None or all(begin >= content.header_end for begin, _ in without)
-    moved = PrefetchRequest("x", content.beginning(most)).behind(1000)
+    moved = PrefetchRequest("x", content.beginning(most)).shifted(1000)
     assert moved == ("x", [(1000 + begin, 1000 + end) for begin, end in expected])

@@ -27,7 +27,7 @@ from stateextract.audit.history import SCHEMA, identity, in_order, table_of
 from stateextract.audit.history.growth import COLUMNS
 from stateextract.errors import OutputError, UsageError
 from stateextract.job.output import open_output, refuse_inside
-from stateextract.printable import many
+from stateextract.printable import pluralize
 
 KEY = b"stateextract.statistics"
 """Of the file's metadata: the statistics document, with the number of an operator's states in place of them."""
@@ -143,7 +143,7 @@ def _recorded(fs: pafs.FileSystem, file: str) -> Recorded:
         rows = _rows(parquet, file, COLUMNS)
         known = Statistics.from_dict({**head, "operators": []})
         if sum(operator["states"] for operator in head["operators"]) != rows.num_rows:
-            raise UsageError(f"it has {many(rows.num_rows, 'row')}, and not those that were written", advice=_ADVICE)
+            raise UsageError(f"it has {pluralize(rows.num_rows, 'row')}, and not those that were written", advice=_ADVICE)
 
         def document() -> Statistics:
             with _our_errors(file), _opened(fs, file) as again:

@@ -16,14 +16,14 @@ from stateextract.columnar.layout import Bool, Bytes, Layout, Logical, Null, Num
 from stateextract.columnar.layout.binary import BinaryArray, BinaryMap, BinaryRow
 from stateextract.errors import FormatError, TruncatedError
 
-Extent: TypeAlias = Callable[[bytes, int, int], int]
-"""``extent(data, pos, end)``: the position behind the value that begins at ``pos``.
+ValueEnd: TypeAlias = Callable[[bytes, int, int], int]
+"""``value_end(data, pos, end)``: the position behind the value that begins at ``pos``.
 
 :raises TruncatedError: where the value goes on behind ``end``; and what the interpreter raises.
 """
 
 
-def value_end_of(layout: Layout) -> Extent:
+def value_end_of(layout: Layout) -> ValueEnd:
     """What passes over values of a layout."""
     while isinstance(layout, Logical):
         layout = layout.inner
@@ -56,7 +56,7 @@ def _fixed_size(layout: Layout) -> int | None:
     return None
 
 
-def _fixed(size: int) -> Extent:
+def _fixed(size: int) -> ValueEnd:
     def fixed(data: bytes, pos: int, end: int) -> int:
         behind = pos + size
         if behind > end:
@@ -66,16 +66,16 @@ def _fixed(size: int) -> Extent:
     return fixed
 
 
-def _sequence(extents: Sequence[Extent]) -> Extent:
+def _sequence(value_ends: Sequence[ValueEnd]) -> ValueEnd:
     def sequence(data: bytes, pos: int, end: int) -> int:
-        for extent in extents:
-            pos = extent(data, pos, end)
+        for value_end in value_ends:
+            pos = value_end(data, pos, end)
         return pos
 
     return sequence
 
 
-def _flink_string(layout: Text) -> Extent:
+def _flink_string(layout: Text) -> ValueEnd:
     """A varint of units + 1, then a varint for each unit, which for ASCII is its byte."""
     slow = _interpreted(layout)
 
@@ -104,7 +104,7 @@ def _section(data: bytes, pos: int, end: int) -> int:
     return pos + 4 + size
 
 
-def _interpreted(layout: Layout) -> Extent:
+def _interpreted(layout: Layout) -> ValueEnd:
     def interpreted(data: bytes, pos: int, end: int) -> int:
         return interpret(layout, data, pos, end, Counts())[1]
 
@@ -115,4 +115,4 @@ def _short(pos: int) -> TruncatedError:
     return TruncatedError("the data ends inside a value", offset=pos)
 
 
-__all__ = ["Extent", "value_end_of"]
+__all__ = ["ValueEnd", "value_end_of"]

@@ -41,7 +41,7 @@ PAIR = ("key_start", "row_end", "key_end", "end")
 
 
 @dataclass(frozen=True)
-class Cuts:
+class EntryBounds:
     """:param bounds: a row for each whole entry that was found.
     :param stop: ``DONE``; ``NEED_INPUT`` where the window ends inside an entry; ``LAST`` where the last pair says that it is.
     :param needed: for ``NEED_INPUT``: the window must reach at least to this position.
@@ -55,7 +55,7 @@ class Cuts:
 class EntryScanner(Protocol):
     """Finds the bounds of entries of one state."""
 
-    def cut(self, data: Block, pos: int, end: int, most: int) -> Cuts:
+    def scan(self, data: Block, pos: int, end: int, most: int) -> EntryBounds:
         """The bounds of up to ``most`` entries of ``data.array[pos:end]``.
 
         :raises StateExtractError: with the position as offset, where the first one cannot be passed over.
@@ -128,7 +128,7 @@ class _Kernel:
         self.inner.kept = places
         self.inner.out[kernel.GROUP] = -1
 
-    def cut(self, data: Block, pos: int, end: int, most: int) -> Cuts:
+    def scan(self, data: Block, pos: int, end: int, most: int) -> EntryBounds:
         kernel, inner = self.kernel, self.inner
         most = min(most, MOST)
         if inner.arena is None:
@@ -147,7 +147,7 @@ class _Kernel:
         bounds = np.stack([array.field(i).to_numpy() for i in range(array.type.num_fields)], axis=1)
         if self.prefix:
             bounds[:, 0] -= self.prefix
-        return Cuts(bounds, stop, needed)
+        return EntryBounds(bounds, stop, needed)
 
     def _error(self, status: int, data: Block, pos: int, end: int) -> StateExtractError:
         if status == self.kernel.BAD_PAIR:
@@ -162,7 +162,7 @@ class _InterpretedEntries:
         self.key = key
         self.value = value
 
-    def cut(self, data: Block, pos: int, end: int, most: int) -> Cuts:
+    def scan(self, data: Block, pos: int, end: int, most: int) -> EntryBounds:
         view = data.view
         found: list[tuple[int, int]] = []
         for _ in range(min(most, MOST)):
@@ -181,7 +181,7 @@ class _InterpretedEntries:
                 raise
             found.append((value_start, pos))
         stop = Stop.DONE if found else Stop.NEED_INPUT
-        return Cuts(np.array(found, np.int64).reshape(-1, 2), stop, 0 if found else end + 1)
+        return EntryBounds(np.array(found, np.int64).reshape(-1, 2), stop, 0 if found else end + 1)
 
 
 class _InterpretedPairs:
@@ -191,7 +191,7 @@ class _InterpretedPairs:
         # A key of classes whose description may be wrong: the pair's length is right.
         self.guessed = any(map(is_guessed, keys))
 
-    def cut(self, data: Block, pos: int, end: int, most: int) -> Cuts:
+    def scan(self, data: Block, pos: int, end: int, most: int) -> EntryBounds:
         found: list[tuple[int, int, int, int]] = []
         for _ in range(min(most, MOST)):
             reader = Reader(data.view, pos, end)
@@ -206,9 +206,9 @@ class _InterpretedPairs:
             found.append(bounds)
             pos = reader.pos
             if data.view[bounds[0]] & 0x80:
-                return Cuts(np.array(found, np.int64), Stop.LAST)
+                return EntryBounds(np.array(found, np.int64), Stop.LAST)
         stop = Stop.DONE if found else Stop.NEED_INPUT
-        return Cuts(np.array(found, np.int64).reshape(-1, 4), stop, 0 if found else end + 1)
+        return EntryBounds(np.array(found, np.int64).reshape(-1, 4), stop, 0 if found else end + 1)
 
     def _bounds(self, reader: Reader) -> tuple[int, int, int, int]:
         at = reader.pos
@@ -248,4 +248,4 @@ class _InterpretedPairs:
         return key.pos
 
 
-__all__ = ["MOST", "Cuts", "EntryScanner", "entry_cutter", "pair_cutter"]
+__all__ = ["MOST", "EntryBounds", "EntryScanner", "entry_cutter", "pair_cutter"]

@@ -30,10 +30,10 @@ class Changes(Protocol):
     def attach(self, ready: deque[Piece]) -> None:
         """Changed rows go in there, as soon as there are enough of them."""
 
-    def over_entries(self, state: str, decoder: Decoder) -> EntriesUnder | None:
+    def filter_entries(self, state: str, decoder: Decoder) -> EntriesUnder | None:
         """A decoder that hands to another what was not changed of a state's entries; ``None``: nothing was."""
 
-    def over_pairs(self, state: str, layout: PairLayout, decoder: PairDecoder) -> PairDecoder:
+    def filter_pairs(self, state: str, layout: PairLayout, decoder: PairDecoder) -> PairDecoder:
         """The same for pairs; the decoder itself where nothing was changed."""
 
     def lost(self, state: str, key_group: int) -> None:

@@ -35,9 +35,9 @@ def shares(key_groups: range, size: int) -> tuple[KeyGroupRange, ...]:
 
 def read_database(
     open_database: OpenDatabase,
-    head: KeyedHeader,
+    header: KeyedHeader,
     ranges: Sequence[KeyGroupRange],
-    wanted: Collection[str],
+    selected: Collection[str],
     options: ReadOptions,
     counters: Counters,
     subtask: int,
@@ -55,12 +55,12 @@ def read_database(
 
     database = open_database(RocksOptions(options.verify_checksums, engine))
     first, last = ranges[0].key_group, ranges[-1].key_group
-    for meta in head.states:
-        if meta.name not in wanted:
+    for meta in header.states:
+        if meta.name not in selected:
             continue
         counted = counters.of(meta.name)
         counted.key_groups += last - first + 1
-        row = row_layout(head, meta, options.context)
+        row = row_layout(header, meta, options.context)
         if meta.name not in database.column_families:
             counted.engine = counted.engine or ("interpreter" if needs_interpreter(row.layout) else engine)
             continue
@@ -68,7 +68,7 @@ def read_database(
         lower, upper = (None, None) if changes is not None else _bounds(row, options, first, last, prefix)
         source = database.pairs(meta.name, first, last, prefix, lower=lower, upper=upper)
         try:
-            yield from read_pair_stream(source, row, head, options, counters, subtask, max_parallelism, changes)
+            yield from read_pair_stream(source, row, header, options, counters, subtask, max_parallelism, changes)
         finally:
             source.close()
 

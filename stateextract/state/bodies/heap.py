@@ -31,7 +31,7 @@ LARGE = 32 << 20
 ALL = 1 << 62
 """Bytes of one entry from which on it is not read as a whole, where that can be helped."""
 
-_STATE_HEAD = 6  # the id of a state and its count
+_STATE_HEADER = 6  # the id of a state and its count
 _SMALL = 64  # bytes per state that a key group without entries has at most, compressed streams with their headers
 
 
@@ -75,7 +75,7 @@ class Target(Protocol):
         """``None``: the state cannot be decoded at all."""
 
     @property
-    def why(self) -> StateExtractError | None:
+    def error(self) -> StateExtractError | None:
         """Then why not."""
 
     def decoded(self, key_group: int, rows: int, entries: int) -> None:
@@ -145,15 +145,15 @@ class HeapWalker:
             return False
         window.pos += size
         for target in self.targets:
-            target.finished(group.key_group, 0, _STATE_HEAD)
+            target.finished(group.key_group, 0, _STATE_HEADER)
         return True
 
     def _group(self, window: Window, group: KeyGroupRange) -> Iterator[None]:
         start = window.offset()
-        head = window.take(4)
-        if head is None:
+        header = window.take(4)
+        if header is None:
             raise TruncatedError("the key group has no room for its id", offset=start)
-        found = int.from_bytes(head, "big", signed=True)
+        found = int.from_bytes(header, "big", signed=True)
         if found != group.key_group:
             raise FormatError(f"found key group {found}", expected=f"key group {group.key_group}", offset=start)
         size = group.end - window.offset()
@@ -184,11 +184,11 @@ class HeapWalker:
         missing = set(range(len(self.targets)))
         while missing:
             start = window.offset()
-            head = window.take(_STATE_HEAD)
-            if head is None:
+            header = window.take(_STATE_HEADER)
+            if header is None:
                 raise TruncatedError(f"the key group ends before {len(missing)} of its states", offset=window.offset())
-            state_id = int.from_bytes(head[:2], "big")
-            count = int.from_bytes(head[2:6], "big", signed=True)
+            state_id = int.from_bytes(header[:2], "big")
+            count = int.from_bytes(header[2:6], "big", signed=True)
             if state_id not in missing:
                 what = "stands twice in the key group" if state_id < len(self.targets) else "is not in the head"
                 raise FormatError(f"state id {state_id} {what}", offset=window.offset())
@@ -199,7 +199,7 @@ class HeapWalker:
                 )
             target = self.targets[state_id]
             if not count:
-                target.finished(group.key_group, 0, _STATE_HEAD)
+                target.finished(group.key_group, 0, _STATE_HEADER)
                 continue
             total += count
             done = 0
@@ -209,8 +209,8 @@ class HeapWalker:
                         done += entries
                         yield
                 else:
-                    assert target.why is not None
-                    raise target.why
+                    assert target.error is not None
+                    raise target.error
             except StateExtractError as error:
                 self._lost(window, group, state_id, missing, count - done, error, compressed)
                 if compressed is None:

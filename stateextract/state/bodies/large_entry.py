@@ -47,7 +47,7 @@ def element_layout(row: RowLayout) -> Struct | None:
 class _Part:
     """A target that takes no notes."""
 
-    why: StateExtractError | None = None
+    error: StateExtractError | None = None
 
     def __init__(self, decoder: Decoder) -> None:
         self.decoder = decoder
@@ -84,7 +84,7 @@ class LargeEntry(_Part):
         self.subtask = subtask
         self.counters = counters
         self.keep = keep
-        self.head = Struct((*row.layout.fields[:-1], Field(COUNT, Number(pa.int32()))))
+        self.header = Struct((*row.layout.fields[:-1], Field(COUNT, Number(pa.int32()))))
         self.key_group = -1
         self.index = 0
         self.front: pa.Array = None
@@ -112,7 +112,7 @@ class LargeEntry(_Part):
 
     def _front(self, window: Window, counts: Counts) -> pa.Array:
         """What stands in front of the elements: namespace, key, and how many there are."""
-        decoder = make_decoder(self.head, self.options.policy, engine="interpreter")
+        decoder = make_decoder(self.header, self.options.policy, engine="interpreter")
         for _ in decode_entries(window, _Part(decoder), decoder, self.key_group, 1):
             pass
         array = decoder.flush()
@@ -225,11 +225,11 @@ def pair_front(window: Window) -> tuple[bytes, int, bool]:
     return key, window.offset() + key_size + 4 + value_size, key_size > 4 and key[4] & 0x80 != 0
 
 
-def _length_at(window: Window, behind: int) -> int:
+def _length_at(window: Window, length_offset: int) -> int:
     """The length that is so many bytes after the window's position."""
-    if not window.need(behind + 4):
+    if not window.need(length_offset + 4):
         raise TruncatedError("the data ends inside a pair of key and value", offset=window.offset())
-    at = window.pos + behind
+    at = window.pos + length_offset
     length = int.from_bytes(window.block.view[at : at + 4], "big", signed=True)
     if length < 0:
         raise FormatError(f"an invalid length {length}", offset=window.offset(at))

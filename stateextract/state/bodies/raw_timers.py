@@ -101,7 +101,7 @@ def timers_header(read_at: ReadAt, group: KeyGroupRange, context: DescribeContex
     return KeyedHeader(0, False, key, tuple(states), group.start)
 
 
-def timers_row(head: KeyedHeader, meta: StateMeta, context: DescribeContext) -> RowLayout:
+def timers_row(header: KeyedHeader, meta: StateMeta, context: DescribeContext) -> RowLayout:
     """The layout of a timer of raw keyed state: time stands last, and as it is."""
     timer = meta.serializers[VALUE]
     return _row(meta, TimerService(meta.name, timer.nested[0], timer.nested[1]), context)
@@ -117,13 +117,13 @@ class TimersWalker:
     def __init__(
         self,
         read_at: ReadAt,
-        head: KeyedHeader,
+        header: KeyedHeader,
         targets: Sequence[Target],
         on_lost: Callable[[Lost, Callable[[], Iterator[bytes]]], None],
     ) -> None:
         self.read_at = read_at
-        self.ids = {meta.name: number for number, meta in enumerate(head.states)}
-        self.snapshots = {meta.name: meta.serializers[VALUE].nested for meta in head.states}
+        self.ids = {meta.name: number for number, meta in enumerate(header.states)}
+        self.snapshots = {meta.name: meta.serializers[VALUE].nested for meta in header.states}
         self.targets = targets
         self.on_lost = on_lost
 
@@ -192,7 +192,7 @@ class _Skipped:
         self.name = row.name
         self.counters = StateCounters()
         self.decoder = make_decoder(row.layout, Policy(out_of_range="null"), engine="interpreter", keep=False)
-        self.why: StateExtractError | None = None
+        self.error: StateExtractError | None = None
 
     def decoded(self, key_group: int, rows: int, entries: int) -> None: ...
 
@@ -205,7 +205,7 @@ class _Skipped:
 
 def _services(window: Window, key_group: int, target: Callable[[TimerService, str], Target]) -> Iterator[int]:
     """Walk the services of one key group; yields how many timers each step gave."""
-    version, count = _parse(window, _head)
+    version, count = _parse(window, _header)
     for _ in range(count):
         service = _parse(window, _service_1 if version == 1 else _service_2)
         for kind in (EVENT, PROCESSING):
@@ -218,15 +218,15 @@ def _services(window: Window, key_group: int, target: Callable[[TimerService, st
                 if into.decoder is not None:
                     yield from decode_entries(window, into, into.decoder, key_group, timers)
                 elif timers:
-                    assert into.why is not None
-                    raise UndecodableError(into.why.message, offset=window.offset())
+                    assert into.error is not None
+                    raise UndecodableError(into.error.message, offset=window.offset())
             except StateExtractError as error:
                 raise error.at(state=timer_state(kind, service.name)) from None
             into.finished(key_group, timers, window.offset() - start)
             yield 0
 
 
-def _head(reader: Reader) -> tuple[int, int]:
+def _header(reader: Reader) -> tuple[int, int]:
     start = reader.offset
     marker = reader.bytes(len(MARKER), "the marker of timers")
     if marker != MARKER:

@@ -179,11 +179,11 @@ def _big_integer(key: pa.Scalar, _: Policy) -> Hashes:
 def _big_decimal(key: pa.Scalar, _: Policy) -> Hashes:
     # As BigDecimal.toString() has it: digits, a point, an exponent. The scale counts: 1.0 is not 1.00.
     digits, _, exponent = key.as_py().upper().partition("E")
-    before, _, behind = digits.partition(".")
-    unscaled, power = _whole(before + behind), _whole(exponent or "0")
+    before, _, fraction = digits.partition(".")
+    unscaled, power = _whole(before + fraction), _whole(exponent or "0")
     if unscaled is None or power is None:
         return None
-    return _one(31 * _big_integer_hash(unscaled) + len(behind) - power)
+    return _one(31 * _big_integer_hash(unscaled) + len(fraction) - power)
 
 
 def _whole(text: str) -> int | None:
@@ -315,8 +315,8 @@ def _either(key: pa.Scalar, serializer: SerializerSnapshot, policy: Policy) -> H
     """``Either.Left`` and ``Either.Right`` hash as what they hold."""
     if not pa.types.is_struct(key.type) or [f.name for f in key.type] != ["left", "right"]:
         return None
-    sides = [(key[i], nested) for i, nested in enumerate(serializer.nested) if key[i].is_valid]
-    return java_hashes(*sides[0], policy) if len(sides) == 1 else None
+    parts = [(key[i], nested) for i, nested in enumerate(serializer.nested) if key[i].is_valid]
+    return java_hashes(*parts[0], policy) if len(parts) == 1 else None
 
 
 def _list(key: pa.Scalar, serializer: SerializerSnapshot, policy: Policy) -> Hashes:

@@ -34,7 +34,7 @@ _LOOK = 1 << 20  # bytes that are looked through together: they stay in the proc
 PARTS = 2
 """Threads that look for a key."""
 
-WantedGroups = Callable[[SerializerSnapshot | None], frozenset[int] | None]
+KeyGroupSelector = Callable[[SerializerSnapshot | None], frozenset[int] | None]
 """The key groups of a file that are wanted, by the serializer of its keys; ``None``: any."""
 
 
@@ -44,7 +44,7 @@ def groups_by_serializer(
     max_parallelism: int,
     policy: Policy,
     likely: bool = False,
-) -> WantedGroups:
+) -> KeyGroupSelector:
     """The key groups that can hold some keys, out of those with some numbers, by the serializer; ``None``: any.
 
     :param keys: ``None``: any.
@@ -181,4 +181,4 @@ def _compares(type_: pa.DataType) -> bool:
     return any(is_(type_) for is_ in is_one)
 
 
-__all__ = ["WantedGroups", "groups_by_serializer", "has_key", "is_found", "is_one_key", "key_beginning", "key_pattern"]
+__all__ = ["KeyGroupSelector", "groups_by_serializer", "has_key", "is_found", "is_one_key", "key_beginning", "key_pattern"]

@@ -36,7 +36,7 @@ from stateextract.state.header import OperatorHeader
 from stateextract.state.operator.operator_chunks import plain_positions
 from stateextract.state.operator.operator_target import OperatorTarget, read_broadcast, read_elements
 from stateextract.state.rows import operator_row_layout
-from stateextract.state.target import Job, Piece
+from stateextract.state.target import FileRead, Piece
 
 BROADCAST = "BROADCAST"
 _HEAD_START = 5  # bytes of a file that say whether it is compressed
@@ -88,20 +88,20 @@ def operator_header_end(states: Sequence[OperatorStatePartition], size: int, rea
     return end
 
 
-def note_of_1_18_0(head: OperatorHeader, states: Sequence[OperatorStatePartition], size: int, read_at: ReadAt) -> str | None:
+def note_of_1_18_0(header: OperatorHeader, states: Sequence[OperatorStatePartition], size: int, read_at: ReadAt) -> str | None:
     """What to say of a compressed file of Flink 1.18.0 with an empty state; ``None`` for all other files.
 
     :param states: of the handle, with ``size`` bytes that ``read_at`` gives.
     """
-    if not head.compressed or all(state.offsets for state in states):
+    if not header.compressed or all(state.offsets for state in states):
         return None
     length = len(SNAPPY_IDENTIFIER)
     starts = [min(state.offsets) for state in states if state.offsets]
     own = sum(read_at(start - length, length) == SNAPPY_IDENTIFIER for start in starts)
-    alone = min(starts, default=size) - head.end > length
+    alone = min(starts, default=size) - header.end > length
     if not alone and own < 2:
         return None
-    order = {meta.name: number for number, meta in enumerate(head.states)}
+    order = {meta.name: number for number, meta in enumerate(header.states)}
     in_order = all(order[a.name] < order[b.name] for a, b in itertools.pairwise(states))
     repeated = any(len(set(state.offsets)) < len(state.offsets) for state in states)
     text = (
@@ -111,22 +111,22 @@ def note_of_1_18_0(head: OperatorHeader, states: Sequence[OperatorStatePartition
     return text if in_order and not repeated else text + " Flink itself cannot restore this file."
 
 
-def partitions(head: OperatorHeader, states: Sequence[OperatorStatePartition], size: int) -> list[Partition]:
+def partitions(header: OperatorHeader, states: Sequence[OperatorStatePartition], size: int) -> list[Partition]:
     """What a file holds, in its order, with every byte behind the head belonging to exactly one state.
 
     :raises FormatError: where handle and head disagree, or offsets are invalid.
     """
-    order = {meta.name: number for number, meta in enumerate(head.states)}
+    order = {meta.name: number for number, meta in enumerate(header.states)}
     seen: set[str] = set()
     for state in states:
         if state.name not in order or state.name in seen:
             what = "twice in the handle" if state.name in seen else "in the handle and not in the head"
             raise FormatError("an operator state stands " + what, state=state.name)
         seen.add(state.name)
-        _check(head, state, head.states[order[state.name]].kind, size)
-    if head.compressed:
-        by_head = sorted(states, key=lambda s: order[s.name])
-        return [Partition(s.name, s.mode, s.offsets, size) for s in by_head]
+        _check(header, state, header.states[order[state.name]].kind, size)
+    if header.compressed:
+        by_header = sorted(states, key=lambda s: order[s.name])
+        return [Partition(s.name, s.mode, s.offsets, size) for s in by_header]
     # Elements may have no bytes at all, so two states may begin at one offset.
     filled = sorted((s for s in states if s.offsets), key=lambda s: (s.offsets[0], order[s.name]))
     ends = [*(s.offsets[0] for s in filled), size][1:]
@@ -138,14 +138,14 @@ def partitions(head: OperatorHeader, states: Sequence[OperatorStatePartition], s
     return found + [Partition(s.name, s.mode, (), size) for s in states if not s.offsets]
 
 
-def _check(head: OperatorHeader, state: OperatorStatePartition, kind: str, size: int) -> None:
+def _check(header: OperatorHeader, state: OperatorStatePartition, kind: str, size: int) -> None:
     if state.mode != kind:
         raise FormatError(
             f"the handle has the state as {state.mode}", expected=f"{kind}, as in the head", state=state.name
         )
     if kind == BROADCAST and len(state.offsets) != 1:
         raise FormatError(f"a broadcast state has {len(state.offsets)} offsets", expected="1", state=state.name)
-    start = head.end + (len(SNAPPY_IDENTIFIER) if head.compressed else 0)
+    start = header.end + (len(SNAPPY_IDENTIFIER) if header.compressed else 0)
     for before, offset in itertools.pairwise((start, *state.offsets, size)):
         if offset < before:
             raise FormatError(
@@ -155,10 +155,10 @@ def _check(head: OperatorHeader, state: OperatorStatePartition, kind: str, size:
 
 def read_operator_state(
     read_at: ReadAt,
-    head: OperatorHeader,
+    header: OperatorHeader,
     parts: Sequence[Partition],
     size: int,
-    wanted: Collection[str],
+    selected: Collection[str],
     options: ReadOptions,
     counters: Counters,
     subtask: int,
@@ -168,20 +168,22 @@ def read_operator_state(
 
     :param read_at: gives bytes of the handle's stream, which has ``size`` of them.
     :param parts: from :func:`partitions`; of an uncompressed file any of them, and of any runs of elements.
-    :param wanted: names of the states to read.
+    :param selected: names of the states to read.
     :param skip_broadcast_states: those of them that give no rows: copies of a broadcast state, which are only compared with
         the others.
     :yields: batches; those of one state in the order of the file.
     :raises StateExtractError: with state and offset.
     """
     ready: deque[Piece] = deque()
-    job = Job(wanted, options, counters, subtask, ready)
+    file_read = FileRead(selected, options, counters, subtask, ready)
     targets = {
-        meta.name: OperatorTarget(job, operator_row_layout(meta, options.context), keep=meta.name not in skip_broadcast_states)
-        for meta in head.states
+        meta.name: OperatorTarget(
+            file_read, operator_row_layout(meta, options.context), keep=meta.name not in skip_broadcast_states
+        )
+        for meta in header.states
     }
-    read = _compressed if head.compressed else _plain
-    for _ in read(read_at, head, parts, size, targets, options):
+    read = _compressed if header.compressed else _plain
+    for _ in read(read_at, header, parts, size, targets, options):
         while ready:
             yield ready.popleft()
     for target in targets.values():
@@ -191,7 +193,7 @@ def read_operator_state(
 
 def _plain(
     read_at: ReadAt,
-    head: OperatorHeader,
+    header: OperatorHeader,
     parts: Sequence[Partition],
     size: int,
     targets: Mapping[str, OperatorTarget],
@@ -200,7 +202,7 @@ def _plain(
     """Each state by itself, at its offsets; states that are not wanted are not even read."""
     for part in parts:
         target = targets[part.name]
-        if not target.wanted or not part.offsets:
+        if not target.selected or not part.offsets:
             continue
         most = options.policy.max_value_bytes
         window = Window(RangeSource(read_at, part.offsets[0], part.end), part.offsets[0], most=most)
@@ -220,7 +222,7 @@ def _plain(
 
 def _compressed(
     read_at: ReadAt,
-    head: OperatorHeader,
+    header: OperatorHeader,
     parts: Sequence[Partition],
     size: int,
     targets: Mapping[str, OperatorTarget],
@@ -228,10 +230,10 @@ def _compressed(
 ) -> Iterator[None]:
     """One state after the other, up to the last one that is wanted."""
     codec = find_codec(options.codec)
-    raw = Window(RangeSource(read_at, head.end, size), head.end)
+    raw = Window(RangeSource(read_at, header.end, size), header.end)
     source = DecompressedSource(raw, codec.start(options.verify_checksums))
     window = Window(source, most=options.policy.max_value_bytes)
-    last = max((i for i, part in enumerate(parts) if targets[part.name].wanted), default=-1)
+    last = max((i for i, part in enumerate(parts) if targets[part.name].selected), default=-1)
     offsets = [offset for part in parts for offset in part.offsets]
     done = 0
     for part in parts[: last + 1]:
@@ -240,7 +242,7 @@ def _compressed(
         done += len(part.offsets)
 
         def bounds(number: int = number, upto: int = done) -> Sequence[int] | None:
-            found = plain_positions(read_at, head.end, size, offsets, options.codec)
+            found = plain_positions(read_at, header.end, size, offsets, options.codec)
             return None if found is None else found[number : upto + 1]
 
         try:

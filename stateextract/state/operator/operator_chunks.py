@@ -30,12 +30,12 @@ def plain_positions(read_at: ReadAt, start: int, end: int, offsets: Sequence[int
     """
     if codec != "snappy" or any(b <= a for a, b in itertools.pairwise(offsets)):
         return None
-    wanted = {offset: number for number, offset in enumerate(offsets)}
+    selected = {offset: number for number, offset in enumerate(offsets)}
     found = [-1] * len(offsets)
     position, before = 0, 0
     while start < end:
         length, plain = _chunk(read_at, start, end)
-        number = wanted.get(start)
+        number = selected.get(start)
         if number is not None:
             if before == BLOCK:
                 return None

@@ -34,7 +34,7 @@ from stateextract.errors import FormatError, StateExtractError, TruncatedError, 
 from stateextract.files.window import Window
 from stateextract.state.columns import build_operator_batch
 from stateextract.state.rows import RowLayout
-from stateextract.state.target import Job, Piece, Target, advised
+from stateextract.state.target import FileRead, Piece, Target, advised
 
 Bounds = Callable[[], Sequence[int] | None]
 """Where each element begins and the last one ends, in the window's stream; ``None`` where nobody knows."""
@@ -49,25 +49,25 @@ class OperatorTarget(Target):
     :param keep: give out rows; otherwise a wanted state is only read.
     """
 
-    def __init__(self, job: Job, row: RowLayout, keep: bool) -> None:
-        super().__init__(job, row)
-        self.wanted = row.name in job.wanted
+    def __init__(self, file_read: FileRead, row: RowLayout, keep: bool) -> None:
+        super().__init__(file_read, row)
+        self.selected = row.name in file_read.selected
         self.keep = self.keep and keep
         self.runs: deque[tuple[int, int]] = deque()
         self.decoder: Decoder | None = None
         self.guessed = is_guessed(row.layout)
-        if self.why is None:
-            engine = "interpreter" if self.guessed else job.options.engine  # few elements, each in bounds of its own
+        if self.error is None:
+            engine = "interpreter" if self.guessed else file_read.options.engine  # few elements, each in bounds of its own
             self.decoder = make_decoder(
-                self.row.layout, self.options.policy, None, engine, job.options.batch_rows, job.budget, keep=self.keep
+                self.row.layout, self.options.policy, None, engine, self.options.batch_rows, file_read.budget, keep=self.keep
             )
-            if self.wanted:
+            if self.selected:
                 self.counters.engine = self.decoder.engine
         self.orderless = any(isinstance(node, Map | Python) for node in walk(row.layout))
 
     def elements(self, first: int, count: int) -> None:
         """Elements from that position on were decoded."""
-        if self.wanted:
+        if self.selected:
             self.counters.entries += count
         if self.keep and count:
             self.runs.append((first, count))
@@ -85,10 +85,10 @@ class OperatorTarget(Target):
         """A batch of elements or entries."""
         assert self.decoder is not None
         self.record_changes(self.decoder.counts)
-        batch = build_operator_batch(array, index, self.row, self.options, self.job.subtask)
+        batch = build_operator_batch(array, index, self.row, self.options, self.file_read.subtask)
         self.counters.rows += batch.num_rows
         if batch.num_rows:
-            self.job.ready.append(Piece(self.name, False, batch))
+            self.file_read.ready.append(Piece(self.name, False, batch))
 
     def _positions(self, rows: int) -> npt.NDArray[np.int64]:
         parts = []
@@ -103,7 +103,7 @@ class OperatorTarget(Target):
 
     def lose(self, error: UndecodableError, entries: int | None, data: bytes | None) -> None:
         """Elements cannot be decoded: stop, leave them out, or keep their bytes."""
-        if not self.wanted:
+        if not self.selected:
             return
         error.at(state=self.name)
         if self.options.on_undecodable == "fail":
@@ -155,7 +155,7 @@ def read_elements(
         elif progress.stop is Stop.NEED_INPUT:
             _refill(window, progress, f"element {first + done}")
         yield
-    if target.wanted:
+    if target.selected:
         target.counters.bytes += window.offset() - start
 
 
@@ -169,8 +169,8 @@ def _read_guessed(window: Window, target: OperatorTarget, first: int, bounds: Se
         decoder = target.decoder
         try:
             if decoder is None:
-                assert target.why is not None
-                raise UndecodableError(target.why.message, offset=start - window.base)
+                assert target.error is not None
+                raise UndecodableError(target.error.message, offset=start - window.base)
             assert isinstance(decoder, InterpreterDecoder)
             if decoder.is_full:
                 target.full()
@@ -188,8 +188,8 @@ def _decode(window: Window, target: OperatorTarget, limit: int) -> tuple[Progres
     """Decode up to ``limit`` elements; moves the window behind those that were decoded."""
     decoder = target.decoder
     if decoder is None:
-        assert target.why is not None
-        return Progress(Stop.UNDECODABLE, 0, window.pos), UndecodableError(target.why.message, offset=window.offset())
+        assert target.error is not None
+        return Progress(Stop.UNDECODABLE, 0, window.pos), UndecodableError(target.error.message, offset=window.offset())
     base, rows = window.base, decoder.rows
     try:
         progress = decoder.decode(window.block, window.pos, window.end, limit)
@@ -229,7 +229,7 @@ def _lose_element(
         )
     window.skip(start - window.offset())
     data = None
-    if target.wanted and target.options.on_undecodable == "raw":
+    if target.selected and target.options.on_undecodable == "raw":
         view = window.take(end - start)
         if view is None:
             raise TruncatedError(f"an element of {end - start} bytes is not there completely", offset=start)
@@ -264,10 +264,10 @@ def read_broadcast(window: Window, target: OperatorTarget, bounds: Bounds | None
     :param bounds: where the map ends, if it is not the end of the window's stream.
     """
     start = window.offset()
-    head = window.take(4)
-    if head is None:
+    header = window.take(4)
+    if header is None:
         raise TruncatedError("a broadcast state has no room for its count", offset=start)
-    count = int.from_bytes(head, "big", signed=True)
+    count = int.from_bytes(header, "big", signed=True)
     if count < 0:
         raise FormatError(f"a broadcast state of {count} entries", offset=start)
     done = total = 0
@@ -285,7 +285,7 @@ def read_broadcast(window: Window, target: OperatorTarget, bounds: Bounds | None
         if error is not None:
             yield from _lose_map(window, target, error, start, count - done, bounds)
             return
-        if progress.entries and target.wanted:
+        if progress.entries and target.selected:
             total = (total + target.digest(window.block.view[before : window.pos])) & _SUM
         target.elements(done, progress.entries)
         done += progress.entries
@@ -293,9 +293,9 @@ def read_broadcast(window: Window, target: OperatorTarget, bounds: Bounds | None
             target.full()
         if progress.stop is not Stop.DONE:
             yield
-    if target.wanted:
+    if target.selected:
         target.counters.bytes += window.offset() - start
-        target.counters.copies[str(target.job.subtask)] = f"{count}:{total:032x}"
+        target.counters.copies[str(target.file_read.subtask)] = f"{count}:{total:032x}"
     yield
 
 
@@ -309,7 +309,7 @@ def _lose_map(
     if known is not None:
         window.limit = known[1]
     data = bytearray()
-    raw = target.wanted and target.options.on_undecodable == "raw"
+    raw = target.selected and target.options.on_undecodable == "raw"
     while window.need(1):
         piece = window.take(window.end - window.pos)
         assert piece is not None
