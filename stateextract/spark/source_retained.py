@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 
 from stateextract.errors import MissingFileError, UsageError
-from stateextract.files.filesystem import Store, join, lies_in, name_of, normalize, parent, split_uri
+from stateextract.files.filesystem import Store, join, is_inside, name_of, normalize, parent, split_uri
 from stateextract.job.output import open_output
 from stateextract.job.writer import write_error
 from stateextract.metadata.file import read_metadata
@@ -43,7 +43,7 @@ class Retained:
         self._store = open_store(job)
         self._output = open_output(path, job.store_timeout)
         one, other = split_uri(self.uri), split_uri(self._path)
-        if lies_in(one, other) or lies_in(other, one):
+        if is_inside(one, other) or is_inside(other, one):
             raise UsageError(
                 f"of the directories {path} (retainIn) and {job.snapshot} one is inside the other",
                 advice="choose another directory for retainIn",
