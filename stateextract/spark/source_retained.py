@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 
 from stateextract.errors import MissingFileError, UsageError
-from stateextract.files.filesystem import Store, join, is_inside, name_of, normalize, parent, split_uri
+from stateextract.files.filesystem import Store, is_inside, join, name_of, normalize, parent, split_uri
 from stateextract.job.output import open_output
 from stateextract.job.writer import write_error
 from stateextract.metadata.file import read_metadata
