@@ -7,7 +7,8 @@ it, and the kernel leaves its values to them. So nothing here may be other than 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any, Final
 
 from serializers.classes import ClassModel
@@ -17,6 +18,7 @@ from serializers.kryo.fields import Scope, WrittenField, object_fields, record_f
 from serializers.kryo.reader import Generics, Kryo
 from serializers.kryo.resolve import registered
 from serializers.kryo.shapes import (
+    ANY,
     BYTES,
     PRIMITIVES,
     SCALARS,
@@ -25,10 +27,10 @@ from serializers.kryo.shapes import (
     ListForm,
     MapForm,
     ObjectForm,
+    Part,
     ScalarForm,
     WrapperForm,
 )
-from stateextract.columnar.layout import Layout
 from stateextract.columnar.layout.kryo import (
     AnyOf,
     Big,
@@ -42,6 +44,10 @@ from stateextract.columnar.layout.kryo import (
     Fields,
     Fixed,
     FlaggedElements,
+    JsonAny,
+    JsonRef,
+    JsonScalar,
+    JsonTable,
     Known,
     Moment,
     Numbers,
@@ -74,6 +80,18 @@ _MAPS: Final = tuple(
     )
 )  # fmt: skip
 """Collections and maps that stand where an interface is declared, the commonest first."""
+_COMMONEST: Final = (
+    "java.lang.Integer", "java.lang.String", "java.lang.Long", "java.lang.Double", "java.lang.Boolean", "java.util.ArrayList",
+    "java.util.HashMap",
+)  # fmt: skip
+BOXES: Final = {
+    "boolean": "java.lang.Boolean", "byte": "java.lang.Byte", "short": "java.lang.Short", "int": "java.lang.Integer",
+    "long": "java.lang.Long", "float": "java.lang.Float", "double": "java.lang.Double", "char": "java.lang.Character",
+}  # fmt: skip
+_MOST_CLASSES: Final = 200
+"""Classes that the user describes, beyond which only registered ones are expected in values of no fixed structure."""
+_MOST_PLACES: Final = 16
+_MOST_BODIES: Final = 2000
 _SHORT: Final = 64
 """Kryo 2's strings of ASCII that are shorter, and have two characters at least, end with a byte whose highest bit is set. In
 Kryo 5 all class names do."""
@@ -88,8 +106,10 @@ _MOST: Final = 4000
 
 def plan_of(kryo: Kryo, column: Column) -> Plan | None:
     """The plan of a column's values; ``None`` where only Python reads them."""
-    place = _Plans(kryo).any_of(column, None, ())
-    return place if place.choices else None
+    plans = _Plans(kryo)
+    place = plans.any_of(column, None, ())
+    plans.complete()
+    return None if place == AnyOf() else place
 
 
 def written_name(name: str, flavour: int) -> bytes | None:
@@ -111,15 +131,22 @@ class _Plans:
         self.little = kryo.flavour == 5
         self.ids = {name: number for number, name in kryo.registrations.ids.items()}
         self.single = self._single()
+        self.single_json = self._single_json()
         self.places: dict[Any, AnyOf] = {}
+        self.wires: dict[Any, int] = {}
+        self.table = JsonTable([], [])
+        self.json: dict[Any, JsonAny | JsonRef] = {}
+        self.todo: list[Callable[[], None]] = []
 
     def _number(self, width: int) -> Fixed:
         return Fixed(width, self.little)
 
     # ---- places
 
-    def any_of(self, column: Column, generics: Generics, scope: Scope) -> AnyOf:
+    def any_of(self, column: Column, generics: Generics, scope: Scope) -> AnyOf | JsonAny:
         """Where a class reference precedes an object."""
+        if column is ANY:
+            return self._json_any(self._followed(generics), scope)
         key = (id(column), generics, scope)
         if key not in self.places:
             shared: dict[Plan, Plan] = {}
@@ -128,7 +155,7 @@ class _Plans:
                 found = self._choice(name, column, generics, scope)
                 if found.name and found.body is not None:
                     body = shared.setdefault(found.body, found.body)
-                    choices.append(Choice(found.name, found.number, found.references, body))
+                    choices.append(Choice(found.name, found.number, found.wire, body))
             place = AnyOf(tuple(choices))
             self.places[key] = place if _size(place) <= _MOST else AnyOf()
         return self.places[key]
@@ -163,11 +190,20 @@ class _Plans:
 
     def _choice(self, name: str, column: Column, generics: Generics, scope: Scope) -> Choice:
         written = written_name(name, self.kryo.flavour) or b""
+        if column is ANY and name == "java.lang.String":
+            written = b""  # a map's keys are looked at, and are strings by their number
         try:
-            body = self._body(name, column, generics, scope)
-            return Choice(written, self.ids.get(name), self.kryo.type(name).references, body)
+            find = self._json_body if column is ANY else self._body
+            body = find(name, column, generics, scope)
+            wire = self._wire(name, generics, scope) if self.kryo.type(name).references else -1
+            return Choice(written, self.ids.get(name), wire, body)
         except StateExtractError:
-            return Choice(written, None, True, None)  # which says so when a value is read
+            return Choice(written, None, self._wire("", None, ()), None)  # which says so when a value is read
+
+    def _wire(self, name: str, generics: Generics, scope: Scope) -> int:
+        """A number for what the bytes of an object are."""
+        key = (name, None, ()) if name in self.single else (name, self._followed(generics), scope)
+        return self.wires.setdefault(key, len(self.wires))
 
     # ---- what follows a mark
 
@@ -199,15 +235,20 @@ class _Plans:
         return self._fields(name, fields, column, inner)
 
     def _enum(self, model: ClassModel, column: Column) -> Plan | None:
-        if column.layout != STRING.layout or not "".join(model.constants).isascii() or len(model.constants) > 127:
+        if not "".join(model.constants).isascii() or len(model.constants) > 127:
             return None
-        return Constants(tuple(model.constants))
+        if column is ANY:
+            return JsonScalar(model.name, "enum", names=tuple(model.constants), wrapped=True)
+        return Constants(tuple(model.constants)) if column.layout == STRING.layout else None
 
     def _fields(self, name: str, fields: list[WrittenField], column: Column, scope: Scope) -> Plan | None:
         form = column.form
-        if not isinstance(form, ObjectForm) or name not in form.parts:
+        if column is ANY:
+            parts = {field.key: Part(field.key, field.key, ANY) for field in fields}
+        elif isinstance(form, ObjectForm) and name in form.parts:
+            parts = {part.key: part for part in form.parts[name]}
+        else:
             return None
-        parts = {part.key: part for part in form.parts[name]}
         planned = []
         for field in fields:
             part = parts.get(field.key)
@@ -215,11 +256,11 @@ class _Plans:
             if part is None or plan is None:
                 return None
             planned.append((part.column, plan))
-        return Fields(tuple(planned), name if form.labelled else None)
+        return Fields(tuple(planned), name if isinstance(form, ObjectForm) and form.labelled else None)
 
     def _field(self, field: WrittenField, column: Column, scope: Scope) -> Plan | None:
         if field.type.is_primitive:
-            return self._primitive(field.type.name, column.layout)
+            return self._primitive(field.type.name, column)
         if field.is_undecided:
             return None
         if field.type.name == "?":
@@ -228,8 +269,10 @@ class _Plans:
             return self._known(field.static_class, column, field.generics, scope)
         return self.any_of(column, field.generics, scope)
 
-    def _primitive(self, name: str, layout: Layout) -> Plan | None:
-        if layout != PRIMITIVES[name].layout:
+    def _primitive(self, name: str, column: Column) -> Plan | None:
+        if column is ANY:
+            return self.single_json.get(BOXES[name])
+        if column.layout != PRIMITIVES[name].layout:
             return None
         plans: dict[str, Plan] = {
             "int": Varying("zigzag int"), "long": Varying("zigzag long"), "byte": self._number(1),
@@ -266,6 +309,10 @@ class _Plans:
 
     def _well_known(self, name: str, column: Column, generics: Generics, scope: Scope) -> Plan | None:
         plan = self.single.get(name)
+        if column is ANY:
+            if name in jdk.LIST_LIKE or name in jdk.SET_LIKE:
+                return self._collection(name, ANY, generics, scope)
+            return self._map(name, (ANY, ANY), generics, scope) if name in jdk.MAP_LIKE else None
         if plan is not None:
             expected = STRING.layout if isinstance(plan, String | Uuid) else SCALARS[name].layout
             return plan if column.layout == expected else None
@@ -275,7 +322,7 @@ class _Plans:
         if isinstance(form, ListForm) and (name in jdk.LIST_LIKE or name in jdk.SET_LIKE):
             return self._collection(name, form.element, generics, scope)
         if isinstance(form, MapForm) and name in jdk.MAP_LIKE:
-            return self._map(name, form, generics, scope)
+            return self._map(name, (form.key, form.value), generics, scope)
         return None
 
     def _single(self) -> dict[str, Plan]:
@@ -374,13 +421,12 @@ class _Plans:
         exact = self._choice(final, element, below, scope)
         return FlaggedElements(exact, AnyOf(), not fixed, sorted_)
 
-    def _map(self, name: str, form: MapForm, generics: Generics, scope: Scope) -> Plan | None:
+    def _map(self, name: str, columns: tuple[Column, Column], generics: Generics, scope: Scope) -> Plan | None:
         short = name.removeprefix(_UTIL)
         if short == "Collections$EmptyMap":
             return Entries(AnyOf(), AnyOf(), 0)
         if short == "Collections$SingletonMap":
-            return Entries(self.any_of(form.key, None, scope), self.any_of(form.value, None, scope), 1)
-        columns = (form.key, form.value)
+            return Entries(self.any_of(columns[0], None, scope), self.any_of(columns[1], None, scope), 1)
         if self.kryo.flavour == 2:
             sorted_ = short == "TreeMap"
             if not self._is_plain(name, sorted_):
@@ -417,24 +463,112 @@ class _Plans:
         if component == JavaType("byte"):
             return Blob() if column.layout == BYTES.layout else None
         form = column.form
-        if not isinstance(form, ListForm):
+        if column is ANY:
+            element = ANY
+        elif isinstance(form, ListForm):
+            element = form.element
+        else:
             return None
         if component.is_primitive:
-            number = self._primitive(component.name, form.element.layout)
+            number = self._primitive(component.name, element)
             width = {"short": 2, "char": 2, "float": 4, "double": 8}.get(component.name, 1)
             return None if number is None else Numbers(number, width)
         below = generics if self.kryo.flavour == 2 else None
         place: Place
         if self.kryo.classes.is_final(component.class_name):
-            place = self._known(component.class_name, form.element, below, scope)
+            place = self._known(component.class_name, element, below, scope)
         else:
-            place = self.any_of(form.element, below, scope)
+            place = self.any_of(element, below, scope)
         return Elements(place, "null")
+
+    # ---- JSON
+
+    def complete(self) -> None:
+        """Plan what was put off: classes hold each other, so that a body is only named where it stands."""
+        while self.todo:
+            self.todo.pop()()
+
+    def _followed(self, generics: Generics) -> Generics:
+        """Type arguments that make a difference."""
+        return None if self.kryo.flavour == 5 and generics is not None and generics.arguments is None else generics
+
+    def _json_any(self, generics: Generics, scope: Scope) -> AnyOf | JsonAny:
+        """Where a value of any class stands as JSON."""
+        key = (generics, scope)
+        table = self.table
+        if key not in self.json:
+            if len(table.places) >= _MOST_PLACES:
+                return AnyOf()
+            place = self.json[key] = JsonAny(table, len(table.places))
+            table.places.append(())
+
+            def choose() -> None:
+                found = [self._choice(name, ANY, generics, scope) for name in self._json_classes()]
+                table.places[place.number] = tuple(choice for choice in found if choice.body is not None)
+
+            self.todo.append(choose)
+        found = self.json[key]
+        assert isinstance(found, JsonAny)
+        return found
+
+    def _json_classes(self) -> dict[str, None]:
+        """The classes that a value of any class can have in a plan, the commonest first."""
+        models = self.kryo.classes.models.by_name
+        users = sorted(models) if len(models) <= _MOST_CLASSES else []
+        users += [constant for name in users for constant in self._constants(name)]
+        return dict.fromkeys((*_COMMONEST, *self.kryo.registrations.ids.values(), *_LISTS, *_MAPS, *users, *self.single_json))
+
+    def _json_body(self, name: str, column: Column, generics: Generics, scope: Scope) -> Plan | None:
+        k = self.kryo
+        model = k.classes.get(name)
+        if k.classes.models.get(name) is None and registered(k, name) is None and name in self.single_json:
+            return self.single_json[name]
+        if model is not None and model.kind == "enum":
+            return self._body(name, ANY, generics, scope)
+        if model is not None and not model.parameters and k.classes.models.get(name) is model:
+            generics = None
+        key = (name, self._followed(generics), scope)
+        table = self.table
+        if key not in self.json:
+            if len(table.bodies) >= _MOST_BODIES:
+                return None
+            ref = self.json[key] = JsonRef(table, len(table.bodies), name)
+            table.bodies.append(None)
+
+            def plan() -> None:
+                with suppress(StateExtractError):  # which is raised when a value is read
+                    table.bodies[ref.number] = self._body(name, ANY, generics, scope)
+
+            self.todo.append(plan)
+        found = self.json[key]
+        assert isinstance(found, JsonRef)
+        return found
+
+    def _single_json(self) -> dict[str, JsonScalar]:
+        two = self.kryo.flavour == 2
+        found = {
+            "Integer": ("number", 1), "Long": ("number", 3), "Short": ("number", 6 if self.little else 5),
+            "Byte": ("number", 4), "Boolean": ("boolean", 0), "Double": ("real", int(self.little)),
+            "Character": ("char", int(self.little)), "String": ("string", 0),
+        }  # fmt: skip
+        plain = {f"java.lang.{name}": JsonScalar(f"java.lang.{name}", *how) for name, how in found.items()}  # type: ignore[arg-type]
+        quoted: dict[str, tuple[Any, int, bool]] = {
+            "java.lang.StringBuilder": ("string", 0, False), "java.net.URI": ("string", 0, False),
+            "java.util.UUID": ("uuid", int(two), True), "java.util.Date": ("time", 0, True), "java.sql.Date": ("time", 0, True),
+            _TIME + "Instant": ("time", 2 if two else 1, True), _TIME + "LocalDate": ("time", 4 if two else 3, True),
+            "java.math.BigDecimal": ("big", 1, True),
+        }  # fmt: skip
+        wrapped = {
+            name: JsonScalar(name, kind, form, wrapped=True, quoted=quote) for name, (kind, form, quote) in quoted.items()
+        }  # fmt: skip
+        return plain | wrapped | {"java.math.BigInteger": JsonScalar("java.math.BigInteger", "big", 0)}
 
 
 def _size(plan: Plan | None) -> int:
     """About how many operations a plan has."""
     match plan:
+        case JsonAny():
+            return 100
         case AnyOf():
             bodies_ = {id(choice.body): choice.body for choice in plan.choices}
             return 1 + len(plan.choices) + sum(map(_size, bodies_.values()))

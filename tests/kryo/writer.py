@@ -42,9 +42,18 @@ _ENTRIES = [
 ]  # fmt: skip
 MODELS = ClassModels.of(map(class_model, [*_ENTRIES, {"name": "w.Color", "constants": ["RED", "GREEN", "BLUE"]}]))
 NUMBERS = {
-    "java.lang.Integer": 0, "java.lang.String": 1, "java.lang.Long": 7, "java.util.UUID": 82, "java.util.BitSet": 74,
+    "java.lang.Integer": 0, "java.lang.String": 1, "java.lang.Boolean": 3, "java.lang.Long": 7, "java.lang.Double": 8,
+    "java.util.UUID": 82, "java.util.BitSet": 74,
 }  # fmt: skip
-UNMARKED = ("java.lang.Integer", "java.lang.Long")
+UNMARKED = ("java.lang.Integer", "java.lang.Long", "java.lang.Double", "java.lang.Boolean")
+ANYTHING = (
+    "java.util.BitSet", "w.Base", "w.Final", "w.Holder", "java.lang.String", "java.lang.Integer", "java.lang.Long",
+    "java.lang.Double", "java.lang.Boolean", "java.util.UUID", "java.time.Instant", "java.time.LocalDate",
+    "java.util.Date", "java.math.BigDecimal", "w.Color", "int[]", *["java.util.List<java.lang.Object>"] * 2,
+    *["java.util.Map<java.lang.String, java.lang.Object>"] * 2,
+    "java.util.Map<java.lang.Object, java.lang.Object>",
+)  # fmt: skip
+"""What an ``Object`` can be."""
 LISTS = ("java.util.ArrayList", "java.util.LinkedList", "java.util.HashSet", "java.util.TreeSet")
 MAPS = ("java.util.HashMap", "java.util.TreeMap", "java.util.LinkedHashMap")
 _ARRAYS = {"int[]": "[I", "byte[]": "[B", "w.Final[]": "[Lw.Final;"}
@@ -166,6 +175,7 @@ class Writer:
         simple = {
             "java.lang.Integer": self.zigzag, "java.lang.Long": self.zigzag_long, "java.lang.String": self.string,
             "java.util.Date": self.vlong, "w.Color": lambda c: self.vint(c + 1),
+            "java.lang.Double": lambda v: self.fixed("d", v), "java.lang.Boolean": lambda v: self.out.append(int(v)),
         }  # fmt: skip
         if name in simple:
             simple[name](content)
@@ -300,7 +310,9 @@ class Graphs:
 
     def text(self) -> str:
         r = self.random
-        kind = r.randrange(6)
+        kind = r.randrange(7)
+        if kind == 6:
+            return r.choice(("$", "$a", "a$", "\"", "\\", "\x00\x1f\n\t\r\x08\x0c", "a\"b", "1234567\\"))
         if kind < 3:
             return "".join(r.choices("abcxyz 019", k=r.choice((0, 1, 2, 7, 8, 9, 31, 32, 33, 34, 62, 63, 64, 65, 70, 300))))
         return "".join(r.choices("aé中😀\x00\x7f\u07ff\uffff" + ("\ud800\udc01" if kind == 5 else ""), k=r.randrange(1, 90)))
@@ -328,7 +340,7 @@ class Graphs:
         if name == "w.Base":
             name = r.choice(("w.Base", "w.Sub", LONG)) if depth > 0 else r.choice(("w.Base", LONG))
         if name == "java.lang.Object":
-            return self.value(r.choice(("java.util.BitSet", "w.Base", "java.lang.String")), depth - 1)
+            return self.value(r.choice(ANYTHING if depth > 0 else ANYTHING[4:9]), depth - 1, nullable)
         if name in self.made and name not in UNMARKED and r.random() < self.shared:
             return r.choice(self.made[name])
         if name in SPEC:
@@ -348,7 +360,9 @@ class Graphs:
             return made
         contents: dict[str, Any] = {
             "java.lang.String": self.text, "java.lang.Integer": primitives["int"], "java.lang.Long": primitives["long"],
-            "w.Color": lambda: r.randrange(3), "java.util.UUID": lambda: (primitives["long"](), primitives["long"]()),
+            "java.lang.Double": lambda: r.choice((0.0, -0.0, 1.5, 0.1, 1e-5, 123456.789, 1e15, 1 / 3, -2.5e100)),
+            "java.lang.Boolean": primitives["boolean"], "w.Color": lambda: r.randrange(3),
+            "java.util.UUID": lambda: (primitives["long"](), primitives["long"]()),
             "java.time.Instant": lambda: (r.randrange(-(2**33), 2**33), r.randrange(10**6) * 1000),
             "java.time.LocalDate": lambda: (r.randrange(1, 9999), r.randrange(1, 13), r.randrange(1, 29)),
             "java.util.Date": lambda: r.randrange(-(2**42), 2**42), "java.util.BitSet": lambda: r.randrange(2**64),

@@ -216,6 +216,18 @@ def _element(builder: Any, array: Any, index: Any) -> Any:
     return builder.inttoptr(address, number.as_pointer())
 
 
+@intrinsic
+def as_float(typingctx: Any, bits: Any) -> Any:
+    """The double of 64 bits."""
+    from llvmlite import ir
+    from numba import types
+
+    def codegen(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        return builder.bitcast(args[0], ir.DoubleType())
+
+    return types.float64(types.int64), codegen
+
+
 def _item(bits: int) -> Any:
     @intrinsic
     def item(typingctx: Any, array: Any, index: Any) -> Any:

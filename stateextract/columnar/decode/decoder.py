@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass
 from enum import Enum
+from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -149,6 +150,20 @@ def _kept(layout: Layout, wanted: Collection[str] | None) -> Layout:
     return Struct(tuple(Field(f.name, f.layout) for f in layout.fields if f.name in wanted))
 
 
+@lru_cache(maxsize=64)
+def _program(layout: Layout, wanted: frozenset[str] | None, keep: bool, plans: tuple[int, ...]) -> Program:
+    """:param plans: see :func:`plans_of`."""
+    return compile_layout(layout, wanted) if keep else compile_skip(layout)
+
+
+def plans_of(layout: Layout) -> tuple[int, ...]:
+    """Which plans a layout has, for a cache of programs: those of Kryo are long, and layouts are equal without their plans.
+
+    Whoever keeps the layout keeps the plans, so that no other ones get the same numbers.
+    """
+    return tuple(id(node.plan) for node in walk(layout) if isinstance(node, Python))
+
+
 class KernelDecoder:
     """Decodes with the compiled kernel."""
 
@@ -171,7 +186,8 @@ class KernelDecoder:
         self.kept = _kept(layout, wanted)
         self.policy = policy
         if program is None:
-            program = compile_layout(layout, wanted) if keep else compile_skip(layout)
+            kept = None if wanted is None else frozenset(wanted)
+            program = _program(layout, kept, keep, plans_of(layout))
         self.program = program
         self.skips = 0 if keep else program.skips
         self.counts = Counts()

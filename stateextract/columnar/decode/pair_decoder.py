@@ -7,6 +7,7 @@ back until it is certain that no more pairs belong to it. May import layouts, pr
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any, Protocol
 
 import numpy as np
@@ -25,9 +26,11 @@ from stateextract.columnar.decode.decoder import (
     is_guessed,
     misread,
     needs_interpreter,
+    plans_of,
 )
 from stateextract.columnar.interpreter import NO_COLUMN, has_column, interpret
 from stateextract.columnar.layout import Field, Layout, List, Map, Nullable, SkippedValue, Struct
+from stateextract.columnar.program.operations import Program
 from stateextract.columnar.program.pairs import KEY_GROUP, PairLayout, compile_pairs
 from stateextract.columnar.value_reader import Empty, Leaf
 from stateextract.errors import FormatError, StateExtractError, TruncatedError, UndecodableError, ValueRefusedError
@@ -82,6 +85,11 @@ def _with_policy(layout: PairLayout, policy: Policy) -> PairLayout:
     return replace(layout, fields=fields)
 
 
+@lru_cache(maxsize=64)
+def _program(layout: PairLayout, flat: bool, plans: tuple[int, ...]) -> Program:
+    return compile_pairs(layout, flat)
+
+
 class KernelPairDecoder:
     """Decodes with the compiled kernel."""
 
@@ -93,7 +101,7 @@ class KernelPairDecoder:
         self.kernel = kernel
         self.layout, self.policy, self.flat = layout, policy, flat
         entry = layout.flat_entry if flat else layout.entry
-        program = compile_pairs(layout, flat)
+        program = _program(layout, flat, plans_of(layout.entry))
         self.inner = KernelDecoder(entry, policy, None, batch_rows, batch_bytes, program=program)
         self.merges = layout.shape == "map" and not flat
         self.held = _Held(max(ROOM * policy.max_value_bytes, 2 * batch_bytes))

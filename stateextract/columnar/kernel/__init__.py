@@ -12,8 +12,8 @@ gives 16 readable bytes after the window and as many writable ones after each da
 overrun by at most seven).
 
 What the operations do is in ``numbers.py``, ``variable.py``, ``skips.py``, ``choices.py``, ``lists.py``, ``pairs.py``,
-``sections.py`` and ``kryo.py``, one function each. ``OPERATIONS`` lists them, and ``assemble.py`` puts them into the loop of
-``run``. To add an operation, write its function, give it a number in ``Op`` (``operations.py``) and a row in ``OPERATIONS``.
+``sections.py``, ``kryo.py`` and ``json.py``, one each. ``OPERATIONS`` lists them, and ``assemble.py`` puts them into the loop
+of ``run``. To add an operation, write its function, give it a number in ``Op`` (``operations.py``) and a row in ``OPERATIONS``.
 
 At its first call on a machine it is compiled, which takes about a minute; afterwards its machine code is loaded
 (``native.py``). Must not know of layouts, Arrow, files, Flink.

@@ -33,13 +33,19 @@ from stateextract.columnar.kernel.machine import (
     DECODED_SIZE,
     F_AFTER,
     F_BASE,
+    F_BEGIN,
     F_BODY,
     F_END,
+    F_NAMES,
+    F_REFS,
     F_SIZE,
     HIGH_BITS,
     MAX_ELEMENTS,
     MAX_NAMES,
+    MAX_OBJECTS,
+    MAX_SPENT,
     NAMES,
+    OBJECTS,
     SLOW,
     SURROGATES,
     Machine,
@@ -51,6 +57,9 @@ def value(m: Machine, kept: int, t: int) -> None:
     """A value begins. If Python has decoded it: what came out, in the program at ``t``; ``kept``: columns take it."""
     m.names = 0
     m.elements = 0
+    m.calls = 0
+    m.refs = 0
+    m.spent = 0
     decoded = at(m.out, DECODED)
     if decoded != 0:
         if at(decoded, 0) != m.pos:
@@ -73,11 +82,44 @@ def slow(m: Machine) -> None:
     m.stop(SLOW)
 
 
+@inlined
+def new_object(m: Machine, wire: int) -> None:
+    """An object begins, which later ones can refer to."""
+    if m.refs < MAX_OBJECTS:
+        put(m.out, OBJECTS + 2 * m.refs, m.pos)
+        put(m.out, OBJECTS + 2 * m.refs + 1, (m.names << 32) | wire)
+    m.refs += 1
+
+
+@inlined
+def earlier_object(m: Machine, wire: int, reference: int) -> None:
+    """The mark before the position refers to an object. It is read once more, if it stands whole in front of the mark."""
+    k = reference - 2
+    if reference >= 0x80 or k >= m.refs or k >= MAX_OBJECTS:
+        m.stop(SLOW)
+    known = at(m.out, OBJECTS + 2 * k + 1)
+    if known & 0xFFFFFFFF != wire:
+        m.stop(SLOW)
+    place = m.depth * F_SIZE
+    put(m.frames, place + F_BASE, m.base)
+    put(m.frames, place + F_END, m.end)
+    put(m.frames, place + F_AFTER, m.pos)
+    put(m.frames, place + F_NAMES, m.names)
+    put(m.frames, place + F_REFS, m.refs)
+    put(m.frames, place + F_BEGIN, at(m.out, OBJECTS + 2 * k))
+    m.depth += 1
+    m.sections += 1
+    m.end = m.pos - 1
+    m.pos = at(m.out, OBJECTS + 2 * k)
+    m.names = known >> 32
+    m.refs = k + 1
+
+
 def class_reference(m: Machine, t_null: int, n: int) -> None:
     """A class reference, one of ``n`` or null, and the reference mark of its object.
 
     For each class: its number in the program, its name in the constants and the name's length, the number that it was
-    registered with or -1, whether it has marks, where to go on.
+    registered with or -1, what its bytes are or -1 if it has no marks, where to go on, and where for an earlier object.
     """
     m.require(1)
     reference = load_u8(m.src + m.pos)
@@ -94,7 +136,7 @@ def class_reference(m: Machine, t_null: int, n: int) -> None:
     found = -1
     if reference != 1:
         for k in range(n):
-            if at(m.code, m.pc + 6 * k + 3) == reference - 2:
+            if at(m.code, m.pc + 7 * k + 3) == reference - 2:
                 found = k
                 break
     else:
@@ -104,14 +146,14 @@ def class_reference(m: Machine, t_null: int, n: int) -> None:
         if reference < m.names:
             reference = at(m.out, NAMES + reference)
             for k in range(n):
-                if at(m.code, m.pc + 6 * k) == reference:
+                if at(m.code, m.pc + 7 * k) == reference:
                     found = k
                     break
         elif reference == m.names and reference < MAX_NAMES:
             for k in range(n):
-                size = at(m.code, m.pc + 6 * k + 2)
+                size = at(m.code, m.pc + 7 * k + 2)
                 if size <= m.end - m.pos:
-                    name = m.constants + at(m.code, m.pc + 6 * k + 1)
+                    name = m.constants + at(m.code, m.pc + 7 * k + 1)
                     differ = 0
                     j = 0
                     while j < size:
@@ -124,33 +166,61 @@ def class_reference(m: Machine, t_null: int, n: int) -> None:
                             break
                     if differ == 0:
                         found = k
-                        put(m.out, NAMES + reference, at(m.code, m.pc + 6 * k))
+                        put(m.out, NAMES + reference, at(m.code, m.pc + 7 * k))
                         m.names += 1
                         m.pos += size
                         break
     if found < 0:
         m.stop(SLOW)
-    t = at(m.code, m.pc + 6 * found + 5)
-    if at(m.code, m.pc + 6 * found + 4) != 0:
+    t = at(m.code, m.pc + 7 * found + 5)
+    wire = at(m.code, m.pc + 7 * found + 4)
+    if wire >= 0:
         m.require(1)
         reference = load_u8(m.src + m.pos)
         m.pos += 1
-        if reference > 1:
-            m.stop(SLOW)
-        if reference == 0:
+        if reference == 1:
+            new_object(m, wire)
+        elif reference == 0:
             t = t_null
+        else:
+            earlier_object(m, wire, reference)
+            t = at(m.code, m.pc + 7 * found + 6)
     m.pc = t
 
 
-def mark(m: Machine, t_null: int) -> None:
-    """A reference mark: a new object, or null."""
+def mark(m: Machine, wire: int, t_null: int, t_earlier: int) -> None:
+    """A reference mark: a new object, null, or an earlier object, which is read at ``t_earlier``.
+
+    ``wire``: what its bytes are, or -1 if it has no marks, so that only null is told from it.
+    """
     m.require(1)
     reference = load_u8(m.src + m.pos)
     m.pos += 1
-    if reference != 1:
-        if reference != 0:
-            m.stop(SLOW)
+    if reference == 0:
         m.pc = t_null
+    elif wire < 0:
+        if reference != 1:
+            m.stop(SLOW)
+    elif reference == 1:
+        new_object(m, wire)
+    else:
+        earlier_object(m, wire, reference)
+        m.pc = t_earlier
+
+
+def later(m: Machine) -> None:
+    """The earlier object was read: back behind the mark that refers to it."""
+    m.depth -= 1
+    m.sections -= 1
+    place = m.depth * F_SIZE
+    m.spent += m.pos - at(m.frames, place + F_BEGIN) + 1
+    if m.spent > MAX_SPENT:
+        m.stop(SLOW)
+    m.base = at(m.frames, place + F_BASE)
+    m.end = at(m.frames, place + F_END)
+    m.pos = at(m.frames, place + F_AFTER)
+    m.names = at(m.frames, place + F_NAMES)
+    m.refs = at(m.frames, place + F_REFS)
 
 
 def no_comparator(m: Machine) -> None:

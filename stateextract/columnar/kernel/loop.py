@@ -6,7 +6,7 @@ from functools import partial
 
 from stateextract.columnar.compiled.compile import at, compile_kernel, load_i32_le, put
 from stateextract.columnar.compiled.compile import at_row as col
-from stateextract.columnar.kernel import choices, kryo, lists, numbers, pairs, sections, skips, variable
+from stateextract.columnar.kernel import choices, json, kryo, lists, numbers, pairs, sections, skips, variable
 from stateextract.columnar.kernel.assemble import Operations, assemble, operate
 from stateextract.columnar.kernel.machine import (
     ARGUMENT,
@@ -111,6 +111,7 @@ OPERATIONS: Operations = (
     ((Op.KRYO,), kryo.value),
     ((Op.CLASS,), kryo.class_reference),
     ((Op.REFERENCE,), kryo.mark),
+    ((Op.LATER,), kryo.later),
     ((Op.VARYING,), kryo.number),
     ((Op.KRYO_TEXT,), kryo.text),
     ((Op.KRYO_CHAR,), kryo.char),
@@ -128,6 +129,22 @@ OPERATIONS: Operations = (
     ((Op.FLAGGED,), kryo.flagged),
     ((Op.NO_COMPARATOR,), kryo.no_comparator),
     ((Op.SLOW,), kryo.slow),
+    ((Op.JSON,), json.begin_json),
+    ((Op.END_JSON,), json.end_json),
+    ((Op.CALL,), json.call),
+    ((Op.RETURN,), json.back),
+    ((Op.PIECE,), json.json_piece),
+    ((Op.JSON_NUMBER,), json.json_number),
+    ((Op.JSON_BOOLEAN,), json.json_boolean),
+    ((Op.JSON_REAL,), json.json_real),
+    ((Op.JSON_CHAR,), json.json_char),
+    ((Op.JSON_STRING,), json.json_string),
+    ((Op.JSON_KEY,), json.json_key),
+    ((Op.JSON_ONE_OF,), json.json_one_of),
+    ((Op.JSON_UUID,), json.json_uuid),
+    ((Op.JSON_TIME,), json.json_time),
+    ((Op.JSON_BIG,), json.json_big),
+    ((Op.JSON_NEXT,), json.json_next),
 )
 """Which function does what: the commonest operations first, as they are looked for in this order."""
 
@@ -181,6 +198,10 @@ def _run(
     elements = 0
     count = 0
     flag = 0
+    json = -1
+    calls = 0
+    refs = 0
+    spent = 0
     only_group = at(out, GROUP)
     base = start
     makes_row = at(code, 0) != Op.MARK

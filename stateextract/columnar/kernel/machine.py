@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from typing import NoReturn
 
+from stateextract.columnar.program.operations import MAX_CALLS as MAX_CALLS
+
 # Why `run` stopped.
 DONE = 0  #           as many entries as the caller requested
 NEED_INPUT = 1  #     the window ends inside an entry; out[NEEDED] says up to where bytes are needed at least
@@ -40,7 +42,11 @@ MALFORMED = 12
 # surrogates were replaced. Behind the last row one that begins nowhere.
 DECODED, DECODED_SIZE = 13, 5
 # The classes whose names the value at hand has written out, by their number in it.
-NAMES, MAX_NAMES, OUT_SIZE = 14, 16, 30
+NAMES, MAX_NAMES = 14, 16
+# The value's objects that others can refer to, two numbers for each: where it begins in the window; what its bytes are, and,
+# from bit 32 on, how many names were known.
+OBJECTS, MAX_OBJECTS = 30, 4096
+OUT_SIZE = OBJECTS + 2 * MAX_OBJECTS
 # Columns of `cols`, one row per column.
 C_KIND, C_DATA, C_VALID, C_VAR, C_VAR_N, C_VAR_CAP, C_LEVEL, C_CHILD, C_SIZE = 0, 1, 2, 3, 4, 5, 6, 7, 8
 # What C_KIND says: the width of a fixed column, or one of these.
@@ -52,11 +58,15 @@ L_COUNT, L_CAP, L_SIZE = 0, 1, 2
 F_LEFT, F_SLOT, F_BODY, F_LEVEL, F_TOTAL, F_MASK, F_SIZE = 0, 1, 2, 3, 4, 5, 6
 # The same rows for open sections: the bounds of the outer section, and the position after this one.
 F_BASE, F_END, F_AFTER = 0, 1, 2
+# And for an earlier object of Kryo that is read again: how many names and objects were known, and where it begins.
+F_NAMES, F_REFS, F_BEGIN = 3, 4, 5
 
 # Elements that take no bytes give no bound on their number: so many values of them are believed in all lists of a row.
 MAX_EMPTY = 1 << 20
 # Elements of one value of Kryo, in all its lists, that are read without asking Python.
 MAX_ELEMENTS = 1 << 22
+# Characters of a JSON text, and bytes of objects that are read once more in a value, without asking Python.
+MAX_JSON, MAX_SPENT = 1 << 20, 1 << 24
 SLACK = 16
 
 HIGH_BITS = -9187201950435737472  # 0x8080808080808080
@@ -114,12 +124,20 @@ class Machine:
     # The value of Kryo at hand.
     names: int
     """How many class names it has written out."""
+    refs: int
+    """How many objects it has that others can refer to."""
+    spent: int
+    """How many bytes of earlier objects were read once more."""
     elements: int
     """How many elements its lists have."""
     count: int
     """How many elements the list that begins has."""
     flag: int
     """Whether their number had a flag."""
+    json: int
+    """The column whose text is being written, or -1."""
+    calls: int
+    """How many ``CALL`` are open."""
 
     # Entries.
     limit: int

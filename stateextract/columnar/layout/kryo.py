@@ -124,13 +124,18 @@ class Choice:
     """A class that a value can have.
 
     :param name: as Kryo writes it out; :param number: what stands for it, if it was registered.
-    :param references: a mark stands in front of its objects.
+    :param wire: a number for what its bytes are, or -1 if no mark stands in front of its objects. Objects that others refer to
+        are read again where the number is the same.
     """
 
     name: bytes
     number: int | None
-    references: bool
+    wire: int
     body: Plan | None
+
+    @property
+    def has_marks(self) -> bool:
+        return self.wire >= 0
 
 
 @dataclass(frozen=True)
@@ -151,6 +156,50 @@ class AnyOf(Place):
     """A class reference, and an object of that class."""
 
     choices: tuple[Choice, ...] = ()
+
+
+# ---- JSON
+
+
+@dataclass(eq=False)
+class JsonTable:
+    """What can stand in a value of no fixed structure: the classes of each place, and what follows their objects' marks."""
+
+    places: list[tuple[Choice, ...]]
+    bodies: list[Plan | None]
+
+
+@dataclass(frozen=True)
+class JsonAny(Place):
+    """A class reference and an object of that class, as class and JSON, or as JSON inside of another value."""
+
+    table: JsonTable
+    number: int
+
+
+@dataclass(frozen=True)
+class JsonRef(Plan):
+    """What has parts, as JSON: one of the table's bodies; :param name: the class."""
+
+    table: JsonTable
+    number: int
+    name: str
+
+
+@dataclass(frozen=True)
+class JsonScalar(Plan):
+    """A single value as JSON.
+
+    :param form: more about its bytes, as the operation has it; :param names: of an enum's constants.
+    :param wrapped: inside of another value it stands in an object with its class; :param quoted: its text is a string.
+    """
+
+    name: str
+    kind: Literal["number", "real", "boolean", "string", "char", "enum", "uuid", "time", "big"]
+    form: int = 0
+    names: tuple[str, ...] = ()
+    wrapped: bool = False
+    quoted: bool = False
 
 
 @dataclass(frozen=True)
@@ -185,7 +234,7 @@ class FlaggedElements(Plan):
     """
 
     exact: Choice | None
-    element: AnyOf
+    element: AnyOf | JsonAny
     nulls: bool
     comparator: bool
 
@@ -205,5 +254,6 @@ class Entries(Plan):
 
 __all__ = [
     "AnyOf", "Big", "Blob", "Char", "Choice", "Clock", "Constants", "Elements", "Entries", "Fields", "Fixed", "FlaggedElements",
-    "Form", "Known", "Moment", "Numbers", "Optional", "Place", "Plan", "String", "Uuid", "Varying",
+    "Form", "JsonAny", "JsonRef", "JsonScalar", "JsonTable", "Known", "Moment", "Numbers", "Optional", "Place", "Plan",
+    "String", "Uuid", "Varying",
 ]  # fmt: skip

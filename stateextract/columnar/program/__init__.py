@@ -11,7 +11,7 @@ May import layouts, numpy, pyarrow. Must not know of numba, files, Flink.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -40,7 +40,7 @@ from stateextract.columnar.layout import (
 )
 from stateextract.columnar.layout.binary import BinaryArray, BinaryMap, BinaryRow, Framed, Rest, SlotTimestamp
 from stateextract.columnar.program import binary_program, kryo_program
-from stateextract.columnar.program.operations import ColumnNode, Kind, Label, Op, Program
+from stateextract.columnar.program.operations import MAX_CALLS, ColumnNode, Kind, Label, Op, Program
 from stateextract.files.reader import encode_modified_utf8
 
 
@@ -79,6 +79,8 @@ class Compiler:
         self.most_masks = 0
         self.undecodable: list[Undecodable] = []
         self.classes: dict[bytes, int] = {}
+        self.routines: dict[Any, Label] = {}
+        self.pending: list[tuple[Label, Callable[[], None]]] = []
         self.last_skip = self.last_jump = self.last_label = -1
 
     def compile(self, layout: Layout, wanted: Collection[str] | None) -> Program:
@@ -87,7 +89,21 @@ class Compiler:
         self.op(Op.END)
         return self.finish(root, layout.least)
 
+    def routine(self, key: Any, emit: Callable[[], None]) -> Label:
+        """Where the code stands that ``emit`` emits once for a key, behind the program, to be called."""
+        label = self.routines.get(key)
+        if label is None:
+            label = self.routines[key] = Label()
+            self.pending.append((label, emit))
+        return label
+
     def finish(self, root: ColumnNode | None, least: int) -> Program:
+        while self.pending:
+            label, emit = self.pending.pop()
+            self.here(label)
+            emit()
+        if self.routines:
+            self.deepest = (self.deepest + 3) * (MAX_CALLS + 1)
         return Program(
             np.array(self.code, np.int32),
             np.frombuffer(bytes(self.constants) + b"\0" * 8, np.uint8).copy(),

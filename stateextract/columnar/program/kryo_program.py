@@ -6,7 +6,7 @@ again Python has decoded it and has put what came out, as ``Python.plain`` has i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
@@ -17,7 +17,6 @@ from stateextract.columnar.layout.kryo import (
     Big,
     Blob,
     Char,
-    Choice,
     Clock,
     Constants,
     Elements,
@@ -26,6 +25,9 @@ from stateextract.columnar.layout.kryo import (
     Fixed,
     FlaggedElements,
     Form,
+    JsonAny,
+    JsonRef,
+    JsonScalar,
     Known,
     Moment,
     Numbers,
@@ -36,6 +38,7 @@ from stateextract.columnar.layout.kryo import (
     Uuid,
     Varying,
 )
+from stateextract.columnar.program import kryo_json
 from stateextract.columnar.program.operations import ColumnNode, Label, Op
 
 if TYPE_CHECKING:
@@ -162,50 +165,33 @@ def _emit_fields(c: Compiler, plan: Fields, node: ColumnNode | None) -> None:
 
 
 def _emit_place(c: Compiler, place: Place, node: ColumnNode | None, refuse_null: bool = False) -> None:
-    null, end = Label(), Label()
+    def null() -> None:
+        c.op(Op.SLOW) if refuse_null else _null(c, node)
+
+    key = ("column", id(node))
     match place:
+        case JsonAny():
+            kryo_json.emit_any(c, place, node)
         case Known():
-            if place.choice.references or place.nullable:
-                c.op(Op.REFERENCE, null)
-            _emit_body(c, place.choice.body, node)
+            kryo_json.emit_known(c, place, lambda: _emit_body(c, place.choice.body, node), null, key)
         case AnyOf():
-            _emit_choices(c, place.choices, null, end, lambda body: _emit_body(c, body, node))
+            none, end = Label(), Label()
+            kryo_json.emit_choices(c, place.choices, none, end, lambda body: _emit_body(c, body, node), key)
+            c.here(none)
+            null()
+            c.here(end)
         case _:
             raise TypeError(f"no operations for {type(place).__name__}")
-    if null.uses:
-        c.op(Op.JUMP, end)
-        c.here(null)
-        if refuse_null:
-            c.op(Op.SLOW)
-        else:
-            _null(c, node)
-    c.here(end)
 
 
 def _emit_body(c: Compiler, body: Plan | None, node: ColumnNode | None) -> None:
-    c.op(Op.SLOW) if body is None else _emit(c, body, node)
-
-
-def _emit_choices(
-    c: Compiler, choices: Sequence[Choice], null: Label, end: Label, emit: Callable[[Plan | None], None]
-) -> None:
-    """A class, and a body for each; classes that have one in common share its code."""
-    labels = {id(choice.body): Label() for choice in choices}
-    c.op(Op.CLASS, null, len(choices))
-    for choice in choices:
-        c.operand(c.classes.setdefault(choice.name, len(c.classes)))
-        c.operand(c.constant(choice.name))
-        c.operand(len(choice.name))
-        c.operand(-1 if choice.number is None else choice.number)
-        c.operand(int(choice.references))
-        c.operand(labels[id(choice.body)])
-    done = set()
-    for choice in choices:
-        if id(choice.body) not in done:
-            done.add(id(choice.body))
-            c.here(labels[id(choice.body)])
-            emit(choice.body)
-            c.op(Op.JUMP, end)
+    match body:
+        case None:
+            c.op(Op.SLOW)
+        case JsonRef() | JsonScalar():
+            kryo_json.emit_outermost(c, body, node)
+        case _:
+            _emit(c, body, node)
 
 
 # ---- lists and maps
@@ -287,26 +273,15 @@ def _emit_loop(c: Compiler, place: Place, item: ColumnNode | None, end: Label) -
 
 
 def _emit_same(c: Compiler, plan: FlaggedElements, item: ColumnNode | None, end: Label) -> None:
-    """All elements have one class, which stands in front of them, and behind it whether there are nulls."""
-    slow, after = Label(), Label()
-    shared = {(id(e.body), e.references): Known(e, nullable=False) for e in plan.element.choices}
-    unmarked = [Choice(e.name, e.number, False, shared[id(e.body), e.references]) for e in plan.element.choices]
+    """All elements have one class, which stands in front of them."""
+    slow = Label()
+    element = plan.element
+    choices = element.choices if isinstance(element, AnyOf) else element.table.places[element.number]
 
-    def elements(body: Plan | None) -> None:
-        assert isinstance(body, Known)
-        if plan.nulls:
-            some = Label()
-            c.op(Op.NULLABLE, 0, 0, some)
-            # There are nulls, which objects with marks have anyway.
-            if body.choice.references:
-                c.here(some)
-            else:
-                c.op(Op.SLOW)
-                c.here(some)
+    def elements(place: Known) -> None:
         c.op(Op.BODY)
-        _emit_loop(c, body, item, end)
+        _emit_loop(c, place, item, end)
 
-    _emit_choices(c, unmarked, slow, after, elements)
+    kryo_json.emit_same(c, choices, plan.nulls, slow, end, elements)
     c.here(slow)
     c.op(Op.SLOW)
-    c.here(after)

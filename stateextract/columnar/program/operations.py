@@ -22,6 +22,9 @@ import pyarrow as pa
 
 from stateextract.columnar.layout import Undecodable
 
+MAX_CALLS = 100
+"""Most ``CALL`` inside of each other."""
+
 
 @unique
 class Op(IntEnum):
@@ -115,8 +118,11 @@ class Op(IntEnum):
     # Kryo's values (layout/kryo.py), of which c is -1 where nothing is kept. What is none of these is SLOW.
     KRYO = 80  #        kept, t        a value begins; to t if Python has decoded it; kept: columns take it
     SLOW = 81  #                       only Python reads what follows
-    CLASS = 82  #       t null, n, (class, constant, length, registered as or -1, marked, t) × n     a class, a mark
-    REFERENCE = 83  #   t null         a mark
+    CLASS = 82  #       t null, n, (class, constant, length, registered as or -1, bytes or -1, t, t) × n     a class, a mark;
+    #                                  bytes: a number for what they are, -1 without marks; the second t is for an object that
+    #                                  stands earlier
+    REFERENCE = 83  #   bytes, t null, t       a mark
+    LATER = 116  #                     such an object was read
     VARYING = 84  #     c, form, low, high     an int (0), zigzag (1), a long (2, 3), a byte (4), two bytes (5, little: 6)
     KRYO_TEXT = 85  #   c, binary
     KRYO_CHAR = 86  #   c, binary, little
@@ -133,6 +139,23 @@ class Op(IntEnum):
     BODY = 97  #                       an element's code begins
     FLAGGED = 98  #     t              go to t if the count had its flag
     NO_COMPARATOR = 99  #              a class reference that is null
+    # The same as JSON, in pieces.
+    JSON = 100  #       c              the text of a column begins
+    END_JSON = 101  #
+    CALL = 102  #       t
+    RETURN = 103  #
+    PIECE = 104  #      constant, length       no bytes
+    JSON_NUMBER = 105  #    form       as VARYING
+    JSON_BOOLEAN = 106  #
+    JSON_REAL = 107  #  little         a double
+    JSON_CHAR = 108  #  little
+    JSON_STRING = 109  #    name, class, bytes     name: of a member, behind a class (-1: none) and a mark, a colon behind it
+    JSON_KEY = 110  #   class, bytes, t    go to t if what follows is no such name
+    JSON_ONE_OF = 111  #    n, (constant, length) × n
+    JSON_UUID = 112  #  variable
+    JSON_TIME = 113  #  form           milliseconds; Kryo 5's Instant (1), Kryo 2's (2), LocalDate (3, 4)
+    JSON_BIG = 114  #   scaled
+    JSON_NEXT = 115  #                 as NEXT, with a comma
 
 
 class Kind(IntEnum):

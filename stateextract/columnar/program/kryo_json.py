@@ -1,0 +1,395 @@
+"""What the compiler emits for Kryo's values of no fixed structure: columns of their class and of their content as JSON.
+
+Values of such places can hold each other in any order, so the code of each class is a routine, which is called. The texts
+are those of ``serializers/kryo/json.py``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from stateextract.columnar.layout.kryo import (
+    AnyOf,
+    Choice,
+    Elements,
+    Entries,
+    Fields,
+    FlaggedElements,
+    JsonAny,
+    JsonRef,
+    JsonScalar,
+    Known,
+    Numbers,
+    Plan,
+)
+from stateextract.columnar.program.operations import ColumnNode, Label, Op
+
+if TYPE_CHECKING:
+    from stateextract.columnar.program import Compiler
+
+_STRING: Final = 1
+"""The number that every Kryo knows strings by."""
+_NEVER: Final = 1 << 30
+
+
+def emit_any(c: Compiler, place: JsonAny, node: ColumnNode | None) -> None:
+    """A value for the columns ``class`` and ``json``."""
+    null, end = Label(), Label()
+    key = ("outermost", id(node))
+    emit_choices(c, place.table.places[place.number], null, end, lambda body: emit_outermost(c, body, node), key)
+    c.here(null)
+    if node is not None:
+        c.fill(node.same_level())
+    c.here(end)
+
+
+def emit_outermost(c: Compiler, body: Plan | None, node: ColumnNode | None) -> None:
+    """An object of a class, whose name goes into the column ``class``, behind its mark."""
+    assert isinstance(body, JsonScalar | JsonRef)
+    if node is not None:
+        data = body.name.encode()
+        c.op(Op.CONSTANT, node.children["class"].index, c.constant(data), len(data))
+    c.op(Op.JSON, -1 if node is None else node.children["json"].index)
+    if isinstance(body, JsonRef):
+        c.op(Op.CALL, _body(c, body, nested=False))
+    else:
+        _scalar(c, body, nested=False)
+    c.op(Op.END_JSON)
+
+
+def emit_choices(
+    c: Compiler, choices: Sequence[Choice], null: Label, end: Label, emit: Callable[[Plan | None], None], key: tuple[Any, ...]
+) -> None:
+    """A class reference and a mark, and what follows for each class; classes that have a body in common share its code.
+
+    :param emit: what follows for a body; :param key: tells routines for bodies of this place from those of others.
+    """
+    labels = {id(choice.body): (Label(), Label()) for choice in choices}
+    c.op(Op.CLASS, null, len(choices))
+    for choice in choices:
+        c.operand(c.classes.setdefault(choice.name, len(c.classes)))
+        c.operand(c.constant(choice.name))
+        c.operand(len(choice.name) or _NEVER)
+        c.operand(-1 if choice.number is None else choice.number)
+        c.operand(choice.wire)
+        for label in labels[id(choice.body)]:
+            c.operand(label)
+    for body in {id(choice.body): choice.body for choice in choices}.values():
+        new, earlier = labels[id(body)]
+        c.here(new)
+        emit(body)
+        c.op(Op.JUMP, end)
+        emit_earlier(c, earlier, end, lambda body=body: emit(body), (*key, id(body)))  # type: ignore[misc]
+
+
+def emit_earlier(c: Compiler, earlier: Label, end: Label, emit: Callable[[], None], key: tuple[Any, ...]) -> None:
+    """Where a mark refers to an earlier object: its body, by a routine."""
+
+    def routine() -> None:
+        emit()
+        c.op(Op.RETURN)
+
+    c.here(earlier)
+    c.op(Op.CALL, c.routine(("earlier", *key), routine))
+    c.op(Op.LATER)
+    c.op(Op.JUMP, end)
+
+
+def _piece(c: Compiler, text: str) -> None:
+    data = text.encode()
+    c.op(Op.PIECE, c.constant(data), len(data))
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False)
+
+
+# ---- values
+
+
+def _any(c: Compiler, place: JsonAny) -> Label:
+    """The routine of a place for any class."""
+
+    def emit() -> None:
+        null, end = Label(), Label()
+        emit_choices(c, place.table.places[place.number], null, end, lambda body: _nested(c, body), ("nested",))
+        c.here(null)
+        _piece(c, "null")
+        c.here(end)
+        c.op(Op.RETURN)
+
+    return c.routine((place, "any"), emit)
+
+
+def _body(c: Compiler, ref: JsonRef, nested: bool) -> Label:
+    """The routine of a class; ``nested``: with its class' name, where it is an object."""
+
+    body = ref.table.bodies[ref.number]
+    name = ref.name if nested and isinstance(body, Fields) else None
+
+    def emit() -> None:
+        if body is None:
+            c.op(Op.SLOW)
+        else:
+            _content(c, body, name)
+        c.op(Op.RETURN)
+
+    # Most collections are written alike.
+    return c.routine((body, name), emit)
+
+
+def _nested(c: Compiler, body: Plan | None) -> None:
+    """A value inside of another one."""
+    match body:
+        case None:
+            c.op(Op.SLOW)
+        case JsonRef():
+            c.op(Op.CALL, _body(c, body, nested=True))
+        case JsonScalar():
+            _scalar(c, body, nested=True)
+        case _:
+            raise TypeError(f"no JSON of {type(body).__name__}")
+
+
+def _scalar(c: Compiler, scalar: JsonScalar, nested: bool) -> None:
+    quote = '"' if scalar.quoted else ""
+    before, behind = quote, quote
+    if nested and scalar.wrapped:
+        before, behind = f'{{"$class":{_quoted(scalar.name)},"$value":{quote}', f"{quote}}}"
+    if before:
+        _piece(c, before)
+    if scalar.kind == "enum":
+        c.op(Op.JSON_ONE_OF, len(scalar.names))
+        for name in scalar.names:
+            data = _quoted(name).encode()
+            c.operand(c.constant(data))
+            c.operand(len(data))
+    elif scalar.kind == "string":
+        c.op(Op.JSON_STRING, 0, -1, -1)
+    elif scalar.kind == "boolean":
+        c.op(Op.JSON_BOOLEAN)
+    else:
+        c.op(_OPERATIONS[scalar.kind], scalar.form)
+    if behind:
+        _piece(c, behind)
+
+
+_OPERATIONS: Final = {
+    "number": Op.JSON_NUMBER, "real": Op.JSON_REAL, "char": Op.JSON_CHAR, "uuid": Op.JSON_UUID, "time": Op.JSON_TIME,
+    "big": Op.JSON_BIG,
+}  # fmt: skip
+
+
+def _place(c: Compiler, place: Plan) -> None:
+    match place:
+        case JsonAny():
+            c.op(Op.CALL, _any(c, place))
+        case JsonScalar():
+            _scalar(c, place, nested=True)
+        case Known():
+            emit_known(c, place, lambda: _nested(c, place.choice.body), lambda: _piece(c, "null"), ("nested",))
+        case AnyOf(choices=()):
+            null = Label()
+            c.op(Op.CLASS, null, 0)
+            c.here(null)
+            _piece(c, "null")
+        case _:
+            raise TypeError(f"no JSON of {type(place).__name__}")
+
+
+def emit_known(
+    c: Compiler, place: Known, emit: Callable[[], None], null: Callable[[], None], key: tuple[Any, ...]
+) -> None:
+    """An object whose class is known, or null; parameters as for :func:`emit_choices`."""
+    none, earlier, end = Label(), Label(), Label()
+    choice = place.choice
+    marked = choice.has_marks or place.nullable
+    if marked:
+        c.op(Op.REFERENCE, choice.wire, none, earlier)
+    emit()
+    if marked:
+        c.op(Op.JUMP, end)
+        if choice.has_marks:
+            emit_earlier(c, earlier, end, emit, (*key, id(choice.body)))
+        else:
+            c.here(earlier)
+        c.here(none)
+        null()
+    c.here(end)
+
+
+# ---- what has parts
+
+
+def _content(c: Compiler, body: Plan, name: str | None) -> None:
+    """:param name: of the class, where it is written."""
+    match body:
+        case Fields():
+            _fields(c, body, name)
+        case Numbers():
+            _list(c, ("null", body.width), None, lambda: _place(c, body.number))
+        case Elements():
+            _list(c, (body.count, 1), "before" if body.comparator else None, lambda: _place(c, body.element))
+        case FlaggedElements():
+            _flagged(c, body)
+        case Entries():
+            _map(c, body)
+        case _:
+            raise TypeError(f"no JSON of {type(body).__name__}")
+
+
+def _fields(c: Compiler, body: Fields, name: str | None) -> None:
+    text = "{" if name is None else f'{{"$class":{_quoted(name)}'
+    for i, (key, part) in enumerate(body.parts):
+        _piece(c, f"{text}{',' if i or name is not None else ''}{_quoted(key)}:")
+        _place(c, part)
+        text = ""
+    _piece(c, text + "}")
+
+
+class _Loop:
+    """Opens elements, and ends with the texts of lists without them.
+
+    :param brackets: of a list without elements.
+    """
+
+    def __init__(self, c: Compiler, brackets: str) -> None:
+        self.c = c
+        self.brackets = brackets
+        self.null, self.empty, self.end = Label(), Label(), Label()
+
+    def count(self, how: str | int, width: int, comparator: str | None) -> None:
+        c = self.c
+        if comparator == "before":
+            c.op(Op.NO_COMPARATOR)
+        if isinstance(how, int):
+            c.op(Op.GIVEN, how)
+        else:
+            c.op(Op.COUNT, {"plain": 0, "null": 1, "flagged": 2}[how], width, self.null)
+        if comparator == "behind":
+            c.op(Op.NO_COMPARATOR)
+        c.op(Op.OPEN, -1, 0, self.empty)
+
+    def elements(self, before: str, element: Callable[[], None], behind: str) -> None:
+        c = self.c
+        _piece(c, before)
+        c.op(Op.BODY)
+        element()
+        c.op(Op.JSON_NEXT)
+        _piece(c, behind)
+        c.op(Op.JUMP, self.end)
+
+    def close(self) -> None:
+        c = self.c
+        c.here(self.empty)
+        _piece(c, self.brackets)
+        c.op(Op.JUMP, self.end)
+        c.here(self.null)
+        _piece(c, "null")
+        c.here(self.end)
+
+
+def _list(c: Compiler, counted: tuple[str | int, int], comparator: str | None, element: Callable[[], None]) -> None:
+    loop = _Loop(c, "[]")
+    loop.count(*counted, comparator)
+    loop.elements("[", element, "]")
+    loop.close()
+
+
+def _flagged(c: Compiler, body: FlaggedElements) -> None:
+    loop, flagged = _Loop(c, "[]"), Label()
+    loop.count("flagged", 1, "behind" if body.comparator else None)
+    c.op(Op.FLAGGED, flagged)
+    if body.exact is not None:
+        exact = body.exact
+        loop.elements("[", lambda: _place(c, Known(exact, nullable=False)), "]")
+        c.here(flagged)
+        if body.nulls:
+            loop.elements("[", lambda: _place(c, Known(exact)), "]")
+        else:
+            c.op(Op.SLOW)
+    else:
+        loop.elements("[", lambda: _place(c, body.element), "]")
+        c.here(flagged)
+        slow = Label()
+        choices = body.element.table.places[body.element.number] if isinstance(body.element, JsonAny) else ()
+        emit_same(c, choices, body.nulls, slow, loop.end, lambda place: loop.elements("[", lambda: _place(c, place), "]"))
+        c.here(slow)
+        c.op(Op.SLOW)
+    loop.close()
+
+
+def emit_same(
+    c: Compiler, choices: Sequence[Choice], nulls: bool, slow: Label, end: Label, elements: Callable[[Known], None]
+) -> None:
+    """Elements that have one class, which stands in front of them, and behind it whether there are nulls."""
+    shared = {(id(e.body), e.wire): Known(e, nullable=False) for e in choices}
+    unmarked = [Choice(e.name, e.number, -1, shared[id(e.body), e.wire]) for e in choices]
+
+    def emit(body: Plan | None) -> None:
+        assert isinstance(body, Known)
+        if nulls:
+            some = Label()
+            c.op(Op.NULLABLE, 0, 0, some)
+            if not body.choice.has_marks:
+                c.op(Op.SLOW)  # objects with marks have nulls anyway
+            c.here(some)
+        elements(body)
+
+    labels = {id(choice.body): Label() for choice in unmarked}
+    c.op(Op.CLASS, slow, len(unmarked))
+    for choice in unmarked:
+        c.operand(c.classes.setdefault(choice.name, len(c.classes)))
+        c.operand(c.constant(choice.name))
+        c.operand(len(choice.name) or _NEVER)
+        c.operand(-1 if choice.number is None else choice.number)
+        c.operand(-1)
+        c.operand(labels[id(choice.body)])
+        c.operand(slow)
+    for body in {id(choice.body): choice.body for choice in unmarked}.values():
+        c.here(labels[id(body)])
+        emit(body)
+        c.op(Op.JUMP, end)
+
+
+def _map(c: Compiler, body: Entries) -> None:
+    loop, others = _Loop(c, "{}"), Label()
+    loop.count(body.count, 1, body.comparator)
+    reference = _string_reference(body.key)
+    if reference is not None:
+        c.op(Op.JSON_KEY, *reference, others)
+
+        def member() -> None:
+            c.op(Op.JSON_STRING, 1, *reference)
+            _place(c, body.value)
+
+        loop.elements("{", member, "}")
+        c.here(others)
+
+    def pair() -> None:
+        _piece(c, '{"key":')
+        _place(c, body.key)
+        _piece(c, ',"value":')
+        _place(c, body.value)
+        _piece(c, "}")
+
+    loop.elements("[", pair, "]")
+    loop.close()
+
+
+def _string_reference(key: Plan) -> tuple[int, int] | None:
+    """The class in front of a string that is a key, -1 if none stands there, and what its bytes are; ``None`` where no key is a
+    string."""
+    if isinstance(key, Known):
+        return (-1, key.choice.wire) if _is_string(key.choice) else None
+    choices = key.table.places[key.number] if isinstance(key, JsonAny) else ()
+    return next(((_STRING + 2, choice.wire) for choice in choices if _is_string(choice)), None)
+
+
+def _is_string(choice: Choice) -> bool:
+    return isinstance(choice.body, JsonScalar) and choice.body.name == "java.lang.String"
+
+
+__all__ = ["emit_any", "emit_choices", "emit_known", "emit_outermost", "emit_same"]
