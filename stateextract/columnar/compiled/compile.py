@@ -41,7 +41,8 @@ class Kernel:
 
     It takes whole numbers, as ``int64``. Kernels that others call may take and give more.
 
-    :param complete: makes the function that is compiled of the one that is given, when it is compiled.
+    :param complete: makes the function that is compiled of the one that is given, when it is compiled. All local variables of
+        this function are whole numbers.
     """
 
     def __init__(self, function: Callable[..., Any], complete: Callable[..., FunctionType] | None = None) -> None:
@@ -104,11 +105,15 @@ class Kernel:
     @cached_property
     def numba(self) -> Any:
         """Numba's object, for kernels that call this one. It has nothing by which Python could call it."""
+        if self._complete is not None:
+            from stateextract.columnar.compiled.pipeline import whole_numbers
+
+            return whole_numbers(self._resolved())
         import numba
 
         return numba.njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)(self._resolved())
 
-    def _resolved(self) -> Callable[..., Any]:
+    def _resolved(self) -> FunctionType:
         """The function with Numba's objects in place of those that stand for them."""
         function = self.function if self._complete is None else self._complete(self.function)
         stands_for = {

@@ -37,6 +37,7 @@ SOURCES = (
     "columnar/compiled/compile.py",
     "columnar/compiled/mixing.py",
     "columnar/compiled/native.py",
+    "columnar/compiled/pipeline.py",
     "columnar/convert/pickle_kernel.py",
     "columnar/kernel/__init__.py",
     "columnar/kernel/assemble.py",

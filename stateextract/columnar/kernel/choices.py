@@ -98,13 +98,13 @@ def pojo(m: Machine, label: int, t_null: int, t_declared: int, n: int) -> None:
         found = -1
         for s in range(n):
             if at(m.code, m.pc + 4 * s + 2) == size:
-                same = True
+                differ = 0
                 name = m.constants + at(m.code, m.pc + 4 * s + 1)
                 for k in range(size):
                     if load_u8(name + k) != load_u8(m.src + m.pos + 2 + k):
-                        same = False
+                        differ = 1
                         break
-                if same:
+                if differ == 0:
                     found = s
                     break
         if found < 0:

@@ -204,13 +204,13 @@ def _run(
     spent = 0
     only_group = at(out, GROUP)
     base = start
-    makes_row = at(code, 0) != Op.MARK
+    makes_row = 1 if at(code, 0) != Op.MARK else 0
     while rows < limit:
         i = taken
         entry = pos
         surrogates = at(out, SURROGATES)
         malformed = at(out, MALFORMED)
-        if makes_row and i >= slots:
+        if makes_row != 0 and i >= slots:
             status = FULL
             put(out, ARGUMENT, -1)
             break

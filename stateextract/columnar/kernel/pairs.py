@@ -94,8 +94,8 @@ def mark_key(m: Machine, n: int, c: int, child: int, t: int) -> None:
     # Keys end where their own bytes say: what begins with the row before's has just that.
     m.mark = m.pos
     size = at(m.out, KEY_SIZE)
-    same = 0 <= size <= m.end - m.pos
-    if same:
+    same = 1 if 0 <= size <= m.end - m.pos else 0
+    if same != 0:
         known = at(m.out, KEY)
         k = 0
         while k < size:
@@ -103,10 +103,10 @@ def mark_key(m: Machine, n: int, c: int, child: int, t: int) -> None:
             if size - k < 8:
                 differ &= (1 << (8 * (size - k))) - 1
             if differ != 0:
-                same = False
+                same = 0
                 break
             k += 8
-    if same and m.i > 0:
+    if same != 0 and m.i > 0:
         m.new_row = 0
         m.row = m.i - 1
         m.pos += size
@@ -115,7 +115,7 @@ def mark_key(m: Machine, n: int, c: int, child: int, t: int) -> None:
     elif m.i >= m.slots:
         m.full(-1)
     else:
-        m.goes_on = 1 if same else 0
+        m.goes_on = 1 if same != 0 else 0
 
 
 def marked(m: Machine, c: int, child: int) -> None:
