@@ -43,7 +43,7 @@ def json_leaf(type_: AvroType) -> Layout:
 def _value(type_: AvroType, r: ValueReader, depth: int) -> Any:
     if depth > MAX_VALUE_DEPTH:
         raise ValueRefusedError(
-            f"an Avro value is nested more than {MAX_VALUE_DEPTH} deep, which JSON text is not made of here",
+            f"an Avro value is nested more than {MAX_VALUE_DEPTH} levels deep, which JSON columns do not allow",
             offset=r.offset,
         )
     match type_.kind:

@@ -46,7 +46,7 @@ def resilient(reader: Reader) -> tuple[SerializerSnapshot, ...]:
     found = []
     for _, snapshot in offsets:
         if not 0 <= snapshot <= reader.pos - start:
-            raise FormatError(f"a snapshot's offset {snapshot} lies outside of its buffer", offset=reader.base + start)
+            raise FormatError(f"a snapshot's offset {snapshot} is outside of its buffer", offset=reader.base + start)
         found.append(
             read_snapshot_proxy(SnapshotReader(reader.data, start + snapshot, reader.pos, reader.base, depth=depth))
         )
@@ -91,7 +91,7 @@ def _constants(reader: Reader) -> tuple[str, ...]:
     constants = [] if not isinstance(array, JavaArray) or isinstance(array.elements, bytes) else array.elements
     names = tuple(constant.name for constant in constants if isinstance(constant, JavaEnum))
     if not names or len(names) != len(constants):
-        raise FormatError("an enum's constants are no array of enum constants", offset=start)
+        raise FormatError("the constants of an enum are not an array of enum constants", offset=start)
     return names
 
 

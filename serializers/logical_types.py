@@ -211,7 +211,7 @@ def _number(type_: LogicalType, _: SerializerSnapshot | None) -> Layout:
 def decimal(precision: int, scale: int, compact: Number) -> Layout:
     """A decimal; ``compact`` is how its eight bytes are read where it has no more digits."""
     if not 1 <= precision <= 38 or not 0 <= scale <= precision:
-        return Undecodable("DecimalType", f"no decimal has {precision} digits, {scale} of them behind the point")
+        return Undecodable("DecimalType", f"no decimal has {precision} digits, {scale} of them after the point")
     inner: Layout = compact if precision <= COMPACT_DIGITS else Bytes()
     return Logical(inner, "decimal", pa.decimal128(precision, scale))
 

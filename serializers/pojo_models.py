@@ -108,7 +108,7 @@ def flags_of_a_model(class_name: str) -> Field:
     """The flags of a subclass that only a model knows. Others are those of bytes that another serializer than POJOs' wrote:
     Flink did not take the class for a POJO.
     """
-    other = Undecodable(class_name, "its class model is that of a POJO, which Flink did not take it for")
+    other = Undecodable(class_name, "its class model is that of a POJO, and Flink did not treat it as one")
     return Field("", SkippedValue(Switch((Case(2, ()), Case(None, (Field("other", other),))))))
 
 

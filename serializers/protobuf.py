@@ -81,13 +81,13 @@ def _classes(descriptor_sets: tuple[bytes, ...]) -> dict[str, Any]:
         except DecodeError:
             raise _no_set("it cannot be parsed") from None
         if not found.file:
-            raise _no_set("it holds no file")
+            raise _no_set("it contains no file")
         for file in found.file:
             file.ClearField("source_code_info")
             if file.name not in _BUNDLED and files.setdefault(file.name, file) != file:
                 raise UsageError(
                     f"two descriptor sets of Protobuf have different files called {file.name}",
-                    advice="give one set, made of all files under their own paths",
+                    advice="create one set of all files under their own paths",
                 )
             if file.name in _BUNDLED:
                 files[file.name] = _bundled(file.name)

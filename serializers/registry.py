@@ -138,7 +138,7 @@ def _describe(snapshot: SerializerSnapshot) -> Layout:
     try:
         return known.layout(snapshot)
     except IndexError:
-        raise FormatError(f"the snapshot {snapshot.class_name} holds too few nested snapshots") from None
+        raise FormatError(f"the snapshot {snapshot.class_name} has too few nested snapshots") from None
 
 
 def is_fixed_length(snapshot: SerializerSnapshot) -> bool:
@@ -182,7 +182,7 @@ def load_plugins(modules: Sequence[str] = ()) -> tuple[str, ...]:
         except Exception as error:
             raise UsageError(
                 f"the serializer plug-in {point.name!r} ({point.value}) cannot be loaded: {error}",
-                advice="fix or uninstall the package that brings it",
+                advice="fix or uninstall the package that contains it",
             ) from error
         loaded.append(point.value)
     for name in modules:

@@ -176,7 +176,7 @@ def _guessed(reader: SnapshotReader, name: str, version: int, shape: str) -> Ser
     within = min((end for end in reader.ends() if end > reader.pos), default=reader.end)
     found = bytes(reader.data[reader.pos : within]).find(DELEGATE_HEAD)
     if found < 0:
-        raise FormatError(f"the unknown snapshot {name} holds no nested snapshots", offset=reader.offset)
+        raise FormatError(f"the unknown snapshot {name} has no nested snapshots", offset=reader.offset)
     reader.bytes(found)
     return SerializerSnapshot(name, version, outer, details, nested_snapshots(reader))
 

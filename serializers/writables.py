@@ -113,7 +113,7 @@ def _layout(name: str, model: ClassModel | None, depth: int = 0) -> Layout:
         names = Names()
         return Struct(tuple(Field(names.take(part.name), _written(model, part)) for part in model.written))
     known = VALUES.get(name) or _collection(model, depth)
-    return known or Undecodable(name, "only the class itself knows which bytes its method write makes")
+    return known or Undecodable(name, "only the class determines which bytes its method write creates")
 
 
 def _written(model: ClassModel, part: FieldModel) -> Layout:

@@ -12,9 +12,9 @@ from stateextract.errors import StateExtractError
 from stateextract.version import VERSION as __version__
 
 if TYPE_CHECKING:
-    from stateextract.api import Coverage, Operator, Snapshot, State, UnnamedState, open_snapshot
+    from stateextract.api import Coverage, Operator, Snapshot, State, UnnamedState, list_snapshots, open_snapshot
 
-_LAZY = ("Coverage", "Operator", "Snapshot", "State", "UnnamedState", "open_snapshot")
+_LAZY = ("Coverage", "Operator", "Snapshot", "State", "UnnamedState", "list_snapshots", "open_snapshot")
 
 
 def __getattr__(name: str) -> Any:
@@ -37,5 +37,6 @@ __all__ = [
     "StateExtractError",
     "UnnamedState",
     "__version__",
+    "list_snapshots",
     "open_snapshot",
 ]

@@ -50,6 +50,8 @@ AUDIT: Mapping[str, type] = {"audit": dict, "rules": list}
 class UsedBy(Flag):
     """Where an option applies beside the extract job, which has all of them."""
 
+    LISTING = auto()
+    """``checkpoints`` and :func:`stateextract.list_snapshots`."""
     OTHERS = auto()
     """Commands that show neither rows nor statistics: inspect, states, files, validate, check and types."""
     ROWS = auto()
@@ -77,8 +79,10 @@ class UsedBy(Flag):
         return bool(self & (UsedBy.SPARK_ROWS | UsedBy.SPARK_TABLES | UsedBy.SPARK_STATISTICS | UsedBy.SPARK_DIFF))
 
 
-_ALL = ~UsedBy.SPARK_STATISTICS & ~UsedBy.SELECTION
+_ALL = ~UsedBy.LISTING & ~UsedBy.SPARK_STATISTICS & ~UsedBy.SELECTION
 """Whatever opens a snapshot."""
+_STORES = ~UsedBy.SPARK_STATISTICS & ~UsedBy.SELECTION
+"""Whatever opens or lists snapshots."""
 _UNDECODABLE = UsedBy.ROWS | UsedBy.STATISTICS | UsedBy.DIFF | UsedBy.SPARK_ROWS | UsedBy.PYTHON
 _VALUES = _UNDECODABLE | UsedBy.SPARK_STATISTICS | UsedBy.SPARK_DIFF
 """Whatever shows values."""
@@ -112,13 +116,18 @@ def _option(
     return field(default=default, metadata=meta)
 
 
-class SnapshotKeywords(TypedDict, total=False):
-    """The keyword arguments of :func:`stateextract.open_snapshot` for type checkers: the options of ``UsedBy.PYTHON``."""
+class ListingKeywords(TypedDict, total=False):
+    """The keyword arguments of :func:`stateextract.list_snapshots` for type checkers: the options of ``UsedBy.LISTING``."""
 
     checkpoint: int
     job: str
     allow_stores: str | Sequence[str]
     store_timeout: int
+
+
+class SnapshotKeywords(ListingKeywords, total=False):
+    """The keyword arguments of :func:`stateextract.open_snapshot` for type checkers: the options of ``UsedBy.PYTHON``."""
+
     codec: Literal["snappy", "lz4"]
     plan: str
     names: str
@@ -158,23 +167,23 @@ class JobOptions:
         "Snapshot to read: a _metadata file, its directory, a job's checkpoint directory (then its newest complete "
         "checkpoint), or high-availability data (then what Flink would restore from).")
     checkpoint: int = _option(0, "input", "count",
-        "ID of the checkpoint or savepoint to read, where the snapshot's path leads to several. 0: the newest complete one, or "
-        "the one that Flink would restore from.", _ALL & ~UsedBy.DIFF & ~UsedBy.SPARK_DIFF)
+        "ID of the checkpoint or savepoint to read, if the snapshot's path contains several. 0: the newest complete one, or "
+        "the one that Flink would restore from.", _STORES & ~UsedBy.DIFF & ~UsedBy.SPARK_DIFF)
     job: str = _option("", "input", "text",
-        "ID of the job whose snapshot is read, or the beginning of it, where the snapshot's path leads to several jobs.",
-        _ALL & ~UsedBy.SPARK_DIFF)
+        "ID of the job whose snapshot is read, or the beginning of it, if the snapshot's path contains several jobs.",
+        _STORES & ~UsedBy.SPARK_DIFF)
     operator: tuple[str, ...] = _option((), "input", "list",
         "Operators to extract, by uid, hex id or name; repeat for several. None: all.", UsedBy.SELECTION)
     state: tuple[str, ...] = _option((), "input", "list",
         "States to extract, by name; repeat for several. timers: all timers of an operator; "
         "coordinator: what its coordinator keeps. None: all.", UsedBy.SELECTION)
     path_map: tuple[str | tuple[str, str], ...] = _option((), "input", "list",
-        "OLD=NEW: paths in the snapshot that begin with OLD are looked for under NEW", _ALL)
+        "OLD=NEW: paths in the snapshot that begin with OLD are looked for under NEW", _STORES)
     allow_store: tuple[str, ...] = _option((), "input", "list",
         "Other stores whose files the snapshot may refer to, for example s3://bucket, and for a snapshot that is not local "
-        "also local directories", _ALL, name="allow-stores", python="allow_stores", spark=SparkOption("allowStores"))
+        "also local directories", _STORES, name="allow-stores", python="allow_stores", spark=SparkOption("allowStores"))
     store_timeout: int = _option(60, "input", "count",
-        "Seconds that a store has for one answer; if it takes longer, reading fails.", _ALL, least=1)
+        "Seconds that a store has for one answer; if it takes longer, reading fails.", _STORES, least=1)
     codec: str = _option("snappy", "input", "choice",
         "Codec of compressed state. Flink writes Snappy; lz4 is for builds whose stream decorator was changed.", _ALL,
         choices=("snappy", "lz4"))
@@ -219,7 +228,7 @@ class JobOptions:
             doc="A value whose serializer is not known: fail the query, or skip: leave out its row, or if its length is not "
             "known, the state's rows in its key group. (What is kept raw only the extract job writes.)"))
     strings: str = _option("replace", "decoding", "choice",
-        "Java strings with a lone surrogate, which UTF-8 cannot hold: replace by U+FFFD and count, fail, "
+        "Java strings with a lone surrogate, which UTF-8 cannot represent: replace by U+FFFD and count, fail, "
         "or write all strings as binary columns (WTF-8).", _VALUES,
         choices=("replace", "fail", "binary"))
     timestamps: str = _option("floor", "decoding", "choice",
@@ -227,7 +236,7 @@ class JobOptions:
         "cannot read).", _VALUES, choices=("floor", "fail", "nanoseconds"),
         spark=SparkOption(choices=("floor", "fail"), doc="Digits below the microsecond: floor, or fail."))
     out_of_range: str = _option("fail", "decoding", "choice",
-        "Times that the column type cannot hold: fail, or write null and count. Timers always have null there, and "
+        "Times that the column type cannot represent: fail, or write null and count. Timers always have null there, and "
         "their exact milliseconds in another column.", _VALUES, choices=("fail", "null"))
     maps: str = _option("map", "decoding", "choice",
         "Maps as Arrow maps, or as lists of struct<key, value>.", _VALUES, choices=("map", "list"))
@@ -237,7 +246,7 @@ class JobOptions:
     plugins: tuple[str, ...] = _option((), "decoding", "list",
         "Python modules that register your own serializers, in addition to those installed as entry points", _ALL)
     keep_empty_maps: bool = _option(False, "decoding", "flag",
-        "Keep keys whose map is empty, which only native snapshots of the HashMap backend hold.", _SHAPE)
+        "Keep keys whose map is empty, which only native snapshots of the HashMap backend contain.", _SHAPE)
     python_wrapping: bool = _option(False, "decoding", "flag",
         "Keep state of PyFlink as it is stored: keys in a Row of one field, values in lists of bytes, pickles as bytes. "
         "Without this option keys and values have no wrapping, and pickles become JSON text.",
@@ -475,20 +484,22 @@ def python_name(f: dataclasses.Field[Any]) -> str:
     return f.metadata["python"] or f.name
 
 
-def from_keywords(snapshot: str, given: Mapping[str, Any]) -> JobOptions:
-    """Options from keyword arguments of Python; ``None`` is the default.
+def from_keywords(
+    snapshot: str, given: Mapping[str, Any], used_by: UsedBy = UsedBy.PYTHON, function: str = "open_snapshot"
+) -> JobOptions:
+    """Options from keyword arguments of a function; ``None`` is the default.
 
     A list may be one text, ``path_map``, ``types`` and ``policies`` are mappings, paths may be of ``pathlib``.
 
     :raises TypeError: for a name that is unknown; :raises UsageError: for a value that is wrong.
     """
-    known = {python_name(f): f for f in fields() if f.metadata["used_by"] & UsedBy.PYTHON}
+    known = {python_name(f): f for f in fields() if f.metadata["used_by"] & used_by}
     values: dict[str, Any] = {}
     for name, value in given.items():
         if name not in known:
             near = difflib.get_close_matches(name, known, n=1)
             hint = f"; the nearest is {near[0]!r}" if near else ""
-            raise TypeError(f"open_snapshot() got an unexpected keyword argument {name!r}{hint}")
+            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}{hint}")
         f, kind = known[name], known[name].metadata["kind"]
         if value is None:
             continue
@@ -508,9 +519,9 @@ def from_keywords(snapshot: str, given: Mapping[str, Any]) -> JobOptions:
     return options
 
 
-def keyword_docs() -> str:
-    """Lines of a docstring on the keyword arguments of Python."""
-    known = (f for f in fields() if f.metadata["used_by"] & UsedBy.PYTHON and f.name != "path_map")
+def keyword_docs(used_by: UsedBy = UsedBy.PYTHON) -> str:
+    """Lines of a docstring on the keyword arguments of a function."""
+    known = (f for f in fields() if f.metadata["used_by"] & used_by and f.name != "path_map")
     return "\n".join(f"    :param {python_name(f)}: {described(f)} Default: {f.default!r}." for f in known) + "\n    "
 
 

@@ -68,7 +68,7 @@ class Verdict(StrEnum):
         "Flink accepts the snapshot, but the job finds values missing, or reads other values than were written.",
     )
     REFUSED = "does not restore", "The job does not start, or it fails when it reads a value."
-    UNKNOWN = "cannot be known offline", "What was given does not tell. The reason says what would."
+    UNKNOWN = "cannot be known offline", "The given inputs do not decide it. The reason names the missing input."
 
 
 class SnapshotStatus(StrEnum):

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args, get_type_hints
 
 import pytest
 
@@ -17,11 +16,11 @@ from stateextract.cli import _COMMANDS
 from stateextract.options import (
     FILE_ONLY,
     JobOptions,
+    ListingKeywords,
     SnapshotKeywords,
     UsedBy,
     fields,
     outside,
-    parse_file,
     python_name,
     spark_name,
 )
@@ -30,6 +29,7 @@ from stateextract.spark.source_options import DIFF_OPTIONS, METADATA_OPTIONS, ST
 ROOT = Path(__file__).parents[1]
 ORDERS = str(ROOT / "examples" / "orders-checkpoint")
 COMMANDS = {
+    UsedBy.LISTING: {"checkpoints"},
     UsedBy.OTHERS: {"inspect", "states", "files", "validate", "check", "types"},
     UsedBy.ROWS: {"head", "get", "schema"},
     UsedBy.COUNT: {"count"},
@@ -47,8 +47,6 @@ SPARK = {
 
 def test_the_command_line_has_the_options_where_they_apply() -> None:
     for name, module in _COMMANDS.items():
-        if name == "checkpoints":
-            continue  # opens no snapshot
         flags = {o for p in getattr(import_module(f"stateextract.cli.{module}"), module).params for o in p.opts}
         own = {"--operator", "--state", "--output"} | ({"--classpath", "--plan", "--uids"} if name == "check" else set())
         for f in fields():
@@ -71,23 +69,24 @@ def test_spark_has_the_options_where_they_apply() -> None:
             assert set(found) == set(expected)
 
 
-def test_python_has_the_options_that_apply_there() -> None:
-    known = {python_name(f): f for f in fields() if f.metadata["used_by"] & UsedBy.PYTHON}
-    assert {*SnapshotKeywords.__annotations__, "path_map"} == {*known}
-    hints = __import__("typing").get_type_hints(SnapshotKeywords)
+@pytest.mark.parametrize(
+    ("function", "used_by", "keywords"),
+    [
+        (stateextract.open_snapshot, UsedBy.PYTHON, SnapshotKeywords),
+        (stateextract.list_snapshots, UsedBy.LISTING, ListingKeywords),
+    ],
+)
+def test_python_has_the_options_that_apply_there(function: Any, used_by: UsedBy, keywords: Any) -> None:
+    known = {python_name(f): f for f in fields() if f.metadata["used_by"] & used_by}
+    hints = get_type_hints(keywords)
+    assert {*hints, "path_map"} == {*known}
     for name, f in known.items():
         if f.metadata["choices"]:
             assert get_args(hints[name]) == f.metadata["choices"], name
         if name != "path_map":
-            assert f":param {name}: " in (stateextract.open_snapshot.__doc__ or "")
-    with pytest.raises(TypeError, match="unexpected keyword argument 'clas_path'; the nearest is 'classpath'"):
-        stateextract.open_snapshot(ORDERS, clas_path="x")  # type: ignore[call-arg]
-
-
-def test_the_job_file_has_all_options() -> None:
-    text = (ROOT / "conf" / "extract.toml").read_text(encoding="utf-8")
-    values = parse_file(re.sub(r"^# ([a-z-]+ = |\[|\")", r"\1", text, flags=re.MULTILINE))
-    assert {*values} == {f.name for f in fields()}
+            assert f":param {name}: " in (function.__doc__ or "")
+    with pytest.raises(TypeError, match=rf"{function.__name__}\(\) got an .* argument 'jobb'; the nearest is 'job'"):
+        function(ORDERS, jobb="x")
 
 
 NEW = '''    brand_new: bool = _option(False, "input", "flag", "Do what no option did before.", _ALL)
@@ -121,6 +120,7 @@ print(json.dumps({
     "pages of Spark": ["| `brandNew` | `false` | Do what no" in markdown(options) for options in sources],
     "Python": snapshot._opened.source._options.brand_new,
     "docstring": ":param brand_new: Do what no option did before. Default: False." in stateextract.open_snapshot.__doc__,
+    "page of the job file": runpy.run_path(str(root / "scripts" / "job_file.py"))["page"]().count("# brand-new = false"),
     "page": runpy.run_path(str(root / "scripts" / "options_page.py"))["page"]().count("Do what no option did before."),
     "words": stateextract.doors.Door.SPARK.words("set --brand-new") + stateextract.doors.Door.PYTHON.words(", --brand-new"),
 }))
@@ -142,6 +142,7 @@ def test_a_new_option_appears_everywhere() -> None:
         "pages of Spark": [True, True, True],
         "Python": True,
         "docstring": True,
+        "page of the job file": 1,
         "page": 2,
         "words": "set brandNew, brand_new",
     }

@@ -1,16 +1,15 @@
-"""All snapshots of a place, made by :func:`list_snapshots`."""
+"""The snapshots of a directory or of a cluster: :func:`list_snapshots`."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from stateextract.doors import Door
 from stateextract.errors import leaving
-from stateextract.files.connect import TIMEOUT
 from stateextract.files.filesystem import Store
-from stateextract.snapshot import checkpoints
-from stateextract.snapshot.checkpoints import Listing
+from stateextract.options import ListingKeywords, UsedBy, from_keywords, keyword_docs
+from stateextract.snapshot.checkpoints import Listing, snapshots_of
 
 
 @leaving(Door.PYTHON)
@@ -19,29 +18,23 @@ def list_snapshots(
     path_map: Mapping[str, str] | Sequence[tuple[str, str]] | None = None,
     *,
     storage_options: Mapping[str, Mapping[str, Any]] | None = None,
-    allow_stores: str | Sequence[str] = (),
-    store_timeout: int = TIMEOUT,
-    checkpoint: int = 0,
-    job: str = "",
+    **options: Unpack[ListingKeywords],
 ) -> Listing:
-    """List the checkpoints and savepoints below a folder, or those that high-availability data names.
+    """List the checkpoints and savepoints below a directory, or those that high-availability data names.
 
-    :param path: a folder of a job, of many jobs or of savepoints; a dump of ZooKeeper's nodes, ConfigMaps as JSON or YAML,
-        ``zk://host:2181/flink/cluster``, a ``completedCheckpoint`` file, or the folder of such files.
+    :param path: a directory of a job, of many jobs or of savepoints; a dump of ZooKeeper's nodes, ConfigMaps as JSON or YAML,
+        ``zk://host:2181/flink/cluster``, a ``completedCheckpoint`` file, or the directory of such files.
     :param path_map: old and new beginnings of paths.
     :param storage_options: for each scheme the settings of its file system.
-    :param allow_stores: other stores whose files the data may name.
-    :param store_timeout: seconds that a store has for one answer.
-    :param checkpoint: list only those of this id; 0: all.
-    :param job: list only those of the jobs whose ids begin with it.
-    :returns: ``snapshots``, one for each; ``jobs``, what Flink would do with each job, where the data says it;
+    :returns: ``snapshots``, one for each; ``jobs``, what Flink would do with each job, if the data contains it;
         ``to_arrow()`` makes a table of the snapshots.
-    :raises SnapshotNotFoundError: where there is none.
+    :raises SnapshotNotFoundError: if there is none.
     """
-    stores = (allow_stores,) if isinstance(allow_stores, str) else allow_stores
-    store = Store(storage_options, allow=stores, timeout=store_timeout)
-    pairs = tuple(path_map.items() if isinstance(path_map, Mapping) else path_map or ())
-    return checkpoints.list_snapshots(path, store, pairs, Door.PYTHON, checkpoint=checkpoint, job=job)
+    job = from_keywords(path, {"path_map": path_map, **options}, UsedBy.LISTING, "list_snapshots")
+    store = Store(storage_options, allow=job.allow_store, timeout=job.store_timeout)
+    return snapshots_of(job, store, Door.PYTHON)
 
+
+list_snapshots.__doc__ = f"{list_snapshots.__doc__}\n{keyword_docs(UsedBy.LISTING)}"
 
 __all__ = ["list_snapshots"]

@@ -280,7 +280,7 @@ class Snapshot:
             )
         if len(matching) > 1:
             ids = ", ".join(o.id for o in matching)
-            raise UsageError(f"{len(matching)} operators are called {name!r}", advice=f"say which by its id: {ids}")
+            raise UsageError(f"{len(matching)} operators are called {name!r}", advice=f"select one by its ID: {ids}")
         return matching[0]
 
 

@@ -195,7 +195,7 @@ class BaseChanges:
     def _unreadable_base(self, changed: StateOverlay) -> None:
         counters = self.writer.counters.of(changed.name)
         counters.lost_entries += 1
-        counters.problem("rows were changed of which the materialized part cannot be read")
+        counters.problem("the log changes rows, and their materialized part cannot be read")
 
     # -- rows
 

@@ -158,7 +158,7 @@ class Log:
             size += yield from self._set(offset, stream, selected)
         if handle.size and size != handle.size:
             raise FormatError(
-                f"the change sets of a handle hold {size} bytes of changes",
+                f"the change sets of a handle have {size} bytes of changes",
                 expected=f"{handle.size}",
                 file=next((found.uri for found in self._sets[-1:] if isinstance(found, _Opened)), None),
             )

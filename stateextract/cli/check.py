@@ -59,7 +59,7 @@ _OF_A_JOB = ("classpath", "plan", "uids")
 @click.option("--old-plan", metavar="FILE", help="The compiled plan of the job that wrote the snapshot.")
 @click.option(
     "--values/--no-values", default=True, show_default=True,
-    help="Read values where the heads of files do not tell, and count rows.",
+    help="Read values if the headers of files do not decide, and count rows.",
 )  # fmt: skip
 @config_option
 @job_options(UsedBy.OTHERS, _OF_A_JOB)

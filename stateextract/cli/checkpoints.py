@@ -8,6 +8,7 @@ import click
 
 from stateextract.cli.options import rows_format_option
 from stateextract.cli.reading import config_option, job_options, read_options
+from stateextract.options import UsedBy
 from stateextract.outcome import ExitCode, Status, exit_code
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("path")
 @config_option
-@job_options(("path_map", "allow_store", "store_timeout", "checkpoint", "job"))
+@job_options(UsedBy.LISTING)
 @rows_format_option
 def checkpoints(path: str, format_: str, **options: Any) -> ExitCode:
     """List the checkpoints and savepoints at PATH: when, of which job, how large, complete or not, and what they share.
@@ -62,7 +63,7 @@ def _job(job: JobAnswer) -> dict[str, Any]:
     latest = job.latest
     return {
         "job_id": job.job_id,
-        "place": job.location,
+        "location": job.location,
         "outcome": str(job.outcome),
         "is_guess": job.is_guess,
         "restores_checkpoint": None if latest is None else latest.checkpoint_id,

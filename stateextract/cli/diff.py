@@ -37,11 +37,11 @@ _FIELDS = 6  # that are named in the table
 )  # fmt: skip
 @click.option(
     "--before-checkpoint", metavar="N", type=click.IntRange(min=1),
-    help="ID of the earlier snapshot, where the path BEFORE leads to several.",
+    help="ID of the earlier snapshot, if the path BEFORE contains several.",
 )  # fmt: skip
 @click.option(
     "--after-checkpoint", metavar="N", type=click.IntRange(min=1),
-    help="ID of the later snapshot, where the path AFTER leads to several.",
+    help="ID of the later snapshot, if the path AFTER contains several.",
 )  # fmt: skip
 @click.option("-o", "--output", metavar="DIRECTORY", help="Write the changes there, one Parquet dataset per state.")
 @click.option(

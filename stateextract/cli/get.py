@@ -89,7 +89,7 @@ def get(
         click.echo(printable(f"No row of {document['state_name']!r} has this key{where}."))
     if found.likely:
         first = " or ".join(map(str, sorted(found.likely)))
-        complain(f"Note: key group {first}, to which the hash leads, has no such row, so stateextract searched all key groups.")
+        complain(f"Note: key group {first}, which the hash selects, has no such row, so stateextract searched all key groups.")
     elif found.key_groups is None and document["state_scope"] == "keyed":
         complain("Note: the hash of such keys is not known, so stateextract searched all key groups.")
     if document["reason"] and document["status"] != Status.DECODED:

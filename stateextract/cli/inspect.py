@@ -149,7 +149,7 @@ def _notes(snapshot: Snapshot) -> list[str]:
     moved = snapshot.relocations
     if moved:
         more = f" and {pluralize(len(moved) - 1, 'more file')}" if len(moved) > 1 else ""
-        lines.append(f"Found elsewhere than the snapshot says: {moved[0][0]} at {moved[0][1]}{more}.")
+        lines.append(f"Found at another location than the snapshot records: {moved[0][0]} at {moved[0][1]}{more}.")
     lines.extend(f"Master state {s.name}: {len(s.data)} B, not yet supported." for s in snapshot.master_states)
     return lines
 

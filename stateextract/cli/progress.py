@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 DELAY = 2.0
 """Seconds before a bar appears."""
-READING_HEADERS = "reading heads"
+READING_HEADERS = "reading headers"
 
 _screen = threading.Lock()
 

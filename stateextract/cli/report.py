@@ -52,7 +52,7 @@ def report(
         shown.append(document)
         code = exit_code(state.status for _, state in document.states)
     if not shown:
-        raise UsageError("there is nothing to report", advice="say the PATH of a snapshot, or --from FILE")
+        raise UsageError("there is nothing to report", advice="give the PATH of a snapshot, or --from FILE")
     for one in shown:
         refuse_inside(output, one.snapshot.path)
     written(Path(output), report_page(shown, title))
@@ -78,7 +78,7 @@ def _documents(name: str) -> Iterator[Statistics | Recorded]:
         yield from recorded
         files = sorted(path.glob("*.json"))
         if not recorded and not files:
-            raise UsageError(f"--from {name} holds no file that ends in .json or .parquet")
+            raise UsageError(f"--from {name} contains no file that ends in .json or .parquet")
     for file in files:
         try:
             yield Statistics.from_json(read_text(str(file), "--from"))

@@ -110,7 +110,11 @@ def _show(snapshot: Snapshot, findings: list[Finding], code: int) -> None:
     for f in findings:
         for note in f.notes:
             out.say(f"\n{named(f.operator)} / {named(f.state or f.kind)}: {note}.")
-    conclusions = {0: "All is sound", 1: "There is damage", 3: "No damage, but not everything could be checked"}
+    conclusions = {
+        0: "No corruption found",
+        1: "Corruption found",
+        3: "No corruption found, but not everything could be checked",
+    }
     if code == ExitCode.FAILED and all(f.status != "damaged" for f in findings):
         conclusions[1] = "Not all files can be read"
     out.say(f"\n{conclusions[code]}: {snapshot.path}")

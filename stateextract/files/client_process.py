@@ -49,7 +49,7 @@ class _Opened(NamedTuple):
 def no_answer(seconds: int) -> NoAnswerError:
     return NoAnswerError(
         f"the store did not answer within {seconds} s",
-        advice="check the network and the store's address; --store-timeout SECONDS gives it more time",
+        advice="check the network and the store's address; to wait longer, set --store-timeout SECONDS",
     )
 
 

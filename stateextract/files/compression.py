@@ -190,7 +190,7 @@ class _SnappyDecoder:
                 raise FormatError(
                     f"a Snappy stream begins with a chunk of type 0x{kind:02X}",
                     expected="the stream identifier FF 06 00 00 sNaPpY",
-                    advice="the file may not be compressed although its head says so",
+                    advice="the file may not be compressed, although its header marks it as compressed",
                     offset=base + pos,
                 )
             if kind >= _FIRST_SKIPPABLE:
@@ -243,7 +243,7 @@ class _SnappyDecoder:
                     raise ChecksumError(
                         f"the CRC-32C of a Snappy chunk is 0x{found:08X}",
                         expected=f"0x{stored:08X}",
-                        advice="the file is damaged; verification can be switched off to read it all the same",
+                        advice="the file is corrupt: copy it again; to read it all the same, switch the verification off",
                         offset=base + pos,
                     )
 
@@ -387,7 +387,7 @@ def decompress(
         start = pos
         pos, n = decoder.decode(window, pos, len(window), room, 0, base)
         if len(plain) + n > limit:
-            raise FormatError("more comes out than is allowed", expected=f"at most {limit} bytes", offset=base)
+            raise FormatError("the decompressed data is larger than allowed", expected=f"at most {limit} bytes", offset=base)
         plain += room[:n]
         if pos == start and not n:
             break

@@ -199,7 +199,7 @@ class _Machine:
 
     def get(self, index: int) -> None:
         if index not in self.memo:
-            raise FormatError("a pickle recalls what it does not remember", offset=self.r.offset)
+            raise FormatError("the pickle reads a memo entry that it did not write", offset=self.r.offset)
         self.push(self.memo[index])
 
     def set_items(self, flat: list[Any]) -> None:

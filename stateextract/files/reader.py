@@ -33,7 +33,7 @@ class Reader:
         self.end = len(self.data) if end is None else end
         self.base = base
         if not 0 <= self.pos <= self.end <= len(self.data):
-            raise ValueError("reader bounds lie outside of the data")
+            raise ValueError("the bounds of the reader are outside of the data")
 
     @property
     def remaining(self) -> int:

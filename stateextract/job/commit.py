@@ -169,10 +169,10 @@ class Commit:
         if not others:
             return
         if self.mode == "error":
-            raise OutputError(f"the output is not empty: it holds {_abbreviate(others)}", file=self.output.uri,
+            raise OutputError(f"the output is not empty: it contains {_abbreviate(others)}", file=self.output.uri,
                               advice="choose another --output, or replace its datasets with --mode overwrite")
         if FILE_NAME not in others:
-            raise OutputError(f"the output holds {_abbreviate(others)} and no manifest of this tool", file=self.output.uri,
+            raise OutputError(f"the output contains {_abbreviate(others)} and no manifest of this tool", file=self.output.uri,
                               advice="choose another --output; --mode overwrite replaces only what this tool wrote")
         self._older = self._read_manifest()
 

@@ -148,7 +148,7 @@ def _dataset(document: Mapping[str, Any]) -> Dataset:
     dataset = Dataset(**values)
     # What is named here is deleted when it is replaced, so nothing may lead out of the output.
     if not _is_inside(dataset.folder) or not all(_is_inside(file.path) for file in dataset.files):
-        raise ValueError("a path that leads out of the output")
+        raise ValueError("the path is outside of the output")
     if any(file.path.rpartition("/")[0] != dataset.folder for file in dataset.files):
         raise ValueError("a file outside of its dataset's directory")
     return dataset

@@ -48,7 +48,7 @@ class Output:
         with self.fs.open_input_file(path) as file:
             data: bytes = file.read_at(length, offset)
         if len(data) != length:
-            raise OutputError(f"{length} bytes from {offset} were asked for and {len(data)} came", file=path)
+            raise OutputError(f"{length} bytes from {offset} were requested, and the store returned {len(data)}", file=path)
         return data
 
     def write(self, path: str, data: bytes) -> None:

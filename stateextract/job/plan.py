@@ -300,14 +300,14 @@ def _refuse_unread_operators(
             raise i.problems[0]
         if unread and not read:
             raise UnsupportedError(
-                f"the operator was asked for and none of its state can be read: {unread[0].reason}",
+                f"the operator is selected, and none of its state can be read: {unread[0].reason}",
                 operator=operator_label(i.operator),
             )
 
 
 def _what_is(inventory: Sequence[OperatorInventory]) -> str:
     reasons = {f"{e.label}: {e.reason}" for i in inventory for e in i.entries if e.status in CANNOT_BE_READ}
-    return "; ".join(sorted(reasons)[:5]) or "the snapshot holds no state at all"
+    return "; ".join(sorted(reasons)[:5]) or "the snapshot contains no state"
 
 
 # -- schemas and folders

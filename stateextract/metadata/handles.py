@@ -195,7 +195,7 @@ def _changelog(reader: Reader, code: int, depth: int) -> KeyedStateHandle:
     start = reader.offset
     increments = _keyed_list(reader, depth)
     if not all(isinstance(part, ChangelogBytesHandle | ChangelogFilesHandle) for part in increments):
-        raise FormatError("a changelog whose changes are of another kind", expected="types 9, 10, 13", offset=start)
+        raise FormatError("the changelog has handles of another kind", expected="types 9, 10, 13", offset=start)
     materialization = reader.i64("a materialization id")
     checkpoint = reader.i64("a checkpoint id") if code == 14 else None
     handle_id = reader.utf("a state handle id")

@@ -52,7 +52,7 @@ _BESIDE = (
     "has the file (the checkpoints of a job that claimed a native savepoint name the savepoint's files as if they were in "
     "their own directory; Flink itself cannot restore those)"
 )
-_ADVICE = "give a _metadata file, the folder it lies in, or a job's checkpoint folder (the one with chk-N in it)"
+_ADVICE = "give a _metadata file, its directory, or a job's checkpoint directory (which has chk-N in it)"
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def find_snapshot(path: str, store: Store) -> FoundSnapshot:
         return _newest(uri, numbers, store)
     if _CHECKPOINT.fullmatch(name_of(uri)):
         raise SnapshotNotFoundError(
-            f"{uri} is not a complete checkpoint: it has no {METADATA}; it holds {abbreviate([e.name for e in entries])}",
+            f"{uri} is not a complete checkpoint: it has no {METADATA}; it contains {abbreviate([e.name for e in entries])}",
             advice=_UNFINISHED,
         )
     return _below(uri, entries, store)
@@ -161,9 +161,9 @@ def _below(uri: str, entries: Sequence[Entry], store: Store) -> FoundSnapshot:
         times = {found.metadata_uri: _mtime(found, store) for found in jobs}
         jobs.sort(key=lambda found: times[found.metadata_uri], reverse=True)
         raise SnapshotNotFoundError(
-            f"{len(jobs)} jobs or snapshots lie in {uri}, newest first: "
+            f"{len(jobs)} jobs or snapshots are in {uri}, newest first: "
             + abbreviate([found.directory_uri for found in jobs], 20),
-            advice="give the one you mean",
+            advice="give the path of one of them",
         )
     number = min(len(folders), _FOLDERS_LOOKED_INTO)
     looked = "folder" if number == 1 else pluralize(number, "folder")

@@ -141,7 +141,7 @@ def check_sum(found: int, stored: int, kind: int, offset: int) -> None:
         raise ChecksumError(
             f"the {checksums.NAMES[kind]} of a block is 0x{found:08X}",
             expected=f"0x{stored:08X}",
-            advice="the file is damaged; verification can be switched off to read it all the same",
+            advice="the file is corrupt: copy it again; to read it all the same, switch the verification off",
             offset=offset,
         )
 
@@ -166,7 +166,7 @@ def plain_size(data: bytes | memoryview, pos: int, end: int, kind: int, version:
         size = int.from_bytes(data[pos : pos + 4], "little")
         pos += 8
     else:
-        raise UnsupportedError(f"a {_NAMES[kind]} block of format {version} does not say how long it is", offset=offset)
+        raise UnsupportedError(f"a {_NAMES[kind]} block of format {version} does not record its length", offset=offset)
     check_plain_size(size, end - start, kind, offset)
     return size, pos
 
@@ -269,7 +269,7 @@ def index_entries(
         for key, value in entries(plain, offset):
             handle, _ = read_handle(value, 0, len(value), offset)
             if max(handle) > LARGEST_OFFSET:
-                raise FormatError(f"a block handle says {handle.size} bytes at {handle.offset}", offset=offset)
+                raise FormatError(f"a block handle records {handle.size} bytes at {handle.offset}", offset=offset)
             yield key, handle
         return
     end = entries_end(plain, offset)
@@ -293,6 +293,6 @@ def index_entries(
         if first_key:
             _, pos = read_slice(plain, pos, end, offset)
         if max(handle) > LARGEST_OFFSET or min(handle) < 0:
-            raise FormatError(f"a block handle says {handle.size} bytes at {handle.offset}", offset=offset)
+            raise FormatError(f"a block handle records {handle.size} bytes at {handle.offset}", offset=offset)
         yield key, handle
         before = handle

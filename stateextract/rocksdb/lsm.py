@@ -264,7 +264,7 @@ class RocksDB:
                 return name
         raise MissingFileError(
             f"the snapshot does not list {live.names[0]}, which its MANIFEST needs",
-            advice="the snapshot is damaged or incomplete",
+            advice="the snapshot is corrupt or incomplete: copy it again",
         )
 
     def open_table(self, live: LiveFile) -> Table:
@@ -373,7 +373,7 @@ def local_files(handle: IncrementalHandle) -> dict[str, StreamHandle]:
             raise FormatError(f"the handle lists {name} twice")
         if name.endswith((".blob", ".log")):
             raise UnsupportedError(
-                f"the database has {name}: " + ("values lie in blob files" if name.endswith(".blob") else "a write log")
+                f"the database has {name}: " + ("values are in blob files" if name.endswith(".blob") else "a write log")
             )
         files[name] = stream
     return files
@@ -427,7 +427,7 @@ def _parsed(
     if name not in files:
         raise MissingFileError(
             f"the snapshot does not list {name}, without which its database cannot be read",
-            advice="the snapshot is damaged or incomplete",
+            advice="the snapshot is corrupt or incomplete: copy it again",
         )
     file = open_file(files[name])
     try:

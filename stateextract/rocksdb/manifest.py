@@ -147,7 +147,7 @@ def log_records(data: bytes, *, verify: bool = True) -> Iterator[tuple[bytes, in
                 raise ChecksumError(
                     f"the CRC32C of a log record is 0x{found:08X}",
                     expected=f"0x{stored:08X}",
-                    advice="the file is damaged; verification can be switched off to read it all the same",
+                    advice="the file is corrupt: copy it again; to read it all the same, switch the verification off",
                     offset=pos,
                 )
         body = data[pos + header : end]
@@ -289,7 +289,7 @@ def _new_file(cursor: _Cursor, tag: int, at: int) -> LiveFile:
         elif custom & 64:
             raise UnsupportedError(f"file {number} has a property of type {custom}", offset=at)
     if path:
-        raise UnsupportedError(f"file {number} lies on another path", offset=at)
+        raise UnsupportedError(f"file {number} is on another path", offset=at)
     if smallest > largest:
         raise FormatError(f"the smallest key of file {number} is larger than its largest", offset=at)
     exclusive = trailer == b"\x0f" + _RANGE_END

@@ -191,7 +191,7 @@ class Run:
         if len(wrong):
             offset, size = blocks[wrong[0], :2].tolist()
             raise FormatError(
-                f"a data block of {size} bytes at {offset} overlaps another or does not lie in the file", offset=offset
+                f"a data block of {size} bytes at {offset} overlaps another, or ends after the end of the file", offset=offset
             )
         self._end = int(ends[-1])
 

@@ -162,7 +162,7 @@ def check_handle(handle: BlockHandle, limit: int, where: int) -> None:
     """:raises FormatError: if the block does not lie below ``limit``."""
     if handle.offset < 0 or handle.end > limit:
         raise FormatError(
-            f"a block of {handle.size} bytes at {handle.offset} does not lie in the file",
+            f"a block of {handle.size} bytes at {handle.offset} ends after the end of the file",
             expected=f"an end at most at {limit}",
             offset=where,
         )
@@ -255,7 +255,7 @@ class Table:
         self.properties = self._properties(named)
         index = self.footer.index_block or named.get(b"rocksdb.index")
         if index is None:
-            raise FormatError("the metaindex does not say where the index is", offset=self.footer.metaindex.offset)
+            raise FormatError("the metaindex does not contain the location of the index", offset=self.footer.metaindex.offset)
         self._index = index
         self.global_seqno = self._global_seqno()
         self.range_deletions = self._range_deletions(named.get(b"rocksdb.range_del"))

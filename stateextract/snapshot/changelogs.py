@@ -151,12 +151,12 @@ def find_keys(changelogs: Sequence[Changelog], max_parallelism: int) -> Unsuppor
         found = find_key([c.log.changes(_ALL) for c in missing], max_parallelism)
         if found is None:
             return UnsupportedError(
-                "the snapshot does not hold the serializer of the keys, and none of the usual ones fits",
-                advice="a savepoint, or a checkpoint that was taken after the state was materialized, holds it",
+                "the snapshot does not contain the serializer of the keys, and none of the common ones fits",
+                advice="a savepoint, or a checkpoint that was taken after the state was materialized, contains it",
             )
         key = found.snapshot
         missing[0].note = (
-            f"the snapshot does not say the type of the keys: {found.name} was found by trial and fits "
+            f"the snapshot does not record the type of the keys: {found.name} was found by trial and fits "
             f"{pluralize(found.changes, 'change')} of {pluralize(found.keys, 'key')}"
         )
     for changelog in missing:

@@ -125,30 +125,16 @@ def _time(milliseconds: int | None) -> datetime | None:
         return None
 
 
-def snapshots_of(options: JobOptions, door: Door = Door.COMMAND_LINE) -> Listing:
-    """:func:`list_snapshots` of the place that a job's options name."""
-    return list_snapshots(
-        options.snapshot, open_store(options), options.path_pairs(), door, checkpoint=options.checkpoint, job=options.job
-    )
+def snapshots_of(options: JobOptions, store: Store | None = None, door: Door = Door.COMMAND_LINE) -> Listing:
+    """All snapshots of a directory, or those that high-availability data names.
 
-
-def list_snapshots(
-    path: str,
-    store: Store,
-    path_pairs: Sequence[tuple[str, str]] = (),
-    door: Door = Door.COMMAND_LINE,
-    *,
-    checkpoint: int = 0,
-    job: str = "",
-) -> Listing:
-    """All snapshots of a folder, or those that high-availability data names.
-
+    :param options: the path, and which checkpoints and jobs are listed.
+    :param store: by default that of the options.
     :param door: where reasons are read.
-    :param checkpoint: only those of this id; 0: all.
-    :param job: only those of the jobs whose ids begin with it.
     :raises StateExtractError: where there is nothing, or it cannot be read.
     """
-    listing = _listing(path, store, path_pairs, door, job)
+    job, checkpoint = options.job, options.checkpoint
+    listing = _listing(options.snapshot, store or open_store(options), options.path_pairs(), door, job)
     rows = [row for row in listing.snapshots if (row.job_id or "").startswith(job) and checkpoint in (0, row.checkpoint_id)]
     jobs = tuple(one for one in listing.jobs if one.job_id.startswith(job))
     return replace(listing, snapshots=tuple(rows), jobs=jobs)
@@ -389,6 +375,6 @@ def _held_row(
 
 
 __all__ = [
-    "SCHEMA", "Folder", "Listing", "SnapshotRow", "Stream", "is_of", "job_of", "list_snapshots", "locate_streams",
+    "SCHEMA", "Folder", "Listing", "SnapshotRow", "Stream", "is_of", "job_of", "locate_streams",
     "snapshot_folders", "snapshots_of",
 ]  # fmt: skip

@@ -160,7 +160,7 @@ def held_snapshot(found: HighAvailability, checkpoint: int, job: str) -> FoundSn
 
 _ADVICE = {
     Outcome.FAILS: "--checkpoint N reads one of the others, which `stateextract checkpoints` lists",
-    Outcome.ENDED: "--checkpoint N reads one that is there all the same",
+    Outcome.ENDED: "to read an existing one, set --checkpoint N",
     Outcome.NOTHING: "give the folder of the checkpoints",
     Outcome.RESTORES: None,
 }

@@ -160,7 +160,7 @@ def _base_header(read_at: ReadAt, content: Content) -> KeyedHeader:
 def _header_bytes(read_at: ReadAt, content: Content) -> bytes:
     data = read_at(0, content.header_end)
     if len(data) < content.header_end:
-        raise TruncatedError("the file ends in its head", expected=f"{content.header_end} bytes", offset=len(data))
+        raise TruncatedError("the file ends inside its header", expected=f"{content.header_end} bytes", offset=len(data))
     return data
 
 

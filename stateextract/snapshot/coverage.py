@@ -85,9 +85,10 @@ class Entry:
         if self.kind == BROADCAST and read.differing:
             differing = ", ".join(map(str, read.differing[:10]))
             more = f" and {len(read.differing) - 10} more" if len(read.differing) > 10 else ""
+            which = "subtask" if len(read.differing) == 1 else "the subtasks"
             read.problem(
-                f"the broadcast state of the subtasks {differing}{more} is not that of the first subtask; "
-                "--all-copies gives every subtask's"
+                f"the broadcast state of {which} {differing}{more} is not that of the first subtask; to read the copy of every "
+                "subtask, set --all-copies"
             )
         self.status = Status.DECODED
         if read.raw_rows:
@@ -190,7 +191,7 @@ class Coverage:
         if self.relocations:
             stored, found = self.relocations[0]
             more = f" and {len(self.relocations) - 1} more" if len(self.relocations) > 1 else ""
-            lines.append(f"Found elsewhere than the snapshot says: {stored} at {found}{more}.")
+            lines.append(f"Found at another location than the snapshot records: {stored} at {found}{more}.")
         for entry in self.entries:
             for remark in _remarks(entry):
                 lines.append(sentence(f"{named(entry.label)} / {named(entry.state or entry.kind)}: {remark}"))

@@ -389,16 +389,16 @@ class HeaderReader:
 
     def _header(self, stream: _Stream, end: int, parse: Callable[[bytes, int, int], Header]) -> tuple[Header, bytes]:
         if end < 0:
-            raise FormatError("the first element begins inside the head", file=stream.uri)
+            raise FormatError("the first element begins inside the header", file=stream.uri)
         if end > _LARGEST_HEAD:
             raise FormatError(
-                f"the first data begins only at {end}", file=stream.uri, expected="a head of less than 64 MiB before it"
+                f"the first data begins only at {end}", file=stream.uri, expected="a header of less than 64 MiB before it"
             )
         if end > stream.size:
             raise FormatError(
                 f"the first data begins only at {end}",
                 file=stream.uri,
-                expected=f"a place in the file's {stream.size} bytes",
+                expected=f"an offset in the file's {stream.size} bytes",
             )
         data = stream.read_at(0, end)
         with self._lock:

@@ -264,9 +264,9 @@ def _answer(store: JobStore, resolver: Resolver) -> JobAnswer:
             continue
         answer.job_id = answer.job_id or completed.job_id
         if completed.job_id != answer.job_id:
-            answer.notes.append(f"the file of {held.entry.name} says that it is of job {completed.job_id}")
+            answer.notes.append(f"the file of {held.entry.name} records the job {completed.job_id}")
         if completed.checkpoint_id != held.entry.checkpoint_id:
-            answer.notes.append(f"the file of {held.entry.name} says that it is checkpoint {completed.checkpoint_id}")
+            answer.notes.append(f"the file of {held.entry.name} records checkpoint {completed.checkpoint_id}")
         answer.ended = answer.ended or resolver.has_ended(held.file, answer.job_id)
     return answer
 

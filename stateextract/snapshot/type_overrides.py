@@ -85,14 +85,14 @@ class JobTypeOverrides:
             names = [name for name, _ in beginnings(target)]
             waits = any(fits(name, o) for o in unread for name in names)
             if not waits and target not in self._used:
-                raise _mistake(target, "chosen state")
+                raise _mistake(target, "selected state")
 
 
 def _mistake(target: str, what: str) -> UsageError:
     return UsageError(
-        f"the type of {target!r} is set, and no {what} is called so",
+        f"the type of {target!r} is set, and no {what} has this name",
         expected="OPERATOR/STATE/PATH",
-        advice="the operator is a UID, a name or a hex ID; * stands for any letters; the path begins with key, namespace or "
+        advice="the operator is a UID, a name or a hex ID; * matches any characters; the path begins with key, namespace or "
         "value",
     )
 

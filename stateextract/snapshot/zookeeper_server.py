@@ -60,7 +60,7 @@ def read_znodes(uri: str, timeout: int) -> tuple[dict[str, bytes | None], str]:
     except client.handler.timeout_exception:
         raise NoAnswerError(
             f"ZooKeeper did not answer within {timeout} s",
-            advice="check the network and the address; --store-timeout SECONDS gives it more time",
+            advice="check the network and the address; to wait longer, set --store-timeout SECONDS",
             file=shown,
         ) from None
     except KazooException as error:

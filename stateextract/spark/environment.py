@@ -61,7 +61,7 @@ def check_java(environment: Mapping[str, str] = os.environ) -> None:
         raise EnvironmentProblem(f"the Java at {java} does not run: {error}", advice=advice) from error
     version = java_version(answer.stderr + answer.stdout)
     if version is None:
-        raise EnvironmentProblem(f"the Java at {java} does not say its version", advice=advice)
+        raise EnvironmentProblem(f"the Java at {java} does not print its version", advice=advice)
     if version < _LEAST_JAVA:
         raise EnvironmentProblem(f"Spark needs Java {_LEAST_JAVA} or later and {java} is Java {version}", advice=advice)
 
@@ -104,7 +104,7 @@ def open_session(defaults: Path | None = None, settings: Mapping[str, str] | Non
         session = builder.getOrCreate()
     except Exception as error:
         raise EnvironmentProblem(f"Spark could not be started: {_first_line(error)}",
-                                 advice="the lines above say more") from error
+                                 advice="the lines above have details") from error
     if lent and not remote() and not is_local(session):
         # The driver's interpreter may not exist on other machines: there Spark's own choice stands.
         session.sparkContext.pythonExec = "python3"

@@ -182,7 +182,7 @@ def job_error(error: Exception) -> StateExtractError:
         if traced is not None
         else next((line for line in lines if "Error" in line or "exception" in line.lower()), lines[0] if lines else "")
     )
-    return StateExtractError(f"the Spark job failed: {reason[:500]}", advice="Spark's log says more")
+    return StateExtractError(f"the Spark job failed: {reason[:500]}", advice="see Spark's log")
 
 
 # -- code on the workers

@@ -64,7 +64,7 @@ _PATH = _own("path", "text", "",
 _WHICH = (
     _own("operatorUid", "text", "", "The operator, by the uid that the job set."),
     _own("operatorId", "text", "", "The operator, by the hex id that Flink prints."),
-    _own("operatorName", "text", "", "The operator, by its name; snapshots of Flink 1 hold none."),
+    _own("operatorName", "text", "", "Name of the operator. Snapshots of Flink 1 contain no names."),
 )
 
 _POLICIES = _own("policies", "mapping", (),
@@ -83,14 +83,14 @@ STATE_OPTIONS: tuple[Option, ...] = (
         "Read the operator's timers, of all its timer services; stateName chooses one of their queues."),
     _own("wide", "flag", False, "One row per key and namespace, with a column for each keyed state of the operator."),
     _own("strict", "flag", False, "With wide: fail if any keyed state of the operator cannot be read. Without it such a state "
-        "becomes no column, and the table coverage says why."),
+        "becomes no column, and the table coverage contains the reason."),
     _own("includeMetadata", "flag", True, "The columns key_group and subtask."),
     _own("keys", "json", (),
         "Read the rows of these keys only, and of the files only their key groups: a JSON array, structs in it as objects or "
         'arrays, times and dates as ISO 8601; for example ["elif"] or [[7, "a"]].'),
     _own("keyGroups", "groups", (), "Read these key groups only: numbers and ranges, comma-separated, such as 3,16-31."),
     _own("pushFilters", "flag", False,
-        "Leave out what the query's filters leave out. Only for frames and views that one query is made of, see below."),
+        "Omit the rows that the filters of the query exclude. Only for DataFrames and views that one query uses, see below."),
     _own("columns", "list", (),
         "The columns to read, comma-separated; others are not decoded. None: all. A schema given to the reader does "
         "the same, for fields of structs too."),

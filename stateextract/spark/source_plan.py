@@ -179,12 +179,12 @@ def choose_operator(metadata: SnapshotMetadata, values: Mapping[str, Any]) -> Op
     if found and asked:
         raise UsageError(
             f"{len(found)} operators have the {what}",
-            advice=f"say which by operatorId: {', '.join(o.id for o in found)}",
+            advice=f"select one with operatorId: {', '.join(o.id for o in found)}",
         )
     if found:
         raise UsageError(
             f"{len(found)} operators have state",
-            advice=f"say which by operatorUid, operatorName or operatorId: {_labels(found)}",
+            advice=f"select one with operatorUid, operatorName or operatorId: {_labels(found)}",
         )
     if not asked:
         raise UsageError("no operator of the snapshot has state")
@@ -204,7 +204,7 @@ def _is(operator: OperatorState, name: str, text: str) -> bool:
 def _nearest(metadata: SnapshotMetadata, asked: Mapping[str, str]) -> str:
     operators = metadata.operators
     if "operatorName" in asked and all(o.name is None for o in operators):
-        return "snapshots of Flink 1 hold no names; say operatorUid or operatorId"
+        return "snapshots of Flink 1 contain no operator names; set operatorUid or operatorId"
     return there_is(next(iter(asked.values())), sorted(map(operator_label, operators)), "operators")
 
 
@@ -287,25 +287,25 @@ def _chosen(plan: Plan, values: Mapping[str, Any]) -> list[PlannedState]:
     if name:
         raise UsageError(
             f"there is a keyed state and an operator state called {name!r}",
-            advice="say which with stateScope, keyed or operator",
+            advice="set stateScope to keyed or operator",
         )
     if not states:
         raise UsageError("the operator has timers only", advice="readTimers reads them")
     raise UsageError(
         f"the operator has {len(states)} states",
-        advice=f"say which with stateName: {', '.join(sorted({s.name for s in states}))}",
+        advice=f"select one with stateName: {', '.join(sorted({s.name for s in states}))}",
     )
 
 
 def _queues(timers: list[PlannedState], name: str) -> list[PlannedState]:
     if not timers:
         raise UsageError(
-            f"{name!r} holds no timers" if name else "the operator has no timers", advice="leave out readTimers"
+            f"{name!r} has no timers" if name else "the operator has no timers", advice="leave out readTimers"
         )
     if any(s.target.schema != timers[0].target.schema for s in timers):
         raise UsageError(
             "the timers of this operator's services have different columns",
-            advice=f"say which with stateName: {', '.join(s.name for s in timers)}",
+            advice=f"select one with stateName: {', '.join(s.name for s in timers)}",
         )
     return timers
 
@@ -376,7 +376,7 @@ def _asked(plan: SourcePlan, columns: pa.Schema, values: Mapping[str, Any]) -> S
     if not keys and not groups:
         return plan
     if not plan.serializers:
-        raise UsageError("keys and key groups are asked for, and the state is not keyed state")
+        raise UsageError("the options keys and keyGroups require keyed state")
     if groups and groups[-1] >= plan.max_parallelism:
         raise UsageError(f"there is no key group {groups[-1]}", expected=f"0 to {plan.max_parallelism - 1}")
     scalars = tuple(key_scalar(key, columns.field("key").type) for key in keys) if keys else None

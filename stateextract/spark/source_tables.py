@@ -91,7 +91,7 @@ def read(options: Mapping[str, str], schema: Any) -> Iterator[pa.RecordBatch]:
 
 def _rows(table: str, job: JobOptions) -> Iterator[dict[str, Any]]:
     if table == SNAPSHOTS:
-        return (row.as_dict() for row in snapshots_of(job, DOORS[METADATA]).snapshots)
+        return (row.as_dict() for row in snapshots_of(job, door=DOORS[METADATA]).snapshots)
     made: Iterator[dict[str, Any]] = getattr(SnapshotTables(job, DOORS[METADATA]), table)()
     return made
 

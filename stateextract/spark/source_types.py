@@ -87,7 +87,7 @@ def _check(given: pa.DataType, have: pa.DataType, path: str) -> None:
         raise UsageError(
             f"the schema that was given has {path!r} as {given}",
             expected=f"{have}, as in the snapshot",
-            advice="the option types asks for other types",
+            advice="the option types requests other types",
         )
 
 

@@ -140,7 +140,7 @@ def _version(reader: SnapshotReader, accepted: tuple[int, ...], what: str) -> in
         return version
     if 0 < version < accepted[0]:
         raise UnsupportedVersionError(
-            f"the {what} state was written by a Flink release before 1.7 (head version {version})",
+            f"the {what} state was written by a Flink release before 1.7 (header version {version})",
             expected=" or ".join(f"version {v}" for v in accepted),
             advice="restore the savepoint with Flink 1.16, take a new one there and read that",
             offset=start,
@@ -230,7 +230,7 @@ def parse_to_end(
             header = parse(reader)
             if end is not None and reader.pos != end:
                 raise FormatError(
-                    "the head of the state file does not end where its data begins",
+                    "the header of the state file does not end where its data begins",
                     expected=f"its end at {end}",
                     offset=reader.pos,
                 )

@@ -139,7 +139,7 @@ def _row(
 
 def _pair(timer: SerializerSnapshot) -> tuple[SerializerSnapshot, SerializerSnapshot]:
     if len(timer.nested) != 2:
-        raise FormatError(f"the timer snapshot holds {len(timer.nested)} nested snapshots", expected="2")
+        raise FormatError(f"the timer snapshot has {len(timer.nested)} nested snapshots", expected="2")
     return timer.nested[0], timer.nested[1]
 
 

@@ -315,9 +315,9 @@ def test_a_wish_that_does_not_fit_is_an_error_with_a_place(tmp_path: Path) -> No
     ("place", "type_", "words"),
     [
         ("first/a/value", "text", "is not a type of a column"),
-        ("third/a/value", "string", "no operator is called so"),
-        ("first/c/value", "string", "no chosen state is called so"),
-        ("*/c/value", "string", "no chosen state is called so"),
+        ("third/a/value", "string", "no operator has this name"),
+        ("first/c/value", "string", "no selected state has this name"),
+        ("*/c/value", "string", "no selected state has this name"),
         ("first/a/other", "string", "leads nowhere"),
     ],
 )
@@ -330,7 +330,7 @@ def test_mistaken_wishes(tmp_path: Path, place: str, type_: str, words: str) -> 
 def test_a_wish_waits_for_the_operators_that_were_not_asked_for(tmp_path: Path) -> None:
     snapshot = stateextract.open_snapshot(str(made(tmp_path)), types={"second/c/value": "string"})
     assert [state.name for state in snapshot.operator("first").states] == ["a", "b"]
-    with pytest.raises(UsageError, match="no chosen state is called so"):
+    with pytest.raises(UsageError, match="no selected state has this name"):
         _ = snapshot.operator("second").states
 
 

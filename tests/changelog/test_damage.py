@@ -33,7 +33,7 @@ def test_a_file_that_is_cut_after_its_head_was_read(tmp_path: Path) -> None:
         for size in (0, 5, 50, 2000):
             Path(uri).write_bytes(data[:size])
             state = next(s for s in snapshot.states if uri in s.files)
-            with pytest.raises(TruncatedError, match="the file ends in its head") as caught:
+            with pytest.raises(TruncatedError, match="the file ends inside its header") as caught:
                 state.to_table()
             assert (caught.value.file, caught.value.offset) == (uri, size)
         Path(uri).write_bytes(data)

@@ -224,7 +224,7 @@ def test_the_key_by_trial(tmp_path: Path) -> None:
     operator = opened.operator("op")
     assert operator.problems == []
     assert operator.notes == [
-        "the snapshot does not say the type of the keys: Long was found by trial and fits 20 changes of 20 keys"
+        "the snapshot does not record the type of the keys: Long was found by trial and fits 20 changes of 20 keys"
     ]
     assert sorted(operator.state("s").to_table()["key"].to_pylist()) == list(range(20))
 

@@ -225,7 +225,7 @@ def test_a_set_that_is_not_the_handles() -> None:
     assert len(found(folder.log(folder.increment(("a", 0), size=size)))) == 4
     error = failure(folder.log(folder.increment(("a", 0), size=size + 1)), FormatError)
     assert (error.message, error.expected) == (
-        f"the change sets of a handle hold {size} bytes of changes",
+        f"the change sets of a handle have {size} bytes of changes",
         f"{size + 1}",
     )
     assert error.file == "a"

@@ -451,7 +451,7 @@ def test_a_lost_materialized_part(tmp_path: Path) -> None:
     counters = found.coverage.counters
     # Of key 2 on: two that the file counts, and two changed rows of which it is not known whether they were there.
     assert (counters.lost_key_groups, counters.lost_entries) == (1, 4)
-    assert "rows were changed of which the materialized part cannot be read" in counters.problems
+    assert "the log changes rows, and their materialized part cannot be read" in counters.problems
 
 
 def test_merged_windows_whose_value_only_the_job_knows(tmp_path: Path) -> None:
@@ -573,7 +573,7 @@ def test_the_report_says_how_the_key_was_found(tmp_path: Path) -> None:
     path = write(tmp_path / "chk-7", [SubtaskState(0, managed_keyed=managed)], 128)
     outcome, found = run(tmp_path, path, "out")
     assert outcome.coverage.notes[1:] == [
-        "op: the snapshot does not say the type of the keys: Long was found by trial and fits 20 changes of 20 keys"
+        "op: the snapshot does not record the type of the keys: Long was found by trial and fits 20 changes of 20 keys"
     ]
     assert sorted(found["s"]["key"].to_pylist()) == list(range(20))
     outcome, _ = run(tmp_path, path, "nothing", split_bytes=1)

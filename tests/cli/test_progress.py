@@ -61,7 +61,7 @@ def test_a_bar_for_heads() -> None:
         until(lambda done=done: f"{done} of 3 files" in written.getvalue())
     headers(3, 3)
     shown = written.getvalue()
-    assert "reading heads" in shown
+    assert "reading headers" in shown
     assert all(f"{done} of 3 files" in shown for done in range(3))
     headers(0, 0)
     assert written.getvalue() == shown, "gone, and none for nothing"
@@ -80,7 +80,7 @@ def test_a_bar_is_about_heads_first() -> None:
         meter.add(1_000_000, 0, 1)
         until(lambda: "1 of 2 tasks" in written.getvalue())
     shown = written.getvalue()
-    assert "reading heads" in shown
+    assert "reading headers" in shown
     assert "2 of 2 files" not in shown
     last = shown[shown.rindex("files") :]
     assert "stats" in last

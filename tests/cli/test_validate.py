@@ -19,7 +19,7 @@ def test_all_is_sound(out: Out) -> None:
     lines = text.splitlines()
     assert len(lines) == 1 + 9 + 2
     assert all(line.split()[-1] == "sound" for line in lines[1:10])
-    assert lines[-1] == f"All is sound: {ORDERS}/chk-2"
+    assert lines[-1] == f"No corruption found: {ORDERS}/chk-2"
 
 
 def test_damage(out: Out, tmp_path: Path) -> None:
@@ -31,7 +31,7 @@ def test_damage(out: Out, tmp_path: Path) -> None:
     code, text, err = out("validate", str(tmp_path / "s"))
     assert (code, err) == (1, "")
     assert f"in file {file}, operator op, state b, key group 7, byte offset {len(data)}" in text
-    assert text.splitlines()[-1] == f"There is damage: {tmp_path / 's'}"
+    assert text.splitlines()[-1] == f"Corruption found: {tmp_path / 's'}"
     code, text, err = out("validate", str(tmp_path / "s"), "--format", "json")
     assert (code, err) == (1, "")
     document = json.loads(text)
@@ -52,7 +52,7 @@ def test_what_could_not_be_checked(out: Out) -> None:
     assert f"[2] {cause}" in lines
     for state in ("balance", "wallet"):
         assert next(line for line in lines if f" {state} " in line).endswith("  not checked [2]")
-    assert text.splitlines()[-1].startswith("No damage, but not everything could be checked")
+    assert text.splitlines()[-1].startswith("No corruption found, but not everything could be checked")
 
 
 def test_a_missing_file_is_told_once(out: Out, tmp_path: Path) -> None:

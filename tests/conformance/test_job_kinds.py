@@ -93,7 +93,8 @@ def test_copies_that_differ_are_reported() -> None:
     entry.finalize()
     assert entry.status == DECODED
     assert entry.read.problems == [
-        "the broadcast state of the subtasks 1 is not that of the first subtask; --all-copies gives every subtask's"
+        "the broadcast state of subtask 1 is not that of the first subtask; to read the copy of every subtask, set "
+        "--all-copies"
     ]
 
 

@@ -294,7 +294,7 @@ def test_timers_of_a_key_that_has_none_are_sought_in_all_key_groups() -> None:
         assert run(["get", path(WINDOWS), "--operator", "w_slide_agg", "--state", "timers", "--key", "99"]) == 0
     assert out.getvalue() == "No row of 'timers' has this key.\n"
     assert err.getvalue() == (
-        "Note: key group 15, to which the hash leads, has no such row, so stateextract searched all key groups.\n"
+        "Note: key group 15, which the hash selects, has no such row, so stateextract searched all key groups.\n"
     )
 
 

@@ -52,15 +52,10 @@ def test_troubleshooting_quotes_messages_that_exist() -> None:
     assert [part for part in parts if part not in sources] == []
 
 
-def test_the_page_of_options_is_current() -> None:
-    page = runpy.run_path(str(ROOT / "scripts" / "options_page.py"))["page"]
-    assert (ROOT / "docs" / "options.md").read_text(encoding="utf-8") == page(), (
-        "python scripts/options_page.py > docs/options.md"
-    )
-
-
-def test_the_page_of_exit_codes_is_current() -> None:
-    page = runpy.run_path(str(ROOT / "scripts" / "exit_codes_page.py"))["page"]
-    assert (ROOT / "docs" / "exit-codes.md").read_text(encoding="utf-8") == page(), (
-        "python scripts/exit_codes_page.py > docs/exit-codes.md"
-    )
+@pytest.mark.parametrize(
+    ("script", "file"),
+    [("options_page", "docs/options.md"), ("exit_codes_page", "docs/exit-codes.md"), ("job_file", "conf/extract.toml")],
+)
+def test_a_generated_file_is_current(script: str, file: str) -> None:
+    page = runpy.run_path(str(ROOT / "scripts" / f"{script}.py"))["page"]
+    assert (ROOT / file).read_text(encoding="utf-8") == page(), f"python scripts/{script}.py > {file}"

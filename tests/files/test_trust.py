@@ -524,7 +524,7 @@ def test_a_store_that_never_answers(mute: int, credentials: None) -> None:
     assert found.returncode == 1
     assert found.stderr == (
         "Error: the store did not answer within 2 s; in file s3://b/x. Check the network and the store's address; "
-        "--store-timeout SECONDS gives it more time.\n"
+        "to wait longer, set --store-timeout SECONDS.\n"
     )
     assert time.monotonic() - started < 20
 

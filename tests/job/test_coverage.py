@@ -102,7 +102,7 @@ def test_the_table_shows_rows_outcomes_and_remarks() -> None:
         "my-uid / [red]counts: 2 lone surrogates replaced by U+FFFD.",
         "3 sequences of malformed UTF-8 replaced by U+FFFD",
         "1 timestamp floored to microseconds", "decoded in Python", "Note: a note.",
-        "Found elsewhere than the snapshot says: /old/a at /new/a.",
+        "Found at another location than the snapshot records: /old/a at /new/a.",
     ):  # fmt: skip
         assert words in shown
     assert "little: " not in shown, "that little is interpreted costs no time"

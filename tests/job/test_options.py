@@ -97,9 +97,6 @@ def test_the_documented_job_file_holds_every_option_with_its_real_default() -> N
     values = parse_file(text)
     assert list(values) == [f.name for f in fields()]
     assert JobOptions(**values) == JobOptions()
-    prose = " ".join(line.lstrip("# ") for line in lines)
-    for f in fields():
-        assert f.metadata["doc"].replace("; repeat for several", "") in prose, f.name
     (rule,) = parse_rules(text, job_file=True).rules
     assert rule == Rule("orders stay small", "orders-*", limits={"max-rows": 1_000_000, "max-value-bytes": 64_000})
 

@@ -63,8 +63,8 @@ def test_a_value_that_does_not_fit_leaves_out_its_state(snapshot: Path, tmp_path
 @pytest.mark.parametrize(
     ("line", "words"),
     [
-        ("op/c/value=string", "no chosen state is called so"),
-        ("other/a/value=string", "no chosen state is called so"),
+        ("op/c/value=string", "no selected state has this name"),
+        ("other/a/value=string", "no selected state has this name"),
         ("op/a/other=string", "leads nowhere"),
         ("op/a/value=text", "is not a type"),
     ],

@@ -62,10 +62,10 @@ def test_which_line_wins() -> None:
 
 
 def test_a_line_about_nothing_is_a_mistake() -> None:
-    with pytest.raises(UsageError, match="no chosen state is called so"):
+    with pytest.raises(UsageError, match="no selected state has this name"):
         fitting("*/other-*/value.a=string")
     overrides = JobTypeOverrides(["pay*/x/value=string"])
-    with pytest.raises(UsageError, match="no operator is called so"):
+    with pytest.raises(UsageError, match="no operator has this name"):
         overrides.refuse_strangers([ORDERS])
 
 

@@ -435,7 +435,7 @@ def test_descriptor_sets_in_the_context(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "words"),
     [
-        (b"", "it holds no file"),
+        (b"", "it contains no file"),
         (b"syntax = 'proto3';", "cannot be parsed"),
         (types(file("a.proto", message("A", field("b", 1, ".B")), dependency=["b.proto"])).descriptor_sets[0],
          "b.proto is imported and not there"),

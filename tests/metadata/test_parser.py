@@ -362,7 +362,7 @@ REFUSED = [
     (with_keyed(b"\x03" + writer.i32(0, 0) + nested_stream(9)), "nested deeper than 8", None),
     (
         with_keyed(b"\x0e" + writer.i32(0, 1) + writer.i64(0) + writer.i32(0, 1) + writer.keyed(KEYED[0])),
-        "a changelog whose changes are of another kind",
+        "the changelog has handles of another kind",
         86,
     ),
     (with_channels(writer.i32(-1)), "invalid number -1 of channel states", 73),

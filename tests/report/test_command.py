@@ -95,9 +95,9 @@ def test_only_the_newest_document_of_a_history_is_read(tmp_path: Path) -> None:
     [
         ([], "there is nothing to report. Say the PATH of a snapshot, or --from FILE."),
         (["--from", "{}/none.json"], "--from {}/none.json cannot be read: No such file or directory"),
-        (["--from", "{}/empty"], "--from {}/empty holds no file that ends in .json or .parquet"),
+        (["--from", "{}/empty"], "--from {}/empty contains no file that ends in .json or .parquet"),
         (["--from", "{}/x.parquet"], "this is no file of a history, or a damaged one"),
-        (["--from", "{}/none.parquet"], "holds no file that ends in .json or .parquet"),
+        (["--from", "{}/none.parquet"], "contains no file that ends in .json or .parquet"),
         (["--from", "{}/bad"], "{}/bad/b.parquet"),
         (["--from", "{}/a.txt"], "this is not a statistics document"),
     ],

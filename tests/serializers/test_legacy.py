@@ -231,5 +231,5 @@ def test_what_the_config_snapshot_does_not_tell() -> None:
 
 def test_an_offset_outside_of_the_buffer() -> None:
     bad = i32(1, 0, 99) + i32(4) + b"abcd"
-    with pytest.raises(FormatError, match="a snapshot's offset 99 lies outside of its buffer"):
+    with pytest.raises(FormatError, match="a snapshot's offset 99 is outside of its buffer"):
         read_snapshot_proxy(Reader(old(BASE + "CollectionSerializerConfigSnapshot", 1, bad)))

@@ -137,7 +137,7 @@ def test_operators_by_uid_id_and_name() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({}, "2 operators have state. Say which by operatorUid, operatorName or operatorId: 'orders-by-customer'"),
+        ({}, "2 operators have state. Select one by operatorUid, operatorName or operatorId: 'orders-by-customer'"),
         (
             {"operatorUid": "orders-by-custmer"},
             "no operator has the operatorUid 'orders-by-custmer'. The nearest are 'orders-by",
@@ -147,12 +147,12 @@ def test_operators_by_uid_id_and_name() -> None:
         ({"operatorUid": "orders"}, "nothing that was chosen can be read"),
         (
             CUSTOMERS,
-            "the operator has 4 states. Say which with stateName: cents-by-product, last-order, order-ids, voucher",
+            "the operator has 4 states. Select one with stateName: cents-by-product, last-order, order-ids, voucher",
         ),
         ({**CUSTOMERS, "stateName": "vouche"}, "no state is called 'vouche'. The nearest are 'voucher'"),
         ({**CUSTOMERS, "stateName": "timers"}, "no state is called 'timers'. ReadTimers reads the timers"),
         ({**CUSTOMERS, "stateName": "voucher", "stateScope": "operator"}, "no state is called 'voucher'"),
-        ({**CUSTOMERS, "stateName": "voucher", "readTimers": True}, "'voucher' holds no timers. Leave out readTimers"),
+        ({**CUSTOMERS, "stateName": "voucher", "readTimers": True}, "'voucher' has no timers. Leave out readTimers"),
         ({**CUSTOMERS, "wide": True, "readTimers": True}, "the options wide and readTimers do not go together"),
         ({**CUSTOMERS, "wide": True, "stateScope": "operator"}, "wide is about keyed state"),
         ({**CUSTOMERS, "types": "value=json"}, "the option types needs stateName too"),
@@ -173,7 +173,7 @@ def test_choices_that_mean_nothing(options: dict[str, Any], words: str) -> None:
 
 def test_names_that_flink_1_does_not_store() -> None:
     old = DATA / "f117-windows-checkpoint" / expected("f117-windows-checkpoint")["snapshot"]
-    with pytest.raises(UsageError, match="Snapshots of Flink 1 hold no names; say operatorUid or operatorId"):
+    with pytest.raises(UsageError, match="Snapshots of Flink 1 contain no operator names; set operatorUid or operatorId"):
         load(old, operatorName="tumbling")
 
 

@@ -211,7 +211,7 @@ def test_another_state_id(tmp_path: Path, engine: str) -> None:
     file.write_bytes(data[: at + 4] + b"\x00\x07" + data[at + 6 :])
     error = failure(path, FormatError, decoder=engine)
     assert (error.key_group, error.operator, error.file) == (0, OPERATOR, str(file))
-    assert error.message == "state id 7 is not in the head"
+    assert error.message == "state id 7 is not in the header"
 
 
 def test_offsets_beyond_the_file(tmp_path: Path, engine: str) -> None:

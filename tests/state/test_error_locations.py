@@ -75,7 +75,7 @@ def test_a_damaged_pair_of_a_full_snapshot(engine: str, tmp_path: Path) -> None:
     at = handle.offsets[2]
     data[at : at + 2] = b"\x00\x09"
     error = failure(on_disk(tmp_path, handle, bytes(data), version=3), engine)
-    assert (error.message, error.key_group) == ("state id 9 is not in the head", 2)
+    assert (error.message, error.key_group) == ("state id 9 is not in the header", 2)
 
 
 @pytest.mark.parametrize("engine", ENGINES)
@@ -94,7 +94,7 @@ def test_a_key_group_that_may_be_either(form: Any, engine: str, tmp_path: Path) 
         error = failure(path, engine)
         assert type(error) is FormatError
         assert error.message.startswith("the key group can be read neither as a heap body (")
-        assert f"nor as a full snapshot (state id 7 is not in the head at {len(data)})" in error.message
+        assert f"nor as a full snapshot (state id 7 is not in the header at {len(data)})" in error.message
         assert error.key_group == 0
 
 
@@ -209,5 +209,5 @@ def test_elements_that_all_begin_behind_the_file(tmp_path: Path, compressed: boo
         f"the first data begins only at {end}",
         "op",
     )
-    assert problem.expected == f"a place in the file's {len(data)} bytes"
+    assert problem.expected == f"an offset in the file's {len(data)} bytes"
     assert problem.file == str(tmp_path / "_metadata")

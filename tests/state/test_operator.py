@@ -285,7 +285,7 @@ def test_a_map_of_objects_that_are_described_wrongly(form: str, bad: bytes) -> N
 @pytest.mark.parametrize(
     ("change", "error", "match"),
     [
-        (lambda s: [*s, OperatorStatePartition("other", "UNION", ())], FormatError, "not in the head"),
+        (lambda s: [*s, OperatorStatePartition("other", "UNION", ())], FormatError, "not in the header"),
         (lambda s: [*s, s[0]], FormatError, "twice"),
         (lambda s: [OperatorStatePartition("names", "UNION", s[0].offsets), *s[1:]], FormatError, "as UNION"),
         (lambda s: [*s[:3], OperatorStatePartition("rules", "BROADCAST", s[3].offsets * 2)], FormatError, "2 offsets"),

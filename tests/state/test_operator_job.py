@@ -76,7 +76,8 @@ def test_copies_that_differ(form: str, tmp_path: Path) -> None:
     report = json.loads((tmp_path / "out" / "_coverage.json").read_text())
     (entry,) = [e for e in report["entries"] if e["state_name"] == "rules"]
     problem = (
-        "the broadcast state of the subtasks 1, 2 is not that of the first subtask; --all-copies gives every subtask's"
+        "the broadcast state of the subtasks 1, 2 is not that of the first subtask; to read the copy of every "
+        "subtask, set --all-copies"
     )
     assert (entry["status"], entry["read"]["problems"]) == ("decoded", [problem])
     state = stateextract.open_snapshot(str(path)).operator("op").state("rules")

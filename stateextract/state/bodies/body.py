@@ -86,8 +86,8 @@ def _compressed_kind(offset: int, read_at: ReadAt) -> BodyKind:
     if start[4:] == SNAPPY_IDENTIFIER or len(start) == 4:
         return BodyKind.HEAP
     raise FormatError(
-        "the head says that the key groups are compressed, but no Snappy stream begins at the first one",
-        expected=f"{SNAPPY_IDENTIFIER.hex()} there, or behind a key group's number",
+        "the header marks the key groups as compressed, but no Snappy stream begins at the first one",
+        expected=f"{SNAPPY_IDENTIFIER.hex()} there, or after a key group's number",
         offset=offset,
     )
 

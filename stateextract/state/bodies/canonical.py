@@ -111,7 +111,7 @@ class CanonicalWalker:
         state_id = _u16(window)
         while state_id != _END:
             if state_id >= len(self.targets) or state_id in seen:
-                what = "stands twice in the key group" if state_id in seen else "is not in the head"
+                what = "is twice in the key group" if state_id in seen else "is not in the header"
                 raise FormatError(f"state id {state_id} {what}", offset=window.offset())
             seen.add(state_id)
             target = self.targets[state_id]

@@ -190,7 +190,7 @@ class HeapWalker:
             state_id = int.from_bytes(header[:2], "big")
             count = int.from_bytes(header[2:6], "big", signed=True)
             if state_id not in missing:
-                what = "stands twice in the key group" if state_id < len(self.targets) else "is not in the head"
+                what = "is twice in the key group" if state_id < len(self.targets) else "is not in the header"
                 raise FormatError(f"state id {state_id} {what}", offset=window.offset())
             missing.remove(state_id)
             if count < 0:

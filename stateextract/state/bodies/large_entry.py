@@ -182,7 +182,7 @@ class LargePair(LargeEntry):
                 window.pos += 1
         except TruncatedError as error:
             if window.offset(window.end) == self.stop:
-                raise FormatError("a value does not end where its length says", offset=error.offset) from None
+                raise FormatError("a value does not end at its recorded length", offset=error.offset) from None
             raise
         except UndecodableError:
             self.full()

@@ -120,8 +120,8 @@ def partitions(header: OperatorHeader, states: Sequence[OperatorStatePartition],
     seen: set[str] = set()
     for state in states:
         if state.name not in order or state.name in seen:
-            what = "twice in the handle" if state.name in seen else "in the handle and not in the head"
-            raise FormatError("an operator state stands " + what, state=state.name)
+            what = "twice in the handle" if state.name in seen else "in the handle and not in the header"
+            raise FormatError("an operator state is " + what, state=state.name)
         seen.add(state.name)
         _check(header, state, header.states[order[state.name]].kind, size)
     if header.compressed:
@@ -141,7 +141,7 @@ def partitions(header: OperatorHeader, states: Sequence[OperatorStatePartition],
 def _check(header: OperatorHeader, state: OperatorStatePartition, kind: str, size: int) -> None:
     if state.mode != kind:
         raise FormatError(
-            f"the handle has the state as {state.mode}", expected=f"{kind}, as in the head", state=state.name
+            f"the handle has the state as {state.mode}", expected=f"{kind}, as in the header", state=state.name
         )
     if kind == BROADCAST and len(state.offsets) != 1:
         raise FormatError(f"a broadcast state has {len(state.offsets)} offsets", expected="1", state=state.name)

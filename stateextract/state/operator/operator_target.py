@@ -223,7 +223,7 @@ def _lose_element(
     start, end = bounds[number], bounds[number + 1]
     if window.offset() > start or not (error.offset is None or start <= error.offset <= end):
         raise FormatError(
-            "an element does not lie where its offset says",
+            "an element is not at its offset",
             expected=f"it between {start} and {end}",
             offset=error.offset,
         )
@@ -242,8 +242,8 @@ def _lose_element(
 def _lose_rest(target: OperatorTarget, error: UndecodableError) -> NoReturn:
     """Nobody knows where the next element begins, so nothing behind can be read."""
     advice = (
-        "the file was written by Flink 1.18.0 or 1.18.1, whose offsets do not say where the next element begins; register "
-        "a serializer as a plug-in, or leave the states behind this one out with --state"
+        "the file was written by Flink 1.18.0 or 1.18.1, whose offsets do not mark where the next element begins; register "
+        "a serializer as a plug-in, or omit the states after this one with --state"
     )
     raise error.at(advice=advice, state=target.name)
 
