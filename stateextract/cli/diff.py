@@ -54,7 +54,7 @@ _FIELDS = 6  # that are named in the table
     "--common-fields", is_flag=True,
     help="Fields that only one of the snapshots has do not count. Without it they are null in the other one.",
 )  # fmt: skip
-@click.option("--exit-code", "tell", is_flag=True, help=f"Exit with {ExitCode.DIFFERENT} where something differs.")
+@click.option("--exit-code", is_flag=True, help=f"Exit with {ExitCode.DIFFERENT} where something differs.")
 @config_option
 @job_options(UsedBy.DIFF)
 @format_option
