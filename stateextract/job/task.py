@@ -159,7 +159,7 @@ def compile_once(size: int | None = None) -> tuple[str, ...]:
     from stateextract.rocksdb import block_kernel
     from stateextract.rocksdb import kernel as merge_kernel
 
-    kernels = (kernel.run, merge_kernel.merge, block_kernel.index, block_kernel.plan)
+    kernels = (kernel.run, kernel.run_kryo, merge_kernel.merge, block_kernel.index, block_kernel.plan)
     if size is None or engine_for(size) == "auto":
         for compiled in kernels:
             compiled.prepare()

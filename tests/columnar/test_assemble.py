@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from stateextract.columnar.kernel.assemble import assemble, inlined, operate
-from stateextract.columnar.kernel.loop import OPERATIONS
+from stateextract.columnar.kernel.loop import KRYO_OPERATIONS, OPERATIONS
 from stateextract.columnar.kernel.machine import BAD_TEXT, DONE, NEED_INPUT, Machine
 from stateextract.columnar.program.operations import Op
 
@@ -107,7 +107,7 @@ def test_a_stop_says_what_is_wrong_and_where() -> None:
 
 
 def test_every_operation_has_one_row() -> None:
-    assert Counter(op for ops, _ in OPERATIONS for op in ops) == Counter(Op)
+    assert Counter(op for ops, _ in (*OPERATIONS, *KRYO_OPERATIONS) for op in ops) == Counter(Op)
 
 
 def returns_early(m: Machine) -> None:

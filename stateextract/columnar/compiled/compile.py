@@ -43,18 +43,17 @@ class Kernel:
 
     :param complete: makes the function that is compiled of the one that is given, when it is compiled. All local variables of
         this function are whole numbers.
+    :param name: another name for its machine code than the function's.
     """
 
-    def __init__(self, function: Callable[..., Any], complete: Callable[..., FunctionType] | None = None) -> None:
+    def __init__(
+        self, function: Callable[..., Any], complete: Callable[..., FunctionType] | None = None, name: str | None = None
+    ) -> None:
         self.function = function
+        self.name = f"{function.__module__}.{name or function.__name__}"
         self._complete = complete
         self._lock = threading.Lock()
         self._ready: Callable[..., Any] | None = None
-
-    @property
-    def name(self) -> str:
-        """The name of its machine code."""
-        return f"{self.function.__module__}.{self.function.__name__}"
 
     @property
     def is_kept(self) -> bool:
@@ -134,9 +133,11 @@ def intrinsic(define: Callable[..., Any]) -> Any:
     return Intrinsic(define)
 
 
-def compile_kernel(function: Callable[..., Any], complete: Callable[..., FunctionType] | None = None) -> Any:
-    """As ``numba.njit``, without Numba where the machine code is kept; ``complete`` as for :class:`Kernel`."""
-    return Kernel(function, complete)
+def compile_kernel(
+    function: Callable[..., Any], complete: Callable[..., FunctionType] | None = None, name: str | None = None
+) -> Any:
+    """As ``numba.njit``, without Numba where the machine code is kept; ``complete`` and ``name`` as for :class:`Kernel`."""
+    return Kernel(function, complete, name)
 
 
 def _load(bits: int, swap: bool, signed: bool = True) -> Any:

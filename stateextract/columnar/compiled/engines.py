@@ -26,7 +26,7 @@ def engine_for(size: int, least: int = TINY) -> str:
     if size > least or "stateextract.columnar.kernel" in sys.modules:
         from stateextract.columnar import kernel
 
-        if kernel.run.is_kept:
+        if kernel.run.is_kept and kernel.run_kryo.is_kept:
             return "auto"
     return "interpreter"
 

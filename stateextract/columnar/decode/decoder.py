@@ -189,6 +189,7 @@ class KernelDecoder:
             kept = None if wanted is None else frozenset(wanted)
             program = _program(layout, kept, keep, plans_of(layout))
         self.program = program
+        self.run = kernel.run_kryo if program.kryo else kernel.run
         self.skips = 0 if keep else program.skips
         self.counts = Counts()
         self.batch_rows = batch_rows
@@ -287,7 +288,7 @@ class KernelDecoder:
 
     def _run(self, arena: Arena, data: Block, pos: int, end: int, limit: int) -> int:
         code, constants, *room = self.addresses
-        status: int = self.kernel.run(
+        status: int = self.run(
             code, constants, data.address, pos, end, limit,
             len(arena.cols), arena.cols_address, arena.levels_address, *room,
         )  # fmt: skip

@@ -1,4 +1,4 @@
-"""The compiled decoder: one interpreter of programs, one fixed signature, compiled once by Numba and cached.
+"""The compiled decoder: an interpreter of programs, with one fixed signature, compiled once by Numba and cached.
 
 ``run`` decodes whole entries from a window of bytes into columns that lie in one arena of fixed capacity. It stops after
 the last whole entry: at the end of the input, when a column is full, after as many entries as the caller requested, or
@@ -12,8 +12,9 @@ gives 16 readable bytes after the window and as many writable ones after each da
 overrun by at most seven).
 
 What the operations do is in ``numbers.py``, ``variable.py``, ``skips.py``, ``choices.py``, ``lists.py``, ``pairs.py``,
-``sections.py``, ``kryo.py`` and ``json.py``, one each. ``OPERATIONS`` lists them, and ``assemble.py`` puts them into the loop
-of ``run``. To add an operation, write its function, give it a number in ``Op`` (``operations.py``) and a row in ``OPERATIONS``.
+``sections.py``, ``kryo.py`` and ``json.py``, one each. ``OPERATIONS`` lists them, and ``assemble.py`` puts them into the
+loop of ``run``. ``run_kryo`` has ``KRYO_OPERATIONS`` too, which would make ``run`` slower. To add an operation, write its
+function, give it a number in ``Op`` (``operations.py``) and a row in ``OPERATIONS``.
 
 At its first call on a machine it is compiled, which takes about a minute; afterwards its machine code is loaded
 (``native.py``). Must not know of layouts, Arrow, files, Flink.
@@ -21,7 +22,7 @@ At its first call on a machine it is compiled, which takes about a minute; after
 
 from __future__ import annotations
 
-from stateextract.columnar.kernel.loop import run
+from stateextract.columnar.kernel.loop import run, run_kryo
 from stateextract.columnar.kernel.machine import (
     ARGUMENT,
     BAD_CONSTANT,
@@ -99,4 +100,5 @@ __all__ = [
     "SURROGATES",
     "UNDECODABLE",
     "run",
+    "run_kryo",
 ]

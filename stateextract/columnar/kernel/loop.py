@@ -108,6 +108,10 @@ OPERATIONS: Operations = (
     ((Op.MASKED_LIST,), lists.masked_list),
     ((Op.MASKED_ELEMENT,), lists.masked_element),
     ((Op.FAIL,), choices.fail),
+)
+"""Which function does what: the commonest operations first, as they are looked for in this order."""
+
+KRYO_OPERATIONS: Operations = (
     ((Op.KRYO,), kryo.value),
     ((Op.CLASS,), kryo.class_reference),
     ((Op.REFERENCE,), kryo.mark),
@@ -146,7 +150,7 @@ OPERATIONS: Operations = (
     ((Op.JSON_BIG,), json.json_big),
     ((Op.JSON_NEXT,), json.json_next),
 )
-"""Which function does what: the commonest operations first, as they are looked for in this order."""
+"""The same for what only Kryo's values need."""
 
 
 def _run(
@@ -259,3 +263,7 @@ def _run(
 
 
 run = compile_kernel(_run, partial(assemble, operations=OPERATIONS))
+"""Runs programs without Kryo's operations. Those would make it 10 to 20 % slower: more registers, and less of them in the
+processor's."""
+run_kryo = compile_kernel(_run, partial(assemble, operations=(*OPERATIONS, *KRYO_OPERATIONS)), "run_kryo")
+"""Runs any program."""

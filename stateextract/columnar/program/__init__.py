@@ -79,6 +79,7 @@ class Compiler:
         self.most_masks = 0
         self.undecodable: list[Undecodable] = []
         self.classes: dict[bytes, int] = {}
+        self.kryo = False
         self.routines: dict[Any, Label] = {}
         self.pending: list[tuple[Label, Callable[[], None]]] = []
         self.last_skip = self.last_jump = self.last_label = -1
@@ -114,6 +115,7 @@ class Compiler:
             max(self.most_masks, 1),
             least,
             self.undecodable,
+            self.kryo,
         )
 
     # -- columns
@@ -206,6 +208,7 @@ class Compiler:
     # -- operations
 
     def op(self, op: Op, *operands: int | Label) -> None:
+        self.kryo |= op >= Op.KRYO
         if op is Op.SKIP:
             (size,) = operands
             assert isinstance(size, int)

@@ -207,6 +207,7 @@ class Program:
     :param levels: number of levels.
     :param depth: deepest nesting of lists; :param masks: deepest nesting of rows.
     :param least: fewest bytes of an entry.
+    :param kryo: it has operations for Kryo's values.
     """
 
     code: npt.NDArray[np.int32]
@@ -218,6 +219,7 @@ class Program:
     masks: int
     least: int
     undecodable: list[Undecodable]
+    kryo: bool
 
     @property
     def skips(self) -> int:
