@@ -7,16 +7,103 @@ Here every local variable is an ``int64``, and LLVM finds out which assignments 
 
 from __future__ import annotations
 
+import operator
 from types import FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
 from numba import njit, types
+from numba.core import ir
 from numba.core.compiler import CompilerBase
-from numba.core.compiler_machinery import PassManager
-from numba.core.typed_passes import NativeLowering, NoPythonBackend, NopythonTypeInference
+from numba.core.compiler_machinery import PassManager, register_pass
+from numba.core.lowering import Lower
+from numba.core.typed_passes import BaseNativeLowering, NoPythonBackend, NopythonTypeInference
 from numba.core.untyped_passes import FixupArgs, TranslateByteCode
 
-_PASSES = (TranslateByteCode, FixupArgs, NopythonTypeInference, NativeLowering, NoPythonBackend)
+_FEWEST_CASES = 4
+
+
+class _Test(NamedTuple):
+    """A block that only compares a variable with a number, and where it goes on."""
+
+    variable: str
+    number: int
+    equal: int
+    other: int
+
+
+def _test(block: Any) -> _Test | None:
+    *before, branch = block.body
+    if not isinstance(branch, ir.Branch):
+        return None
+    made: dict[str, Any] = {}
+    compared: tuple[str, Any] | None = None
+    for step in before:
+        if not isinstance(step, ir.Assign):
+            return None
+        value = step.value
+        if isinstance(value, ir.Expr) and value.op == "binop" and value.fn is operator.eq:
+            compared = (value.lhs.name, made.get(value.rhs.name))
+        elif isinstance(value, ir.Const | ir.Global):
+            made[step.target.name] = value.value
+        elif not (isinstance(value, ir.Expr) and value.op == "call" and made.get(value.func.name) is bool):
+            return None
+    if compared is None or not isinstance(compared[1], int):
+        return None
+    return _Test(compared[0], compared[1], branch.truebr, branch.falsebr)
+
+
+class _Lower(Lower):  # type: ignore[misc]  # Numba has no types
+    """Makes one switch of a chain of comparisons of one variable with numbers.
+
+    LLVM does so as well, but not for a chain as long as that of the operations: it makes several tables, which are tried one
+    after the other.
+    """
+
+    def lower_inst(self, inst: Any) -> None:
+        """:param inst: a statement."""
+        cases, default = self._cases(inst) if isinstance(inst, ir.Branch) else ({}, 0)
+        if len(cases) < _FEWEST_CASES:
+            super().lower_inst(inst)
+            return
+        variable = self._tests[self._label(inst)].variable
+        switch = self.builder.switch(self.loadvar(variable), self.blkmap[default])
+        for number, label in cases.items():
+            switch.add_case(self.context.get_constant(types.int64, number), self.blkmap[label])
+
+    def pre_lower(self) -> None:
+        """Find the comparisons."""
+        super().pre_lower()
+        found = {label: _test(block) for label, block in self.blocks.items()}
+        self._tests = {label: test for label, test in found.items() if test is not None}
+        self._labels = {id(block.body[-1]): label for label, block in self.blocks.items()}
+
+    def _label(self, branch: Any) -> int:
+        return self._labels[id(branch)]
+
+    def _cases(self, branch: Any) -> tuple[dict[int, int], int]:
+        """Where to go on for each number, and for all others."""
+        label = self._label(branch)
+        cases: dict[int, int] = {}
+        first = self._tests.get(label)
+        test = first
+        while first is not None and test is not None and test.variable == first.variable:
+            cases.setdefault(test.number, test.equal)
+            label = test.other
+            test = self._tests.get(label)
+        return cases, label
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)  # type: ignore[misc]
+class _Lowering(BaseNativeLowering):  # type: ignore[misc]
+    _name = "whole_numbers_lowering"
+
+    @property
+    def lowering_class(self) -> Any:
+        """:returns: what makes LLVM's statements."""
+        return _Lower
+
+
+_PASSES = (TranslateByteCode, FixupArgs, NopythonTypeInference, _Lowering, NoPythonBackend)
 
 
 class Pipeline(CompilerBase):  # type: ignore[misc]  # Numba has no types
