@@ -75,7 +75,7 @@ class _Lower(Lower):  # type: ignore[misc]  # Numba has no types
         super().pre_lower()
         found = {label: _test(block) for label, block in self.blocks.items()}
         self._tests = {label: test for label, test in found.items() if test is not None}
-        self._labels = {id(block.body[-1]): label for label, block in self.blocks.items()}
+        self._labels: dict[int, int] = {id(block.body[-1]): label for label, block in self.blocks.items()}
 
     def _label(self, branch: Any) -> int:
         return self._labels[id(branch)]
@@ -93,7 +93,7 @@ class _Lower(Lower):  # type: ignore[misc]  # Numba has no types
         return cases, label
 
 
-@register_pass(mutates_CFG=True, analysis_only=False)  # type: ignore[misc]
+@register_pass(mutates_CFG=True, analysis_only=False)
 class _Lowering(BaseNativeLowering):  # type: ignore[misc]
     _name = "whole_numbers_lowering"
 
