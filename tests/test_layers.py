@@ -14,7 +14,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 LAYERS = (
-    ("stateextract.doors", "stateextract.printable", "stateextract.version", "stateextract.outcome"),
+    ("stateextract.derived", "stateextract.doors", "stateextract.printable", "stateextract.version", "stateextract.outcome"),
     ("stateextract.errors", "stateextract.ending"),
     ("stateextract.files",),
     ("stateextract.metadata",),

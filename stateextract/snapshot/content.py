@@ -13,6 +13,7 @@ import itertools
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from hashlib import sha256
 from typing import TYPE_CHECKING, TypeAlias
 
 from stateextract.errors import FormatError, StateExtractError, TruncatedError, UnsupportedError
@@ -140,8 +141,17 @@ def _runs(part: Partition, most: int) -> Iterator[Partition]:
     yield replace(part, offsets=offsets[begin:], first=part.first + begin)
 
 
-def read_header(read_at: ReadAt, content: Content, options: ReadOptions) -> Header:
-    """The head of a file; of a changelog with the states that changed."""
+KnownHeaders: TypeAlias = dict[tuple[bool, bytes], Header]
+"""Headers that were parsed, by whether they are of operator state, and the SHA-256 of their bytes."""
+
+_MOST_HEADERS = 256
+
+
+def read_header(read_at: ReadAt, content: Content, options: ReadOptions, known: KnownHeaders) -> Header:
+    """The head of a file; of a changelog with the states that changed.
+
+    :param known: headers that were read before. Equal bytes give the same object, which keeps what was made of it.
+    """
     if content.changes is not None:
         from stateextract.changelog.declared import merged_header, parse_changes_header  # most snapshots have none
 
@@ -150,7 +160,14 @@ def read_header(read_at: ReadAt, content: Content, options: ReadOptions) -> Head
     if content.form is BodyKind.RAW:
         return timers_header(read_at, content.ranges[0], options.context)
     data = _header_bytes(read_at, content)
-    return (parse_operator_header if content.form is BodyKind.OPERATOR else parse_header)(data, 0, content.header_end)
+    key = (content.form is BodyKind.OPERATOR, sha256(data).digest())
+    header = known.get(key)
+    if header is None:
+        header = (parse_operator_header if key[0] else parse_header)(data, 0, content.header_end)
+        if len(known) >= _MOST_HEADERS:
+            known.clear()
+        known[key] = header
+    return header
 
 
 def _base_header(read_at: ReadAt, content: Content) -> KeyedHeader:
@@ -302,4 +319,4 @@ def _described(error: StateExtractError) -> str:
     return f"{error.message} at {error.offset}"
 
 
-__all__ = ["NO_DATA", "Content", "Header", "OpenLog", "read_content", "read_header"]
+__all__ = ["NO_DATA", "Content", "Header", "KnownHeaders", "OpenLog", "read_content", "read_header"]

@@ -74,16 +74,16 @@ class SnapshotFiles:
         :param prefetch: what is read in advance; ``None``: :func:`beginning`.
         """
 
-        return in_order(self.prefetcher, work, lambda item: self.requests(item[0], (prefetch or beginning)(item[1])))
+        return in_order(self.prefetcher, work, lambda item: self.requests(*item, prefetch or beginning))
 
-    def requests(self, file: StateFile, ranges: Sequence[tuple[int, int]]) -> Iterator[PrefetchRequest]:
+    def requests(self, file: StateFile, content: Content, prefetch: Prefetch) -> Iterator[PrefetchRequest]:
         """What is opened and read in advance for a file; nothing, if it is local.
 
-        :param ranges: of the handle's bytes.
+        :param prefetch: what is read in advance of ``content``.
         """
         if not is_remote(file.uri) or file.uri == self.metadata_uri:
             return
-        yield PrefetchRequest(file.uri, ranges).shifted(file.start)
+        yield PrefetchRequest(file.uri, prefetch(content)).shifted(file.start)
         if file.handle is not None and file.changelog is None:
             from stateextract.rocksdb import Opener, first_files
 
@@ -174,6 +174,11 @@ def beginning(content: Content) -> list[tuple[int, int]]:
     return content.beginning(READ, header=False)
 
 
+def with_header(content: Content) -> list[tuple[int, int]]:
+    """Where reading begins, if the header is read, too."""
+    return content.beginning(READ)
+
+
 def nothing(_: Content) -> list[tuple[int, int]]:
     """No ranges: of files that may not be read to their end."""
     return []
@@ -202,4 +207,4 @@ class _CountedFile:
         self._file.close()
 
 
-__all__ = ["HandleBytes", "OnRead", "SnapshotFiles", "beginning", "nothing"]
+__all__ = ["HandleBytes", "OnRead", "SnapshotFiles", "beginning", "nothing", "with_header"]

@@ -21,13 +21,12 @@ from stateextract.columnar.convert.type_overrides import apply_overrides, parse_
 from stateextract.errors import StateExtractError
 from stateextract.files.filesystem import Store, parent
 from stateextract.files.prefetch import PrefetchRequest, in_order
-from stateextract.files.window import READ
 from stateextract.metadata.file import read_metadata
 from stateextract.metadata.locate import FoundSnapshot, Locator
 from stateextract.metadata.model import ChangelogHandle, IncrementalHandle, SnapshotMetadata
 from stateextract.snapshot.changelogs import part_with
-from stateextract.snapshot.content import read_header
-from stateextract.snapshot.files import SnapshotFiles
+from stateextract.snapshot.content import KnownHeaders, read_header
+from stateextract.snapshot.files import SnapshotFiles, with_header
 from stateextract.snapshot.headers import StateFile
 from stateextract.snapshot.parts import OperatorTargets, Part, StateTarget
 from stateextract.snapshot.type_overrides import OverrideTexts
@@ -53,6 +52,8 @@ class PartReader:
         store: Store | None = None,
     ) -> None:
         self._options = options
+        self._last: tuple[str, ReadOptions] | None = None
+        self._headers: KnownHeaders = {}
         found = FoundSnapshot(metadata_uri, parent(metadata_uri), None)
         locator = Locator(found, store or Store(), path_pairs)
         self._files = SnapshotFiles(locator, lambda: self._snapshot[1])
@@ -66,7 +67,7 @@ class PartReader:
         def coming(part: Part) -> Iterator[PrefetchRequest]:
             with suppress(StateExtractError):  # which is raised when the part is read
                 file = self._with_handles(_file(part), part, targets(part))
-                yield from self._files.requests(file, part.content.beginning(READ))
+                yield from self._files.requests(file, part.content, with_header)
 
         return in_order(self._files.prefetcher, parts, coming)
 
@@ -76,13 +77,12 @@ class PartReader:
         :param targets: the states, with their schemas and wishes.
         :raises StateExtractError: with file and operator, its offset counted in the file.
         """
-        choices = {name: target.choice for name, target in targets.states.items()}
-        options = replace(self._options, context=self._options.context.of_operator(targets.id), choices=choices)
+        options = self._options_of(targets)
         file = _file(part)
         try:
             file = self._with_handles(file, part, targets)
             with self._files.opened(file) as read_at:
-                header = read_header(read_at, part.content, options)
+                header = read_header(read_at, part.content, options, self._headers)
                 file = replace(file, header=header)
                 selected = {meta.name for meta in header.states} & set(targets.states)
                 for piece in self._files.pieces(
@@ -96,6 +96,14 @@ class PartReader:
                     yield replace(piece, batch=_with_overrides(piece.batch, target, piece.state, counters.of(piece.state)))
         except StateExtractError as error:
             raise self._files.with_location(error, file).at(operator=targets.label) from None
+
+    def _options_of(self, targets: OperatorTargets) -> ReadOptions:
+        """The options for an operator; those of the last one are kept, since its parts come one after the other."""
+        choices = {name: target.choice for name, target in targets.states.items()}
+        if self._last is None or self._last[0] != targets.id or self._last[1].choices != choices:
+            context = self._options.context.of_operator(targets.id)
+            self._last = targets.id, replace(self._options, context=context, choices=choices)
+        return self._last[1]
 
     @cached_property
     def _snapshot(self) -> tuple[SnapshotMetadata, bytes]:

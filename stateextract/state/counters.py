@@ -5,7 +5,7 @@ Plain numbers and texts that turn into JSON and back. May import the counters of
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any
 
 from stateextract.columnar.convert.policy import Counts
@@ -79,7 +79,7 @@ class StateCounters:
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
-        return asdict(self)
+        return {**vars(self), "counts": self.counts.as_dict(), "copies": {**self.copies}, "problems": [*self.problems]}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> StateCounters:

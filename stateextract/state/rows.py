@@ -22,6 +22,7 @@ from serializers.ttl import is_ttl, unwrapped
 from serializers.windows import TIMESTAMP
 from stateextract.columnar.layout import Field, Layout, Null, Skip, Struct, Undecodable
 from stateextract.columnar.layout.binary import BinaryRow
+from stateextract.derived import derived
 from stateextract.errors import FormatError
 from stateextract.state.header import KEY, NAMESPACE, VALUE, KeyedHeader, OperatorHeader, StateMeta
 from stateextract.state.windows import mapping_state, readable_value, window_columns
@@ -80,6 +81,10 @@ def row_layout(header: KeyedHeader | OperatorHeader, meta: StateMeta, context: D
     context = context or DescribeContext()
     if isinstance(header, OperatorHeader):
         return operator_row_layout(meta, context)
+    return derived(meta, "row", (header, context), lambda: _keyed_row_layout(header, meta, context))
+
+
+def _keyed_row_layout(header: KeyedHeader, meta: StateMeta, context: DescribeContext) -> RowLayout:
     value = unwrapped(meta.serializers[VALUE])
     namespace: SerializerSnapshot | None
     fields: tuple[Field, ...]

@@ -22,6 +22,7 @@ from stateextract.columnar.layout import Struct
 from stateextract.columnar.search.key_pattern import Finder
 from stateextract.columnar.search.parallel_skip import ParallelSkipDecoder
 from stateextract.columnar.search.searching import SearchingDecoder
+from stateextract.derived import derived
 from stateextract.errors import StateExtractError, UndecodableError
 from stateextract.files.window import Window
 from stateextract.state.bodies.changes import Changes, EntriesUnder
@@ -82,7 +83,7 @@ class Target:
         self.file_read = file_read
         self.options = file_read.options.of_state(row.name)
         self.whole_row = row
-        self.row = project_row(row, file_read.options)
+        self.row = derived(row, "projected", file_read.options, lambda: project_row(row, file_read.options))
         self.name = row.name
         self.keep = row.name in file_read.selected
         self.flat = False
@@ -96,7 +97,7 @@ class Target:
     @cached_property
     def schema(self) -> pa.Schema:
         """The columns of a user's rows."""
-        return state_schema(self.row, self.options)
+        return derived(self.row, "schema", self.options, lambda: state_schema(self.row, self.options))
 
     @cached_property
     def finder(self) -> Finder | None:

@@ -34,6 +34,7 @@ from stateextract.columnar.layout import (
     replace,
 )
 from stateextract.columnar.layout.binary import BinaryArray, BinaryMap, BinaryRow, Framed
+from stateextract.derived import derived
 from stateextract.errors import UsageError, ValueRefusedError
 
 Strings = Literal["replace", "fail", "binary"]
@@ -130,7 +131,8 @@ class Counts:
     unread_pickles: int = 0
 
     def __getitem__(self, name: str) -> int:
-        return self.as_dict()[name]
+        found: int = vars(self)[name]
+        return found
 
     def __setitem__(self, name: str, value: int) -> None:
         if name not in vars(self):
@@ -165,7 +167,7 @@ def apply_policy(layout: Layout, policy: Policy) -> Layout:
     :param policy: the user's choice.
     :returns: a layout with the same nodes in the same places; equal to ``layout`` where nothing had to change.
     """
-    return _rewrite(layout, policy)
+    return derived(layout, "applied", policy, lambda: _rewrite(layout, policy))
 
 
 def _rewrite(node: Layout, policy: Policy) -> Layout:

@@ -28,6 +28,7 @@ from stateextract.columnar.layout import Field, Layout, Python, Struct, walk
 from stateextract.columnar.program import compile_layout, compile_skip
 from stateextract.columnar.program.operations import ColumnNode, Kind, Program
 from stateextract.columnar.value_reader import Empty, Leaf
+from stateextract.derived import derived
 from stateextract.errors import FormatError, StateExtractError, TruncatedError, UndecodableError, ValueRefusedError
 from stateextract.files.block import Block
 
@@ -102,12 +103,16 @@ class Decoder(Protocol):
 
 def needs_interpreter(layout: Layout) -> bool:
     """Whether a layout has parts that only the slow way can run."""
-    return any(isinstance(node, Python) and node.plan is None for node in walk(layout))
+    return any(node.plan is None for node in _python_parts(layout))
 
 
 def is_guessed(layout: Layout) -> bool:
     """Whether the user describes classes of it, so that a description may be wrong."""
-    return any(isinstance(node, Python) for node in walk(layout))
+    return bool(_python_parts(layout))
+
+
+def _python_parts(layout: Layout) -> list[Python]:
+    return derived(layout, "python", None, lambda: [node for node in walk(layout) if isinstance(node, Python)])
 
 
 def misread(what: str, error: FormatError) -> UndecodableError:
@@ -161,7 +166,7 @@ def plans_of(layout: Layout) -> tuple[int, ...]:
 
     Whoever keeps the layout keeps the plans, so that no other ones get the same numbers.
     """
-    return tuple(id(node.plan) for node in walk(layout) if isinstance(node, Python))
+    return tuple(id(node.plan) for node in _python_parts(layout))
 
 
 class KernelDecoder:
