@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -24,14 +25,17 @@ if TYPE_CHECKING:
 def checkpoints(path: str, format_: str, **options: Any) -> ExitCode:
     """List the checkpoints and savepoints at PATH: when, of which job, how large, complete or not, and what they share.
 
-    PATH is the checkpoint folder of a job or of many, or a folder of savepoints. It may also be high-availability data:
+    PATH is the checkpoint directory of a job or of many, or a directory of savepoints. It may also be high-availability data:
     ConfigMaps as kubectl prints them (JSON or YAML), a dump of ZooKeeper's nodes (JSON), zk://host:2181/flink/cluster, a
-    completedCheckpoint file, or the folder of such files. Then the command says which checkpoint Flink would restore each job
-    from.
+    completedCheckpoint file, or the directory of such files. Then the command reports which checkpoint Flink would restore each
+    job from. With - it reads ConfigMaps or nodes from standard input; --path-map and --allow-store name the places of their
+    files.
     """
     from stateextract.snapshot.checkpoints import SCHEMA, snapshots_of
+    from stateextract.snapshot.high_availability import MOST_DUMP_BYTES
 
-    listing = snapshots_of(read_options(path, options))
+    data = sys.stdin.buffer.read(MOST_DUMP_BYTES + 1) if path == "-" else None
+    listing = snapshots_of(read_options(path, options), data=data)
     if format_ == "text":
         _show(listing, path)
     else:
@@ -124,7 +128,7 @@ def _show(listing: Listing, path: str) -> None:
     ]
     out.show(Table(columns, cells, ["checkpoint", "files", "own", "shared"], names=["directory"], keys=2))
     sizes = {stream: size for row in listing.snapshots for stream, size in row.streams.items()}
-    out.say(f"\n{pluralize(len(listing.snapshots), 'snapshot')}, {text_size(sum(sizes.values()))}, in {path}")
+    out.say(f"\n{pluralize(len(listing.snapshots), 'snapshot')}, {text_size(sum(sizes.values()))}, in {listing.path if path == '-' else path}")
     for job in listing.jobs:
         out.say(f"{job.sentence}.")
         for note in job.notes:
@@ -146,7 +150,7 @@ def _when(row: SnapshotRow) -> str:
 def _below(path: str | None, location: str) -> str:
     """A path, relative to the place that was listed: a folder, or the folder of a file."""
     for folder in (location.rstrip("/"), location.rpartition("/")[0]):
-        if path is not None and path.startswith(f"{folder}/"):
+        if folder and path is not None and path.startswith(f"{folder}/"):
             return path.removeprefix(f"{folder}/")
     return path or ""
 

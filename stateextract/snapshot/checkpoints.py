@@ -36,6 +36,7 @@ from stateextract.snapshot.high_availability import (
     HighAvailability,
     JobAnswer,
     read_high_availability,
+    read_standard_input,
     read_storage,
 )
 from stateextract.snapshot.missing import streams
@@ -125,16 +126,23 @@ def _time(milliseconds: int | None) -> datetime | None:
         return None
 
 
-def snapshots_of(options: JobOptions, store: Store | None = None, door: Door = Door.COMMAND_LINE) -> Listing:
+def snapshots_of(
+    options: JobOptions, store: Store | None = None, door: Door = Door.COMMAND_LINE, data: bytes | None = None
+) -> Listing:
     """All snapshots of a directory, or those that high-availability data names.
 
     :param options: the path, and which checkpoints and jobs are listed.
     :param store: by default that of the options.
     :param door: where reasons are read.
+    :param data: high-availability data to read in place of the path.
     :raises StateExtractError: where there is nothing, or it cannot be read.
     """
     job, checkpoint = options.job, options.checkpoint
-    listing = _listing(options.snapshot, store or open_store(options), options.path_pairs(), door, job)
+    store, pairs = store or open_store(options), options.path_pairs()
+    if data is None:
+        listing = _listing(options.snapshot, store, pairs, door, job)
+    else:
+        listing = _held(read_standard_input(data, store, pairs), store, pairs, door)
     rows = [row for row in listing.snapshots if (row.job_id or "").startswith(job) and checkpoint in (0, row.checkpoint_id)]
     jobs = tuple(one for one in listing.jobs if one.job_id.startswith(job))
     return replace(listing, snapshots=tuple(rows), jobs=jobs)

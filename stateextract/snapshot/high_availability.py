@@ -38,7 +38,8 @@ from stateextract.metadata.file import MOST_BYTES
 from stateextract.metadata.locate import METADATA, abbreviate, mapped
 
 ZOOKEEPER = "zk://"
-_MOST_DUMP_BYTES = 256 << 20
+STANDARD_INPUT = "standard input"
+MOST_DUMP_BYTES = 256 << 20
 _LONGEST_TAIL = 8
 """Parts at the end of a path by which a file is looked for: a cluster's id may have several."""
 _ANCESTORS = 3
@@ -216,20 +217,43 @@ def _read_file(uri: str, store: Store, path_pairs: Sequence[tuple[str, str]]) ->
         if not start[:1].isascii() or not start or b"\x00" in first:
             return None
         size = file.size()
-        if size > _MOST_DUMP_BYTES:
-            raise FormatError(f"the file has {size} bytes", expected=f"at most {_MOST_DUMP_BYTES}", file=uri)
+        if size > MOST_DUMP_BYTES:
+            raise FormatError(f"the file has {size} bytes", expected=f"at most {MOST_DUMP_BYTES}", file=uri)
         data = file.read_at(0, size)
+    return parse_high_availability(data, uri, Resolver(store, (parent(uri),), path_pairs))
+
+
+def parse_high_availability(data: bytes, name: str, resolver: Resolver) -> HighAvailability | None:
+    """Return the jobs of a dump of ZooKeeper's nodes or of ConfigMaps, ``None`` for bytes that are not text.
+
+    :param name: of the file, for errors.
+    :raises StateExtractError: for another text.
+    """
     try:
         stores, source = _stores(data.decode("utf-8"))
     except UnicodeDecodeError:
         return None
     except StateExtractError as error:
         raise error.at(
-            file=uri,
+            file=name,
             advice="give a snapshot, a dump of ZooKeeper's nodes, or what kubectl get configmap -o json or -o yaml prints",
         ) from None
-    resolver = Resolver(store, (parent(uri),), path_pairs)
-    return HighAvailability(uri, source, _answers(stores, resolver))
+    return HighAvailability(name, source, _answers(stores, resolver))
+
+
+def read_standard_input(
+    data: bytes, store: Store, path_pairs: Sequence[tuple[str, str]] = ()
+) -> HighAvailability:
+    """Return the jobs of high-availability data that a command received. Only ``path_pairs`` and the store name places.
+
+    :raises FormatError: for other data, and for more than a file may have.
+    """
+    if len(data) > MOST_DUMP_BYTES:
+        raise FormatError(f"standard input has more than {MOST_DUMP_BYTES} bytes", advice="write it to a file for each job")
+    found = parse_high_availability(data, STANDARD_INPUT, Resolver(store, (), path_pairs))
+    if found is None:
+        raise FormatError("standard input is not text", expected="what kubectl get configmap -o json or -o yaml prints")
+    return found
 
 
 def _stores(text: str) -> tuple[list[JobStore], str]:
@@ -489,5 +513,6 @@ def _path_of(uri: str) -> tuple[str, list[str]]:
 
 
 __all__ = [
-    "ZOOKEEPER", "HeldCheckpoint", "HighAvailability", "JobAnswer", "Outcome", "read_high_availability", "read_storage",
+    "MOST_DUMP_BYTES", "ZOOKEEPER", "HeldCheckpoint", "HighAvailability", "JobAnswer", "Outcome", "read_high_availability",
+    "read_standard_input", "read_storage",
 ]  # fmt: skip

@@ -149,6 +149,34 @@ def test_what_flink_restored(out: Out, case: str, name: str) -> None:
         assert times[one["id"]].startswith("2026-11-29T")
 
 
+def given(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(data)))
+
+
+@pytest.mark.parametrize("name", ["configmap.yaml", "configmap.json", "znodes.json"])
+def test_standard_input(out: Out, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """As ``kubectl get configmap -o yaml | stateextract checkpoints -``: only the places that the user names are opened."""
+    data, work = (FOLDERS[NEWEST] / name).read_bytes(), EXPECTED[NEWEST]["work"]
+    given(monkeypatch, data)
+    code = 0 if name == "znodes.json" else 3  # an entry of the ConfigMap is being removed
+    document = out.json("checkpoints", "-", "--path-map", f"{work}={FOLDERS[NEWEST]}", expected=code)
+    (job,) = document["jobs"]
+    assert (document["path"], job["outcome"], job["is_guess"], job["restores_checkpoint"]) == (
+        "standard input", "restores", False, EXPECTED[NEWEST]["restored"],
+    )  # fmt: skip
+    given(monkeypatch, data)
+    (job,) = out.json("checkpoints", "-", expected=1)["jobs"]
+    assert job["outcome"] == "fails"
+    assert "outside of the places that you named" in job["checkpoints"][0]["problem"]
+
+
+@pytest.mark.parametrize("data", [b"{}", b"", b"kind: Secret", b"\xff\xfe\x00"])
+def test_standard_input_of_other_things(out: Out, monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
+    given(monkeypatch, data)
+    code, _, err = out("checkpoints", "-")
+    assert (code, "standard input" in err) == (1, True)
+
+
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
     """A case whose files may be changed."""
