@@ -128,7 +128,8 @@ def _show(listing: Listing, path: str) -> None:
     ]
     out.show(Table(columns, cells, ["checkpoint", "files", "own", "shared"], names=["directory"], keys=2))
     sizes = {stream: size for row in listing.snapshots for stream, size in row.streams.items()}
-    out.say(f"\n{pluralize(len(listing.snapshots), 'snapshot')}, {text_size(sum(sizes.values()))}, in {listing.path if path == '-' else path}")
+    shown = listing.path if path == "-" else path
+    out.say(f"\n{pluralize(len(listing.snapshots), 'snapshot')}, {text_size(sum(sizes.values()))}, in {shown}")
     for job in listing.jobs:
         out.say(f"{job.sentence}.")
         for note in job.notes:
