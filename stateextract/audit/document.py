@@ -137,6 +137,52 @@ class Big:
 
 
 @dataclass(frozen=True)
+class Owned:
+    """What an owner has in one state; the numbers are those of :class:`Owner`."""
+
+    state_name: str
+    bytes: int
+    rows: int
+    entries: int
+    error: int = 0
+
+
+@dataclass(frozen=True)
+class Owner:
+    """A key, or a window, and what it owns in the states of an operator.
+
+    :param owner: the key, cut where it is long; of a window ``start`` and ``end``, or only ``end``.
+    :param bytes: decoded, that were counted; it owns no less.
+    :param rows: and ``entries``: those of these bytes. The entries of maps and the elements of lists count one by one, any
+        other row as one entry.
+    :param error: it owns at most so many bytes more; 0: the numbers are exact.
+    :param states: those that have some of it, the largest share first.
+    """
+
+    owner: Any
+    key_group: int | None
+    bytes: int
+    rows: int
+    entries: int
+    error: int
+    states: list[Owned]
+
+
+@dataclass(frozen=True)
+class Owners:
+    """The keys, or the windows, of an operator that own most.
+
+    :param bytes: decoded, of all keyed states that have such owners.
+    :param others_at_most: no owner that is not listed has more bytes.
+    :param largest: the largest first.
+    """
+
+    bytes: int
+    others_at_most: int
+    largest: list[Owner]
+
+
+@dataclass(frozen=True)
 class Bin:
     """Rows with a time of ``from_ms`` or later and before ``to_ms``; ``None``: no bound."""
 
@@ -226,6 +272,8 @@ class Operator:
     :param file_bytes: and ``rows``: the sums over its states.
     :param unowned: it has state, and neither the plan nor the list of uids that was given knows it; ``None``: none was given.
     :param without_uid: the job set no uid; ``None``: not known, as snapshots before Flink 2.0 do not say it.
+    :param keys: the keys that own most; ``None``: no keyed state was read, or none is to be listed.
+    :param windows: the same of windows.
     """
 
     operator_id: str
@@ -240,6 +288,8 @@ class Operator:
     unowned: bool | None
     without_uid: bool | None
     states: list[State] = field(default_factory=list)
+    keys: Owners | None = None
+    windows: Owners | None = None
 
 
 @dataclass(frozen=True)
@@ -345,6 +395,6 @@ def check_format(document: dict[str, Any]) -> None:
 
 
 __all__ = [
-    "FORMAT", "Big", "Bin", "Column", "Distinct", "KeyGroup", "Lengths", "Operator", "Quantile", "SchemaField", "Skew",
-    "Skews", "Snapshot", "State", "Statistics", "Subtask", "Times", "Totals", "Ttl", "check_format",
+    "FORMAT", "Big", "Bin", "Column", "Distinct", "KeyGroup", "Lengths", "Operator", "Owned", "Owner", "Owners", "Quantile",
+    "SchemaField", "Skew", "Skews", "Snapshot", "State", "Statistics", "Subtask", "Times", "Totals", "Ttl", "check_format",
 ]  # fmt: skip

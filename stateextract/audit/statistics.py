@@ -7,13 +7,14 @@ job and state; must not know of Spark or of the command line.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from stateextract.audit.collect import Collected, Key, SplitReader, Work, collect
 from stateextract.audit.document import (
     KeyGroup,
     Operator,
+    Owners,
     SchemaField,
     Skew,
     Skews,
@@ -25,6 +26,7 @@ from stateextract.audit.document import (
     Totals,
     Ttl,
 )
+from stateextract.audit.measure.owners import owners_of
 from stateextract.audit.measure.state import Wanted
 from stateextract.audit.measure.times import TimeStatistics
 from stateextract.errors import UsageError
@@ -105,7 +107,8 @@ def statistics(
             entry, (operator.parallelism, operator.max_parallelism), key, collected, reader
         )
 
-    operators = operators_of(planned, state_of)
+    top = (statistics_options or StatisticsOptions()).top
+    operators = operators_of(planned, state_of, lambda of, keys: owners(of, keys, collected, top))
     states = [state for operator in operators for state in operator.states]
     totals = Totals(
         len(operators), len(states), sum(s.rows for s in states), sum(s.file_bytes for s in states),
@@ -213,12 +216,26 @@ def _owned(plan: Plan, options: JobOptions, store: Store) -> frozenset[str] | No
     return frozenset(owned)
 
 
+def owners(of: str, keys: Iterable[Key], collected: Collected, top: int) -> Owners | None:
+    """The largest owners over some states of an operator, those that could not be read left out.
+
+    :param of: ``key`` or ``window``.
+    """
+    there = [key for key in keys if key in collected.figures and key not in collected.refused]
+    read = [(key[1], collected.figures[key]) for key in there if of in collected.figures[key].owners]
+    found = [(name, figures.owners[of].finalize()) for name, figures in read]
+    return owners_of(found, sum(figures.decoded_bytes for _, figures in read), top)
+
+
 def operators_of(
-    planned: StatisticsPlan, state_of: Callable[[Entry, OperatorState, Key | None], State | None]
+    planned: StatisticsPlan,
+    state_of: Callable[[Entry, OperatorState, Key | None], State | None],
+    largest_of: Callable[[str, Sequence[Key]], Owners | None] = lambda of, keys: None,
 ) -> list[Operator]:
     """The operators of the document.
 
     :param state_of: gives the state of an entry; the key is ``None`` where it is not read.
+    :param largest_of: gives the largest owners over the states that are read; ``key`` or ``window`` says which.
     """
     plan, owned = planned.plan, planned.owned
     by_id = {operator.id: operator for operator in plan.metadata.operators}
@@ -232,6 +249,7 @@ def operators_of(
         operator = by_id[id_]
         filled = (entry for entry in of_operator if id(entry) in keys or entry.status != Status.EMPTY)
         states = [s for s in (state_of(entry, operator, keys.get(id(entry))) for entry in filled) if s is not None]
+        read = [keys[id(entry)] for entry in of_operator if id(entry) in keys]
         handle_bytes = sum(use.handle.size for use in operator.handles())
         made.append(
             Operator(
@@ -240,6 +258,7 @@ def operators_of(
                 operator.max_parallelism, handle_bytes, sum(s.file_bytes for s in states), sum(s.rows for s in states),
                 None if owned is None else bool(handle_bytes) and id_ not in owned,
                 operator.uid is None if plan.metadata.version >= UID_SINCE else None, states,
+                largest_of("key", read), largest_of("window", read),
             )
         )  # fmt: skip
     return made
@@ -319,6 +338,7 @@ __all__ = [
     "finalize",
     "measured",
     "operators_of",
+    "owners",
     "plan_statistics",
     "statistics",
     "unread",

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from stateextract.audit.document import Big, Column, Distinct, Skew, State, Statistics
+from stateextract.audit.document import Big, Column, Distinct, Operator, Owner, Owners, Skew, State, Statistics
 from stateextract.audit.durations import text_duration
 from stateextract.cli.screen import Cell, Table, console
 from stateextract.cli.sizes import text_size
@@ -19,7 +19,7 @@ from stateextract.state.causes import causes_once, is_caused
 _WIDEST = 40
 _RIGHT = (
     "rows", "keys", "in files", "decoded", "key group skew", "subtask skew", "max value", "nulls", "distinct", "bytes",
-    "key group", "past", "expired", "with time",
+    "key group", "past", "expired", "with time", "at most", "share", "entries",
 )  # fmt: skip
 
 
@@ -36,6 +36,8 @@ def show(document: Statistics, detailed: bool) -> None:
         f"{text_size(totals.file_bytes)} in files, {text_size(totals.decoded_bytes)} decoded"
     )
     sections: list[tuple[str, list[str], Sequence[Sequence[str | Cell]]]] = [("", _STATES, _states(document))]
+    for title, columns, of in (("Keys that own most", _OWNERS, "keys"), ("Windows that own most", _WINDOWS, "windows")):
+        sections.append((title, columns, _owners(document, of, detailed)))
     sections.append(("Time to live", _TTL, _rows(document, _ttl)))
     sections.append(("Windows and timers", _TIMES, _rows(document, _times)))
     if detailed:
@@ -48,7 +50,8 @@ def show(document: Statistics, detailed: bool) -> None:
             out.print()
             if title:
                 out.print(title, style="bold")
-            out.show(Table(columns, rows, _RIGHT, names=("operator", "state", "column"), keys=1 if columns is _COLUMNS else 2))
+            keys = 1 if columns in (_COLUMNS, _WINDOWS) else 2
+            out.show(Table(columns, rows, _RIGHT, names=("operator", "state", "column", "mostly in"), keys=keys))
     lines = list(_remarks(document))
     if lines:
         out.print()
@@ -96,6 +99,36 @@ def _skew(skew: Skew | None) -> str:
 def _rows(document: Statistics, of: Callable[[State, int | None], list[str] | None]) -> list[list[str]]:
     made = [(operator, state, of(state, document.as_of_ms)) for operator, state in document.states]
     return [[operator.operator_label, state.state_name or "", *row] for operator, state, row in made if row is not None]
+
+
+# ---- owners
+
+_OWNERS = ["operator", "key", "key group", "bytes", "at most", "share", "rows", "entries", "mostly in"]
+_WINDOWS = ["operator", "window", *_OWNERS[3:]]
+_OF_OPERATOR, _OF_ALL = 3, 10
+"""How many owners are shown of each operator and of all, where no state is selected."""
+
+
+def _owners(document: Statistics, of: str, detailed: bool) -> list[list[str | Cell]]:
+    found: list[tuple[Operator, Owners, Owner]] = []
+    for operator in document.operators:
+        owners: Owners | None = getattr(operator, of)
+        if owners is not None:
+            found += [(operator, owners, owner) for owner in owners.largest[: None if detailed else _OF_OPERATOR]]
+    found.sort(key=lambda one: -one[2].bytes)
+    return [
+        [
+            Cell(operator.operator_label, of=operator.operator_id),
+            *([_value(owner.owner), _number(owner.key_group)] if of == "keys" else [_window(owner.owner)]),
+            f"{owner.bytes:,}", f"{owner.bytes + owner.error:,}" if owner.error else "", f"{owner.bytes / owners.bytes:.1%}",
+            f"{owner.rows:,}", f"{owner.entries:,}", owner.states[0].state_name,
+        ]
+        for operator, owners, owner in (found if detailed else found[:_OF_ALL])
+    ]  # fmt: skip
+
+
+def _window(bounds: Any) -> str:
+    return " to ".join(filter(None, (bounds.get("start"), bounds.get("end"))))
 
 
 # ---- ages

@@ -188,7 +188,7 @@ class Sizer:
         else:
             offsets, each, inner = offsets_of(array), 0, []
             for i, part in enumerate(self.inner):
-                flat = part._flat(self._child(array, i))
+                flat = part.flat(self._child(array, i))
                 if flat is None:
                     sizes += np.diff(part.before(self._child(array, i), offsets.astype(np.int64)))
                 else:
@@ -198,7 +198,7 @@ class Sizer:
             for more in inner[1:]:
                 kernel.spans(address(offsets), address(more), n, 0, address(sizes))
 
-    def _flat(self, array: pa.Array) -> tuple[int, list[npt.NDArray[np.int32]]] | None:
+    def flat(self, array: pa.Array) -> tuple[int, list[npt.NDArray[np.int32]]] | None:
         """What a value takes at least, and the offsets of the strings in it; ``None`` where there is a list in it."""
         if self._lists:
             return None
@@ -206,7 +206,7 @@ class Sizer:
             return LENGTH, [offsets_of(array)]
         inner = []
         for i, part in self._varying:
-            flat = part._flat(array.field(i))
+            flat = part.flat(array.field(i))
             if flat is None:
                 return None
             inner += flat[1]

@@ -15,9 +15,17 @@ from stateextract.audit.measure.layout import (
     BELOW,
     BIT,
     BOUNDS,
+    BOUNDS_AT,
+    BOUNDS_MASK,
     COUNT,
+    COUNTER_HASHES,
+    COUNTERS,
+    COUNTERS_ROOM,
     DATA,
+    EACH,
+    ENTRIES,
     FLOATING,
+    FLOOR,
     FOUND,
     GROUPS,
     HASHES,
@@ -31,6 +39,7 @@ from stateextract.audit.measure.layout import (
     MOST_WORD,
     NANS,
     NARROW,
+    NEW,
     NOTHING,
     ROOM,
     ROW,
@@ -38,10 +47,17 @@ from stateextract.audit.measure.layout import (
     ROWS_HASHES,
     RUNS,
     SEEN,
+    SEEN_ROWS,
     SHORTEST,
+    SIZES,
+    SLOT_MASK,
+    SLOTS,
+    SOURCE,
+    SPANS,
     TABLE,
     TEXT,
     THRESHOLD,
+    USED,
     VALID,
     VALUES,
 )
@@ -474,24 +490,40 @@ def _below(hashes: int, n: int, threshold: int, rows: int, room: int) -> int:
     return count
 
 
-def _larger(sizes: int, n: int, least: int, rows: int, room: int) -> int:
-    """Which of ``n`` int64 are ``least`` or larger; else as ``_below``."""
-    count = 0
+def _larger(parts: int, count: int, n: int, least: int, rows: int, room: int) -> int:
+    """Which of ``n`` sizes are ``least`` or larger; else as ``_below``.
+
+    :param parts: what sizes are the sums of: ``count`` pairs of a kind (``SPANS``: int32, one more than there are sizes, whose
+        distances count; ``SUMMANDS``: int64) and where these are. After them there is room for a block.
+    """
+    block = parts + 16 * count
+    found = 0
     i = 0
     while i < n:
         size = min(BLOCK, n - i)
-        block = sizes + 8 * i
+        for j in range(size):
+            set_item_64(block, j, 0)
+        for part in range(count):
+            if at(parts, 2 * part) == SPANS:
+                begins = at(parts, 2 * part + 1) + 4 * i
+                ends = begins + 4
+                for j in range(size):
+                    set_item_64(block, j, item_64(block, j) + (item_32(ends, j) - item_32(begins, j)))
+            else:
+                summands = at(parts, 2 * part + 1) + 8 * i
+                for j in range(size):
+                    set_item_64(block, j, item_64(block, j) + item_64(summands, j))
         largest = -_LARGEST
         for j in range(size):
             largest = max(largest, item_64(block, j))
         if largest >= least:
-            if count + size > room:
+            if found + size > room:
                 return -1
             for j in range(size):
-                put(rows, count, i + j)
-                count += 1 if item_64(block, j) >= least else 0
+                put(rows, found, i + j)
+                found += 1 if item_64(block, j) >= least else 0
         i += size
-    return count
+    return found
 
 
 def _spans(offsets: int, inner: int, n: int, each: int, sizes: int) -> int:
@@ -514,6 +546,96 @@ def _spans(offsets: int, inner: int, n: int, each: int, sizes: int) -> int:
         end_byte = load_i32_le(inner + 4 * end)
         put(sizes, i, at(sizes, i) + (end - begin) * each + (end_byte - begin_byte))
     return 0
+
+
+def _slot(h: int, slots: int, mask: int) -> int:
+    """The slot of a hash, or the free one where it is to go."""
+    slot = h & mask
+    there = at(slots, 2 * slot)
+    while there != h and there != 0:
+        slot = (slot + 1) & mask
+        there = at(slots, 2 * slot)
+    return slot
+
+
+slot_of = compile_kernel(_slot)
+
+
+def _own(row: int, n: int) -> int:
+    """Count rows, bytes and entries by owner, from the first row on that was not seen yet.
+
+    :param row: the description of the table; :param n: the number of rows.
+    :returns: whether all counters are used, before which all rows were seen or not.
+    """
+    hashes = at(row, SOURCE)
+    sizes = at(row, SIZES)
+    each = at(row, EACH)
+    entries = at(row, ENTRIES)
+    slots = at(row, SLOTS)
+    mask = at(row, SLOT_MASK)
+    counters = at(row, COUNTERS)
+    counter_hashes = at(row, COUNTER_HASHES)
+    new = at(row, NEW)
+    used = at(row, USED)
+    room = at(row, COUNTERS_ROOM)
+    bounds = at(row, BOUNDS_AT)
+    bounds_mask = at(row, BOUNDS_MASK)
+    floor = at(row, FLOOR)
+    i = at(row, SEEN_ROWS)
+    done = 0
+    while i < n and done == 0:
+        h = at(hashes, i)
+        size = each if sizes == 0 else at(sizes, i)
+        count = 1
+        if entries != 0:
+            count = load_i32_le(entries + 4 * i + 4) - load_i32_le(entries + 4 * i)
+        slot = slot_of(h, slots, mask)
+        if at(slots, 2 * slot) == h:
+            counter = counters + 32 * at(slots, 2 * slot + 1)
+            put(counter, 0, at(counter, 0) + size)
+            put(counter, 1, at(counter, 1) + 1)
+            put(counter, 2, at(counter, 2) + count)
+            i += 1
+        else:
+            bound = np.int64(np.uint64(h) >> _32) & bounds_mask
+            before = at(bounds, bound)
+            if before + size <= floor:
+                put(bounds, bound, before + size)
+                i += 1
+            elif used < room:
+                put(slots, 2 * slot, h)
+                put(slots, 2 * slot + 1, used)
+                counter = counters + 32 * used
+                put(counter, 0, size)
+                put(counter, 1, 1)
+                put(counter, 2, count)
+                put(counter, 3, before)
+                put(counter_hashes, used, h)
+                put(new, used, i)
+                used += 1
+                i += 1
+            else:
+                done = 1
+    put(row, USED, used)
+    put(row, SEEN_ROWS, i)
+    return done
+
+
+def _seat(row: int) -> int:
+    """Put the hashes of the counters into the slots, which are free.
+
+    :param row: the description of the table.
+    """
+    slots = at(row, SLOTS)
+    mask = at(row, SLOT_MASK)
+    hashes = at(row, COUNTER_HASHES)
+    used = at(row, USED)
+    for i in range(used):
+        h = at(hashes, i)
+        slot = slot_of(h, slots, mask)
+        put(slots, 2 * slot, h)
+        put(slots, 2 * slot + 1, i)
+    return used  # type: ignore[no-any-return]
 
 
 def _columns(rows: int, count: int, n: int, batch: int) -> int:
@@ -546,5 +668,7 @@ runs = compile_kernel(_runs)
 below = compile_kernel(_below)
 larger = compile_kernel(_larger)
 spans = compile_kernel(_spans)
-KERNELS = columns, insert, larger, spans
+own = compile_kernel(_own)
+seat = compile_kernel(_seat)
+KERNELS = columns, insert, larger, spans, own, seat
 """All that Python calls."""

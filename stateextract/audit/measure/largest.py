@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from stateextract.audit.document import Big
 from stateextract.audit.measure.arrays import Sizer
 from stateextract.audit.measure.hashes import Hashes
-from stateextract.audit.measure.rows import Few, rows_below, rows_of_size
-from stateextract.columnar.arrow.arrays import Numbers
+from stateextract.audit.measure.layout import ROOM, SPANS, SUMMANDS
+from stateextract.audit.measure.rows import Few, compiled, rows_below
+from stateextract.columnar.arrow.arrays import Numbers, address
 
 _LONGEST = 256
 _MOST = 32
@@ -23,6 +25,118 @@ _RARE = 1 << 58
 
 Describe = Callable[[int, int], Big]
 """Makes the row of a number and size, of which only a few are asked for."""
+
+
+class ColumnSizes:
+    """How many bytes the values of a column take, computed when it is asked for.
+
+    :param most: no value takes more bytes; ``None``: it is not known.
+    """
+
+    def __init__(self, array: pa.Array, sizer: Sizer, most: int | None) -> None:
+        self._array, self._sizer, self.most = array, sizer, most
+        self._each: Numbers | None = None
+
+    def each(self) -> Numbers:
+        """Of all values."""
+        if self._each is None:
+            self._each = self._sizer.each(self._array)
+        return self._each
+
+    def at(self, rows: Numbers) -> Numbers:
+        """Of some values."""
+        if self._each is not None:
+            return self._each[rows]
+        sizes: Numbers = self._sizer.before(self._array, rows + 1) - self._sizer.before(self._array, rows)
+        return sizes
+
+    def parts(self) -> tuple[int, list[npt.NDArray[Any]]]:
+        """What all values take at least, and what is more in each: offsets (int32), or numbers (int64)."""
+        flat = self._sizer.flat(self._array) if self._each is None else None
+        return (0, [self.each()]) if flat is None else (flat[0], [*flat[1]])
+
+
+class RowSizes:
+    """How many bytes rows take.
+
+    :param count: the number of rows; :param fixed: what each takes in columns of fixed width; :param columns: the others.
+    """
+
+    def __init__(self, count: int, fixed: int, columns: Sequence[ColumnSizes]) -> None:
+        self.count, self._fixed, self._columns = count, fixed, columns
+        self.width = None if columns else fixed
+        """What every row takes; ``None``: not all take the same."""
+        self._each: Numbers | None = None
+
+    @property
+    def most(self) -> int | None:
+        """No row takes more bytes; ``None``: it is not known."""
+        total = self._fixed
+        for column in self._columns:
+            if column.most is None:
+                return None
+            total += column.most
+        return total
+
+    def each(self) -> Numbers:
+        """Of all rows."""
+        if self._each is None:
+            self._each = np.full(self.count, self._fixed, np.int64)
+            for column in self._columns:
+                self._each += column.each()
+        return self._each
+
+    def at(self, rows: Numbers) -> Numbers:
+        """Of some rows."""
+        total = np.full(len(rows), self._fixed, np.int64)
+        for column in self._columns:
+            total += column.at(rows)
+        return total
+
+    def rows_of(self, least: int) -> Numbers:
+        """The rows that take so many bytes or more."""
+        kernel = compiled(8 * self.count)
+        if kernel is not None:
+            parts: list[npt.NDArray[Any]] = []
+            for column in self._columns:
+                fixed, more = column.parts()
+                least -= fixed
+                parts += more
+            kinds = [(SPANS if part.dtype == np.int32 else SUMMANDS, address(part)) for part in parts]
+            described = np.zeros(2 * len(kinds) + kernel.BLOCK, np.int64)
+            described[: 2 * len(kinds)] = np.array(kinds, np.int64).ravel()
+            rows = np.empty(ROOM, np.int64)
+            found = kernel.larger(address(described), len(kinds), self.count, least - self._fixed, address(rows), ROOM)
+            if found >= 0:
+                return rows[:found]
+            least += self._fixed + sum(column.parts()[0] for column in self._columns)
+        return np.flatnonzero(self.each() >= least)
+
+
+def largest_rows(
+    sizes: RowSizes, hashes: Hashes, few: Few | None, least: int, last: int, top: int
+) -> tuple[Numbers, Numbers]:
+    """The ``top`` largest of the rows that are larger than ``least``, or of that size and with a smaller hash than ``last``.
+
+    :param few: rows with a small hash that were found before.
+    :returns: their numbers and their sizes.
+    """
+    none = np.empty(0, np.int64)
+    most = sizes.most
+    if most is not None and most < least:
+        return none, none
+    if most == least and last < _RARE:
+        # Only rows of the same size and a smaller hash come in question, which few have.
+        chosen = rows_below(hashes, np.uint64(last), few)
+        if not len(chosen):
+            return none, none
+    else:
+        chosen = sizes.rows_of(least)
+    found = sizes.at(chosen)
+    kept = np.flatnonzero((found > least) | (found == least) & (hashes[chosen] < np.uint64(last)))
+    if len(kept) > top:
+        kept = kept[_largest(found[kept], hashes[chosen[kept]], top)]
+    return chosen[kept], found[kept]
 
 
 @dataclass(frozen=True, order=True)
@@ -41,37 +155,19 @@ class Largest:
         self.top = top
         self._ranked: list[_Ranked] = []
 
-    def add(
-        self, array: pa.Array, sizer: Sizer, hashes: Hashes, few: Few | None, most: int | None, describe: Describe
-    ) -> None:
+    def add(self, sizes: RowSizes, hashes: Hashes, few: Few | None, describe: Describe) -> None:
         """Add rows.
 
         :param few: rows with a small hash that were found before.
-        :param most: no value takes more bytes; ``None``: it is not known.
         """
-        if not self.top or not len(array):
+        if not self.top or not len(hashes):
             return
         full = len(self._ranked) == self.top
         least, last = (-self._ranked[-1].minus_bytes, self._ranked[-1].hash) if full else (-1, 0)
-        if most is not None and most < least:
-            return
-        if most == least and last < _RARE:
-            # Only rows of the same size and a smaller hash come in question, which few have.
-            chosen = rows_below(hashes, np.uint64(last), few)
-            if not len(chosen):
-                return
-            sizes = sizer.before(array, chosen + 1) - sizer.before(array, chosen)
-        else:
-            every = sizer.each(array)
-            chosen = rows_of_size(every, least)
-            sizes = every[chosen]
-        kept = np.flatnonzero((sizes > least) | (sizes == least) & (hashes[chosen] < np.uint64(last)))
-        if not len(kept):
-            return
-        if len(kept) > self.top:
-            kept = kept[_largest(sizes[kept], hashes[chosen[kept]], self.top)]
-        found = zip(chosen[kept].tolist(), sizes[kept].tolist(), strict=True)
-        self._take(_Ranked(-size, int(hashes[i]), describe(i, size)) for i, size in found)
+        chosen, found = largest_rows(sizes, hashes, few, least, last, self.top)
+        if len(chosen):
+            rows = zip(chosen.tolist(), found.tolist(), strict=True)
+            self._take(_Ranked(-size, int(hashes[i]), describe(i, size)) for i, size in rows)
 
     def merge(self, other: Largest) -> None:
         """Take in the biggest of other rows."""
@@ -116,4 +212,4 @@ def cut(value: Any) -> Any:
     return value
 
 
-__all__ = ["Largest", "cut"]
+__all__ = ["ColumnSizes", "Largest", "RowSizes", "cut", "largest_rows"]

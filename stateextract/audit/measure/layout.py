@@ -25,3 +25,18 @@ GROUPS, BOUNDS, RUNS = 0, 1, 2
 ROWS_HASHES, BELOW, ROWS, FOUND = 3, 4, 5, 6
 ROOM = 1 << 13
 """For how many bounds, and for how many rows, there is room."""
+
+OWNERS = 15
+"""Numbers that a table of owners is described by."""
+# Hashes of the owners of rows, and how many rows were seen; the sizes of rows (0: all take EACH bytes); the offsets of the
+# entries of each row, int32 (0: a row is one entry).
+SOURCE, SEEN_ROWS, SIZES, EACH, ENTRIES = 0, 1, 2, 3, 4
+# Slots, pairs of a hash and the number of its counter, and how many there are less one; counters of four numbers, the hash of
+# each, the row that each was made for, how many there are, and for how many there is room.
+SLOTS, SLOT_MASK, COUNTERS, COUNTER_HASHES, NEW, USED, COUNTERS_ROOM = 5, 6, 7, 8, 9, 10, 11
+# What owners without a counter have at most, by a part of the hash; how many of these there are less one; above what an owner
+# gets a counter.
+BOUNDS_AT, BOUNDS_MASK, FLOOR = 12, 13, 14
+
+SPANS, SUMMANDS = 0, 1
+"""Kinds of what sizes are sums of: offsets, whose distances count, and numbers."""

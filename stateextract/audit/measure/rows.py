@@ -1,4 +1,4 @@
-"""Which of many rows are to be looked at: those with a small hash, those of a large size, those where something changes.
+"""Which of many rows are to be looked at: those with a small hash, those where something changes.
 
 Few rows are, so the kernel passes over the others by the block; without it numpy does the same. May import pyarrow and numpy.
 """
@@ -89,21 +89,10 @@ def rows_below(hashes: Hashes, threshold: np.uint64, few: Few | None = None) -> 
     return np.flatnonzero(hashes < threshold)
 
 
-def rows_of_size(sizes: Numbers, least: int) -> Numbers:
-    """The rows whose size is that or larger."""
-    kernel = compiled(sizes.nbytes)
-    if kernel is not None:
-        rows = np.empty(ROOM, np.int64)
-        count = kernel.larger(address(sizes), len(sizes), least, address(rows), ROOM)
-        if count >= 0:
-            return rows[:count]
-    return np.flatnonzero(sizes >= least)
-
-
 def bounds_of(groups: npt.NDArray[np.int32]) -> Numbers:
     """0, the rows whose value differs from the one before, and how many rows there are."""
     changes = np.flatnonzero(groups[1:] != groups[:-1]) + 1
     return np.concatenate([[0], changes, [len(groups)]]).astype(np.int64)
 
 
-__all__ = ["Batch", "Few", "Numbers", "address", "bounds_of", "compiled", "rows_below", "rows_of_size"]
+__all__ = ["Batch", "Few", "Numbers", "address", "bounds_of", "compiled", "rows_below"]

@@ -19,12 +19,13 @@ from stateextract.audit.measure.arrays import Sizer, list_parts, raw_values
 from stateextract.audit.measure.columns import ColumnStatistics, add_all, parts, places
 from stateextract.audit.measure.distinct import Smallest
 from stateextract.audit.measure.hashes import Hashes, combined, hashes_of, mixed
-from stateextract.audit.measure.largest import Largest, cut
+from stateextract.audit.measure.largest import ColumnSizes, Largest, RowSizes, cut
 from stateextract.audit.measure.layout import ROW
+from stateextract.audit.measure.owners import OwnerSketch, RowOwners, Rows
 from stateextract.audit.measure.rows import Batch, Few, bounds_of, compiled
 from stateextract.audit.measure.sample import Sample, quantiles_of
 from stateextract.audit.measure.times import TimeStatistics
-from stateextract.columnar.arrow.arrays import Numbers
+from stateextract.columnar.arrow.arrays import Numbers, is_list, offsets_of
 from stateextract.columnar.arrow.json_values import json_value
 
 MEASURED = ("key", "namespace", "value", "last_access", "timestamp_ms")
@@ -32,6 +33,8 @@ MEASURED = ("key", "namespace", "value", "last_access", "timestamp_ms")
 
 _IDENTITY = ("key", "namespace", "timestamp_ms")
 """Those that tell the rows of keyed state apart."""
+_WINDOWS = (("session_start", "session_end"), ("window_start", "window_end"), ("window_end",), ("slice_end",))
+"""The columns that a window is known by, of which the first that are there count."""
 _PER_MS = {"ms": 1, "us": 10**3, "ns": 10**6}
 
 
@@ -84,6 +87,17 @@ class StateStatistics:
             name: Largest(wanted.top if name in names and self._sizers[name].width is None else 0)
             for name in ("key", "value")
         }
+        self._window: tuple[str, ...] = ()
+        if "key_group" in names:
+            self._window = next((of for of in _WINDOWS if names.issuperset(of)), ())
+        self.owners: dict[str, RowOwners | OwnerSketch] = {}
+        """Of keyed state: ``key``, and where it has windows ``window``."""
+        if self._keyed and "key_group" in names and wanted.top:
+            type_ = schema.field("key").type
+            width = None if self._varying else self._fixed
+            self.owners["key"] = RowOwners(type_, width) if self.one_row_per_key else OwnerSketch(type_)
+            if self._window:
+                self.owners["window"] = OwnerSketch(pa.struct([_window_field(schema.field(n)) for n in self._window]))
         last_access = ttl and ("last_access" in names or _inner_last_access(schema) is not None)
         self.ttl = TimeStatistics(wanted.as_of_ms, wanted.ttl_ms) if last_access else None
         self.times_of = "timer" if "timestamp_ms" in names else "window_end" if "window_end" in names else None
@@ -117,8 +131,15 @@ class StateStatistics:
             self._keys.add_hashes(identity[0])
         hashes = combined(identity) if self._keyed else self._element_hashes(batch, subtask)
         self._add_sample(hashes, few, leaves)
-        self._add_largest(batch, arrays, hashes, few, subtask)
+        sizes = {name: self._sizes(name, array) for name, array in arrays.items()}
+        self._add_largest(batch, arrays, sizes, hashes, few, subtask)
+        self._add_owners(batch, arrays, sizes, identity, few)
         self._add_times(batch)
+
+    def _sizes(self, name: str, array: pa.Array) -> ColumnSizes:
+        longest = (c.longest_added for c in self.columns if c.is_text and c.place.path[0] == name)
+        sizer = self._sizers[name]
+        return ColumnSizes(array, sizer, sizer.most(longest))
 
     def _add_leaves(
         self, batch: pa.RecordBatch, leaves: list[pa.Array], rooms: list[Hashes | None], identity: list[Hashes]
@@ -185,8 +206,9 @@ class StateStatistics:
             self._sample.add(hashes[chosen], kept)
 
     def _add_largest(
-        self, batch: pa.RecordBatch, arrays: dict[str, pa.Array], hashes: Hashes, few: Few | None, subtask: int
-    ) -> None:
+        self, batch: pa.RecordBatch, arrays: dict[str, pa.Array], sizes: dict[str, ColumnSizes], hashes: Hashes,
+        few: Few | None, subtask: int,
+    ) -> None:  # fmt: skip
         def describe(row: int, size: int) -> Big:
             key, namespace = (
                 cut(json_value(arrays[name][row])) if name in arrays else None for name in ("key", "namespace")
@@ -196,9 +218,31 @@ class StateStatistics:
 
         for name, largest in self.largest.items():
             if largest.top:
-                sizer = self._sizers[name]
-                longest = (c.longest_added for c in self.columns if c.is_text and c.place.path[0] == name)
-                largest.add(arrays[name], sizer, hashes, few, sizer.most(longest), describe)
+                largest.add(RowSizes(batch.num_rows, 0, [sizes[name]]), hashes, few, describe)
+
+    def _add_owners(
+        self, batch: pa.RecordBatch, arrays: dict[str, pa.Array], sizes: dict[str, ColumnSizes], identity: list[Hashes],
+        few: Few | None,
+    ) -> None:  # fmt: skip
+        """Count what keys and windows own."""
+        if not self.owners:
+            return
+        of_rows = RowSizes(batch.num_rows, self._fixed, [sizes[name] for name in self._varying])
+        entries = offsets_of(arrays["value"]) if "value" in arrays and is_list(arrays["value"].type) else None
+        for name, owners in self.owners.items():
+            if name == "key":
+                rows = Rows(identity[0], arrays["key"], batch.column("key_group"), of_rows, entries)
+            else:
+                windows = pa.StructArray.from_arrays(
+                    [batch.column(n) for n in self._window], fields=[_window_field(self.schema.field(n)) for n in self._window]
+                )
+                # The namespace is the window, but for sessions.
+                hashes = hashes_of(windows) if self._window[0] == "session_start" else identity[1]
+                rows = Rows(hashes, windows, None, of_rows, entries)
+            if isinstance(owners, RowOwners):
+                owners.add(rows, few)
+            else:
+                owners.add(rows)
 
     def _add_times(self, batch: pa.RecordBatch) -> None:
         if self.ttl is not None:
@@ -221,6 +265,8 @@ class StateStatistics:
         self._sample.merge(other._sample)
         for name, largest in self.largest.items():
             largest.merge(other.largest[name])
+        for name, owners in self.owners.items():
+            owners.merge(other.owners[name])  # type: ignore[arg-type]
         for figures, times in ((self.ttl, other.ttl), (self.times, other.times)):
             if figures is not None and times is not None:
                 figures.merge(times)
@@ -230,6 +276,8 @@ class StateStatistics:
         self._keys.finalize()
         for column in self.columns:
             column.finalize()
+        for owners in self.owners.values():
+            owners.finalize()
         self._rooms.clear()
         self._batch = None
 
@@ -265,6 +313,7 @@ class StateStatistics:
             "keys": base64.b64encode(self._keys.hashes.tobytes()).decode(),
             "sample": base64.b64encode(self._sample.to_bytes()).decode(),
             "biggest": {name: largest.as_list() for name, largest in self.largest.items()},
+            "owners": {name: owners.as_dict() for name, owners in self.owners.items()},
             "times": [figures and figures.as_list() for figures in (self.ttl, self.times)],
         }
 
@@ -279,6 +328,8 @@ class StateStatistics:
         types = [type_ for type_ in self._sampled if type_ is not None]
         self._sample = Sample.from_bytes(types, base64.b64decode(data["sample"]))
         self.largest = {n: Largest.from_list(b.top, data["biggest"][n]) for n, b in self.largest.items()}
+        for name, owners in self.owners.items():
+            owners.load(data["owners"][name])
         for figures, values in zip((self.ttl, self.times), data["times"], strict=True):
             if figures is not None:
                 figures.load(values)
@@ -288,6 +339,11 @@ def _count(counts: dict[int, list[int]], number: int, rows: int, size: int) -> N
     known = counts.setdefault(number, [0, 0])
     known[0] += rows
     known[1] += size
+
+
+def _window_field(field: pa.Field) -> pa.Field:
+    """A window's bound, called as it is in every state."""
+    return pa.field("start" if field.name.endswith("start") else "end", field.type)
 
 
 def _inner_last_access(schema: pa.Schema) -> int | None:
