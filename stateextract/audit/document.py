@@ -213,6 +213,11 @@ class Times:
 
     :param of: ``window_end`` or ``timer``.
     :param past: at ``as_of_ms`` or before.
+    :param progress_ms: the time that the snapshot itself shows to have been reached; ``None``: it shows none.
+    :param progress_of: what shows it: ``watermark``, ``window start`` or ``last access``; ``timer``: only the latest timer is
+        known, and the timers cannot be judged by it.
+    :param past_by_progress: at ``progress_ms`` or before.
+    :param past_by_progress_error: by how many it may be off, in 95 of 100 cases; 0: exact.
     """
 
     of: str
@@ -220,6 +225,10 @@ class Times:
     max_ms: int | None
     past: int
     histogram: list[Bin]
+    progress_ms: int | None = None
+    progress_of: str | None = None
+    past_by_progress: int | None = None
+    past_by_progress_error: int = 0
 
 
 @dataclass(frozen=True)
@@ -239,6 +248,7 @@ class State:
     :param file_bytes: in the files, uncompressed; of what is not read as far as the snapshot says it.
     :param decoded_bytes: of the values; how they are counted is in ``docs/statistics.md``.
     :param distinct_keys: of keyed state and timers, and of broadcast state.
+    :param entries: of maps, and elements of lists; another row is one entry. ``None`` in documents that do not say it.
     """
 
     state_name: str | None
@@ -261,6 +271,16 @@ class State:
     biggest_values: list[Big] = field(default_factory=list)
     ttl: Ttl | None = None
     times: Times | None = None
+    entries: int | None = None
+
+    @property
+    def overdue(self) -> int | None:
+        """Entries that are expired by the time to live, or whose windows or timers are past by the snapshot's progress."""
+        if self.ttl is not None and self.ttl.expired is not None:
+            return self.ttl.expired
+        if self.times is None or self.times.past_by_progress is None or not self.rows or self.entries is None:
+            return None
+        return round(self.times.past_by_progress * self.entries / self.rows)
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,9 @@ from stateextract.audit.document import (
     Ttl,
 )
 from stateextract.audit.measure.owners import owners_of
-from stateextract.audit.measure.state import Wanted
+from stateextract.audit.measure.state import StateStatistics, Wanted
 from stateextract.audit.measure.times import TimeStatistics
+from stateextract.audit.progress import clock_note, judged
 from stateextract.errors import UsageError
 from stateextract.files.filesystem import Store
 from stateextract.job.execute import Execute, on_this_machine
@@ -102,19 +103,27 @@ def statistics(
     for state in plan.states:
         finalize(state.entry, (state.operator, state.name), collected)
 
+    figures: dict[int, StateStatistics] = {}
+
     def state_of(entry: Entry, operator: OperatorState, key: Key | None) -> State:
-        return unread(entry) if key is None else measured(
-            entry, (operator.parallelism, operator.max_parallelism), key, collected, reader
-        )
+        if key is None:
+            return unread(entry)
+        state = measured(entry, (operator.parallelism, operator.max_parallelism), key, collected, reader)
+        if key in collected.figures and key not in collected.refused:
+            figures[id(state)] = collected.figures[key]
+        return state
 
     top = (statistics_options or StatisticsOptions()).top
-    operators = operators_of(planned, state_of, lambda of, keys: owners(of, keys, collected, top))
+    operators = judged(operators_of(planned, state_of, lambda of, keys: owners(of, keys, collected, top)), figures)
     states = [state for operator in operators for state in operator.states]
     totals = Totals(
         len(operators), len(states), sum(s.rows for s in states), sum(s.file_bytes for s in states),
         sum(s.decoded_bytes for s in states),
     )  # fmt: skip
-    return replace(planned.empty, totals=totals, operators=operators)
+    given = statistics_options is not None and statistics_options.as_of_ms is not None
+    note = None if given else clock_note(operators, planned.empty.as_of_ms)
+    notes = planned.empty.notes + ([note] if note else [])
+    return replace(planned.empty, totals=totals, operators=operators, notes=notes)
 
 
 def plan_statistics(
@@ -299,6 +308,7 @@ def measured(
         figures.document_columns(), figures.largest["key"].largest, figures.largest["value"].largest,
         None if figures.ttl is None else _ttl(figures.ttl, wanted),
         None if figures.times is None else _times(str(figures.times_of), figures.times),
+        figures.entries,
     )  # fmt: skip
 
 

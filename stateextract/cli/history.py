@@ -130,6 +130,7 @@ def _series(recorded: Sequence[Recorded]) -> list[Series]:
 # ---- for people
 
 _COLUMNS = ["operator", "state", "rows first", "last", "change", "decoded first", "last", "change", ""]
+_SPLIT = ["operator", "state", "change", "more keys", "more entries per key", "larger values", "older rows"]
 
 
 def _show(recorded: Sequence[Recorded], added: int, output: str) -> None:
@@ -154,6 +155,16 @@ def _show(recorded: Sequence[Recorded], added: int, output: str) -> None:
         cells.append(["all", "", *(cell for of_measure in sums for cell in of_measure), ""])
         out.show(Table(_COLUMNS, cells, _COLUMNS[2:8]))
         out.print()
+        causes = [(one, one.split) for one in by_growth(series)]
+        split: list[list[str | Cell]] = [
+            [Cell(one.operator, of=one.operator_id), one.state or f"({one.kind})",
+             *(_size(size, True) for size in (sum(vars(of).values()), *vars(of).values()))]
+            for one, of in causes if of is not None and any(vars(of).values())
+        ]  # fmt: skip
+        if split:
+            out.print("Why the decoded bytes changed", style="bold")
+            out.show(Table(_SPLIT, split, _SPLIT[2:]))
+            out.print()
         ends = " to ".join(
             dict.fromkeys(f"checkpoint {one.snapshot.checkpoint_id}" for one in (recorded[0], recorded[-1]))
         )

@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from stateextract.audit.document import Big, Column, Distinct, Operator, Owner, Owners, Skew, State, Statistics
+from stateextract.audit.document import Big, Column, Distinct, Operator, Owner, Owners, Skew, State, Statistics, Times
 from stateextract.audit.durations import text_duration
 from stateextract.cli.screen import Cell, Table, console
 from stateextract.cli.sizes import text_size
@@ -19,7 +19,7 @@ from stateextract.state.causes import causes_once, is_caused
 _WIDEST = 40
 _RIGHT = (
     "rows", "keys", "in files", "decoded", "key group skew", "subtask skew", "max value", "nulls", "distinct", "bytes",
-    "key group", "past", "expired", "with time", "at most", "share", "entries",
+    "key group", "past", "expired", "with time", "at most", "share", "entries", "past by it",
 )  # fmt: skip
 
 
@@ -146,14 +146,22 @@ def _ttl(state: State, _: int | None) -> list[str] | None:
     ]  # fmt: skip
 
 
-_TIMES = ["operator", "state", "what", "first", "last", "past"]
+_TIMES = ["operator", "state", "what", "first", "last", "past", "own progress", "past by it"]
 
 
 def _times(state: State, _: int | None) -> list[str] | None:
     times = state.times
     if times is None or times.min_ms is None:
         return None
-    return [times.of.replace("_", " "), _moment(times.min_ms), _moment(times.max_ms), f"{times.past:,}"]
+    return [
+        times.of.replace("_", " "), _moment(times.min_ms), _moment(times.max_ms), f"{times.past:,}",
+        _moment(times.progress_ms), _past(times),
+    ]  # fmt: skip
+
+
+def _past(times: Times) -> str:
+    count = times.past_by_progress
+    return "" if count is None else f"{'~' if times.past_by_progress_error else ''}{count:,}"
 
 
 def _moment(ms: int | None) -> str:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from stateextract.audit.document import Operator, State, Statistics
+from stateextract.printable import many
 from stateextract.state.causes import causes_once, is_caused
 
 UNREAD = ("skipped", "unsupported", "missing", "unreadable")
@@ -64,15 +65,20 @@ def _once(items: list[dict[str, Any]], told: Mapping[int, str]) -> list[dict[str
 
     :param told: the causes by the indexes of states.
     """
-    seen: set[str] = set()
-    kept = []
+    kept: dict[str, dict[str, Any]] = {}
+    others: dict[str, int] = {}
     for item in items:
         cause = told.get(item["state"]) if is_caused(item["note"]) else None
-        if cause not in seen:
-            kept.append(item if cause is None else {**item, "note": cause})
-        if cause is not None:
-            seen.add(cause)
-    return kept
+        note = cause or item["note"]
+        if note in kept:
+            # The sentence of a cause has the number.
+            others[note] += cause is None
+        else:
+            kept[note], others[note] = {**item, "note": note}, 0
+    return [
+        {**item, "note": f"{note} (and {many(others[note], 'more state')})" if others[note] else note}
+        for note, item in kept.items()
+    ]
 
 
 def _operators(operators: Iterable[Operator], is_one: Callable[[Operator], bool]) -> list[dict[str, Any]]:
@@ -91,9 +97,15 @@ def _problems(state: State) -> str | None:
 
 
 def _past(state: State, of: str) -> str | None:
-    if state.times is None or state.times.of != of or not state.times.past:
+    times = state.times
+    if times is None or times.of != of:
         return None
-    return f"{state.times.past:,} of {state.rows:,}"
+    if times.progress_of is None:
+        return f"{times.past:,} of {state.rows:,}" if times.past else None
+    if not times.past_by_progress:
+        # The clock says nothing of them.
+        return None
+    return f"{times.past_by_progress:,} of {state.rows:,} by own progress, {times.past:,} by the clock"
 
 
 def _expired(state: State) -> str | None:

@@ -18,6 +18,8 @@ from stateextract.report.findings import findings
 from stateextract.report.spread import spread
 from stateextract.report.texts import value_text, visible
 
+STATES = 4
+"""States of an owner that are shown."""
 PROBLEMS = 20
 """Problems of a state that are shown."""
 NAME = 1000
@@ -50,6 +52,7 @@ def page_model(documents: Sequence[Statistics | Recorded]) -> dict[str, Any]:
         "totals": asdict(newest.totals),
         "operators": [_operator(operator) for operator in newest.operators],
         "states": [_state(state, operator, position[id(operator)]) for operator, state in states],
+        "owners": {of: _owners(newest.operators, of) for of in ("keys", "windows")},
         "findings": [
             {**group, "items": [{**item, "note": visible(item["note"])} for item in group["items"]]}
             for group in findings(newest)
@@ -68,7 +71,7 @@ def snapshots_of(documents: Sequence[Statistics | Recorded]) -> list[Recorded]:
 
 
 def _operator(operator: Operator) -> dict[str, Any]:
-    values = {name: value for name, value in vars(operator).items() if name != "states"}
+    values = {name: value for name, value in vars(operator).items() if name not in ("states", "keys", "windows")}
     return values | {name: _name(values[name]) for name in ("operator_id", "operator_uid", "operator_name", "operator_label")}
 
 
@@ -95,6 +98,28 @@ def _state(state: State, operator: Operator, index: int) -> dict[str, Any]:
         "ttl": None if state.ttl is None else {**vars(state.ttl), "histogram": _bins(state.ttl.histogram)},
         "times": None if state.times is None else {**vars(state.times), "histogram": _bins(state.times.histogram)},
     }
+
+
+def _owners(operators: Sequence[Operator], of: str) -> list[dict[str, Any]]:
+    """The keys or windows of all operators, the largest first."""
+    found = [
+        {
+            "operator": index, "owner": _window(owner.owner) if of == "windows" else value_text(owner.owner),
+            "bytes": owner.bytes, "error": owner.error, "share": owner.bytes / owners.bytes if owners.bytes else 0.0,
+            "rows": owner.rows, "entries": owner.entries, "key_group": owner.key_group,
+            "states": [[_name(state.state_name), state.bytes] for state in owner.states[:STATES]],
+        }
+        for index, operator in enumerate(operators)
+        if (owners := getattr(operator, of)) is not None
+        for owner in owners.largest
+    ]  # fmt: skip
+    return sorted(found, key=lambda one: -one["bytes"])
+
+
+def _window(bounds: Any) -> str | None:
+    if not isinstance(bounds, dict):
+        return value_text(bounds)
+    return value_text(" to ".join(str(bounds[name]) for name in ("start", "end") if bounds.get(name) is not None))
 
 
 def _skew(skew: Skew | None) -> dict[str, Any] | None:
@@ -163,7 +188,8 @@ def _history(ordered: Sequence[Recorded]) -> dict[str, Any]:
                 "new": one.new,
                 "gone": one.gone,
                 "change": {measure: one.change(measure).change for measure in MEASURES},
-                **one.values,
+                "split": None if (split := one.split) is None else asdict(split),
+                **{measure: one.values[measure] for measure in MEASURES},
             }
             for one in series_of([one.rows for one in ordered])
         ],

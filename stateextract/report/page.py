@@ -27,6 +27,7 @@ SCRIPTS = (
     "charts.js",
     "tables.js",
     "sizes.js",
+    "owners.js",
     "growth.js",
     "overview.js",
     "state.js",

@@ -6,15 +6,22 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from stateextract.audit.document import Distinct, Snapshot, Statistics, Totals, Ttl
 from stateextract.audit.history import SCHEMA, identity, in_order, order_note, table_of, times_note
 from stateextract.audit.history.growth import (
     COLUMNS,
     Change,
+    Counts,
     Series,
+    Split,
     by_growth,
     growth_as_dict,
     series_of,
+    split_of,
     total_change,
 )
 from tests.audit.test_document import DOCUMENT, NAMELESS, STATE
@@ -51,7 +58,7 @@ def test_a_row_has_all_that_is_known_of_a_state() -> None:
         "decoded_bytes": 90, "key_group_skew": 2.5, "key_group_top_percent_share": 0.25, "subtask_skew": None,
         "subtask_top_percent_share": None, "largest_key_bytes": 8, "largest_value_bytes": 9, "last_accesses": 10,
         "first_access_ms": 1, "last_access_ms": 2, "ttl_ms": 1000, "expired": 4, "times_of": "timer", "first_time_ms": None,
-        "last_time_ms": None, "past": 0,
+        "last_time_ms": None, "past": 0, "entries": None, "overdue": 4, "progress_ms": None, "past_by_progress": None,
     }  # fmt: skip
     # Nobody read it, so of its rows nothing is known, and of its bytes what the snapshot says.
     known = {name: value for name, value in nameless.items() if value is not None}
@@ -182,7 +189,7 @@ def test_as_a_document() -> None:
         "operator_id": "ab", "operator_label": "totals", "state_name": "totals", "state_kind": "value",
         "new": False, "gone": False,
         "rows": {"first": 4, "last": 7, "change": 3}, "file_bytes": {"first": 100, "last": 100, "change": 0},
-        "decoded_bytes": {"first": 40, "last": 70, "change": 30},
+        "decoded_bytes": {"first": 40, "last": 70, "change": 30}, "split": None,
     }  # fmt: skip
     assert [one["state_name"] for one in found["states"]] == ["totals", "other", None]
     (series, *_) = growth(*documents)
@@ -193,3 +200,53 @@ def test_as_a_document() -> None:
     never = replace(series, values={**series.values, "rows": [None, None]})
     assert total_change("rows", totals, [never]) == Change(4, 7, 3)
     assert growth_as_dict([], []) == {"snapshots": [], "totals": {}, "states": []}
+
+
+@pytest.mark.parametrize(
+    ("first", "last", "split"),
+    [
+        # Twice the keys, of which each has what it had.
+        (Counts(1000, 10, 50, None), Counts(2000, 20, 100, None), Split(1000, 0, 0, 0)),
+        # The same keys with three times the entries.
+        (Counts(1000, 10, 50, None), Counts(3000, 10, 150, None), Split(0, 2000, 0, 0)),
+        (Counts(1000, 10, 50, None), Counts(1500, 10, 50, None), Split(0, 0, 500, 0)),
+        # 20 bytes for each of 10 more expired entries; of the others each key has 4 instead of 5.
+        (Counts(1000, 10, 50, 0), Counts(1000, 10, 50, 10), Split(0, -200, 0, 200)),
+        # One entry for each key: 45 more of the 50 more keys are expired.
+        (Counts(100, 10, 10, 5), Counts(600, 60, 60, 50), Split(50, 0, 0, 450)),
+        # All at once: 5 more keys of 100 bytes, one entry of 20 bytes more in each of 15, 75 entries grown to 90, by 2 bytes.
+        (Counts(1000, 10, 50, None), Counts(1980, 15, 90, None), Split(500, 300, 180, 0)),
+        # A new state, and one that is gone.
+        (Counts(0, 0, 0, 0), Counts(700, 7, 14, 2), Split(600, 0, 0, 100)),
+        (Counts(700, 7, 14, None), Counts(0, 0, 0, 0), Split(-700, 0, 0, 0)),
+        # Without keys all entries are of one.
+        (Counts(100, None, 10, None), Counts(330, None, 30, None), Split(0, 200, 30, 0)),
+        (Counts(0, None, 0, None), Counts(30, None, 3, None), Split(0, 30, 0, 0)),
+        # Maps that are empty.
+        (Counts(40, 10, 0, None), Counts(400, 10, 20, None), Split(0, 360, 0, 0)),
+    ],
+)
+def test_why_a_state_grew(first: Counts, last: Counts, split: Split) -> None:
+    assert split_of(first, last) == split
+
+
+counts = st.tuples(st.integers(1, 10**12), st.integers(1, 10**6), st.integers(0, 10**9), st.floats(0, 1)).map(
+    lambda c: Counts(c[0], c[1], c[2], int(c[2] * c[3]))
+)
+
+
+@given(counts | st.just(Counts(0, 0, 0, 0)), counts | st.just(Counts(0, 0, 0, 0)))
+def test_the_parts_are_the_change(first: Counts, last: Counts) -> None:
+    assert sum(vars(split_of(first, last)).values()) == last.bytes - first.bytes
+
+
+def test_the_split_of_states() -> None:
+    def snapshot(number: int, entries: int, size: int, expired: int) -> Statistics:
+        ttl = Ttl(entries, 1, 2, [], 1000, expired)
+        state = replace(STATE, rows=10, decoded_bytes=size, entries=entries, distinct_keys=Distinct(10), ttl=ttl)
+        operator = replace(DOCUMENT.operators[0], states=[state])
+        return Statistics("0", Snapshot(f"/{number}/_metadata", number, 6, None, number), 0, Totals(1, 1, 10, 0, 0), [operator])
+
+    (one,) = growth(snapshot(1, 50, 1000, 5), snapshot(2, 80, 1800, 25))
+    # 20 more expired entries of 20 bytes, 10 more others in the same keys; the rest is size.
+    assert one.split == Split(0, 200, 200, 400)

@@ -204,19 +204,19 @@ def test_the_largest_rows_do_not_depend_on_order(lengths: list[int], parts: int,
 
 @pytest.mark.usefixtures("small")
 def test_several_states_of_many_owners() -> None:
-    # Of timers every key has one but the first, which has 30; lists grow with the number of their key.
-    timers = [f"{i:02}" for i in range(30)] + ["00"] * 29
+    # Of timers every key has one but the first, which has 100; lists grow with the number of their key.
+    timers = [f"{i:02}" for i in range(30)] + ["00"] * 99
     lists = [f"{i:02}" for i in range(20)]
     first = figures(TIMERS, [timers, list(range(len(timers))), [0] * len(timers)])
     other = figures(LISTS, [lists, [[0] * 10 * i for i in range(20)], [0] * 20])
     total = first.decoded_bytes + other.decoded_bytes
     found = owners_of([("timers", first.owners["key"].finalize()), ("lists", other.owners["key"].finalize())], total, 2)
     assert found is not None
-    assert found.bytes == 59 * 14 + sum(10 + 40 * i for i in range(20))
+    assert found.bytes == 129 * 14 + sum(10 + 40 * i for i in range(20))
     largest, second = found.largest
     assert (largest.owner, second.owner) == ("00", "19")
     # All lists but the largest four have at most 10 + 40 * 16 bytes.
-    assert largest.bytes <= 30 * 14 + 10 <= largest.bytes + largest.error
+    assert largest.bytes <= 100 * 14 + 10 <= largest.bytes + largest.error
     assert [part.state_name for part in largest.states] == ["timers"]
     assert second.bytes <= 14 + 10 + 40 * 19 <= second.bytes + second.error
     assert found.others_at_most >= 14 + 10 + 40 * 18

@@ -14,6 +14,9 @@ from stateextract.audit.document import (
     KeyGroup,
     Lengths,
     Operator,
+    Owned,
+    Owner,
+    Owners,
     Quantile,
     SchemaField,
     Skew,
@@ -110,6 +113,15 @@ def operator(label: str, states: list[State], **more: Any) -> Operator:
     return Operator(**{**values, **more}, states=states)
 
 
+def owning(label: str, size: int) -> Operator:
+    """An operator with owners of so many bytes."""
+    states = [Owned("carts", size - 100, 2, 5, 9), Owned("timers_of_users", 100, 2, 2)]
+    keys = [Owner("alice", 3, size, 4, 7, 9, states), Owner({"f0": 1}, 5, size // 10, 1, 1, 0, states[1:])]
+    window = {"start": "2025-11-28T13:00:00Z", "end": "2025-11-28T14:00:00Z"}
+    windows = Owners(size, 0, [Owner(window, None, size, 1, 1, 0, states[1:])])
+    return operator(label, [CARTS, replace(TIMERS, rows=0)], keys=Owners(2 * size, 50, keys), windows=windows)
+
+
 def shop() -> Statistics:
     """Five states of two operators, one of each status and with each kind of figure."""
     nameless = operator(
@@ -152,6 +164,12 @@ def hostile() -> Statistics:
             problems=[evil, following], schema=[SchemaField(evil, following)], columns=[column],
             biggest_keys=[Big(evil, following, 1, 0, 5)], biggest_values=[Big({evil: evil}, None, 1, 0, 5)],
         )  # fmt: skip
-        operators.append(operator(evil, [state], operator_id=evil, operator_name=following, unowned=True, without_uid=True))
+        owners = Owners(9, 0, [Owner(evil, 1, 5, 1, 1, 0, [Owned(following, 5, 1, 1)])])
+        operators.append(
+            operator(
+                evil, [state], operator_id=evil, operator_name=following, unowned=True, without_uid=True,
+                keys=owners, windows=owners,
+            )
+        )  # fmt: skip
     document = statistics(operators, notes=list(EVIL))
     return replace(document, tool_version=EVIL[0], snapshot=replace(document.snapshot, path=EVIL[0], kind=EVIL[0]))

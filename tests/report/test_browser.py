@@ -19,7 +19,7 @@ import pytest
 from stateextract.audit.document import Bin, Statistics, Times
 from stateextract.report.page import report_page
 from stateextract.report.texts import value_text
-from tests.report.documents import EVIL, grown, hostile, made, operator, shop, statistics
+from tests.report.documents import DAY, EVIL, NOW, grown, hostile, made, operator, owning, shop, statistics
 from tests.report.made import browser_path
 
 LAPTOP = {"width": 1366, "height": 900}
@@ -381,6 +381,47 @@ def test_history(opened: Any) -> None:
     assert [row[1:] for row in report.rows('[aria-label="History of this state"]')] == [
         ["40,000", "98,765", "300"], ["80,000", "98,765", "600"], ["123,456", "98,765", "900"],
     ]  # fmt: skip
+
+
+def test_owners(opened: Any) -> None:
+    report = opened(statistics([owning("a", 700), owning("b", 900)]))
+    table = '[aria-labelledby=owners-title] [aria-label="The keys that own most"]'
+    assert report.rows(table) == [
+        ["alice", "b", "900 B to 909 B", "50 %", "4", "7", "carts 800 B, timers_of_users 100 B"],
+        ["alice", "a", "700 B to 709 B", "50 %", "4", "7", "carts 600 B, timers_of_users 100 B"],
+        ['{"f0": 1}', "b", "90 B", "5 %", "1", "1", "timers_of_users 100 B"],
+        ['{"f0": 1}', "a", "70 B", "5 %", "1", "1", "timers_of_users 100 B"],
+    ]
+    # They are before everything else.
+    assert report.texts("main section h2")[:2] == ["Who owns the state", "What stands out"]
+    report.tab.locator("[aria-labelledby=owners-title]").get_by_text("windows", exact=True).click()
+    window = "2025-11-28T13:00:00Z to 2025-11-28T14:00:00Z"
+    table = table.replace("keys", "windows")
+    assert [row[:3] for row in report.rows(table)] == [[window, "b", "900 B"], [window, "a", "700 B"]]
+
+
+def test_empty_states_do_not_weigh(opened: Any) -> None:
+    empty = replace(shop().operators[0].states[1], rows=0, file_bytes=10**9)
+    report = opened(statistics([operator("o", [shop().operators[0].states[0], empty])]))
+    assert report.texts(".overview .tile small")[0] == "all decoded, 1 of them empty"
+    assert report.rows("#states-table")[0][0] == "carts"
+    assert report.text("[aria-labelledby=sizes-title] > p") == "Click a state to see it. 1 empty state cannot be drawn."
+
+
+def test_why_states_grew(opened: Any) -> None:
+    documents = []
+    for number, (entries, size) in enumerate([(1000, 10_000), (3000, 33_000)]):
+        grown = replace(shop().operators[0].states[0], entries=entries, decoded_bytes=size, ttl=None)
+        documents.append(statistics([operator("o", [grown])], 40 + number, NOW + number * DAY))
+    report = opened(*documents)
+    assert report.rows('[aria-label="Why states changed most"]') == [
+        ["carts", "+23.0 kB", "0 B", "+20.0 kB", "+3.0 kB", "0 B"],
+    ]  # fmt: skip
+    report.tab.evaluate("() => { const { init } = echarts; window.echarts = { init: (...of) => (window.chart = init(...of)) }; }")
+    report.tab.locator("[aria-labelledby=history-title]").get_by_text("growing most", exact=True).click()
+    axis = "name => chart.getOption().xAxis[0].axisLabel.formatter(name)"
+    assert report.tab.evaluate(axis, "checkpoint 40, 2025-11-28 14:00:00") == "checkpoint 40\n2025-11-28"
+    assert report.tab.evaluate(axis, "checkpoint 40") == "checkpoint 40"
 
 
 def test_history_in_an_order_that_may_be_wrong(opened: Any) -> None:

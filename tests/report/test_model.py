@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,7 @@ from stateextract.errors import UsageError
 from stateextract.report.findings import findings
 from stateextract.report.model import page_model, snapshots_of
 from stateextract.report.spread import BINS, HEAVIEST, spread
-from tests.report.documents import CARTS, DAY, NOW, grown, operator, shop, statistics
+from tests.report.documents import CARTS, DAY, NOW, TIMERS, grown, operator, owning, shop, statistics
 
 
 def test_places_as_they_are() -> None:
@@ -83,9 +84,45 @@ def test_uneven_subtasks(ratio: float, rows: int, stands_out: bool) -> None:
 
 
 def test_the_largest_state_is_named_first() -> None:
-    states = [replace(CARTS, status="skipped", file_bytes=size) for size in (10, 30, 20)]
+    states = [replace(CARTS, status="skipped", file_bytes=size, reason=f"{size}") for size in (10, 30, 20)]
     items = findings(statistics([operator("o", states)]))[0]["items"]
     assert [item["state"] for item in items] == [1, 2, 0]
+
+
+def test_a_cause_is_one_line() -> None:
+    reasons = {10: "a file is missing", 30: "a file is missing", 20: "not decoded", 5: "a file is missing"}
+    states = [replace(CARTS, status="missing", file_bytes=size, reason=reason) for size, reason in reasons.items()]
+    assert findings(statistics([operator("o", states)]))[0]["items"] == [
+        {"state": 1, "note": "a file is missing (and 2 more states)"}, {"state": 2, "note": "not decoded"},
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("progress", "note"),
+    [
+        ((None, None, None), "10 of 40"),
+        ((NOW, "window start", 3), "3 of 40 by own progress, 10 by the clock"),
+        ((NOW, "window start", 0), None),
+        ((NOW, "timer", None), None),
+    ],
+)
+def test_timers_are_judged_by_the_own_progress(progress: tuple[Any, Any, Any], note: str | None) -> None:
+    assert TIMERS.times is not None
+    ms, of, past = progress
+    times = replace(TIMERS.times, progress_ms=ms, progress_of=of, past_by_progress=past)
+    found = {f["title"]: f["items"] for f in findings(statistics([operator("o", [replace(TIMERS, times=times)])]))}
+    assert found.get("Timers due already") == (note and [{"state": 0, "note": note}])
+
+
+def test_owners() -> None:
+    found = page_model([statistics([owning("a", 700), owning("b", 900)])])["owners"]
+    assert [(one["operator"], one["bytes"]) for one in found["keys"]] == [(1, 900), (0, 700), (1, 90), (0, 70)]
+    assert found["keys"][0] == {
+        "operator": 1, "owner": "alice", "bytes": 900, "error": 9, "share": 0.5, "rows": 4, "entries": 7, "key_group": 3,
+        "states": [["carts", 800], ["timers_of_users", 100]],
+    }  # fmt: skip
+    assert [one["owner"] for one in found["windows"]] == ["2025-11-28T13:00:00Z to 2025-11-28T14:00:00Z"] * 2
+    assert page_model([shop()])["owners"] == {"keys": [], "windows": []}
 
 
 def test_history() -> None:
@@ -99,7 +136,7 @@ def test_history() -> None:
     assert series["carts"] == {
         "operator_label": "shopping", "state_name": "carts", "state_kind": "map", "index": 0, "new": False, "gone": False,
         "rows": [300, 600, 900], "file_bytes": [40_000, 80_000, 123_456], "decoded_bytes": [98_765] * 3,
-        "change": {"rows": 600, "file_bytes": 83_456, "decoded_bytes": 0},
+        "change": {"rows": 600, "file_bytes": 83_456, "decoded_bytes": 0}, "split": None,
     }  # fmt: skip
     assert (series["gone"]["rows"], series["gone"]["index"]) == ([10, None, None], None)
     assert (series["half"]["rows"], series["half"]["index"]) == ([None, None, 5], 3)

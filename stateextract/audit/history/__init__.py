@@ -36,11 +36,12 @@ SCHEMA = pa.schema(
         ("operator_id", _TEXT), ("operator_uid", _TEXT), ("operator_label", _TEXT), ("operator_parallelism", _I32),
         ("operator_max_parallelism", _I32), ("state_name", _TEXT), ("state_kind", _TEXT), ("status", _TEXT), ("reason", _TEXT),
         ("row_count", _I64), ("distinct_keys", _I64), ("distinct_keys_exact", _BOOL), ("file_bytes", _I64),
-        ("decoded_bytes", _I64), ("key_group_skew", _F64), ("key_group_top_percent_share", _F64), ("subtask_skew", _F64),
+        ("decoded_bytes", _I64), ("entries", _I64), ("overdue", _I64),
+        ("key_group_skew", _F64), ("key_group_top_percent_share", _F64), ("subtask_skew", _F64),
         ("subtask_top_percent_share", _F64), ("largest_key_bytes", _I64), ("largest_value_bytes", _I64),
         ("last_accesses", _I64), ("first_access_ms", _I64), ("last_access_ms", _I64), ("ttl_ms", _I64), ("expired", _I64),
         ("times_of", _TEXT), ("first_time_ms", _I64), ("last_time_ms", _I64), ("past", _I64),
-        ("columns", pa.list_(COLUMN)),
+        ("progress_ms", _I64), ("past_by_progress", _I64), ("columns", pa.list_(COLUMN)),
     ]
 )  # fmt: skip
 """The columns of the dataset. What is not known of a state, as the rows of one that was not read, is null."""
@@ -108,11 +109,13 @@ def _row(document: Statistics, operator: Operator, state: State) -> dict[str, An
         state.rows if is_read else None, keys.count if keys else None, keys.exact if keys else None,
         # Of what is not read the snapshot may not say the size; the document has 0 then.
         state.file_bytes if is_read or state.file_bytes else None, state.decoded_bytes if is_read else None,
+        state.entries if is_read else None, state.overdue if is_read else None,
         *_skew(state.skew.key_groups if state.skew else None), *_skew(state.skew.subtasks if state.skew else None),
         state.biggest_keys[0].bytes if state.biggest_keys else None,
         state.biggest_values[0].bytes if state.biggest_values else None,
         *((ttl.rows_with_time, ttl.min_ms, ttl.max_ms, ttl.ttl_ms, ttl.expired) if ttl else [None] * 5),
         *((_text(times.of), times.min_ms, times.max_ms, times.past) if times else [None] * 4),
+        *((times.progress_ms, times.past_by_progress) if times else [None] * 2),
         [_column(column) for column in state.columns] if is_read else None,
     )  # fmt: skip
     return dict(zip(SCHEMA.names, values, strict=True))

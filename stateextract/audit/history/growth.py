@@ -19,8 +19,11 @@ MEASURES = ("rows", "file_bytes", "decoded_bytes")
 """What grows, by the names of the statistics document."""
 COLUMNS = (
     "operator_id", "operator_label", "state_name", "state_kind", "status", "row_count", "file_bytes", "decoded_bytes",
+    "distinct_keys", "entries", "overdue",
 )  # fmt: skip
 """The columns of a history that are looked at."""
+_COUNTED = ("distinct_keys", "entries", "overdue")
+"""What growth is split by."""
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,65 @@ class Change:
     first: int | None
     last: int | None
     change: int | None
+
+
+@dataclass(frozen=True)
+class Split:
+    """Why the decoded bytes of a state changed; the sum is the change.
+
+    :param more_keys: as many more keys of the size that keys had.
+    :param more_entries_per_key: entries of maps, elements of lists, windows and timers; of state without keys all entries.
+    :param larger_values: other bytes for each entry.
+    :param older_rows: entries that are due to go: expired, or past by the snapshot's progress.
+    """
+
+    more_keys: int
+    more_entries_per_key: int
+    larger_values: int
+    older_rows: int
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What a state has. Nothing is known of keys in state without them, and of overdue entries where they have no time."""
+
+    bytes: int
+    keys: int | None
+    entries: int
+    overdue: int | None
+
+
+def split_of(first: Counts, last: Counts) -> Split:
+    """Split the change of the bytes.
+
+    Entries count with the size that they had: first those overdue, then those of more keys, then more for each key. The rest is
+    another size.
+    """
+    change = last.bytes - first.bytes
+    if not first.entries:
+        # All entries are new. Of what is overdue the size is that of all.
+        older = round((last.overdue or 0) * last.bytes / last.entries) if last.entries else 0
+        if last.keys is None:
+            return Split(0, change - older, 0, older)
+        # Keys without entries, as of empty maps, have some bytes too.
+        more = round((last.keys - first.keys) * first.bytes / first.keys) if first.keys else change - older
+        return Split(more, change - older - more, 0, older)
+    each = first.bytes / first.entries
+    known = first.overdue is not None and last.overdue is not None
+    overdue = (first.overdue or 0, last.overdue or 0) if known else (0, 0)
+    older = round((overdue[1] - overdue[0]) * each)
+    current = first.entries - overdue[0], last.entries - overdue[1]
+    if not first.keys or last.keys is None:
+        entries = round((current[1] - current[0]) * each)
+        return Split(0, entries, change - older - entries, older)
+    if (first.keys, last.keys) == (first.entries, last.entries):
+        # An overdue entry is a key that is due to go.
+        more, entries = round((current[1] - current[0]) * each), 0
+    else:
+        per_key = current[0] / first.keys
+        more = round((last.keys - first.keys) * per_key * each)
+        entries = round((current[1] - last.keys * per_key) * each)
+    return Split(more, entries, change - older - more - entries, older)
 
 
 @dataclass
@@ -69,6 +131,22 @@ class Series:
         after = 0 if self.gone else last
         return Change(first, last, None if before is None or after is None else after - before)
 
+    @property
+    def split(self) -> Split | None:
+        """Why the decoded bytes changed from the oldest to the newest snapshot; ``None``: it is not known."""
+        if self.change("decoded_bytes").change is None:
+            return None
+        first, last = self._counts(0, self.new), self._counts(-1, self.gone)
+        return None if first is None or last is None else split_of(first, last)
+
+    def _counts(self, at: int, missing: bool) -> Counts | None:
+        keys, entries, overdue = (self.values[name][at] for name in _COUNTED)
+        if missing:
+            other = self.values["distinct_keys"][-1 if at == 0 else 0]
+            return Counts(0, None if other is None else 0, 0, 0)
+        size = self.values["decoded_bytes"][at]
+        return None if entries is None or size is None else Counts(size, keys, entries, overdue)
+
 
 def series_of(tables: Sequence[pa.Table]) -> list[Series]:
     """All states of some snapshots, in the order in which they first occur, but for those that nobody ever asked for.
@@ -84,12 +162,13 @@ def series_of(tables: Sequence[pa.Table]) -> list[Series]:
             series = found.get(key)
             if series is None:
                 count = len(tables)
-                series = Series(operator_id, label, name, kind, [False] * count, {m: [None] * count for m in MEASURES})
+                series = Series(operator_id, label, name, kind, [False] * count)
+                series.values = {name: [None] * count for name in (*MEASURES, *_COUNTED)}
                 found[key] = series
             if status != Status.NOT_SELECTED:
                 asked.add(key)
             series.operator, series.there[place] = label, True
-            for measure, value in zip(MEASURES, values, strict=True):
+            for measure, value in zip((*MEASURES, *_COUNTED), values, strict=True):
                 # Parts of an operator without a name may be several of one kind.
                 if value is not None:
                     series.values[measure][place] = (series.values[measure][place] or 0) + value
@@ -137,10 +216,14 @@ def growth_as_dict(snapshots: Sequence[tuple[Snapshot, Totals]], series: Sequenc
             {
                 "operator_id": one.operator_id, "operator_label": one.operator, "state_name": one.state, "state_kind": one.kind,
                 "new": one.new, "gone": one.gone, **{measure: vars(one.change(measure)) for measure in MEASURES},
+                "split": one.split and vars(one.split),
             }
             for one in by_growth(series)
         ],
     }  # fmt: skip
 
 
-__all__ = ["COLUMNS", "MEASURES", "Change", "Series", "by_growth", "growth_as_dict", "series_of", "total_change"]
+__all__ = [
+    "COLUMNS", "MEASURES", "Change", "Counts", "Series", "Split", "by_growth", "growth_as_dict", "series_of", "split_of",
+    "total_change",
+]  # fmt: skip

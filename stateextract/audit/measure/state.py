@@ -7,6 +7,7 @@ the document of them. Knows batches as ``state/columns.py`` makes them; opens no
 from __future__ import annotations
 
 import base64
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from stateextract.audit.document import Big, Column, Distinct
-from stateextract.audit.measure.arrays import Sizer, list_parts, raw_values
+from stateextract.audit.measure.arrays import Sizer, list_parts, raw_values, valid_at
 from stateextract.audit.measure.columns import ColumnStatistics, add_all, parts, places
 from stateextract.audit.measure.distinct import Smallest
 from stateextract.audit.measure.hashes import Hashes, combined, hashes_of, mixed
@@ -23,7 +24,7 @@ from stateextract.audit.measure.largest import ColumnSizes, Largest, RowSizes, c
 from stateextract.audit.measure.layout import ROW
 from stateextract.audit.measure.owners import OwnerSketch, RowOwners, Rows
 from stateextract.audit.measure.rows import Batch, Few, bounds_of, compiled
-from stateextract.audit.measure.sample import Sample, quantiles_of
+from stateextract.audit.measure.sample import Sample, quantiles_of, rank_error
 from stateextract.audit.measure.times import TimeStatistics
 from stateextract.columnar.arrow.arrays import Numbers, is_list, offsets_of
 from stateextract.columnar.arrow.json_values import json_value
@@ -82,7 +83,6 @@ class StateStatistics:
         self._fixed = sum(width for width in widths.values() if width is not None)
         self._varying = [name for name, width in widths.items() if width is None]
         self._sampled = [c.sampled for c in self.columns]
-        self._sample = Sample([type_ for type_ in self._sampled if type_ is not None])
         self.largest = {
             name: Largest(wanted.top if name in names and self._sizers[name].width is None else 0)
             for name in ("key", "value")
@@ -102,6 +102,18 @@ class StateStatistics:
         self.ttl = TimeStatistics(wanted.as_of_ms, wanted.ttl_ms) if last_access else None
         self.times_of = "timer" if "timestamp_ms" in names else "window_end" if "window_end" in names else None
         self.times = TimeStatistics(wanted.as_of_ms) if self.times_of else None
+        end = "session_end" if "session_end" in names else "window_end"
+        self._time = "timestamp_ms" if self.times_of == "timer" else end if self.times_of else None
+        """The column of the times. Contents of a session are kept under another window, which ends before the session does."""
+        self._start = next((name for name in ("session_start", "window_start") if name in names), None)
+        self.latest_start: int | None = None
+        """Of windows, in milliseconds."""
+        self._sample = Sample(self._sample_types)
+
+    @property
+    def _sample_types(self) -> list[pa.DataType]:
+        """What a sample keeps of a row: of its columns, and its time."""
+        return [type_ for type_ in self._sampled if type_ is not None] + [pa.int64()] * (self._time is not None)
 
     # -- adding
 
@@ -130,7 +142,7 @@ class StateStatistics:
         if self._keyed and not self.one_row_per_key:
             self._keys.add_hashes(identity[0])
         hashes = combined(identity) if self._keyed else self._element_hashes(batch, subtask)
-        self._add_sample(hashes, few, leaves)
+        self._add_sample(batch, hashes, few, leaves)
         sizes = {name: self._sizes(name, array) for name, array in arrays.items()}
         self._add_largest(batch, arrays, sizes, hashes, few, subtask)
         self._add_owners(batch, arrays, sizes, identity, few)
@@ -195,7 +207,9 @@ class StateStatistics:
             for group, rows, size in zip(groups, np.diff(bounds).tolist(), np.diff(before).tolist(), strict=True):
                 _count(self.key_groups, group, rows, size)
 
-    def _add_sample(self, hashes: Hashes, few: Few | None, leaves: list[pa.Array]) -> None:
+    def _add_sample(
+        self, batch: pa.RecordBatch, hashes: Hashes, few: Few | None, leaves: list[pa.Array]
+    ) -> None:  # fmt: skip
         chosen = self._sample.chosen(hashes, few)
         if chosen is not None:
             kept = [
@@ -203,6 +217,9 @@ class StateStatistics:
                 for figures, leaf, type_ in zip(self.columns, leaves, self._sampled, strict=True)
                 if type_ is not None
             ]
+            if self._time is not None:
+                times = batch.column(self._time)
+                kept.append((raw_values(times)[chosen] // _per_ms(times.type), valid_at(times, chosen)))
             self._sample.add(hashes[chosen], kept)
 
     def _add_largest(
@@ -248,9 +265,15 @@ class StateStatistics:
         if self.ttl is not None:
             self.ttl.add(_last_accesses(batch))
         if self.times is not None:
-            # Contents of a session are kept under another window, which ends before the session does.
-            end = "session_end" if "session_end" in self._names else "window_end"
-            self.times.add(_milliseconds(batch.column("timestamp_ms" if self.times_of == "timer" else end)))
+            self.times.add(_milliseconds(batch.column(self._time)))
+        if self._start is not None:
+            starts = _milliseconds(batch.column(self._start))
+            if len(starts):
+                self._started(int(starts.max()))
+
+    def _started(self, ms: int | None) -> None:
+        if ms is not None:
+            self.latest_start = ms if self.latest_start is None else max(self.latest_start, ms)
 
     def merge(self, other: StateStatistics) -> None:
         """Take in the figures of other rows of the same state."""
@@ -265,6 +288,7 @@ class StateStatistics:
         self._sample.merge(other._sample)
         for name, largest in self.largest.items():
             largest.merge(other.largest[name])
+        self._started(other.latest_start)
         for name, owners in self.owners.items():
             owners.merge(other.owners[name])  # type: ignore[arg-type]
         for figures, times in ((self.ttl, other.ttl), (self.times, other.times)):
@@ -290,6 +314,12 @@ class StateStatistics:
             return None
         return Distinct(self.rows) if self.one_row_per_key else self._keys.distinct
 
+    @property
+    def entries(self) -> int:
+        """How many entries of maps and elements of lists there are; another row is one entry."""
+        value = next((c for c in self.columns if c.place.path == ("value",)), None)
+        return value.length_sum if value is not None and is_list(value.place.type) else self.rows
+
     def document_columns(self) -> list[Column]:
         """The columns of the document."""
         kept = iter(self._sample.columns())
@@ -301,12 +331,20 @@ class StateStatistics:
             made.append(figures.column(quantiles, error))
         return made
 
+    def past_at(self, ms: int) -> tuple[int, int]:
+        """How many windows or timers are at a time or before, and by how many that may be off in 95 of 100 cases."""
+        rows = 0 if self.times is None else self.times.rows
+        sampled = self._sample.columns()[-1].drop_null()
+        n = len(sampled)
+        past = int(np.count_nonzero(raw_values(sampled) <= ms))
+        return (past, 0) if n >= rows else (round(past / n * rows), math.ceil(rank_error(n) * rows))
+
     # -- between processes
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""
         return {
-            "counts": [self.rows, self.decoded_bytes],
+            "counts": [self.rows, self.decoded_bytes, self.latest_start],
             "key_groups": [[k, *v] for k, v in self.key_groups.items()],
             "subtasks": [[k, *v] for k, v in self.subtasks.items()],
             "columns": [column.as_dict() for column in self.columns],
@@ -319,14 +357,13 @@ class StateStatistics:
 
     def load(self, data: dict[str, Any]) -> None:
         """The inverse of :meth:`as_dict`, into figures that are empty."""
-        self.rows, self.decoded_bytes = data["counts"]
+        self.rows, self.decoded_bytes, self.latest_start = data["counts"]
         self.key_groups = {k: v for k, *v in data["key_groups"]}
         self.subtasks = {k: v for k, *v in data["subtasks"]}
         for column, values in zip(self.columns, data["columns"], strict=True):
             column.load(values)
         self._keys = Smallest(np.frombuffer(base64.b64decode(data["keys"]), np.uint64))
-        types = [type_ for type_ in self._sampled if type_ is not None]
-        self._sample = Sample.from_bytes(types, base64.b64decode(data["sample"]))
+        self._sample = Sample.from_bytes(self._sample_types, base64.b64decode(data["sample"]))
         self.largest = {n: Largest.from_list(b.top, data["biggest"][n]) for n, b in self.largest.items()}
         for name, owners in self.owners.items():
             owners.load(data["owners"][name])
@@ -369,8 +406,12 @@ def _milliseconds(array: pa.Array) -> npt.NDArray[np.int64]:
     """Times that are not null, floored."""
     array = array.drop_null() if array.null_count else array
     stored = raw_values(array)
-    per_ms = _PER_MS[array.type.unit] if pa.types.is_timestamp(array.type) else 1
+    per_ms = _per_ms(array.type)
     return stored if per_ms == 1 else stored // per_ms
+
+
+def _per_ms(type_: pa.DataType) -> int:
+    return _PER_MS[type_.unit] if pa.types.is_timestamp(type_) else 1
 
 
 __all__ = ["MEASURED", "StateStatistics", "Wanted"]

@@ -117,11 +117,18 @@ const charts = (() => {
     }), { size });
   }
 
+  // Checkpoint and date of a snapshot below each other; with the time of day if several are of one day.
+  function axisName(names) {
+    const dates = names.map((text) => text.split(", ")[1]?.slice(0, 10)).filter(Boolean);
+    const length = new Set(dates).size < dates.length ? 16 : 10;
+    return (text) => text.split(", ").map((part, i) => (i ? part.slice(0, length) : part)).join("\n");
+  }
+
   // Lines over snapshots. `series` are { name, values }. One place for each snapshot: files' times, which a copy may have lost,
   // decide about nothing.
   function lines(label, names, series, { text, size = "" } = {}) {
     return place(label, (colors, isNarrow) => ({
-      grid: { left: 8, right: 20, top: 16, bottom: series.length > 1 ? (isNarrow ? 6 + 19 * series.length : 60) : 4, containLabel: true },
+      grid: { left: 8, right: 20, top: 16, bottom: series.length > 1 ? (isNarrow ? 14 + 19 * series.length : 68) : 4, containLabel: true },
       legend: series.length < 2 ? undefined : {
         bottom: 0, left: 0, icon: "roundRect", itemWidth: 14, itemHeight: 4, orient: isNarrow ? "vertical" : "horizontal",
         textStyle: { color: colors.ink }, inactiveColor: colors.quiet,
@@ -138,7 +145,7 @@ const charts = (() => {
         ].join("\n"),
       },
       xAxis: { ...axis(colors), type: "category", boundaryGap: false, data: names, splitLine: { show: false },
-        axisLabel: { color: colors.quiet, hideOverlap: true, formatter: (text) => text.split(",")[0] } },
+        axisLabel: { color: colors.quiet, hideOverlap: true, margin: 12, lineHeight: 15, alignMinLabel: "left", alignMaxLabel: "right", formatter: axisName(names) } },
       yAxis: { ...axis(colors), type: "value", minInterval: 1, splitNumber: 4, axisLine: { show: false }, axisLabel: { color: colors.quiet, formatter: text } },
       series: series.map((one, index) => ({
         type: "line", name: String(index), symbolSize: 6, showSymbol: names.length < 40, lineStyle: { width: 2 },

@@ -23,6 +23,9 @@ const dom = (() => {
   // Of other states the figures say nothing.
   const isRead = (state) => state.status === "decoded" || state.status === "partial";
 
+  // Files have some bytes of each state, also of one without rows.
+  const isEmpty = (state) => isRead(state) && state.rows === 0;
+
   const stateName = (state) => state.state_name === null ? h("i", {}, `(${state.state_kind})`) : name(state.state_name);
 
   const BADGES = {
@@ -54,5 +57,5 @@ const dom = (() => {
     return h("fieldset", { class: "choice" }, h("legend", { class: "unseen" }, label), made);
   }
 
-  return { h, name, isRead, stateName, badge, tile, share, choice };
+  return { h, name, isRead, isEmpty, stateName, badge, tile, share, choice };
 })();

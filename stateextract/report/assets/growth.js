@@ -2,6 +2,7 @@
 const growth = (() => {
   const { h, choice, name } = dom;
   const LINES = 8;
+  const SPLIT = ["more_keys", "more_entries_per_key", "larger_values", "older_rows"];
 
   const label = (one) => `${one.operator_label} · ${one.state_name === null ? `(${one.state_kind})` : one.state_name}`;
   const known = (values) => values.filter((value) => value !== null);
@@ -25,6 +26,9 @@ const growth = (() => {
     let order = "largest";
     const place = h("div", {});
     const growthTable = tables.behind(`Growth of all ${format.many(history.states.length, "state")}`, growthOf);
+    const splits = history.states.filter((one) => one.split && Object.values(one.split).some((size) => size))
+      .sort((a, b) => Math.abs(b.change.decoded_bytes) - Math.abs(a.change.decoded_bytes));
+    const whyTable = splits.length > LINES ? tables.behind(`Why all ${format.count(splits.length)} changed`, () => why(splits, "Why all states changed")) : null;
     const totalTable = tables.behind(`Totals of all ${format.many(history.snapshots.length, "snapshot")}`, totals);
 
     function chart() {
@@ -74,8 +78,15 @@ const growth = (() => {
         choice("Which states", Object.fromEntries(Object.entries(ORDERS).map(([key, [title]]) => [key, title])), (chosen) => { order = chosen; show(); })),
       h("p", { class: "quiet" }, `${format.many(history.snapshots.length, "snapshot")}, from ${names(history)[0]} to ${names(history).at(-1)}${comings(history)}.`),
       history.note ? h("p", { class: "quiet" }, `Note: ${history.note}.`) : null,
-      place, growthTable, totalTable);
+      place,
+      splits.length ? [h("h3", {}, "Why the decoded bytes changed"), why(splits.slice(0, LINES), "Why states changed most"), whyTable] : null,
+      growthTable, totalTable);
   }
+
+  // The parts add up to the change.
+  const why = (states, caption) => tables.simple(caption, ["state", "#change", "#more keys", "#more entries per key", "#larger values", "#older rows"],
+    states.map((one) => [[linked(one), mark(one), h("small", { class: "under" }, name(one.operator_label))],
+      ...[one.change.decoded_bytes, ...SPLIT.map((part) => one.split[part])].map((size) => signed("decoded_bytes", size))]));
 
   const linked = (one) => (one.index === null ? dom.stateName(one) : h("a", { href: `#state=${one.index}` }, dom.stateName(one)));
 

@@ -24,7 +24,9 @@ const overview = (() => {
 
   function coverage(model) {
     const read = model.states.filter((state) => state.status === "decoded").length;
-    return read === model.states.length ? "all decoded" : `${format.count(read)} decoded, ${format.count(model.states.length - read)} not or in part`;
+    const empty = model.states.filter(dom.isEmpty).length;
+    const without = empty ? `, ${format.count(empty)} of them empty` : "";
+    return read === model.states.length ? `all decoded${without}` : `${format.count(read)} decoded, ${format.count(model.states.length - read)} not or in part${without}`;
   }
 
   function since(model, measure) {
@@ -77,8 +79,8 @@ const overview = (() => {
           cell: (s) => [h("a", { href: `#state=${s.index}` }, stateName(s)), h("small", { class: "under" }, name(label(s)))] },
         { title: "operator", value: label, cell: (s) => name(label(s)), minor: true, class: "named" },
         { title: "kind", value: (s) => s.state_kind, cell: (s) => name(s.state_kind), minor: true },
-        { title: "in files", value: (s) => s.file_bytes, number: true, hint: "bytes of the state in the files, uncompressed",
-          cell: (s) => share(s.file_bytes / largest, format.bytes(s.file_bytes)) },
+        { title: "in files", value: (s) => (dom.isEmpty(s) ? 0 : s.file_bytes), number: true, hint: "bytes of the state in the files, uncompressed",
+          cell: (s) => share(dom.isEmpty(s) ? 0 : s.file_bytes / largest, format.bytes(s.file_bytes)) },
         { title: "decoded", value: (s) => (dom.isRead(s) ? s.decoded_bytes : null), cell: (s) => (dom.isRead(s) ? format.bytes(s.decoded_bytes) : "–"), number: true, minor: true,
           hint: "bytes of the decoded values" },
         { title: "rows", value: (s) => (dom.isRead(s) ? s.rows : null), cell: (s) => (dom.isRead(s) ? format.count(s.rows) : "–"), number: true },
@@ -149,7 +151,7 @@ const overview = (() => {
   const uid = (operator) => operator.operator_uid ?? (operator.without_uid ? "none" : null);
 
   function view(model) {
-    return h("main", { class: "overview" }, header(model), findings(model), sizes.section(model), growth.section(model), stateTable(model),
+    return h("main", { class: "overview" }, header(model), owners.section(model), findings(model), sizes.section(model), growth.section(model), stateTable(model),
       operatorTable(model), h("footer", { class: "quiet" }, `Made by stateextract ${model.tool_version}. Times are UTC. Sizes are powers of 1000.`));
   }
 

@@ -7,13 +7,16 @@ const sizes = (() => {
 
   const text = (measure, value) => (measure === "rows" ? format.many(value, "row") : format.bytes(value));
 
+  // Empty states do not weigh.
+  const weight = (state, measure) => (dom.isEmpty(state) ? 0 : state[measure] || 0);
+
   function nodes(model, measure, colors) {
     const operators = model.operators.map((operator, index) => ({
       name: operator.operator_label, id: `operator ${index}`, place: index, children: [], value: 0, color: colors.fills[index % colors.fills.length],
     }));
-    const least = LABELLED * model.states.reduce((sum, state) => sum + state[measure], 0);
+    const least = LABELLED * model.states.reduce((sum, state) => sum + weight(state, measure), 0);
     model.states.forEach((state, index) => {
-      const value = state[measure];
+      const value = weight(state, measure);
       if (!value) return;
       const parent = operators[state.operator];
       parent.value += value;
@@ -32,7 +35,7 @@ const sizes = (() => {
   }
 
   function option(model, measure, colors, isNarrow) {
-    const total = model.states.reduce((sum, state) => sum + (state[measure] || 0), 0);
+    const total = model.states.reduce((sum, state) => sum + weight(state, measure), 0);
     return {
       tooltip: {
         formatter: ({ data, value }) => {
@@ -74,8 +77,9 @@ const sizes = (() => {
     const unread = model.states.some((state) => UNREAD.includes(state.status));
     const note = h("p", { class: "quiet" });
     const say = () => {
-      const without = model.states.filter((state) => !state[measure]).length;
-      note.textContent = `Click a state to see it.${unread ? " Red is not read." : ""}${without ? ` ${format.many(without, "state")} without ${MEASURES[measure]} cannot be drawn.` : ""}`;
+      const empty = model.states.filter(dom.isEmpty).length;
+      const without = model.states.filter((state) => !weight(state, measure)).length - empty;
+      note.textContent = `Click a state to see it.${unread ? " Red is not read." : ""}${without ? ` ${format.many(without, "state")} without ${MEASURES[measure]} cannot be drawn.` : ""}${empty ? ` ${format.many(empty, "empty state")} cannot be drawn.` : ""}`;
     };
     say();
     const control = choice("Sizes by", Object.fromEntries(known.map((name) => [name, MEASURES[name]])), (chosen) => {

@@ -147,6 +147,9 @@ const stateView = (() => {
       definitions([
         ["first", timeAndAge(found.min_ms, asOf)],
         ["last", timeAndAge(found.max_ms, asOf)],
+        found.progress_ms === null ? null : ["snapshot's own progress", `${format.time(found.progress_ms)} (latest ${found.progress_of})`],
+        found.past_by_progress === null ? null : [timer ? "due by own progress" : "ended by own progress",
+          `${found.past_by_progress_error ? "≈ " : ""}${format.count(found.past_by_progress)} (${format.percent(state.rows ? found.past_by_progress / state.rows : 0)})`],
         [timer ? "due already" : "ended already", `${format.count(found.past)} (${format.percent(state.rows ? found.past / state.rows : 0)})`],
       ]),
       found.histogram.length ? histogram(timer ? "Histogram of timers" : "Histogram of window ends", found.histogram, asOf, ([, to]) => asOf !== null && to !== null && to <= asOf, timer ? "due already" : "ended already") : null);
