@@ -35,7 +35,7 @@ _QUESTION = (
     ),
     click.option(
         "--top", metavar="N", type=click.IntRange(min=0), default=10, show_default=True,
-        help="How many of the biggest keys and values to list.",
+        help="How many owners of each operator, and biggest keys and values of each state, to list.",
     ),
     click.option(
         "--workers", metavar="N", type=click.IntRange(min=1),
@@ -60,7 +60,8 @@ def stats(
     path: str, as_of: str | None, ttls: tuple[str, ...], top: int, workers: int | None, output: str | None,
     format_: str, **options: Any,
 ) -> ExitCode:  # fmt: skip
-    """Show rows, keys, bytes, skew, columns, ages and the biggest keys of the states of the snapshot at PATH.
+    """Show rows, keys, bytes, skew, columns, ages and the biggest keys of the states of the snapshot at PATH, and
+    which keys and windows own most.
 
     Every row is read once. --operator and --state choose. With --plan or --uids, operators whose state no operator of
     the job owns are named.

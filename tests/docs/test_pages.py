@@ -12,7 +12,7 @@ from stateextract.cli import _COMMANDS
 from tests.docs.pages import ROOT, Examples, blocks, stateextract
 
 PAGES = {
-    "README.md": 3,
+    "README.md": 4,
     "docs/cli.md": 24,
     "docs/checkpoints.md": 3,
     "docs/statistics.md": 8,

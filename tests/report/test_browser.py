@@ -417,7 +417,9 @@ def test_why_states_grew(opened: Any) -> None:
     assert report.rows('[aria-label="Why states changed most"]') == [
         ["carts", "+23.0 kB", "0 B", "+20.0 kB", "+3.0 kB", "0 B"],
     ]  # fmt: skip
-    report.tab.evaluate("() => { const { init } = echarts; window.echarts = { init: (...of) => (window.chart = init(...of)) }; }")
+    report.tab.evaluate(
+        "() => { const { init } = echarts; window.echarts = { init: (...of) => (window.chart = init(...of)) }; }"
+    )
     report.tab.locator("[aria-labelledby=history-title]").get_by_text("growing most", exact=True).click()
     axis = "name => chart.getOption().xAxis[0].axisLabel.formatter(name)"
     assert report.tab.evaluate(axis, "checkpoint 40, 2025-11-28 14:00:00") == "checkpoint 40\n2025-11-28"
