@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from stateextract.audit.document import Operator, State, Statistics
-from stateextract.printable import many
+from stateextract.printable import pluralize
 from stateextract.state.causes import causes_once, is_caused
 
 UNREAD = ("skipped", "unsupported", "missing", "unreadable")
@@ -76,7 +76,7 @@ def _once(items: list[dict[str, Any]], told: Mapping[int, str]) -> list[dict[str
         else:
             kept[note], others[note] = {**item, "note": note}, 0
     return [
-        {**item, "note": f"{note} (and {many(others[note], 'more state')})" if others[note] else note}
+        {**item, "note": f"{note} (and {pluralize(others[note], 'more state')})" if others[note] else note}
         for note, item in kept.items()
     ]
 
