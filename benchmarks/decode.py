@@ -26,7 +26,7 @@ if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 from stateextract.files.filesystem import Store
-from stateextract.job.writer import dictionary_columns, parquet_settings
+from stateextract.job.writer import column_encodings, parquet_settings
 from stateextract.metadata.locate import Locator, find_snapshot
 from stateextract.metadata.model import KeyGroupsHandle
 from stateextract.metadata.parser import parse_metadata
@@ -96,7 +96,7 @@ def measure(name: str, megabytes: int, folder: Path, times: int) -> None:
     table = pa.Table.from_batches(batches)
     assert table.num_rows == entries
     _check(table, name, entries)
-    settings = parquet_settings("zstd", dictionary_columns(table.slice(0, 65536)))
+    settings = parquet_settings("zstd", column_encodings(table.slice(0, 65536), "zstd"))
     decoding, writing = [], []
     for _ in range(times):  # in turn, so that a change of the machine's speed touches both
         decoding.append(best(lambda: file.decode("kernel"), 1))

@@ -21,7 +21,7 @@ from stateextract.columnar.convert.policy import Policy
 from stateextract.columnar.decode.decoder import Stop, make_decoder
 from stateextract.columnar.layout import Field, Layout, Number, Skip, Struct
 from stateextract.files.block import Block
-from stateextract.job.writer import dictionary_columns, parquet_settings
+from stateextract.job.writer import column_encodings, parquet_settings
 
 DISTINCT = 200_000
 GOAL = 1.0
@@ -66,7 +66,7 @@ def measure(sample: Sample, megabytes: int, times: int) -> None:
     for start in (0, count - len(encoded)):
         values = table["value"].slice(start, 1000).to_pylist()
         assert values == list(sample.rows[:1000]), (values[0], sample.rows[0])
-    settings = parquet_settings("zstd", dictionary_columns(table.slice(0, 65536)))
+    settings = parquet_settings("zstd", column_encodings(table.slice(0, 65536), "zstd"))
     decoding, writing = [], []
     for _ in range(times):  # in turn, so that a change of the machine's speed touches both
         decoding.append(best(lambda: decode(entry, block, size, count, "kernel"), 1))

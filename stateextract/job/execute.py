@@ -22,6 +22,8 @@ from functools import lru_cache
 from types import FrameType
 from typing import Any, TypeVar
 
+import pyarrow as pa
+
 from stateextract.errors import EnvironmentProblem, OutputError, UsageError
 from stateextract.files.cores import usable_cores
 from stateextract.job.task import compile_once
@@ -186,7 +188,12 @@ def _interrupt_later() -> Iterator[None]:
 
 @lru_cache(maxsize=1)
 def opened(open_shared: Callable[[bytes], Run], shared: bytes) -> Run:
-    """What all tasks share, for a worker process that is given several of them."""
+    """What all tasks share, for a worker process that is given several of them.
+
+    Batches and row groups are some MB large, and pyarrow's default pool gives such memory back to the system each time. The
+    system then clears it again. malloc keeps it, which saves about 8 % of the processor time of a task.
+    """
+    pa.set_memory_pool(pa.system_memory_pool())
     return open_shared(shared)
 
 

@@ -266,7 +266,7 @@ def file_of_driver(path: str, table: pa.Table, commit: Commit, options: JobOptio
     try:
         fs.create_dir(full.rpartition("/")[0], recursive=True)
         with fs.open_output_stream(full) as stream:
-            pq.write_table(table, stream, **parquet_settings(options.compression, []))
+            pq.write_table(table, stream, **parquet_settings(options.compression, {}))
         return WrittenFile(path, table.num_rows, int(fs.get_file_info(full).size))
     except OSError as error:
         raise OutputError(f"the output cannot be written: {error}", file=commit.output.uri) from error

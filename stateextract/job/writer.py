@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,6 +28,10 @@ from stateextract.errors import OutputError
 
 _SAMPLE = 20_000  # values per leaf column that the choice of an encoding looks at
 _WORTH = 4  # a dictionary pays where a value occurs at least this often on average
+_LEAST = 4_096  # values from which on encodings are tried: less is not worth the time
+_SMALLER = 0.98  # another encoding than PLAIN pays if the sample gets at least this small
+
+DICTIONARY = "DICTIONARY"
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,7 @@ class _Dataset:
     batches: list[pa.RecordBatch] = field(default_factory=list)
     size: int = 0
     rows: int = 0
-    dictionary: list[str] | None = None
+    encodings: Mapping[str, str] | None = None
     files: int = 0
     open: _OpenFile | None = None
 
@@ -166,8 +170,8 @@ class TaskWriter:
         dataset.batches = []
         self._gathered -= dataset.size
         dataset.size = dataset.rows = 0
-        if dataset.dictionary is None:
-            dataset.dictionary = dictionary_columns(table)
+        if dataset.encodings is None:
+            dataset.encodings = column_encodings(table, self._options.compression)
         with _as_output_error(f"{self._root}/{dataset.folder}"):
             if dataset.open is None:
                 dataset.open = self._begin_file(dataset)
@@ -191,21 +195,30 @@ class TaskWriter:
         return f"{dataset.folder}/{self._stem}-{dataset.files}.parquet"
 
     def _settings(self, dataset: _Dataset) -> dict[str, Any]:
-        return parquet_settings(self._options.compression, dataset.dictionary or [])
+        return parquet_settings(self._options.compression, dataset.encodings or {})
 
 
-def parquet_settings(compression: str, dictionary: list[str]) -> dict[str, Any]:
-    """Arguments of ``ParquetWriter``: what the job's files are written with, also for benchmarks to compare with."""
+def parquet_settings(compression: str, encodings: Mapping[str, str]) -> dict[str, Any]:
+    """Arguments of ``ParquetWriter``: what the job's files are written with, also for benchmarks to compare with.
+
+    :param encodings: of leaf columns by path, as :func:`column_encodings` returns them.
+    """
+    others = {path: encoding for path, encoding in encodings.items() if encoding != DICTIONARY}
     return {
-        "compression": "NONE" if compression == "none" else compression,
-        "use_dictionary": dictionary or False,
+        "compression": _codec(compression),
+        "use_dictionary": [path for path in encodings if path not in others] or False,
+        "column_encoding": others or None,
         "version": "2.6",
     }
 
 
-def dictionary_columns(table: pa.Table) -> list[str]:
-    """Paths of the leaf columns in which values repeat, judged by the first of them."""
-    chosen = []
+def column_encodings(table: pa.Table, compression: str) -> dict[str, str]:
+    """The encodings of the leaf columns that are not plain, by path, judged by their first values.
+
+    A dictionary where values repeat. Else Parquet's encoding of differences, if it makes a sample smaller. Spark, DuckDB,
+    Polars and pyarrow read it.
+    """
+    chosen = {}
     for name, column in zip(table.column_names, table.columns, strict=True):
         first = next((c for c in column.chunks if len(c)), None)
         if first is None:
@@ -215,8 +228,38 @@ def dictionary_columns(table: pa.Table) -> list[str]:
             if len(sample) == 0 or pa.types.is_boolean(leaf.type):
                 continue
             if pc.count_distinct(sample).as_py() * _WORTH <= len(sample):
-                chosen.append(path)
+                chosen[path] = DICTIONARY
+                continue
+            other = _encoding_of_differences(leaf.type)
+            if other is None or len(sample) < _LEAST:
+                continue
+            if _encoded_size(sample, compression, other) <= _SMALLER * _encoded_size(sample, compression, None):
+                chosen[path] = other
     return chosen
+
+
+def _encoding_of_differences(type_: pa.DataType) -> str | None:
+    """The encoding for a type that Parquet stores as whole numbers or as strings; ``None`` for other types."""
+    types = pa.types
+    if types.is_integer(type_) or types.is_timestamp(type_) or types.is_date(type_) or types.is_time(type_):
+        return "DELTA_BINARY_PACKED"
+    if types.is_string(type_) or types.is_binary(type_):
+        return "DELTA_BYTE_ARRAY"
+    return None
+
+
+def _encoded_size(sample: pa.Array, compression: str, encoding: str | None) -> int:
+    """Bytes of a file with these values."""
+    stream = pa.BufferOutputStream()
+    pq.write_table(
+        pa.table({"c": sample}), stream, compression=_codec(compression), use_dictionary=False,
+        column_encoding=None if encoding is None else {"c": encoding}, write_statistics=False, store_schema=False,
+    )  # fmt: skip
+    return int(stream.tell())
+
+
+def _codec(compression: str) -> str:
+    return "NONE" if compression == "none" else compression
 
 
 def _leaves(path: str, array: pa.Array) -> Iterator[tuple[str, pa.Array]]:
@@ -253,4 +296,4 @@ def write_error(error: Exception, where: str) -> OutputError:
     return OutputError(f"the output cannot be written: {reason}", file=where)
 
 
-__all__ = ["TaskWriter", "WriterOptions", "WrittenFile", "dictionary_columns", "parquet_settings", "write_error"]
+__all__ = ["TaskWriter", "WriterOptions", "WrittenFile", "column_encodings", "parquet_settings", "write_error"]

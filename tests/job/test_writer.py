@@ -2,13 +2,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import duckdb
+import polars
 import pyarrow as pa
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 import pytest
 
 from stateextract.errors import OutputError
-from stateextract.job.writer import TaskWriter, WriterOptions, dictionary_columns
+from stateextract.job.writer import DICTIONARY, TaskWriter, WriterOptions, column_encodings
+
+from tests.job.differences import differences, write_differences
 
 
 def _writer(root: Path, **options: object) -> TaskWriter:
@@ -121,7 +125,9 @@ def test_dictionaries_only_where_values_repeat(tmp_path: Path) -> None:
             "none": pa.array([None] * n, pa.string()),
         }
     )
-    assert dictionary_columns(table) == ["few", "s.b.c", "l.list.element", "m.key_value.value"]
+    assert column_encodings(table, "zstd") == dict.fromkeys(
+        ["few", "s.b.c", "l.list.element", "m.key_value.value"], DICTIONARY
+    )
     writer = _writer(tmp_path)
     for batch in table.to_batches():
         writer.add("d", batch)
@@ -131,6 +137,43 @@ def test_dictionaries_only_where_values_repeat(tmp_path: Path) -> None:
     }
     assert {"few", "s.b.c", "l.list.element", "m.key_value.value"} <= with_dictionary
     assert not with_dictionary & {"all", "flag", "s.a", "m.key_value.key"}
+
+
+def test_numbers_and_strings_are_encoded_as_differences_where_that_is_smaller(tmp_path: Path) -> None:
+    table = differences(20_000)
+    chosen = column_encodings(table, "zstd")
+    assert chosen == {
+        "near": "DELTA_BINARY_PACKED", "time": "DELTA_BINARY_PACKED", "day": DICTIONARY, "key": "DELTA_BYTE_ARRAY",
+        "s.n": "DELTA_BINARY_PACKED", "s.t": "DELTA_BYTE_ARRAY", "l.list.element": "DELTA_BINARY_PACKED",
+        "m.key_value.key": "DELTA_BYTE_ARRAY", "m.key_value.value": "DELTA_BINARY_PACKED",
+    }  # fmt: skip
+    # Few values are not worth the attempt.
+    assert column_encodings(table.slice(0, 2_000), "zstd") == {"day": DICTIONARY}
+    file = write_differences(tmp_path, table)
+    meta = pq.read_metadata(file).row_group(0)
+    found = {meta.column(i).path_in_schema: set(meta.column(i).encodings) for i in range(meta.num_columns)}
+    for path, encodings in found.items():
+        name = chosen.get(path, "PLAIN").replace(DICTIONARY, "RLE_DICTIONARY")
+        assert name in encodings, path
+    assert pq.read_table(file).select(table.column_names) == table
+    keys = [f"key-{number:08d}" for number in range(20_000)]
+    select = f"select key, near, day, l[2], s.t from read_parquet('{file}') where near % 5000 = 7 order by key"
+    rows = table.to_pylist()
+    expected = [(r["key"], r["near"], r["day"], r["l"][1], r["s"]["t"]) for r in rows if (r["near"] or 0) % 5000 == 7]
+    assert expected
+    assert duckdb.sql(select).fetchall() == expected
+    frame = polars.read_parquet(file)
+    assert frame["key"].to_list() == keys
+    assert frame["near"].to_list() == table["near"].to_pylist()
+    assert frame["s"].to_list() == table["s"].to_pylist()
+    assert frame["l"].to_list() == table["l"].to_pylist()
+
+
+def test_the_file_is_smaller_than_a_plain_one(tmp_path: Path) -> None:
+    table = differences(20_000)
+    dictionary = [path for path, name in column_encodings(table, "zstd").items() if name == DICTIONARY]
+    pq.write_table(table, tmp_path / "plain.parquet", compression="zstd", use_dictionary=dictionary)
+    assert write_differences(tmp_path, table).stat().st_size < 0.85 * (tmp_path / "plain.parquet").stat().st_size
 
 
 def test_compression_is_what_was_asked_for(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from stateextract.errors import FormatError
 from stateextract.job.run import Outcome
 from stateextract.options import JobOptions
 from stateextract.spark.job import extract
+from tests.job.differences import differences, write_differences
 from tests.job.snapshots import numbered, write_snapshot
 
 pytestmark = pytest.mark.spark
@@ -52,6 +53,19 @@ def test_a_job_on_spark(spark: Any, snapshot: Path, tmp_path: Path) -> None:
     parts = sorted(p.name.split("-")[1] for p in (tmp_path / "out" / "op" / "a").iterdir())
     assert parts == ["00000", "00001", "00002", "00003"], "one task per split"
     _check(spark, tmp_path / "out")
+
+
+def test_spark_reads_values_that_are_encoded_as_differences(spark: Any, tmp_path: Path) -> None:
+    table = differences(20_000)
+    frame = spark.read.parquet(str(write_differences(tmp_path, table)))
+    # By Spark's vectorized reader of nested columns, and by the other one.
+    for vectorized in ("true", "false"):
+        spark.conf.set("spark.sql.parquet.enableVectorizedReader", vectorized)
+        try:
+            found = frame.sort("key").toArrow()
+        finally:
+            spark.conf.unset("spark.sql.parquet.enableVectorizedReader")
+        assert found.cast(table.schema) == table
 
 
 @pytest.mark.parametrize("publish", ["rename", "direct"])
