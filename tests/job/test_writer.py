@@ -11,7 +11,6 @@ import pytest
 
 from stateextract.errors import OutputError
 from stateextract.job.writer import DICTIONARY, TaskWriter, WriterOptions, column_encodings
-
 from tests.job.differences import differences, write_differences
 
 
