@@ -124,7 +124,7 @@ class ExitCode(IntEnum):
         "Something is skipped, raw, partial, unsupported, missing, unreadable or not checked. The rest was done.",
     )
     DIFFERENT = 4, "`diff --exit-code` found a difference."
-    RULE_FAILED = 5, "A rule of `audit` fails."
+    RULE_FAILED = 5, "A rule of `audit` or `watch` fails."
     NOT_RESTORED = 6, "`check`: a state does not restore, or restores and loses or changes data."
     HUNG_UP = 129, "The terminal session ended (SIGHUP). A job has removed what it wrote."
     INTERRUPTED = 130, "The command was interrupted (SIGINT). A job has removed what it wrote."

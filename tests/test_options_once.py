@@ -33,8 +33,8 @@ COMMANDS = {
     UsedBy.OTHERS: {"inspect", "states", "files", "validate", "check", "types"},
     UsedBy.ROWS: {"head", "get", "schema"},
     UsedBy.COUNT: {"count"},
-    UsedBy.STATISTICS: {"stats", "history", "report", "audit"},
-    UsedBy.SELECTION: {"stats", "history", "report"},
+    UsedBy.STATISTICS: {"stats", "history", "report", "audit", "watch"},
+    UsedBy.SELECTION: {"stats", "history", "report", "watch"},
     UsedBy.DIFF: {"diff"},
 }
 SPARK = {
@@ -45,10 +45,14 @@ SPARK = {
 }
 
 
+# A job is followed from checkpoint to checkpoint, so none is chosen.
+_OWN = {"check": {"--classpath", "--plan", "--uids"}, "watch": {"--checkpoint"}}
+
+
 def test_the_command_line_has_the_options_where_they_apply() -> None:
     for name, module in _COMMANDS.items():
         flags = {o for p in getattr(import_module(f"stateextract.cli.{module}"), module).params for o in p.opts}
-        own = {"--operator", "--state", "--output"} | ({"--classpath", "--plan", "--uids"} if name == "check" else set())
+        own = {"--operator", "--state", "--output"} | _OWN.get(name, set())
         for f in fields():
             applies = name == "extract" or any(
                 f.metadata["used_by"] & used_by and name in commands for used_by, commands in COMMANDS.items()

@@ -24,8 +24,8 @@ from stateextract.version import VERSION
 
 _EPILOG = """Exit codes: 0 every selected row is there; 1 nothing was done, or validate found corruption; 2 the request is
 invalid; 3 something is skipped, raw, partial, unsupported, missing or unreadable, the rest was done; 4 diff --exit-code found
-a difference; 5 a rule of audit fails; 6 check: a state does not restore, or loses data. Errors go to standard error, --debug
-adds the trace."""
+a difference; 5 a rule of audit or watch fails; 6 check: a state does not restore, or loses data. Errors go to standard error,
+--debug adds the trace."""
 
 _COMMANDS = {
     "checkpoints": "checkpoints",
@@ -41,6 +41,7 @@ _COMMANDS = {
     "audit": "audit",
     "check": "check",
     "history": "history",
+    "watch": "watch",
     "report": "report",
     "extract": "extract",
     "diff": "diff",

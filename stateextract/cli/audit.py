@@ -41,15 +41,12 @@ def audit(path: str, rules: str | None, workers: int | None, output: str | None,
     The rules are in the file of --rules, otherwise in the job file. Every row is read once, and once more for each rule with
     SQL. The exit code is 0 if all rules hold, and 5 if one does not.
     """
-    from stateextract.audit.rules import judge, verdicts_as_dict
+    from stateextract.audit.rules import verdicts_as_dict
 
-    job = read_options(path, options)
-    file, folder = _rules(rules, options["config"])
-    statistics_options = _statistics_options(file)
-    if "uids" in file.settings:
-        job = replace(job, uids=str(folder / file.settings["uids"]))
-    document = measured(job, statistics_options, workers)
-    verdicts = judge(file.rules, document, _Query(job), lambda name: _schemas(folder / name))
+    check = RuleCheck(rules, options["config"])
+    job = check.applied(read_options(path, options))
+    document = measured(job, check.statistics_options, workers)
+    verdicts = check.judge(job, document)
     made = json_document(verdicts_as_dict(document, verdicts), indent=1, ensure_ascii=False)
     if output is not None:
         written(Path(output), made + "\n")
@@ -58,6 +55,33 @@ def audit(path: str, rules: str | None, workers: int | None, output: str | None,
     else:
         _show(document, verdicts)
     return ExitCode.COMPLETE if all(verdict.holds for verdict in verdicts) else ExitCode.RULE_FAILED
+
+
+class RuleCheck:
+    """The rules of a file, for one snapshot after the other.
+
+    :param rules: the file; ``None``: they are in the job file ``config``.
+    :raises UsageError: where there are none, or they are invalid.
+    """
+
+    def __init__(self, rules: str | None, config: str | None) -> None:
+        self._file, self._folder = _rules(rules, config)
+        self.statistics_options = _statistics_options(self._file)
+        """With which statistics are computed."""
+
+    def applied(self, job: JobOptions) -> JobOptions:
+        """The options with what the file sets; paths in it are relative to it."""
+        uids = self._file.settings.get("uids")
+        return job if uids is None else replace(job, uids=str(self._folder / uids))
+
+    def judge(self, job: JobOptions, document: Statistics) -> list[RuleResult]:
+        """Whether the rules hold of a snapshot that the job reads.
+
+        :param document: its statistics, made with :attr:`statistics_options`.
+        """
+        from stateextract.audit.rules import judge
+
+        return judge(self._file.rules, document, _Query(job), lambda name: _schemas(self._folder / name))
 
 
 def _rules(rules: str | None, config: str | None) -> tuple[RuleFile, Path]:
@@ -139,4 +163,4 @@ def _show(document: Statistics, verdicts: list[RuleResult]) -> None:
     out.say(f"{held} of {pluralize(len(verdicts), 'rule', 'holds')}: {document.snapshot.path}")
 
 
-__all__ = ["audit"]
+__all__ = ["RuleCheck", "audit"]

@@ -143,14 +143,14 @@ def _show(recorded: Sequence[Recorded], added: int, output: str) -> None:
     series = _series(recorded)
     cells: list[list[str | Cell]] = [
         [Cell(one.operator, of=one.operator_id), one.state or f"({one.kind})",
-         *_cells(one.change("rows"), _number), *_cells(one.change("decoded_bytes"), _size),
+         *_cells(one.change("rows"), signed_number), *_cells(one.change("decoded_bytes"), signed_size),
          "gone" if one.gone else "new" if one.new else ""]
         for one in by_growth(series)
     ]  # fmt: skip
     if recorded:
         sums = [
             _cells(total_change(measure, [one.totals for one in recorded], series), text)
-            for measure, text in (("rows", _number), ("decoded_bytes", _size))
+            for measure, text in (("rows", signed_number), ("decoded_bytes", signed_size))
         ]
         cells.append(["all", "", *(cell for of_measure in sums for cell in of_measure), ""])
         out.show(Table(_COLUMNS, cells, _COLUMNS[2:8]))
@@ -183,15 +183,17 @@ def _cells(change: Change, text: Any) -> list[str]:
     ]
 
 
-def _number(value: int, signed: bool = False) -> str:
+def signed_number(value: int, signed: bool = False) -> str:
+    """A number for people; with a sign if it is a change."""
     return f"{value:+,}" if signed and value else f"{value:,}"
 
 
-def _size(value: int, signed: bool = False) -> str:
+def signed_size(value: int, signed: bool = False) -> str:
+    """A number of bytes for people; with a sign if it is a change."""
     from stateextract.cli.sizes import text_size
 
     sign = "-" if value < 0 else "+" if value and signed else ""
     return f"{sign}{text_size(abs(value))}"
 
 
-__all__ = ["history"]
+__all__ = ["history", "signed_number", "signed_size"]

@@ -13,7 +13,7 @@ import pytest
 from stateextract.cli import _COMMANDS
 from stateextract.options import _parser, fields, option_help
 from stateextract.spark import submit
-from stateextract.spark.source_options import DIFF_OPTIONS, METADATA_OPTIONS, STATE_OPTIONS
+from stateextract.spark.source_options import DIFF_OPTIONS, METADATA_OPTIONS, STATE_OPTIONS, STREAM_OPTIONS
 
 ROOT = Path(__file__).parents[2]
 FILES = re.compile(r"(?<![\w/])(?:docs|conf|tests|scripts|benchmarks)/\w")
@@ -34,7 +34,7 @@ TEXTS = {
     "extract.py": _parser().format_help(),
     "stateextract-submit": submit._USAGE,
     "job file": "\n".join(option_help(f) for f in fields()),
-    "Spark": "\n".join(option.doc for option in (*STATE_OPTIONS, *METADATA_OPTIONS, *DIFF_OPTIONS)),
+    "Spark": "\n".join(option.doc for option in (*STATE_OPTIONS, *METADATA_OPTIONS, *DIFF_OPTIONS, *STREAM_OPTIONS)),
 }
 
 

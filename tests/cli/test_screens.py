@@ -56,6 +56,7 @@ COMMANDS = [
     ["check", ORDERS, "--against", KINDS, "--flink", "2.3"],
     ["check", ORDERS, "--same-job", "--flink", "2.3"],
     ["history", ORDERS, "-o", "OUTPUT/history", "--workers", "1"],
+    ["watch", f"{HIGH_AVAILABILITY}/checkpoints", "--all", "--once", "--workers", "1"],
     ["report", ORDERS, "-o", "OUTPUT/report.html", "--workers", "1"],
     ["extract", ORDERS, "--engine", "local", "--workers", "1", "-o", "OUTPUT/all"],
     ["extract", ORDERS, "--engine", "local", "--workers", "1", "-o", "OUTPUT/one", "--state", "voucher"],
@@ -82,6 +83,9 @@ def folder() -> Iterator[Path]:
     made = Path(tempfile.mkdtemp(prefix="screens-", dir="/tmp"))
     for place in ("examples", KINDS, CUSTOM, *(str(Path(path).parent) for path in CHANGES)):
         shutil.copytree(ROOT / place, made / place)
+    # The times of a checkout's files are those of the checkout.
+    for number, metadata in enumerate(sorted((made / HIGH_AVAILABILITY / "checkpoints").glob("*/chk-*/_metadata"))):
+        os.utime(metadata, (1_700_000_000 + number, 1_700_000_000 + number))
     yield made
     shutil.rmtree(made)
 

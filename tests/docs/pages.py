@@ -77,7 +77,7 @@ class Examples:
                     shown = f"{command}\n{self._shown(self.others['console'](self._meant(command.removeprefix('$ '))))}"
                     self.compared += 1
                 else:
-                    shown = self._shown(self._one(replace(block, text=self._meant(block.text))))
+                    shown = self._shown(self.one(replace(block, text=self._meant(block.text))))
                     continue
             except Exception as error:
                 raise AssertionError(f"{page.name}, line {block.line}: {type(error).__name__}: {error}") from error
@@ -100,7 +100,8 @@ class Examples:
             text = text.replace(here, there)
         return text
 
-    def _one(self, block: Block) -> str:
+    def one(self, block: Block) -> str:
+        """Run a block; what it shows."""
         if block.language == "python":
             with contextlib.redirect_stdout(io.StringIO()) as screen:
                 exec(compile(block.text, "<example>", "exec"), self.names)

@@ -13,7 +13,7 @@ from tests.docs.pages import ROOT, Examples, blocks, stateextract
 
 PAGES = {
     "README.md": 4,
-    "docs/cli.md": 24,
+    "docs/cli.md": 25,
     "docs/checkpoints.md": 3,
     "docs/statistics.md": 8,
     "docs/tutorial.md": 6,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from stateextract.spark.source_options import DIFF_OPTIONS, METADATA_OPTIONS, STATE_OPTIONS, markdown
+from stateextract.spark.source_options import DIFF_OPTIONS, METADATA_OPTIONS, STATE_OPTIONS, STREAM_OPTIONS, markdown
 from stateextract.spark.source_tables import SCHEMAS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -18,6 +18,8 @@ def test_tables_of_options() -> None:
     assert markdown(STATE_OPTIONS) in PAGE
     assert markdown(METADATA_OPTIONS) in PAGE
     assert markdown(DIFF_OPTIONS) in PAGE
+    streaming = (ROOT / "docs" / "streaming.md").read_text(encoding="utf-8")
+    assert streaming.endswith(markdown([option for option in STREAM_OPTIONS if option not in DIFF_OPTIONS]))
 
 
 @pytest.mark.parametrize("table", SCHEMAS)

@@ -54,11 +54,16 @@ def pyspark_of(version: str) -> Path:
     return folder
 
 
+def pyspark_version(page: Path) -> str:
+    """The release that a page installs."""
+    (version,) = re.findall(r"pyspark==([\d.]+)", page.read_text(encoding="utf-8"))
+    return str(version)
+
+
 @pytest.mark.slow
 @pytest.mark.spark
 def test_the_page(tmp_path: Path) -> None:
-    (version,) = re.findall(r"pyspark==([\d.]+)", PAGE.read_text(encoding="utf-8"))
-    pyspark = pyspark_of(version)
+    pyspark = pyspark_of(pyspark_version(PAGE))
     for name in ("examples", "tests"):
         (tmp_path / name).symlink_to(ROOT / name)
     run_job(JobOptions(snapshot=str(ROOT / "examples/orders-checkpoint"), output=str(tmp_path / "state")), in_this_process)
