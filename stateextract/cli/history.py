@@ -158,7 +158,7 @@ def _show(recorded: Sequence[Recorded], added: int, output: str) -> None:
         causes = [(one, one.split) for one in by_growth(series)]
         split: list[list[str | Cell]] = [
             [Cell(one.operator, of=one.operator_id), one.state or f"({one.kind})",
-             *(_size(size, True) for size in (sum(vars(of).values()), *vars(of).values()))]
+             *(signed_size(size, True) for size in (sum(vars(of).values()), *vars(of).values()))]
             for one, of in causes if of is not None and any(vars(of).values())
         ]  # fmt: skip
         if split:
