@@ -174,7 +174,8 @@ def prepare() -> None:
     from stateextract.audit.measure import kernel
 
     for compiled in kernel.KERNELS:
-        compiled.prepare()
+        if compiled.is_usable:
+            compiled.prepare()
 
 
 def collect(work: Work, splits: Sequence[Sequence[Part]], execute: Execute) -> tuple[Collected, SplitReader]:

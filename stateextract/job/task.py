@@ -10,6 +10,7 @@ Plain Python that runs without Spark.
 from __future__ import annotations
 
 import json
+import sys
 import uuid
 import zlib
 from collections.abc import Callable, Sequence
@@ -147,23 +148,21 @@ def open_runner(plan_location: bytes) -> Callable[[int, bytes], bytes]:
     return lambda split, _: runner.run(split).to_bytes()
 
 
-def compile_once(size: int | None = None) -> tuple[str, ...]:
+def compile_once(size: int | None = None) -> None:
     """Compile the kernels if their machine code is not kept: workers on this machine then find it.
 
     Without it as many workers as there are cores would compile the same at the same time.
 
     :param size: bytes of state that are to be read, for which compiling may not be worth it; ``None``: not known.
-    :returns: the names of the kernels.
     """
     from stateextract.columnar import kernel
     from stateextract.rocksdb import block_kernel
     from stateextract.rocksdb import kernel as merge_kernel
 
     kernels = (kernel.run, kernel.run_kryo, merge_kernel.merge, block_kernel.index, block_kernel.plan)
-    if size is None or engine_for(size) == "auto":
+    if engine_for(sys.maxsize if size is None else size) == "auto":
         for compiled in kernels:
             compiled.prepare()
-    return tuple(compiled.name for compiled in kernels)
 
 
 __all__ = ["PartReport", "SplitReport", "TaskRunner", "compile_once", "encode_plan_location", "open_runner"]

@@ -12,7 +12,6 @@ Flink's side: ``RocksIncrementalSnapshotStrategy``, ``RocksNativeFullSnapshotStr
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -40,7 +39,7 @@ T = TypeVar("T")
 @dataclass(frozen=True, slots=True)
 class RocksOptions:
     """:param verify_checksums: check every block and log record.
-    :param engine: "kernel", "interpreter" (plain Python), or "auto": the kernel where Numba is there.
+    :param engine: "kernel", "interpreter" (plain Python), or "auto": the kernel where it is kept or can be compiled.
     """
 
     verify_checksums: bool = True
@@ -346,7 +345,9 @@ class RocksDB:
 def use_kernel(engine: str) -> bool:
     """Whether that engine is the compiled one."""
     if engine == "auto":
-        return importlib.util.find_spec("numba") is not None
+        from stateextract.rocksdb import kernel
+
+        return bool(kernel.merge.is_usable)
     if engine not in ("kernel", "interpreter"):
         raise UsageError(f"unknown engine {engine!r}", expected="auto, kernel or interpreter")
     return engine == "kernel"

@@ -4,7 +4,8 @@
 checkout). The job and the data sources make the same zip by themselves where the workers are elsewhere; one made beforehand
 is for a driver that runs in the cluster too.
 
-Pure Python, the standard library only. What the code needs (pyarrow, numba, …) is compiled and cannot be in it.
+The code is Python, and machine code of the kernels for all processors, as far as it is there. What the code needs (pyarrow,
+numpy, …) is compiled and cannot be in the zip.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ import sys
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
+
+from stateextract.columnar.compiled import native
 
 PACKAGES = ("stateextract", "serializers")
 # Spark looks for data sources in modules of such names.
@@ -45,7 +48,7 @@ def main(arguments: list[str]) -> int:
     if len(arguments) != 1 or arguments[0].startswith("-"):
         print("usage: python -m stateextract.spark.archive FILE", file=sys.stderr)
         return 2
-    Path(arguments[0]).write_bytes(zipped(Path(__file__).resolve().parents[2]))
+    Path(arguments[0]).write_bytes(zipped(Path(__file__).resolve().parents[2], native.delivery()))
     return 0
 
 

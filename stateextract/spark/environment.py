@@ -23,7 +23,7 @@ _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _LEAST_JAVA = 17
 _LEAST_SPARK = 4
 _INSTALL = "run pip install 'stateextract[spark]'"
-_NEEDED = ("google_crc32c", "lz4", "numba", "pandas", "pyarrow", "snappy")
+_NEEDED = ("google_crc32c", "lz4", "numpy", "pandas", "pyarrow", "snappy")
 """What a Python of Spark needs to import for stateextract."""
 _LOOK = (
     "import importlib.util as u, sys; print(sys.prefix); print('%d.%d' % sys.version_info[:2]); "

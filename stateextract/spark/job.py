@@ -141,10 +141,10 @@ def _mapped(spark: Any, count: int, function: Callable[[Iterator[Any]], Iterator
             spark.removeTag(tag)
 
 
-def compiled(size: int | None) -> tuple[str, ...]:
+def compiled(size: int | None) -> None:
     """See :func:`stateextract.job.task.compile_once`; says so where it takes long."""
     with _said_if_it_takes_long("Compiling the kernel: about a minute, once on this machine."):
-        return compile_once(size)
+        compile_once(size)
 
 
 @contextlib.contextmanager
@@ -209,7 +209,8 @@ def code_for_workers(spark: Any, ship_code: str, size: int | None = None) -> tup
         return None, None
     if ship_code == "auto" and is_local(spark) and (root / "stateextract").is_dir():
         return str(root), None
-    data = zipped(root, native.delivery(compiled(size)))
+    compiled(size)
+    data = zipped(root, native.delivery())
     name = f"stateextract-{hashlib.sha256(data).hexdigest()[:16]}.zip"
     path = Path(tempfile.mkdtemp(prefix="stateextract-")) / name
     # Classic Spark's executors fetch the file from this process whenever they start, so it stays as long as that does.

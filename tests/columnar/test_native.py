@@ -1,4 +1,4 @@
-"""Machine code is kept, loaded without Numba, and only trusted where nobody else can have put it."""
+"""Machine code is kept, loaded without Numba and LLVM, and only trusted where nobody else can have put it."""
 
 from __future__ import annotations
 
@@ -10,13 +10,17 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from stateextract.columnar.compiled import native
+from stateextract.columnar.compiled import compile as compiling
+from stateextract.columnar.compiled import engines, native
 from stateextract.columnar.compiled.compile import Kernel, at, compile_kernel, load_u8, put
+from stateextract.columnar.compiled.processors import PROCESSORS
+from stateextract.errors import EnvironmentProblem
 from stateextract.errors import __file__ as package_file
 
 PACKAGE = Path(package_file).parent
@@ -43,6 +47,10 @@ def _stores(address: int) -> None:
 
 def _divides(a: int, b: int) -> int:
     return a // b
+
+
+def _zero(a: int) -> int:
+    return 0
 
 
 def _sums(n: int) -> int:
@@ -82,50 +90,101 @@ def test_a_kernel_is_compiled_once(folder: Path, request: pytest.FixtureRequest)
 
     address = int(np.frombuffer(words, np.int64).ctypes.data)
     calls = [(_calls, (20, 1), 42), (_less, (1, 2), True), (_less, (2, 1), False), (_loads, (np.int64(address),), 42)]
-    calls += [(_calls, (-(1 << 40), 1), 2 - (1 << 41)), (_stores, (address,), None)]
+    calls += [(_calls, (-(1 << 40), 1), 2 - (1 << 41)), (_stores, (address,), None), (_zero, (1,), 0)]
     assert [Kernel(function)(*arguments) for function, arguments, _ in calls] == [value for _, _, value in calls]
     assert Kernel(_calls).is_kept
     assert not Kernel(_divides).is_kept
-    kept = [f"{__name__}.{name}" for name in ("_calls", "_less", "_loads", "_stores")]
-    assert sorted(path.name for path in folder.iterdir()) == kept
+    names = [f"{__name__}.{name}" for name in ("_calls", "_less", "_loads", "_stores", "_zero")]
+    kept = [f"{name}.{processor.name}" for name in names for processor in PROCESSORS]
+    assert sorted(path.name for path in folder.iterdir()) == sorted(kept)
     assert words[8] == 5
     words[8] = 35
     request.getfixturevalue("no_numba")
     assert [Kernel(function)(*arguments) for function, arguments, _ in calls] == [value for _, _, value in calls]
 
 
-def test_a_damaged_file_is_compiled_anew(folder: Path) -> None:
+@pytest.fixture
+def one_processor(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file of ``_calls`` for the one processor that there is."""
+    monkeypatch.setattr(native, "usable", lambda: (PROCESSORS[0],))
+    monkeypatch.setattr(compiling, "usable", lambda: (PROCESSORS[0],))
+    return folder / f"{__name__}._calls.{PROCESSORS[0].name}"
+
+
+def test_a_damaged_file_is_compiled_anew(one_processor: Path) -> None:
     assert Kernel(_calls)(1, 2) == 6
-    file = folder / f"{__name__}._calls"
-    whole = file.read_bytes()
+    whole = one_processor.read_bytes()
     for damaged in (b"", whole[:-1], whole[:40] + bytes([whole[40] ^ 1]) + whole[41:], whole[:-1] + b"\xff"):
-        file.write_bytes(damaged)
-        assert native.find(file.name) is None
+        one_processor.write_bytes(damaged)
+        assert native.find(f"{__name__}._calls") is None
         assert Kernel(_calls)(1, 2) == 6
-        assert native.find(file.name) is not None
+        assert native.find(f"{__name__}._calls") is not None
 
 
-def test_code_without_its_function_is_compiled_anew(folder: Path) -> None:
-    Kernel(_less)(1, 2)
-    other = native.find(f"{__name__}._less")
-    assert other is not None
-    code = replace(other, symbol="another")
-    native.keep(f"{__name__}._calls", code)
-    assert native.find(f"{__name__}._calls") == code
+def test_a_file_whose_function_is_outside_of_it_is_not_used(one_processor: Path) -> None:
     assert Kernel(_calls)(1, 2) == 6
+    code = native.find(f"{__name__}._calls")
+    assert code is not None
+    for wrong in (replace(code, entry=len(code.content)), replace(code, entry=-1), replace(code, result="float64")):
+        one_processor.write_bytes(wrong.to_bytes())
+        assert native.find(f"{__name__}._calls") is None
+    one_processor.write_bytes(replace(code, entry=len(code.content) - 1).to_bytes())
+    assert native.find(f"{__name__}._calls") is not None
 
 
-def test_what_does_not_stand_alone_stays_with_numba(folder: Path) -> None:
+def test_what_does_not_run_by_itself_stays_with_numba(folder: Path) -> None:
     assert Kernel(_sums)(10) == 90
     assert Kernel(_gives_two)(10) == (10, 20)
+    divides = Kernel(_divides)
+    assert divides(7, -2) == -4
+    with pytest.raises(ZeroDivisionError):
+        divides(7, 0)
     assert not list(folder.iterdir())
 
 
-def test_a_kernel_that_fails(folder: Path) -> None:
-    kernel = Kernel(_divides)
-    assert kernel(7, -2) == -4
-    with pytest.raises(RuntimeError, match="a kernel failed"):
-        kernel(7, 0)
+def test_numba_optimises_other_functions_as_before(folder: Path) -> None:
+    import numba
+    from numba.core import config
+
+    level = config.OPT
+    Kernel(_calls).prepare()
+    assert config.OPT is level
+    other = numba.njit(_less)
+    assert other(1, 2)
+    (assembly,) = other.inspect_llvm().values()
+    assert "alloca" not in assembly.partition("define ")[2].partition("\n}")[0]
+
+
+def test_without_numba_and_machine_code(folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    from stateextract.columnar import kernel
+
+    monkeypatch.setattr(native, "find", lambda name: None)
+    monkeypatch.setattr(compiling, "can_compile", lambda: False)
+    lost = Kernel(_calls)
+    assert (lost.is_kept, lost.is_usable) == (False, False)
+    with pytest.raises(EnvironmentProblem, match=r"no machine code for this machine .*install 'stateextract\[compile\]'"):
+        lost(1, 2)
+    monkeypatch.setattr(kernel, "run", lost)
+    engines._note_slow_reading.cache_clear()
+    assert [engines.engine_for(size) for size in (engines.SMALL, engines.SMALL + 1, 1 << 40)] == ["interpreter"] * 3
+    assert capsys.readouterr().err == (
+        "stateextract has no machine code for this machine: Python decodes the values, which is about 100 times slower. "
+        "To have it fast, run pip install 'stateextract[compile]', which compiles it once on this machine.\n"
+    )
+
+
+def test_where_code_may_not_be_loaded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(name: str) -> int:
+        raise PermissionError(name)
+
+    assert Kernel(_calls)(1, 2) == 6
+    monkeypatch.setattr(os, "memfd_create", refuse)
+    denied = Kernel(_calls)
+    assert not denied.is_kept
+    assert denied(1, 2) == 6, "by Numba"
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert Kernel(_calls).is_kept, "memory that is made executable"
+    assert Kernel(_calls)(1, 2) == 6
 
 
 def test_arguments_are_whole_numbers(folder: Path) -> None:
@@ -136,8 +195,9 @@ def test_arguments_are_whole_numbers(folder: Path) -> None:
 def test_delivered_code_comes_first(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Kernel(_calls)(1, 2)
     name = f"{__name__}._calls"
-    delivered = (folder / name).read_bytes()
-    (folder / name).unlink()
+    file = f"{name}.{native.usable()[0].name}"
+    delivered = (folder / file).read_bytes()
+    (folder / file).unlink()
     asked = []
 
     def get_data(package: str, resource: str) -> bytes:
@@ -148,7 +208,7 @@ def test_delivered_code_comes_first(folder: Path, monkeypatch: pytest.MonkeyPatc
     native.key()
     asked.clear()
     assert native.find(name) == native.Code.from_bytes(delivered)
-    assert asked == [("stateextract", f"kernels/{native.key()}/{name}")]
+    assert asked == [("stateextract", f"kernels/{native.key()}/{file}")]
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="POSIX's permissions")
@@ -201,20 +261,20 @@ def test_folders_above(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "getuid"), reason="POSIX's permissions")
-def test_a_file_that_others_can_write_to_is_not_used(folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_that_others_can_write_to_is_not_used(one_processor: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Kernel(_calls)(1, 2)
-    name = f"{__name__}._calls"
+    name, file, other = f"{__name__}._calls", one_processor, one_processor.parent / "other"
     code = native.find(name)
     assert code is not None
     for mode, used in ((0o600, True), (0o644, True), (0o664, False), (0o646, False)):
-        (folder / name).chmod(mode)
+        file.chmod(mode)
         assert native.find(name) == (code if used else None)
-    (folder / name).chmod(0o600)
-    (folder / name).rename(folder / "other")
-    (folder / name).symlink_to("other")
+    file.chmod(0o600)
+    file.rename(other)
+    file.symlink_to("other")
     assert native.find(name) is None
-    (folder / name).unlink()
-    (folder / "other").rename(folder / name)
+    file.unlink()
+    other.rename(file)
     assert native.find(name) == code
     monkeypatch.setattr(native, "_ours", lambda: (os.getuid() + 1,))
     assert native.find(name) is None
@@ -232,3 +292,37 @@ def test_everything_that_kernels_are_made_of_decides_their_name() -> None:
                 names = [f"{module}/{alias.name}.py" for alias in node.names]
                 found = [name for name in names if (PACKAGE / name).is_file()] or [f"{module}.py"]
                 assert set(found) <= set(native.SOURCES), source
+
+
+def test_all_that_python_calls_is_delivered() -> None:
+    """Outside of the kernels' own modules, nothing but what is delivered is called."""
+    modules = {source[:-3].replace("/", ".").removesuffix(".__init__") for source in native.SOURCES if "kernel" in source}
+    kernels = {f"stateextract.{module}" for module in modules}
+    called = set()
+    for path in PACKAGE.rglob("*.py"):
+        text = path.read_text()
+        if "kernel" not in text or path.relative_to(PACKAGE).as_posix() in native.SOURCES:
+            continue
+        names = {"kernel": "stateextract.audit.measure.kernel"} if "audit" in path.parts else {}
+        nodes = list(ast.walk(ast.parse(text)))
+        found = []
+        for node in nodes:
+            if isinstance(node, ast.ImportFrom) and node.module:
+                names |= {a.asname or a.name: m for a in node.names if (m := f"{node.module}.{a.name}") in kernels}
+                found += [(node.module, alias.name) for alias in node.names if node.module in kernels]
+        for node in nodes:
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id in names:
+                found.append((names[node.value.id], node.attr))
+        objects = (getattr(import_module(module), name) for module, name in found)
+        called |= {thing.name for thing in objects if isinstance(thing, Kernel)}
+    assert called == set(native.KERNELS)
+
+
+def test_the_code_of_all_kernels_is_for_all_processors() -> None:
+    """Compiles what is not kept. What needs something of Numba, or of C's library, would not be delivered."""
+    for name in native.KERNELS:
+        module = import_module(name.rpartition(".")[0])
+        (kernel,) = (k for k in vars(module).values() if isinstance(k, Kernel) and k.name == name)
+        kernel.prepare()
+    files = {f"kernels/{native.key()}/{name}.{processor.name}" for name in native.KERNELS for processor in PROCESSORS}
+    assert set(native.delivery()) == files

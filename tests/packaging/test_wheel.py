@@ -18,12 +18,17 @@ from sysconfig import get_paths
 import pyarrow.dataset as ds
 import pytest
 
+from stateextract.columnar.compiled import native
+from stateextract.columnar.compiled.processors import PROCESSORS
 from stateextract.spark.archive import main as make_zip
 from stateextract.version import VERSION
 from tests.conftest import QUICK_JAVA
+from tests.writers.generate import PlannedOperator, PlannedState, write_snapshot
+from tests.writers.shapes import rows
 
 ROOT = Path(__file__).resolve().parents[2]
 SNAPSHOT = ROOT / "examples" / "orders-checkpoint"
+MACHINE_CODE = [f"{name}.{processor.name}" for name in native.KERNELS for processor in PROCESSORS]
 
 
 def run(*command: str | Path, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -95,10 +100,15 @@ def test_what_the_wheel_holds(wheel: Path) -> None:
     } <= {*names}
     report = ROOT / "stateextract" / "report"
     data = {str(p.relative_to(ROOT)) for folder in ("assets", "echarts") for p in (report / folder).iterdir()}
+    code = {f"stateextract/{native.SHIPPED}/{native.key()}/{name}" for name in MACHINE_CODE}
+    assert code == {name for name in names if name.startswith(f"stateextract/{native.SHIPPED}/")}
     assert len(data) > 12
     assert data <= {*names}
     assert (information["Name"], information["Version"]) == ("stateextract", VERSION)
-    assert "spark" in information.get_all("Provides-Extra", [])
+    assert {"spark", "compile"} <= set(information.get_all("Provides-Extra", []))
+    needed = [r for r in information.get_all("Requires-Dist", []) if "extra ==" not in r]
+    assert not [r for r in needed if r.startswith(("numba", "llvmlite", "pandas", "pyspark"))]
+    assert information["Requires-Python"] == ">=3.11"
     assert {"stateextract/py.typed", "serializers/py.typed"} <= set(names)
     assert (information["Author"], information.get_all("Project-URL")) == (
         "stateextract maintainers", ["Apache Flink, https://flink.apache.org/"],
@@ -116,6 +126,33 @@ def test_the_command_line(installed: Path, tmp_path: Path) -> None:
     assert '"WELCOME-179"' in done.stdout
     done = run(installed / "python", "-c", "import stateextract; print(stateextract.__file__)", cwd=tmp_path)
     assert Path(done.stdout.strip()).is_relative_to(installed.parent)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("shipped_by", ["wheel", "zip"])
+def test_much_is_read_without_compiling(installed: Path, shipped_by: str, tmp_path: Path) -> None:
+    """With an empty cache, and a Python that has neither Numba nor LLVM."""
+    entries = 200_000
+    write_snapshot(tmp_path / "snapshot", [PlannedOperator("op", [PlannedState("long-long", entries)])])
+    (tmp_path / "none").mkdir()
+    for module in ("numba", "llvmlite"):
+        (tmp_path / "none" / f"{module}.py").write_text(f"raise ModuleNotFoundError('no {module}', name='{module}')")
+    python, path = installed / "python", [str(tmp_path / "none")]
+    if shipped_by == "zip":  # as on executors that have the requirements only
+        python, zipped = environment_in(tmp_path / "venv") / "python", tmp_path / "code.zip"
+        assert make_zip([str(zipped)]) == 0
+        path.append(str(zipped))
+    started = [str(python), "-m", "stateextract"]
+    command = ["extract", "--engine", "local", "--snapshot", tmp_path / "snapshot", "--output", tmp_path / "out"]
+    done = run(*started, *command, cwd=tmp_path, PYTHONPATH=os.pathsep.join(path), HOME=str(tmp_path / "home"),
+               XDG_CACHE_HOME=str(tmp_path / "cache"))  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "achine code" not in done.stderr
+    assert not [file for folder in ("cache", "home") for file in (tmp_path / folder).rglob("*") if file.is_file()]
+    (state,) = json.loads((tmp_path / "out" / "_coverage.json").read_text())["entries"]
+    assert (state["read"]["engine"], state["read"]["rows"]) == ("kernel", entries)
+    found = ds.dataset(tmp_path / "out" / "op" / "long-long", format="parquet").to_table(["key", "value"]).sort_by("key")
+    assert found.equals(rows("long-long", 1, 0, entries).select(["key", "value"]).sort_by("key"))
 
 
 @pytest.mark.slow

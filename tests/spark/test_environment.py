@@ -238,7 +238,7 @@ OURS = f"{sys.version_info[0]}.{sys.version_info[1]}"
 @pytest.mark.parametrize(
     ("answer", "problem"),
     [
-        (("/usr", OURS, "numba pyarrow"), "Spark starts the Python {}, which lacks numba, pyarrow"),
+        (("/usr", OURS, "numpy pyarrow"), "Spark starts the Python {}, which lacks numpy, pyarrow"),
         (("/usr", "3.9", ""), f"Spark starts the Python {{}} of version 3.9, and this one has version {OURS}"),
         ((), "Spark starts the Python {}, which does not run"),
     ],
@@ -265,7 +265,7 @@ def test_a_python_of_spark_that_cannot_run_it(answer: tuple[str, ...], problem: 
 
 
 def test_a_python_of_spark_that_can(tmp_path: Path) -> None:
-    for answer in ((sys.prefix, OURS, "numba"), ("/other", OURS, "")):
+    for answer in ((sys.prefix, OURS, "numpy"), ("/other", OURS, "")):
         python = _python(tmp_path, *answer)
         for session in (_Session(python), _Session(sys.executable)):
             before = session.sparkContext.pythonExec

@@ -21,7 +21,7 @@ _WORTH_COMPILED = 1 << 17
 
 
 def compiled(size: int) -> ModuleType | None:
-    """The kernel, where it is worth it or state is decoded by a kernel anyway.
+    """The kernel, where it is worth it or state is decoded by a kernel anyway; ``None`` also where there is none.
 
     :param size: bytes that are to be looked at.
     """
@@ -29,7 +29,7 @@ def compiled(size: int) -> ModuleType | None:
         return None
     from stateextract.audit.measure import kernel
 
-    return kernel
+    return kernel if kernel.columns.is_usable else None
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,22 @@ are imported then and not before, since that takes longer than most reads. Knows
 
 from __future__ import annotations
 
+import contextlib
+import importlib.util
+import sys
 import threading
-from collections.abc import Callable
-from functools import cached_property
+from collections.abc import Callable, Iterator
+from functools import cache, cached_property
 from types import FunctionType
 from typing import Any
 
 from stateextract.columnar.compiled import native
+from stateextract.columnar.compiled.emit import emit
+from stateextract.columnar.compiled.linking import NotAlone
+from stateextract.columnar.compiled.processors import PROCESSORS, usable
+from stateextract.errors import EnvironmentProblem
 
+COMPILE_ADVICE = "run pip install 'stateextract[compile]', which compiles it once on this machine"
 
 class Intrinsic:
     """An operation in LLVM's terms, which stands for Numba's intrinsic until a kernel that uses it is compiled.
@@ -58,11 +66,20 @@ class Kernel:
     @property
     def is_kept(self) -> bool:
         """Whether it can be called without being compiled before."""
-        return self._ready is not None or self._found is not None
+        return self._ready is not None or self._loaded is not None
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether it can be called."""
+        return self.is_kept or can_compile()
 
     @cached_property
-    def _found(self) -> native.Code | None:
-        return native.find(self.name)
+    def _loaded(self) -> Callable[..., Any] | None:
+        code = native.find(self.name)
+        if code is not None:
+            with contextlib.suppress(OSError):
+                return native.load(code)
+        return None
 
     def __call__(self, *arguments: Any) -> Any:
         ready = self._ready
@@ -71,35 +88,52 @@ class Kernel:
         return ready(*arguments)
 
     def prepare(self) -> Callable[..., Any]:
-        """Load the machine code, compiling it if it is nowhere kept, which takes about a minute."""
+        """Load the machine code, compiling it if it is nowhere kept, which takes about a minute.
+
+        :raises EnvironmentProblem: it is nowhere kept and cannot be compiled.
+        """
         with self._lock:
             if self._ready is None:
-                code = self._found
-                if code is not None:
-                    try:
-                        self._ready = native.load(code)
-                        return self._ready
-                    except RuntimeError:
-                        pass  # LLVM does not take what is kept
-                self._ready = self._compiled()
+                self._ready = self._loaded or self._compiled()
             return self._ready
 
     def _compiled(self) -> Callable[..., Any]:
+        if not can_compile():
+            import platform
+
+            raise EnvironmentProblem(
+                f"stateextract has no machine code for this machine ({platform.machine()}, {sys.platform})",
+                advice=COMPILE_ADVICE,
+            )
+        codes = self.compile()
+        native.keep(self.name, codes)
+        for processor in usable():
+            if processor.name in codes:
+                with contextlib.suppress(OSError):
+                    return native.load(codes[processor.name])
         import numba
 
-        arguments = self.function.__code__.co_argcount
-        signature = (numba.types.int64,) * arguments
-        with _compiling:
+        return numba.njit(nogil=True)(self._resolved())  # type: ignore[no-any-return]
+
+    def compile(self) -> dict[str, native.Code]:
+        """The machine code for each processor that LLVM has, by the processor's name.
+
+        None of it if the code needs something of Numba when it runs.
+        """
+        import numba
+
+        signature = (numba.types.int64,) * self.function.__code__.co_argcount
+        with _compiling, _unoptimised():
             self.numba.compile(signature)
-        made = self.numba.overloads[signature]
-        content = native.emit(made.library.get_llvm_str())
-        result = str(made.signature.return_type)
-        if content is None or result not in native.RESULTS:
-            return numba.njit(nogil=True)(self._resolved())  # type: ignore[no-any-return]
-        code = native.Code(made.fndesc.llvm_func_name, arguments, result, content)
-        loaded = native.load(code)
-        native.keep(self.name, code)
-        return loaded
+            made = self.numba.overloads[signature]
+            assembly = made.library.get_llvm_str()
+        result = str(numba.types.unliteral(made.signature.return_type))
+        codes: dict[str, native.Code] = {}
+        for processor in PROCESSORS if result in native.RESULTS else ():
+            with contextlib.suppress(NotAlone, RuntimeError):
+                content, entry = emit(assembly, made.fndesc.llvm_func_name, processor)
+                codes[processor.name] = native.Code(len(signature), result, content, entry)
+        return codes
 
     @cached_property
     def numba(self) -> Any:
@@ -126,6 +160,26 @@ class Kernel:
 
 
 _compiling = threading.RLock()
+
+
+@contextlib.contextmanager
+def _unoptimised() -> Iterator[None]:
+    """Numba gives what is the same for all processors: ``emit.py`` optimises it."""
+    from numba.core import config
+    from numba.core.registry import cpu_target
+
+    cpu_target.target_context.codegen()  # it reads the setting once, for all that Numba compiles later
+    level, config.OPT = config.OPT, type(config.OPT)(0)
+    try:
+        yield
+    finally:
+        config.OPT = level
+
+
+@cache
+def can_compile() -> bool:
+    """Whether kernels can be compiled."""
+    return importlib.util.find_spec("numba") is not None
 
 
 def intrinsic(define: Callable[..., Any]) -> Any:

@@ -1,13 +1,12 @@
-"""Machine code of compiled kernels, kept in files and loaded without Numba.
+"""Machine code of compiled kernels, kept in files and loaded without Numba and LLVM.
 
-Loading Numba takes longer than most reads. A kernel takes numbers and gives a number, so what Numba makes of it is a small
-object file without undefined symbols, which llvmlite loads within milliseconds. A file begins with the SHA-256 of the rest;
-its folder is named for everything that decides what the code is and where it runs: the kernels' sources, the versions of
-Numba and llvmlite, the processor and its features.
+A kernel takes numbers and gives a number. What Numba and LLVM make of it is a small run of bytes (``linking.py``), which is
+mapped into memory and called. A file begins with the SHA-256 of the rest. Its name says the kernel and the processor; its
+folder is named for the kernels' sources, so that a kernel that was changed is compiled anew.
 
-Files are looked for in the package itself, where those who delivered the code may have put them (the zip for Spark's workers
-has them), then in a folder of this user. There a file is used only if it, its folder and all folders above belong to this user
-or to root and are not writable by others. Machine code from anywhere else is never run.
+Files are looked for in the package itself: a wheel has them, and so has the zip for Spark's workers. Then they are looked for
+in a folder of this user. There a file is used only if it, its folder and all folders above belong to this user or to root and
+are not writable by others. Machine code from anywhere else is never run.
 """
 
 from __future__ import annotations
@@ -15,18 +14,21 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import hashlib
-import importlib.metadata
 import json
+import mmap
 import operator
 import os
 import pkgutil
 import stat
+import sys
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+from stateextract.columnar.compiled.processors import PROCESSORS, usable
 
 PACKAGE = "stateextract"
 SHIPPED = "kernels"
@@ -35,9 +37,11 @@ SOURCES = (
     "audit/measure/kernel.py",
     "audit/measure/layout.py",
     "columnar/compiled/compile.py",
+    "columnar/compiled/emit.py",
+    "columnar/compiled/linking.py",
     "columnar/compiled/mixing.py",
-    "columnar/compiled/native.py",
     "columnar/compiled/pipeline.py",
+    "columnar/compiled/processors.py",
     "columnar/convert/pickle_kernel.py",
     "columnar/kernel/__init__.py",
     "columnar/kernel/assemble.py",
@@ -61,6 +65,26 @@ SOURCES = (
     "rocksdb/kernel.py",
 )
 """The modules that the kernels are made of, inside of the package."""
+KERNELS = (
+    "stateextract.audit.measure.kernel._columns",
+    "stateextract.audit.measure.kernel._insert",
+    "stateextract.audit.measure.kernel._larger",
+    "stateextract.audit.measure.kernel._spans",
+    "stateextract.columnar.convert.pickle_kernel.check",
+    "stateextract.columnar.kernel.loop._run",
+    "stateextract.columnar.search.find_kernel.find",
+    "stateextract.diff.kernel._combine",
+    "stateextract.diff.kernel._equal_bytes",
+    "stateextract.diff.kernel._fold_bag",
+    "stateextract.diff.kernel._fold_list",
+    "stateextract.diff.kernel._hash_bytes",
+    "stateextract.diff.kernel._hash_numbers",
+    "stateextract.diff.kernel._pair",
+    "stateextract.rocksdb.block_kernel._index",
+    "stateextract.rocksdb.block_kernel._plan",
+    "stateextract.rocksdb.kernel._merge",
+)
+"""The kernels that Python calls, by their modules and functions: these are delivered."""
 RESULTS: dict[str, Any] = {
     "int64": ctypes.c_int64,
     "uint64": ctypes.c_uint64,
@@ -69,6 +93,8 @@ RESULTS: dict[str, Any] = {
 }
 """What kernels may return, by Numba's name."""
 
+_FORMAT = b"run of bytes, 1"
+"""What files hold; changes with what is written here."""
 _DIGEST = 32
 _OTHERS_WRITE = 0o022
 
@@ -77,21 +103,23 @@ _OTHERS_WRITE = 0o022
 class Code:
     """A kernel's machine code.
 
-    :param symbol: its function, of Numba's calling convention: the address of the result, that of an exception, then the
-        arguments; what the function itself returns is 0 if there was no exception.
-    :param arguments: how many there are, all of them ``int64``.
+    Its function is of Numba's calling convention: the address of the result, that of an exception, then the arguments, all of
+    them ``int64``. Kernels raise none.
+
+    :param arguments: how many there are.
     :param result: its type, one of ``RESULTS``.
-    :param content: an object file.
+    :param content: runs wherever it is mapped, at the beginning of a page.
+    :param entry: where the function begins in it.
     """
 
-    symbol: str
     arguments: int
     result: str
     content: bytes
+    entry: int
 
     def to_bytes(self) -> bytes:
         """The file's content."""
-        head = json.dumps([self.symbol, self.arguments, self.result]).encode()
+        head = json.dumps([self.arguments, self.result, self.entry]).encode()
         rest = head + b"\n" + self.content
         return hashlib.sha256(rest).digest() + rest
 
@@ -101,38 +129,24 @@ class Code:
         if hashlib.sha256(data[_DIGEST:]).digest() != data[:_DIGEST]:
             return None
         head, _, content = data[_DIGEST:].partition(b"\n")
-        symbol, arguments, result = json.loads(head)
-        return cls(symbol, arguments, result, content)
+        arguments, result, entry = json.loads(head)
+        return cls(arguments, result, content, entry) if 0 <= entry < len(content) and result in RESULTS else None
 
 
 @cache
 def key() -> str | None:
-    """The name of the folder for machine code of these sources, these libraries and this processor.
+    """The name of the folder for machine code of these sources.
 
-    ``None`` where it cannot be known; then nothing is kept.
+    ``None`` where the sources are not there; then nothing is kept.
     """
-    import llvmlite
-    import llvmlite.binding as llvm
-
-    parts: list[bytes] = []
-    try:
-        parts += [pkgutil.get_data(PACKAGE, source) or b"" for source in SOURCES]
-        parts += [importlib.metadata.version("numba").encode()]
-    except (OSError, importlib.metadata.PackageNotFoundError):
-        return None
-    parts += [llvmlite.__version__.encode(), llvm.get_process_triple().encode()]
-    parts += [llvm.get_host_cpu_name().encode(), _features().encode()]
-    digest = hashlib.sha256()
-    for part in parts:
+    digest = hashlib.sha256(_FORMAT)
+    for source in SOURCES:
+        try:
+            part = pkgutil.get_data(PACKAGE, source) or b""
+        except OSError:
+            return None
         digest.update(len(part).to_bytes(8, "big") + part)
     return "kernels-" + digest.hexdigest()[:16]
-
-
-@cache
-def _features() -> str:
-    import llvmlite.binding as llvm
-
-    return str(llvm.get_host_cpu_features().flatten())
 
 
 @cache
@@ -183,108 +197,127 @@ def _ours() -> tuple[int, ...]:
 
 
 def find(name: str) -> Code | None:
-    """The machine code of a kernel, where it is kept."""
-    for read in (_shipped, _kept):
-        with contextlib.suppress(OSError, ValueError):
-            code = Code.from_bytes(read(name))
-            if code is not None:
-                return code
+    """The machine code of a kernel for this processor, where it is kept."""
+    for processor in usable():
+        code = Code.from_bytes(_read(f"{name}.{processor.name}"))
+        if code is not None:
+            return code
     return None
 
 
-def _shipped(name: str) -> bytes:
-    return pkgutil.get_data(PACKAGE, f"{SHIPPED}/{key()}/{name}") or b""
+def _read(file: str) -> bytes:
+    """A file's content; nothing where it is nowhere."""
+    for read in (_shipped, _kept):
+        with contextlib.suppress(OSError, ValueError):
+            data = read(file)
+            if Code.from_bytes(data) is not None:
+                return data
+    return b""
 
 
-def _kept(name: str) -> bytes:
+def _shipped(file: str) -> bytes:
+    return pkgutil.get_data(PACKAGE, f"{SHIPPED}/{key()}/{file}") or b""
+
+
+def _kept(file: str) -> bytes:
     where = folder()
     if where is None:
         return b""
-    with open(os.open(where / name, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as file:
-        status = os.fstat(file.fileno())
+    with open(os.open(where / file, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0)), "rb") as opened:
+        status = os.fstat(opened.fileno())
         safe = not hasattr(os, "getuid") or (status.st_uid in _ours() and not status.st_mode & _OTHERS_WRITE)
-        return file.read() if safe and stat.S_ISREG(status.st_mode) else b""
+        return opened.read() if safe and stat.S_ISREG(status.st_mode) else b""
 
 
-def delivery(names: Iterable[str]) -> dict[str, bytes]:
-    """The machine code of kernels as files to deliver, by their places in the package; without those that are not kept."""
-    found = {f"{SHIPPED}/{key()}/{name}": find(name) for name in names}
-    return {place: code.to_bytes() for place, code in found.items() if code is not None}
+def delivery() -> dict[str, bytes]:
+    """The machine code of ``KERNELS`` for all processors as files to deliver, by their paths in the package.
+
+    Without those that are not kept.
+    """
+    files = (f"{name}.{processor.name}" for name in KERNELS for processor in PROCESSORS)
+    return {f"{SHIPPED}/{key()}/{file}": data for file in files if (data := _read(file))}
 
 
-def keep(name: str, code: Code) -> None:
-    """Keep machine code for the next process, if there is a folder for it."""
+def keep(name: str, codes: Mapping[str, Code]) -> None:
+    """Keep a kernel's machine code for the next process, if there is a folder for it.
+
+    :param codes: by the name of the processor.
+    """
     where = folder()
     if where is None:
         return
-    with contextlib.suppress(OSError):
-        handle, made = tempfile.mkstemp(dir=where)
-        try:
-            with open(handle, "wb") as file:
-                file.write(code.to_bytes())
-            os.replace(made, where / name)
-        except BaseException:
-            os.unlink(made)
-            raise
-
-
-def emit(text: str) -> bytes | None:
-    """An object file for this processor out of LLVM's assembly; ``None`` where it would not stand alone.
-
-    :param text: the whole module, already optimised.
-    """
-    import llvmlite.binding as llvm
-
-    _initialize()
-    module = llvm.parse_assembly(text)
-    if any(f.is_declaration and not f.name.startswith("llvm.") for f in module.functions):
-        return None
-    if any(variable.is_declaration for variable in module.global_variables):
-        return None
-    return bytes(_machine().emit_object(module))
+    for processor, code in codes.items():
+        with contextlib.suppress(OSError):
+            handle, made = tempfile.mkstemp(dir=where)
+            try:
+                with open(handle, "wb") as file:
+                    file.write(code.to_bytes())
+                os.replace(made, where / f"{name}.{processor}")
+            except BaseException:
+                os.unlink(made)
+                raise
 
 
 def load(code: Code) -> Callable[..., Any]:
     """The function. It takes whole numbers, and runs without the lock of Python.
 
-    :raises RuntimeError: LLVM does not take the object file.
+    :raises OSError: this system does not let this process run code that it loads.
     """
-    import llvmlite.binding as llvm
-
-    _initialize()
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
-    engine.add_object_file(llvm.ObjectFileRef.from_data(code.content))
-    engine.finalize_object()
-    address = engine.get_function_address(code.symbol)
-    if not address:
-        raise RuntimeError(f"no function {code.symbol}")
     result = RESULTS[code.result]
     pointer = ctypes.c_void_p
     signature = ctypes.CFUNCTYPE(ctypes.c_int32, pointer, pointer, *[ctypes.c_int64] * code.arguments)
-    function = signature(address)
+    function = signature(_map(code.content) + code.entry)
     index, byref = operator.index, ctypes.byref
 
-    def call(*arguments: Any, engine: Any = engine) -> Any:  # the function lives as long as its engine
+    def call(*arguments: Any) -> Any:
         value, exception = result(), pointer()
-        if function(byref(value), byref(exception), *map(index, arguments)) != 0:
-            raise RuntimeError("a kernel failed")
+        function(byref(value), byref(exception), *map(index, arguments))
         return value.value
 
     return call
 
 
+def _map(content: bytes) -> int:
+    """Where in memory these bytes are executable, for the rest of the process, and never writable at the same time."""
+    return _map_privately(content) if sys.platform == "darwin" else _map_file(content)
+
+
+def _map_file(content: bytes) -> int:
+    """As the dynamic linker does it. The file is one in memory, which nobody else can reach.
+
+    Linux keeps the caches of instructions right for what is mapped from files.
+    """
+    file = os.memfd_create("stateextract")
+    try:
+        with open(file, "wb", closefd=False) as opened:
+            opened.write(content)
+        return _mmap(len(content), mmap.PROT_READ | mmap.PROT_EXEC, mmap.MAP_PRIVATE, file)
+    finally:
+        os.close(file)
+
+
+def _map_privately(content: bytes) -> int:
+    """As compilers at run time do it. Where executable files have to be signed, they cannot be mapped."""
+    address = _mmap(len(content), mmap.PROT_READ | mmap.PROT_WRITE, mmap.MAP_PRIVATE | mmap.MAP_ANON, -1)
+    ctypes.memmove(address, content, len(content))
+    size = ctypes.c_size_t(len(content))
+    if _library().mprotect(ctypes.c_void_p(address), size, mmap.PROT_READ | mmap.PROT_EXEC) != 0:
+        raise OSError(ctypes.get_errno(), "memory cannot be made executable")
+    flush = getattr(_library(), "sys_icache_invalidate", None)
+    if flush is not None:
+        flush(ctypes.c_void_p(address), size)
+    return address
+
+
+def _mmap(size: int, protection: int, flags: int, file: int) -> int:
+    address = _library().mmap(None, ctypes.c_size_t(size), protection, flags, file, ctypes.c_long(0))
+    if address in (None, ctypes.c_void_p(-1).value):
+        raise OSError(ctypes.get_errno(), "memory cannot be mapped")
+    return int(address)
+
+
 @cache
-def _initialize() -> None:
-    import llvmlite.binding as llvm
-
-    with contextlib.suppress(RuntimeError):
-        llvm.initialize()  # newer versions do it by themselves, and refuse
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-
-
-def _machine() -> Any:
-    import llvmlite.binding as llvm
-
-    target = llvm.Target.from_triple(llvm.get_process_triple())
-    return target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=_features(), opt=3, jit=True)
+def _library() -> Any:
+    library = ctypes.CDLL(None, use_errno=True)
+    library.mmap.restype = ctypes.c_void_p
+    return library
