@@ -10,7 +10,7 @@ def register(spark: Any, ship_code: str = "auto") -> None:
 
     :param spark: a ``SparkSession``, classic or Connect.
     :param ship_code: ``auto`` sends stateextract and serializers to the workers unless they run on this machine;
-        ``always`` and ``never`` do as they say. What these two need (pyarrow, numba, …) has to be there in any case.
+        ``always`` and ``never`` do as they say. What these two need (pyarrow, numpy, …) has to be there in any case.
     In an environment that is not activated, a Spark on this machine is set to this Python, unless ``PYSPARK_PYTHON`` or
     ``spark.pyspark.python`` chose one.
 
