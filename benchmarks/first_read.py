@@ -3,9 +3,8 @@
     python -m benchmarks.first_read [--megabytes 100] [--times 3]
 
 Builds the wheel, installs it with its requirements from the package index into a new virtual environment, and measures
-``stateextract --version`` and then the first extract of a heap snapshot of that size (both with an empty home directory, once
-with the modules compiled to bytecode by the installer and not by earlier runs). Prints the seconds of each, their sum against the
-goal, the rows, and the size of the installation by package.
+``stateextract --version`` and then the first extract of a heap snapshot of that size, both with an empty home directory. Prints
+the seconds of each, their sum against the goal, the rows, and the size of the installation by package.
 """
 
 from __future__ import annotations

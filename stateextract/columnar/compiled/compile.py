@@ -25,6 +25,8 @@ from stateextract.columnar.compiled.linking import NotAlone
 from stateextract.columnar.compiled.processors import PROCESSORS, usable
 from stateextract.errors import EnvironmentProblem
 
+OPTIONS = {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True, "error_model": "numpy"}
+"""Numba's options. Nothing raises: dividing by zero gives 0, and an exception would have to be one of Python's."""
 COMPILE_ADVICE = "run pip install 'stateextract[compile]', which compiles it once on this machine"
 
 class Intrinsic:
@@ -144,7 +146,7 @@ class Kernel:
             return whole_numbers(self._resolved())
         import numba
 
-        return numba.njit(nogil=True, no_cpython_wrapper=True, no_cfunc_wrapper=True)(self._resolved())
+        return numba.njit(**OPTIONS)(self._resolved())
 
     def _resolved(self) -> FunctionType:
         """The function with Numba's objects in place of those that stand for them."""

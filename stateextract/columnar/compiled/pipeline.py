@@ -19,6 +19,8 @@ from numba.core.lowering import Lower
 from numba.core.typed_passes import BaseNativeLowering, NoPythonBackend, NopythonTypeInference
 from numba.core.untyped_passes import FixupArgs, TranslateByteCode
 
+from stateextract.columnar.compiled.compile import OPTIONS
+
 _FEWEST_CASES = 4
 
 
@@ -123,5 +125,4 @@ def whole_numbers(function: FunctionType) -> Any:
     """Numba's object for a function whose local variables are all whole numbers."""
     code = function.__code__
     variables = dict.fromkeys(code.co_varnames[code.co_argcount :], types.int64)
-    options = {"nogil": True, "no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-    return njit(locals=variables, pipeline_class=Pipeline, **options)(function)
+    return njit(locals=variables, pipeline_class=Pipeline, **OPTIONS)(function)
