@@ -72,6 +72,7 @@ KERNELS = (
     "stateextract.audit.measure.kernel._spans",
     "stateextract.columnar.convert.pickle_kernel.check",
     "stateextract.columnar.kernel.loop._run",
+    "stateextract.columnar.kernel.loop.run_kryo",
     "stateextract.columnar.search.find_kernel.find",
     "stateextract.diff.kernel._combine",
     "stateextract.diff.kernel._equal_bytes",
