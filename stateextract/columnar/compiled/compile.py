@@ -143,7 +143,7 @@ class Kernel:
         if self._complete is not None:
             from stateextract.columnar.compiled.pipeline import whole_numbers
 
-            return whole_numbers(self._resolved())
+            return whole_numbers(self._resolved(), OPTIONS)
         import numba
 
         return numba.njit(**OPTIONS)(self._resolved())

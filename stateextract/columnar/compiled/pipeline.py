@@ -8,6 +8,7 @@ Here every local variable is an ``int64``, and LLVM finds out which assignments 
 from __future__ import annotations
 
 import operator
+from collections.abc import Mapping
 from types import FunctionType
 from typing import Any, NamedTuple
 
@@ -18,8 +19,6 @@ from numba.core.compiler_machinery import PassManager, register_pass
 from numba.core.lowering import Lower
 from numba.core.typed_passes import BaseNativeLowering, NoPythonBackend, NopythonTypeInference
 from numba.core.untyped_passes import FixupArgs, TranslateByteCode
-
-from stateextract.columnar.compiled.compile import OPTIONS
 
 _FEWEST_CASES = 4
 
@@ -121,8 +120,11 @@ class Pipeline(CompilerBase):  # type: ignore[misc]  # Numba has no types
         return [passes]
 
 
-def whole_numbers(function: FunctionType) -> Any:
-    """Numba's object for a function whose local variables are all whole numbers."""
+def whole_numbers(function: FunctionType, options: Mapping[str, Any]) -> Any:
+    """Numba's object for a function whose local variables are all whole numbers.
+
+    :param options: Numba's.
+    """
     code = function.__code__
     variables = dict.fromkeys(code.co_varnames[code.co_argcount :], types.int64)
-    return njit(locals=variables, pipeline_class=Pipeline, **OPTIONS)(function)
+    return njit(locals=variables, pipeline_class=Pipeline, **options)(function)
