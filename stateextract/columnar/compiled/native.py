@@ -69,6 +69,8 @@ KERNELS = (
     "stateextract.audit.measure.kernel._columns",
     "stateextract.audit.measure.kernel._insert",
     "stateextract.audit.measure.kernel._larger",
+    "stateextract.audit.measure.kernel._own",
+    "stateextract.audit.measure.kernel._seat",
     "stateextract.audit.measure.kernel._spans",
     "stateextract.columnar.convert.pickle_kernel.check",
     "stateextract.columnar.kernel.loop._run",
