@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from stateextract.cli.options import rows_format_option
 from stateextract.cli.reading import config_option, job_options, opened
-from stateextract.cli.stats import read_text
+from stateextract.cli.stats import read_text, written
 from stateextract.options import UsedBy
-from stateextract.outcome import ExitCode, Verdict, exit_code_of_check
+from stateextract.outcome import ExitCode, Status, Verdict, exit_code_of_check
 from stateextract.printable import agreeing, named, pluralize, sentence
 
 if TYPE_CHECKING:
     from stateextract.restore.job import Report, StateCheck
 
+_REPEATED = ("config", "checkpoint", "job", "path_map", "allow_store", "classpath", "plan")
+"""Options of the command that ``extract`` needs too."""
+_NOT_READ = (Status.UNSUPPORTED, Status.MISSING, Status.UNREADABLE)
+_MOST_STATES = 8
+"""Of more states the command extracts whole operators."""
 _NAMED = 3
 """How many states a line names."""
 _OF_A_JOB = ("classpath", "plan", "uids")
@@ -31,7 +38,7 @@ _OF_A_JOB = ("classpath", "plan", "uids")
 )  # fmt: skip
 @click.option(
     "--classpath", "new_classpath", metavar="PATH", multiple=True,
-    help="A jar or folder with the new job's classes; repeat for several.",
+    help="A jar or directory with the new job's classes; repeat for several.",
 )  # fmt: skip
 @click.option("--plan", "new_plan", metavar="FILE", help="The new job's compiled plan.")
 @click.option("--uids", metavar="FILE", help="The uids of all operators of the new job, one a line or as a JSON array.")
@@ -54,13 +61,14 @@ _OF_A_JOB = ("classpath", "plan", "uids")
 )  # fmt: skip
 @click.option(
     "--old-classpath", metavar="PATH", multiple=True,
-    help="A jar or folder with the classes of the job that wrote the snapshot; repeat for several.",
+    help="A jar or directory with the classes of the job that wrote the snapshot; repeat for several.",
 )  # fmt: skip
 @click.option("--old-plan", metavar="FILE", help="The compiled plan of the job that wrote the snapshot.")
 @click.option(
     "--values/--no-values", default=True, show_default=True,
     help="Read values if the headers of files do not decide, and count rows.",
 )  # fmt: skip
+@click.option("-o", "--output", metavar="FILE", help="Also write the result to this file as an HTML page.")
 @config_option
 @job_options(UsedBy.OTHERS, _OF_A_JOB)
 @rows_format_option
@@ -79,6 +87,7 @@ def check(
     old_classpath: tuple[str, ...],
     old_plan: str | None,
     values: bool,
+    output: str | None,
     format_: str,
     **options: Any,
 ) -> ExitCode:
@@ -101,18 +110,50 @@ def check(
         allow_non_restored=allow_non_restored, values=values,
     )  # fmt: skip
     code = exit_code_of_check(state.verdict for state in report.states)
+    given = {**options, "classpath": old_classpath, "plan": old_plan}
+    command = _extract_command(path, report, given)
+    if output is not None:
+        from stateextract.job.output import refuse_inside
+
+        refuse_inside(output, old.path)
+        written(Path(output), _page(report, old.path, command))
     if format_ != "text":
         from stateextract.cli.rows import print_document
 
         rows = [_row(state) for state in report.states]
         document = {
             "snapshot": old.path, "against": None if new is None else new.path, "verdict": report.verdict,
-            "exit_code": code, "assumptions": list(report.assumptions), "states": rows,
+            "exit_code": code, "assumptions": list(report.assumptions), "extract_command": command, "states": rows,
         }  # fmt: skip
         print_document(document, rows, format_)
     else:
-        _show(report, old.path)
+        _show(report, old.path, command)
     return code
+
+
+def _extractable(report: Report) -> list[StateCheck]:
+    """The states that do not restore, or not whole, and that ``extract`` reads."""
+    bad = (Verdict.REFUSED, Verdict.LOSES)
+    return [s for s in report.states if s.verdict in bad and s.state_name and s.rows and s.status not in _NOT_READ]
+
+
+def _extract_command(path: str, report: Report, given: dict[str, Any]) -> str | None:
+    """The command that writes the rows of these states as Parquet; ``None`` if there are none."""
+    states = _extractable(report)
+    if not states:
+        return None
+    words = ["stateextract", "extract", path, "--engine", "local", "--output", "rows"]
+    operators = dict.fromkeys(state.operator_uid or state.operator_id for state in states)
+    names = dict.fromkeys(state.state_name or "" for state in states) if len(states) <= _MOST_STATES else ()
+    chosen = {"operator": operators, "state": names, **{name: given.get(name) for name in _REPEATED}}
+    for name, values in chosen.items():
+        many = values if isinstance(values, (list, tuple, dict)) else [values] if values else []
+        words += [word for value in many for word in (f"--{name.replace('_', '-')}", _text(value))]
+    return shlex.join(words)
+
+
+def _text(value: Any) -> str:
+    return "=".join(value) if isinstance(value, tuple) else str(value)
 
 
 def _row(state: StateCheck) -> dict[str, Any]:
@@ -134,7 +175,7 @@ def _row(state: StateCheck) -> dict[str, Any]:
     }
 
 
-def _show(report: Report, path: str) -> None:
+def _show(report: Report, path: str, command: str | None) -> None:
     from stateextract.cli.screen import Cell, Table, console
     from stateextract.cli.sizes import text_size
 
@@ -155,6 +196,28 @@ def _show(report: Report, path: str) -> None:
         screen.say(f"Assumed: {assumption}")
     screen.print()
     screen.say(f"{_summary(report)}: {path}")
+    if command is not None:
+        states = _extractable(report)
+        # Keyed states of one operator are in the same files.
+        sizes = {(s.operator_id, s.state_scope == "keyed" or s.state_name): s.size or 0 for s in states}
+        number, rows_of = pluralize(len(states), "state"), pluralize(sum(state.rows or 0 for state in states), "row")
+        screen.say(f"You can extract {number} with {rows_of} in {text_size(sum(sizes.values()))}:")
+        screen.say(f"  {command}")
+
+
+def _page(report: Report, path: str, command: str | None) -> str:
+    from stateextract.cli.sizes import text_size
+    from stateextract.report.check_page import CheckRow, check_page
+
+    rows = [
+        CheckRow(
+            state.operator_label, state.state_name or "", state.state_kind, state.verdict, state.phase or "",
+            "" if state.rows is None else f"{state.rows:,}", "" if state.size is None else text_size(state.size),
+            state.reason, state.advice,
+        )
+        for state in report.states
+    ]  # fmt: skip
+    return check_page("Would it restore?", f"{_summary(report)}: {path}", rows, report.assumptions, command)
 
 
 def _lines(report: Report) -> Iterator[str]:

@@ -21,6 +21,7 @@ from stateextract.restore.compare import Comparer
 from stateextract.restore.derive import Derivation, upgraded
 from stateextract.restore.kryo import doubt_of_fields, may_mean_other, must_fail
 from stateextract.restore.loading import Loader
+from stateextract.restore.removed import STATES
 from stateextract.restore.states import KEY_RULE, check_state, strict
 from stateextract.snapshot.headers import Scope, StateFile, operator_label
 from stateextract.state.bodies.body import BodyKind
@@ -340,6 +341,8 @@ class Check:
             for key in side.keys:
                 loader.load(key, "key")
         beside = (new.operators or {}).get(side.state.id)
+        if beside is None and scope == "operator" and self._from_flink_1:
+            self._removed_function(comparer.release, name, findings)
         if beside is not None:
             after = beside.states.get(place)
             if after is None:
@@ -388,6 +391,14 @@ class Check:
             now = replace(meta, serializers={part: derivation.of(s) for part, s in meta.serializers.items()})
             for pair in [(key, derivation.of(key)) for key in side.keys] if scope == "keyed" else [None]:
                 check_state(comparer, meta, now, pair)
+
+    def _removed_function(self, release: Release | None, name: str, findings: Findings) -> None:
+        """A state whose name is that of a function which Flink 2 does not have."""
+        removed = STATES.get(name)
+        if removed is None or (release is not None and release.major < 2):
+            return
+        text = f"Flink 2 does not have {removed.what}, which writes this state; its replacement ignores it"
+        findings.unknown("state", text, f"use {removed.instead} in the new job, and take the positions out with extract")
 
     def _dropped(self, beside: OperatorSide, place: tuple[Scope, str, str], operator: str, findings: Findings) -> None:
         scope, _, name = place

@@ -18,10 +18,8 @@ from stateextract.restore.answers import Findings, Phase, Release
 from stateextract.restore.classes import JobClasses, is_library
 from stateextract.restore.kryo import GONE_IN_2
 from stateextract.restore.pojo import subclass_snapshots
+from stateextract.restore.removed import removed_class
 
-_SCALA: Final = "org.apache.flink.api.scala."
-_GONE_CONNECTORS: Final = ("org.apache.flink.streaming.connectors.kafka.",)
-"""Packages whose state serializers the connectors for Flink 2 no longer have."""
 _PLACE_BACK: Final = "put the class back, if only for the restore, or take the state out with extract first"
 
 
@@ -141,26 +139,25 @@ class Loader:
             )
 
     def _of_release(self, snapshot: SerializerSnapshot) -> None:
-        """Snapshot classes that Flink 2 no longer has."""
-        name = snapshot.class_name
-        gone = None
-        if name.startswith(_SCALA):
-            gone = "of the Scala API, which Flink 2 does not have"
-        elif name.endswith("ConfigSnapshot"):
-            gone = "of a release before Flink 1.8, whose snapshots Flink 2 does not read"
-        elif name.startswith(_GONE_CONNECTORS):
-            gone = "of a connector that Flink 2 does not have"
-        if gone is None:
-            return
-        if self.release is None:
-            self.findings.add(Verdict.UNKNOWN, None, f"the state has serializer snapshots {gone}", "give --flink")
-        elif self.release.major >= 2:
-            self.findings.add(
-                Verdict.REFUSED,
-                Phase.RESTORE,
-                f"IOException: Could not find class in classpath: the state has serializer snapshots {gone}",
-                "take the state out with extract, and fill the state of the new job from there",
+        """Snapshot classes, and classes of values, that Flink 2 no longer has."""
+        names = [snapshot.class_name, snapshot.details.get("class"), *dict(snapshot.details.get("registrations", ()))]
+        if snapshot.class_name.endswith("ConfigSnapshot"):
+            self._not_in_2(
+                f"{snapshot.class_name}: a serializer snapshot of a release before Flink 1.8, which Flink 2 does not read", ""
             )
+        for name in names:
+            removed = removed_class(name) if isinstance(name, str) else None
+            if removed is not None:
+                self._not_in_2(f"{name}: Flink 2 does not have {removed.what}", removed.instead)
+
+    def _not_in_2(self, reason: str, instead: str) -> None:
+        if self.release is None:
+            self.findings.add(Verdict.UNKNOWN, None, reason, "give --flink")
+        elif self.release.major >= 2:
+            advice = "take the state out with extract, and fill the state of the new job from there"
+            advice = f"use {instead} in the new job; {advice}" if instead else advice
+            text = f"IOException: Could not find class in classpath: {reason}"
+            self.findings.add(Verdict.REFUSED, Phase.RESTORE, text, advice)
 
 
 __all__ = ["Loader"]

@@ -21,13 +21,17 @@ from serializers.tuples import ENUM_SNAPSHOT, RUNTIME
 from stateextract import open_snapshot
 from stateextract.errors import FormatError, UsageError
 from stateextract.files.filesystem import Store
+from stateextract.metadata.model import OperatorState
 from stateextract.outcome import Verdict
 from stateextract.restore.answers import Answer, Backend, Phase, Release
 from stateextract.restore.avro import Resolution
 from stateextract.restore.classes import JobClasses
 from stateextract.restore.compare import Comparer
 from stateextract.restore.derive import upgraded
-from stateextract.restore.job import default_max_parallelism, release_of
+from stateextract.restore.job import Check, NewJob, OperatorSide, StateCheck, default_max_parallelism, release_of
+from stateextract.restore.removed import STATES
+from stateextract.snapshot.headers import Scope
+from stateextract.state.header import NAMESPACE, VALUE, StateMeta
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "tests" / "golden" / "data"
@@ -217,6 +221,64 @@ def test_a_jar_that_is_none(tmp_path: Path) -> None:
         JobClasses([str(bad)], Store())
 
 
+# ---- what Flink 2 does not have
+
+
+def blocked(scope: Scope, name: str, value: SerializerSnapshot, release: Release) -> StateCheck:
+    """The check of a state of Flink 1 in the same job on another release."""
+    kind = "UNION" if scope == "operator" else "VALUE"
+    meta = StateMeta(name, "OPERATOR" if scope == "operator" else "KEY_VALUE", kind, {}, {VALUE: value, NAMESPACE: STRING})
+    side = OperatorSide(OperatorState("0" * 32, None, None, 1, 128), [LONG], {(scope, meta.backend_type, name): [meta]})
+    (found,) = Check([side], NewJob(release=release, same_job=True), from_flink_1=True).report().states
+    return found
+
+
+def generic(name: str) -> SerializerSnapshot:
+    return SerializerSnapshot(KRYO_SNAPSHOT, 2, details={"class": name})
+
+
+FLINK = "org.apache.flink."
+
+
+@pytest.mark.parametrize(
+    ("snapshot", "reason"),
+    [
+        (generic(FLINK + "streaming.connectors.kafka.internals.KafkaTopicPartition"), "FlinkKafkaConsumer"),
+        (generic(FLINK + "streaming.connectors.kinesis.model.StreamShardMetadata"), "FlinkKinesisConsumer"),
+        (generic(FLINK + "streaming.connectors.fs.bucketing.BucketingSink$State"), "BucketingSink"),
+        (SerializerSnapshot(FLINK + "connector.jdbc.xa.XaSinkStateSimpleTypeSerializerSnapshot", 1), "JdbcSink"),
+        (SerializerSnapshot(FLINK + "api.scala.typeutils.UnitSerializer$UnitSerializerSnapshot", 3), "the Scala API"),
+        (
+            SerializerSnapshot(FLINK + "api.common.typeutils.base.GenericArraySerializerConfigSnapshot", 1),
+            "a release before Flink 1.8",
+        ),
+    ],
+)
+def test_classes_that_flink_2_does_not_have(snapshot: SerializerSnapshot, reason: str) -> None:
+    tuple_ = SerializerSnapshot(RUNTIME + "TupleSerializerSnapshot", 3, 1, {"class": "t"}, (snapshot, LONG))
+    for value in (snapshot, tuple_):
+        found = blocked("operator", "offsets", value, FLINK_23)
+        assert (found.verdict, found.phase) == (Verdict.REFUSED, Phase.RESTORE)
+        assert reason in found.reason
+        assert "extract" in found.advice
+        assert all("Flink 2" not in remark.reason for remark in blocked("operator", "o", value, Release(1, 20)).remarks)
+
+
+def test_the_table_connector_of_kafka_stays() -> None:
+    kept = generic(FLINK + "streaming.connectors.kafka.table.Anything")
+    assert "Flink 2 does not have" not in blocked("operator", "o", kept, FLINK_23).reason
+
+
+@pytest.mark.parametrize("name", STATES)
+def test_states_of_functions_that_flink_2_does_not_have(name: str) -> None:
+    """Plain types show nothing but the name: what replaces the function ignores the state."""
+    found = blocked("operator", name, LONG, FLINK_23)
+    assert (found.verdict, STATES[name].what in found.reason) == (Verdict.UNKNOWN, True)
+    assert f"use {STATES[name].instead}" in found.advice
+    assert blocked("operator", name, LONG, Release(1, 20)).verdict is Verdict.AS_IS
+    assert blocked("keyed", name, LONG, FLINK_23).verdict is Verdict.AS_IS, "a state of the job itself"
+
+
 # ---- plans and uids
 
 SQL = DATA / "f23-sqlcore-canonical"
@@ -289,7 +351,7 @@ def test_the_same_job_on_flink_2() -> None:
     blocked = scala.check(same_job=True, flink="2.3")
     refused = [state for state in blocked.states if state.verdict is Verdict.REFUSED]
     assert refused
-    assert all("of the Scala API" in state.reason and state.phase is Phase.RESTORE for state in refused)
+    assert all("the Scala API" in state.reason and state.phase is Phase.RESTORE for state in refused)
     assert all(state.rows is not None and state.size for state in refused), "what is behind it"
 
 
