@@ -12,7 +12,15 @@ from dataclasses import dataclass, replace
 
 from stateextract.audit.collect import Collected, Key, SplitReader, Work
 from stateextract.audit.document import Operator, State, Statistics
-from stateextract.audit.statistics import StatisticsOptions, finalize, measured, operators_of, plan_statistics, unread
+from stateextract.audit.statistics import (
+    StatisticsOptions,
+    finalize,
+    measured,
+    operators_of,
+    owners,
+    plan_statistics,
+    unread,
+)
 from stateextract.files.filesystem import Store
 from stateextract.metadata.model import OperatorState
 from stateextract.options import JobOptions
@@ -44,6 +52,15 @@ class StatesTask:
         parallelism = self.operator.operator_parallelism, self.operator.operator_max_parallelism
         states = [measured(entry, parallelism, key, collected, reader) for key, entry in self.entries.items()]
         return replace(empty, operators=[replace(self.operator, states=states)])
+
+    def own(self, reader: SplitReader, top: int) -> Operator:
+        """The operator with its largest owners; errors are those of :meth:`measure`.
+
+        :param top: how many.
+        """
+        collected = self._collected(reader)
+        found = {of: owners(of, self.entries, collected, top) for of in ("key", "window")}
+        return replace(self.operator, keys=found["key"], windows=found["window"])
 
     def cover(self, reader: SplitReader) -> list[Entry]:
         """The entries of the coverage report after reading the states; parameters and errors are those of :meth:`measure`."""
@@ -80,9 +97,15 @@ class StatesPlan:
 
 
 def plan_by_state(
-    options: JobOptions, statistics_options: StatisticsOptions | None = None, store: Store | None = None
+    options: JobOptions,
+    statistics_options: StatisticsOptions | None = None,
+    store: Store | None = None,
+    by_operator: bool = False,
 ) -> StatesPlan:
-    """Plan statistics in tasks; parameters and errors are those of :func:`stateextract.audit.statistics.statistics`."""
+    """Plan statistics in tasks; parameters and errors are those of :func:`stateextract.audit.statistics.statistics`.
+
+    :param by_operator: a task reads all states of an operator.
+    """
     planned = plan_statistics(options, statistics_options, store)
     entries: dict[Key, Entry] = {}
     of: dict[Key, str] = {}
@@ -98,19 +121,19 @@ def plan_by_state(
     bare = {operator.operator_id: replace(operator, states=[]) for operator in operators}
     tasks = [
         StatesTask(bare[of[keys[0]]], {key: entries[key] for key in keys}, mine)
-        for keys, mine in _shares(parts, list(entries))
+        for keys, mine in _shares(parts, list(entries), by_operator)
     ]
     read = {id(entry) for entry in entries.values()}
     others = [entry for entry in planned.plan.coverage.entries if id(entry) not in read and entry.status != Status.EMPTY]
     return StatesPlan(planned.work, planned.empty, replace(planned.empty, operators=operators), tasks, others)
 
 
-def _shares(parts: Sequence[Part], keys: Sequence[Key]) -> Iterator[tuple[list[Key], list[Part]]]:
+def _shares(parts: Sequence[Part], keys: Sequence[Key], by_operator: bool) -> Iterator[tuple[list[Key], list[Part]]]:
     """States that are read together, and the parts of files that have them."""
     for operator in dict.fromkeys(number for number, _ in keys):
         own = [key for key in keys if key[0] == operator]
         mine = [part for part in parts if part.operator == operator]
-        if not all(map(_apart, mine)):
+        if by_operator or not all(map(_apart, mine)):
             yield own, mine
             continue
         for key in own:

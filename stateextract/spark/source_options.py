@@ -98,9 +98,9 @@ STATE_OPTIONS: tuple[Option, ...] = (
 )  # fmt: skip
 """The options of ``flink-state``."""
 
-SNAPSHOTS, COVERAGE, STATISTICS = "snapshots", "coverage", "statistics"
-TABLES = (SNAPSHOTS, "operators", "states", "files", "key_groups", "serializers", COVERAGE, STATISTICS)
-READ_TABLES = (COVERAGE, STATISTICS)
+SNAPSHOTS, COVERAGE, STATISTICS, OWNERS = "snapshots", "coverage", "statistics", "owners"
+TABLES = (SNAPSHOTS, "operators", "states", "files", "key_groups", "serializers", COVERAGE, STATISTICS, OWNERS)
+READ_TABLES = (COVERAGE, STATISTICS, OWNERS)
 """Tables for which the states are read."""
 
 STATISTICS_OPTIONS: tuple[Option, ...] = (
@@ -115,13 +115,19 @@ STATISTICS_OPTIONS: tuple[Option, ...] = (
 )  # fmt: skip
 """Options of the tables :data:`READ_TABLES` only; ``asOf`` and ``ttl`` of the table ``statistics``."""
 
+
+
+def tables_of(option: Option) -> str:
+    """The tables that have one of :data:`STATISTICS_OPTIONS`, in words."""
+    return f"table {STATISTICS}" if option.name in ("asOf", "ttl") else f"tables {COVERAGE}, {STATISTICS} and {OWNERS}"
+
+
 METADATA_OPTIONS: tuple[Option, ...] = (
     _PATH,
     _own("table", "choice", "operators", "Which table.", TABLES),
     *_shared(UsedBy.SPARK_TABLES),
     *(
-        replace(option, doc=f"Of the {'table' if option.name in ('asOf', 'ttl') else f'tables {COVERAGE} and'} {STATISTICS}. "
-                f"{option.doc}")
+        replace(option, doc=f"Of the {tables_of(option)}. {option.doc}")
         for option in STATISTICS_OPTIONS
     ),
 )
@@ -315,7 +321,7 @@ def _shown(option: Option) -> str:
 
 
 __all__ = [
-    "COVERAGE", "DIFF", "DIFF_OPTIONS", "DOORS", "METADATA", "METADATA_OPTIONS", "READ_TABLES", "SNAPSHOTS", "STATE",
+    "COVERAGE", "DIFF", "DIFF_OPTIONS", "DOORS", "METADATA", "METADATA_OPTIONS", "OWNERS", "READ_TABLES", "SNAPSHOTS", "STATE",
     "STATE_OPTIONS", "STATISTICS", "STATISTICS_OPTIONS", "STREAM_OPTIONS", "TABLES", "Option", "job_options",
-    "markdown", "parse_options",
+    "markdown", "parse_options", "tables_of",
 ]  # fmt: skip

@@ -1,10 +1,12 @@
 """The tables of ``flink-state-metadata`` for which Spark's tasks read states.
 
-``statistics`` has the rows of a history (``audit/history/__init__.py``), ``coverage`` what became of each state.
+``statistics`` has the rows of a history (``audit/history/__init__.py``), ``coverage`` what became of each state, ``owners`` the
+keys and windows that own most.
 """
 
 from __future__ import annotations
 
+import json
 import pickle
 import zlib
 from collections.abc import Iterator, Mapping
@@ -16,7 +18,7 @@ import pyarrow as pa
 
 from stateextract.audit.by_state import StatesPlan, StatesTask, plan_by_state
 from stateextract.audit.collect import SplitReader
-from stateextract.audit.document import Statistics
+from stateextract.audit.document import Operator, Statistics
 from stateextract.audit.durations import moment, times_to_live
 from stateextract.audit.history import READ, SCHEMA, table_of
 from stateextract.audit.statistics import StatisticsOptions
@@ -28,6 +30,7 @@ from stateextract.spark.source_options import (
     DOORS,
     METADATA,
     METADATA_OPTIONS,
+    OWNERS,
     STATISTICS,
     job_options,
 )
@@ -64,6 +67,15 @@ COVERAGE_SCHEMA = pa.schema({
     "problems": pa.list_(_TEXT),
 })  # fmt: skip
 """The columns of the table ``coverage``."""
+_OWNED = {"bytes": _I64, "rows": _I64, "entries": _I64, "error": _I64}
+OWNERS_SCHEMA = pa.schema({
+    "checkpoint_id": _I64, "operator_name": _TEXT, "operator_uid": _TEXT, "operator_id": _TEXT, "kind": _TEXT, "rank": _I64,
+    "owner": _TEXT, "key_group": _I64, **_OWNED, "operator_bytes": _I64, "others_at_most": _I64,
+    "states": pa.list_(pa.struct({"state_name": _TEXT, **_OWNED})),
+})  # fmt: skip
+"""The columns of the table ``owners``."""
+_TOP = 100
+"""Owners of each kind that an operator has in the table ``owners``."""
 
 
 def read_table_schema(table: str) -> Any:
@@ -73,7 +85,7 @@ def read_table_schema(table: str) -> Any:
     return from_arrow_schema(_SCHEMAS[table])
 
 
-_SCHEMAS = {STATISTICS: SCHEMA, COVERAGE: COVERAGE_SCHEMA}
+_SCHEMAS = {STATISTICS: SCHEMA, COVERAGE: COVERAGE_SCHEMA, OWNERS: OWNERS_SCHEMA}
 
 
 @leaving(DOORS[METADATA])
@@ -95,8 +107,10 @@ def planned(values: Mapping[str, Any], schema: Any) -> bytes:
     states = (name,) if name and not covers else ()
     where = f"{METADATA}: the option"
     as_of = moment(values["asOf"], f"{where} asOf") if values["asOf"] else None
-    statistics_options = StatisticsOptions(as_of, times_to_live(values["ttl"], f"{where} ttl"), top=1)
-    plan = plan_by_state(job_options(values, METADATA_OPTIONS, operator=operators, state=states), statistics_options)
+    top = _TOP if values["table"] == OWNERS else 1
+    statistics_options = StatisticsOptions(as_of, times_to_live(values["ttl"], f"{where} ttl"), top=top)
+    job = job_options(values, METADATA_OPTIONS, operator=operators, state=states)
+    plan = plan_by_state(job, statistics_options, by_operator=values["table"] == OWNERS)
     return _Planned(values["table"], name, plan, given).to_bytes()
 
 
@@ -109,7 +123,7 @@ def splits(data: bytes) -> list[bytes]:
         tasks = [task.only(planned.state) if planned.state else task for task in plan.tasks]
         unread = [entry for entry in plan.entries if planned.state in ("", entry.state)]
         parts = [*(task for task in tasks if task.entries), *([unread] if unread else [])]
-    elif any(True for _ in plan.unread.states):
+    elif planned.table == STATISTICS and any(True for _ in plan.unread.states):
         parts.append(plan.unread)
     return [zlib.compress(pickle.dumps(part), 6) for part in parts]
 
@@ -131,6 +145,9 @@ def read(data: bytes, split: bytes) -> Iterator[pa.RecordBatch]:
         if plan.table == COVERAGE:
             entries = part.cover(reader) if isinstance(part, StatesTask) else part
             found = _covered(entries, plan.states.empty.snapshot.checkpoint_id)  # type: ignore[arg-type]
+        elif plan.table == OWNERS:
+            operator = part.own(reader, _TOP)  # type: ignore[union-attr]
+            found = _owners(operator, plan.states.empty.snapshot.checkpoint_id)
         else:
             document = part.measure(reader, plan.states.empty) if isinstance(part, StatesTask) else part
             found = table_of([document])  # type: ignore[list-item]
@@ -150,10 +167,27 @@ def _covered(entries: list[Entry], checkpoint: int) -> pa.Table:
     return pa.Table.from_pylist([dict(zip(names, row, strict=True)) for row in rows], COVERAGE_SCHEMA)
 
 
+def _owners(operator: Operator, checkpoint: int) -> pa.Table:
+    """The rows of the table ``owners``."""
+    rows = [
+        {
+            "checkpoint_id": checkpoint, "operator_name": operator.operator_name, "operator_uid": operator.operator_uid,
+            "operator_id": operator.operator_id, "kind": kind, "rank": rank,
+            "owner": owner.owner if isinstance(owner.owner, str) else json.dumps(owner.owner, ensure_ascii=False),
+            "key_group": owner.key_group, **{name: getattr(owner, name) for name in _OWNED}, "operator_bytes": owners.bytes,
+            "others_at_most": owners.others_at_most, "states": [vars(state) for state in owner.states],
+        }
+        for kind, owners in (("key", operator.keys), ("window", operator.windows))
+        if owners is not None
+        for rank, owner in enumerate(owners.largest, 1)
+    ]  # fmt: skip
+    return pa.Table.from_pylist(rows, OWNERS_SCHEMA)
+
+
 @lru_cache(maxsize=4)
 def _running(data: bytes) -> tuple[_Planned, SplitReader]:
     plan = _Planned.from_bytes(data)
     return plan, SplitReader(plan.states.work)
 
 
-__all__ = ["COVERAGE_SCHEMA", "for_tasks", "planned", "read", "read_table_schema", "splits"]
+__all__ = ["COVERAGE_SCHEMA", "OWNERS_SCHEMA", "for_tasks", "planned", "read", "read_table_schema", "splits"]

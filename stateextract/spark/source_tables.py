@@ -27,6 +27,7 @@ from stateextract.spark.source_options import (
     STATISTICS_OPTIONS,
     job_options,
     parse_options,
+    tables_of,
 )
 from stateextract.spark.source_types import arrow_schema, check_given, spark_schema
 
@@ -54,7 +55,7 @@ def _values(options: Mapping[str, str]) -> dict[str, Any]:
     for option in STATISTICS_OPTIONS:
         tables = (STATISTICS,) if option.name in ("asOf", "ttl") else READ_TABLES
         if values["table"] not in tables and option.name.lower() in given:
-            raise UsageError(f"{METADATA}: the option {option.name} is for the table {' or '.join(tables)}")
+            raise UsageError(f"{METADATA}: the option {option.name} is for the {tables_of(option)}")
     return values
 
 

@@ -380,7 +380,7 @@ def test_a_policy_of_one_state(tmp_path: Path) -> None:
             assert (found_m["status"], found_m["reason"], found_m["row_count"]) == became, (table, policy)
     with pytest.raises(UsageError, match=r"the policy .* is for no selected state"):
         load_metadata(snap, "coverage", policies="nothing/maps=list")
-    with pytest.raises(UsageError, match="policies is for the table coverage or statistics"):
+    with pytest.raises(UsageError, match="policies is for the tables coverage, statistics and owners"):
         load_metadata(snap, "states", policies="m/maps=list")
     with pytest.raises(UsageError, match="is for no option"):
         load(snap, stateName="m", policies="m/colour=red")

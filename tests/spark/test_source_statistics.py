@@ -92,6 +92,30 @@ def test_the_coverage_is_filled_by_a_read(tmp_path: Path) -> None:
         coverage(snap, asOf="2026-01-01")
 
 
+@pytest.mark.parametrize("case", ["f120-changes-checkpoint-rocksdb-incremental", "f120-changes-checkpoint-changelog"])
+def test_owners(case: str) -> None:
+    path = str(DATA / case / load(DATA / case)["snapshot"])
+    loaded = Loaded(make(FlinkStateMetadataSource, {"path": path, "table": "owners", "outOfRange": "null"}))
+    found = loaded.table().to_pylist()
+    job = JobOptions(snapshot=path, out_of_range="null")
+    document = statistics(job, StatisticsOptions(AS_OF, top=100), in_this_process)
+    expected = {
+        (o.operator_id, kind, rank): (owner.bytes, owner.rows, owner.entries, owner.error, owner.key_group, owners.bytes,
+                                      [vars(state) for state in owner.states])
+        for o in document.operators for kind, owners in (("key", o.keys), ("window", o.windows)) if owners
+        for rank, owner in enumerate(owners.largest, 1)
+    }  # fmt: skip
+    assert len(expected) > 20
+    assert {
+        (r["operator_id"], r["kind"], r["rank"]): (
+            *(r[n] for n in ("bytes", "rows", "entries", "error", "key_group", "operator_bytes")), r["states"]
+        )
+        for r in found
+    } == expected  # fmt: skip
+    with pytest.raises(UsageError, match="ttl is for the table statistics"):
+        make(FlinkStateMetadataSource, {"path": path, "table": "owners", "ttl": "1d"}).schema()
+
+
 def test_what_is_asked() -> None:
     found, tasks = table(ORDERS, operatorUid="orders-by-customer", stateName="voucher", asOf="2026-11-28T13:43:25.030Z",
                          ttl="voucher=12h")  # fmt: skip
@@ -130,7 +154,7 @@ def test_damage_is_placed(tmp_path: Path) -> None:
     ("options", "message"),
     [
         ({"table": "states", "ttl": "1d"}, "the option ttl is for the table statistics"),
-        ({"table": "states", "strings": "replace"}, "the option strings is for the table coverage or statistics"),
+        ({"table": "states", "strings": "replace"}, "the option strings is for the tables coverage, statistics and owners"),
         ({"ttl": "1 day"}, "the option ttl '1 day' is not a duration"),
         ({"asOf": "soon"}, "the option asOf 'soon' is not a time"),
         ({"ttl": "x=1d"}, "a time to live is given for 'x'"),
