@@ -34,7 +34,7 @@ def open_file(handle: StreamHandle) -> StateFile:
 
 def database(folder: Path, shape: Shape) -> IncrementalHandle:
     """Write the database, or take the one that is there."""
-    name = f"{shape.rows}-{shape.value}-{shape.updates}-{shape.compression}-{shape.checksum}"
+    name = f"{shape.rows}-{shape.value}-{shape.updates}-{shape.step}-{shape.compression}-{shape.checksum}"
     known = folder / name / "handle.pickle"
     if known.exists():
         loaded: IncrementalHandle = pickle.loads(known.read_bytes())

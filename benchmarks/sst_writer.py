@@ -1,9 +1,9 @@
 """Writes RocksDB databases of any size, as Flink's RocksDB backend would upload them, in seconds.
 
-Rows are computed, not stored: row ``i`` has the key ``key group · i64 i · void namespace`` and a value of a given length
-that compresses about as well as real records do. A database has one column family with files of level 1 that hold all
-rows, and, if asked for, files of level 0 that hold newer versions of some of them. The blocks are built by a compiled
-loop.
+Rows are computed, not stored: row ``i`` has the key ``key group · i64 i · void namespace`` and as its value an array of bytes
+with its length in front, which compresses about as well as real records do. A database has one column family with files of
+level 1 that hold all rows, and, if asked for, files of level 0 that hold newer versions of some of them. The blocks are
+built by a compiled loop.
 
     python -m benchmarks.sst_writer FOLDER --megabytes 500 --compression snappy
 """
@@ -38,13 +38,14 @@ COMPRESSIONS = {"none": sst.NONE, "snappy": sst.SNAPPY, "lz4": sst.LZ4, "zstd": 
 @dataclass(frozen=True)
 class Shape:
     """:param rows: how many keys; ``value``: bytes of each value.
-    :param updates: level-0 files, each with a newer version of every tenth key.
+    :param updates: level-0 files, each with a newer version of every ``step``-th key.
     """
 
     rows: int
     value: int = 100
     groups: int = 128
     updates: int = 0
+    step: int = 10
     compression: str = "snappy"
     checksum: int = checksums.XXH3
 
@@ -93,6 +94,8 @@ def _block(out, row, step, rows, groups, value, seqno, limit):
                 word = (word ^ (word >> np.uint64(29))) * GOLDEN
             # Half of the bytes repeat, so that Snappy finds something to do.
             out[pos + k] = (word >> np.uint64(8 * (k % 8))) & np.uint64(0xFF) if k % 16 < 8 else 97 + k % 26
+        for k in range(4):
+            out[pos + k] = ((value - 4) >> (24 - 8 * k)) & 0xFF
         pos += value
         last[:] = key
         count += 1
@@ -196,6 +199,11 @@ class _File:
 
 def write_database(folder: Path, shape: Shape) -> IncrementalHandle:
     """Write all files and return a handle on them. The state is called "state"."""
+    return write_chain(folder, shape)[-1]
+
+
+def write_chain(folder: Path, shape: Shape) -> list[IncrementalHandle]:
+    """The same, with a handle for the database before the updates and after each of them."""
     folder.mkdir(parents=True, exist_ok=True)
     records = _first_records("state")
     shared: list[tuple[str, Any]] = []
@@ -213,9 +221,11 @@ def write_database(folder: Path, shape: Shape) -> IncrementalHandle:
             _list_file(records, shared, file, level, seqno, (_key(first, shape), _key(row - step, shape)))
 
     run(1, 1, 1)
+    handles = [_handle(records, shared, shape.groups)]
     for update in range(shape.updates):
-        run(0, 10, 2 + update)
-    return _handle(records, shared, shape.groups)
+        run(0, shape.step, 2 + update)
+        handles.append(_handle(records, shared, shape.groups))
+    return handles
 
 
 def write_sorted(

@@ -54,6 +54,10 @@ _FIELDS = 6  # that are named in the table
     "--common-fields", is_flag=True,
     help="Fields that only one of the snapshots has do not count. Without it they are null in the other one.",
 )  # fmt: skip
+@click.option(
+    "--full", is_flag=True,
+    help="Compare all rows. Without it, of RocksDB and ForSt only those in files that the snapshots do not share.",
+)  # fmt: skip
 @click.option("--exit-code", is_flag=True, help=f"Exit with {ExitCode.DIFFERENT} where something differs.")
 @config_option
 @job_options(UsedBy.DIFF)
@@ -67,6 +71,7 @@ def diff(
     workers: int | None,
     last_access: bool,
     common_fields: bool,
+    full: bool,
     exit_code: bool,
     format_: str,
     **given: Any,
@@ -90,7 +95,7 @@ def diff(
         return sum(c.before + c.after for c in TaskReport.from_bytes(report).counts.values())
 
     with Meter("diff") as meter:
-        options = DiffOptions(last_access, common_fields, later.memory_bytes)
+        options = DiffOptions(last_access, common_fields, later.memory_bytes, full)
         execute = counted(meter, on_this_machine(workers), rows)
         result = run_diff(earlier, later, options, execute, output, meter.headers)
     code = ExitCode.COMPLETE if result.complete else ExitCode.INCOMPLETE
@@ -99,11 +104,12 @@ def diff(
     if format_ == "json":
         click.echo(json_document({**result.document(), "output": output, "exit_code": code}, indent=1))
     else:
-        _show(result, output)
+        show(result, output)
     return code
 
 
-def _show(result: DiffResult, output: str | None) -> None:
+def show(result: DiffResult, output: str | None) -> None:
+    """Print the summary."""
     from stateextract.cli.screen import Cell, Table, console
 
     screen = console()
@@ -115,9 +121,12 @@ def _show(result: DiffResult, output: str | None) -> None:
         if state.how is not None:
             found = (counts.before, counts.after, counts.added, counts.removed, counts.changed)
             numbers = [f"{number:,}" for number in found]
+            if state.incremental:  # the rows of the snapshots are not counted
+                numbers[:2] = ["-", "-"]
         rows.append([Cell(state.label, of=state.operator_id), state.name, state.kind, *numbers, _fields(counts)])
     screen.show(Table(names, rows, names[3:8]))
     lines = [line for state in result.plan.states for line in _lines(state, result.counts[state.number])]
+    lines += _ways(result)
     lines += _not_compared(result)
     lines += [f"{named(pair.operator)}: not compared: coordinator state; {pair.outcome}." for pair in result.plan.coordinators]
     for line in lines:
@@ -157,6 +166,25 @@ def _lines(state: DiffState, counts: Counts) -> Iterator[str]:
         yield f"{where}{pluralize(count, 'time')} {said[name]}."
 
 
+def _ways(result: DiffResult) -> Iterator[str]:
+    """How many states were compared incrementally, and why others were not, in one line for each cause."""
+    compared = [state for state in result.plan.states if state.how is not None]
+    incremental = [state for state in compared if state.incremental]
+    if incremental:
+        read, size = round(result.bytes_read / 1e6, 1), round(result.plan.context.size / 1e6, 1)
+        yield (
+            f"Compared {len(incremental)} of {pluralize(len(compared), 'state')} by the files that the snapshots do not share: "
+            f"read {read:,} MB of {size:,} MB. Their rows are not counted; set --full to compare all rows."
+        )
+    reasons: dict[str, list[str]] = {}
+    for state in compared:
+        if state.full_reason is not None and state.reason_told:
+            reasons.setdefault(state.full_reason, []).append(f"{named(state.label)} / {named(state.name)}")
+    for reason, found in reasons.items():
+        what = found[0] if len(found) == 1 else f"{pluralize(len(found), 'state')} ({abbreviate(found)})"
+        yield sentence(f"{what}: compared in full: {reason}")
+
+
 def _not_compared(result: DiffResult) -> Iterator[str]:
     """The states that are not compared, in one line for each cause."""
     from stateextract.state.causes import causes_once
@@ -183,4 +211,4 @@ def abbreviate(names: Sequence[object]) -> str:
     return ", ".join(map(str, names[:10])) + (", …" if len(names) > 10 else "")
 
 
-__all__ = ["diff"]
+__all__ = ["diff", "show"]

@@ -2,14 +2,15 @@
 
 Made of the extract job's plans of both snapshots (``job/plan.py``). With the same number of key groups on both sides, a
 row and its counterpart are in the same key group, whatever the parallelism and the kind of each snapshot: a *unit* is a run
-of key groups of both. Otherwise, and for operator state, a unit is all of an operator.
+of key groups of both. Otherwise, and for operator state, a unit is all of an operator. States of databases that share files
+are compared incrementally, in units of their own (``incremental.py``).
 
 Strings are read as bytes (WTF-8), so that what text cannot hold is told apart; rows become text when they are handed over.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
@@ -17,6 +18,7 @@ import pyarrow as pa
 from serializers import DescribeContext
 from stateextract.diff.compare import Comparison, comparison
 from stateextract.diff.coordinators import CoordinatorPair, coordinator_pairs
+from stateextract.diff.incremental import LOOKUP, Sharing, reason_for_full, sharing_of
 from stateextract.diff.schemas import RETYPED, SchemaChange, merged_schema, schema_changes
 from stateextract.diff.shapes import hidden_at, merged
 from stateextract.diff.snapshot_states import SnapshotStates
@@ -30,6 +32,7 @@ from stateextract.printable import there_is
 from stateextract.snapshot.coverage import CANNOT_BE_READ, Coverage
 from stateextract.snapshot.headers import OnHeaders, Scope, ignore_progress
 from stateextract.snapshot.parts import OperatorTargets, Part
+from stateextract.state.bodies.body import BodyKind
 from stateextract.state.kinds import OPERATOR_KINDS
 
 UNIT_BYTES = 16 << 20
@@ -46,14 +49,16 @@ class DiffOptions:
     :param last_access: a mere change of the last access counts.
     :param common_fields: fields of values that only one of the snapshots has do not count; otherwise they are null in the
         other one.
+    :param full: all rows are compared, also where the snapshots share files.
     :param memory_bytes: rows of both sides that a process holds, about; more go to disk.
-    :param unit_bytes: state of both sides that is compared at once.
+    :param unit_bytes: state of both sides that is compared at once; of databases with more, incrementally if that is possible.
     :param bits: how many bits of hashes are looked at; fewer are for tests.
     """
 
     last_access: bool = False
     common_fields: bool = False
     memory_bytes: int = 128 * 10**6
+    full: bool = False
     unit_bytes: int = UNIT_BYTES
     bits: int = 64
 
@@ -68,6 +73,8 @@ class DiffState:
     :param output: the schema of changes.
     :param schema_changes: in which columns and fields the snapshots differ.
     :param folder: of its dataset.
+    :param incremental: only rows in files that the snapshots do not share are looked at; otherwise ``full_reason`` says why
+        all are, unless the user asked for it, and ``reason_told`` whether a person could have expected otherwise.
     """
 
     number: int
@@ -84,6 +91,9 @@ class DiffState:
     schema_changes: tuple[SchemaChange, ...]
     folder: str
     why: str | None = None
+    incremental: bool = False
+    full_reason: str | None = None
+    reason_told: bool = False
 
     @property
     def label(self) -> str:
@@ -110,15 +120,21 @@ class DiffUnit:
 
     :param parts: what of each side's files is read.
     :param key_groups: ``None``: not by key groups.
+    :param states: by name.
+    :param cost: bytes that are read of it incrementally, about; ``None``: it is read in full.
     """
 
     operator: int
     parts: tuple[Sequence[Part], Sequence[Part]]
-    key_groups: tuple[int, ...] | None = None
+    key_groups: tuple[int, ...] | None
+    states: frozenset[str]
+    cost: int | None = None
 
     @property
     def size(self) -> int:
-        """Bytes of state."""
+        """Bytes that are read, about."""
+        if self.cost is not None:
+            return self.cost
         return sum(sum(part.content.sizes) for parts in self.parts for part in parts)
 
 
@@ -187,7 +203,13 @@ def make_diff_plan(
     plans = _plans(jobs, stores or (None, None), on_headers)
     one, other = (SnapshotStates(plan, job, options.last_access) for plan, job in zip(plans, jobs, strict=True))
     keys = list(dict.fromkeys((operator, scope) for operator, scope, _ in [*one.states, *other.states]))
-    states = [replace(state, number=i) for i, state in enumerate(_matched(one, other, keys, options.common_fields))]
+    states = list(_matched(one, other, keys, options.common_fields))
+    parts = [(one.parts(*key) if before is not None else [], other.parts(*key)) for key in keys]
+    sharings = _sharings((one, other), keys, parts, stores or (None, None), options)
+    states = [
+        replace(_with_way(state, (one, other), sharings[state.operator], options.full), number=i)
+        for i, state in enumerate(states)
+    ]
     sides = (
         SnapshotInput(one.plan.found.metadata_uri, one.exact, one.plan.describe, one.targets(keys)),
         SnapshotInput(other.plan.found.metadata_uri, other.exact, other.plan.describe, other.targets(keys)),
@@ -195,14 +217,8 @@ def make_diff_plan(
     context = DiffContext(sides, states, options, size=sum(sum(plan.sizes) for plan in plans))
     units = [
         unit
-        for number, (operator, scope) in enumerate(keys)
-        for unit in diff_units(
-            number,
-            one.parts(operator, scope) if before is not None else [],
-            other.parts(operator, scope),
-            context.of_operator(number),
-            options.unit_bytes,
-        )
+        for number, (before_parts, after_parts) in enumerate(parts)
+        for unit in _units(number, before_parts, after_parts, context, sharings[number])
     ]
     coverages = plans[0].coverage, plans[1].coverage
     return DiffPlan(context, units, coverages, list(_unread(coverages)), list(coordinator_pairs(*plans)))
@@ -334,28 +350,80 @@ def _refuse_incomparable(states: Sequence[PlannedState]) -> None:
 # -- units
 
 
-def diff_units(
-    number: int, before: Sequence[Part], after: Sequence[Part], states: Mapping[str, DiffState], unit_bytes: int
-) -> Iterator[DiffUnit]:
-    """The pieces in which an operator's states are compared.
+def _sharings(
+    sides: tuple[SnapshotStates, SnapshotStates],
+    keys: Sequence[tuple[str, Scope]],
+    parts: Sequence[tuple[Sequence[Part], Sequence[Part]]],
+    stores: tuple[Store | None, Store | None],
+    options: DiffOptions,
+) -> list[Sharing]:
+    """How much of each operator's files the snapshots share."""
+    return [
+        sharing_of(sides, operator, of_operator, stores, options.unit_bytes)
+        if scope == "keyed" and not options.full
+        else Sharing()
+        for (operator, scope), of_operator in zip(keys, parts, strict=True)
+    ]
 
-    :param states: those that are compared; of others nothing is read.
+
+def _with_way(
+    state: DiffState, sides: tuple[SnapshotStates, SnapshotStates], sharing: Sharing, full: bool
+) -> DiffState:
+    """The state, and whether its rows are compared incrementally."""
+    if state.how is None or full:
+        return state
+    key = state.operator_id, state.scope, state.name
+    if state.scope == "operator":
+        return replace(state, full_reason="it is operator state")
+    if sharing.reason is not None:
+        return replace(state, full_reason=sharing.reason, reason_told=sharing.told)
+    if state.presence != BOTH:
+        return replace(state, full_reason="only one of the snapshots has it")
+    reason = reason_for_full(sides, (sides[0].states[key], sides[1].states[key]))
+    return replace(state, incremental=reason is None, full_reason=reason, reason_told=reason is not None)
+
+
+def _units(
+    number: int, before: Sequence[Part], after: Sequence[Part], context: DiffContext, sharing: Sharing
+) -> Iterator[DiffUnit]:
+    """The pieces in which an operator's states are compared."""
+    states = context.of_operator(number).values()
+    incremental = frozenset(state.name for state in states if state.incremental)
+    unit_bytes = context.options.unit_bytes
+    yield from diff_units(number, before, after, {state.name for state in states} - incremental, unit_bytes)
+    if not incremental:
+        return
+    databases = [[part for part in side if part.content.form is BodyKind.SST_FILES] for side in (before, after)]
+    costs = {r.key_group: 0 for side in databases for part in side for r in part.content.ranges}
+    costs |= {key_group: round(LOOKUP * size) for key_group, size in sharing.unshared.items() if key_group in costs}
+    for run in _runs(costs, unit_bytes):
+        parts = (of_key_groups(databases[0], run), of_key_groups(databases[1], run))
+        yield DiffUnit(number, parts, tuple(run), incremental, sum(costs[key_group] for key_group in run))
+
+
+def diff_units(
+    number: int, before: Sequence[Part], after: Sequence[Part], states: Collection[str], unit_bytes: int
+) -> Iterator[DiffUnit]:
+    """The pieces in which states of an operator are compared in full.
+
+    :param states: by name; of others nothing is read.
     """
     if not states or not (before or after):
         return
+    names = frozenset(states)
     parts = [[replace(p, operator=number, content=p.content.only(states)) for p in side] for side in (before, after)]
     parts = [[p for p in side if p.content.sizes] for side in parts]
     keyed = [p.content for side in parts for p in side]
     by_key_group = all(c.ranges and not c.whole for c in keyed) and len({c.max_parallelism for c in keyed}) == 1
     if not by_key_group:
-        yield DiffUnit(number, (parts[0], parts[1]))
+        yield DiffUnit(number, (parts[0], parts[1]), None, names)
         return
     sizes: dict[int, int] = {}
     for content in keyed:
         for key_group, size in zip((r.key_group for r in content.ranges), content.sizes, strict=True):
             sizes[key_group] = sizes.get(key_group, 0) + size
     for run in _runs(sizes, unit_bytes):
-        yield DiffUnit(number, (of_key_groups(parts[0], run), of_key_groups(parts[1], run)), tuple(run))
+        yield DiffUnit(number, (of_key_groups(parts[0], run), of_key_groups(parts[1], run)), tuple(run), names)
 
 
 def _runs(sizes: Mapping[int, int], unit_bytes: int) -> Iterator[list[int]]:
@@ -382,5 +450,6 @@ def of_key_groups(parts: Sequence[Part], wanted: Sequence[int]) -> list[Part]:
 
 
 __all__ = [
-    "DiffContext", "DiffOptions", "DiffPlan", "DiffState", "DiffUnit", "SnapshotInput", "make_diff_plan", "of_key_groups",
+    "DiffContext", "DiffOptions", "DiffPlan", "DiffState", "DiffUnit", "SnapshotInput", "diff_units", "make_diff_plan",
+    "of_key_groups",
 ]  # fmt: skip

@@ -41,21 +41,25 @@ class TaskReport:
     """What one task found.
 
     :param counts: by the number of the state.
+    :param bytes_read: of both snapshots.
     """
 
     counts: dict[int, Counts]
     files: Sequence[WrittenFile]
+    bytes_read: int = 0
 
     def to_bytes(self) -> bytes:
         """For the way back from a task."""
-        document = [[number, counts.as_dict()] for number, counts in self.counts.items()], [asdict(f) for f in self.files]
+        counts = [[number, found.as_dict()] for number, found in self.counts.items()]
+        document = counts, [asdict(f) for f in self.files], self.bytes_read
         return zlib.compress(json.dumps(document).encode(), 1)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> TaskReport:
         """The inverse of :meth:`to_bytes`."""
-        counts, files = json.loads(zlib.decompress(data))
-        return cls({number: Counts.from_dict(found) for number, found in counts}, [WrittenFile(**file) for file in files])
+        counts, files, bytes_read = json.loads(zlib.decompress(data))
+        by_number = {number: Counts.from_dict(found) for number, found in counts}
+        return cls(by_number, [WrittenFile(**file) for file in files], bytes_read)
 
 
 @dataclass(frozen=True)
@@ -82,12 +86,15 @@ class _Shared:
 class DiffResult:
     """A comparison that was carried out.
 
-    :param counts: by the number of the state.
+    :param counts: by the number of the state. Of one that was compared incrementally, ``before`` and ``after`` count the rows
+        that were looked at.
+    :param bytes_read: of both snapshots by all tasks, without the headers that the plan is made of.
     :param manifest: of the datasets that were written, if any were.
     """
 
     plan: DiffPlan
     counts: Sequence[Counts]
+    bytes_read: int = 0
     manifest: Manifest | None = None
 
     @property
@@ -110,6 +117,8 @@ class DiffResult:
             "after": {"snapshot": after.snapshot, "checkpoint_id": after.checkpoint_id, "snapshot_kind": after.kind},
             "differs": self.differs,
             "complete": self.complete,
+            "bytes": self.plan.context.size,
+            "bytes_read": self.bytes_read,
             "states": [_describe(state, self.counts[state.number]) for state in self.plan.states],
             "not_compared": [
                 {"operator_label": operator, "what": what, "reason": why} for operator, what, why in self.plan.unread
@@ -120,6 +129,7 @@ class DiffResult:
 
 def _describe(state: DiffState, counts: Counts) -> dict[str, Any]:
     compared = state.how is not None
+    whole = compared and not state.incremental
     return {
         "operator_id": state.operator_id,
         "operator_uid": state.uid,
@@ -131,12 +141,14 @@ def _describe(state: DiffState, counts: Counts) -> dict[str, Any]:
         "presence": state.presence,
         "status": "compared" if compared and not counts.left_out else Status.PARTIAL if compared else NOT_COMPARED,
         "reason": state.why,
-        "rows_before": counts.before,
-        "rows_after": counts.after,
+        "way": ("full" if whole else "incremental") if compared else None,
+        "full_reason": state.full_reason,
+        "rows_before": None if state.incremental else counts.before,
+        "rows_after": None if state.incremental else counts.after,
         "added": counts.added,
         "removed": counts.removed,
         "changed": counts.changed,
-        "unchanged": counts.unchanged,
+        "unchanged": None if state.incremental else counts.unchanged,
         "changed_fields": dict(sorted(counts.fields.items())),
         "changed_entries": {path: asdict(entries) for path, entries in sorted(counts.entries.items())},
         "schema_changes": [
@@ -170,7 +182,7 @@ def run_diff(
     splits = packed(plan.units, after.split_bytes)
     if output is None:
         context = replace(plan.context, rows=False)
-        return DiffResult(plan, _counts(plan, reports_of(execute, _Shared(context).tasks(splits), TaskReport.from_bytes)))
+        return _result(plan, reports_of(execute, _Shared(context).tasks(splits), TaskReport.from_bytes))
     for side in plan.context.sides:
         refuse_inside(output, side.metadata_uri)
     folder = open_output(output, after.store_timeout)
@@ -179,7 +191,7 @@ def run_diff(
     with publishing(commit):
         shared = _Shared(plan.context, output, commit.task_folder, commit.job, writer_options(after))
         reports = reports_of(execute, shared.tasks(splits), TaskReport.from_bytes)
-        result = DiffResult(plan, _counts(plan, reports))
+        result = _result(plan, reports)
         manifest = _manifest(plan, commit, reports, result.counts, after, options)
         coverage = json_document(result.document(), indent=1).encode()
         result = replace(result, manifest=commit.publish(manifest, coverage))
@@ -199,12 +211,14 @@ def packed(units: Sequence[DiffUnit], split_bytes: int) -> list[list[DiffUnit]]:
     return splits
 
 
-def _counts(plan: DiffPlan, reports: Iterable[TaskReport]) -> list[Counts]:
+def _result(plan: DiffPlan, reports: Iterable[TaskReport]) -> DiffResult:
     counts = [Counts() for _ in plan.states]
+    bytes_read = 0
     for report in reports:
+        bytes_read += report.bytes_read
         for number, found in report.counts.items():
             counts[number].add(found)
-    return counts
+    return DiffResult(plan, counts, bytes_read)
 
 
 def _manifest(
@@ -234,7 +248,7 @@ def _manifest(
     finished = datetime.now(UTC).isoformat(timespec="seconds")
     earlier, later = plan.coverages
     told = {"diff-before": earlier.snapshot, "diff-last-access": options.last_access,
-            "diff-common-fields": options.common_fields}  # fmt: skip
+            "diff-common-fields": options.common_fields, "diff-full": options.full}  # fmt: skip
     entry = Job(commit.job, VERSION, finished, later.snapshot, later.checkpoint_id, later.metadata_version,
                 {**job.lines(), **told})  # fmt: skip
     return Manifest(commit.job, {commit.job: entry}, datasets)
@@ -265,6 +279,7 @@ def _run_split(shared: _Shared, task: int, units: Sequence[DiffUnit], runner: Di
     An attempt that fails deletes what it wrote.
     """
     counts: dict[int, Counts] = {}
+    read_before = runner.bytes_read
     writer = None
     if shared.output is not None:
         stem = f"part-{task:05d}-{shared.job}-{uuid.uuid4().hex[:8]}"
@@ -280,7 +295,7 @@ def _run_split(shared: _Shared, task: int, units: Sequence[DiffUnit], runner: Di
         if writer is not None:
             writer.abort()
         raise
-    return TaskReport(counts, files)
+    return TaskReport(counts, files, runner.bytes_read - read_before)
 
 
 __all__ = ["DiffResult", "TaskReport", "open_shared", "packed", "run_diff"]

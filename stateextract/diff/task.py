@@ -1,4 +1,5 @@
-"""One unit of a comparison: both sides' rows are read, gathered and compared, state by state.
+"""One unit of a comparison: both sides' rows are read, gathered and compared, state by state. Of an incremental unit only the
+rows are read that can differ; if anything of it cannot be read or decoded, it is compared in full.
 
 Where rows of a side could not be decoded (and the user said to go on), what is there and what is not cannot be told: the
 state is then not compared in that key group, and the counts say so.
@@ -6,9 +7,10 @@ state is then not compared in that key group, and the counts say so.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -16,17 +18,26 @@ from serializers import load_plugins
 from stateextract.columnar.compiled.engines import engine_for
 from stateextract.columnar.convert.text import as_text
 from stateextract.diff.compare import compare
-from stateextract.diff.plan import DiffContext, DiffState, DiffUnit, of_key_groups
+from stateextract.diff.incremental import segments
+from stateextract.diff.plan import DiffContext, DiffState, DiffUnit, diff_units, of_key_groups
 from stateextract.diff.row_buffer import SpillingRowBuffer
 from stateextract.diff.summary import Counts
 from stateextract.errors import StateExtractError, UnsupportedError
 from stateextract.files.filesystem import Store
 from stateextract.job.salvage import Attempt, salvage
+from stateextract.snapshot.parts import OperatorTargets, Part
 from stateextract.snapshot.reader import PartReader
 from stateextract.snapshot.reading import choice_of, read_options
 from stateextract.snapshot.stores import open_store
+from stateextract.state.bodies.differing import differing_rows
 from stateextract.state.engine import Counters
+from stateextract.state.header import KeyedHeader
 from stateextract.state.kinds import BROADCAST, TIMER
+from stateextract.state.rows import row_layout
+
+if TYPE_CHECKING:
+    from stateextract.rocksdb import RocksDB
+    from stateextract.state.bodies.database import Lookup
 
 _BATCH_BYTES = 8 << 20
 _NO_KEY_GROUP = -1
@@ -56,10 +67,12 @@ class DiffRunner:
         self._context = context
         self._policy = choice_of(context.sides[1].options).policy
         self._readers = []
+        self._options = []
         engine = engine_for(context.size)
         for side, store in zip(context.sides, stores or (None, None), strict=True):
             load_plugins(side.options.plugins)
             options = replace(read_options(side.options, side.describe), engine=engine, batch_bytes=_BATCH_BYTES)
+            self._options.append(options)
             self._readers.append(
                 PartReader(side.metadata_uri, options, side.options.path_pairs(), store or open_store(side.options))
             )
@@ -70,7 +83,93 @@ class DiffRunner:
         :raises StateExtractError: with file, operator, state and key group, where one side cannot be read and the comparison
             is strict.
         """
-        yield from self._compare(unit, self._context.of_operator(unit.operator))
+        states = {n: s for n, s in self._context.of_operator(unit.operator).items() if n in unit.states}
+        if not states:
+            return
+        if unit.cost is None:
+            yield from self._compare(unit, states)
+            return
+        try:
+            gathered, all_counters = self._looked_up(unit, states)
+        except StateExtractError as error:
+            yield from self._in_full(unit, states, str(error))
+            return
+        with gathered:
+            lost = [text for counters in all_counters for name in states if _lost(counters, name)
+                    for text in counters.of(name).problems]  # fmt: skip
+            if not lost:
+                for state in states.values():
+                    yield from self._state(state, gathered, all_counters)
+        if lost:
+            yield from self._in_full(unit, states, lost[0])
+
+    @property
+    def bytes_read(self) -> int:
+        """Bytes that were read of both snapshots so far."""
+        return sum(reader.bytes_read for reader in self._readers)
+
+    def _in_full(self, unit: DiffUnit, states: dict[str, DiffState], reason: str) -> Iterator[Changes]:
+        """Compare everything in the key groups of a unit, because not everything could be looked up."""
+        groups = unit.key_groups or ()
+        for state in states.values():
+            remark = f"compared in full in the key groups {groups[0]} to {groups[-1]}: {reason}"
+            yield Changes(state, Counts(remarks=[remark]))
+        for part in diff_units(unit.operator, *unit.parts, states, self._context.options.unit_bytes):
+            yield from self._compare(part, states)
+
+    def _looked_up(
+        self, unit: DiffUnit, states: dict[str, DiffState]
+    ) -> tuple[SpillingRowBuffer, tuple[Counters, Counters]]:
+        """The rows of both sides that can differ, by the files that these do not share, and what was read."""
+        gathered = self._buffer(states)
+        all_counters = Counters(), Counters()
+
+        def add(side: int, part: Part, names: Collection[str]) -> None:
+            targets = self._targets(side, unit, names)
+            for piece in self._readers[side].pieces(part, targets, all_counters[side]):
+                gathered.add(side, piece.state, piece.batch)
+
+        try:
+            for pair in segments(unit.parts):
+                if pair[0] is None or pair[1] is None:
+                    for side, only in enumerate(pair):
+                        if only is not None:
+                            add(side, only, states)
+                    continue
+                opened = [
+                    reader.database(part, self._targets(side, unit, states))
+                    for side, (reader, part) in enumerate(zip(self._readers, pair, strict=True))
+                    if part is not None
+                ]
+                for name in states:
+                    for lookups in self._differing(unit, name, opened, pair[0]):
+                        for side, (part, of_side) in enumerate(zip(pair, lookups, strict=True)):
+                            assert part is not None
+                            for lookup in of_side:
+                                add(side, replace(part, content=replace(part.content, lookup=lookup)), (name,))
+        except BaseException:
+            gathered.close()
+            raise
+        return gathered, all_counters
+
+    def _differing(
+        self, unit: DiffUnit, name: str, opened: Sequence[tuple[KeyedHeader, RocksDB]], part: Part
+    ) -> Iterator[tuple[Sequence[Lookup | None], Sequence[Lookup | None]]]:
+        """What is looked up on both sides, some at a time; ``None``: everything."""
+        metas = [next((meta for meta in header.states if meta.name == name), None) for header, _ in opened]
+        meta = metas[0]
+        if meta is None or any(one is None or name not in database.column_families
+                               for one, (_, database) in zip(metas, opened, strict=True)):  # fmt: skip
+            yield [None], [None]
+            return
+        operator = self._context.sides[0].targets[unit.operator].id
+        row = row_layout(opened[0][0], meta, self._context.sides[0].describe.of_operator(operator))
+        content = part.content
+        databases = [database for _, database in opened]
+        try:
+            yield from differing_rows(databases, row, self._options[0], content.key_groups, content.max_parallelism)
+        except StateExtractError as error:
+            raise error.at(state=name) from None
 
     def _compare(self, unit: DiffUnit, states: dict[str, DiffState]) -> Iterator[Changes]:
         gathered, all_counters = salvage(partial(self._gathered, unit, states), self._context.sides[1].options.lenient)
@@ -87,9 +186,8 @@ class DiffRunner:
         self, unit: DiffUnit, states: dict[str, DiffState], attempt: Attempt
     ) -> tuple[SpillingRowBuffer, tuple[Counters, Counters]]:
         """The rows of both sides, and what was read."""
-        hows = {name: state.how for name, state in states.items() if state.how is not None}
         all_counters = Counters(), Counters()
-        gathered = SpillingRowBuffer(hows, self._context.options.memory_bytes)
+        gathered = self._buffer(states)
         try:
             for side, counters in enumerate(all_counters):
                 self._read(side, unit, states, counters, gathered, attempt)
@@ -102,6 +200,15 @@ class DiffRunner:
                 counters.of(name).failure = error.status
         return gathered, all_counters
 
+    def _buffer(self, states: dict[str, DiffState]) -> SpillingRowBuffer:
+        hows = {name: state.how for name, state in states.items() if state.how is not None}
+        return SpillingRowBuffer(hows, self._context.options.memory_bytes)
+
+    def _targets(self, side: int, unit: DiffUnit, names: Collection[str]) -> OperatorTargets:
+        """Some states of a unit's operator as they are read."""
+        targets = self._context.sides[side].targets[unit.operator]
+        return replace(targets, states={name: t for name, t in targets.states.items() if name in names})
+
     def _read(
         self,
         side: int,
@@ -111,8 +218,7 @@ class DiffRunner:
         gathered: SpillingRowBuffer,
         attempt: Attempt,
     ) -> None:
-        targets = self._context.sides[side].targets[unit.operator]
-        targets = replace(targets, states={name: t for name, t in targets.states.items() if name in states})
+        targets = self._targets(side, unit, states)
         reader = self._readers[side]
         for part in reader.in_order(unit.parts[side], lambda _: targets):
             for piece in attempt.pieces(reader, part, targets, counters):
@@ -157,7 +263,8 @@ class DiffRunner:
         if states and len(groups) > 1:
             for key_group in groups:
                 parts = [of_key_groups(side, [key_group]) for side in unit.parts]
-                yield from self._compare(DiffUnit(unit.operator, (parts[0], parts[1]), (key_group,)), states)
+                part = DiffUnit(unit.operator, (parts[0], parts[1]), (key_group,), frozenset(states))
+                yield from self._compare(part, states)
             return
         for name, state in states.items():
             counts = Counts(left_out=list(groups) or [_NO_KEY_GROUP])

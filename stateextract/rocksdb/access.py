@@ -16,7 +16,7 @@ from stateextract.errors import StateExtractError, TruncatedError
 from stateextract.files.filesystem import OpenFile
 from stateextract.files.prefetch import FilePrefetcher, PrefetchRequest
 from stateextract.files.second_thread import done
-from stateextract.metadata.locate import Locator
+from stateextract.metadata.locate import Location, Locator
 from stateextract.metadata.model import StreamHandle
 
 
@@ -127,6 +127,10 @@ class Opener:
         end = location.start + location.size
         return None if location.uri is None else PrefetchRequest(location.uri, [(end - min(last, location.size), end)])
 
+    def identify(self, handle: StreamHandle) -> tuple[str | bytes, int, int]:
+        """The physical file of a handle and where its bytes lie there, or the bytes of an inline one."""
+        return identity_of(self._locator.locate(handle, exact_size=self._exact_size))
+
     def expect(self, handle: StreamHandle, last: int) -> Callable[[], None] | None:
         """Have the file of a handle opened in the background, and its last bytes read.
 
@@ -142,6 +146,14 @@ class Opener:
 def nothing() -> None:
     """There is nothing to forget."""
 
+
+def identity_of(location: Location) -> tuple[str | bytes, int, int]:
+    """Equal for the same bytes of the same file, and for equal inline bytes."""
+    return location.inline or b"" if location.uri is None else location.uri, location.start, location.size
+
+
+IdentifyHandle = Callable[[StreamHandle], tuple[str | bytes, int, int]]
+"""As :meth:`Opener.identify`."""
 
 ExpectHandle = Callable[[StreamHandle, int], "Callable[[], None] | None"]
 """As :meth:`Opener.expect`."""

@@ -26,6 +26,9 @@ BAD_FEATURE = 9  #     block features that are not known
 BAD_ENTRY = 10  #      an entry that leaves its block, or shares more than there is
 BAD_HANDLE = 15  #     a block handle that cannot be
 
+# Columns of ranges of keys, and of range deletions that were cut into disjoint pieces, which alone have a number.
+F_BEGIN, F_BEGIN_LEN, F_END, F_END_LEN, F_SEQ, F_WIDTH = 0, 1, 2, 3, 4, 5
+
 SIGN = -9223372036854775808
 LARGEST = 0x7FFFFFFF
 LARGEST_OFFSET = 1 << 60
@@ -98,18 +101,17 @@ entries_end = compile_kernel(_entries_end)
 
 
 def _index(
-    src: int, size: int, delta: int, first_key: int, trailer: int, lower: int, lower_len: int, upper: int,
-    upper_len: int, key: int, out: int, found: int,
-) -> int:  # fmt: skip
-    """Read an index block: the handles of the blocks that may hold keys of [lower, upper).
+    src: int, size: int, delta: int, first_key: int, trailer: int, ranges: int, count: int, key: int, out: int, found: int
+) -> int:
+    """Read an index block: the handles of the blocks that may hold keys of some ranges.
 
     :param delta: the values are delta-encoded.
     :param first_key: and have the block's first key behind them.
     :param trailer: bytes at the end of each key that are no user key.
-    :param lower: and ``upper``: addresses of the bounds; a negative length for no bound.
+    :param ranges: [count, F_WIDTH]: the ranges; a negative length for no bound.
     :param key: room for ``size`` bytes.
     :param out: room for ``size // 3 + 1`` rows of (offset, size, first two bytes of the separator, its length).
-    :param found: [rows written, entries there are before the first of them, whether entries follow the last].
+    :param found: [rows written, entries that are left out before the last of them, whether entries follow it].
     """
     end = entries_end(src, size)
     if end < 0:
@@ -120,6 +122,7 @@ def _index(
     skipped = 0
     offset = 0
     block = 0
+    current = 0
     put(found, 2, 0)
     while pos < end:
         first = pos == 0
@@ -157,7 +160,12 @@ def _index(
                 return BAD_ENTRY
             pos += n
         user_len = key_len - trailer
-        if lower_len >= 0 and compare(key, user_len, lower, lower_len) < 0:
+        if current >= count:
+            put(found, 2, 1)
+            break
+        row = current * F_WIDTH
+        lower_len = at(ranges, row + F_BEGIN_LEN)
+        if lower_len >= 0 and compare(key, user_len, at(ranges, row + F_BEGIN), lower_len) < 0:
             skipped += 1
             continue
         put(out, 4 * rows, offset)
@@ -170,25 +178,29 @@ def _index(
         put(out, 4 * rows + 2, prefix)
         put(out, 4 * rows + 3, user_len)
         rows += 1
-        if upper_len >= 0 and compare(key, user_len, upper, upper_len) >= 0:
-            put(found, 2, 1 if pos < end else 0)
-            break
+        # All keys of the next block are at least this separator.
+        while current < count:
+            row = current * F_WIDTH
+            upper_len = at(ranges, row + F_END_LEN)
+            if upper_len < 0 or compare(key, user_len, at(ranges, row + F_END), upper_len) < 0:
+                break
+            current += 1
     put(found, 0, rows)
     put(found, 1, skipped)
     return OK
 
 
-def _plan(src: int, first: int, blocks: int, n: int, version: int, most: int, out: int) -> int:
+def _plan(src: int, starts: int, blocks: int, n: int, version: int, most: int, out: int) -> int:
     """Where the compressed bytes of some blocks begin and how many plain ones they announce.
 
-    :param src: bytes of the file from position ``first`` on, which hold all blocks with their trailers.
-    :param blocks: [n, 4]: offset and size first.
+    :param src: bytes that hold all blocks with their trailers; ``starts``: where each begins there.
+    :param blocks: [n, 4]: of each row the second is the size.
     :param out: [n, 4]: start and end in ``src``, compression, plain size (-1: the block does not say).
     :returns: how many blocks there are until ``most`` plain bytes are reached.
     """
     total = 0
     for i in range(n):
-        pos = at(blocks, 4 * i) - first
+        pos = at(starts, i)
         end = pos + at(blocks, 4 * i + 1)
         kind = load_u8(src + end)
         plain = end - pos

@@ -6,6 +6,7 @@ are compiled, or loaded, when they are first called.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import cramjam
@@ -19,7 +20,8 @@ from stateextract.rocksdb import checksums
 from stateextract.rocksdb import kernel as k
 from stateextract.rocksdb.access import errors_of
 from stateextract.rocksdb.pieces import Piece
-from stateextract.rocksdb.runs import Batch, Run
+from stateextract.rocksdb.ranges import KeyRange, KeyRanges
+from stateextract.rocksdb.runs import Batch, Run, Starts
 from stateextract.rocksdb.table import Blocks, IndexForm, Table
 
 Bytes = npt.NDArray[np.uint8]
@@ -48,20 +50,30 @@ def _fail(status: int, **where: Any) -> NoReturn:
     raise kind(message, **where)
 
 
-def read_index(
-    plain: bytes, offset: int, form: IndexForm, lower: bytes | None, upper: bytes | None
-) -> tuple[Blocks, bool]:
+def _rows(ranges: Sequence[KeyRange]) -> tuple[Numbers, Bytes]:
+    """Ranges as the kernels have them; the bytes that they refer to are to be kept alive."""
+    bounds = [bound for one in ranges for bound in one]
+    data = np.frombuffer(b"".join(bound or b"" for bound in bounds) + b"\0", np.uint8)
+    sizes = np.fromiter((len(bound or b"") for bound in bounds), np.int64, len(bounds))
+    there = np.fromiter((bound is not None for bound in bounds), np.bool_, len(bounds))
+    rows = np.zeros((len(ranges) + 1, b.F_WIDTH), np.int64)
+    rows[:-1, [b.F_BEGIN, b.F_END]] = (address(data) + np.cumsum(sizes) - sizes).reshape(-1, 2)
+    rows[:-1, [b.F_BEGIN_LEN, b.F_END_LEN]] = np.where(there, sizes, -1).reshape(-1, 2)
+    return rows, data
+
+
+def read_index(plain: bytes, offset: int, form: IndexForm, ranges: KeyRanges) -> tuple[Blocks, bool]:
     """The compiled :class:`stateextract.rocksdb.table.IndexReader`."""
     formats.entries_end(plain, offset)
     key = np.empty(len(plain), np.uint8)
     out = np.empty((len(plain) // 3 + 1, 4), np.int64)
     found = np.zeros(3, np.int64)
+    rows_of_ranges, kept = _rows(ranges)
     status = b.index(
         address(plain), len(plain), int(form.delta), int(form.first_key), form.trailer,
-        address(lower) if lower else 0, -1 if lower is None else len(lower),
-        address(upper) if upper else 0, -1 if upper is None else len(upper),
-        address(key), address(out), address(found),
+        address(rows_of_ranges), len(ranges), address(key), address(out), address(found),
     )  # fmt: skip
+    del kept
     if status != b.OK:
         _fail(status, offset=offset)
     rows, skipped, more = found.tolist()
@@ -77,15 +89,15 @@ class BatchDecoder:
     def __init__(self) -> None:
         self._arena: Bytes = np.empty(0, np.uint8)
 
-    def decode(self, table: Table, raw: bytes, first: int, blocks: Blocks, most: int) -> tuple[Numbers, int]:
+    def decode(self, table: Table, raw: bytes, starts: Starts, blocks: Blocks, most: int) -> tuple[Numbers, int]:
         """The plain blocks as rows of address and size."""
         spans = np.empty((len(blocks), 4), np.int64)
         raw_at = address(raw)
-        blocks = np.ascontiguousarray(blocks)
-        n = b.plan(raw_at, first, address(blocks), len(blocks), table.form.version, most, address(spans))
+        blocks, starts = np.ascontiguousarray(blocks), np.ascontiguousarray(starts)
+        n = b.plan(raw_at, address(starts), address(blocks), len(blocks), table.form.version, most, address(spans))
         spans = spans[:n]
         packed = spans[:, 2] != 0
-        self._check(table, raw, first, blocks, spans[packed], np.flatnonzero(packed))
+        self._check(table, raw, starts, blocks, spans[packed], np.flatnonzero(packed))
         plains = np.empty((n, k.T_WIDTH), np.int64)
         plains[:, 1] = spans[:, 3]
         plains[:, 0] = raw_at + spans[:, 0]
@@ -109,7 +121,7 @@ class BatchDecoder:
                 formats.decompress(source[start:end], kind, room, int(blocks[i, 0]))
         return plains, n
 
-    def _check(self, table: Table, raw: bytes, first: int, blocks: Blocks, spans: Numbers, which: Numbers) -> None:
+    def _check(self, table: Table, raw: bytes, starts: Starts, blocks: Blocks, spans: Numbers, which: Numbers) -> None:
         """Lengths that cannot be end in the errors that the plain reader has for them."""
         if not len(spans):
             return
@@ -121,18 +133,18 @@ class BatchDecoder:
         wrong = np.flatnonzero((ratios[spans[:, 2]] == 0) | (spans[:, 3] < 0) | (spans[:, 3] > most))
         if len(wrong):
             offset, size = blocks[which[wrong[0]], :2].tolist()
-            start = offset - first
+            start = int(starts[which[wrong[0]]])
             formats.plain_size(raw, start, start + size, raw[start + size], table.form.version, offset)
             raise FormatError("a block's plain length is wrong", offset=offset)
 
-    def verify(self, table: Table, raw: bytes, first: int, blocks: Blocks) -> None:
+    def verify(self, table: Table, raw: bytes, starts: Starts, blocks: Blocks) -> None:
         """Check the blocks' checksums."""
         form = table.form
         if form.checksum == checksums.NONE or not form.verify:
             return
         offsets, sizes = blocks[:, 0], blocks[:, 1]
-        found = checksums.of_blocks(form.checksum, raw, offsets - first, sizes, form.context, offsets)
-        after = (offsets - first + sizes + 1)[:, None] + np.arange(4)
+        found = checksums.of_blocks(form.checksum, raw, starts, sizes, form.context, offsets)
+        after = (starts + sizes + 1)[:, None] + np.arange(4)
         stored = np.frombuffer(raw, np.uint8)[after].view("<u4")[:, 0]
         for i in np.flatnonzero(found != stored)[:1].tolist():
             formats.check_sum(int(found[i]), int(stored[i]), form.checksum, int(offsets[i]))
@@ -142,9 +154,10 @@ class Merge:
     """The merge kernel over some runs.
 
     :param runs: each with a decoder of its own.
+    :param databases: for keys alone: of each run a bit of its database, and the largest number that settles no key.
     """
 
-    def __init__(self, runs: list[Run], lower: bytes | None, upper: bytes | None) -> None:
+    def __init__(self, runs: list[Run], ranges: KeyRanges, databases: Sequence[tuple[int, int]] | None = None) -> None:
         self.runs = runs
         self.pieces_changed = False
         self.pieces: list[Piece] = []
@@ -157,7 +170,8 @@ class Merge:
         self._group: Bytes = np.empty(256, np.uint8)
         self._operands: Bytes = np.empty(4096, np.uint8)
         self._batches: list[Batch | None] = [None for _ in runs]
-        self._keep: list[Any] = [lower, upper]
+        rows, data = _rows(ranges)
+        self._keep: list[Any] = [rows, data]
         state = self._state
         state[k.S_RUNS] = address(self._rows)
         state[k.S_RUN_COUNT] = len(runs)
@@ -165,8 +179,10 @@ class Merge:
         state[k.S_GROUP_KEY], state[k.S_GROUP_CAP] = address(self._group), len(self._group)
         state[k.S_BUFFER], state[k.S_BUFFER_CAP] = address(self._operands), len(self._operands)
         state[k.S_BUFFER_POS] = len(self._operands)
-        state[k.S_LOWER], state[k.S_LOWER_LEN] = address(lower or b"\0"), -1 if lower is None else len(lower)
-        state[k.S_UPPER], state[k.S_UPPER_LEN] = address(upper or b"\0"), -1 if upper is None else len(upper)
+        state[k.S_RANGES], state[k.S_RANGE_COUNT] = address(rows), len(ranges)
+        state[k.S_KEYS_ONLY] = int(databases is not None)
+        for row, (bit, number) in zip(self._rows, databases or (), strict=False):
+            row[k.R_BIT], row[k.R_SETTLES] = bit, number
         for row, key in zip(self._rows, self._keys, strict=False):
             row[k.R_KEY], row[k.R_KEY_CAP] = address(key), len(key)
 
@@ -222,12 +238,8 @@ class Merge:
 
     def _take_pieces(self) -> None:
         self.pieces_changed = False
-        data = np.frombuffer(b"".join(part for piece in self.pieces for part in piece[:2]) + b"\0", np.uint8)
-        at = address(data)
-        rows = np.zeros((len(self.pieces) + 1, k.F_WIDTH), np.int64)
-        for row, (begin, end, seqno) in zip(rows, self.pieces, strict=False):
-            row[:] = at, len(begin), at + len(begin), len(end), seqno
-            at += len(begin) + len(end)
+        rows, data = _rows([piece[:2] for piece in self.pieces])
+        rows[:-1, b.F_SEQ] = [seqno for _, _, seqno in self.pieces]
         self._keep = [*self._keep[:2], data, rows]
         state = self._state
         state[k.S_PIECES], state[k.S_PIECE_COUNT], state[k.S_PIECE] = address(rows), len(self.pieces), 0

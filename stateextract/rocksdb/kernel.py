@@ -2,7 +2,9 @@
 
 ``merge`` takes entries from all runs in order of user key and, within one, newest first; applies deletes, range
 deletions and merge operands; and writes ``i32 nk · key · i32 nv · value`` (big-endian) as long as whole pairs fit. It
-returns when it needs something: the next blocks of a run, a larger buffer, more room. Its whole state lies in arrays of
+returns when it needs something: the next blocks of a run, a larger buffer, more room. Or it writes every key that there
+is, with one byte: the bits of the databases whose newest entry of the key is no operand and newer than a bound of theirs.
+Its whole state lies in arrays of
 the caller, so that calling again goes on where it stopped. ``reference.py`` says the same in plain Python.
 
 Rules that keep corrupt input harmless: no byte is read beyond the block it belongs to and none written beyond a
@@ -28,6 +30,12 @@ from stateextract.columnar.compiled.compile import (
 )
 from stateextract.rocksdb.block_kernel import (
     BAD_ENTRY,
+    F_BEGIN,
+    F_BEGIN_LEN,
+    F_END,
+    F_END_LEN,
+    F_SEQ,
+    F_WIDTH,
     LARGEST,
     OK,
     SIGN,
@@ -53,18 +61,17 @@ BAD_LENGTH = 14  #     a value beyond 2 GiB
 # Slots of a run.
 R_ADDRESS, R_POS, R_END, R_BLOCK, R_BLOCKS, R_TABLE, R_LAST = 0, 1, 2, 3, 4, 5, 6
 R_KEY, R_KEY_CAP, R_KEY_LEN, R_TRAILER, R_SEQ, R_TYPE, R_HEAD = 7, 8, 9, 10, 11, 12, 13
-R_VALUE, R_VALUE_LEN, R_GLOBAL, R_ENTRIES, R_WIDTH = 14, 15, 16, 17, 18
+R_VALUE, R_VALUE_LEN, R_GLOBAL, R_ENTRIES = 14, 15, 16, 17
+R_BIT, R_SETTLES, R_WIDTH = 18, 19, 20
 # Columns of a run's table of blocks.
 T_ADDRESS, T_PLAIN, T_WIDTH = 0, 1, 2
-# Columns of the range deletions, cut into disjoint pieces.
-F_BEGIN, F_BEGIN_LEN, F_END, F_END_LEN, F_SEQ, F_WIDTH = 0, 1, 2, 3, 4, 5
 # Slots of the merge's state.
 S_RUNS, S_RUN_COUNT, S_HEAP, S_HEAP_COUNT, S_OPENED, S_STALE = 0, 1, 2, 3, 4, 5
 S_GROUP, S_GROUP_KEY, S_GROUP_LEN, S_GROUP_CAP, S_LAST_SEQ, S_COVER = 6, 7, 8, 9, 10, 11
 S_OPERANDS, S_BUFFER, S_BUFFER_CAP, S_BUFFER_POS = 12, 13, 14, 15
 S_PIECES, S_PIECE_COUNT, S_PIECE = 16, 17, 18
-S_LOWER, S_LOWER_LEN, S_UPPER, S_UPPER_LEN = 19, 20, 21, 22
-S_OUT, S_ROOM, S_WRITTEN, S_PAIRS, S_ARGUMENT, S_NEEDED, S_WIDTH = 23, 24, 25, 26, 27, 28, 29
+S_RANGES, S_RANGE_COUNT, S_RANGE, S_INSIDE, S_KEYS_ONLY = 19, 20, 21, 22, 23
+S_OUT, S_ROOM, S_WRITTEN, S_PAIRS, S_ARGUMENT, S_NEEDED, S_SEEN, S_WIDTH = 24, 25, 26, 27, 28, 29, 30, 31
 # S_GROUP: no current key; its older versions still count; they do not.
 NONE, OPEN, CLOSED = 0, 1, 2
 UNKNOWN = -2
@@ -213,6 +220,25 @@ def _cover(state: int) -> int:
     return found
 
 
+def _reach(state: int, key: int, key_len: int) -> bool:
+    """Go on to the range that the key is in or before; whether there is one. Keys only ever rise."""
+    ranges = at(state, S_RANGES)
+    current = at(state, S_RANGE)
+    while current < at(state, S_RANGE_COUNT):
+        row = current * F_WIDTH
+        if at(ranges, row + F_END_LEN) < 0 or compare(key, key_len, at(ranges, row + F_END), at(ranges, row + F_END_LEN)) < 0:
+            if at(state, S_INSIDE) == 0 and (
+                at(ranges, row + F_BEGIN_LEN) < 0
+                or compare(key, key_len, at(ranges, row + F_BEGIN), at(ranges, row + F_BEGIN_LEN)) >= 0
+            ):
+                put(state, S_INSIDE, 1)
+            return True
+        current += 1
+        put(state, S_RANGE, current)
+        put(state, S_INSIDE, 0)
+    return False
+
+
 def _emit(state: int, value: int, value_len: int) -> bool:
     """Write the current key with a value, if there is room for all of it."""
     key_len = at(state, S_GROUP_LEN)
@@ -238,6 +264,7 @@ def _swap32(value: int) -> int:
 sink = compile_kernel(_sink)
 rise = compile_kernel(_rise)
 cover = compile_kernel(_cover)
+reach = compile_kernel(_reach)
 _swapped = compile_kernel(_swap32)
 emit = compile_kernel(_emit)
 
@@ -290,14 +317,12 @@ def _merge(state: int) -> int:
                 return DONE
             key = at(run, R_KEY)
             key_len = at(run, R_KEY_LEN) - 8
-            if at(state, S_LOWER_LEN) >= 0:
-                if compare(key, key_len, at(state, S_LOWER), at(state, S_LOWER_LEN)) < 0:
-                    put(state, S_STALE, 1)
-                    continue
-                put(state, S_LOWER_LEN, -1)
-            if at(state, S_UPPER_LEN) >= 0 and compare(key, key_len, at(state, S_UPPER), at(state, S_UPPER_LEN)) >= 0:
+            if not reach(state, key, key_len):
                 put(state, S_HEAP_COUNT, 0)
                 return DONE
+            if at(state, S_INSIDE) == 0:
+                put(state, S_STALE, 1)
+                continue
             if key_len > at(state, S_GROUP_CAP):
                 put(state, S_NEEDED, key_len)
                 return GROUP_FULL
@@ -308,6 +333,22 @@ def _merge(state: int) -> int:
             put(state, S_COVER, UNKNOWN)
             put(state, S_BUFFER_POS, at(state, S_BUFFER_CAP))
             group = OPEN
+        if at(state, S_KEYS_ONLY) != 0:
+            # Of two databases: one entry may be in files of both. The newest one of each says whether it settles the key.
+            pos = at(state, S_BUFFER_POS)
+            bit = at(run, R_BIT)
+            if at(state, S_OPERANDS) == 0:
+                put(state, S_OPERANDS, 1)
+                pos -= 1
+                put(state, S_BUFFER_POS, pos)
+                store_8(at(state, S_BUFFER) + pos, 0)
+                put(state, S_SEEN, 0)
+            if at(state, S_SEEN) & bit == 0:
+                put(state, S_SEEN, at(state, S_SEEN) | bit)
+                if at(run, R_TYPE) != MERGE and at(run, R_SEQ) > at(run, R_SETTLES):
+                    store_8(at(state, S_BUFFER) + pos, load_u8(at(state, S_BUFFER) + pos) | bit)
+            put(state, S_STALE, 1)
+            continue
         seq = at(run, R_SEQ)
         if seq == at(state, S_LAST_SEQ):
             put(state, S_ARGUMENT, (run - at(state, S_RUNS)) // (8 * R_WIDTH))

@@ -12,11 +12,11 @@ Flink's side: ``RocksIncrementalSnapshotStrategy``, ``RocksNativeFullSnapshotStr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import pairwise
-from typing import Any, Protocol, TypeVar
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
@@ -25,9 +25,18 @@ from stateextract.files.prefetch import AHEAD, PrefetchRequest
 from stateextract.files.window import READ
 from stateextract.metadata.model import IncrementalHandle, StreamHandle
 from stateextract.rocksdb import reference
-from stateextract.rocksdb.access import ExpectHandle, Opener, OpenHandle, errors_of, nothing, read_exactly
+from stateextract.rocksdb.access import (
+    ExpectHandle,
+    IdentifyHandle,
+    Opener,
+    OpenHandle,
+    errors_of,
+    nothing,
+    read_exactly,
+)
 from stateextract.rocksdb.manifest import LiveFile, parse_current, parse_manifest
 from stateextract.rocksdb.pieces import cut
+from stateextract.rocksdb.ranges import EVERYTHING, KeyRange, KeyRanges, clipped, meeting
 from stateextract.rocksdb.runs import Run, runs_of
 from stateextract.rocksdb.table import RangeDeletion, Table, first_read
 
@@ -90,17 +99,24 @@ class _Source:
 
     least = 1
 
-    def __init__(self, runs: list[list[LiveFile]], tables: _Tables, decoder: Any, bounds: Any) -> None:
-        lower, upper = bounds
-        self._tables = tables
-        tables.begin(runs)
-        self._deletions: list[RangeDeletion] = []
-        self._runs = [Run(files, tables.open, decoder(), lower, upper, len(runs), self._delete) for files in runs]
+    def __init__(self, parts: Sequence[FilesOf], decoder: Any, ranges: KeyRanges) -> None:
+        self._tables = []
+        self._databases: list[tuple[int, int]] = []
+        self.deletions: list[RangeDeletion] = []
+        self._runs: list[Run] = []
+        runs_of_all = [(part, runs_of([live for live in part.files if meeting(ranges, live)])) for part in parts]
+        count = sum(len(runs) for _, runs in runs_of_all)
+        for number, (part, runs) in enumerate(runs_of_all):
+            self._databases += [(1 << number, part.settles)] * len(runs)
+            tables = _Tables(part.database)
+            tables.begin(runs)
+            self._tables.append(tables)
+            self._runs += [Run(files, tables.open, decoder(), ranges, count, self._delete) for files in runs]
         self._rest = memoryview(b"")
         self._finished = False
 
     def _delete(self, deletions: tuple[RangeDeletion, ...]) -> None:
-        self._deletions.extend(deletions)
+        self.deletions.extend(deletions)
 
     @property
     def bytes_read(self) -> int:
@@ -109,7 +125,8 @@ class _Source:
     def close(self) -> None:
         """Close all files."""
         self._finished = True
-        self._tables.forget()
+        for tables in self._tables:
+            tables.forget()
         for run in self._runs:
             run.close()
 
@@ -135,15 +152,15 @@ class _Source:
 
 
 class _CompiledSource(_Source):
-    def __init__(self, runs: list[list[LiveFile]], tables: _Tables, bounds: Any) -> None:
+    def __init__(self, parts: Sequence[FilesOf], ranges: KeyRanges, keys_only: bool) -> None:
         from stateextract.rocksdb import compiled
 
-        super().__init__(runs, tables, compiled.BatchDecoder, bounds)
-        self._merge = compiled.Merge(self._runs, *bounds)
+        super().__init__(parts, compiled.BatchDecoder, ranges)
+        self._merge = compiled.Merge(self._runs, ranges, self._databases if keys_only else None)
 
     def _delete(self, deletions: tuple[RangeDeletion, ...]) -> None:
         super()._delete(deletions)
-        self._merge.pieces = cut(self._deletions)
+        self._merge.pieces = cut(self.deletions)
         self._merge.pieces_changed = True
 
     def _write(self, room: memoryview) -> int:
@@ -166,11 +183,13 @@ class _CompiledSource(_Source):
 
 
 class _PlainSource(_Source):
-    def __init__(self, runs: list[list[LiveFile]], tables: _Tables, bounds: Any) -> None:
-        super().__init__(runs, tables, reference.PlainDecoder, bounds)
+    def __init__(self, parts: Sequence[FilesOf], ranges: KeyRanges, keys_only: bool) -> None:
+        super().__init__(parts, reference.PlainDecoder, ranges)
         self._counts = [0] * len(self._runs)
         self._frames: Iterator[bytes] = reference.frames(
-            reference.merge(self._runs, self._counts, self._deletions, *bounds)
+            reference.merge(
+                self._runs, self._counts, self.deletions, ranges, self._databases if keys_only else None
+            )
         )
         self.pairs = 0
 
@@ -229,6 +248,7 @@ class RocksDB:
 
     :param files: stream handles by local name.
     :param open_file: opens a stream handle.
+    :param identify: says which bytes a stream handle means; ``None``: that does not matter.
     """
 
     def __init__(
@@ -239,6 +259,7 @@ class RocksDB:
         open_file: OpenHandle,
         options: RocksOptions,
         expect: ExpectHandle | None = None,
+        identify: IdentifyHandle | None = None,
     ) -> None:
         self.handle = handle
         self.column_families = families
@@ -246,6 +267,7 @@ class RocksDB:
         self._files = files
         self._open_file = open_file
         self._expect = expect
+        self._identify = identify
 
     @property
     def live_files(self) -> tuple[LiveFile, ...]:
@@ -295,32 +317,33 @@ class RocksDB:
         first_key_group: int,
         last_key_group: int,
         prefix_bytes: int,
-        *,
-        lower: bytes | None = None,
-        upper: bytes | None = None,
+        ranges: Iterable[KeyRange] = EVERYTHING,
+        files: Collection[int] | None = None,
     ) -> PairSource:
         """The pairs of a state, of the key groups from first to last (that one included) that belong to the handle.
 
         :param prefix_bytes: length of the key group in front of each key: 1 up to a max parallelism of 128, else 2.
-        :param lower: and ``upper``: further bounds, keys as they are stored; the upper one is exclusive.
+        :param ranges: the keys that count, as they are stored.
+        :param files: numbers of the files that are read; ``None``: all.
         """
-        family = self.family(name)
         own = self.handle.key_groups
-        first, last = max(first_key_group, own.start), min(last_key_group, own.stop - 1)
-        if prefix_bytes not in (1, 2):
-            raise UsageError(f"a key group cannot have {prefix_bytes} bytes", expected="1 or 2")
-        bounds = key_range(first, last, prefix_bytes)
-        files: list[LiveFile] = []
-        if first <= last:
-            if lower is not None and (bounds[0] is None or lower > bounds[0]):
-                bounds = lower, bounds[1]
-            if upper is not None and (bounds[1] is None or upper < bounds[1]):
-                bounds = bounds[0], upper
-            files = [live for live in family.files if live.meets(*bounds)]
-        runs = runs_of(files)
+        bounds = key_range(max(first_key_group, own.start), min(last_key_group, own.stop - 1), prefix_bytes)
+        kept = [] if bounds is None else list(clipped(ranges, bounds))
         source = _CompiledSource if use_kernel(self.options.engine) else _PlainSource
-        found: PairSource = source(runs, _Tables(self), bounds)
+        live = [one for one in self.family(name).files if files is None or one.number in files]
+        found: PairSource = source([FilesOf(self, live)], kept, False)
         return found
+
+    def identity(self, live: LiveFile) -> tuple[object, ...]:
+        """Equal for files of two databases whose entries and range deletions are the same, and count the same.
+
+        They lie in the same place, and the MANIFESTs agree on what they say about how to read it: a range deletion counts
+        within the bounds of its file, and the entries of an ingested file may have its largest number. On which level a file
+        is does not matter, since the sequence numbers decide.
+        """
+        assert self._identify is not None
+        where = self._identify(self._files[self.local_name(live)])
+        return *where, live.size, live.smallest, live.largest, live.exclusive, live.smallest_seqno, live.largest_seqno
 
     def streams(self, name: str) -> Iterator[StreamHandle]:
         """The SST files of a state, as far as the handle lists them."""
@@ -353,8 +376,55 @@ def use_kernel(engine: str) -> bool:
     return engine == "kernel"
 
 
-def key_range(first: int, last: int, prefix_bytes: int) -> tuple[bytes | None, bytes | None]:
-    """The keys of the key groups from first to last: a lower bound and an exclusive upper one."""
+class FilesOf(NamedTuple):
+    """Some files of a database.
+
+    :param settles: the largest sequence number in all other files of the state. A put or delete that is newer makes what
+        they say of its key void.
+    """
+
+    database: RocksDB
+    files: Sequence[LiveFile]
+    settles: int = 0
+
+
+class KeySource(PairSource, Protocol):
+    """Keys, framed as pairs whose values are one byte: bit ``i`` is set if the files of part ``i`` settle the key."""
+
+    deletions: list[RangeDeletion]
+    """Range deletions of the files that were opened so far: all that begin at or before the last key given out."""
+
+
+def keys_of(parts: Sequence[FilesOf], bounds: KeyRange) -> KeySource:
+    """The keys that have an entry in some files, whatever it says, each once and in order.
+
+    :param parts: files of one state, of at least one database.
+    """
+    source = _CompiledSource if use_kernel(parts[0].database.options.engine) else _PlainSource
+    found: KeySource = source(parts, [bounds], True)
+    return found
+
+
+def unshared_files(databases: Sequence[RocksDB], name: str) -> list[FilesOf]:
+    """The files of a state that only one of two databases has; what counts as the same file, :meth:`RocksDB.identity` says."""
+    files = [{database.identity(live): live for live in database.family(name).files} for database in databases]
+    shared = files[0].keys() & files[1].keys()
+    return [
+        FilesOf(
+            database,
+            [live for identity, live in mine.items() if identity not in shared],
+            max((live.largest_seqno for identity, live in mine.items() if identity in shared), default=-1),
+        )
+        for database, mine in zip(databases, files, strict=True)
+    ]
+
+
+def key_range(first: int, last: int, prefix_bytes: int) -> KeyRange | None:
+    """The keys of the key groups from first to last; ``None``: there are none."""
+    if prefix_bytes not in (1, 2):
+        raise UsageError(f"a key group cannot have {prefix_bytes} bytes", expected="1 or 2")
+    if first > last:
+        return None
     end = 1 << 8 * prefix_bytes
     lower = max(first, 0)
     return (
@@ -394,11 +464,13 @@ def open_rocksdb(
     open_file: OpenHandle,
     options: RocksOptions | None = None,
     expect: ExpectHandle | None = None,
+    identify: IdentifyHandle | None = None,
 ) -> RocksDB:
     """Open the database of an incremental handle: reads CURRENT and MANIFEST, no SST file.
 
     :param open_file: opens a stream handle for ranged reads (as an ``access.Opener`` does).
     :param expect: has one opened in the background.
+    :param identify: says which bytes one means.
     """
     options = options or RocksOptions()
     files = local_files(handle)
@@ -409,7 +481,7 @@ def open_rocksdb(
     # Flink never writes to the family that every database has.
     if not families["default"].files:
         del families["default"]
-    return RocksDB(handle, files, families, open_file, options, expect)
+    return RocksDB(handle, files, families, open_file, options, expect, identify)
 
 
 def _families(data: bytes, verify: bool) -> dict[str, SstState]:

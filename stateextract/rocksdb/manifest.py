@@ -17,6 +17,7 @@ from stateextract.rocksdb.checksums import masked_crc
 BLOCK = 32768
 _HEADER = 7
 _COMPARATOR = b"leveldb.BytewiseComparator"
+LARGEST_SEQNO = (1 << 56) - 1
 _RANGE_END = b"\xff" * 7
 """Sequence number of a largest key that is the exclusive end of a range deletion (its type byte is 15)."""
 
@@ -40,14 +41,6 @@ class LiveFile:
     smallest_seqno: int
     largest_seqno: int
     tail: int | None = None
-
-    def meets(self, lower: bytes | None, upper: bytes | None) -> bool:
-        """Whether a key of [lower, upper) may be in the file."""
-        if upper is not None and self.smallest >= upper:
-            return False
-        if lower is None:
-            return True
-        return self.largest > lower if self.exclusive else self.largest >= lower
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -273,7 +266,7 @@ def _new_file(cursor: _Cursor, tag: int, at: int) -> LiveFile:
     size = cursor.number()
     smallest, _ = cursor.key()
     largest, trailer = cursor.key()
-    seqnos = (0, 0) if tag == 7 else (cursor.number(), cursor.number())
+    seqnos = (0, LARGEST_SEQNO) if tag == 7 else (cursor.number(), cursor.number())
     tail: int | None = None
     while tag == 103:
         custom = cursor.number()

@@ -6,24 +6,24 @@ Block decoding and the merge of runs, said as plainly as the format's descriptio
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from stateextract.errors import FormatError, UnsupportedError
 from stateextract.rocksdb.access import errors_of
 from stateextract.rocksdb.blocks import TRAILER, BlockHandle, entries, plain_block
-from stateextract.rocksdb.runs import Run
+from stateextract.rocksdb.ranges import KeyRanges
+from stateextract.rocksdb.runs import Run, Starts
 from stateextract.rocksdb.table import Blocks, IndexForm, RangeDeletion, Table, read_index_block
 
 DELETE, PUT, MERGE, SINGLE_DELETE = 0, 1, 2, 7
 
 
-def read_index(
-    plain: bytes, offset: int, form: IndexForm, lower: bytes | None, upper: bytes | None
-) -> tuple[Blocks, bool]:
+def read_index(plain: bytes, offset: int, form: IndexForm, ranges: KeyRanges) -> tuple[Blocks, bool]:
     """:func:`read_index_block` as rows of numbers."""
-    found, whole = read_index_block(plain, offset, form, lower, upper)
+    found, whole = read_index_block(plain, offset, form, ranges)
     rows = [(*handle, int.from_bytes(key[:2].ljust(2, b"\0"), "big"), len(key)) for key, handle in found]
     return np.array(rows, np.int64).reshape(-1, 4), whole
 
@@ -33,14 +33,13 @@ class PlainDecoder:
 
     read_index = staticmethod(read_index)
 
-    def verify(self, table: Table, raw: bytes, first: int, blocks: Blocks) -> None:
+    def verify(self, table: Table, raw: bytes, starts: Starts, blocks: Blocks) -> None:
         """Nothing: each block is verified when it is decoded."""
 
-    def decode(self, table: Table, raw: bytes, first: int, blocks: Blocks, most: int) -> tuple[list[bytes], int]:
+    def decode(self, table: Table, raw: bytes, starts: Starts, blocks: Blocks, most: int) -> tuple[list[bytes], int]:
         plains: list[bytes] = []
         size = 0
-        for offset, stored in blocks[:, :2].tolist():
-            start = offset - first
+        for start, (offset, stored) in zip(starts.tolist(), blocks[:, :2].tolist(), strict=True):
             plains.append(plain_block(raw[start : start + stored + TRAILER], BlockHandle(offset, stored), table.form))
             size += len(plains[-1])
             if size >= most:
@@ -87,25 +86,37 @@ def entries_of(run: Run, counts: list[int], which: int) -> Iterator[Entry]:
 
 
 def merge(
-    runs: list[Run], counts: list[int], deletions: list[RangeDeletion], lower: bytes | None, upper: bytes | None
+    runs: list[Run],
+    counts: list[int],
+    deletions: list[RangeDeletion],
+    ranges: KeyRanges,
+    databases: Sequence[tuple[int, int]] | None = None,
 ) -> Iterator[tuple[bytes, bytes]]:
-    """The pairs of [lower, upper) in order of key.
+    """The pairs of the ranges in order of key.
 
     :param deletions: grows while files are opened.
+    :param databases: for keys alone: of each run a bit of its database, and the largest number that settles no key. The
+        values are then the bits of the databases whose newest entry settles the key.
     """
+    if databases is not None:
+        yield from _keys(runs, counts, ranges, databases)
+        return
     key: bytes | None = None
     seqno = -1
     operands: list[bytes] = []
     open_ = False
+    left = list(reversed(ranges))
     for entry in heapq.merge(*(entries_of(run, counts, i) for i, run in enumerate(runs))):
-        if lower is not None and entry.key < lower:
+        while left and left[-1][1] is not None and left[-1][1] <= entry.key:
+            left.pop()
+        if not left:
+            break
+        if entry.key < (left[-1][0] or b""):
             continue
         if entry.key != key:
             if operands and key is not None:
                 yield key, b",".join(reversed(operands))
             key, operands, open_ = entry.key, [], True
-            if upper is not None and key >= upper:
-                return
         elif entry.seqno == seqno:
             raise FormatError("a key has two entries with one sequence number")
         seqno = entry.seqno
@@ -119,6 +130,25 @@ def merge(
         open_ = entry.kind == MERGE
     if operands and key is not None:
         yield key, b",".join(reversed(operands))
+
+
+def _keys(
+    runs: list[Run], counts: list[int], ranges: KeyRanges, databases: Sequence[tuple[int, int]]
+) -> Iterator[tuple[bytes, bytes]]:
+    def numbered(i: int) -> Iterator[tuple[Entry, int]]:
+        return ((entry, i) for entry in entries_of(runs[i], counts, i))
+
+    merged = heapq.merge(*map(numbered, range(len(runs))), key=lambda one: one[0])
+    for key, entries_of_key in itertools.groupby(merged, key=lambda one: one[0].key):
+        if not any((begin or b"") <= key and (end is None or key < end) for begin, end in ranges):
+            continue
+        seen = settled = 0
+        for entry, i in entries_of_key:
+            bit, number = databases[i]
+            if not seen & bit and entry.kind != MERGE and entry.seqno > number:
+                settled |= bit
+            seen |= bit
+        yield key, bytes([settled])
 
 
 def frames(pairs: Iterator[tuple[bytes, bytes]]) -> Iterator[bytes]:

@@ -1,6 +1,6 @@
 """Sorted runs: the data blocks of one level-0 file, or of all files of a deeper level one after the other.
 
-A run reads only the blocks that its key range needs, in larger ranges (a remote store answers few large reads faster
+A run reads only the blocks that its key ranges need, in larger pieces (a remote store answers few large reads faster
 than many small ones), and hands them on verified and decompressed, a batch at a time. Files are opened when their turn
 comes; a file's range deletions are known from then on, which is early enough, because they count only within the
 file's own bounds. Does I/O; leaves the entries to whoever merges them.
@@ -8,27 +8,36 @@ file's own bounds. Does I/O; leaves the entries to whoever merges them.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 
 from stateextract.errors import FormatError
 from stateextract.files.read_ahead import AHEAD, ReadAhead
 from stateextract.rocksdb.access import errors_of
 from stateextract.rocksdb.blocks import TRAILER
 from stateextract.rocksdb.manifest import LiveFile
+from stateextract.rocksdb.ranges import KeyRanges, meeting
 from stateextract.rocksdb.table import Blocks, IndexReader, RangeDeletion, Table
 
 READ_AHEAD = 32 << 20
 """Bytes that all runs of a merge may read ahead together."""
 _LEAST_READ, _MOST_READ = 128 << 10, 4 << 20
+REMOTE_GAP = 256 << 10
+"""Bytes between two blocks that are read along, because a store takes longer to answer than to send them. Of local files only
+the blocks are read."""
 PLAIN = 512 << 10
 """Plain bytes of a batch, if its last block does not make it more: small enough for the processor's cache."""
 
 OpenTable = Callable[[LiveFile], Table]
+
+Starts: TypeAlias = npt.NDArray[np.int64]
+"""Where blocks begin in the bytes that were read."""
 
 
 @dataclass(slots=True)
@@ -44,18 +53,27 @@ class Batch:
     offsets: Sequence[int]
 
 
+@dataclass(slots=True)
+class _Read:
+    """What is read together: positions in the file and their bytes, and which blocks are in them."""
+
+    pieces: list[tuple[int, int]]
+    begin: int
+    stop: int
+
+
 class BlockDecoder(Protocol):
     """Verifies and decompresses blocks."""
 
     read_index: IndexReader
 
-    def verify(self, table: Table, raw: bytes, first: int, blocks: Blocks) -> None:
-        """Check the checksums of all ``blocks``, which lie in ``raw``, bytes of the file from ``first`` on."""
+    def verify(self, table: Table, raw: bytes, starts: Starts, blocks: Blocks) -> None:
+        """Check the checksums of all ``blocks``, which lie in ``raw``."""
 
-    def decode(self, table: Table, raw: bytes, first: int, blocks: Blocks, most: int) -> tuple[Any, int]:
+    def decode(self, table: Table, raw: bytes, starts: Starts, blocks: Blocks, most: int) -> tuple[Any, int]:
         """Decode blocks from the first on, until ``most`` plain bytes are reached.
 
-        :param raw: bytes of the file from position ``first`` on, which hold all ``blocks``.
+        :param raw: bytes that hold all ``blocks``.
         :returns: the plain blocks, valid until the next call, and how many they are.
         """
 
@@ -87,8 +105,7 @@ class Run:
         files: Sequence[LiveFile],
         open_table: OpenTable,
         decoder: BlockDecoder,
-        lower: bytes | None,
-        upper: bytes | None,
+        ranges: KeyRanges,
         share: int,
         deletions: Callable[[tuple[RangeDeletion, ...]], None],
     ) -> None:
@@ -96,8 +113,7 @@ class Run:
         self._waiting = list(reversed(files))
         self._open_table = open_table
         self._decoder = decoder
-        self._lower = lower
-        self._upper = upper
+        self._ranges = ranges
         each = READ_AHEAD // max(share, 1)
         self._read = min(max(each, _LEAST_READ), _MOST_READ)
         self._reads = min(max(each // self._read, 1), AHEAD)
@@ -106,10 +122,10 @@ class Run:
         self._table: Table | None = None
         self._parts: Iterator[tuple[Blocks, bool]] = iter(())
         self._blocks: Blocks = np.empty((0, 4), np.int64)
-        self._next = 0  # of _blocks: not read yet
+        self._reads_left: deque[_Read] = deque()
         self._raw = b""
-        self._raw_at = 0
         self._chunk: Blocks = self._blocks
+        self._starts: Starts = self._blocks[:, 0]
         self._end = 0  # of the last block in the file
         self._whole = True
         self._entries = 0  # when the file was opened
@@ -133,12 +149,12 @@ class Run:
             table = self._table
             with errors_of(table.file, table.live.names[0]):
                 if len(self._chunk):
-                    plains, n = self._decoder.decode(table, self._raw, self._raw_at, self._chunk, PLAIN)
+                    plains, n = self._decoder.decode(table, self._raw, self._starts, self._chunk, PLAIN)
                     offsets = self._chunk[:n, 0].tolist()
-                    self._chunk = self._chunk[n:]
+                    self._chunk, self._starts = self._chunk[n:], self._starts[n:]
                     return Batch(table, plains, offsets)
-                if self._next < len(self._blocks):
-                    self._fetch(table)
+                if self._reads_left:
+                    self._fetch(table, self._reads_left.popleft())
                     continue
                 part = next(self._parts, None)
                 if part is None:
@@ -146,11 +162,12 @@ class Run:
                     continue
                 self._blocks, whole = part
                 self._whole = self._whole and whole
-                self._next = 0
                 self._check(table)
+                self._reads_left = deque(self._planned(REMOTE_GAP if table.file.remote else 0))
                 self._ahead = None
                 if table.file.remote and self._reads > 1:
-                    self._ahead = ReadAhead(table.start_fetch, self._pieces(), self._reads)
+                    pieces = [piece for read in self._reads_left for piece in read.pieces]
+                    self._ahead = ReadAhead(table.start_fetch, pieces, self._reads)
 
     def close(self) -> None:
         """Close the file at hand; nothing can be read any more."""
@@ -162,7 +179,7 @@ class Run:
 
     def _begin(self, live: LiveFile, entries: int) -> None:
         self._table = table = self._open_table(live)
-        self._parts = table.data_blocks(self._decoder.read_index, self._lower, self._upper)
+        self._parts = table.data_blocks(self._decoder.read_index, meeting(self._ranges, live))
         self._end = 0
         self._whole = True
         self._entries = entries
@@ -195,26 +212,40 @@ class Run:
             )
         self._end = int(ends[-1])
 
-    def _together(self, begin: int) -> tuple[int, int, int]:
-        """The blocks from there on that are read together: where they begin in the file, their bytes, how many they are."""
-        blocks = self._blocks[begin:]
-        start = int(blocks[0, 0])
+    def _planned(self, gap: int) -> Iterator[_Read]:
+        """The reads of the blocks; a read has blocks that lie apart as several pieces.
+
+        :param gap: bytes between two blocks that are read along.
+        """
+        blocks = self._blocks
         ends = blocks[:, 0] + blocks[:, 1] + TRAILER
-        n = max(int(np.searchsorted(ends, start + self._read, side="right")), 1)
-        return start, int(ends[n - 1]) - start, n
+        cuts = np.flatnonzero(blocks[1:, 0] - ends[:-1] > gap) + 1
+        waiting = _Read([], 0, 0)
+        size = 0
+        for begin, stop in pairwise([0, *cuts.tolist(), len(blocks)]):
+            while begin < stop:
+                start, end = int(blocks[begin, 0]), stop
+                length = int(ends[end - 1]) - start
+                if length > self._read:
+                    end = begin + max(int(np.searchsorted(ends[begin:stop], start + self._read, side="right")), 1)
+                    length = int(ends[end - 1]) - start
+                if waiting.pieces and size + length > self._read:
+                    yield waiting
+                    waiting, size = _Read([], begin, begin), 0
+                waiting.pieces.append((start, length))
+                waiting.stop = begin = end
+                size += length
+        if waiting.pieces:
+            yield waiting
 
-    def _pieces(self) -> Iterator[tuple[int, int]]:
-        """Offsets and lengths of all reads."""
-        at = 0
-        while at < len(self._blocks):
-            start, length, n = self._together(at)
-            yield start, length
-            at += n
-
-    def _fetch(self, table: Table) -> None:
-        start, length, n = self._together(self._next)
-        self._raw = table.fetch(start, length) if self._ahead is None else self._ahead.next() or b""
-        self._raw_at = start
-        self._chunk = self._blocks[self._next : self._next + n]
-        self._decoder.verify(table, self._raw, start, self._chunk)
-        self._next += n
+    def _fetch(self, table: Table, read: _Read) -> None:
+        pieces = read.pieces
+        raws = [table.fetch(*piece) if self._ahead is None else self._ahead.next() or b"" for piece in pieces]
+        self._raw = raws[0] if len(raws) == 1 else b"".join(raws)
+        self._chunk = self._blocks[read.begin : read.stop]
+        # Where the pieces begin in the file and in what was read.
+        places = np.array(pieces, np.int64).reshape(-1, 2)
+        moved = places[:, 0] - np.cumsum(places[:, 1]) + places[:, 1]
+        offsets = self._chunk[:, 0]
+        self._starts = offsets - moved[np.searchsorted(places[:, 0], offsets, side="right") - 1]
+        self._decoder.verify(table, self._raw, self._starts, self._chunk)

@@ -32,6 +32,7 @@ from stateextract.rocksdb.blocks import (
     varint,
 )
 from stateextract.rocksdb.manifest import LiveFile
+from stateextract.rocksdb.ranges import EVERYTHING, KeyRanges
 
 _BLOCK_BASED = 0x88E241B785F4CFF7
 _LEGACY = 0xDB4775248B80FB57
@@ -77,11 +78,9 @@ class IndexForm(NamedTuple):
 
 
 class IndexReader(Protocol):
-    """Finds, in an index block, the blocks that may hold keys of [lower, upper)."""
+    """Finds, in an index block, the blocks that may hold keys of some ranges."""
 
-    def __call__(
-        self, plain: bytes, offset: int, form: IndexForm, lower: bytes | None, upper: bytes | None
-    ) -> tuple[Blocks, bool]:
+    def __call__(self, plain: bytes, offset: int, form: IndexForm, ranges: KeyRanges) -> tuple[Blocks, bool]:
         """The blocks, and whether they are all blocks of the index."""
 
 
@@ -290,10 +289,8 @@ class Table:
         """No data block ends behind this position."""
         return self._limit
 
-    def data_blocks(
-        self, read_index: IndexReader, lower: bytes | None = None, upper: bytes | None = None
-    ) -> Iterator[tuple[Blocks, bool]]:
-        """The data blocks that may hold keys of [lower, upper), index block by index block.
+    def data_blocks(self, read_index: IndexReader, ranges: KeyRanges = EVERYTHING) -> Iterator[tuple[Blocks, bool]]:
+        """The data blocks that may hold keys of some ranges, index block by index block.
 
         :returns: blocks, and whether these are all that the index (block) has.
         """
@@ -303,11 +300,11 @@ class Table:
         )
         plain = self.block(self._index)
         if properties.index_type != _TWO_LEVEL:
-            yield read_index(plain, self._index.offset, form, lower, upper)
+            yield read_index(plain, self._index.offset, form, ranges)
             return
-        tops, whole = read_index_block(plain, self._index.offset, form, lower, upper)
+        tops, whole = read_index_block(plain, self._index.offset, form, ranges)
         for _, handle in tops:
-            found, complete = read_index(self.block(handle), handle.offset, form, lower, upper)
+            found, complete = read_index(self.block(handle), handle.offset, form, ranges)
             yield found, complete and whole
         if not tops:
             yield np.empty((0, 4), np.int64), whole
@@ -360,21 +357,23 @@ class Table:
 
 
 def read_index_block(
-    plain: bytes, offset: int, form: IndexForm, lower: bytes | None, upper: bytes | None
+    plain: bytes, offset: int, form: IndexForm, ranges: KeyRanges
 ) -> tuple[list[tuple[bytes, BlockHandle]], bool]:
-    """Separators (user keys) and handles of the blocks that may hold keys of [lower, upper); whether that is all."""
+    """Separators (user keys) and handles of the blocks that may hold keys of the ranges; whether that is all."""
     found: list[tuple[bytes, BlockHandle]] = []
     whole = True
-    finished = False
+    left = list(reversed(ranges))
     for key, handle in index_entries(plain, offset, delta=form.delta, first_key=form.first_key):
         if len(key) < form.trailer:
             raise FormatError(f"an index key has {len(key)} bytes", expected=f"at least {form.trailer}", offset=offset)
-        if finished:
+        if not left:
             return found, False
         user_key = key[: len(key) - form.trailer]
-        if lower is not None and user_key < lower:
+        if (left[-1][0] or b"") <= user_key:
+            found.append((user_key, handle))
+        else:
             whole = False
-            continue
-        found.append((user_key, handle))
-        finished = upper is not None and user_key >= upper
+        # All keys of the next block are at least this separator.
+        while left and left[-1][1] is not None and left[-1][1] <= user_key:
+            left.pop()
     return found, whole

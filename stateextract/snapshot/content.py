@@ -20,7 +20,7 @@ from stateextract.errors import FormatError, StateExtractError, TruncatedError, 
 from stateextract.files.window import ReadAt
 from stateextract.state.bodies.body import BodyKind
 from stateextract.state.bodies.changes import Changes
-from stateextract.state.bodies.database import OpenDatabase, read_database
+from stateextract.state.bodies.database import Lookup, OpenDatabase, read_database
 from stateextract.state.bodies.heap import KeyGroupRange
 from stateextract.state.bodies.raw_timers import timers_header
 from stateextract.state.columns import ReadOptions
@@ -54,6 +54,7 @@ class Content:
     :param changes: of a changelog: the head of the states that changed. Then ``form`` is that of what was materialized,
         :attr:`BodyKind.CHANGELOG` if nothing was, and ``ranges`` has every key group, those without data as empty ranges.
     :param change_bytes: bytes of the log for each key group, about.
+    :param lookup: of a database: what alone is read; ``None``: everything is.
     """
 
     form: BodyKind
@@ -65,6 +66,7 @@ class Content:
     whole: bool = False
     changes: bytes | None = None
     change_bytes: int = 0
+    lookup: Lookup | None = None
 
     @property
     def sizes(self) -> list[int]:
@@ -279,7 +281,9 @@ def _read_body(
     """Read keyed state of one file or database."""
     most = content.max_parallelism
     if content.form is BodyKind.SST_FILES and open_database is not None:
-        yield from read_database(open_database, header, content.ranges, selected, options, counters, subtask, most, changes)
+        yield from read_database(
+            open_database, header, content.ranges, selected, options, counters, subtask, most, changes, content.lookup
+        )
         return
     if content.form not in NO_DATA:
         raise UnsupportedError(f"{content.form.value} cannot be read from one file")

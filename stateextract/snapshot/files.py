@@ -24,7 +24,9 @@ from stateextract.state.target import Piece
 
 if TYPE_CHECKING:
     from stateextract.changelog.log import Log
+    from stateextract.metadata.model import IncrementalHandle
     from stateextract.rocksdb import RocksDB, RocksOptions
+    from stateextract.rocksdb.access import OpenHandle
     from stateextract.rocksdb.access import StateFile as DatabaseFile
     from stateextract.state.columns import ReadOptions
 
@@ -55,6 +57,7 @@ class SnapshotFiles:
         self.prefetcher = FilePrefetcher(locator.store)
         self._data = data
         self._changelog_files = Files() if changelog_files is None else changelog_files
+        self._last: tuple[IncrementalHandle, RocksOptions, OnRead | None, RocksDB] | None = None
 
     def opened(self, file: StateFile, on_read: OnRead = _ignore_progress) -> HandleBytes:
         """The bytes of a file's handle; a context manager that gives ``read_at``.
@@ -108,19 +111,23 @@ class SnapshotFiles:
         assert file.header is not None
         return read_content(
             read_at, file.header, content, selected, options, counters, file.subtask, skip_broadcast_states,
-            partial(self._database, file, on_read), partial(self._log, file),
+            partial(self.database, file, on_read), partial(self._log, file),
         )  # fmt: skip
 
-    def _database(self, file: StateFile, on_read: OnRead | None, options: RocksOptions) -> RocksDB:
-        """A subtask's database."""
+    def database(self, file: StateFile, on_read: OnRead | None, options: RocksOptions) -> RocksDB:
+        """A subtask's database; the last one is kept, since its MANIFEST may be long."""
         from stateextract.rocksdb import open_rocksdb  # takes long to load, and most snapshots have no database
         from stateextract.rocksdb.access import Opener
 
-        assert file.handle is not None
+        handle = file.handle
+        assert handle is not None
+        if self._last is not None and self._last[0] is handle and self._last[1:3] == (options, on_read):
+            return self._last[3]
         opener = Opener(self.locator, self.prefetcher, self.metadata_uri)
-        if on_read is None:
-            return open_rocksdb(file.handle, opener, options, opener.expect)
-        return open_rocksdb(file.handle, lambda part: _CountedFile(opener(part), on_read), options, opener.expect)
+        open_file: OpenHandle = opener if on_read is None else lambda part: _CountedFile(opener(part), on_read)
+        database = open_rocksdb(handle, open_file, options, opener.expect, opener.identify)
+        self._last = handle, options, on_read, database
+        return database
 
     def _log(self, file: StateFile, options: ReadOptions) -> Log:
         """The changes of a subtask since its state was materialized."""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -32,7 +33,11 @@ from stateextract.snapshot.parts import OperatorTargets, Part, StateTarget
 from stateextract.snapshot.type_overrides import OverrideTexts
 from stateextract.state.bodies.body import BodyKind
 from stateextract.state.engine import Counters, ReadOptions, StateCounters
+from stateextract.state.header import KeyedHeader
 from stateextract.state.target import Piece
+
+if TYPE_CHECKING:
+    from stateextract.rocksdb import RocksDB
 
 
 class PartReader:
@@ -57,6 +62,8 @@ class PartReader:
         found = FoundSnapshot(metadata_uri, parent(metadata_uri), None)
         locator = Locator(found, store or Store(), path_pairs)
         self._files = SnapshotFiles(locator, lambda: self._snapshot[1])
+        self.bytes_read = 0
+        """Bytes that were read of files of state so far, those of SST files included."""
 
     def in_order(self, parts: Iterable[Part], targets: Callable[[Part], OperatorTargets]) -> Iterator[Part]:
         """The parts; files of those that come next are opened meanwhile. Each has to be read before the next is taken.
@@ -81,12 +88,12 @@ class PartReader:
         file = _file(part)
         try:
             file = self._with_handles(file, part, targets)
-            with self._files.opened(file) as read_at:
+            with self._files.opened(file, self._count) as read_at:
                 header = read_header(read_at, part.content, options, self._headers)
                 file = replace(file, header=header)
                 selected = {meta.name for meta in header.states} & set(targets.states)
                 for piece in self._files.pieces(
-                    read_at, file, part.content, selected, options, counters, part.skip_broadcast_states
+                    read_at, file, part.content, selected, options, counters, part.skip_broadcast_states, self._count
                 ):
                     target = targets.states[piece.state]
                     if piece.raw:
@@ -104,6 +111,27 @@ class PartReader:
             context = self._options.context.of_operator(targets.id)
             self._last = targets.id, replace(self._options, context=context, choices=choices)
         return self._last[1]
+
+    def database(self, part: Part, targets: OperatorTargets) -> tuple[KeyedHeader, RocksDB]:
+        """The header and the database of a part that has one.
+
+        :raises StateExtractError: with file and operator.
+        """
+        from stateextract.rocksdb import RocksOptions
+
+        file = _file(part)
+        try:
+            file = self._with_handles(file, part, targets)
+            with self._files.opened(file, self._count) as read_at:
+                header = read_header(read_at, part.content, self._options, self._headers)
+            assert isinstance(header, KeyedHeader)
+            engine = "interpreter" if self._options.engine == "interpreter" else "auto"
+            return header, self._files.database(file, self._count, RocksOptions(self._options.verify_checksums, engine))
+        except StateExtractError as error:
+            raise self._files.with_location(error, file).at(operator=targets.label) from None
+
+    def _count(self, size: int) -> None:
+        self.bytes_read += size
 
     @cached_property
     def _snapshot(self) -> tuple[SnapshotMetadata, bytes]:

@@ -64,8 +64,9 @@ def planned(options: Mapping[str, str]) -> tuple[bytes, Any]:
             raise UsageError(
                 f"{DIFF}: there is no {name}", advice="give the paths of two snapshots as before and after"
             )
-    after = diff_job({**values, "path": values["after"]}, DIFF_OPTIONS)
-    plan, _ = plan_of_state(replace(after, snapshot=values["before"]), after, values)
+    after = replace(diff_job({**values, "path": values["after"]}, DIFF_OPTIONS), checkpoint=values["afterCheckpoint"])
+    before = replace(after, snapshot=values["before"], checkpoint=values["beforeCheckpoint"])
+    plan, _ = plan_of_state(before, after, values)
     return plan.to_bytes(), spark_schema(plan.schema)
 
 
@@ -90,13 +91,13 @@ def plan_of_state(
     :raises StateExtractError: where a snapshot cannot be read, or the options do not select one state.
     """
     settings = DiffOptions(
-        values["lastAccess"], values["commonFields"], after.memory_bytes, min(UNIT_BYTES, after.split_bytes)
+        values["lastAccess"], values["commonFields"], after.memory_bytes, values["full"], min(UNIT_BYTES, after.split_bytes)
     )
     plan = make_diff_plan(before, after, settings)
     state = _select_state(plan, values["stateScope"])
     assert state.output is not None
     context = replace(plan.context, states=[state])
-    units = [unit for unit in plan.units if unit.operator == state.operator]
+    units = [unit for unit in plan.units if unit.operator == state.operator and state.name in unit.states]
     return PlannedDiff(context, packed(units, after.split_bytes), state.output), state
 
 

@@ -141,12 +141,21 @@ _COMPARED: tuple[Option, ...] = (
     _own("lastAccess", "flag", False, "Of a state with a time to live, count a mere change of the last access."),
     _own("commonFields", "flag", False,
         "Fields that only one of the snapshots has do not count. Without it they are null in the other one."),
+    _own("full", "flag", False,
+        "Compare all rows. Without it, of RocksDB and ForSt only those in files that the snapshots do not share; the changes "
+        "are the same."),
     *_shared(UsedBy.SPARK_DIFF),
 )  # fmt: skip
 
 DIFF_OPTIONS: tuple[Option, ...] = (
     _own("before", "text", "", "The earlier snapshot, as the path of flink-state."),
     _own("after", "text", "", "The later snapshot."),
+    _own("beforeCheckpoint", "count", 0,
+        "ID of the earlier snapshot, if the path before contains several. 0: the newest complete one, or the one that Flink "
+        "would restore from."),
+    _own("afterCheckpoint", "count", 0, "ID of the later snapshot, likewise."),
+    Option("job", "text", "",
+        "ID of the job of both snapshots, or the beginning of it, if the paths contain several jobs.", (), "job"),
     *_COMPARED,
 )
 """The options of ``flink-state-diff``."""

@@ -149,7 +149,9 @@ def test_the_summary_as_json(pair: tuple[Path, Path], capsys: pytest.CaptureFixt
     assert state == {
         "operator_id": state["operator_id"], "operator_uid": "op", "operator_name": "name of op", "operator_label": "op",
         "state_name": "s", "state_scope": "keyed", "state_kind": "value",
-        "presence": "both", "status": "compared", "reason": None, "rows_before": 64, "rows_after": 64, "added": 1, "removed": 1,
+        "presence": "both", "status": "compared", "reason": None, "way": "full",
+        "full_reason": "at least one of the snapshots has its state in files of another kind than RocksDB's and ForSt's",
+        "rows_before": 64, "rows_after": 64, "added": 1, "removed": 1,
         "changed": 1, "unchanged": 62, "changed_fields": {"value": 1}, "changed_entries": {}, "schema_changes": [],
         "key_groups_left_out": [], "problems": [], "remarks": [], "adjusted_values": {},
     }  # fmt: skip

@@ -60,8 +60,8 @@ def test_other_bounds(engine: str) -> None:
     base = database([SstFile(0, ENTRIES)])
     everything = expected(ENTRIES)
     lower, upper = everything[11][0], everything[17][0]
-    assert drain(opened(base, engine).pairs("state", 0, 127, 1, lower=lower, upper=upper)) == everything[11:17]
-    assert drain(opened(base, engine).pairs("state", 2, 2, 1, lower=lower, upper=b"\xff")) == everything[12:18]
+    assert drain(opened(base, engine).pairs("state", 0, 127, 1, [(lower, upper)])) == everything[11:17]
+    assert drain(opened(base, engine).pairs("state", 2, 2, 1, [(lower, b"\xff")])) == everything[12:18]
     assert drain(opened(base, engine).pairs("state", 100, 127, 1)) == []
     assert drain(opened(base, engine).pairs("state", 5, 4, 1)) == []
 

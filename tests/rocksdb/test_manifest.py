@@ -9,6 +9,7 @@ import pytest
 from stateextract.errors import ChecksumError, FormatError, MissingFileError, TruncatedError, UnsupportedError
 from stateextract.metadata.model import InlineHandle
 from stateextract.rocksdb.manifest import log_records, parse_current, parse_manifest
+from stateextract.rocksdb.ranges import meeting
 from tests.rocksdb.model import opened
 from tests.writers import sst as w
 from tests.writers.sst import Entry, SstFile, database, log_file, piece, varint
@@ -108,12 +109,14 @@ def test_bounds() -> None:
     file = SstFile(0, (Entry(b"\x01b", 1, w.PUT),), ((b"\x01a", b"\x01c", 2),))
     (found,) = parse_manifest(log_file([w.new_file(7, 9, file)])).live_files
     assert (found.smallest, found.largest, found.exclusive) == (b"\x01a", b"\x01c", True)
-    assert found.meets(None, None)
-    assert found.meets(b"\x01bb", None)
-    assert not found.meets(b"\x01c", None)
-    assert not found.meets(None, b"\x01a")
-    inclusive = replace(found, exclusive=False)
-    assert inclusive.meets(b"\x01c", b"\x01d")
+    assert meeting([(None, None)], found)
+    assert meeting([(b"\x01bb", None)], found)
+    assert not meeting([(b"\x01c", None)], found)
+    assert not meeting([(None, b"\x01a")], found)
+    assert meeting([(b"\x01c", b"\x01d")], replace(found, exclusive=False))
+    several = [(None, b"\x01a"), (b"\x01a", b"\x01b"), (b"\x01bx", b"\x01by"), (b"\x01c", b"\x01d"), (b"\x02", None)]
+    assert meeting(several, found) == several[1:3]
+    assert meeting(several, replace(found, exclusive=False)) == several[1:4]
 
 
 @pytest.mark.parametrize(

@@ -115,3 +115,17 @@ def test_what_it_refuses(tmp_path: Path) -> None:
     ):
         with pytest.raises(error, match=message):
             source_diff.planned(options)
+
+
+def test_checkpoints_of_one_folder_incrementally_and_in_full() -> None:
+    folder = str(Path(__file__).parents[2] / "examples/high-availability/checkpoints")
+    options = {
+        "before": folder, "after": folder, "beforeCheckpoint": "3", "afterCheckpoint": "4",
+        "operatorId": "e34650bb56cd6e0043bc532589c0f9ae", "stateName": "texts",
+    }  # fmt: skip
+    incremental = in_process({**options, "splitBytes": "1"})
+    (state,) = source_diff.PlannedDiff.from_bytes(source_diff.planned({**options, "splitBytes": "1"})[0]).context.states
+    assert state.incremental
+    full = in_process({**options, "full": "true"})
+    assert incremental[0] == full[0]
+    assert [row["change"] for row in full[0]] == ["added"] * 2 + ["changed"] * 9 + ["removed"]

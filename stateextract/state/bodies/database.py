@@ -7,6 +7,7 @@ key groups. The head is that of the ``meta`` file beside the database. May impor
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from stateextract.columnar.decode.decoder import needs_interpreter
@@ -22,9 +23,22 @@ from stateextract.state.target import Piece
 
 if TYPE_CHECKING:
     from stateextract.rocksdb import RocksDB, RocksOptions
+    from stateextract.rocksdb.ranges import KeyRange
 
 OpenDatabase: TypeAlias = "Callable[[RocksOptions], RocksDB]"
 """Opens the database of the subtask at hand."""
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """What of a state's pairs is read.
+
+    :param keys: ranges of stored keys.
+    :param files: numbers of the files that have all that matters of them; ``None``: all files have.
+    """
+
+    keys: Sequence[KeyRange]
+    files: frozenset[int] | None = None
 
 
 def shares(key_groups: range, size: int) -> tuple[KeyGroupRange, ...]:
@@ -43,10 +57,12 @@ def read_database(
     subtask: int,
     max_parallelism: int,
     changes: Changes | None = None,
+    lookup: Lookup | None = None,
 ) -> Iterator[Piece]:
     """Read the key groups from the first to the last of ``ranges``.
 
     :param changes: made since; ``None``: none.
+    :param lookup: what alone is read; ``None``: everything is.
 
     :raises StateExtractError: with state and offset; of damage in an SST file also with the file.
     """
@@ -65,23 +81,25 @@ def read_database(
             counted.engine = counted.engine or ("interpreter" if needs_interpreter(row.layout) else engine)
             continue
         prefix = prefix_bytes(max_parallelism)
-        lower, upper = (None, None) if changes is not None else _bounds(row, options, first, last, prefix)
-        source = database.pairs(meta.name, first, last, prefix, lower=lower, upper=upper)
+        if lookup is not None:
+            source = database.pairs(meta.name, first, last, prefix, lookup.keys, lookup.files)
+        else:
+            of_key: KeyRange = (None, None) if changes is not None else _bounds(row, options, first, last, prefix)
+            source = database.pairs(meta.name, first, last, prefix, [of_key])
         try:
             yield from read_pair_stream(source, row, header, options, counters, subtask, max_parallelism, changes)
         finally:
             source.close()
 
 
-def _bounds(
-    row: RowLayout, options: ReadOptions, first: int, last: int, prefix: int
-) -> tuple[bytes | None, bytes | None]:
+def _bounds(row: RowLayout, options: ReadOptions, first: int, last: int, prefix: int) -> KeyRange:
     """Between which stored keys all rows with the key that is looked for lie, the upper one exclusive; ``None``: any.
 
     What is stored begins with the key group and the key, so few blocks have them. Elements of queues begin with their time.
     """
     if options.key is None or first != last or row.kind in ("TIMER", "PRIORITY_QUEUE"):
         return None, None
+    from stateextract.rocksdb.ranges import following
+
     lower = first.to_bytes(prefix, "big") + key_beginning(row, options.key, options.of_state(row.name).policy)
-    followed = lower.rstrip(b"\xff")
-    return lower, followed[:-1] + bytes([followed[-1] + 1]) if followed else None
+    return lower, following(lower)
