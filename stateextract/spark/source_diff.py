@@ -64,7 +64,8 @@ def planned(options: Mapping[str, str]) -> tuple[bytes, Any]:
             raise UsageError(
                 f"{DIFF}: there is no {name}", advice="give the paths of two snapshots as before and after"
             )
-    after = replace(diff_job({**values, "path": values["after"]}, DIFF_OPTIONS), checkpoint=values["afterCheckpoint"])
+    after = diff_job({**values, "path": values["after"]}, DIFF_OPTIONS)
+    after = replace(after, checkpoint=values["afterCheckpoint"], job=values["job"])
     before = replace(after, snapshot=values["before"], checkpoint=values["beforeCheckpoint"])
     plan, _ = plan_of_state(before, after, values)
     return plan.to_bytes(), spark_schema(plan.schema)

@@ -154,8 +154,7 @@ DIFF_OPTIONS: tuple[Option, ...] = (
         "ID of the earlier snapshot, if the path before contains several. 0: the newest complete one, or the one that Flink "
         "would restore from."),
     _own("afterCheckpoint", "count", 0, "ID of the later snapshot, likewise."),
-    Option("job", "text", "",
-        "ID of the job of both snapshots, or the beginning of it, if the paths contain several jobs.", (), "job"),
+    _own("job", "text", "", "ID of the job of both snapshots, or the beginning of it, if the paths contain several jobs."),
     *_COMPARED,
 )
 """The options of ``flink-state-diff``."""
