@@ -176,7 +176,7 @@ class _Watcher:
         from stateextract.snapshot.completed import completed_checkpoints
 
         known: set[tuple[str, int]] = set()
-        said: str | None = None
+        reported: str | None = None
         while True:
             try:
                 found = [
@@ -192,9 +192,9 @@ class _Watcher:
                 if once:
                     raise SnapshotNotFoundError(f"no complete checkpoint at {self._job.snapshot}", advice="check the path")
                 problem = f"There is no complete checkpoint at {self._job.snapshot} yet: waiting for one."
-            if problem is not None and problem != said:
+            if problem is not None and problem != reported:
                 complain(problem)
-            said = problem or said
+            reported = problem or reported
             if found and not known and not all_:
                 known.update(one.name for one in found)
                 found = found[-1:]
@@ -272,7 +272,7 @@ def _command(text: str | None) -> list[str]:
     if not words or shutil.which(words[0]) is None:
         raise UsageError(
             f"--on-broken {text!r}: there is no such program",
-            advice="give a program and its arguments; for pipes and variables use: sh -c '…'",
+            advice="give a program and its arguments; for pipes and variables use: sh -c",
         )
     return words
 

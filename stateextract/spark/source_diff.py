@@ -72,7 +72,7 @@ def planned(options: Mapping[str, str]) -> tuple[bytes, Any]:
 
 
 def diff_job(values: Mapping[str, Any], known: Sequence[Option]) -> JobOptions:
-    """What a job that reads the later snapshot is told.
+    """The options of a job that reads the later snapshot.
 
     :raises UsageError: where more than one way to name the operator is used.
     """

@@ -3,6 +3,7 @@ checkpoints. ``tests/sinks/test_running_job.py`` runs it in Spark on a job that 
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections.abc import Mapping
@@ -12,7 +13,9 @@ from typing import Any
 import pytest
 
 from stateextract.errors import SnapshotDeletedError, SnapshotNotFoundError, UnsupportedError, UsageError
+from stateextract.spark import register
 from stateextract.spark.source import FlinkStateDiffSource
+from stateextract.spark.source_retained import Retained
 from tests.job.snapshots import write_snapshot
 from tests.spark.sources import Loaded, again, make
 from tests.writers import flink_writer as flink
@@ -192,6 +195,31 @@ def test_with_a_directory_of_its_own_a_query_needs_no_checkpoint_of_flink(tmp_pa
     assert query.batch() == [("removed", 1, 11, None), ("changed", 2, 20, 21)]
 
 
+def test_a_checkpoint_that_is_deleted_before_it_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    jobs = tmp_path / "jobs"
+    checkpoint(jobs, 1, {1: 10})
+    query = Query(jobs, retainIn=tmp_path / "kept")
+    query.batch()
+    checkpoint(jobs, 2, {1: 11})
+    copy, numbers = Retained._copy, iter((3,))
+
+    def deleting(self: Retained, store: Any, uri: str, relative: str) -> None:
+        copy(self, store, uri, relative)
+        for number in numbers:
+            shutil.rmtree(jobs / JOB / "chk-2")
+            checkpoint(jobs, number, {1: 12})
+
+    monkeypatch.setattr(Retained, "_copy", deleting)
+    assert query.batch() == [("changed", 1, 10, 12)]
+    assert query.offset == {"job": JOB, "checkpoint": 3}
+    # What was kept of the other one is gone.
+    assert {path.parent.name for path in (tmp_path / "kept").rglob("op-*")} == {"chk-3"}
+    folder = checkpoint(jobs, 4, {1: 13})
+    (folder / "op-0").unlink()
+    with pytest.raises(SnapshotNotFoundError, match=r"files of the newest checkpoint .*chk-4 are missing"):
+        query.batch()
+
+
 def test_a_directory_of_something_else_is_not_used(tmp_path: Path) -> None:
     jobs, other = tmp_path / "jobs", tmp_path / "other"
     checkpoint(jobs, 1, {1: 10})
@@ -256,3 +284,30 @@ def test_a_path_is_for_streams(tmp_path: Path) -> None:
     checkpoint(tmp_path, 1, {1: 10})
     with pytest.raises(UsageError, match=r"a path is for streams\. Use spark\.readStream, or give two snapshots"):
         make(FlinkStateDiffSource, {"path": tmp_path}).reader(Query(tmp_path).schema)
+
+
+@pytest.mark.spark
+def test_spark_runs_it(tmp_path: Path, spark: Any) -> None:
+    register(spark)
+    jobs, batches = tmp_path / "jobs", []
+
+    def run() -> Any:
+        stream = spark.readStream.format("flink-state-diff").option("stateName", "count").option("retainIn", tmp_path / "kept")
+        query = (
+            stream.load(str(jobs))
+            .writeStream.foreachBatch(lambda batch, number: batches.append((number, batch.toArrow().to_pylist())))
+            .option("checkpointLocation", str(tmp_path / "query"))
+            .trigger(availableNow=True)
+            .start()
+        )
+        query.awaitTermination()
+        return json.loads(query.lastProgress.json)["sources"][0]["endOffset"] if query.lastProgress else None
+
+    checkpoint(jobs, 1, {1: 10, 2: 20})
+    assert run() == {"job": JOB, "checkpoint": 1}
+    checkpoint(jobs, 2, {1: 11, 2: 20})
+    shutil.rmtree(jobs / JOB / "chk-1")
+    assert run() == {"job": JOB, "checkpoint": 2}
+    assert [(n, sorted((r["change"], r["key"], r["after"]["value"]) for r in rows)) for n, rows in batches] == [
+        (0, [("added", 1, 10), ("added", 2, 20)]), (1, [("changed", 1, 11)]),
+    ]  # fmt: skip
