@@ -1,12 +1,21 @@
-"""The whole job on ``local[2]``, beside two bare processes that write the same Parquet from Arrow in memory.
+"""The whole job on ``local[2]``, compared with two bare processes that write the same rows from Arrow in memory.
 
     python benchmarks/extract.py [--gigabytes 4] [--files 8] [--shape pojo] [--single-key-group] [--keep DIR]
 
 Generates a snapshot (or takes the one in DIR), extracts a small one (the first job of a new session, which starts Python
-workers and loads the kernel: the price of starting cold) and then the big one, and prints wall times, the largest resident
-size that any Python worker reached, and the ratio to the bare write: two processes each read half of the files that the
-job wrote into memory, wait for each other, and write them again with the same settings. Then, where the time of a task
-goes: a few splits of the same job run in this process under Python's profiler.
+workers and loads the kernel: the price of starting cold) and then the big one. Prints wall times, processor times (of the
+driver, the JVM and the Python workers together), the largest resident size that any Python worker reached, and the ratio to
+the bare write.
+
+A bare write: two processes each read half of the files that the job wrote into memory, wait for each other, and write them
+again, in row groups of the same size. It is done in two ways, one after the other:
+
+* as the job writes: the same codec, dictionaries, encodings and memory pool,
+* as plain pyarrow writes: the same codec and dictionaries, other columns plain, pyarrow's own memory pool. The job wrote so
+  before it chose encodings.
+
+If other processes load the machine, compare processor times. Then the benchmark prints where the time of a task goes: a few
+splits of the same job run in this process under Python's profiler.
 """
 
 from __future__ import annotations
@@ -15,23 +24,26 @@ import argparse
 import contextlib
 import cProfile
 import multiprocessing
+import os
 import pstats
 import shutil
 import sys
 import tempfile
 import threading
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from stateextract.job.run import Tasks, run_job
-from stateextract.job.task import TaskRunner
-from stateextract.job.writer import dictionary_columns, parquet_settings
+from stateextract.job.execute import OnReport, Tasks
+from stateextract.job.run import run_job
+from stateextract.job.writer import DICTIONARY, column_encodings, parquet_settings
 from stateextract.options import parse_arguments
 from stateextract.spark.environment import read_properties
 from stateextract.spark.job import extract
@@ -76,48 +88,80 @@ class Workers(threading.Thread):
         return self.peak * 1024 / 1e6
 
 
-def job(session: Any, snapshot: Path, output: Path, *more: str) -> float:
-    """Extract a snapshot; seconds."""
+@dataclass(frozen=True)
+class Cost:
+    """Seconds of wall time and of processor time."""
+
+    wall: float
+    processor: float
+
+    def over(self, bare: Cost) -> str:
+        """The two ratios as text."""
+        return f"{self.wall / bare.wall:.2f} (processor time {self.processor / bare.processor:.2f})"
+
+
+def processor_time() -> float:
+    """Seconds of this process and of all that descend from it, those that have ended included."""
+    ticks: dict[int, tuple[int, int]] = {}
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            fields = stat.read_text().rpartition(") ")[2].split()
+            ticks[int(stat.parent.name)] = int(fields[1]), sum(map(int, fields[11:15]))
+    family = {os.getpid()}
+    while more := {pid for pid, (parent, _) in ticks.items() if parent in family} - family:
+        family |= more
+    return sum(ticks[pid][1] for pid in family) / os.sysconf("SC_CLK_TCK")
+
+
+def job(session: Any, snapshot: Path, output: Path, *more: str) -> Cost:
+    """Extract a snapshot."""
     shutil.rmtree(output, ignore_errors=True)
     options = parse_arguments(["--snapshot", str(snapshot), "--output", str(output), *more])
-    start = time.perf_counter()
+    start, processor = time.perf_counter(), processor_time()
     outcome = extract(options, None, session)
-    taken = time.perf_counter() - start
+    taken = Cost(time.perf_counter() - start, processor_time() - processor)
     assert outcome.exit_code == 0
     return taken
 
 
-def bare(files: list[str], folder: str, barrier: Any, seconds: Any) -> None:
+def bare(files: list[str], folder: str, as_the_job: bool, barrier: Any, costs: Any) -> None:
     """One of the bare processes: read, wait, write."""
+    if as_the_job:
+        pa.set_memory_pool(pa.system_memory_pool())
     tables = [pq.read_table(file) for file in files]
-    settings = parquet_settings("zstd", dictionary_columns(tables[0].slice(0, 65536)))
+    encodings = column_encodings(tables[0].slice(0, 65536), "zstd")
+    if not as_the_job:
+        encodings = {path: encoding for path, encoding in encodings.items() if encoding == DICTIONARY}
+    settings = parquet_settings("zstd", encodings)
     barrier.wait()
-    start = time.perf_counter()
+    start, processor = time.perf_counter(), time.process_time()
     for number, table in enumerate(tables):
         writer = pq.ParquetWriter(f"{folder}/{number}.parquet", table.schema, **settings)
         step = max(1, int(64e6 / (table.nbytes / table.num_rows)))
         for at in range(0, table.num_rows, step):
             writer.write_table(table.slice(at, step), row_group_size=step)
         writer.close()
-    seconds.put(time.perf_counter() - start)
+    costs.put(Cost(time.perf_counter() - start, time.process_time() - processor))
 
 
-def bare_write(output: Path, folder: Path) -> float:
-    """Two processes write what the job wrote; seconds of the slower one."""
+def bare_write(output: Path, folder: Path, as_the_job: bool) -> tuple[Cost, int]:
+    """Two processes write what the job wrote; the wall time of the slower one, and the bytes written."""
     files = sorted(map(str, output.glob("*/*/*.parquet")), key=lambda f: Path(f).stat().st_size)
     context = multiprocessing.get_context("spawn")
-    barrier, seconds = context.Barrier(2), context.Queue()
+    barrier, costs = context.Barrier(2), context.Queue()
     processes = []
-    for half in (0, 1):
-        target = folder / f"bare-{half}"
+    targets = [folder / f"bare-{as_the_job}-{half}" for half in (0, 1)]
+    for half, target in enumerate(targets):
         target.mkdir()
-        processes.append(context.Process(target=bare, args=(files[half::2], str(target), barrier, seconds)))
+        arguments = (files[half::2], str(target), as_the_job, barrier, costs)
+        processes.append(context.Process(target=bare, args=arguments))
     for process in processes:
         process.start()
-    taken = max(seconds.get(), seconds.get())
+    both = [costs.get(), costs.get()]
     for process in processes:
         process.join()
-    return float(taken)
+    written = sum(file.stat().st_size for target in targets for file in target.iterdir())
+    return Cost(max(cost.wall for cost in both), sum(cost.processor for cost in both)), written
 
 
 class _EnoughError(Exception):
@@ -128,12 +172,12 @@ def phases(snapshot: Path, folder: Path, splits: int = 5) -> dict[str, float]:
     """Share of a task's time by what it is spent on; the first split is left out, it is there to warm up."""
     profile = cProfile.Profile()
 
-    def some(tasks: Tasks) -> list[bytes]:
-        runner = TaskRunner(tasks.output, tasks.plan_path, tasks.context_bytes)
-        runner.run(0)
+    def some(tasks: Tasks, on_report: OnReport) -> None:
+        run = tasks.open(tasks.shared)
+        run(0, tasks.record(0))
         profile.enable()
         for split in range(1, min(tasks.count, splits + 1)):
-            runner.run(split)
+            run(split, tasks.record(split))
         profile.disable()
         raise _EnoughError
 
@@ -182,12 +226,20 @@ def main() -> None:
         warm = job(session, big, output)
         peak = workers.stop()
         size = sum(f.stat().st_size for f in big.iterdir())
-        print(f"first job of the session (small): {first:.1f} s, the price of starting cold")
-        print(f"extract: {warm:.1f} s, {size / warm / 1e6:.0f} MB of state per second; largest worker {peak:.0f} MB")
+        written = sum(f.stat().st_size for f in output.glob("*/*/*.parquet"))
+        print(f"first job of the session (small): {first.wall:.1f} s, the price of starting cold")
+        print(
+            f"extract: {warm.wall:.1f} s ({warm.processor:.1f} s of processor time), {size / warm.wall / 1e6:.0f} MB of "
+            f"state per second, {written / 1e6:.0f} MB written; largest worker {peak:.0f} MB"
+        )
         session.stop()
-        if not options.no_bare:
-            written = bare_write(output, Path(temporary))
-            print(f"bare write: {written:.1f} s; extract/bare {warm / written:.2f} (goal 2.0)")
+        for as_the_job in () if options.no_bare else (True, False):
+            cost, written = bare_write(output, Path(temporary), as_the_job)
+            how = "as the job writes" if as_the_job else "as plain pyarrow writes"
+            print(
+                f"bare write, {how}: {cost.wall:.1f} s ({cost.processor:.1f} s of processor time), "
+                f"{written / 1e6:.0f} MB; extract/bare {warm.over(cost)} (goal 1.35)"
+            )
         shares = phases(big, Path(temporary))
         print("a task's time: " + ", ".join(f"{name} {share:.0%}" for name, share in shares.items()))
 

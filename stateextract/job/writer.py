@@ -220,10 +220,11 @@ def column_encodings(table: pa.Table, compression: str) -> dict[str, str]:
     """
     chosen = {}
     for name, column in zip(table.column_names, table.columns, strict=True):
-        first = next((c for c in column.chunks if len(c)), None)
-        if first is None:
+        # The first batch of a decoder is small, and would show few repeated values.
+        first = column.slice(0, _SAMPLE).chunks
+        if not first:
             continue
-        for path, leaf in _leaves(name, first.slice(0, _SAMPLE)):
+        for path, leaf in _leaves(name, pa.concat_arrays(first)):
             sample = leaf.slice(0, _SAMPLE).drop_null()
             if len(sample) == 0 or pa.types.is_boolean(leaf.type):
                 continue

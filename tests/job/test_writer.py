@@ -168,6 +168,16 @@ def test_numbers_and_strings_are_encoded_as_differences_where_that_is_smaller(tm
     assert frame["l"].to_list() == table["l"].to_pylist()
 
 
+def test_encodings_are_judged_by_more_than_a_small_first_batch(tmp_path: Path) -> None:
+    table = pa.table({"name": [f"name {i * 7919 % 3_000}" for i in range(20_000)]})
+    assert column_encodings(table.slice(0, 1_024), "zstd") == {}
+    writer = _writer(tmp_path)
+    for start, end in ((0, 1_024), (1_024, 20_000)):
+        writer.add("d", table.slice(start, end - start).combine_chunks().to_batches()[0])
+    column = pq.read_metadata(tmp_path / writer.finish()[0].path).row_group(0).column(0)
+    assert "RLE_DICTIONARY" in column.encodings
+
+
 def test_the_file_is_smaller_than_a_plain_one(tmp_path: Path) -> None:
     table = differences(20_000)
     dictionary = [path for path, name in column_encodings(table, "zstd").items() if name == DICTIONARY]
