@@ -43,6 +43,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     groups, weights = [], Counter[str]()
     for item in items:
         group = "spark" if "spark" in getattr(item, "fixturenames", ()) else item.nodeid.split("::")[0]
+        if group.startswith("tests/sinks/"):  # They fetch the same packages, which two processes must not do at once.
+            group = "tests/sinks"
         item.add_marker(pytest.mark.xdist_group(group))
         groups.append(group)
         marks = {mark.name for mark in item.iter_markers()}
