@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from serializers.classes import ClassModel
 from serializers.javatypes import JavaType, of_class_name
-from serializers.kryo import bodies, jdk, scala
+from serializers.kryo import bodies, javakaffee, jdk, scala, scala_names
 from serializers.kryo.fields import Scope, WrittenField, object_fields, record_fields
 from serializers.kryo.reader import Generics, Kryo
 from serializers.kryo.resolve import registered
@@ -80,6 +80,18 @@ _MAPS: Final = tuple(
     )
 )  # fmt: skip
 """Collections and maps that stand where an interface is declared, the commonest first."""
+_COUNTS: Final[dict[str, tuple[Literal["plain"] | int, bool]]] = {
+    "CollectionsEmptyListSerializer": (0, False), "CollectionsEmptySetSerializer": (0, False),
+    "CollectionsSingletonListSerializer": (1, False), "CollectionsSingletonSetSerializer": (1, False),
+    "guava.ImmutableListSerializer": ("plain", False), "guava.ImmutableSetSerializer": ("plain", False),
+    "guava.ImmutableSortedSetSerializer": ("plain", True),
+}  # fmt: skip
+"""Serializers of kryo-serializers that write nothing but elements with their classes: how these are counted, and whether a
+comparator comes first."""
+_GUAVA: Final = tuple(
+    f"com.google.common.collect.{name}"
+    for name in ("RegularImmutableList", "SingletonImmutableList", "RegularImmutableSet", "SingletonImmutableSet")
+)
 _COMMONEST: Final = (
     "java.lang.Integer", "java.lang.String", "java.lang.Long", "java.lang.Double", "java.lang.Boolean", "java.util.ArrayList",
     "java.util.HashMap",
@@ -130,6 +142,8 @@ class _Plans:
         self.kryo = kryo
         self.little = kryo.flavour == 5
         self.ids = {name: number for number, name in kryo.registrations.ids.items()}
+        known = kryo.registrations.serializers
+        self.library = [name for name in (*known, *_GUAVA) if (registered(kryo, name) or "").startswith(javakaffee.PACKAGE)]
         self.single = self._single()
         self.single_json = self._single_json()
         self.places: dict[Any, AnyOf] = {}
@@ -176,7 +190,9 @@ class _Plans:
                 yield form.declared
             case ListForm():
                 is_collection = form.declared in jdk.LIST_LIKE or form.declared in jdk.SET_LIKE
-                yield from dict.fromkeys((form.declared, *(_LISTS if is_collection else ())))
+                of_scala = sorted(scala_names.LISTS | scala_names.SETS) if self.kryo.chill else ()
+                others = _LISTS if is_collection else of_scala if form.declared.startswith("scala.") else self.library
+                yield from dict.fromkeys((form.declared, *others))
             case MapForm():
                 yield from dict.fromkeys((form.declared, *_MAPS))
             case ObjectForm():
@@ -213,14 +229,16 @@ class _Plans:
         model = k.classes.models.get(name)
         if model is not None and model.written:
             return self._written(model, column)
-        if registered(k, name) is not None:
-            return None
+        serializer = registered(k, name)
+        if serializer is not None:
+            counted = _COUNTS.get(serializer.removeprefix(javakaffee.PACKAGE))
+            return None if counted is None else self._elements(column, *counted, scope)
         if name.startswith("["):
             return self._array(of_class_name(name), column, generics, scope)
         if bodies.well_known(k.flavour, name) is not None:
             return self._well_known(name, column, generics, scope)
         if k.chill and scala.body(name) is not None:
-            return None
+            return self._scala(name, column, scope)
         found = k.classes.get(name)
         if found is None or (found.kind == "object" and k.chill):
             return None
@@ -233,6 +251,22 @@ class _Plans:
             return self._fields(name, record_fields(k, found), column, scope)
         inner, fields = object_fields(k, found, generics, scope)
         return self._fields(name, fields, column, inner)
+
+    def _elements(self, column: Column, count: Literal["plain"] | int, comparator: bool, scope: Scope) -> Plan | None:
+        """Objects with their classes."""
+        if column is not ANY and not isinstance(column.form, ListForm):
+            return None
+        element = column.form.element if isinstance(column.form, ListForm) else ANY
+        return Elements(AnyOf() if count == 0 else self.any_of(element, None, scope), count, comparator)
+
+    def _scala(self, name: str, column: Column, scope: Scope) -> Plan | None:
+        """What chill writes of Scala's lists, sets and tuples."""
+        if name in scala_names.LISTS or name in scala_names.SETS:
+            return self._elements(column, "plain", False, scope)
+        size = scala.tuple_size(name)
+        if size is None or column is not ANY:
+            return None
+        return Fields(tuple((f"_{i}", self.any_of(ANY, None, scope)) for i in range(1, size + 1)))
 
     def _enum(self, model: ClassModel, column: Column) -> Plan | None:
         if not "".join(model.constants).isascii() or len(model.constants) > 127:
@@ -516,7 +550,8 @@ class _Plans:
         models = self.kryo.classes.models.by_name
         users = sorted(models) if len(models) <= _MOST_CLASSES else []
         users += [constant for name in users for constant in self._constants(name)]
-        return dict.fromkeys((*_COMMONEST, *self.kryo.registrations.ids.values(), *_LISTS, *_MAPS, *users, *self.single_json))
+        known = (*_COMMONEST, *self.kryo.registrations.ids.values(), *self.library)
+        return dict.fromkeys((*known, *_LISTS, *_MAPS, *users, *self.single_json))
 
     def _json_body(self, name: str, column: Column, generics: Generics, scope: Scope) -> Plan | None:
         k = self.kryo

@@ -56,10 +56,16 @@ def body(name: str) -> Body | None:
     specialized = _SPECIALIZED_NAME.fullmatch(name)
     if specialized is not None:
         return _specialized(name, specialized[1], registered=name in REGISTERED)
-    tuple_ = _TUPLE_NAME.fullmatch(name)
-    if tuple_ is not None:
-        return _values(name, [f"_{i}" for i in range(1, int(tuple_[1]) + 1)])
+    size = tuple_size(name)
+    if size is not None:
+        return _values(name, [f"_{i}" for i in range(1, size + 1)])
     return singleton(name) if name.startswith("scala.") and name.endswith("$") else None
+
+
+def tuple_size(name: str) -> int | None:
+    """How many parts a tuple has; ``None`` where the class is none, or is one for primitive parts."""
+    found = _TUPLE_NAME.fullmatch(name)
+    return None if found is None else int(found[1])
 
 
 def singleton(name: str) -> Body:

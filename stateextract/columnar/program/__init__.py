@@ -98,6 +98,17 @@ class Compiler:
             self.pending.append((label, emit))
         return label
 
+    def aside(self, label: Label, emit: Callable[[], None]) -> None:
+        """Emit what is rare behind the program, so that what is common needs no jump over it. ``emit`` ends with a jump."""
+        depth = self.depth
+
+        def emit_there() -> None:
+            outer, self.depth = self.depth, depth
+            emit()
+            self.depth = outer
+
+        self.pending.append((label, emit_there))
+
     def finish(self, root: ColumnNode | None, least: int) -> Program:
         while self.pending:
             label, emit = self.pending.pop()

@@ -36,13 +36,10 @@ _NEVER: Final = 1 << 30
 
 def emit_any(c: Compiler, place: JsonAny, node: ColumnNode | None) -> None:
     """A value for the columns ``class`` and ``json``."""
-    null, end = Label(), Label()
     key = ("outermost", id(node))
-    emit_choices(c, place.table.places[place.number], null, end, lambda body: emit_outermost(c, body, node), key)
-    c.here(null)
-    if node is not None:
-        c.fill(node.same_level())
-    c.here(end)
+    choices = place.table.places[place.number]
+    null = [] if node is None else node.same_level()
+    emit_choices(c, choices, lambda: c.fill(null), lambda body: emit_outermost(c, body, node), key)
 
 
 def emit_outermost(c: Compiler, body: Plan | None, node: ColumnNode | None) -> None:
@@ -60,14 +57,30 @@ def emit_outermost(c: Compiler, body: Plan | None, node: ColumnNode | None) -> N
 
 
 def emit_choices(
-    c: Compiler, choices: Sequence[Choice], null: Label, end: Label, emit: Callable[[Plan | None], None], key: tuple[Any, ...]
+    c: Compiler,
+    choices: Sequence[Choice],
+    null: Callable[[], None],
+    emit: Callable[[Plan | None], None],
+    key: tuple[Any, ...],
+    returns: bool = False,
 ) -> None:
     """A class reference and a mark, and what follows for each class; classes that have a body in common share its code.
 
-    :param emit: what follows for a body; :param key: tells routines for bodies of this place from those of others.
+    :param null: what follows for null; :param emit: for a body.
+    :param key: tells routines for bodies of this place from those of others.
+    :param returns: the place is all of a routine.
     """
+    none, end = Label(), Label()
+
+    def leave() -> None:
+        c.op(Op.RETURN) if returns else c.op(Op.JUMP, end)
+
+    def emit_null() -> None:
+        null()
+        leave()
+
     labels = {id(choice.body): (Label(), Label()) for choice in choices}
-    c.op(Op.CLASS, null, len(choices))
+    c.op(Op.CLASS, none, len(choices))
     for choice in choices:
         c.operand(c.classes.setdefault(choice.name, len(c.classes)))
         c.operand(c.constant(choice.name))
@@ -80,21 +93,27 @@ def emit_choices(
         new, earlier = labels[id(body)]
         c.here(new)
         emit(body)
-        c.op(Op.JUMP, end)
-        emit_earlier(c, earlier, end, lambda body=body: emit(body), (*key, id(body)))  # type: ignore[misc]
+        leave()
+        emit_earlier(c, earlier, leave, lambda body=body: emit(body), (*key, id(body)))  # type: ignore[misc]
+    c.aside(none, emit_null)
+    c.here(end)
 
 
-def emit_earlier(c: Compiler, earlier: Label, end: Label, emit: Callable[[], None], key: tuple[Any, ...]) -> None:
+def emit_earlier(
+    c: Compiler, earlier: Label, leave: Callable[[], None], emit: Callable[[], None], key: tuple[Any, ...]
+) -> None:
     """Where a mark refers to an earlier object: its body, by a routine."""
 
     def routine() -> None:
         emit()
         c.op(Op.RETURN)
 
-    c.here(earlier)
-    c.op(Op.CALL, c.routine(("earlier", *key), routine))
-    c.op(Op.LATER)
-    c.op(Op.JUMP, end)
+    def emit_call() -> None:
+        c.op(Op.CALL, c.routine(("earlier", *key), routine))
+        c.op(Op.LATER)
+        leave()
+
+    c.aside(earlier, emit_call)
 
 
 def _piece(c: Compiler, text: str) -> None:
@@ -113,12 +132,8 @@ def _any(c: Compiler, place: JsonAny) -> Label:
     """The routine of a place for any class."""
 
     def emit() -> None:
-        null, end = Label(), Label()
-        emit_choices(c, place.table.places[place.number], null, end, lambda body: _nested(c, body), ("nested",))
-        c.here(null)
-        _piece(c, "null")
-        c.here(end)
-        c.op(Op.RETURN)
+        choices = place.table.places[place.number]
+        emit_choices(c, choices, lambda: _piece(c, "null"), lambda body: _nested(c, body), ("nested",), returns=True)
 
     return c.routine((place, "any"), emit)
 
@@ -203,20 +218,26 @@ def emit_known(
     c: Compiler, place: Known, emit: Callable[[], None], null: Callable[[], None], key: tuple[Any, ...]
 ) -> None:
     """An object whose class is known, or null; parameters as for :func:`emit_choices`."""
-    none, earlier, end = Label(), Label(), Label()
     choice = place.choice
-    marked = choice.has_marks or place.nullable
-    if marked:
-        c.op(Op.REFERENCE, choice.wire, none, earlier)
-    emit()
-    if marked:
+    if not (choice.has_marks or place.nullable):
+        emit()
+        return
+    none, earlier, end = Label(), Label(), Label()
+
+    def leave() -> None:
         c.op(Op.JUMP, end)
-        if choice.has_marks:
-            emit_earlier(c, earlier, end, emit, (*key, id(choice.body)))
-        else:
-            c.here(earlier)
-        c.here(none)
+
+    def emit_null() -> None:
         null()
+        leave()
+
+    c.op(Op.REFERENCE, choice.wire, none, earlier)
+    emit()
+    c.aside(none, emit_null)
+    if choice.has_marks:
+        emit_earlier(c, earlier, leave, emit, (*key, id(choice.body)))
+    else:
+        c.here(earlier)
     c.here(end)
 
 
@@ -282,13 +303,16 @@ class _Loop:
         c.op(Op.JUMP, self.end)
 
     def close(self) -> None:
-        c = self.c
-        c.here(self.empty)
-        _piece(c, self.brackets)
-        c.op(Op.JUMP, self.end)
-        c.here(self.null)
-        _piece(c, "null")
-        c.here(self.end)
+        self._text(self.empty, self.brackets)
+        self._text(self.null, "null")
+        self.c.here(self.end)
+
+    def _text(self, label: Label, text: str) -> None:
+        def emit() -> None:
+            _piece(self.c, text)
+            self.c.op(Op.JUMP, self.end)
+
+        self.c.aside(label, emit)
 
 
 def _list(c: Compiler, counted: tuple[str | int, int], comparator: str | None, element: Callable[[], None]) -> None:

@@ -58,10 +58,13 @@ def emit_value(c: Compiler, layout: Python, node: ColumnNode | None) -> None:
     c.deepest = max(c.deepest, c.depth)
     c.op(Op.KRYO, int(node is not None), decoded)
     _emit(c, layout.plan, node)
-    c.op(Op.JUMP, end)
-    c.here(decoded)
-    c.emit(layout.plain, node)
-    c.op(Op.LEAVE, 1)
+
+    def emit_decoded() -> None:
+        c.emit(layout.plain, node)
+        c.op(Op.LEAVE, 1)
+        c.op(Op.JUMP, end)
+
+    c.aside(decoded, emit_decoded)
     c.here(end)
     c.depth -= 1
 
@@ -126,6 +129,14 @@ def _null(c: Compiler, node: ColumnNode | None) -> None:
         c.fill(node.same_level())
 
 
+def _emit_null(c: Compiler, null: Label, node: ColumnNode | None, end: Label) -> None:
+    def emit() -> None:
+        _null(c, node)
+        c.op(Op.JUMP, end)
+
+    c.aside(null, emit)
+
+
 def _emit_fixed(c: Compiler, plan: Fixed, node: ColumnNode | None) -> None:
     if node is None:
         c.op(Op.SKIP, plan.width)
@@ -139,11 +150,14 @@ def _emit_optional(c: Compiler, plan: Optional, node: ColumnNode | None) -> None
     absent, end = Label(), Label()
     c.op(Op.NULLABLE, 0, 0, absent)
     _emit(c, plan.number, node)
-    c.op(Op.JUMP, end)
-    c.here(absent)
-    if plan.always:
-        _emit(c, plan.number, None)
-    _null(c, node)
+
+    def emit_absent() -> None:
+        if plan.always:
+            _emit(c, plan.number, None)
+        _null(c, node)
+        c.op(Op.JUMP, end)
+
+    c.aside(absent, emit_absent)
     c.here(end)
 
 
@@ -175,11 +189,7 @@ def _emit_place(c: Compiler, place: Place, node: ColumnNode | None, refuse_null:
         case Known():
             kryo_json.emit_known(c, place, lambda: _emit_body(c, place.choice.body, node), null, key)
         case AnyOf():
-            none, end = Label(), Label()
-            kryo_json.emit_choices(c, place.choices, none, end, lambda body: _emit_body(c, body, node), key)
-            c.here(none)
-            null()
-            c.here(end)
+            kryo_json.emit_choices(c, place.choices, null, lambda body: _emit_body(c, body, node), key)
         case _:
             raise TypeError(f"no operations for {type(place).__name__}")
 
@@ -218,9 +228,7 @@ def _emit_list(
     element(None if node is None else next(iter(node.children.values())))
     c.op(Op.NEXT)
     c.depth -= 1
-    c.op(Op.JUMP, end)
-    c.here(null)
-    _null(c, node)
+    _emit_null(c, null, node, end)
     c.here(end)
 
 
@@ -259,8 +267,7 @@ def _emit_flagged(c: Compiler, plan: FlaggedElements, node: ColumnNode | None) -
         _emit_loop(c, plan.element, item, end)
         c.here(flagged)
         _emit_same(c, plan, item, end)
-    c.here(null)
-    _null(c, node)
+    _emit_null(c, null, node, end)
     c.here(end)
     c.depth -= 1
 
