@@ -144,8 +144,10 @@ class _Values:
 
     def subclasses(self, operator: str, scope: Scope, state: str) -> frozenset[str] | str:
         """The classes in the values. Few states have any, so first they are read as if there were none."""
-        for snapshot in (self._old, self._with_all):
+        problem = ""
+        for with_all in (False, True):  # reading all classes of a large jar takes long
             try:
+                snapshot = self._with_all if with_all else self._old
                 return frozenset(
                     name
                     for batch in self._state(snapshot, operator, scope, state).to_batches()

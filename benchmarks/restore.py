@@ -1,0 +1,91 @@
+"""``check`` with a jar of 50 MB and a snapshot of 300 states: seconds of processor time and of the clock.
+
+Usage::
+
+    python -m benchmarks.restore [--states 300] [--megabytes 50] [--runs 3]
+
+The jar has the class of a golden restore, and copies of it with other constants under other names. Each state of the snapshot
+is of a POJO of this class as it was before it got a field, with rows that a HashMap checkpoint has.
+"""
+
+from __future__ import annotations
+
+import argparse
+import random
+import resource
+import struct
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+import zipfile
+from pathlib import Path
+from typing import Any
+
+from tests.job.snapshots import write_snapshot
+from tests.writers import flink_writer as flink
+
+ROOT = Path(__file__).resolve().parents[1]
+CELL = "pojo_field_added"
+
+
+def make_jar(path: Path, classes: Path, megabytes: int) -> int:
+    """A jar of that size; returns how many classes it has."""
+    files = sorted(classes.rglob("*.class"))
+    contents = [file.read_bytes() for file in files]
+    number = 0
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as jar:
+        for file, data in zip(files, contents, strict=True):
+            jar.writestr(str(file.relative_to(classes)), data)
+        while jar.fp is not None and jar.fp.tell() < megabytes * 10**6:
+            data = contents[number % len(contents)]
+            # Bytes that do not compress, since the code of a real job does not repeat.
+            jar.writestr(f"library/p{number % 997}/C{number}.class", data + random.Random(number).randbytes(1_500))
+            number += 1
+    return number + len(files)
+
+
+def make_snapshot(path: Path, states: int, operators: int = 10) -> None:
+    """A HashMap checkpoint with that many states, ten rows each."""
+    value = flink.pojo(f"m.{CELL}.P", {"a": flink.INT, "b": flink.STRING})
+    pojo = b"\x02\x00" + struct.pack(">i", 7) + b"\x00" + flink.flink_string("text")
+    rows = {group: [struct.pack(">bq", 0, group * 100 + i) + pojo for i in range(2)] for group in range(5)}
+    names = [f"state-{i}" for i in range(states // operators)]
+    job: Any = {f"operator-{i}": dict.fromkeys(names, rows) for i in range(operators)}
+    write_snapshot(path, job, values=dict.fromkeys(names, value))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--states", type=int, default=300)
+    parser.add_argument("--megabytes", type=int, default=50)
+    parser.add_argument("--runs", type=int, default=3)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as made:
+        folder = Path(made)
+        with tarfile.open(ROOT / "tests" / "restore" / "golden.tar.xz") as archive:
+            archive.extractall(folder, filter="data")
+        snapshot = folder / "states"
+        make_snapshot(snapshot, arguments.states)
+        jar = folder / "job.jar"
+        classes = make_jar(jar, folder / "classes" / "new" / CELL, arguments.megabytes)
+        command = [
+            sys.executable, "-m", "stateextract", "check", str(snapshot), "--classpath", str(jar), "--flink", "2.3",
+            "--backend", "rocksdb", "--format", "json",
+        ]  # fmt: skip
+        for _ in range(arguments.runs):
+            before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
+            done = subprocess.run(command, stdout=subprocess.PIPE, cwd=ROOT, check=False)
+            states = done.stdout.count(b'"state_name"')
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+            print(
+                f"{classes:,} classes, {jar.stat().st_size / 1e6:.0f} MB, exit code {done.returncode}, "
+                f"{states} states: {used:.2f} s of processor time, {time.monotonic() - begun:.2f} s"
+            )
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
