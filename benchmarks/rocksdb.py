@@ -18,18 +18,18 @@ from pathlib import Path
 from benchmarks.sst_writer import Shape, write_database
 from stateextract.files.filesystem import Store
 from stateextract.metadata.model import FileHandle, IncrementalHandle, InlineHandle, StreamHandle
-from stateextract.rocksdb import RocksOptions, StateFile, checksums, open_rocksdb
-from stateextract.rocksdb.access import Inline, Part
+from stateextract.rocksdb import DatabaseFile, RocksOptions, checksums, open_rocksdb
+from stateextract.rocksdb.access import FileRange, Inline
 
 WINDOW = 4 << 20
 
 
-def open_file(handle: StreamHandle) -> StateFile:
+def open_file(handle: StreamHandle) -> DatabaseFile:
     """Files by path, without a snapshot around them."""
     if isinstance(handle, InlineHandle):
         return Inline(handle.data, handle.name)
     assert isinstance(handle, FileHandle)
-    return Part(Store().open(handle.path), handle.path, 0, handle.size)
+    return FileRange(Store().open(handle.path), handle.path, 0, handle.size)
 
 
 def database(folder: Path, shape: Shape) -> IncrementalHandle:

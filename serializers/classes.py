@@ -17,8 +17,8 @@ from typing import Any, Literal, get_args
 from serializers.javatypes import parse_type
 from stateextract.errors import UsageError
 
-Kind = Literal["class", "interface", "enum", "record", "object"]
-KINDS: tuple[str, ...] = get_args(Kind)
+ClassKind = Literal["class", "interface", "enum", "record", "object"]
+KINDS: tuple[str, ...] = get_args(ClassKind)
 
 WRITTEN = {
     "boolean": "boolean", "byte": "byte", "short": "short", "char": "char", "int": "int", "long": "long",
@@ -65,7 +65,7 @@ class ClassModel:
     """
 
     name: str
-    kind: Kind = "class"
+    kind: ClassKind = "class"
     superclass: str | None = None
     interfaces: tuple[str, ...] = ()
     parameters: tuple[str, ...] = ()

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from serializers.classes import ClassModel, FieldModel, Kind
+from serializers.classes import ClassKind, ClassModel, FieldModel
 from serializers.javatypes import PRIMITIVES
 from stateextract.errors import FormatError, StateExtractError
 from stateextract.files.reader import Reader, decode_modified_utf8
@@ -114,7 +114,7 @@ class _ClassFile:
             parameters, types = _class_signature(self.utf8_at(signature))
             if types:
                 superclass, interfaces = types[0], types[1:]
-        kind: Kind = "class"
+        kind: ClassKind = "class"
         if access & _INTERFACE:
             kind = "interface"
         elif access & _ENUM:

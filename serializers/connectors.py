@@ -62,7 +62,7 @@ _OWNERSHIP = ("IMPLICIT_BY_SUBTASK_ID", "EXPLICIT_BY_WRITER_STATE")
 
 
 @dataclass(frozen=True)
-class Form:
+class PayloadForm:
     """What a payload may be.
 
     :param name: of its column.
@@ -118,7 +118,7 @@ def decode_payload(state: str, raw: bytes, listed: Partitions = NO_PARTITIONS) -
 
 
 def fitting(
-    forms: Sequence[Form], version: int, payload: bytes, listed: Partitions = NO_PARTITIONS
+    forms: Sequence[PayloadForm], version: int, payload: bytes, listed: Partitions = NO_PARTITIONS
 ) -> dict[str, Any]:  # fmt: skip
     """The value of the one form that a payload certainly has, by the form's name; nothing if none fits, or several do."""
     fits = {form.name: value for form in forms if (value := try_form(form, version, payload)) is not None}
@@ -127,7 +127,7 @@ def fitting(
     return {form.name: fits[form.name] for form in forms if form.name in fits and form.certain(fits[form.name], listed)}
 
 
-def try_form(form: Form, version: int, payload: bytes) -> Any:
+def try_form(form: PayloadForm, version: int, payload: bytes) -> Any:
     if version not in form.versions:
         return None
     reader = Reader(payload)
@@ -371,7 +371,7 @@ _REQUEST = struct_of(
 )  # fmt: skip
 _SUBTASK = struct_of(subtask=I32, requests=pa.list_(_REQUEST), committables=I32, failed=I32)
 
-FILE_SPLIT = Form(
+FILE_SPLIT = PayloadForm(
     "file_split", (1,), _file_split,
     struct_of(
         id=TEXT, path=TEXT, offset=I64, length=I64, modification_ms=I64, file_size=I64, hosts=pa.list_(TEXT),
@@ -383,17 +383,17 @@ _BUCKET = struct_of(
     pending_files=pa.list_(struct_of(checkpoint_id=I64, file=pa.binary())),
 )  # fmt: skip
 
-FORMS: dict[str, tuple[Form, ...]] = {
+FORMS: dict[str, tuple[PayloadForm, ...]] = {
     "SourceReaderState": (
-        Form(
+        PayloadForm(
             "kafka_split", (0,), _kafka_split,
             struct_of(topic=TEXT, partition=I32, starting_offset=I64, stopping_offset=I64), _is_kafka_split,
         ),
         FILE_SPLIT,
     ),
     "writer_raw_states": (
-        Form("file_bucket", (1, 2, 3), _file_bucket, _BUCKET),
-        Form(
+        PayloadForm("file_bucket", (1, 2, 3), _file_bucket, _BUCKET),
+        PayloadForm(
             "kafka_writer", (2,), _kafka_writer,
             struct_of(
                 transactional_id_prefix=TEXT, subtask=I32, subtasks=I32, ownership=TEXT,
@@ -402,9 +402,9 @@ FORMS: dict[str, tuple[Form, ...]] = {
             _is_kafka_writer,
         ),
     ),
-    "bucket-states": (Form("file_bucket", (1, 2), _file_bucket, _BUCKET),),
+    "bucket-states": (PayloadForm("file_bucket", (1, 2), _file_bucket, _BUCKET),),
     "streaming_committer_raw_states": (
-        Form("checkpoints", (1, 2), _committer, pa.list_(struct_of(checkpoint_id=I64, subtasks=pa.list_(_SUBTASK)))),
+        PayloadForm("checkpoints", (1, 2), _committer, pa.list_(struct_of(checkpoint_id=I64, subtasks=pa.list_(_SUBTASK)))),
     ),
 }  # fmt: skip
 """What may stand in the states of Flink's sources and sinks, by the state's name."""

@@ -21,7 +21,7 @@ from serializers.connectors import (
     I32,
     I64,
     TEXT,
-    Form,
+    PayloadForm,
     expect,
     fitting,
     kafka_offsets,
@@ -86,8 +86,8 @@ def _file_enumerator(reader: Reader, version: int) -> dict[str, Any]:
     return {"splits": pending, "processed_paths": done}
 
 
-ENUMERATORS: tuple[Form, ...] = (
-    Form(
+ENUMERATORS: tuple[PayloadForm, ...] = (
+    PayloadForm(
         "kafka_enumerator", (2, 3), _kafka_enumerator,
         struct_of(
             partitions=pa.list_(
@@ -96,14 +96,14 @@ ENUMERATORS: tuple[Form, ...] = (
             discovery_finished=pa.bool_(),
         ),
     ),
-    Form(
+    PayloadForm(
         "file_enumerator", (1,), _file_enumerator,
         struct_of(splits=pa.list_(struct_of(bytes=pa.binary(), file_split=FILE_SPLIT.type)), processed_paths=pa.list_(TEXT)),
     ),
 )  # fmt: skip
 """What a source's enumerator may have kept in the state of its coordinator."""
 
-_LISTING = Form("partitions", (1, 2, 3), _kafka_enumerator, pa.null())
+_LISTING = PayloadForm("partitions", (1, 2, 3), _kafka_enumerator, pa.null())
 
 COORDINATOR: pa.DataType = pa.struct(
     [

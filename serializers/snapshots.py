@@ -305,7 +305,7 @@ def delegate(reader: Reader, name: str, version: int) -> SerializerSnapshot:
 
 
 @dataclass(frozen=True)
-class Entry:
+class MapEntryFrames:
     """An entry of a ``LinkedOptionalMap``: its name, and the frames of key and value, ``None`` where absent."""
 
     name: str
@@ -313,14 +313,14 @@ class Entry:
     value: Reader | None
 
 
-def linked_optional_map(reader: Reader, what: str) -> tuple[Entry, ...]:
+def linked_optional_map(reader: Reader, what: str) -> tuple[MapEntryFrames, ...]:
     """``LinkedOptionalMapSerializer``: named entries in order, keys and values optional and each in a frame."""
     start = reader.offset
     header = reader.i64(f"the header of {what}")
     if header != LINKED_OPTIONAL_MAP:
         raise FormatError(f"{what} begins with {header:#x}", expected=f"{LINKED_OPTIONAL_MAP:#x}", offset=start)
     return tuple(
-        Entry(reader.utf(f"a name in {what}"), _frame(reader, what), _frame(reader, what))
+        MapEntryFrames(reader.utf(f"a name in {what}"), _frame(reader, what), _frame(reader, what))
         for _ in range(reader.count(f"entries of {what}", least=4))
     )
 

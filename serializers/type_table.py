@@ -17,7 +17,7 @@ import pyarrow as pa
 from serializers import DescribeContext, SerializerSnapshot, describe
 from serializers.avro import schema_layout
 from serializers.avroschema import parse_schema
-from serializers.connectors import FORMS, Form
+from serializers.connectors import FORMS, PayloadForm
 from serializers.coordinators import ENUMERATORS
 from serializers.kryo.shapes import SCALARS
 from serializers.logical_types import in_row
@@ -317,7 +317,7 @@ def _connectors() -> Iterator[str]:
     yield ""
 
 
-def _form(state: str | None, form: Form) -> str:
+def _form(state: str | None, form: PayloadForm) -> str:
     cells = [f"`{form.name}`", ", ".join(map(str, form.versions)), f"`{_readable(form.type)}`"]
     return f"| {' | '.join([f'`{state}`', *cells] if state is not None else cells)} |"
 

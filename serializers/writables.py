@@ -23,7 +23,7 @@ from serializers.registry import SerializerSnapshot, current_context, register
 from serializers.scalars import NUMBERS
 from serializers.snapshots import generic
 from serializers.tuples import RUNTIME
-from stateextract.columnar.convert.policy import Counts
+from stateextract.columnar.convert.policy import ChangeCounts
 from stateextract.columnar.layout import (
     Bytes,
     Field,
@@ -67,7 +67,7 @@ def _variable(type_: pa.DataType) -> Python:
     return Python(decode, type_)
 
 
-def _decode_text(data: memoryview, pos: int, end: int, inner: Text, counts: Counts) -> tuple[Any, int]:
+def _decode_text(data: memoryview, pos: int, end: int, inner: Text, counts: ChangeCounts) -> tuple[Any, int]:
     """``Text.write``, ``Text.writeString``: a variable-length number of bytes, and UTF-8."""
     reader = Reader(data, pos, end)
     raw = bytes(reader.bytes(_vlong(reader), "a text"))

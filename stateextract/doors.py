@@ -14,9 +14,9 @@ from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
-Names = tuple[str | None, str | None]
+OptionNames = tuple[str | None, str | None]
 
-OPTIONS: dict[str, Names] = {
+OPTIONS: dict[str, OptionNames] = {
     "--against": (None, "against"),
     "--allow-non-restored-state": (None, "allow_non_restored"),
     "--backend": (None, "backend"),

@@ -35,7 +35,7 @@ class Screen(Console):
     def render_str(self, text: str, **options: Any) -> Text:
         return super().render_str(printable(text), **options)
 
-    def show(self, table: Table) -> None:
+    def show(self, table: TextTable) -> None:
         """Print a table. Its lines are as wide as they may be, but for a long path in a note, which stays whole."""
         self.print(table, crop=False)
 
@@ -61,7 +61,7 @@ class Cell:
     of: object = None
 
 
-class Table:
+class TextTable:
     """A plain table for people.
 
     Columns without any text are left out. In a terminal, what the first column repeats is left out too, names are shortened
@@ -239,4 +239,4 @@ def _short(text: str, width: int) -> str:
     return f"{chop_cells(text, width - 1 - cell_len(tail))[0]}…{tail}"
 
 
-__all__ = ["UNLIMITED", "Cell", "Screen", "Table"]
+__all__ = ["UNLIMITED", "Cell", "Screen", "TextTable"]

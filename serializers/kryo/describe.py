@@ -18,7 +18,7 @@ from serializers.kryo.resolve import kryo_of, undecodable_reason
 from serializers.kryo.shapes import Shaping
 from serializers.kryo.snapshot import FIRST_ID, KRYO_SNAPSHOT, payload, registrations
 from serializers.registry import SerializerSnapshot, current_context, register
-from stateextract.columnar.convert.policy import Counts
+from stateextract.columnar.convert.policy import ChangeCounts
 from stateextract.columnar.layout import Layout, Python, Undecodable
 
 
@@ -42,7 +42,7 @@ def _layout(snapshot: SerializerSnapshot, context: DescribeContext) -> Layout:
     column = planner.plan(of_class_name(name))
     shape = column.shape
 
-    def decode(data: memoryview, pos: int, end: int, inner: Layout, counts: Counts) -> tuple[Any, int]:
+    def decode(data: memoryview, pos: int, end: int, inner: Layout, counts: ChangeCounts) -> tuple[Any, int]:
         value, behind = kryo.read(data, pos, end)
         return shape(value, inner, Shaping(counts)), behind
 

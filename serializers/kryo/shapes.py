@@ -15,7 +15,7 @@ import pyarrow as pa
 from serializers.datetime import DATES
 from serializers.kryo.json import json_text
 from serializers.kryo.values import Obj, class_of
-from stateextract.columnar.convert.policy import Counts
+from stateextract.columnar.convert.policy import ChangeCounts
 from stateextract.columnar.layout import (
     BigInteger,
     Bool,
@@ -106,7 +106,7 @@ class Shaping:
 
     __slots__ = ("counts", "elements")
 
-    def __init__(self, counts: Counts) -> None:
+    def __init__(self, counts: ChangeCounts) -> None:
         self.counts = counts
         self.elements = 0
 

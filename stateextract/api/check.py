@@ -24,7 +24,7 @@ from stateextract.restore.answers import BACKENDS, Backend, Release
 from stateextract.restore.classes import JobClasses
 from stateextract.restore.job import Check, NewJob, OperatorSide, Report, StateCheck, operators_of, release_of
 from stateextract.snapshot.describe import read_classes
-from stateextract.snapshot.headers import Scope
+from stateextract.snapshot.headers import StateScope
 from stateextract.snapshot.source import SnapshotSource
 from stateextract.state.plan_names import OperatorNames, queries_of_plan
 
@@ -142,7 +142,7 @@ class _Values:
         self._classpath = classpath
         self._kryo: Any = 5 if (release.major >= 2 if release is not None else not from_flink_1) else 2
 
-    def subclasses(self, operator: str, scope: Scope, state: str) -> frozenset[str] | str:
+    def subclasses(self, operator: str, scope: StateScope, state: str) -> frozenset[str] | str:
         """The classes in the values. Few states have any, so first they are read as if there were none."""
         problem = ""
         for with_all in (False, True):  # reading all classes of a large jar takes long
@@ -157,7 +157,7 @@ class _Values:
                 problem = error.message
         return problem
 
-    def reread(self, operator: str, scope: Scope, state: str) -> Verdict | str:
+    def reread(self, operator: str, scope: StateScope, state: str) -> Verdict | str:
         """Rows by the classes of the old job against rows by those of the new one."""
         if not self._old._opened.classpath or not self._classpath:
             return "the classes of both jobs are needed to read the values"
@@ -177,14 +177,14 @@ class _Values:
             if first is None or second is None or _plain(first) != _plain(second):
                 return Verdict.LOSES
 
-    def rows(self, operator: str, scope: Scope, state: str) -> int | str:
+    def rows(self, operator: str, scope: StateScope, state: str) -> int | str:
         """How many rows the state has."""
         try:
             return self._state(self._old, operator, scope, state).count()
         except StateExtractError as error:
             return error.message
 
-    def _state(self, snapshot: Snapshot, operator: str, scope: Scope, state: str) -> State:
+    def _state(self, snapshot: Snapshot, operator: str, scope: StateScope, state: str) -> State:
         return snapshot.operator(operator).state(state, scope)
 
     @cached_property

@@ -17,7 +17,7 @@ import pyarrow as pa
 from serializers import load_plugins
 from serializers.coordinators import decode_coordinator
 from stateextract.api.html import table
-from stateextract.api.state import Scope, State
+from stateextract.api.state import State, StateScope
 from stateextract.api.validation import Finding, OnProgress, Validation
 from stateextract.doors import api_door
 from stateextract.errors import StateExtractError, UsageError, leaving
@@ -39,7 +39,7 @@ from stateextract.snapshot.python_types import StateTypes, Suggestion
 from stateextract.snapshot.reading import read_options
 from stateextract.snapshot.source import SnapshotSource
 from stateextract.snapshot.type_overrides import JobTypeOverrides
-from stateextract.state.columns import Choice
+from stateextract.state.columns import StatePolicy
 from stateextract.state.engine import ReadOptions
 
 Engine = Literal["auto", "kernel", "interpreter"]
@@ -90,7 +90,7 @@ def opened_by(
     options = replace(read_options(job, source.describe()), engine=decoder, pass_undecodable=False)
     overrides = JobTypeOverrides(job.types)
     overrides.refuse_strangers(source.metadata.operators)
-    chosen = JobPolicies(job.policies, Choice(options.policy, options.on_undecodable))
+    chosen = JobPolicies(job.policies, StatePolicy(options.policy, options.on_undecodable))
     types = StateTypes(source, overrides, job.python_wrapping)
     return Snapshot(OpenedSnapshot(source, options, overrides, types, chosen, job.classpath, job.plan))
 
@@ -428,7 +428,7 @@ class Operator:
         return [problem.worded(api_door()) for problem in self._inventory.problems]
 
     @leaving()
-    def state(self, name: str, scope: Scope | None = None) -> State:
+    def state(self, name: str, scope: StateScope | None = None) -> State:
         """The state of this name.
 
         :param scope: ``keyed`` or ``operator``, where there is one of each.

@@ -30,9 +30,9 @@ from stateextract.errors import StateExtractError, UndecodableError, Unsupported
 from stateextract.files.filesystem import split_uri
 from stateextract.outcome import Status
 from stateextract.snapshot.content import Content
-from stateextract.snapshot.coverage import CANNOT_BE_READ, Entry
+from stateextract.snapshot.coverage import CANNOT_BE_READ, CoverageEntry
 from stateextract.snapshot.files import beginning, nothing
-from stateextract.snapshot.headers import Scope, StateFile
+from stateextract.snapshot.headers import StateFile, StateScope
 from stateextract.snapshot.inventory import NamedState
 from stateextract.snapshot.python_types import Suggestion, is_python, suggestions
 from stateextract.snapshot.reader import overridden
@@ -87,14 +87,14 @@ class Coverage:
 class State:
     """A named state of one operator, over all its subtasks."""
 
-    def __init__(self, operator: Operator, entry: Entry, named: NamedState) -> None:
+    def __init__(self, operator: Operator, entry: CoverageEntry, named: NamedState) -> None:
         self.operator = operator
         self.name: str = entry.state or ""
         """Empty if no header that can be read has the name: the entry is then for all states of such files."""
         self.kind: str = entry.kind
         """``value``, ``list``, ``map``, ``reducing``, ``aggregating`` or ``timer``; ``list (split)``, ``list (union)`` or
         ``broadcast`` for operator state."""
-        self.scope: Scope = named.scope
+        self.scope: StateScope = named.scope
         self.role: str | None = entry.role
         """What Flink's own operators keep under that name, in a few words; ``None`` where the name is the user's."""
         self.form: str = entry.form
@@ -558,4 +558,4 @@ def suited(options: ReadOptions, size: int) -> ReadOptions:
     return replace(options, engine=engines.engine_for(size)) if options.engine == "auto" else options
 
 
-__all__ = ["Coverage", "Scope", "State", "suited"]
+__all__ = ["Coverage", "State", "StateScope", "suited"]

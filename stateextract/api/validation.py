@@ -26,7 +26,7 @@ from stateextract.outcome import Status
 from stateextract.printable import agreeing, pluralize
 from stateextract.snapshot.content import Content
 from stateextract.snapshot.coverage import UNSUPPORTED
-from stateextract.snapshot.headers import Scope, StateFile
+from stateextract.snapshot.headers import StateFile, StateScope
 from stateextract.snapshot.inventory import has_row_key
 from stateextract.state.bodies.body import BodyKind
 from stateextract.state.engine import Counters, Piece, ReadOptions, StateCounters
@@ -64,7 +64,7 @@ class Finding:
     operator: str
     operator_id: str
     state: str | None
-    scope: Scope | None
+    scope: StateScope | None
     kind: str
     status: Status = SOUND
     rows: int = 0
@@ -124,12 +124,12 @@ class Validation:
         )
         self._files = opened.source.files()
         self._on_progress = on_progress
-        self._misplaced: dict[tuple[Scope, str], list[Misplaced]] = {}
+        self._misplaced: dict[tuple[StateScope, str], list[Misplaced]] = {}
 
     def of(self, operator: Operator) -> list[Finding]:
         """All findings of an operator: its states by name, then what has no name."""
         inventory = operator._inventory
-        findings: dict[tuple[Scope, str], Finding] = {}
+        findings: dict[tuple[StateScope, str], Finding] = {}
         files: dict[int, StateFile] = {}
         for state in (*inventory.named, *inventory.nameless):
             finding = Finding(operator.label, operator.id, state.name or None, state.scope, kind_word(state.kind))
@@ -137,7 +137,7 @@ class Validation:
             files |= {id(file): file for file in state.files if file.problem is None}
             if state.problems:
                 _cannot_be_read(finding, state.problems)
-        tallies: dict[Scope, Counters] = {"keyed": Counters(), "operator": Counters()}
+        tallies: dict[StateScope, Counters] = {"keyed": Counters(), "operator": Counters()}
         options = replace(self._options, context=self._options.context.of_operator(operator.id))
         work = ((file, file.content) for file in files.values() if file.content is not None)
         for file, content in self._files.in_order(work):

@@ -25,7 +25,7 @@ from stateextract.files.filesystem import Store
 from stateextract.metadata.model import OperatorState
 from stateextract.options import JobOptions
 from stateextract.outcome import Status
-from stateextract.snapshot.coverage import Entry
+from stateextract.snapshot.coverage import CoverageEntry
 from stateextract.snapshot.parts import Part
 from stateextract.state.bodies.body import BodyKind
 
@@ -39,7 +39,7 @@ class StatesTask:
     """
 
     operator: Operator
-    entries: Mapping[Key, Entry]
+    entries: Mapping[Key, CoverageEntry]
     parts: Sequence[Part]
 
     def measure(self, reader: SplitReader, empty: Statistics) -> Statistics:
@@ -93,7 +93,7 @@ class StatesPlan:
     empty: Statistics
     unread: Statistics
     tasks: Sequence[StatesTask]
-    entries: Sequence[Entry] = ()
+    entries: Sequence[CoverageEntry] = ()
 
 
 def plan_by_state(
@@ -107,10 +107,10 @@ def plan_by_state(
     :param by_operator: a task reads all states of an operator.
     """
     planned = plan_statistics(options, statistics_options, store)
-    entries: dict[Key, Entry] = {}
+    entries: dict[Key, CoverageEntry] = {}
     of: dict[Key, str] = {}
 
-    def state_of(entry: Entry, operator: OperatorState, key: Key | None) -> State | None:
+    def state_of(entry: CoverageEntry, operator: OperatorState, key: Key | None) -> State | None:
         if key is None:
             return unread(entry)
         entries[key], of[key] = entry, operator.id

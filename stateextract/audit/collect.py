@@ -17,7 +17,7 @@ from stateextract.columnar.compiled.engines import engine_for
 from stateextract.errors import StateExtractError
 from stateextract.job.execute import Execute, Tasks
 from stateextract.job.salvage import Attempt, salvage
-from stateextract.job.split import Context, decode_split, encode_split
+from stateextract.job.split import SplitContext, decode_split, encode_split
 from stateextract.snapshot.parts import OperatorTargets, Part
 from stateextract.snapshot.reader import PartReader
 from stateextract.snapshot.reading import read_options
@@ -94,7 +94,7 @@ class SplitReader:
     """
 
     def __init__(self, work: Work) -> None:
-        context = self._context = Context.from_bytes(work.context)
+        context = self._context = SplitContext.from_bytes(work.context)
         self.states = work.states
         options = replace(
             read_options(context.options, context.describe), engine=engine_for(context.size), batch_rows=BATCH_ROWS

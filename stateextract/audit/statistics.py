@@ -34,13 +34,13 @@ from stateextract.errors import UsageError
 from stateextract.files.filesystem import Store
 from stateextract.job.execute import Execute, on_this_machine
 from stateextract.job.plan import Plan, PlannedState, make_plan
-from stateextract.job.split import Context
+from stateextract.job.split import SplitContext
 from stateextract.metadata.model import OperatorState
 from stateextract.metadata.uid import operator_id
 from stateextract.options import JobOptions
 from stateextract.outcome import Status
 from stateextract.printable import plain_names, replaced
-from stateextract.snapshot.coverage import Entry
+from stateextract.snapshot.coverage import CoverageEntry
 from stateextract.snapshot.headers import OnHeaders, ignore_progress
 from stateextract.snapshot.stores import open_store
 from stateextract.snapshot.uids import read_uids
@@ -149,7 +149,7 @@ def plan_statistics(
     if as_of is None:
         notes.append("the file _metadata has no time: ages are counted to when the statistics were made")
     wanted = _wanted(plan, statistics_options, now if as_of is None else as_of, notes)
-    context = Context(
+    context = SplitContext(
         "", "", "", plan.found.metadata_uri, options, plan.operators, describe=plan.describe, size=sum(plan.sizes)
     )
     found, metadata = plan.found, plan.metadata
@@ -201,7 +201,7 @@ def _has_ttl(plan: Plan, state: PlannedState) -> bool:
     return any(row.ttl for row in state.named.rows(plan.describe.of_operator(state.entry.operator_id or "")))
 
 
-def finalize(entry: Entry, key: Key, collected: Collected) -> None:
+def finalize(entry: CoverageEntry, key: Key, collected: Collected) -> None:
     """Fill in what was read of a state."""
     read, error = collected.tallies.get(key), collected.refused.get(key)
     if error is not None:
@@ -248,7 +248,7 @@ def operators_of(
     """
     plan, owned = planned.plan, planned.owned
     by_id = {operator.id: operator for operator in plan.metadata.operators}
-    entries: dict[str, list[Entry]] = {}
+    entries: dict[str, list[CoverageEntry]] = {}
     for entry in plan.coverage.entries:
         if entry.operator_id is not None:
             entries.setdefault(entry.operator_id, []).append(entry)
@@ -273,7 +273,7 @@ def operators_of(
     return made
 
 
-def unread(entry: Entry) -> State:
+def unread(entry: CoverageEntry) -> State:
     """The state of an entry that is not read."""
     return State(
         plain_names(entry.state), entry.kind, entry.form, plain_names(entry.role), entry.status, plain_names(entry.reason),
@@ -282,7 +282,7 @@ def unread(entry: Entry) -> State:
 
 
 def measured(
-    entry: Entry, parallelism: tuple[int, int], key: Key, collected: Collected, reader: SplitReader
+    entry: CoverageEntry, parallelism: tuple[int, int], key: Key, collected: Collected, reader: SplitReader
 ) -> State:
     """The state of an entry that was read and settled.
 

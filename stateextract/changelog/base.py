@@ -16,7 +16,7 @@ from stateextract.changelog.change_filter import ChangeFilterDecoder, ChangeFilt
 from stateextract.changelog.identity import GROUP_BYTES, HeapIdentity, PairIdentity
 from stateextract.changelog.overlay import Overlay, StateOverlay
 from stateextract.changelog.pair_writer import PairWriter
-from stateextract.changelog.rows import Entry, Found, MapRow, UnresolvedError, ValueRow, Written, joined
+from stateextract.changelog.rows import Found, MapEntry, MapRow, UnresolvedError, ValueRow, Written, joined
 from stateextract.changelog.states import LIST, MAP, QUEUE, ChangedState
 from stateextract.columnar.decode.decoder import Decoder
 from stateextract.columnar.decode.pair_decoder import PairDecoder
@@ -239,7 +239,7 @@ class BaseChanges:
             )
 
     def _write_map(
-        self, state: ChangedState, row: MapRow, row_id: bytes, found: list[tuple[ChangedState, list[Entry]]]
+        self, state: ChangedState, row: MapRow, row_id: bytes, found: list[tuple[ChangedState, list[MapEntry]]]
     ) -> None:
         """A map's row; ``state`` is for one without entries."""
         if len(found) > 1:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Sequence
 from typing import TypeAlias
 
-from stateextract.columnar.convert.policy import Counts
+from stateextract.columnar.convert.policy import ChangeCounts
 from stateextract.columnar.decode.decoder import Decoder, Progress, Stop
 from stateextract.columnar.decode.decoder_wrapper import DecoderWrapper, PairDecoderWrapper
 from stateextract.columnar.decode.pair_decoder import PairDecoder
@@ -87,7 +87,7 @@ class ChangeFilterDecoder(DecoderWrapper):
         start = pos
         try:
             for layout in self.key:
-                pos = interpret(layout, data.view, pos, end, Counts())[1]
+                pos = interpret(layout, data.view, pos, end, ChangeCounts())[1]
         except StateExtractError:
             return True
         return bytes(data.view[start:pos]) in self.changed

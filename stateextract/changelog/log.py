@@ -26,7 +26,7 @@ from stateextract.metadata.model import ChangelogBytesHandle, ChangelogFilesHand
 from stateextract.rocksdb.access import Inline
 
 if TYPE_CHECKING:
-    from stateextract.rocksdb.access import OpenHandle, StateFile
+    from stateextract.rocksdb.access import DatabaseFile, OpenHandle
 
 KEPT_FILE, KEPT = 32 << 20, 64 << 20
 """Most bytes of a decompressed file that is kept, and of all of them."""
@@ -44,7 +44,7 @@ class Files:
         self._large: set[tuple[str, int]] = set()
         self._lock = threading.Lock()
 
-    def plain(self, file: StateFile, decompress: Callable[[], bytes | None]) -> bytes | None:
+    def plain(self, file: DatabaseFile, decompress: Callable[[], bytes | None]) -> bytes | None:
         """The file's plain bytes; ``None`` where they are too many to be kept."""
         key = (file.uri, file.start)
         with self._lock:
@@ -181,7 +181,7 @@ class Log:
         finally:
             file.close()
 
-    def _window(self, file: StateFile, offset: int) -> tuple[_Opened, Window]:
+    def _window(self, file: DatabaseFile, offset: int) -> tuple[_Opened, Window]:
         """The sets of a file from an offset on."""
         size = file.size()
         flag = file.read_at(0, 1)
@@ -213,11 +213,11 @@ class Log:
         window = Window(RangeSource(read_at, offset, len(plain)), offset, _WINDOW)
         return _Opened(file.uri, file.start + 1), window
 
-    def _stream(self, file: StateFile, size: int) -> DecompressedSource:
+    def _stream(self, file: DatabaseFile, size: int) -> DecompressedSource:
         raw = Window(RangeSource(_by_position(file), file.start + 1, file.start + size), file.start + 1, _WINDOW)
         return DecompressedSource(raw, find_codec(self._codec).start(self._verify))
 
-    def _decompressed(self, file: StateFile, size: int) -> bytes | None:
+    def _decompressed(self, file: DatabaseFile, size: int) -> bytes | None:
         window = Window(self._stream(file, size), 0, _WINDOW)
         data = bytearray()
         while window.need(1):
@@ -247,12 +247,12 @@ class _Opened:
         return error.at(file=self.uri)
 
 
-def _check_offset(offset: int, size: int, file: StateFile) -> None:
+def _check_offset(offset: int, size: int, file: DatabaseFile) -> None:
     if offset >= size:
         raise FormatError(f"a change set at {offset} of a file with {size} bytes of them", offset=file.start)
 
 
-def _by_position(file: StateFile) -> ReadAt:
+def _by_position(file: DatabaseFile) -> ReadAt:
     """``read_at`` by positions in the physical file, so that errors tell them."""
     return lambda at, n: file.read_at(at - file.start, n)
 

@@ -31,7 +31,7 @@ from typing import Protocol, TypeAlias
 
 from stateextract.changelog.declared import parse_declaration
 from stateextract.changelog.records import METADATA_GROUP, Change, Operation
-from stateextract.changelog.rows import PART_COST, ROW_COST, MapRow, Part, ValueRow, Written
+from stateextract.changelog.rows import PART_COST, ROW_COST, MapRow, ValuePart, ValueRow, Written
 from stateextract.changelog.states import LIST, MAP, MERGED, QUEUE, VALUE, ChangedState
 from stateextract.columnar.convert.policy import MAX_VALUE_BYTES
 from stateextract.errors import (
@@ -320,7 +320,7 @@ def _merge(overlay: Overlay, bound: _Bound, group: int, location: int, record: b
         raise FormatError("namespaces are merged into another one than the change's own", offset=pos)
     count = _count(record, target_end, "namespaces")
     pos = target_end + 4
-    merged: list[Part] = []
+    merged: list[ValuePart] = []
     for _ in range(count):
         namespace_end = bound.state.namespace(record, pos, end)
         if namespace_end == pos:

@@ -41,16 +41,16 @@ class Written:
         self.location = location
 
 
-Part: TypeAlias = Written | bytes
+ValuePart: TypeAlias = Written | bytes
 """Written bytes, or the id of a row as it was materialized."""
 
 Found: TypeAlias = "tuple[int, bytes] | None"
 """A materialized value as a heap file has it: how many elements (of a value: 1), and their bytes; ``None``: no such row."""
 
 
-Entry: TypeAlias = tuple[bytes, bytes]
+MapEntry: TypeAlias = tuple[bytes, bytes]
 """Of a map: user key, and the flag and the value."""
-Entries: TypeAlias = Iterable[Entry]
+MapEntries: TypeAlias = Iterable[MapEntry]
 
 T = TypeVar("T")
 
@@ -63,7 +63,7 @@ class ValueRow:
 
     __slots__ = ("group", "location", "parts", "settled")
 
-    def __init__(self, group: int, location: int, parts: list[Part]) -> None:
+    def __init__(self, group: int, location: int, parts: list[ValuePart]) -> None:
         self.group = group
         self.location = location
         self.parts = parts
@@ -113,7 +113,7 @@ class MapRow:
         else:
             self.entries[user_key] = value
 
-    def over(self, base: Entries | None, by: ChangedState | None) -> list[tuple[ChangedState, list[Entry]]] | None:
+    def over(self, base: MapEntries | None, by: ChangedState | None) -> list[tuple[ChangedState, list[MapEntry]]] | None:
         """The map's entries, each as user key and flagged value, with whose serializers wrote them; ``None``: no row.
 
         :param base: the materialized entries; ``None``: the row was not materialized. :param by: whose serializers wrote them.
@@ -124,7 +124,7 @@ class MapRow:
                 _check_user_keys(state, by)
             layers.insert(0, (by, dict(base)))
         hidden: set[bytes] = set()
-        found: list[tuple[ChangedState, list[Entry]]] = []
+        found: list[tuple[ChangedState, list[MapEntry]]] = []
         for state, entries in reversed(layers):
             found.append((state, [(k, v) for k, v in entries.items() if v is not None and k not in hidden]))
             hidden.update(entries)
@@ -160,5 +160,14 @@ class UnresolvedError(UndecodableError):
 
 
 __all__ = [
-    "PART_COST", "ROW_COST", "Entry", "Found", "MapRow", "Part", "UnresolvedError", "ValueRow", "Written", "joined",
+    "PART_COST",
+    "ROW_COST",
+    "Found",
+    "MapEntry",
+    "MapRow",
+    "UnresolvedError",
+    "ValuePart",
+    "ValueRow",
+    "Written",
+    "joined",
 ]  # fmt: skip

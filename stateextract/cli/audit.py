@@ -139,7 +139,7 @@ def _schemas(path: Path) -> Any:
 
 
 def _show(document: Statistics, verdicts: list[RuleResult]) -> None:
-    from stateextract.cli.screen import Table, console
+    from stateextract.cli.screen import TextTable, console
 
     out = console()
     rows = [
@@ -148,7 +148,7 @@ def _show(document: Statistics, verdicts: list[RuleResult]) -> None:
         for bad in [sum(violation.row_count for violation in v.violations)]
     ]
     columns = ["rule", "status", "states", "rows", "rows that break it"]
-    out.show(Table(columns, rows, columns[2:], names=["rule"], keys=1))
+    out.show(TextTable(columns, rows, columns[2:], names=["rule"], keys=1))
     broken = [(verdict, violation) for verdict in verdicts for violation in verdict.violations]
     if broken:
         out.print()

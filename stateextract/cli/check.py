@@ -189,7 +189,7 @@ def _show(report: Report, path: str, command: str | None) -> None:
         for state in report.states
     ]  # fmt: skip
     columns = ["operator", "state", "kind", "verdict", "phase", "rows", "size", "extract"]
-    screen.show(Table(columns, rows, ["rows", "size"]))
+    screen.show(TextTable(columns, rows, ["rows", "size"]))
     for line in _lines(report):
         screen.say(line)
     for assumption in report.assumptions:

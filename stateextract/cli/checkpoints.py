@@ -49,9 +49,9 @@ def checkpoints(path: str, format_: str, **options: Any) -> ExitCode:
 
 def _code(listing: Listing) -> ExitCode:
     """Exit code 1 where Flink would not start a job; else what follows from the snapshots."""
-    from stateextract.snapshot.high_availability import Outcome
+    from stateextract.snapshot.high_availability import RestoreOutcome
 
-    if any(job.outcome is Outcome.FAILS for job in listing.jobs):
+    if any(job.outcome is RestoreOutcome.FAILS for job in listing.jobs):
         return exit_code([Status.UNREADABLE])
     return exit_code(row.status.counts_as for row in listing.snapshots)
 
@@ -101,7 +101,7 @@ def _held(held: HeldCheckpoint) -> dict[str, Any]:
 
 
 def _show(listing: Listing, path: str) -> None:
-    from stateextract.cli.screen import Cell, Table, console
+    from stateextract.cli.screen import Cell, TextTable, console
     from stateextract.cli.sizes import text_size
     from stateextract.printable import pluralize
 
@@ -126,7 +126,7 @@ def _show(listing: Listing, path: str) -> None:
         ]
         for row in listing.snapshots
     ]
-    out.show(Table(columns, cells, ["checkpoint", "files", "own", "shared"], names=["directory"], keys=2))
+    out.show(TextTable(columns, cells, ["checkpoint", "files", "own", "shared"], names=["directory"], keys=2))
     sizes = {stream: size for row in listing.snapshots for stream, size in row.streams.items()}
     shown = listing.path if path == "-" else path
     out.say(f"\n{pluralize(len(listing.snapshots), 'snapshot')}, {text_size(sum(sizes.values()))}, in {shown}")

@@ -58,7 +58,7 @@ def count(path: str, operator: str | None, name: str | None, scope: Any, format_
 
         print_document(documents, documents, format_)
     else:
-        from stateextract.cli.screen import Cell, Table, console
+        from stateextract.cli.screen import Cell, TextTable, console
         from stateextract.state.causes import causes_once
 
         causes = causes_once((number, [d["reason"]]) for number, d in enumerate(documents))
@@ -72,7 +72,7 @@ def count(path: str, operator: str | None, name: str | None, scope: Any, format_
             ]
             for number, d in enumerate(documents)
         ]
-        console().show(Table(["operator", "state", "kind", "rows", "status"], rows, ["rows"]))
+        console().show(TextTable(["operator", "state", "kind", "rows", "status"], rows, ["rows"]))
     return exit_code(d["status"] for d in documents)
 
 

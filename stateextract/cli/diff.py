@@ -124,7 +124,7 @@ def show(result: DiffResult, output: str | None) -> None:
             if state.incremental:  # the rows of the snapshots are not counted
                 numbers[:2] = ["-", "-"]
         rows.append([Cell(state.label, of=state.operator_id), state.name, state.kind, *numbers, _fields(counts)])
-    screen.show(Table(names, rows, names[3:8]))
+    screen.show(TextTable(names, rows, names[3:8]))
     lines = [line for state in result.plan.states for line in _lines(state, result.counts[state.number])]
     lines += _ways(result)
     lines += _not_compared(result)

@@ -15,7 +15,7 @@ from stateextract.printable import json_document
 
 if TYPE_CHECKING:
     from stateextract.job.execute import Tasks
-    from stateextract.job.run import Outcome
+    from stateextract.job.run import JobResult
 
 _SPARK = {"spark.log.level": "ERROR"}
 """What a Spark that is started here is told beside ``conf/spark-defaults.conf``."""
@@ -91,7 +91,7 @@ def extract(
     return outcome.exit_code
 
 
-def _on_this_machine(options: JobOptions, workers: int | None) -> Outcome:
+def _on_this_machine(options: JobOptions, workers: int | None) -> JobResult:
     from stateextract.cli.progress import Meter, counted
     from stateextract.job.execute import processes
     from stateextract.job.run import run_job
@@ -104,7 +104,7 @@ def _on_this_machine(options: JobOptions, workers: int | None) -> Outcome:
         return run_job(options, counted(meter, processes(workers), rows), on_headers=meter.headers)
 
 
-def _on_spark(options: JobOptions, conf: dict[str, str]) -> Outcome:
+def _on_spark(options: JobOptions, conf: dict[str, str]) -> JobResult:
     from stateextract.cli.progress import Meter
     from stateextract.spark.job import extract as extract_on_spark
     from stateextract.spark.submit import job_files
@@ -125,7 +125,7 @@ def _on_spark(options: JobOptions, conf: dict[str, str]) -> Outcome:
             raise
 
 
-def describe(outcome: Outcome, options: JobOptions) -> dict[str, Any]:
+def describe(outcome: JobResult, options: JobOptions) -> dict[str, Any]:
     """The document of ``--format json``."""
     return {
         "output": options.output,

@@ -42,7 +42,7 @@ def files(path: str, operator: str | None, format_: str, **options: Any) -> Exit
 
 
 def _show(rows: list[dict[str, Any]], metadata: str) -> None:
-    from stateextract.cli.screen import Cell, Table, console
+    from stateextract.cli.screen import Cell, TextTable, console
     from stateextract.cli.sizes import text_size
 
     folder = metadata.rpartition("/")[0] + "/"
@@ -61,7 +61,7 @@ def _show(rows: list[dict[str, Any]], metadata: str) -> None:
     ]
     columns = ["operator", "subtask", "state", "stream", "key groups", "name", "size", "where"]
     out = console()
-    out.show(Table(columns, cells, ["subtask", "size"], names=["operator", "name", "where"], keys=1))
+    out.show(TextTable(columns, cells, ["subtask", "size"], names=["operator", "name", "where"], keys=1))
     # What handles share counts once.
     ranges = [(row["file_path"] or at, row["file_offset"]) for at, row in enumerate(rows)]
     sizes = dict(zip(ranges, (row["stream_size_in_bytes"] for row in rows), strict=True))

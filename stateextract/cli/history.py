@@ -136,7 +136,7 @@ _SPLIT = ["operator", "state", "change", "more keys", "more entries per key", "l
 def _show(recorded: Sequence[Recorded], added: int, output: str) -> None:
     from stateextract.audit.history import order_note, times_note
     from stateextract.audit.history.growth import by_growth, total_change
-    from stateextract.cli.screen import Cell, Table, console
+    from stateextract.cli.screen import Cell, TextTable, console
     from stateextract.printable import pluralize, sentence
 
     out = console()
@@ -153,7 +153,7 @@ def _show(recorded: Sequence[Recorded], added: int, output: str) -> None:
             for measure, text in (("rows", signed_number), ("decoded_bytes", signed_size))
         ]
         cells.append(["all", "", *(cell for of_measure in sums for cell in of_measure), ""])
-        out.show(Table(_COLUMNS, cells, _COLUMNS[2:8]))
+        out.show(TextTable(_COLUMNS, cells, _COLUMNS[2:8]))
         out.print()
         causes = [(one, one.split) for one in by_growth(series)]
         split: list[list[str | Cell]] = [

@@ -155,7 +155,7 @@ def _notes(snapshot: Snapshot) -> list[str]:
 
 
 def _show_operator(operator: Operator, out: Any) -> None:
-    from stateextract.cli.screen import Cell, Table, escape
+    from stateextract.cli.screen import Cell, TextTable, escape
     from stateextract.cli.sizes import text_size
 
     names = [f"name {named(operator.name)}"] if operator.name and operator.uid else []
@@ -183,7 +183,7 @@ def _show_operator(operator: Operator, out: Any) -> None:
     ]
     if rows:
         columns = ["state", "kind", "key", "namespace", "value", "size", "status"]
-        out.show(Table(columns, rows, ["size"], keys=1, indent=2, group=False))
+        out.show(TextTable(columns, rows, ["size"], keys=1, indent=2, group=False))
 
 
 def _cells(state: State) -> list[str | Cell]:

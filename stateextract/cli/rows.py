@@ -67,12 +67,12 @@ def print_rows(table: pa.Table, out: Screen, vertical: bool = False) -> None:
             for name in table.column_names:
                 out.say(f"  {named(name):{width}}  {text_value(table[name][number], LONGEST_TEXT)}")
         return
-    from stateextract.cli.screen import Table
+    from stateextract.cli.screen import TextTable
 
     names = table.column_names
     rows = list(zip(*([text_value(value) for value in table[name]] for name in names), strict=True))
     numbers = [f.name for f in table.schema if pa.types.is_integer(f.type) or pa.types.is_floating(f.type)]
-    out.show(Table(names, rows, numbers, names=(), keys=1, group=False))
+    out.show(TextTable(names, rows, numbers, names=(), keys=1, group=False))
 
 
 __all__ = ["json_rows", "print_document", "print_rows"]

@@ -41,7 +41,7 @@ def schema(path: str, operator: str | None, name: str | None, scope: Any, format
     if format_ == "json":
         click.echo(json_document(documents, indent=1))
         return code
-    from stateextract.cli.screen import Table, console, escape
+    from stateextract.cli.screen import TextTable, console, escape
 
     out = console()
     for number, document in enumerate(documents):
@@ -53,7 +53,7 @@ def schema(path: str, operator: str | None, name: str | None, scope: Any, format
             out.say(f"{document['status']}: {document['reason']}")
             continue
         rows = [[c["name"], c["arrow"], c["sql"] or "-"] for c in document["columns"]]
-        out.show(Table(["column", "Arrow", "Spark SQL"], rows, names=["column"], keys=1))
+        out.show(TextTable(["column", "Arrow", "Spark SQL"], rows, names=["column"], keys=1))
     return code
 
 

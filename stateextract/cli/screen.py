@@ -13,7 +13,7 @@ import click
 from rich.markup import escape
 
 from stateextract.cli.options import Settings
-from stateextract.screen import UNLIMITED, Cell, Screen, Table
+from stateextract.screen import UNLIMITED, Cell, Screen, TextTable
 
 
 class _Output(Screen):
@@ -33,4 +33,4 @@ def console() -> Screen:
     return out
 
 
-__all__ = ["Cell", "Table", "console", "escape"]
+__all__ = ["Cell", "TextTable", "console", "escape"]

@@ -30,7 +30,7 @@ def states(path: str, format_: str, **options: Any) -> ExitCode:
 
         print_document(rows, rows, format_)
         return code
-    from stateextract.cli.screen import Cell, Table, console
+    from stateextract.cli.screen import Cell, TextTable, console
     from stateextract.cli.sizes import text_size
 
     columns = ["operator", "state", "kind", "form", "files", "size", "status"]
@@ -47,7 +47,7 @@ def states(path: str, format_: str, **options: Any) -> ExitCode:
         for row in rows
     ]
     out = console()
-    out.show(Table(columns, cells, ["files", "size"]))
+    out.show(TextTable(columns, cells, ["files", "size"]))
     python = sum((row["state_role"] or "").startswith("PyFlink") for row in rows)
     if python:
         out.say(f"\n{pluralize(python, 'state')} of PyFlink. A snapshot does not have the types of their bytes; "

@@ -48,7 +48,7 @@ def types(words: tuple[str, ...], suggest: str | None, format_: str, **options: 
     if format_ == "json":
         click.echo(json.dumps([asdict(c) for c in found], indent=1))
         return
-    from stateextract.cli.screen import Cell, Table, console
+    from stateextract.cli.screen import Cell, TextTable, console
 
     rows: list[list[str | Cell]] = []
     for c in found:
@@ -58,7 +58,7 @@ def types(words: tuple[str, ...], suggest: str | None, format_: str, **options: 
         else:
             rows.append([name, c.column, "yes" if c.kernel else "no"])
     if rows:
-        console().show(Table(["snapshot class", "column", "kernel"], rows, names=["snapshot class"], keys=1))
+        console().show(TextTable(["snapshot class", "column", "kernel"], rows, names=["snapshot class"], keys=1))
     else:
         click.echo(f"No serializer or type has {' or '.join(map(repr, words))} in it.")
 

@@ -82,7 +82,7 @@ def describe(snapshot: Snapshot, findings: list[Finding]) -> dict[str, Any]:
 
 
 def _show(snapshot: Snapshot, findings: list[Finding], code: int) -> None:
-    from stateextract.cli.screen import Cell, Table, console
+    from stateextract.cli.screen import Cell, TextTable, console
     from stateextract.cli.sizes import text_size
     from stateextract.state.causes import causes_once
 
@@ -99,7 +99,7 @@ def _show(snapshot: Snapshot, findings: list[Finding], code: int) -> None:
         ]
         for number, f in enumerate(findings)
     ]
-    out.show(Table(["operator", "state", "kind", "rows", "size", "status"], rows, ["rows", "size"]))
+    out.show(TextTable(["operator", "state", "kind", "rows", "size", "status"], rows, ["rows", "size"]))
     # A file that is missing is reported once for all of its states.
     states: dict[tuple[str, str], list[str]] = {}
     for f in findings:

@@ -29,8 +29,8 @@ from stateextract.job.names import operator_folders, state_folders
 from stateextract.job.plan import Plan, PlannedState, make_plan
 from stateextract.options import JobOptions
 from stateextract.printable import there_is
-from stateextract.snapshot.coverage import CANNOT_BE_READ, Coverage
-from stateextract.snapshot.headers import OnHeaders, Scope, ignore_progress
+from stateextract.snapshot.coverage import CANNOT_BE_READ, CoverageReport
+from stateextract.snapshot.headers import OnHeaders, StateScope, ignore_progress
 from stateextract.snapshot.parts import OperatorTargets, Part
 from stateextract.state.bodies.body import BodyKind
 from stateextract.state.kinds import OPERATOR_KINDS
@@ -83,7 +83,7 @@ class DiffState:
     uid: str | None
     operator_name: str | None
     name: str
-    scope: Scope
+    scope: StateScope
     kind: str
     presence: str
     how: Comparison | None
@@ -167,7 +167,7 @@ class DiffPlan:
 
     context: DiffContext
     units: Sequence[DiffUnit]
-    coverages: tuple[Coverage, Coverage]
+    coverages: tuple[CoverageReport, CoverageReport]
     unread: Sequence[tuple[str, str, str]] = field(default_factory=list)
     coordinators: Sequence[CoordinatorPair] = field(default_factory=list)
 
@@ -253,7 +253,7 @@ def _plans(jobs: Sequence[JobOptions], stores: tuple[Store | None, Store | None]
     return one, other
 
 
-def _unread(coverages: Sequence[Coverage]) -> Iterator[tuple[str, str, str]]:
+def _unread(coverages: Sequence[CoverageReport]) -> Iterator[tuple[str, str, str]]:
     found: dict[tuple[str, str], str] = {}
     for entry in (entry for coverage in coverages for entry in coverage.entries if entry.status in CANNOT_BE_READ):
         found.setdefault((entry.label, entry.state or entry.kind), entry.reason or entry.status)
@@ -264,12 +264,12 @@ def _unread(coverages: Sequence[Coverage]) -> Iterator[tuple[str, str, str]]:
 
 
 def _matched(
-    one: SnapshotStates, other: SnapshotStates, keys: Sequence[tuple[str, Scope]], common_fields: bool
+    one: SnapshotStates, other: SnapshotStates, keys: Sequence[tuple[str, StateScope]], common_fields: bool
 ) -> Iterator[DiffState]:
     """The states of both snapshots, by operator, scope and name."""
     operators = {o.id: (o.id, o.uid, o.name) for side in (one, other) for o in side.plan.metadata.operators}
     top = operator_folders(operators.values())
-    names: dict[tuple[str, Scope], dict[str, None]] = {}
+    names: dict[tuple[str, StateScope], dict[str, None]] = {}
     for operator, scope, name in [*other.states, *one.states]:
         names.setdefault((operator, scope), {})[name] = None
     for number, (operator, scope) in enumerate(keys):
@@ -281,13 +281,13 @@ def _matched(
             yield _state(one, other, number, (operator, scope, name), folder, common_fields)
 
 
-def _in_folder(name: str, scope: Scope, keyed: Mapping[str, None]) -> str:
+def _in_folder(name: str, scope: StateScope, keyed: Mapping[str, None]) -> str:
     """Keyed and operator state may be called alike."""
     return name + _LIST if scope == "operator" and name in keyed else name
 
 
 def _state(
-    one: SnapshotStates, other: SnapshotStates, number: int, key: tuple[str, Scope, str], folder: str, common_fields: bool
+    one: SnapshotStates, other: SnapshotStates, number: int, key: tuple[str, StateScope, str], folder: str, common_fields: bool
 ) -> DiffState:
     there = [(side, side.states[key]) for side in (one, other) if key in side.states]
     presence, why = BOTH, None
@@ -322,7 +322,7 @@ def _state(
 _NOT_KEYED = ("operator", "coordinator", "raw", "channel")
 
 
-def _missing(side: SnapshotStates, key: tuple[str, Scope, str], presence: str) -> tuple[str, str | None]:
+def _missing(side: SnapshotStates, key: tuple[str, StateScope, str], presence: str) -> tuple[str, str | None]:
     """Whether a state that a side does not read is not there; or, if that cannot be said, why it is not compared."""
     operator, scope, name = key
     unread = [e for e in side.plan.coverage.entries if e.status in CANNOT_BE_READ and e.operator_id == operator]

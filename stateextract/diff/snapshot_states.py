@@ -15,7 +15,7 @@ from stateextract.diff.shapes import Shape, row_shape
 from stateextract.job.plan import Plan, PlannedState
 from stateextract.metadata.uid import operator_id
 from stateextract.options import JobOptions
-from stateextract.snapshot.headers import Scope
+from stateextract.snapshot.headers import StateScope
 from stateextract.snapshot.parts import OperatorTargets, Part, StateTarget
 from stateextract.snapshot.reading import read_options
 from stateextract.state.columns import merged_schema
@@ -41,7 +41,7 @@ class SnapshotStates:
         return replace(self.job, strings="binary")
 
     @cached_property
-    def states(self) -> Mapping[tuple[str, Scope, str], PlannedState]:
+    def states(self) -> Mapping[tuple[str, StateScope, str], PlannedState]:
         """Those that are asked for, by operator id, scope and name."""
         return {
             (str(state.entry.operator_id), scope_of(state), state.name): state
@@ -62,9 +62,9 @@ class SnapshotStates:
         for row in self._rows(state):
             yield row_shape(row, self.job.flatten, self.last_access)
 
-    def targets(self, keys: Sequence[tuple[str, Scope]]) -> list[OperatorTargets]:
+    def targets(self, keys: Sequence[tuple[str, StateScope]]) -> list[OperatorTargets]:
         """For each operator and scope, its states as they are read."""
-        by_key: dict[tuple[str, Scope], dict[str, StateTarget]] = {}
+        by_key: dict[tuple[str, StateScope], dict[str, StateTarget]] = {}
         labels: dict[str, str] = {}
         for (operator, scope, name), state in self.states.items():
             if state.untyped is None:
@@ -73,7 +73,7 @@ class SnapshotStates:
                 labels[operator] = self.plan.operators[state.operator].label
         return [OperatorTargets(labels.get(key[0], key[0]), by_key.get(key, {}), key[0]) for key in keys]
 
-    def parts(self, operator: str, scope: Scope) -> list[Part]:
+    def parts(self, operator: str, scope: StateScope) -> list[Part]:
         """What there is to read of an operator's states of one scope."""
         numbers = {s.operator for (o, sc, _), s in self.states.items() if (o, sc) == (operator, scope)}
         return [part for split in self.plan.splits for part in split if part.operator in numbers]
@@ -94,7 +94,7 @@ class SnapshotStates:
         )
 
 
-def scope_of(state: PlannedState) -> Scope:
+def scope_of(state: PlannedState) -> StateScope:
     """Whether it is keyed state or operator state."""
     return "operator" if state.entry.kind in OPERATOR_KINDS else "keyed"
 

@@ -35,7 +35,7 @@ serve()
 _PIECE = 8 << 20  # bytes of one read or write
 _BUFFER = 1 << 20  # bytes that are gathered before a write
 
-Target = int | None
+CallTarget = int | None
 """The number of an open file, or the file system itself."""
 
 
@@ -125,7 +125,7 @@ class _Helper:
     def runs(self) -> bool:
         return self.process == os.getpid() and self._child.poll() is None
 
-    def send(self, target: Target, method: str, arguments: tuple[Any, ...]) -> Future[Any]:
+    def send(self, target: CallTarget, method: str, arguments: tuple[Any, ...]) -> Future[Any]:
         number = next(self._numbers)
         answer = self._pending.add(number)
         self._send((number, target, method, arguments))
@@ -173,7 +173,7 @@ class ClientProcess:
         self._helper: _Helper | None = None
         self._refused: tuple[float, Callable[[], StateExtractError]] | None = None
 
-    def call(self, helper: _Helper | None, target: Target, method: str, *arguments: Any) -> tuple[_Helper, Any]:
+    def call(self, helper: _Helper | None, target: CallTarget, method: str, *arguments: Any) -> tuple[_Helper, Any]:
         """Let a helper, or the one that runs, make a call; which one it was, and what it gave."""
         if self._refused is not None and time.monotonic() < self._refused[0]:
             raise self._refused[1]()
@@ -307,7 +307,7 @@ def serve() -> None:
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     kind, arguments = pickle.load(requests)
     lock = threading.Lock()
-    files: dict[Target, Any] = {}
+    files: dict[CallTarget, Any] = {}
 
     def made() -> Any:
         with lock:
@@ -317,7 +317,7 @@ def serve() -> None:
                 files[None] = getattr(pyarrow.fs, kind)(**arguments)
             return files[None]
 
-    def work(number: int, target: Target, method: str, given: tuple[Any, ...]) -> None:
+    def work(number: int, target: CallTarget, method: str, given: tuple[Any, ...]) -> None:
         try:
             good, value = True, _call(made() if target is None else files[target], method, given)
             if method.startswith("open"):

@@ -53,7 +53,7 @@ _PIECE = 8 << 20  # a store has its time for each so many bytes of a read
 T = TypeVar("T")
 
 
-class Entry(NamedTuple):
+class DirectoryEntry(NamedTuple):
     """One file or folder. ``mtime`` is in seconds since 1970; what a store does not tell is None."""
 
     name: str
@@ -240,7 +240,7 @@ class Store:
                 return _LocalFile(address.path)
         return self._call(address, lambda fs, path: _ArrowFile(fs.open_input_file(path), str(address), self.timeout))
 
-    def info(self, uri: str) -> Entry | None:
+    def info(self, uri: str) -> DirectoryEntry | None:
         """What is there; None if nothing is."""
         self.check(uri)
         address = split_uri(uri)
@@ -267,7 +267,7 @@ class Store:
     def exists(self, uri: str) -> bool:
         return self.info(uri) is not None
 
-    def list(self, uri: str) -> list[Entry]:
+    def list(self, uri: str) -> list[DirectoryEntry]:
         """What lies directly in a folder, by name."""
         self.check(uri)
         address = split_uri(uri)
@@ -278,7 +278,7 @@ class Store:
         entries = [_arrow_entry(one, one.base_name, join(str(address), one.base_name)) for one in found]
         return sorted(entries, key=lambda entry: entry.name)
 
-    def _list_local(self, path: str) -> Iterator[Entry]:
+    def _list_local(self, path: str) -> Iterator[DirectoryEntry]:
         with os.scandir(path) as entries:
             for entry in entries:
                 # A link to nowhere is as good as absent.
@@ -493,13 +493,13 @@ def _refuse_special(path: str, mode: int) -> None:
         raise UnreadableFileError(f"it is {what} and is not opened", expected="a regular file", file=path)
 
 
-def _local_entry(path: str, status: os.stat_result) -> Entry:
-    return Entry(os.path.basename(path), path, stat.S_ISDIR(status.st_mode), status.st_mtime, status.st_size)
+def _local_entry(path: str, status: os.stat_result) -> DirectoryEntry:
+    return DirectoryEntry(os.path.basename(path), path, stat.S_ISDIR(status.st_mode), status.st_mtime, status.st_size)
 
 
-def _arrow_entry(found: Any, name: str, uri: str) -> Entry:
+def _arrow_entry(found: Any, name: str, uri: str) -> DirectoryEntry:
     mtime = None if found.mtime is None else found.mtime.timestamp()
-    return Entry(name, uri, found.type == _arrow_fs().FileType.Directory, mtime, found.size)
+    return DirectoryEntry(name, uri, found.type == _arrow_fs().FileType.Directory, mtime, found.size)
 
 
 def _arrow_fs() -> Any:

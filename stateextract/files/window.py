@@ -1,6 +1,6 @@
 """Windows: a bounded piece of a stream of bytes that slides over it, because state is larger than memory.
 
-A :class:`Source` gives the bytes of one range, as they are (:class:`RangeSource`) or decompressed
+A :class:`ByteSource` gives the bytes of one range, as they are (:class:`RangeSource`) or decompressed
 (:class:`DecompressedSource`). A :class:`Window` holds the part of it that is being decoded: whoever reads from the window
 moves ``pos``; ``need`` keeps what is left, reads behind it, and grows only when one item is larger than the window.
 
@@ -31,7 +31,7 @@ READ = 4 << 20
 """Bytes of one read from a file."""
 
 
-class Source(Protocol):
+class ByteSource(Protocol):
     """Gives the bytes of a stream in order."""
 
     def read_into(self, room: memoryview) -> int:
@@ -138,7 +138,7 @@ class Window:
     limit is moved.
     """
 
-    def __init__(self, source: Source, start: int = 0, size: int | None = None, most: int | None = None) -> None:
+    def __init__(self, source: ByteSource, start: int = 0, size: int | None = None, most: int | None = None) -> None:
         self.source = source
         self.most = most
         self.size = max(size or WINDOW, source.least)

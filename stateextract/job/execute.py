@@ -36,7 +36,7 @@ ALONE = 64 << 20
 
 _ENDS: set[int] = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
 
-Run = Callable[[int, bytes], bytes]
+RunTask = Callable[[int, bytes], bytes]
 """Runs one task, given its number and its record, and returns its report."""
 
 
@@ -51,7 +51,7 @@ class Tasks:
     :param prepare: compiles kernels that the extract job does not use, for the processes of this machine.
     """
 
-    open: Callable[[bytes], Run]
+    open: Callable[[bytes], RunTask]
     shared: bytes
     sizes: Sequence[int]
     records: Sequence[bytes] = ()
@@ -197,7 +197,7 @@ def opened(open_shared: Callable[[bytes], Run], shared: bytes) -> Run:
     return open_shared(shared)
 
 
-def _run(open_shared: Callable[[bytes], Run], shared: bytes, number: int, record: bytes) -> bytes:
+def _run(open_shared: Callable[[bytes], RunTask], shared: bytes, number: int, record: bytes) -> bytes:
     """In a worker: one task."""
     return opened(open_shared, shared)(number, record)
 
@@ -217,5 +217,5 @@ def _prepare() -> None:
 
 
 __all__ = [
-    "Execute", "OnReport", "Run", "Tasks", "in_this_process", "on_this_machine", "opened", "processes", "reports_of",
+    "Execute", "OnReport", "RunTask", "Tasks", "in_this_process", "on_this_machine", "opened", "processes", "reports_of",
 ]  # fmt: skip

@@ -34,7 +34,7 @@ class DataFile:
 
 
 @dataclass(frozen=True)
-class Source:
+class SourceFile:
     """A state file that rows came from.
 
     :param subtask: ``None`` for a coordinator.
@@ -63,7 +63,7 @@ class Dataset:
     files: list[DataFile]
     schema: list[dict[str, Any]]
     schema_text: str
-    sources: list[Source]
+    sources: list[SourceFile]
     job: str
     state_role: str | None = None
 
@@ -144,7 +144,7 @@ def parse_manifest(data: bytes, path: str) -> Manifest:
 def _dataset(document: Mapping[str, Any]) -> Dataset:
     values = dict(document)
     values["files"] = [DataFile(**f) for f in values["files"]]
-    values["sources"] = [Source(**s) for s in values["sources"]]
+    values["sources"] = [SourceFile(**s) for s in values["sources"]]
     dataset = Dataset(**values)
     # What is named here is deleted when it is replaced, so nothing may lead out of the output.
     if not _is_inside(dataset.folder) or not all(_is_inside(file.path) for file in dataset.files):

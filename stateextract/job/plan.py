@@ -28,8 +28,8 @@ from stateextract.metadata.operator_lookup import find_operators
 from stateextract.options import JobOptions
 from stateextract.outcome import Status
 from stateextract.printable import find_named, lone_surrogates, pluralize, there_is
-from stateextract.snapshot.coverage import CANNOT_BE_READ, UNTYPED, Coverage, Entry
-from stateextract.snapshot.headers import OnHeaders, Scope, StateFile, ignore_progress, operator_label
+from stateextract.snapshot.coverage import CANNOT_BE_READ, UNTYPED, CoverageEntry, CoverageReport
+from stateextract.snapshot.headers import OnHeaders, StateFile, StateScope, ignore_progress, operator_label
 from stateextract.snapshot.inventory import NamedState, OperatorInventory, master_entries
 from stateextract.snapshot.missing import missing_files
 from stateextract.snapshot.parts import OperatorTargets, Part, StateTarget
@@ -38,7 +38,7 @@ from stateextract.snapshot.python_types import StateTypes, checked_by_length
 from stateextract.snapshot.reading import choice_of, read_options
 from stateextract.snapshot.source import SnapshotSource
 from stateextract.snapshot.type_overrides import JobTypeOverrides, OverrideTexts
-from stateextract.state.columns import Choice, ReadOptions, certainly_undecodable, merged_raw_schema, merged_schema
+from stateextract.state.columns import ReadOptions, StatePolicy, certainly_undecodable, merged_raw_schema, merged_schema
 from stateextract.state.kinds import COORDINATOR, TIMER
 from stateextract.state.operator import BROADCAST
 from stateextract.state.rows import RowLayout
@@ -68,7 +68,7 @@ class PlannedState:
 
     operator: int
     name: str
-    entry: Entry
+    entry: CoverageEntry
     target: StateTarget
     untyped: UndecodableError | None
     dataset: str
@@ -83,7 +83,7 @@ class PlannedCoordinator:
     :param folder: of its dataset.
     """
 
-    entry: Entry
+    entry: CoverageEntry
     folder: str
     data: bytes
 
@@ -101,7 +101,7 @@ class Plan:
 
     found: FoundSnapshot
     metadata: SnapshotMetadata
-    coverage: Coverage
+    coverage: CoverageReport
     operators: Sequence[OperatorTargets]
     states: Sequence[PlannedState]
     files: Sequence[StateFile]
@@ -155,7 +155,7 @@ def make_plan(
     if unsure:
         notes.append(f"the types of {pluralize(unsure, 'state')} of PyFlink are checked by the length of the bytes only; "
                      "the page PyFlink of the documentation lists the types of equal length")  # fmt: skip
-    coverage = Coverage(
+    coverage = CoverageReport(
         VERSION, source.found.metadata_uri, metadata.checkpoint_id, metadata.version,
         metadata.properties.kind if metadata.properties else None,
         [entry for i in inventory for entry in i.entries] + masters,
@@ -230,7 +230,7 @@ def _choose(
     return selected
 
 
-def _is_selected(entry: Entry, options: JobOptions) -> bool:
+def _is_selected(entry: CoverageEntry, options: JobOptions) -> bool:
     if entry.kind == COORDINATOR:
         return not options.state or COORDINATOR_STATE in options.state
     return not options.state or entry.state in options.state or (entry.kind == TIMER and TIMERS in options.state)
@@ -319,12 +319,12 @@ def _targets(
     options: JobOptions,
     describe: DescribeContext,
     source: SnapshotSource,
-) -> tuple[list[OperatorTargets], list[PlannedState], dict[tuple[int, Scope], int], list[StateExtractError]]:
+) -> tuple[list[OperatorTargets], list[PlannedState], dict[tuple[int, StateScope], int], list[StateExtractError]]:
     """What to read, the operators' numbers for the tasks by their numbers in the metadata and the scope, and why states are
     not read whose columns are not known.
     """
     top = operator_folders((i.operator.id, i.operator.uid, i.operator.name) for i in inventory)
-    numbers: dict[tuple[int, Scope], int] = {}
+    numbers: dict[tuple[int, StateScope], int] = {}
     by_operator: list[dict[str, StateTarget]] = []
     chosen: list[OperatorState] = []
     planned = []
@@ -395,7 +395,7 @@ class _Columns:
     raw: pa.Schema | None
     untyped: UndecodableError | None
     decoded_in_python: bool
-    choice: Choice
+    choice: StatePolicy
 
 
 def _columns(
@@ -467,7 +467,7 @@ def _coordinators(inventory: Sequence[OperatorInventory]) -> Iterator[PlannedCoo
                 yield PlannedCoordinator(entry, folder, i.operator.coordinator.data)
 
 
-def _is_selected_coordinator(entry: Entry) -> bool:
+def _is_selected_coordinator(entry: CoverageEntry) -> bool:
     return entry.kind == COORDINATOR and entry.status in (Status.DECODED, Status.RAW)
 
 
@@ -486,7 +486,7 @@ def _undecodable(state: NamedState, rows: Sequence[RowLayout]) -> UndecodableErr
 def _parts(
     files: Sequence[StateFile],
     operators: Sequence[OperatorTargets],
-    numbers: Mapping[tuple[int, Scope], int],
+    numbers: Mapping[tuple[int, StateScope], int],
     options: JobOptions,
 ) -> Iterator[Part]:
     """The files that hold a wanted state."""

@@ -27,19 +27,19 @@ from stateextract.job.manifest import (
     Dataset,
     Job,
     Manifest,
-    Source,
+    SourceFile,
     describe_schema,
     joined_ranges,
 )
 from stateextract.job.output import open_output, refuse_inside
 from stateextract.job.plan import COORDINATOR_STATE, Plan, PlannedCoordinator, PlannedState, make_plan
-from stateextract.job.split import Context, plan_file
+from stateextract.job.split import SplitContext, plan_file
 from stateextract.job.task import SplitReport, encode_plan_location, open_runner
 from stateextract.job.writer import WrittenFile, parquet_settings
 from stateextract.options import JobOptions
 from stateextract.outcome import ExitCode, Status
 from stateextract.printable import pluralize
-from stateextract.snapshot.coverage import Coverage
+from stateextract.snapshot.coverage import CoverageReport
 from stateextract.snapshot.headers import OnHeaders, ignore_progress
 from stateextract.version import VERSION
 
@@ -52,11 +52,11 @@ _WRITTEN = (Status.DECODED, Status.PARTIAL, Status.RAW)
 
 
 @dataclass(frozen=True)
-class Outcome:
+class JobResult:
     """A job that published. ``exit_code`` is 0, or 3 where not all rows that were selected are there."""
 
     manifest: Manifest
-    coverage: Coverage
+    coverage: CoverageReport
     exit_code: int
 
     @property
@@ -77,7 +77,7 @@ def run_job(
     execute: Execute = in_this_process,
     store: Store | None = None,
     on_headers: OnHeaders = ignore_progress,
-) -> Outcome:
+) -> JobResult:
     """Run a job.
 
     :param execute: runs the tasks.
@@ -90,7 +90,7 @@ def run_job(
     renames = {"auto": output.renames, "rename": True, "direct": False}[options.publish]
     commit = Commit(output, new_job_id(), options.mode, renames)
     with publishing(commit):
-        context = Context(
+        context = SplitContext(
             commit.job, options.output, commit.task_folder, plan.found.metadata_uri, options, plan.operators,
             describe=plan.describe, size=sum(plan.sizes),
         )  # fmt: skip
@@ -102,7 +102,7 @@ def run_job(
         coverage = plan.coverage
         if not manifest.datasets and coverage.exit_code() == ExitCode.FAILED:
             raise _nothing(coverage)
-        outcome = Outcome(commit.publish(manifest, coverage.to_json()), coverage, coverage.exit_code())
+        outcome = JobResult(commit.publish(manifest, coverage.to_json()), coverage, coverage.exit_code())
     return outcome
 
 
@@ -143,7 +143,7 @@ def _manifest(plan: Plan, commit: Commit, options: JobOptions, reports: Sequence
     return Manifest(commit.job, {commit.job: job}, datasets)
 
 
-def _nothing(coverage: Coverage) -> StateExtractError:
+def _nothing(coverage: CoverageReport) -> StateExtractError:
     """The error where no state could be read."""
     entry = next(entry for entry in coverage.entries if entry.reason is not None)
     more = sum(entry.reason is not None for entry in coverage.entries) - 1
@@ -192,7 +192,7 @@ def _by_folder(states: Iterable[PlannedState]) -> list[list[PlannedState]]:
     return list(found.values())
 
 
-def _sources(plan: Plan, reports: Sequence[SplitReport]) -> dict[str, list[Source]]:
+def _sources(plan: Plan, reports: Sequence[SplitReport]) -> dict[str, list[SourceFile]]:
     """Where each dataset's rows came from, by its folder: one source per file, whichever splits read it."""
     found: dict[str, dict[int, tuple[list[int], int, int]]] = {}
     for report in reports:
@@ -205,7 +205,7 @@ def _sources(plan: Plan, reports: Sequence[SplitReport]) -> dict[str, list[Sourc
                 by_file[part.file] = (known + groups, rows + counters.rows, raw + counters.raw_rows)
     return {
         folder: [
-            Source(plan.files[number].uri, plan.files[number].subtask, joined_ranges(groups), rows, raw)
+            SourceFile(plan.files[number].uri, plan.files[number].subtask, joined_ranges(groups), rows, raw)
             for number, (groups, rows, raw) in sorted(by_file.items())
         ]
         for folder, by_file in found.items()
@@ -216,7 +216,7 @@ def _dataset(
     state: PlannedState,
     job: str,
     files: Sequence[WrittenFile],
-    sources: Sequence[Source],
+    sources: Sequence[SourceFile],
     *,
     raw: bool,
 ) -> Dataset:
@@ -246,7 +246,7 @@ def _coordinator(planned: PlannedCoordinator, uri: str, commit: Commit, options:
     return Dataset(
         planned.folder, str(entry.operator_id), entry.uid, entry.operator_name, COORDINATOR_STATE, entry.kind, False, 1,
         [DataFile(file.path, file.rows, file.bytes)], describe_schema(table.schema), table.schema.to_string(),
-        [Source(uri, None, [], 1)], commit.job, entry.role,
+        [SourceFile(uri, None, [], 1)], commit.job, entry.role,
     )  # fmt: skip
 
 
@@ -272,4 +272,4 @@ def file_of_driver(path: str, table: pa.Table, commit: Commit, options: JobOptio
         raise OutputError(f"the output cannot be written: {error}", file=commit.output.uri) from error
 
 
-__all__ = ["Outcome", "file_of_driver", "run_job"]
+__all__ = ["JobResult", "file_of_driver", "run_job"]

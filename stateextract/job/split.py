@@ -30,7 +30,7 @@ from stateextract.snapshot.content import Content
 from stateextract.snapshot.describe import decode_context, encode_context
 from stateextract.snapshot.parts import OperatorTargets, Part, StateTarget
 from stateextract.state.bodies.body import BodyKind
-from stateextract.state.columns import Choice
+from stateextract.state.columns import StatePolicy
 from stateextract.state.engine import KeyGroupRange
 from stateextract.state.operator import Partition
 
@@ -38,7 +38,7 @@ _FILE_COST = 256 * 1000  # opening a file and reading its head counts like that 
 
 
 @dataclass(frozen=True)
-class Context:
+class SplitContext:
     """What all tasks share.
 
     :param folder: path on the output's file system that files are written below.
@@ -81,7 +81,7 @@ class Context:
         return zlib.compress(json.dumps(document).encode(), 6)
 
     @classmethod
-    def from_bytes(cls, data: bytes) -> Context:
+    def from_bytes(cls, data: bytes) -> SplitContext:
         """The inverse of :meth:`to_bytes`."""
         document = json.loads(zlib.decompress(data))
         operators = [
@@ -89,7 +89,7 @@ class Context:
                 name: StateTarget(
                     folder, raw, _schema_of(schema), tuple((path, type_) for path, type_ in overrides),
                     _schema_of(raw_schema) if raw_schema else None, _schema_of(merged) if merged else None,
-                    Choice(Policy(**choice["policy"]), choice["on_undecodable"]),
+                    StatePolicy(Policy(**choice["policy"]), choice["on_undecodable"]),
                 )
                 for name, (folder, raw, overrides, choice, schema, raw_schema, merged) in o["states"].items()
             }, o["id"])
@@ -185,11 +185,11 @@ def _steps(offsets: Sequence[int]) -> list[int]:
     return [*offsets[:1], *(b - a for a, b in itertools.pairwise(offsets))]
 
 
-def plan_file(context: Context, splits: Sequence[Sequence[Part]]) -> tuple[bytes, int]:
+def plan_file(context: SplitContext, splits: Sequence[Sequence[Part]]) -> tuple[bytes, int]:
     """Content of the plan file, and how many of its bytes are the context."""
     records = [encode_split(split) for split in splits]
     values: dict[str, Any] = {**vars(context), "lengths": [len(r) for r in records]}
-    header = Context(**values).to_bytes()
+    header = SplitContext(**values).to_bytes()
     return b"".join([header, *records]), len(header)
 
 
@@ -199,6 +199,13 @@ def writer_options(options: JobOptions) -> WriterOptions:
 
 
 __all__ = [
-    "Context", "OperatorTargets", "Part", "StateTarget", "decode_split", "encode_split", "pack",
-    "plan_file", "writer_options",
+    "OperatorTargets",
+    "Part",
+    "SplitContext",
+    "StateTarget",
+    "decode_split",
+    "encode_split",
+    "pack",
+    "plan_file",
+    "writer_options",
 ]  # fmt: skip

@@ -24,7 +24,7 @@ from stateextract.columnar.compiled.engines import engine_for
 from stateextract.errors import OutputError, StateExtractError
 from stateextract.job.output import Output, open_output
 from stateextract.job.salvage import Attempt, salvage
-from stateextract.job.split import Context, decode_split, writer_options
+from stateextract.job.split import SplitContext, decode_split, writer_options
 from stateextract.job.writer import TaskWriter, WrittenFile
 from stateextract.snapshot.parts import OperatorTargets, Part
 from stateextract.snapshot.reader import PartReader
@@ -86,7 +86,7 @@ class TaskRunner:
     def __init__(self, output: str, plan_path: str, context_bytes: int) -> None:
         self._output: Output = open_output(output)
         self._plan_path = plan_path
-        self._context = Context.from_bytes(self._output.read_range(plan_path, 0, context_bytes))
+        self._context = SplitContext.from_bytes(self._output.read_range(plan_path, 0, context_bytes))
         positions = [context_bytes]
         for length in self._context.lengths:
             positions.append(positions[-1] + length)

@@ -30,7 +30,7 @@ from stateextract.errors import (
     TruncatedError,
     UnreadableFileError,
 )
-from stateextract.files.filesystem import Entry, Store, join, name_of, normalize, parent, split_uri
+from stateextract.files.filesystem import DirectoryEntry, Store, join, name_of, normalize, parent, split_uri
 from stateextract.metadata.model import (
     EmptySegmentHandle,
     InlineHandle,
@@ -108,12 +108,12 @@ def abbreviate(names: Sequence[str], most: int = 10) -> str:
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"
 
 
-def _metadata_in(entries: Sequence[Entry]) -> bool:
+def _metadata_in(entries: Sequence[DirectoryEntry]) -> bool:
     # An empty one is being written.
     return any(entry.name == METADATA and not entry.is_dir and entry.size != 0 for entry in entries)
 
 
-def _checkpoints(entries: Sequence[Entry]) -> list[int]:
+def _checkpoints(entries: Sequence[DirectoryEntry]) -> list[int]:
     """The N of all ``chk-N``, newest first."""
     matches = (_CHECKPOINT.fullmatch(entry.name) for entry in entries if entry.is_dir)
     return sorted((int(match[1]) for match in matches if match), reverse=True)
@@ -140,7 +140,7 @@ def _newest(job: str, numbers: Sequence[int], store: Store) -> FoundSnapshot:
     )
 
 
-def _below(uri: str, entries: Sequence[Entry], store: Store) -> FoundSnapshot:
+def _below(uri: str, entries: Sequence[DirectoryEntry], store: Store) -> FoundSnapshot:
     """``uri`` is neither a snapshot nor a job's folder: look one level down."""
     folders = [entry for entry in entries if entry.is_dir]
     jobs: list[FoundSnapshot] = []
@@ -203,7 +203,7 @@ class _Listing:
     def __init__(self) -> None:
         self.lock = threading.Lock()
         self.loaded = False
-        self.files: dict[str, Entry] = {}
+        self.files: dict[str, DirectoryEntry] = {}
         self.unlistable = False
         self.answered = False
         self.problem: UnreadableFileError | None = None
@@ -282,7 +282,7 @@ class Locator:
         if exact and actual > stated:
             raise FormatError(f"the file has {actual} bytes, but by the snapshot the {what} {stated}", file=uri)
 
-    def _find(self, original: str, relative: bool) -> Entry:
+    def _find(self, original: str, relative: bool) -> DirectoryEntry:
         looked: list[str] = []
         unreadable: UnreadableFileError | None = None
         for candidate in self._candidates(original, relative):
@@ -342,7 +342,7 @@ class Locator:
         if not same_store:
             yield original
 
-    def _entry(self, uri: str) -> Entry | None:
+    def _entry(self, uri: str) -> DirectoryEntry | None:
         """The file at ``uri``, by the listing of its folder."""
         folder = parent(uri)
         with self._lock:

@@ -23,7 +23,7 @@ from stateextract.restore.kryo import doubt_of_fields, may_mean_other, must_fail
 from stateextract.restore.loading import Loader
 from stateextract.restore.removed import STATES
 from stateextract.restore.states import KEY_RULE, check_state, strict
-from stateextract.snapshot.headers import Scope, StateFile, operator_label
+from stateextract.snapshot.headers import StateFile, StateScope, operator_label
 from stateextract.state.bodies.body import BodyKind
 from stateextract.state.flink_states import purpose_of
 from stateextract.state.header import KeyedHeader, StateMeta
@@ -38,13 +38,13 @@ _UPPER_MAX: Final = 1 << 15
 class Values(Protocol):
     """What only the values of a state tell. Each answer is a text where it cannot be had."""
 
-    def subclasses(self, operator: str, scope: Scope, state: str) -> frozenset[str] | str:
+    def subclasses(self, operator: str, scope: StateScope, state: str) -> frozenset[str] | str:
         """The classes of the POJOs in a state, as far as no snapshot lists them."""
 
-    def reread(self, operator: str, scope: Scope, state: str) -> Verdict | str:
+    def reread(self, operator: str, scope: StateScope, state: str) -> Verdict | str:
         """What becomes of the values that Kryo wrote, when they are read with the new job's classes."""
 
-    def rows(self, operator: str, scope: Scope, state: str) -> int | str:
+    def rows(self, operator: str, scope: StateScope, state: str) -> int | str:
         """How many rows a state has."""
 
 
@@ -63,7 +63,7 @@ class StateCheck:
     operator_name: str | None
     operator_label: str
     state_name: str | None
-    state_scope: Scope | None
+    state_scope: StateScope | None
     state_kind: str
     verdict: Verdict
     phase: Phase | None
@@ -112,7 +112,7 @@ class OperatorSide:
 
     state: OperatorState
     keys: list[SerializerSnapshot] = field(default_factory=list)
-    states: dict[tuple[Scope, str, str], list[StateMeta]] = field(default_factory=dict)
+    states: dict[tuple[StateScope, str, str], list[StateMeta]] = field(default_factory=dict)
     unread: list[str] = field(default_factory=list)
     listed: bool = True
 
@@ -231,7 +231,7 @@ class Check:
             yield self._made(side, name, scope, kind, remarks)
 
     def _made(
-        self, side: OperatorSide, name: str | None, scope: Scope | None, kind: str, remarks: Sequence[Remark]
+        self, side: OperatorSide, name: str | None, scope: StateScope | None, kind: str, remarks: Sequence[Remark]
     ) -> StateCheck:
         state = side.state
         verdict = worst(remark.verdict for remark in remarks)
@@ -309,7 +309,7 @@ class Check:
 
     # ---- states
 
-    def _state(self, side: OperatorSide, place: tuple[Scope, str, str], metas: Sequence[StateMeta]) -> list[Remark]:
+    def _state(self, side: OperatorSide, place: tuple[StateScope, str, str], metas: Sequence[StateMeta]) -> list[Remark]:
         """The remarks; where the backend is not known, those of both, or that they differ."""
         backends = BACKENDS if self._new.backend is None else (self._new.backend,)
         found = [self._under(backend, side, place, metas) for backend in backends]
@@ -324,7 +324,7 @@ class Check:
         ]
 
     def _under(
-        self, backend: Backend, side: OperatorSide, place: tuple[Scope, str, str], metas: Sequence[StateMeta]
+        self, backend: Backend, side: OperatorSide, place: tuple[StateScope, str, str], metas: Sequence[StateMeta]
     ) -> Findings:
         scope, _, name = place
         new = self._new
@@ -363,7 +363,7 @@ class Check:
         self._ask_values(comparer, side, scope, name)
         return findings
 
-    def _same(self, comparer: Comparer, side: OperatorSide, scope: Scope, metas: Sequence[StateMeta]) -> None:
+    def _same(self, comparer: Comparer, side: OperatorSide, scope: StateScope, metas: Sequence[StateMeta]) -> None:
         """The same job or query: what its release makes of the same declarations."""
         upgrade = self._from_flink_1 and comparer.release is not None and comparer.release.major >= 2
         make = upgraded if upgrade else _as_it_is
@@ -372,7 +372,7 @@ class Check:
             for pair in [(key, make(key)) for key in side.keys] if scope == "keyed" else [None]:
                 check_state(comparer, meta, now, pair)
 
-    def _by_classes(self, comparer: Comparer, side: OperatorSide, scope: Scope, metas: Sequence[StateMeta]) -> None:
+    def _by_classes(self, comparer: Comparer, side: OperatorSide, scope: StateScope, metas: Sequence[StateMeta]) -> None:
         """Where there is no snapshot of the new job: the same declarations, with its classes."""
         findings = comparer.findings
         extractor = comparer.extractor
@@ -433,7 +433,7 @@ class Check:
 
     # ---- what only values tell
 
-    def _ask_values(self, comparer: Comparer, side: OperatorSide, scope: Scope, name: str) -> None:
+    def _ask_values(self, comparer: Comparer, side: OperatorSide, scope: StateScope, name: str) -> None:
         findings, operator = comparer.findings, side.state.id
         if findings.verdict is Verdict.REFUSED:
             return
@@ -443,7 +443,7 @@ class Check:
         if findings.doubts:
             self._reread(comparer, operator, scope, name)
 
-    def _reread(self, comparer: Comparer, operator: str, scope: Scope, name: str) -> None:
+    def _reread(self, comparer: Comparer, operator: str, scope: StateScope, name: str) -> None:
         """What Kryo wrote, where class files leave a doubt: the values are read with the classes of both jobs."""
         findings, names = comparer.findings, list(comparer.findings.doubts)
         doubts = "; ".join(findings.doubts.values())
@@ -477,7 +477,7 @@ class Check:
                 "value", f"{doubts}; {more[found] if isinstance(found, Verdict) else found}", "test the restore"
             )
 
-    def _unlisted(self, comparer: Comparer, operator: str, scope: Scope, name: str, listed: frozenset[str]) -> None:
+    def _unlisted(self, comparer: Comparer, operator: str, scope: StateScope, name: str, listed: frozenset[str]) -> None:
         """POJOs of subclasses that are in the values and in no snapshot, as HashMap leaves them."""
         findings = comparer.findings
         found = "values were not read" if self._values is None else self._values.subclasses(operator, scope, name)

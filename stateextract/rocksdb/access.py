@@ -1,6 +1,6 @@
 """Where the reader's bytes come from: files of a database, inline bytes, windows of merged files.
 
-A :class:`StateFile` is what the caller opens for each stream handle; :class:`Inline` and :class:`Part` are two ready
+A :class:`DatabaseFile` is what the caller opens for each stream handle; :class:`Inline` and :class:`FileRange` are two ready
 ones, and :class:`Opener` is the function for a located snapshot. Does I/O; knows nothing of RocksDB.
 """
 
@@ -20,7 +20,7 @@ from stateextract.metadata.locate import Location, Locator
 from stateextract.metadata.model import StreamHandle
 
 
-class StateFile(Protocol):
+class DatabaseFile(Protocol):
     """The bytes of one stream handle.
 
     ``uri`` and ``start`` say, for errors, which physical file they lie in and where they begin there.
@@ -47,7 +47,7 @@ class StateFile(Protocol):
     def close(self) -> None: ...
 
 
-OpenHandle = Callable[[StreamHandle], StateFile]
+OpenHandle = Callable[[StreamHandle], DatabaseFile]
 
 
 class Inline:
@@ -73,7 +73,7 @@ class Inline:
         pass
 
 
-class Part:
+class FileRange:
     """``length`` bytes of an open file from ``start`` on."""
 
     def __init__(self, file: OpenFile, uri: str, start: int, length: int) -> None:
@@ -109,11 +109,11 @@ class Opener:
         self._inside = inside
         self._exact_size = exact_size
 
-    def __call__(self, handle: StreamHandle) -> StateFile:
+    def __call__(self, handle: StreamHandle) -> DatabaseFile:
         location = self._locator.locate(handle, exact_size=self._exact_size)
         if location.uri is None:
             return Inline(location.inline or b"", self._inside)
-        return Part(self._files.open(location.uri), location.uri, location.start, location.size)
+        return FileRange(self._files.open(location.uri), location.uri, location.start, location.size)
 
     def coming(self, handle: StreamHandle, last: int) -> PrefetchRequest | None:
         """The file of a handle that will be opened, of which so many of the last bytes are read first.
@@ -160,7 +160,7 @@ ExpectHandle = Callable[[StreamHandle, int], "Callable[[], None] | None"]
 
 
 @contextmanager
-def errors_of(file: StateFile, name: str) -> Iterator[None]:
+def errors_of(file: DatabaseFile, name: str) -> Iterator[None]:
     """Errors raised inside are about this file; positions in it become positions in the physical file.
 
     :param name: its local name, for files without a URI of their own.
@@ -175,7 +175,7 @@ def errors_of(file: StateFile, name: str) -> Iterator[None]:
         raise
 
 
-def read_exactly(file: StateFile, offset: int, length: int) -> bytes:
+def read_exactly(file: DatabaseFile, offset: int, length: int) -> bytes:
     """``length`` bytes, which the caller knows to lie below the file's stated size."""
     data = file.read_at(offset, length)
     if len(data) != length:

@@ -160,7 +160,7 @@ class Merge:
     def __init__(self, runs: list[Run], ranges: KeyRanges, databases: Sequence[tuple[int, int]] | None = None) -> None:
         self.runs = runs
         self.pieces_changed = False
-        self.pieces: list[Piece] = []
+        self.pieces: list[DeletionPiece] = []
         n = max(len(runs), 1)
         self._rows: Numbers = np.zeros((n, k.R_WIDTH), np.int64)
         self._rows[:, k.R_GLOBAL] = -1

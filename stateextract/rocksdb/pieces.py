@@ -13,15 +13,15 @@ from typing import TypeAlias
 
 from stateextract.rocksdb.table import RangeDeletion
 
-Piece: TypeAlias = tuple[bytes, bytes, int]
+DeletionPiece: TypeAlias = tuple[bytes, bytes, int]
 """First key, key behind the last, sequence number."""
 
 
-def cut(deletions: Iterable[RangeDeletion]) -> list[Piece]:
+def cut(deletions: Iterable[RangeDeletion]) -> list[DeletionPiece]:
     """Disjoint pieces in order of key; neighbours with one number are one piece."""
     waiting = sorted(deletions)
     bounds = sorted({bound for one in waiting for bound in (one.begin, one.end)})
-    pieces: list[Piece] = []
+    pieces: list[DeletionPiece] = []
     active: list[tuple[int, bytes]] = []
     taken = 0
     for begin, end in pairwise(bounds):

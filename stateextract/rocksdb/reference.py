@@ -47,7 +47,7 @@ class PlainDecoder:
         return plains, len(plains)
 
 
-class Entry:
+class KeyVersion:
     """One version of a key. Entries are ordered as a merge needs them: by key, the newest version first."""
 
     __slots__ = ("key", "kind", "seqno", "value")
@@ -58,11 +58,11 @@ class Entry:
         self.kind = kind
         self.value = value
 
-    def __lt__(self, other: Entry) -> bool:
+    def __lt__(self, other: KeyVersion) -> bool:
         return (self.key, -self.seqno) < (other.key, -other.seqno)
 
 
-def entries_of(run: Run, counts: list[int], which: int) -> Iterator[Entry]:
+def entries_of(run: Run, counts: list[int], which: int) -> Iterator[KeyVersion]:
     """The entries of a run; ``counts[which]`` is kept up to date."""
     last: tuple[bytes, int] | None = None
     while True:
@@ -82,7 +82,7 @@ def entries_of(run: Run, counts: list[int], which: int) -> Iterator[Entry]:
                     seqno = trailer >> 8 if run.global_seqno is None else run.global_seqno
                     if trailer & 0xFF not in (DELETE, PUT, MERGE, SINGLE_DELETE):
                         raise UnsupportedError(f"an entry of type {trailer & 0xFF}", offset=offset)
-                    yield Entry(key, seqno, trailer & 0xFF, value)
+                    yield KeyVersion(key, seqno, trailer & 0xFF, value)
 
 
 def merge(

@@ -41,7 +41,7 @@ Starts: TypeAlias = npt.NDArray[np.int64]
 
 
 @dataclass(slots=True)
-class Batch:
+class BlockBatch:
     """Blocks that follow one another in a file.
 
     :param plains: the plain blocks, in the form of the decoder that made them.
@@ -135,7 +135,7 @@ class Run:
         """The sequence number that all entries of the file at hand have, if the file was ingested."""
         return None if self._table is None else self._table.global_seqno
 
-    def next_batch(self, entries: int) -> Batch | None:
+    def next_batch(self, entries: int) -> BlockBatch | None:
         """The next blocks, never of two files; None at the end.
 
         :param entries: how many entries of the run have been read, to check the counts that files state.

@@ -19,7 +19,7 @@ import numpy.typing as npt
 from stateextract.errors import FormatError, TruncatedError, UnsupportedError
 from stateextract.files.second_thread import done
 from stateextract.rocksdb import checksums
-from stateextract.rocksdb.access import StateFile, read_exactly
+from stateextract.rocksdb.access import DatabaseFile, read_exactly
 from stateextract.rocksdb.blocks import (
     TRAILER,
     BlockFormat,
@@ -226,7 +226,7 @@ class Table:
 
     def __init__(
         self,
-        file: StateFile,
+        file: DatabaseFile,
         live: LiveFile,
         *,
         verify: bool = True,

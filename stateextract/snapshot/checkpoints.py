@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from stateextract.doors import Door
 from stateextract.errors import MissingFileError, SnapshotNotFoundError, StateExtractError, UnreadableFileError
-from stateextract.files.filesystem import Entry, Store, name_of, normalize, parent
+from stateextract.files.filesystem import DirectoryEntry, Store, name_of, normalize, parent
 from stateextract.ha.store import JOB_ID
 from stateextract.metadata.file import read_metadata
 from stateextract.metadata.locate import METADATA, FoundSnapshot, Locator, abbreviate
@@ -182,7 +182,7 @@ class Folder:
     """A folder of a snapshot. :param metadata: ``None`` where there is no ``_metadata``, or it is empty."""
 
     uri: str
-    metadata: Entry | None
+    metadata: DirectoryEntry | None
 
     @property
     def number(self) -> int | None:

@@ -14,7 +14,7 @@ from stateextract.snapshot.checkpoints import Folder, is_of, job_of, snapshot_fo
 from stateextract.snapshot.high_availability import (
     ZOOKEEPER,
     HighAvailability,
-    Outcome,
+    RestoreOutcome,
     read_high_availability,
     read_storage,
 )
@@ -159,10 +159,10 @@ def held_snapshot(found: HighAvailability, checkpoint: int, job: str) -> FoundSn
 
 
 _ADVICE = {
-    Outcome.FAILS: "--checkpoint N reads one of the others, which `stateextract checkpoints` lists",
-    Outcome.ENDED: "to read an existing one, set --checkpoint N",
-    Outcome.NOTHING: "give the folder of the checkpoints",
-    Outcome.RESTORES: None,
+    RestoreOutcome.FAILS: "--checkpoint N reads one of the others, which `stateextract checkpoints` lists",
+    RestoreOutcome.ENDED: "to read an existing one, set --checkpoint N",
+    RestoreOutcome.NOTHING: "give the folder of the checkpoints",
+    RestoreOutcome.RESTORES: None,
 }
 
 

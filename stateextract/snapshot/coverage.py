@@ -1,6 +1,6 @@
 """The coverage report: every operator and state of a snapshot, and what became of it. Nothing is silently missing.
 
-An :class:`Entry` is made by the plan for everything that ``_metadata`` lists, whatever its kind, and filled in from
+An :class:`CoverageEntry` is made by the plan for everything that ``_metadata`` lists, whatever its kind, and filled in from
 the reports of the tasks. The report is ``_coverage.json`` beside the data and a table on the screen.
 
 Plain values, their JSON and their table; takes the engine's tallies. Must not know of Spark or of Flink's formats.
@@ -39,7 +39,7 @@ _NAME_COLUMNS = ("operator", "state", "directory")
 
 
 @dataclass
-class Entry:
+class CoverageEntry:
     """One state, or one thing of an operator that holds state without a name.
 
     :param state: name; ``None`` where it has none (coordinator, channels) or none could be learned.
@@ -106,7 +106,7 @@ class Entry:
 
 
 @dataclass
-class Coverage:
+class CoverageReport:
     """The whole report."""
 
     tool_version: str
@@ -114,7 +114,7 @@ class Coverage:
     checkpoint_id: int
     metadata_version: int
     kind: str | None
-    entries: list[Entry]
+    entries: list[CoverageEntry]
     relocations: list[tuple[str, str]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
@@ -170,17 +170,17 @@ class Coverage:
 
     def show(self, screen: Screen) -> None:
         """Print the table, and below it what a person should know."""
-        from stateextract.screen import Table  # only where something is shown: rich takes its time to load
+        from stateextract.screen import TextTable  # only where something is shown: rich takes its time to load
 
         screen.say(f"Coverage of {self.snapshot}")
         columns = ["operator", "state", "kind", "rows", "bytes", "status", "directory"]
         causes = causes_once((id(entry), (entry.reason, *entry.read.problems)) for entry in self.entries)
         rows = [_cells(entry, causes.get(id(entry))) for entry in self._shown()]
-        screen.show(Table(columns, rows, ["rows", "bytes"], names=_NAME_COLUMNS))
+        screen.show(TextTable(columns, rows, ["rows", "bytes"], names=_NAME_COLUMNS))
         for line in self._lines():
             screen.say(line)
 
-    def _shown(self) -> list[Entry]:
+    def _shown(self) -> list[CoverageEntry]:
         """The entries that have a line of their own."""
         return [entry for entry in self.entries if entry.status != NOT_SELECTED]
 
@@ -198,7 +198,7 @@ class Coverage:
         return lines
 
 
-def _cells(entry: Entry, cause: str | None) -> list[str | Cell]:
+def _cells(entry: CoverageEntry, cause: str | None) -> list[str | Cell]:
     from stateextract.screen import Cell
 
     read = entry.status in (DECODED, PARTIAL, RAW, SKIPPED)
@@ -216,7 +216,7 @@ def _cells(entry: Entry, cause: str | None) -> list[str | Cell]:
     ]
 
 
-def _remarks(entry: Entry) -> list[str]:
+def _remarks(entry: CoverageEntry) -> list[str]:
     """Sentences about values that are not exactly what Flink had, or were read in an unusual way."""
     read = entry.read
     counted: Sequence[tuple[int, str, str]] = (
@@ -240,6 +240,17 @@ def _remarks(entry: Entry) -> list[str]:
 
 
 __all__ = [
-    "CANNOT_BE_READ", "DECODED", "EMPTY", "MISSING", "NOT_SELECTED", "PARTIAL", "RAW", "SKIPPED", "UNREADABLE", "UNSUPPORTED",
-    "UNTYPED", "Coverage", "Entry",
+    "CANNOT_BE_READ",
+    "DECODED",
+    "EMPTY",
+    "MISSING",
+    "NOT_SELECTED",
+    "PARTIAL",
+    "RAW",
+    "SKIPPED",
+    "UNREADABLE",
+    "UNSUPPORTED",
+    "UNTYPED",
+    "CoverageEntry",
+    "CoverageReport",
 ]  # fmt: skip

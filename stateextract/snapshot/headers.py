@@ -46,7 +46,7 @@ from stateextract.state.operator import note_of_1_18_0, operator_header_end, par
 if TYPE_CHECKING:
     from stateextract.snapshot.changelogs import Changelog
 
-Scope = Literal["keyed", "operator"]
+StateScope = Literal["keyed", "operator"]
 OnHeaders = Callable[[int, int], None]
 """Is told, at the beginning and after each, how many handles were looked at and how many there are."""
 
@@ -102,7 +102,7 @@ class StateFile:
         return self.named if self.header is None else tuple((meta.name, meta.kind) for meta in self.header.states)
 
     @property
-    def scope(self) -> Scope:
+    def scope(self) -> StateScope:
         """Whether it holds keyed or operator state."""
         return "operator" if self.form is BodyKind.OPERATOR else "keyed"
 
@@ -509,4 +509,4 @@ def _state_file(
     return StateFile(operator, subtask, of.kind, content.form, *place, content, header, key, **more)
 
 
-__all__ = ["HeaderReader", "OnHeaders", "Scope", "StateFile", "ignore_progress", "operator_label"]
+__all__ = ["HeaderReader", "OnHeaders", "StateFile", "StateScope", "ignore_progress", "operator_label"]

@@ -27,7 +27,7 @@ from stateextract.errors import (
     UnreadableFileError,
 )
 from stateextract.files.connect import problem_of
-from stateextract.files.filesystem import Entry, Store, is_remote, join, name_of, normalize, parent, split_uri
+from stateextract.files.filesystem import DirectoryEntry, Store, is_remote, join, name_of, normalize, parent, split_uri
 from stateextract.files.javastream import MAGIC
 from stateextract.ha.documents import parse_documents
 from stateextract.ha.kubernetes import is_config_map, stores_of_config_maps
@@ -52,7 +52,7 @@ _MOVED = (
 )
 
 
-class Outcome(StrEnum):
+class RestoreOutcome(StrEnum):
     """What Flink would do with a job when it starts again."""
 
     RESTORES = "restores"
@@ -103,13 +103,13 @@ class JobAnswer:
     ended: bool = False
 
     @property
-    def outcome(self) -> Outcome:
+    def outcome(self) -> RestoreOutcome:
         """What Flink would do."""
         if self.ended:
-            return Outcome.ENDED
+            return RestoreOutcome.ENDED
         if any(one.problem is not None for one in self.checkpoints) and not self.is_guess:
-            return Outcome.FAILS
-        return Outcome.RESTORES if self.latest is not None else Outcome.NOTHING
+            return RestoreOutcome.FAILS
+        return RestoreOutcome.RESTORES if self.latest is not None else RestoreOutcome.NOTHING
 
     @property
     def latest(self) -> HeldCheckpoint | None:
@@ -134,7 +134,7 @@ class JobAnswer:
     def sentence(self) -> str:
         """The answer for people."""
         match self.outcome:
-            case Outcome.RESTORES:
+            case RestoreOutcome.RESTORES:
                 latest = self.latest
                 assert latest is not None
                 assert latest.completed is not None
@@ -145,14 +145,14 @@ class JobAnswer:
                     file = latest.metadata_problem.file or latest.completed.external_pointer
                     text += f"; its _metadata cannot be read, which Flink does not need and stateextract does: {file}"
                 return text
-            case Outcome.FAILS:
+            case RestoreOutcome.FAILS:
                 broken = next(one for one in self.checkpoints if one.problem is not None)
                 assert broken.problem is not None
                 return (
                     f"Flink would not start job {self.job_id}, since it reads the files of all entries and {broken.entry.name} "
                     f"fails: {broken.problem.message}"
                 )
-            case Outcome.ENDED:
+            case RestoreOutcome.ENDED:
                 return f"Job {self.job_id} has ended, so Flink does not restore it: the job result store has its result"
         return (
             f"The store has no checkpoint of job {self.job_id}: Flink would start it from nothing, or from the snapshot that "
@@ -208,7 +208,7 @@ def _read_file(uri: str, store: Store, path_pairs: Sequence[tuple[str, str]]) ->
         first = file.read_at(0, 4096)
         if first.startswith(MAGIC):
             resolver = Resolver(store, _folders_of(parent(uri)), path_pairs)
-            found = Entry(name_of(uri), uri, False, None, file.size())
+            found = DirectoryEntry(name_of(uri), uri, False, None, file.size())
             answers = _guesses([found], resolver)
             if not answers:  # Not a file of many: what is wrong with it is the answer.
                 resolver.completed(found)
@@ -295,7 +295,7 @@ def _answer(store: JobStore, resolver: Resolver) -> JobAnswer:
     return answer
 
 
-def _guesses(files: Sequence[Entry], resolver: Resolver) -> tuple[JobAnswer, ...]:
+def _guesses(files: Sequence[DirectoryEntry], resolver: Resolver) -> tuple[JobAnswer, ...]:
     """Jobs by what their files say; files that cannot be read are of no job."""
     jobs: dict[tuple[str, str], JobAnswer] = {}
     unreadable: list[str] = []
@@ -316,7 +316,7 @@ def _guesses(files: Sequence[Entry], resolver: Resolver) -> tuple[JobAnswer, ...
     return tuple(jobs[key] for key in sorted(jobs))
 
 
-def _files_below(uri: str, store: Store) -> Iterator[Entry]:
+def _files_below(uri: str, store: Store) -> Iterator[DirectoryEntry]:
     """The ``completedCheckpoint`` files in a folder and below it, by folder."""
     level, seen, found = [uri], 0, 0
     for _ in range(_DEPTH + 1):
@@ -407,7 +407,7 @@ class Resolver:
             problem = error
         return HeldCheckpoint(held.entry, held.file, completed, None, uri, problem)
 
-    def completed(self, file: Entry) -> CompletedCheckpoint:
+    def completed(self, file: DirectoryEntry) -> CompletedCheckpoint:
         """A ``completedCheckpoint`` file.
 
         :raises StateExtractError: where it cannot be read.
@@ -426,7 +426,7 @@ class Resolver:
         except StateExtractError as error:
             raise error.at(file=file.uri) from None
 
-    def find(self, uri: str, least: int, name: str | None = None) -> Entry:
+    def find(self, uri: str, least: int, name: str | None = None) -> DirectoryEntry:
         """Where a file is.
 
         :param least: parts at the end of its path that have to be the same.

@@ -19,8 +19,8 @@ from stateextract.errors import StateExtractError
 from stateextract.metadata.model import ChangelogHandle, OperatorState, SnapshotMetadata
 from stateextract.outcome import Status
 from stateextract.printable import pluralize
-from stateextract.snapshot.coverage import Entry
-from stateextract.snapshot.headers import Scope, StateFile
+from stateextract.snapshot.coverage import CoverageEntry
+from stateextract.snapshot.headers import StateFile, StateScope
 from stateextract.state.bodies.body import BodyKind
 from stateextract.state.flink_states import PYTHON_STATE, purpose_of
 from stateextract.state.header import KeyedHeader
@@ -44,9 +44,9 @@ class NamedState:
 
     name: str
     kind: str
-    scope: Scope = "keyed"
+    scope: StateScope = "keyed"
     files: list[StateFile] = field(default_factory=list)
-    entry: Entry | None = None
+    entry: CoverageEntry | None = None
     problems: list[StateExtractError] = field(default_factory=list)
 
     @property
@@ -84,11 +84,11 @@ class OperatorInventory:
     nameless: list[NamedState] = field(default_factory=list)
     problems: list[StateExtractError] = field(default_factory=list)
     unread: list[StateFile] = field(default_factory=list)
-    entries: list[Entry] = field(default_factory=list)
+    entries: list[CoverageEntry] = field(default_factory=list)
     timers: set[int] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
 
-    def of_scope(self, scope: Scope) -> dict[str, NamedState]:
+    def of_scope(self, scope: StateScope) -> dict[str, NamedState]:
         """The named states of a scope."""
         return self.lists if scope == "operator" else self.keyed
 
@@ -114,10 +114,10 @@ def take_inventory(snapshot: SnapshotMetadata, files: Iterable[StateFile]) -> li
     return sorted(found, key=lambda i: (i.operator.uid or i.operator.name or "", i.operator.id))
 
 
-def master_entries(snapshot: SnapshotMetadata) -> list[Entry]:
+def master_entries(snapshot: SnapshotMetadata) -> list[CoverageEntry]:
     """State of JobManager hooks, which belongs to no operator."""
     return [
-        Entry(None, None, None, state.name, "master", "master state", Status.UNSUPPORTED, _NOT_YET, len(state.data), 1)
+        CoverageEntry(None, None, None, state.name, "master", "master state", Status.UNSUPPORTED, _NOT_YET, len(state.data), 1)
         for state in snapshot.master_states
     ]
 
@@ -193,7 +193,7 @@ def _list_named(inventory: OperatorInventory) -> None:
                 entry.size = (entry.size or 0) + sum(p.size for p in file.content.partitions if p.name == state.name)
 
 
-def _list_state(inventory: OperatorInventory, state: NamedState) -> Entry:
+def _list_state(inventory: OperatorInventory, state: NamedState) -> CoverageEntry:
     form = " and ".join(sorted({file.form.value for file in state.files})) or "operator state"
     kind = kind_word(state.kind)
     entry = _entry(inventory.operator, state.name or None, kind, form, Status.DECODED, None, handles=len(state.files))
@@ -252,5 +252,5 @@ def _entry(
     reason: str | None,
     size: int | None = None,
     handles: int = 0,
-) -> Entry:
-    return Entry(operator.id, operator.uid, operator.name, state, kind, form, status, reason, size, handles)
+) -> CoverageEntry:
+    return CoverageEntry(operator.id, operator.uid, operator.name, state, kind, form, status, reason, size, handles)

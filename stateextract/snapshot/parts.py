@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from stateextract.snapshot.content import Content
 from stateextract.snapshot.type_overrides import OverrideTexts
-from stateextract.state.columns import Choice
+from stateextract.state.columns import StatePolicy
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class StateTarget:
     overrides: OverrideTexts = ()
     raw_schema: pa.Schema | None = None
     merged: pa.Schema | None = None
-    choice: Choice = field(default_factory=Choice)
+    choice: StatePolicy = field(default_factory=StatePolicy)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from stateextract.errors import UsageError
 from stateextract.metadata.model import OperatorState
 from stateextract.options import POLICIES, outside, policy_line
 from stateextract.snapshot.type_overrides import beginnings, is_called
-from stateextract.state.columns import Choice
+from stateextract.state.columns import StatePolicy
 
 ANY = "*"
 
@@ -29,12 +29,12 @@ class JobPolicies:
     :raises UsageError: for an option or a value that is unknown.
     """
 
-    def __init__(self, lines: Sequence[str], base: Choice) -> None:
+    def __init__(self, lines: Sequence[str], base: StatePolicy) -> None:
         self._base = base
         self._lines = [(line, *policy_line(line)) for line in lines]
         self._used: set[str] = set()
 
-    def of(self, operator: OperatorState, state: str) -> Choice | None:
+    def of(self, operator: OperatorState, state: str) -> StatePolicy | None:
         """What holds for a state; ``None``: what holds elsewhere."""
         found: list[tuple[int, str, str]] = []
         for line, target, option, value in self._lines:
@@ -48,7 +48,7 @@ class JobPolicies:
         values: dict[str, Any] = {option: value for _, option, value in sorted(found, key=lambda one: one[0])}
         undecodable = values.pop("on_undecodable", self._base.on_undecodable)
         policy: Policy = replace(self._base.policy, **values)
-        return Choice(policy, undecodable)
+        return StatePolicy(policy, undecodable)
 
     def refuse_unused(self, unread: Collection[OperatorState] = ()) -> None:
         """A line about nothing is a mistake.

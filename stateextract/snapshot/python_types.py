@@ -49,7 +49,7 @@ _BATCHES = 64
 
 
 @dataclass
-class Sample:
+class PickleSample:
     """Bytes of a state's first rows, by path: ``key``, ``value``, of a map ``value.key`` and ``value.value``.
 
     :param counts: of each row, how many bytes objects there are: lists have a number of them.
@@ -70,7 +70,7 @@ class StateTypes:
         self._source = source
         self._overrides = overrides
         self._wrapping = wrapping
-        self._samples: dict[str, dict[str, Sample]] = {}
+        self._samples: dict[str, dict[str, PickleSample]] = {}
 
     def of(
         self, inventory: OperatorInventory, state: NamedState, merged: pa.Schema, options: ReadOptions
@@ -105,12 +105,12 @@ class StateTypes:
             return False
         return any(not path.startswith("key.") for path, _ in bytes_of(schema, True))
 
-    def sample(self, inventory: OperatorInventory, state: NamedState, options: ReadOptions) -> Sample:
+    def sample(self, inventory: OperatorInventory, state: NamedState, options: ReadOptions) -> PickleSample:
         """Bytes of a state's first rows."""
         key = f"{inventory.operator.id}/{state.scope}"
         if key not in self._samples:
             self._samples[key] = _sampled(self._source, inventory, state.scope, options)
-        return self._samples[key].get(state.name, Sample())
+        return self._samples[key].get(state.name, PickleSample())
 
     def _shown(
         self,
@@ -124,7 +124,7 @@ class StateTypes:
         """The overrides that show what Python wrote, as far as the user has none."""
         process = is_process(state)
         schema = overridden_schema(merged, [parse_override(path, type_, fine) for path, type_ in texts])
-        sample: Sample | None = None
+        sample: PickleSample | None = None
         added: list[tuple[str, str]] = []
         for path, type_ in bytes_of(schema, process):
             sample = sample or self.sample(inventory, state, options)
@@ -234,7 +234,7 @@ def _is_bytes(type_: pa.DataType) -> bool:
     return bool(pa.types.is_binary(type_.field(1).type if _is_ttl_struct(type_) else type_))
 
 
-def recognised(state: str, path: str, sample: Sample, process: bool, type_: pa.DataType) -> str | None:
+def recognised(state: str, path: str, sample: PickleSample, process: bool, type_: pa.DataType) -> str | None:
     """The type of bytes that is certain from the bytes themselves; ``None`` where none is.
 
     :param path: as of :func:`bytes_of`.
@@ -266,12 +266,12 @@ def recognised(state: str, path: str, sample: Sample, process: bool, type_: pa.D
 
 def _sampled(
     source: SnapshotSource, inventory: OperatorInventory, scope: str, options: ReadOptions
-) -> dict[str, Sample]:
+) -> dict[str, PickleSample]:
     """The first rows of all states of a scope that have bytes. What cannot be read gives none."""
     reading = replace(options, flatten=False, columns=None, key=None, on_undecodable="skip", sessions=False, choices={},
                       batch_rows=_ROWS, context=options.context.of_operator(inventory.operator.id))  # fmt: skip
     reader = PartReader(source.found.metadata_uri, reading, source.path_pairs, source.user_store)
-    found: dict[str, Sample] = {}
+    found: dict[str, PickleSample] = {}
     targets: dict[str, StateTarget] = {}
     states = inventory.lists if scope == "operator" else inventory.keyed
     for state in states.values():
@@ -281,7 +281,7 @@ def _sampled(
             continue
         if any(True for _ in bytes_of(schema, True)):
             targets[state.name] = StateTarget("", "", schema)
-            found[state.name] = Sample()
+            found[state.name] = PickleSample()
     files = list({id(f): f for name in targets for f in states[name].files if f.header and f.content}.values())[:_FILES]
     operator = OperatorTargets(operator_label(inventory.operator), targets, inventory.operator.id)
     for file in files:
@@ -293,7 +293,7 @@ def _sampled(
     return found
 
 
-def _read_first(reader: PartReader, operator: OperatorTargets, file: StateFile, found: dict[str, Sample]) -> None:
+def _read_first(reader: PartReader, operator: OperatorTargets, file: StateFile, found: dict[str, PickleSample]) -> None:
     """Take the first rows of a file."""
     assert file.content is not None
     if all(len(found[name].counts) >= _ROWS for name in operator.states):
@@ -318,7 +318,7 @@ def _read_first(reader: PartReader, operator: OperatorTargets, file: StateFile, 
             return
 
 
-def _take(sample: Sample, batch: pa.RecordBatch) -> None:
+def _take(sample: PickleSample, batch: pa.RecordBatch) -> None:
     """Add the bytes of some rows."""
     left = _ROWS - len(sample.counts)
     if left <= 0:
@@ -344,12 +344,12 @@ def _take(sample: Sample, batch: pa.RecordBatch) -> None:
             sample.counts += [1] * len(values)
 
 
-def _put(sample: Sample, path: str, values: Sequence[object]) -> None:
+def _put(sample: PickleSample, path: str, values: Sequence[object]) -> None:
     inner = [v["value"] if isinstance(v, dict) and v.keys() == {"last_access", "value"} else v for v in values]
     sample.bytes.setdefault(path, []).extend(v for v in inner if isinstance(v, bytes))
 
 
 __all__ = [
-    "Sample", "StateTypes", "Suggestion", "bytes_of", "checked_by_length", "is_process", "is_python", "recognised",
+    "PickleSample", "StateTypes", "Suggestion", "bytes_of", "checked_by_length", "is_process", "is_python", "recognised",
     "suggestions",
 ]  # fmt: skip

@@ -5,15 +5,15 @@ from __future__ import annotations
 from serializers import DescribeContext
 from stateextract.columnar.convert.policy import Policy
 from stateextract.options import JobOptions
-from stateextract.state.columns import Choice
+from stateextract.state.columns import StatePolicy
 from stateextract.state.engine import ReadOptions
 
 
-def choice_of(options: JobOptions) -> Choice:
+def choice_of(options: JobOptions) -> StatePolicy:
     """What holds for values of all states that have no policy of their own."""
     values = (options.strings, options.timestamps, options.out_of_range, options.maps)
     policy = Policy(*values, options.max_value_bytes)  # type: ignore[arg-type]
-    return Choice(policy, options.on_undecodable)  # type: ignore[arg-type]
+    return StatePolicy(policy, options.on_undecodable)  # type: ignore[arg-type]
 
 
 def read_options(options: JobOptions, context: DescribeContext | None = None) -> ReadOptions:

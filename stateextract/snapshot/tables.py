@@ -27,7 +27,7 @@ from stateextract.metadata.model import (
 from stateextract.metadata.operator_lookup import find_operators
 from stateextract.options import JobOptions
 from stateextract.printable import there_is
-from stateextract.snapshot.coverage import Entry
+from stateextract.snapshot.coverage import CoverageEntry
 from stateextract.snapshot.forecast import Forecast, Forecasts
 from stateextract.snapshot.headers import OnHeaders, ignore_progress, operator_label
 from stateextract.snapshot.inventory import NamedState, master_entries
@@ -40,7 +40,7 @@ from stateextract.state.rows import RowLayout
 _I32, _I64, _TEXT, _BOOL = pa.int32(), pa.int64(), pa.string(), pa.bool_()
 _OPERATOR = {"checkpoint_id": _I64, "operator_name": _TEXT, "operator_uid": _TEXT, "operator_id": _TEXT}
 
-Rows = Iterator[dict[str, Any]]
+TableRows = Iterator[dict[str, Any]]
 
 SCHEMAS: dict[str, pa.Schema] = {
     "operators": pa.schema({
@@ -102,7 +102,7 @@ class SnapshotTables:
 
     # -- the tables
 
-    def operators(self) -> Rows:
+    def operators(self) -> TableRows:
         """A row per operator."""
         properties = self.metadata.properties
         for o in self.metadata.operators:
@@ -119,7 +119,7 @@ class SnapshotTables:
                 "metadata_path": self.found.metadata_uri,
             }
 
-    def states(self) -> Rows:
+    def states(self) -> TableRows:
         """A row per state, and per form of what has no name."""
         inventories, files = self._source.inventory()
         context = self._source.with_pojos(self._source.describe(), files)
@@ -136,7 +136,7 @@ class SnapshotTables:
             yield self._state(entry, None, [], Forecast(entry.status, entry.reason))
 
     def _state(
-        self, entry: Entry, state: NamedState | None, rows: list[RowLayout], expected: Forecast
+        self, entry: CoverageEntry, state: NamedState | None, rows: list[RowLayout], expected: Forecast
     ) -> dict[str, Any]:
         return self._named(entry.operator_id, entry.uid, entry.operator_name) | {
             "state_name": entry.state,
@@ -152,7 +152,7 @@ class SnapshotTables:
             "reason": self._door.reason(expected.reason),
         }
 
-    def files(self, operator_name: str | None = None) -> Rows:
+    def files(self, operator_name: str | None = None) -> TableRows:
         """A row per stream of bytes that a handle refers to: a file, a part of one, or bytes in ``_metadata``.
 
         ``size_in_bytes`` is what the handle has in it, ``stream_size_in_bytes`` the stream's own size. Handles may share a
@@ -202,7 +202,7 @@ class SnapshotTables:
             row["problem"] = str(error.worded(self._door))
         return row
 
-    def key_groups(self) -> Rows:
+    def key_groups(self) -> TableRows:
         """A row per key group of a file; of canonical savepoints only those with data."""
         for file in self._source.inventory()[1]:
             operator = self.metadata.operators[file.operator]
@@ -218,7 +218,7 @@ class SnapshotTables:
                     "size_in_bytes": None if database else r.end - r.start,
                 }
 
-    def serializers(self) -> Rows:
+    def serializers(self) -> TableRows:
         """A row per serializer snapshot of a state, those inside of others included."""
         inventories, files = self._source.inventory()
         context = self._source.with_pojos(self._source.describe(), files)
@@ -254,7 +254,7 @@ def _schema_of(rows: list[RowLayout]) -> str | None:
 
 def _nested(
     part: str, snapshot: SerializerSnapshot, context: DescribeContext, position: str = "", depth: int = 0
-) -> Rows:
+) -> TableRows:
     """A snapshot and those inside of it; ``position``: the way down, by the numbers of nested snapshots."""
     try:
         column = describe(snapshot, context).arrow_type

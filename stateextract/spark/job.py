@@ -29,7 +29,7 @@ from stateextract.columnar.compiled import native
 from stateextract.ending import exit_code_of
 from stateextract.errors import EnvironmentProblem, StateExtractError
 from stateextract.job.execute import Execute, OnReport, Tasks
-from stateextract.job.run import Outcome, run_job
+from stateextract.job.run import JobResult, run_job
 from stateextract.job.task import compile_once
 from stateextract.options import JobOptions, parse_arguments
 from stateextract.screen import UNLIMITED, Screen
@@ -70,7 +70,7 @@ def extract(
     settings: Mapping[str, str] | None = None,
     on_tasks: OnTasks | None = None,
     on_headers: OnHeaders = ignore_progress,
-) -> Outcome:
+) -> JobResult:
     """Run a job with Spark.
 
     :param defaults: a properties file with settings for a Spark that is started here.

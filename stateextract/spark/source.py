@@ -19,11 +19,11 @@ from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStrea
 
 from stateextract.spark.worker import make_importable
 
-Code = tuple[str | None, str | None]
+CodeLocation = tuple[str | None, str | None]
 """Where the project is for processes that cannot import it: a folder that they see, or the name of a zip that Spark brings."""
 
 
-def call_in_worker(code: Code, function_path: str, *arguments: Any) -> Any:
+def call_in_worker(code: CodeLocation, function_path: str, *arguments: Any) -> Any:
     """What a function of the project gives, which is made importable first.
 
     :param function_path: module and function.
@@ -53,7 +53,7 @@ def without_traceback(error: Exception) -> Exception:
     return error.with_traceback(None) if hasattr(error, "advice") else error
 
 
-def batches(code: Code, function_path: str, *arguments: Any) -> Iterator[Any]:
+def batches(code: CodeLocation, function_path: str, *arguments: Any) -> Iterator[Any]:
     """The batches that a function of the project gives."""
     try:
         yield from call_in_worker(code, function_path, *arguments)
@@ -64,7 +64,7 @@ def batches(code: Code, function_path: str, *arguments: Any) -> Iterator[Any]:
 class FlinkStateSource(DataSource):  # type: ignore[misc]
     """The rows of one state, of an operator's timers, or of all its keyed states side by side."""
 
-    code: ClassVar[Code] = (None, None)
+    code: ClassVar[CodeLocation] = (None, None)
 
     @classmethod
     def name(cls) -> str:
@@ -90,7 +90,7 @@ class SplitReader(DataSourceReader):  # type: ignore[misc]
 
     module: ClassVar[str]
 
-    def __init__(self, code: Code, plan: bytes) -> None:
+    def __init__(self, code: CodeLocation, plan: bytes) -> None:
         self.code = code
         self.plan = plan
 
@@ -149,7 +149,7 @@ class _PushFilters:
 class FlinkStateMetadataSource(DataSource):  # type: ignore[misc]
     """What a snapshot consists of, as tables."""
 
-    code: ClassVar[Code] = (None, None)
+    code: ClassVar[CodeLocation] = (None, None)
 
     @classmethod
     def name(cls) -> str:
@@ -171,7 +171,7 @@ class FlinkStateMetadataSource(DataSource):  # type: ignore[misc]
 class FlinkStateMetadataReader(DataSourceReader):  # type: ignore[misc]
     """Makes a table in one task."""
 
-    def __init__(self, code: Code, options: dict[str, str], schema: Any) -> None:
+    def __init__(self, code: CodeLocation, options: dict[str, str], schema: Any) -> None:
         self.code = code
         self.options = options
         self.schema = schema
@@ -190,7 +190,7 @@ class FlinkStateStatisticsReader(SplitReader):
 class FlinkStateDiffSource(DataSource):  # type: ignore[misc]
     """What was added, removed and changed in one state between two snapshots, or between the checkpoints of a running job."""
 
-    code: ClassVar[Code] = (None, None)
+    code: ClassVar[CodeLocation] = (None, None)
 
     @classmethod
     def name(cls) -> str:
@@ -229,7 +229,7 @@ class FlinkStateDiffStreamReader(DataSourceStreamReader):  # type: ignore[misc]
     :param columns: what ``schema()`` found; ``None``: the user gave the schema.
     """
 
-    def __init__(self, code: Code, options: dict[str, str], schema: Any, columns: Any) -> None:
+    def __init__(self, code: CodeLocation, options: dict[str, str], schema: Any, columns: Any) -> None:
         self.code, self.options, self.schema, self.columns = code, options, schema, columns
         self.is_new = False
         self.latest: dict[str, Any] | None = None

@@ -24,7 +24,7 @@ from stateextract.audit.history import READ, SCHEMA, table_of
 from stateextract.audit.statistics import StatisticsOptions
 from stateextract.columnar.arrow.schema import cast_batch
 from stateextract.errors import UsageError, leaving
-from stateextract.snapshot.coverage import Entry
+from stateextract.snapshot.coverage import CoverageEntry
 from stateextract.spark.source_options import (
     COVERAGE,
     DOORS,
@@ -118,7 +118,7 @@ def splits(data: bytes) -> list[bytes]:
     """What each task does: read states, or say which are not read."""
     planned = _Planned.from_bytes(data)
     plan = planned.states
-    parts: list[StatesTask | Statistics | list[Entry]] = [*plan.tasks]
+    parts: list[StatesTask | Statistics | list[CoverageEntry]] = [*plan.tasks]
     if planned.table == COVERAGE:
         tasks = [task.only(planned.state) if planned.state else task for task in plan.tasks]
         unread = [entry for entry in plan.entries if planned.state in ("", entry.state)]
@@ -140,7 +140,7 @@ def read(data: bytes, split: bytes) -> Iterator[pa.RecordBatch]:
     :raises StateExtractError: with file, operator, state, key group and offset.
     """
     plan, reader = _running(data)
-    part: StatesTask | Statistics | list[Entry] = pickle.loads(zlib.decompress(split))
+    part: StatesTask | Statistics | list[CoverageEntry] = pickle.loads(zlib.decompress(split))
     with leaving(DOORS[METADATA]):
         if plan.table == COVERAGE:
             entries = part.cover(reader) if isinstance(part, StatesTask) else part
@@ -155,7 +155,7 @@ def read(data: bytes, split: bytes) -> Iterator[pa.RecordBatch]:
         yield cast_batch(batch, plan.given)
 
 
-def _covered(entries: list[Entry], checkpoint: int) -> pa.Table:
+def _covered(entries: list[CoverageEntry], checkpoint: int) -> pa.Table:
     """The rows of the table ``coverage``."""
     rows = [
         (checkpoint, e.operator_name, e.uid, e.operator_id, e.state, e.kind, str(e.status), DOORS[METADATA].reason(e.reason),

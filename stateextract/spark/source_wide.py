@@ -18,7 +18,7 @@ import pyarrow as pa
 from serializers.names import Names
 from stateextract.columnar.arrow.row_numbers import Numbers, row_numbers
 from stateextract.columnar.arrow.schema import cast_batch, merge_schemas
-from stateextract.columnar.convert.policy import Counts, Policy
+from stateextract.columnar.convert.policy import ChangeCounts, Policy
 from stateextract.columnar.convert.text import as_text
 from stateextract.errors import StateExtractError, ValueRefusedError
 from stateextract.job.plan import Plan, PlannedState
@@ -145,7 +145,7 @@ def runs(content: Content) -> Iterator[Content]:
 
 def _refuse_unclear(tables: Mapping[str, pa.Table], counters: Counters) -> None:
     """Times that lost digits, or became null, may have made two keys one."""
-    counts = sum((counters.of(name).counts for name in tables), Counts())
+    counts = sum((counters.of(name).counts for name in tables), ChangeCounts())
     identities = [field.type for table in tables.values() for field in table.schema if field.name in _IDENTITY]
     if (counts.sub_microsecond or counts.out_of_range) and any(map(_has_times, identities)):
         raise ValueRefusedError(

@@ -44,13 +44,13 @@ OnUndecodable = Literal["fail", "skip", "raw"]
 
 
 @dataclass(frozen=True)
-class Choice:
+class StatePolicy:
     """What becomes of values that a column cannot hold, or that cannot be decoded."""
 
     policy: Policy = Policy()
     on_undecodable: OnUndecodable = "fail"
 
-    def exact(self) -> Choice:
+    def exact(self) -> StatePolicy:
         """The same with strings as bytes, which tell apart what is the same text."""
         return replace(self, policy=replace(self.policy, strings="binary"))
 
@@ -90,7 +90,7 @@ class ReadOptions:
     key: pa.Scalar | None = None
     context: DescribeContext = DescribeContext()
     sessions: bool = True
-    choices: Mapping[str, Choice] = field(default_factory=dict)
+    choices: Mapping[str, StatePolicy] = field(default_factory=dict)
     pass_undecodable: bool = False
 
     def of_state(self, name: str) -> ReadOptions:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from stateextract.columnar.convert.policy import Counts
+from stateextract.columnar.convert.policy import ChangeCounts
 from stateextract.printable import LONGEST_TEXT, shortened
 
 
@@ -39,7 +39,7 @@ class StateCounters:
     empty_maps: int = 0
     changes: int = 0
     engine: str = ""
-    counts: Counts = field(default_factory=Counts)
+    counts: ChangeCounts = field(default_factory=ChangeCounts)
     copies: dict[str, str] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
     failure: str = ""
@@ -84,7 +84,7 @@ class StateCounters:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> StateCounters:
         """The inverse of :meth:`as_dict`."""
-        return cls(**{**data, "counts": Counts(**data["counts"])})
+        return cls(**{**data, "counts": ChangeCounts(**data["counts"])})
 
 
 @dataclass

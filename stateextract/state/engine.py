@@ -24,7 +24,7 @@ from stateextract.columnar.program.pairs import KEY_GROUP, PairLayout
 from stateextract.columnar.search.searching import SearchingPairDecoder
 from stateextract.errors import StateExtractError, UndecodableError, UnsupportedError
 from stateextract.files.compression import find_codec
-from stateextract.files.window import ReadAt, Source, Window
+from stateextract.files.window import ByteSource, ReadAt, Window
 from stateextract.state.bodies.body import BodyKind
 from stateextract.state.bodies.canonical import CanonicalWalker, read_pairs
 from stateextract.state.bodies.changes import Changes
@@ -144,7 +144,7 @@ def read_key_groups(
 
 
 def read_pair_stream(
-    source: Source,
+    source: ByteSource,
     row: RowLayout,
     header: KeyedHeader,
     options: ReadOptions,
@@ -168,7 +168,8 @@ def read_pair_stream(
 
 
 def read_entry_pairs(
-    source: Source, row: RowLayout, lengths: bool, options: ReadOptions, counters: Counters, subtask: int, entries: bool = False
+    source: ByteSource, row: RowLayout, lengths: bool, options: ReadOptions, counters: Counters, subtask: int,
+    entries: bool = False,
 ) -> Iterator[Piece]:
     """Read rows that were framed as pairs, with their whole values as entries of heap bodies have them.
 
@@ -186,7 +187,7 @@ def _unless_changed(options: ReadOptions, changes: Changes | None) -> ReadOption
     return options if changes is None else replace(options, key=None)
 
 
-def _read_all(source: Source, target: _PairTarget) -> Iterator[Piece]:
+def _read_all(source: ByteSource, target: _PairTarget) -> Iterator[Piece]:
     ready = target.file_read.ready
     window = Window(source, most=target.options.policy.max_value_bytes)
     for _ in read_pairs(window, target, -1, lambda e, d: target.undecodable(-1, e, d), to_the_end=True):

@@ -25,7 +25,7 @@ from stateextract.state.rows import RowLayout, row_layout
 from stateextract.state.target import Piece
 from stateextract.state.windows import OF_SESSIONS, SESSION_COLUMNS, with_session_columns
 
-Read: TypeAlias = Callable[[Collection[str], ReadOptions, Counters], Iterator[Piece]]
+ReadStates: TypeAlias = Callable[[Collection[str], ReadOptions, Counters], Iterator[Piece]]
 """Reads states by name."""
 
 _IDENTITY = ("key", "namespace")
@@ -57,7 +57,7 @@ class _Sessions:
 
 
 def read_with_sessions(
-    read: Read, header: KeyedHeader, selected: Collection[str], options: ReadOptions, counters: Counters
+    read: ReadStates, header: KeyedHeader, selected: Collection[str], options: ReadOptions, counters: Counters
 ) -> Iterator[Piece]:
     """Read the wanted states, with the bounds of sessions beside the contents of those.
 
@@ -98,7 +98,7 @@ def read_with_sessions(
         yield replace(piece, batch=_with_sessions(piece.batch, known[row_of.sessions], requested))
 
 
-def _sessions(read: Read, state: str, options: ReadOptions) -> _Sessions:
+def _sessions(read: ReadStates, state: str, options: ReadOptions) -> _Sessions:
     """The sessions in a mapping state: a list of pairs, in SQL a map."""
     whole = replace(
         options, columns=None, flatten=False, key_group_column=False, subtask_column=False, on_undecodable="skip"

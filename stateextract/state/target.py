@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from stateextract.columnar.convert.policy import Counts
+from stateextract.columnar.convert.policy import ChangeCounts
 from stateextract.columnar.decode.decoder import Decoder, make_decoder
 from stateextract.columnar.layout import Struct
 from stateextract.columnar.search.key_pattern import Finder
@@ -88,7 +88,7 @@ class Target:
         self.keep = row.name in file_read.selected
         self.flat = False
         self.counters = file_read.counters.of(row.name) if self.keep else StateCounters()
-        self.counted = Counts()
+        self.counted = ChangeCounts()
         part = certainly_undecodable(row.layout)
         self.error: UndecodableError | None = None
         if part is not None:
@@ -124,7 +124,7 @@ class Target:
     def flush(self, last: bool) -> None:
         raise NotImplementedError
 
-    def give_out(self, array: pa.Array, groups: np.ndarray[Any, np.dtype[np.int32]], counts: Counts) -> None:
+    def give_out(self, array: pa.Array, groups: np.ndarray[Any, np.dtype[np.int32]], counts: ChangeCounts) -> None:
         """A batch of what was decoded."""
         self.record_changes(counts)
         subtask = self.file_read.subtask
@@ -133,10 +133,10 @@ class Target:
         if batch.num_rows:
             self.file_read.ready.append(Piece(self.name, False, batch))
 
-    def record_changes(self, counts: Counts) -> None:
+    def record_changes(self, counts: ChangeCounts) -> None:
         """The decoder's counters stand there now."""
-        self.counters.counts += Counts(**{name: counts[name] - self.counted[name] for name in counts})
-        self.counted = counts + Counts()
+        self.counters.counts += ChangeCounts(**{name: counts[name] - self.counted[name] for name in counts})
+        self.counted = counts + ChangeCounts()
 
     def raw(self, key_group: int | None, part: int, entries: int | None, data: bytes, reason: str) -> None:
         """A row of bytes in the place of values."""

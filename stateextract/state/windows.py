@@ -33,7 +33,7 @@ from serializers.datetime import EPOCH_MS
 from serializers.scalars import BASE
 from serializers.windows import STREAM_ELEMENT, TIME_WINDOWS, stream_record
 from stateextract.columnar.convert.logical import apply_logical
-from stateextract.columnar.convert.policy import Counts, Policy
+from stateextract.columnar.convert.policy import ChangeCounts, Policy
 from stateextract.columnar.layout import Field, Layout, List, Struct, Switch
 
 WINDOW_CONTENTS, MERGING_WINDOWS = "window-contents", "merging-window-set"
@@ -71,7 +71,7 @@ def window_columns(state: str, key: SerializerSnapshot | None, namespace: Serial
     return ()
 
 
-def window_values(names: tuple[str, ...], namespace: pa.Array, counts: Counts) -> Iterator[tuple[str, pa.Array]]:
+def window_values(names: tuple[str, ...], namespace: pa.Array, counts: ChangeCounts) -> Iterator[tuple[str, pa.Array]]:
     """The columns of these names, out of that of the namespace.
 
     A window's end beyond the range of instants is null; the namespace has it exactly.

@@ -15,7 +15,7 @@ from stateextract.changelog import pair_writer as emit
 from stateextract.changelog import replay
 from stateextract.errors import FormatError, MissingFileError, StateExtractError, UndecodableError, UnsupportedError
 from stateextract.job.execute import in_this_process
-from stateextract.job.run import Outcome, run_job
+from stateextract.job.run import JobResult, run_job
 from stateextract.metadata.model import KeyedStateHandle, KeyGroupsHandle, SubtaskState
 from stateextract.options import JobOptions
 from tests.changelog.test_replay import BASES, ENGINES, check, random_job, rows, tables
@@ -539,7 +539,7 @@ def test_key_groups_in_slices(base: str, tmp_path: Path, monkeypatch: pytest.Mon
 # ---- jobs
 
 
-def run(tmp_path: Path, path: Path, name: str, **options: Any) -> tuple[Outcome, dict[str, Any]]:
+def run(tmp_path: Path, path: Path, name: str, **options: Any) -> tuple[JobResult, dict[str, Any]]:
     output = tmp_path / name
     outcome = run_job(JobOptions(snapshot=str(path), output=str(output), **options), in_this_process)
     found = {}

@@ -159,9 +159,9 @@ def test_inspect_as_text(out: Out) -> None:
 
 
 def test_a_name_that_looks_like_markup_is_shown_as_it_is(out: Out) -> None:
-    from stateextract.cli.screen import Table, console
+    from stateextract.cli.screen import TextTable, console
 
-    console().show(Table(["[bold]a"], [["[red]x[/red]"]]))
+    console().show(TextTable(["[bold]a"], [["[red]x[/red]"]]))
     assert [line.strip() for line in out("uid-hash", "x")[1].splitlines()[:2]] == ["[bold]a", "[red]x[/red]"]
 
 

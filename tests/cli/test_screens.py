@@ -23,7 +23,7 @@ import pytest
 from rich.cells import cell_len
 
 from stateextract.cli import _COMMANDS
-from stateextract.screen import Table
+from stateextract.screen import TextTable
 
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "tests" / "golden" / "data"
@@ -146,4 +146,4 @@ def test_every_command_is_looked_at() -> None:
 
 def test_a_table_without_rows_has_its_columns() -> None:
     for width in (None, 80):
-        assert list(Table(["key", "value"], []).lines(width, True)) == [("key  value", True)]
+        assert list(TextTable(["key", "value"], []).lines(width, True)) == [("key  value", True)]

@@ -9,7 +9,7 @@ import pytest
 
 from stateextract.columnar.convert import numbers
 from stateextract.columnar.convert.logical import apply_logical
-from stateextract.columnar.convert.policy import Counts, Policy, apply_policy
+from stateextract.columnar.convert.policy import ChangeCounts, Policy, apply_policy
 from stateextract.columnar.layout import (
     BigInteger,
     Layout,
@@ -38,9 +38,9 @@ BIG_INTEGER = Logical(BigInteger(), "big_integer", pa.string())
 BIG_DECIMAL = Logical(BigInteger(scaled=True), "big_decimal", pa.string())
 
 
-def run(layout: Layout, wire: list[Any], policy: Policy | None = None, counts: Counts | None = None) -> pa.Array:
+def run(layout: Layout, wire: list[Any], policy: Policy | None = None, counts: ChangeCounts | None = None) -> pa.Array:
     """Convert a column: as it is, as a slice of a longer one, and value by value. The results must be equal."""
-    policy, total = policy or Policy(), counts if counts is not None else Counts()
+    policy, total = policy or Policy(), counts if counts is not None else ChangeCounts()
     layout = apply_policy(layout, policy)
     array = pa.array(wire, type=layout.wire_type)
     array.validate(full=True)
@@ -50,12 +50,12 @@ def run(layout: Layout, wire: list[Any], policy: Policy | None = None, counts: C
     assert len(result) == len(wire)
     for before in (1, 9):
         padded = pa.concat_arrays([pa.nulls(before, array.type), array, pa.nulls(3, array.type)])
-        again = apply_logical(padded.slice(before, len(wire)), layout, policy, Counts())
+        again = apply_logical(padded.slice(before, len(wire)), layout, policy, ChangeCounts())
         again.validate(full=True)
         assert again.equals(result)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(numbers, "FEW", len(wire))
-        singly = apply_logical(array, layout, policy, Counts())
+        singly = apply_logical(array, layout, policy, ChangeCounts())
         singly.validate(full=True)
         assert singly.equals(result)
     return result

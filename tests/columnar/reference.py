@@ -16,7 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from stateextract.columnar.convert.policy import Counts
+from stateextract.columnar.convert.policy import ChangeCounts
 from stateextract.columnar.layout import (
     BigInteger,
     Bool,
@@ -352,25 +352,25 @@ def expected(layout: Layout, value: Any) -> Any:
     raise TypeError(layout)
 
 
-def replaced(layout: Layout, value: Any) -> Counts:
+def replaced(layout: Layout, value: Any) -> ChangeCounts:
     """What a decoder replaces in a written value: lone surrogates, and what is not UTF-8."""
 
-    def total(counts: Iterable[Counts]) -> Counts:
-        return sum(counts, Counts())
+    def total(counts: Iterable[ChangeCounts]) -> ChangeCounts:
+        return sum(counts, ChangeCounts())
 
-    def of_fields(group: tuple[Field, ...], parts: tuple[Any, ...]) -> Counts:
+    def of_fields(group: tuple[Field, ...], parts: tuple[Any, ...]) -> ChangeCounts:
         return total(replaced(f.layout, part) for f, part in zip(group, parts, strict=True))
 
-    def of_slot(node: Layout, slot: Any) -> Counts:
-        return Counts() if slot[0] else replaced(node, slot[2])
+    def of_slot(node: Layout, slot: Any) -> ChangeCounts:
+        return ChangeCounts() if slot[0] else replaced(node, slot[2])
 
     match layout:
         case Text(coding="utf8"):
             decoded = value.decode("utf-8", "replace")
             found = decoded.count("\ufffd") - value.count("\ufffd".encode())
-            return Counts(malformed_utf8=0 if layout.as_binary else found)
+            return ChangeCounts(malformed_utf8=0 if layout.as_binary else found)
         case Text():
-            return Counts(lone_surrogates=0 if value is None or layout.as_binary else len(LONE.findall(joined(value))))
+            return ChangeCounts(lone_surrogates=0 if value is None or layout.as_binary else len(LONE.findall(joined(value))))
         case Framed():
             return replaced(layout.inner, value)
         case BinaryRow():
@@ -384,7 +384,7 @@ def replaced(layout: Layout, value: Any) -> Counts:
         case Struct():
             return of_fields(layout.fields, value)
         case Nullable():
-            return Counts() if bool(value[0]) is layout.null_if else replaced(layout.inner, value[1])
+            return ChangeCounts() if bool(value[0]) is layout.null_if else replaced(layout.inner, value[1])
         case MaskedStruct():
             parts = zip(layout.fields, value[1], strict=True)
             return total(replaced(f.layout, part) for f, (is_null, part) in parts if not is_null)
@@ -397,10 +397,10 @@ def replaced(layout: Layout, value: Any) -> Counts:
         case Subclasses():
             _, index, parts = value
             groups = [layout.fields, *(s.fields for s in layout.subclasses)]
-            return Counts() if index is None else of_fields(groups[index], parts)
+            return ChangeCounts() if index is None else of_fields(groups[index], parts)
         case Logical():
             return replaced(layout.inner, value)
-    return Counts()
+    return ChangeCounts()
 
 
 def same(left: Any, right: Any) -> bool:

@@ -14,7 +14,7 @@ from stateextract.columnar.compiled.engines import SMALL, TINY, engine_for
 from stateextract.diff.plan import DiffOptions, make_diff_plan
 from stateextract.job.execute import in_this_process, processes
 from stateextract.job.run import run_job
-from stateextract.job.split import Context
+from stateextract.job.split import SplitContext
 from stateextract.job.task import compile_once
 from stateextract.options import JobOptions
 from stateextract.spark.source_plan import SourcePlan, make_source_plan
@@ -60,6 +60,6 @@ def test_everybody_knows_how_much_there_is(tmp_path: Path) -> None:
     snapshot = str(write_snapshot(tmp_path / "s", {"op": {"a": numbered(80)}}))
     job = JobOptions(snapshot=snapshot)
     size = 80 * 17 + 8 * (4 + 2 + 4)
-    assert Context.from_bytes(plan_statistics(job).work.context).size == size
+    assert SplitContext.from_bytes(plan_statistics(job).work.context).size == size
     assert make_diff_plan(job, job, DiffOptions()).context.size == 2 * size
     assert SourcePlan.from_bytes(make_source_plan({"path": snapshot}).for_tasks()).size == size

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from stateextract.columnar import interpreter
-from stateextract.columnar.convert.policy import Counts
+from stateextract.columnar.convert.policy import ChangeCounts
 from stateextract.columnar.interpreter import MAX_EMPTY, NO_COLUMN, has_column, interpret
 from stateextract.columnar.layout import (
     BigInteger,
@@ -221,27 +221,27 @@ def test_modified_utf8() -> None:
     assert read(UTF, "0003c08041") == "\x00A"
     assert read(UTF, "0006eda0bdedb880") == "😀"
     assert read(UTF, "0006" + "41" + "c3a9" + "e282ac") == "Aé€"
-    counts = Counts()
+    counts = ChangeCounts()
     raw = bytes.fromhex("0007" + "edb880" + "41" + "eda0bd")
     assert interpret(UTF, raw, 0, len(raw), counts) == ("\ufffdA\ufffd", len(raw))
-    assert counts == Counts(lone_surrogates=2)
+    assert counts == ChangeCounts(lone_surrogates=2)
     # What Java's reader takes though its writer never makes it.
     assert read(UTF, "000100") == "\x00"
     assert read(UTF, "0002c181") == "A"
 
 
 def test_surrogates_that_do_not_pair_are_counted_one_by_one() -> None:
-    counts = Counts()
+    counts = ChangeCounts()
     # D83D D83D DE00 DE00: a half, a pair, a half.
     raw = bytes.fromhex("05" + "bdb003" * 2 + "80bc03" * 2)
     assert interpret(TEXT, raw, 0, len(raw), counts) == ("\ufffd😀\ufffd", len(raw))
-    assert counts == Counts(lone_surrogates=2)
+    assert counts == ChangeCounts(lone_surrogates=2)
     assert read(TEXT, "05" + "80b803" + "80b803" + "80b003" + "80b003") == "\ufffd" * 4
     assert read(TEXT, "03" + "80b803" + "80b003") == "\ufffd" * 2
-    counts = Counts()
+    counts = ChangeCounts()
     value, _ = interpret(Text(as_binary=True), raw, 0, len(raw), counts)
     assert value == b"\xed\xa0\xbd" + "😀".encode() + b"\xed\xb8\x80"
-    assert counts == Counts()
+    assert counts == ChangeCounts()
 
 
 def test_varints_longer_than_needed_are_read() -> None:
@@ -413,14 +413,14 @@ def test_reads_back_what_was_written(example: tuple[Layout, list[Any]], before: 
     layout, written = example
     parts = [encode(layout, value) for value in written]
     data = before + b"".join(parts) + behind
-    counts, pos, found = Counts(), len(before), []
+    counts, pos, found = ChangeCounts(), len(before), []
     for value, part in zip(written, parts, strict=True):
         wire, after = interpret(layout, data, pos, len(data) - len(behind), counts)
         assert same(wire, expected(layout, value))
         assert after == pos + len(part) >= pos + layout.least
         found.append(wire)
         pos = after
-    assert counts == sum((replaced(layout, value) for value in written), Counts())
+    assert counts == sum((replaced(layout, value) for value in written), ChangeCounts())
     array = pa.array(found, type=layout.wire_type)
     array.validate(full=True)
     assert all(map(same, array.to_pylist(), found))

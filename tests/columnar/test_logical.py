@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from stateextract.columnar.convert.logical import CONVERSIONS, apply_logical
 from stateextract.columnar.convert.numerals import MAX_DIGIT_BYTES, big_decimal_text, big_integer_text
-from stateextract.columnar.convert.policy import Counts, Policy, apply_policy
+from stateextract.columnar.convert.policy import ChangeCounts, Policy, apply_policy
 from stateextract.columnar.layout import (
     Bytes,
     List,
@@ -61,23 +61,23 @@ def test_date_at_the_edges_of_the_column() -> None:
         text = refused(DATE, beyond)
         assert f"{beyond} ms since 1970" in text
         assert "--out-of-range null" in text
-    counts = Counts()
+    counts = ChangeCounts()
     assert ticks(run(DATE, [edge + 1, LONG_MAX, LONG_MIN, 5], Policy(out_of_range="null"), counts)) == [
         None, None, None, 5000,
     ]  # fmt: skip
-    assert counts == Counts(out_of_range=2)
+    assert counts == ChangeCounts(out_of_range=2)
 
 
 def test_epoch_ms_knows_no_null() -> None:
     assert ticks(run(EPOCH_MS, [-1, 0, 999])) == [-1000, 0, 999_000]
     assert f"{LONG_MIN} ms since 1970" in refused(EPOCH_MS, LONG_MIN)
-    counts = Counts()
+    counts = ChangeCounts()
     assert ticks(run(EPOCH_MS, [LONG_MIN, LONG_MAX], Policy(out_of_range="null"), counts)) == [None, None]
-    assert counts == Counts(out_of_range=2)
+    assert counts == ChangeCounts(out_of_range=2)
 
 
 def test_sql_timestamp_takes_the_fraction_from_the_nanos() -> None:
-    counts = Counts()
+    counts = ChangeCounts()
     wire = [
         {"ms": 1500, "nanos": 500_000_007},
         {"ms": -1, "nanos": 999_000_000},
@@ -86,7 +86,7 @@ def test_sql_timestamp_takes_the_fraction_from_the_nanos() -> None:
         None,
     ]
     assert ticks(run(SQL_TIMESTAMP, wire, counts=counts)) == [1_500_000, -1000, -1_500_000, None, None]
-    assert counts == Counts(sub_microsecond=1)
+    assert counts == ChangeCounts(sub_microsecond=1)
     assert ticks(run(SQL_TIMESTAMP, wire, Policy(timestamps="nanoseconds"))) == [
         1_500_000_007, -1_000_000, -1_500_000_000, None, None,
     ]  # fmt: skip
@@ -95,7 +95,7 @@ def test_sql_timestamp_takes_the_fraction_from_the_nanos() -> None:
 
 
 def test_instant() -> None:
-    counts = Counts()
+    counts = ChangeCounts()
     wire = [
         {"seconds": -1, "nanos": 5},
         {"seconds": 0, "nanos": 999_999_999},
@@ -104,14 +104,14 @@ def test_instant() -> None:
         None,
     ]
     assert ticks(run(INSTANT, wire, counts=counts)) == [-1_000_000, 999_999, 1_000_001, None, None]
-    assert counts == Counts(sub_microsecond=2)
+    assert counts == ChangeCounts(sub_microsecond=2)
 
 
 def test_instant_in_nanoseconds() -> None:
     policy = Policy(timestamps="nanoseconds")
     highest, lowest = divmod(LONG_MAX, 10**9), divmod(LONG_MIN, 10**9)
     wire = [{"seconds": s, "nanos": n} for s, n in [(-1, 5), highest, lowest]]
-    counts = Counts()
+    counts = ChangeCounts()
     assert ticks(run(INSTANT, wire, policy, counts)) == [-999_999_995, LONG_MAX, LONG_MIN]
     assert not counts
     for seconds, nanos in [(highest[0], highest[1] + 1), (lowest[0], lowest[1] - 1), (highest[0] + 1, 0)]:
@@ -126,9 +126,9 @@ def test_instant_at_the_edges_of_microseconds() -> None:
     assert ticks(run(INSTANT, wire)) == [LONG_MAX, LONG_MIN]
     above = {"seconds": highest[0], "nanos": (highest[1] + 1) * 1000}
     below = {"seconds": lowest[0], "nanos": (lowest[1] - 1) * 1000}
-    counts = Counts()
+    counts = ChangeCounts()
     assert ticks(run(INSTANT, [above, below], Policy(out_of_range="null"), counts)) == [None, None]
-    assert counts == Counts(out_of_range=2)
+    assert counts == ChangeCounts(out_of_range=2)
 
 
 def test_instant_extremes_of_java() -> None:
@@ -141,9 +141,9 @@ def test_instant_extremes_of_java() -> None:
     ]:  # fmt: skip
         assert "invalid value: the instant" in impossible(INSTANT, {"seconds": seconds, "nanos": nanos})
     # A value out of range is not also counted for its digits.
-    counts = Counts()
+    counts = ChangeCounts()
     run(INSTANT, [{"seconds": 31_556_889_864_403_199, "nanos": 1}], Policy(out_of_range="null"), counts)
-    assert counts == Counts(out_of_range=1)
+    assert counts == ChangeCounts(out_of_range=1)
 
 
 def test_timestamps_refuse() -> None:
@@ -180,7 +180,7 @@ def test_local_date() -> None:
 @given(st.lists(st.dates(), min_size=1, max_size=20))
 def test_local_date_is_the_calendar_of_datetime(dates: list[datetime.date]) -> None:
     array = pa.array([ymd(d.year, d.month, d.day) for d in dates], type=LOCAL_DATE.wire_type)
-    assert apply_logical(array, LOCAL_DATE, Policy(), Counts()).to_pylist() == dates
+    assert apply_logical(array, LOCAL_DATE, Policy(), ChangeCounts()).to_pylist() == dates
 
 
 def test_local_date_edges() -> None:
@@ -190,10 +190,10 @@ def test_local_date_edges() -> None:
     assert "the date -5877641-06-22 does not fit" in refused(LOCAL_DATE, ymd(-5_877_641, 6, 22))
     assert "+999999999-12-31" in refused(LOCAL_DATE, ymd(999_999_999, 12, 31))
     assert "-999999999-01-01" in refused(LOCAL_DATE, ymd(-999_999_999, 1, 1))
-    counts = Counts()
+    counts = ChangeCounts()
     wire = [ymd(999_999_999, 12, 31), ymd(-999_999_999, 1, 1), ymd(1970, 1, 2)]
     assert ticks(run(LOCAL_DATE, wire, Policy(out_of_range="null"), counts)) == [None, None, 1]
-    assert counts == Counts(out_of_range=2)
+    assert counts == ChangeCounts(out_of_range=2)
 
 
 @pytest.mark.parametrize(
@@ -228,7 +228,7 @@ def test_impossible_times(parts: tuple[int, int, int, int]) -> None:
 
 
 def test_local_datetime() -> None:
-    counts = Counts()
+    counts = ChangeCounts()
     wire = [
         ymd(2024, 2, 29) | hms(23, 59, 58, 7),
         ymd(1969, 12, 31) | hms(23, 59, 59, 999_999_000),
@@ -237,7 +237,7 @@ def test_local_datetime() -> None:
     ]
     seconds = 19_782 * 86_400 + 86_398
     assert ticks(run(LOCAL_DATETIME, wire, counts=counts)) == [seconds * 10**6, -1, None, None]
-    assert counts == Counts(sub_microsecond=1)
+    assert counts == ChangeCounts(sub_microsecond=1)
     assert ticks(run(LOCAL_DATETIME, wire, Policy(timestamps="nanoseconds"))) == [
         seconds * 10**9 + 7, -1000, None, None,
     ]  # fmt: skip
@@ -252,9 +252,9 @@ def test_local_datetime_half_null_is_damage() -> None:
 def test_local_datetime_extremes() -> None:
     latest = ymd(999_999_999, 12, 31) | hms(23, 59, 59, 999_999_999)
     assert "the date-time +999999999-12-31 23:59:59 does not fit" in refused(LOCAL_DATETIME, latest)
-    counts = Counts()
+    counts = ChangeCounts()
     assert ticks(run(LOCAL_DATETIME, [latest], Policy(out_of_range="null"), counts)) == [None]
-    assert counts == Counts(out_of_range=1)
+    assert counts == ChangeCounts(out_of_range=1)
 
 
 # ---- names and big numbers
@@ -302,11 +302,11 @@ def test_numbers_too_long_for_digits_do_not_fit() -> None:
     huge = b"\x7f" * (MAX_DIGIT_BYTES + 1)
     assert f"a number of {len(huge)} bytes does not fit" in refused(BIG_INTEGER, huge)
     assert f"a number of {len(huge)} bytes does not fit" in refused(BIG_DECIMAL, huge + bytes(4))
-    counts = Counts()
+    counts = ChangeCounts()
     null = Policy(out_of_range="null")
     assert run(BIG_INTEGER, [huge, b"\x05"], null, counts).to_pylist() == [None, "5"]
     assert run(BIG_DECIMAL, [huge + bytes(4), b"\x05" + bytes(4)], null, counts).to_pylist() == [None, "5"]
-    assert counts == Counts(out_of_range=2)
+    assert counts == ChangeCounts(out_of_range=2)
 
 
 def scaled(number: int, scale: int, extra: int = 0) -> bytes:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stateextract.columnar.convert.logical import apply_logical
-from stateextract.columnar.convert.policy import Counts, Policy
+from stateextract.columnar.convert.policy import ChangeCounts, Policy
 from stateextract.columnar.layout import (
     Case,
     Field,
@@ -49,7 +49,7 @@ from tests.columnar.columns import (
 def test_nothing_to_convert_gives_the_very_same_array() -> None:
     layout = struct(a=I32, b=List(Nullable(Text())), c=MaskedStruct((Field("x", I8),)), d=Subclasses("K", ()))
     array = pa.array([{"a": 1, "b": ["x", None], "c": {"x": None}, "d": True}], type=layout.wire_type)
-    assert apply_logical(array, layout, Policy(), Counts()) is array
+    assert apply_logical(array, layout, Policy(), ChangeCounts()) is array
 
 
 def test_structs() -> None:
@@ -137,7 +137,7 @@ def garbage_struct(valid: list[bool], **columns: pa.Array) -> pa.Array:
 
 
 def test_garbage_below_nulls_is_not_looked_at() -> None:
-    counts = Counts()
+    counts = ChangeCounts()
     layout = struct(
         c=COLOR, at=INSTANT, day=LOCAL_DATE, time=LOCAL_TIME, when=LOCAL_DATETIME, ms=DATE, big=BIG_INTEGER,
         dec=BIG_DECIMAL,
@@ -166,7 +166,7 @@ def test_garbage_below_nulls_is_not_looked_at() -> None:
     assert result[1]["c"].as_py() == "GREEN"
     assert result[1]["big"].as_py() == result[1]["dec"].as_py() == "1"
     assert result[1]["time"].as_py() == "01:01:01.000000001"
-    assert counts == Counts(sub_microsecond=2)
+    assert counts == ChangeCounts(sub_microsecond=2)
 
 
 def test_garbage_in_null_lists_and_maps_is_left_out() -> None:
@@ -175,20 +175,20 @@ def test_garbage_in_null_lists_and_maps_is_left_out() -> None:
         pa.array([0, 1, 3, 4], pa.int32()), pa.array([0, 98, 99, 2], pa.int32()), mask=mask
     )
     assert len(lists.values) == 4
-    result = apply_logical(lists, List(COLOR), Policy(), Counts())
+    result = apply_logical(lists, List(COLOR), Policy(), ChangeCounts())
     result.validate(full=True)
     assert result.to_pylist() == [["RED"], None, ["BLUE"]]
     entries = garbage_struct([True] * 4, key=lists.values, value=lists.values)
     maps = pa.Array.from_buffers(
         pa.map_(pa.int32(), pa.int32()), 3, [pa.py_buffer(b"\x05"), *lists.buffers()[1:2]], children=[entries]
     )
-    result = apply_logical(maps, Map(COLOR, COLOR), Policy(), Counts())
+    result = apply_logical(maps, Map(COLOR, COLOR), Policy(), ChangeCounts())
     result.validate(full=True)
     assert result.to_pylist() == [[("RED", "RED")], None, [("BLUE", "BLUE")]]
     # The same below a struct that is null, where the list itself is not.
     plain = pa.ListArray.from_arrays(pa.array([0, 1, 3, 4], pa.int32()), lists.values)
     parent = garbage_struct([True, False, True], x=plain)
-    result = apply_logical(parent, struct(x=List(COLOR)), Policy(), Counts())
+    result = apply_logical(parent, struct(x=List(COLOR)), Policy(), ChangeCounts())
     result.validate(full=True)
     assert result.to_pylist() == [{"x": ["RED"]}, None, {"x": ["BLUE"]}]
 
@@ -203,8 +203,8 @@ def test_slices_of_nested_columns(data: st.DataObject) -> None:
     start = data.draw(st.integers(0, len(wire)))
     length = data.draw(st.integers(0, len(wire) - start))
     array = pa.array(wire, type=layout.wire_type)
-    whole = apply_logical(array, layout, Policy(), Counts())
-    part = apply_logical(array.slice(start, length), layout, Policy(), Counts())
+    whole = apply_logical(array, layout, Policy(), ChangeCounts())
+    part = apply_logical(array.slice(start, length), layout, Policy(), ChangeCounts())
     part.validate(full=True)
     assert part.to_pylist() == whole.to_pylist()[start : start + length]
 

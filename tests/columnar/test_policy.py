@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from stateextract.columnar.convert.policy import Counts, Policy, apply_policy
+from stateextract.columnar.convert.policy import ChangeCounts, Policy, apply_policy
 from stateextract.columnar.layout import (
     Case,
     Field,
@@ -67,28 +67,28 @@ def test_policy_refuses_unknown_choices() -> None:
 
 
 def test_policy_refuses_what_is_no_utf8() -> None:
-    Policy().check(Counts(malformed_utf8=4))
+    Policy().check(ChangeCounts(malformed_utf8=4))
     with pytest.raises(ValueRefusedError, match="4 sequences of bytes in strings that are not UTF-8"):
-        Policy(strings="fail").check(Counts(malformed_utf8=4))
+        Policy(strings="fail").check(ChangeCounts(malformed_utf8=4))
 
 
 def test_policy_refuses_lone_surrogates() -> None:
-    Policy(strings="fail").check(Counts(sub_microsecond=5))
-    Policy().check(Counts(lone_surrogates=5))
+    Policy(strings="fail").check(ChangeCounts(sub_microsecond=5))
+    Policy().check(ChangeCounts(lone_surrogates=5))
     with pytest.raises(ValueRefusedError, match="5 lone surrogates") as caught:
-        Policy(strings="fail").check(Counts(lone_surrogates=5))
+        Policy(strings="fail").check(ChangeCounts(lone_surrogates=5))
     assert "strings to replace" in str(caught.value)
     assert "or binary" in str(caught.value)
 
 
 def test_counts() -> None:
-    counts = Counts(lone_surrogates=1) + Counts(1, 2, 3)
+    counts = ChangeCounts(lone_surrogates=1) + ChangeCounts(1, 2, 3)
     counts["out_of_range"] += 4
-    counts += Counts(sub_microsecond=10)
+    counts += ChangeCounts(sub_microsecond=10)
     assert counts.as_dict() == {"lone_surrogates": 2, "sub_microsecond": 12, "out_of_range": 7, "malformed_utf8": 0,
                                 "python_objects": 0, "unread_pickles": 0}  # fmt: skip
     assert dict(counts.as_dict()) == {name: counts[name] for name in counts}
     assert counts
-    assert not Counts()
+    assert not ChangeCounts()
     with pytest.raises(KeyError):
         counts["lone_surrogate"] = 1

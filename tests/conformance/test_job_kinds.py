@@ -10,7 +10,7 @@ import pyarrow.dataset
 import pytest
 
 from stateextract.job.execute import in_this_process
-from stateextract.job.run import Outcome, run_job
+from stateextract.job.run import JobResult, run_job
 from stateextract.options import JobOptions
 from tests.conformance.conftest import flink_cases, flink_files
 
@@ -18,7 +18,7 @@ BROADCAST = "new-stateful-broadcast-udf-migration-itcase-flink{}"
 PLAIN = "new-stateful-udf-migration-itcase-flink{}"
 
 
-def job(name: str, output: Path, **more: Any) -> Outcome:
+def job(name: str, output: Path, **more: Any) -> JobResult:
     snapshot = str(flink_files() / "flink-tests" / name)
     return run_job(JobOptions(snapshot=snapshot, output=str(output), on_undecodable="skip", **more), in_this_process)
 
@@ -86,9 +86,9 @@ def test_all_copies_of_broadcast_state(tmp_path: Path) -> None:
 
 
 def test_copies_that_differ_are_reported() -> None:
-    from stateextract.snapshot.coverage import DECODED, Entry
+    from stateextract.snapshot.coverage import DECODED, CoverageEntry
 
-    entry = Entry("id", "op", None, "rules", "broadcast", "operator state", DECODED)
+    entry = CoverageEntry("id", "op", None, "rules", "broadcast", "operator state", DECODED)
     entry.read.copies = {"0": "2:aa", "1": "2:bb", "10": "2:aa"}
     entry.finalize()
     assert entry.status == DECODED

@@ -18,7 +18,7 @@ from stateextract.errors import (
     TruncatedError,
     UnreadableFileError,
 )
-from stateextract.files.filesystem import Entry, Store
+from stateextract.files.filesystem import DirectoryEntry, Store
 from stateextract.metadata.locate import FoundSnapshot, Location, Locator, find_snapshot
 from stateextract.metadata.model import (
     EmptySegmentHandle,
@@ -235,13 +235,13 @@ class CountingStore(Store):
         self.asked: list[str] = []
         self.broken = broken
 
-    def list(self, uri: str) -> list[Entry]:
+    def list(self, uri: str) -> list[DirectoryEntry]:
         self.listed.append(uri)
         if uri.startswith(self.broken):
             raise UnreadableFileError("connection refused", file=uri)
         return super().list(uri)
 
-    def info(self, uri: str) -> Entry | None:
+    def info(self, uri: str) -> DirectoryEntry | None:
         self.asked.append(uri)
         if uri.startswith(self.broken):
             raise UnreadableFileError("connection refused", file=uri)

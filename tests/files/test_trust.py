@@ -25,7 +25,7 @@ from stateextract.errors import FormatError, NoAnswerError, StateExtractError, U
 from stateextract.files.connect import STORES
 from stateextract.files.filesystem import Store, _ArrowFile, split_uri
 from stateextract.job.plan import make_plan
-from stateextract.job.split import Context
+from stateextract.job.split import SplitContext
 from stateextract.metadata.file import MOST_BYTES, read_metadata
 from stateextract.metadata.locate import FoundSnapshot, Locator
 from stateextract.metadata.model import (
@@ -400,13 +400,13 @@ def test_all_doors_allow(tmp_path: Path) -> None:
     config = tmp_path / "job.toml"
     config.write_text('[input]\nallow-stores = ["s3://a", "/b"]\nstore-timeout = 5\n')
     values = parse_options({"path": "x", "allowStores": "s3://a, /b", "storeTimeout": "5"}, STATE_OPTIONS, STATE)
-    context = Context("j", "o", "f", "m", job_options(values, STATE_OPTIONS), [])
+    context = SplitContext("j", "o", "f", "m", job_options(values, STATE_OPTIONS), [])
     for options in (
         make_options({"allow_store": ["s3://a", "/b"], "store_timeout": "5"}),
         make_options({}, str(config)),
         job_options(values, STATE_OPTIONS),
         from_lines(make_options({}, str(config)).lines()),
-        Context.from_bytes(context.to_bytes()).options,
+        SplitContext.from_bytes(context.to_bytes()).options,
         pickle.loads(pickle.dumps(make_options({}, str(config)))),
     ):
         store = open_store(options)

@@ -5,18 +5,18 @@ import json
 
 import pytest
 
-from stateextract.columnar.convert.policy import Counts
+from stateextract.columnar.convert.policy import ChangeCounts
 from stateextract.screen import Screen
-from stateextract.snapshot.coverage import Coverage, Entry
+from stateextract.snapshot.coverage import CoverageEntry, CoverageReport
 from stateextract.state.engine import StateCounters
 
 
-def _entry(state: str | None, status: str, **more: object) -> Entry:
-    return Entry("ab" * 16, "my-uid", "name", state, "value", "heap", status, **more)  # type: ignore[arg-type]
+def _entry(state: str | None, status: str, **more: object) -> CoverageEntry:
+    return CoverageEntry("ab" * 16, "my-uid", "name", state, "value", "heap", status, **more)  # type: ignore[arg-type]
 
 
-def _coverage(*entries: Entry) -> Coverage:
-    return Coverage("0.1.0", "/snap/_metadata", 7, 6, "checkpoint", list(entries), [("/old/a", "/new/a")], ["a note"])
+def _coverage(*entries: CoverageEntry) -> CoverageReport:
+    return CoverageReport("0.1.0", "/snap/_metadata", 7, 6, "checkpoint", list(entries), [("/old/a", "/new/a")], ["a note"])
 
 
 def test_status_follows_from_what_was_read() -> None:
@@ -90,7 +90,7 @@ def test_the_json_names_every_entry() -> None:
 
 def test_the_table_shows_rows_outcomes_and_remarks() -> None:
     text = io.StringIO()
-    read = StateCounters(rows=1234, bytes=99, counts=Counts(2, 1, malformed_utf8=3), engine="interpreter")
+    read = StateCounters(rows=1234, bytes=99, counts=ChangeCounts(2, 1, malformed_utf8=3), engine="interpreter")
     _coverage(
         _entry("[red]counts", "decoded", read=read, decoded_in_python=True),
         _entry("b", "unsupported", reason="not yet supported", size=7),

@@ -11,7 +11,7 @@ import pyarrow.dataset
 import pytest
 
 from stateextract.job.execute import in_this_process
-from stateextract.job.run import Outcome, run_job
+from stateextract.job.run import JobResult, run_job
 from stateextract.metadata.uid import operator_id
 from stateextract.options import JobOptions
 from tests.golden.expected import DATA, load
@@ -26,7 +26,7 @@ FOLDERS = sorted(
 READ_BY_ALL = ("f120-kinds-checkpoint", "f120-types-checkpoint", "f23-windows-native-snappy", "f23-records-checkpoint")
 
 
-def _extract(folder: Path, output: Path, **more: Any) -> Outcome:
+def _extract(folder: Path, output: Path, **more: Any) -> JobResult:
     snapshot = folder / load(folder)["snapshot"]
     # The extremes of the golden rows: dates beyond any column, and (by name) maps with a null key.
     more.setdefault("maps", "list" if "types" in folder.name else "map")
@@ -35,7 +35,7 @@ def _extract(folder: Path, output: Path, **more: Any) -> Outcome:
     return run_job(options, in_this_process)
 
 
-def _counts(outcome: Outcome) -> dict[tuple[str, str], tuple[int, str]]:
+def _counts(outcome: JobResult) -> dict[tuple[str, str], tuple[int, str]]:
     return {
         (str(e.operator_id), str(e.state)): (e.read.rows, e.status) for e in outcome.coverage.entries if e.state is not None
     }

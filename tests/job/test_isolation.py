@@ -16,7 +16,7 @@ from stateextract.diff.plan import DiffOptions
 from stateextract.diff.run import run_diff
 from stateextract.errors import FormatError, UndecodableError
 from stateextract.job.execute import in_this_process
-from stateextract.job.run import Outcome, run_job
+from stateextract.job.run import JobResult, run_job
 from stateextract.options import JobOptions
 from stateextract.snapshot import content
 from stateextract.snapshot import headers as heads
@@ -102,11 +102,11 @@ READERS: list[tuple[str, Install]] = [
 ]  # fmt: skip
 
 
-def _rows(outcome: Outcome) -> dict[tuple[str, str | None], tuple[str, int]]:
+def _rows(outcome: JobResult) -> dict[tuple[str, str | None], tuple[str, int]]:
     return {(e.label, e.state): (str(e.status), e.read.rows) for e in outcome.coverage.entries}
 
 
-def _run(case: str, output: Path, **more: Any) -> Outcome:
+def _run(case: str, output: Path, **more: Any) -> JobResult:
     return run_job(JobOptions(snapshot=golden(case), output=str(output), **more), in_this_process)
 
 

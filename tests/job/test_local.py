@@ -11,7 +11,7 @@ import pytest
 
 from stateextract.errors import EnvironmentProblem, FormatError, UsageError
 from stateextract.job.execute import OnReport, Tasks, in_this_process, processes
-from stateextract.job.run import Outcome, run_job
+from stateextract.job.run import JobResult, run_job
 from stateextract.job.task import SplitReport
 from stateextract.options import JobOptions
 from stateextract.spark.job import extract
@@ -31,7 +31,7 @@ def options(folder: Path, output: Path, **more: Any) -> JobOptions:
     return JobOptions(snapshot=snapshot, output=str(output), split_bytes=more.pop("split_bytes", 300_000), **more)
 
 
-def rows(outcome: Outcome, output: Path) -> dict[str, list[str]]:
+def rows(outcome: JobResult, output: Path) -> dict[str, list[str]]:
     """The rows of every dataset, as text, in any order."""
     return {
         dataset.folder: sorted(repr(row) for f in dataset.files for row in pq.read_table(output / f.path).to_pylist())

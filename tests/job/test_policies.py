@@ -13,7 +13,7 @@ import pytest
 from stateextract import open_snapshot
 from stateextract.errors import UsageError, ValueRefusedError
 from stateextract.job.execute import in_this_process
-from stateextract.job.run import Outcome, run_job
+from stateextract.job.run import JobResult, run_job
 from stateextract.options import JobOptions, from_lines, parse_file
 from tests.job.snapshots import numbered, write_snapshot
 from tests.writers import flink_writer as flink
@@ -40,15 +40,15 @@ def snapshot(tmp_path: Path) -> Path:
     return write_snapshot(tmp_path / "s", {"op": states, "other": states}, values=values)
 
 
-def run(snapshot: Path, output: Path, *policies: str, **more: Any) -> Outcome:
+def run(snapshot: Path, output: Path, *policies: str, **more: Any) -> JobResult:
     return run_job(JobOptions(snapshot=str(snapshot), output=str(output), policies=policies, **more), in_this_process)
 
 
-def statuses(outcome: Outcome) -> dict[tuple[str | None, str | None], tuple[str, int]]:
+def statuses(outcome: JobResult) -> dict[tuple[str | None, str | None], tuple[str, int]]:
     return {(e.uid, e.state): (str(e.status), e.read.rows) for e in outcome.coverage.entries}
 
 
-def column(outcome: Outcome, output: Path, folder: str) -> pa.ChunkedArray:
+def column(outcome: JobResult, output: Path, folder: str) -> pa.ChunkedArray:
     (dataset,) = [one for one in outcome.datasets if one.folder == folder]
     return ds.dataset([str(output / file.path) for file in dataset.files], format="parquet").to_table()["value"]
 

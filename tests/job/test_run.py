@@ -20,10 +20,10 @@ from stateextract.errors import (
 from stateextract.job import run
 from stateextract.job.execute import OnReport, Tasks, in_this_process
 from stateextract.job.plan import make_plan
-from stateextract.job.run import Outcome, run_job
+from stateextract.job.run import JobResult, run_job
 from stateextract.job.task import SplitReport, TaskRunner
 from stateextract.options import JobOptions
-from stateextract.snapshot.coverage import Entry
+from stateextract.snapshot.coverage import CoverageEntry
 from tests.job.snapshots import TUPLE, UNKNOWN, numbered, write_snapshot
 
 
@@ -31,7 +31,7 @@ def _options(snapshot: Path, output: Path, **more: object) -> JobOptions:
     return JobOptions(snapshot=str(snapshot), output=str(output), **more)  # type: ignore[arg-type]
 
 
-def _run(snapshot: Path, output: Path, **more: object) -> Outcome:
+def _run(snapshot: Path, output: Path, **more: object) -> JobResult:
     return run_job(_options(snapshot, output, **more), in_this_process)
 
 
@@ -44,7 +44,7 @@ def _rows(output: Path, folder: str) -> list[tuple[object, ...]]:
     return sorted(rows)
 
 
-def _entry(outcome: Outcome, state: str, uid: str | None = None) -> Entry:
+def _entry(outcome: JobResult, state: str, uid: str | None = None) -> CoverageEntry:
     return next(e for e in outcome.coverage.entries if e.state == state and uid in (None, e.uid))
 
 
@@ -238,7 +238,7 @@ class TestDamage:
         assert not (tmp_path / "out").exists()
         return caught.value
 
-    def _partial(self, outcome: Outcome, tmp_path: Path, status: str, *rows: int) -> Entry:
+    def _partial(self, outcome: JobResult, tmp_path: Path, status: str, *rows: int) -> CoverageEntry:
         """Of operator ``one`` there are some rows; ``two`` is whole."""
         assert outcome.exit_code == 3
         entry = _entry(outcome, "count", "one")

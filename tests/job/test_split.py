@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stateextract.errors import FormatError
-from stateextract.job.split import Context, decode_split, encode_split, pack, plan_file
+from stateextract.job.split import SplitContext, decode_split, encode_split, pack, plan_file
 from stateextract.options import JobOptions
 from stateextract.snapshot.content import Content
 from stateextract.snapshot.parts import OperatorTargets, Part, StateTarget
@@ -131,10 +131,10 @@ def test_the_plan_file_holds_context_and_records() -> None:
     schema = pa.schema([("key", pa.string()), ("value", pa.map_(pa.string(), pa.timestamp("us", "UTC")))])
     operators = [OperatorTargets("op", {"s": StateTarget("op/s", "op/s__raw", schema)})]
     options = JobOptions(snapshot="in", output="out", state=("s",))
-    context = Context("j", "out", "/out/_staging-j/data", "/snap/_metadata", options, operators)
+    context = SplitContext("j", "out", "/out/_staging-j/data", "/snap/_metadata", options, operators)
     splits = [[_part(0, [10, 20])], [_part(1, [30])]]
     data, context_bytes = plan_file(context, splits)
-    again = Context.from_bytes(data[:context_bytes])
+    again = SplitContext.from_bytes(data[:context_bytes])
     assert again.options == options
     assert again.operators == operators
     at = context_bytes

@@ -12,7 +12,7 @@ import pytest
 
 from stateextract.errors import UsageError, ValueRefusedError
 from stateextract.job.execute import in_this_process
-from stateextract.job.run import Outcome, run_job
+from stateextract.job.run import JobResult, run_job
 from stateextract.options import JobOptions, from_lines, parse_file
 from tests.job.snapshots import TUPLE, numbered, write_snapshot
 
@@ -22,7 +22,7 @@ def snapshot(tmp_path: Path) -> Path:
     return write_snapshot(tmp_path / "s", {"op": {"a": numbered(8), "b": numbered(4)}}, values={"b": TUPLE})
 
 
-def run(snapshot: Path, output: Path, *types: str, **more: Any) -> Outcome:
+def run(snapshot: Path, output: Path, *types: str, **more: Any) -> JobResult:
     return run_job(JobOptions(snapshot=str(snapshot), output=str(output), types=types, **more), in_this_process)
 
 

@@ -17,7 +17,7 @@ from stateextract import open_snapshot
 from stateextract.columnar.arrow.schema import cast_batch, merge_schemas
 from stateextract.errors import UnsupportedError, ValueRefusedError
 from stateextract.job.execute import in_this_process
-from stateextract.job.run import Outcome, run_job
+from stateextract.job.run import JobResult, run_job
 from stateextract.options import JobOptions
 from stateextract.snapshot.tables import SnapshotTables
 from tests.job.snapshots import TUPLE, numbered, write_snapshot
@@ -29,11 +29,11 @@ _SHARED = Path(__file__).resolve().parents[2].parent / "shared"
 REPORTS = Path(os.environ.get("FLINK_REPORTS", _SHARED / "reports"))
 
 
-def run(snapshot: Path, output: Path, **more: Any) -> Outcome:
+def run(snapshot: Path, output: Path, **more: Any) -> JobResult:
     return run_job(JobOptions(snapshot=str(snapshot), output=str(output), **more), in_this_process)
 
 
-def table(outcome: Outcome, output: Path, state: str) -> pa.Table:
+def table(outcome: JobResult, output: Path, state: str) -> pa.Table:
     (dataset,) = [one for one in outcome.datasets if one.state_name == state]
     return ds.dataset([str(output / file.path) for file in dataset.files], format="parquet").to_table()
 

@@ -13,7 +13,7 @@ from serializers.kryo.resolve import kryo_of
 from serializers.kryo.shapes import Shaping
 from serializers.kryo.snapshot import registrations
 from serializers.kryo.values import Obj
-from stateextract.columnar.convert.policy import Counts
+from stateextract.columnar.convert.policy import ChangeCounts
 from tests.kryo.zoo import snapshot_of
 
 OPTIONAL = "java.util.Optional"
@@ -41,4 +41,4 @@ def test_optional(version: Any, type_: str, column: str, value: Any, shaped: Any
     kryo = kryo_of(version, registrations(snapshot_of(OPTIONAL), version), ClassModels())
     planned = Planner(kryo).plan(parse_type(f"java.util.{type_}"))
     assert str(planned.layout.arrow_type) == column
-    assert planned.shape(value, planned.layout, Shaping(Counts())) == shaped
+    assert planned.shape(value, planned.layout, Shaping(ChangeCounts())) == shaped

@@ -18,7 +18,7 @@ from google.protobuf.struct_pb2 import Struct
 from serializers import DescribeContext, SerializerSnapshot, describe
 from serializers.kryo.snapshot import KRYO_SNAPSHOT
 from serializers.protobuf import NO_TYPES, ProtobufTypes, java_names
-from stateextract.columnar.convert.policy import Counts, Policy, apply_policy
+from stateextract.columnar.convert.policy import ChangeCounts, Policy, apply_policy
 from stateextract.columnar.decode.decoder import make_decoder
 from stateextract.columnar.interpreter import interpret
 from stateextract.errors import FormatError, UsageError, ValueRefusedError
@@ -297,7 +297,7 @@ def test_proto2() -> None:
     }  # fmt: skip
     # proto2 does not look at strings, and keeps an enum's number without a name among what it does not know.
     layout = describe(snapshot("Two", CHILL), DescribeContext(2, protobuf=known))
-    data, counts = kryo(bytes.fromhex("0801 1203 ff61ff")), Counts()
+    data, counts = kryo(bytes.fromhex("0801 1203 ff61ff")), ChangeCounts()
     assert interpret(layout, data, 0, len(data), counts)[0]["text"] == "\ufffda\ufffd"
     assert counts.malformed_utf8 == 2
     bent = apply_policy(layout, Policy(strings="binary"))
@@ -415,7 +415,7 @@ def test_policies_reach_the_fields() -> None:
     assert isinstance(bent.arrow_type, pa.StructType)
     assert str(bent.arrow_type.field("counts").type) == "list<item: struct<key: binary, value: int64>>"
     data = kryo(bytes.fromhex("120161 42050a016b1005"))
-    value, _ = interpret(bent, data, 0, len(data), Counts())
+    value, _ = interpret(bent, data, 0, len(data), ChangeCounts())
     assert (value["name"], value["counts"]) == (b"a", [{"key": b"k", "value": 5}])
 
 

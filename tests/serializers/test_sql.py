@@ -13,7 +13,7 @@ from serializers import SerializerSnapshot, describe, is_fixed_length
 from serializers.logical_types import LogicalType, alone, in_row, raw_value, read_logical_type, row_fields
 from serializers.scalars import BASE
 from serializers.sql import ROW_DATA_SNAPSHOT, TABLE, TYPEUTILS
-from stateextract.columnar.convert.policy import Counts, Policy
+from stateextract.columnar.convert.policy import ChangeCounts, Policy
 from stateextract.columnar.decode.decoder import make_decoder
 from stateextract.columnar.layout import Bytes, Layout, Undecodable
 from stateextract.columnar.layout.binary import BinaryRow
@@ -267,7 +267,7 @@ def test_broken_utf8_is_counted(engine: str) -> None:
     # The second entry is broken off, and counts nothing.
     decoder.decode(Block.of(b"\0\0\0\x04a\xff\xe2\x82" + b"\0\0\0\x04\xff"), 0, 13, 2)
     assert decoder.flush().to_pylist() == ["a\ufffd\ufffd"]
-    assert decoder.counts == Counts(malformed_utf8=2)
+    assert decoder.counts == ChangeCounts(malformed_utf8=2)
     assert both(layout, b"\0\0\0\x02a\xff", Policy(strings="binary")) == b"a\xff"
 
 

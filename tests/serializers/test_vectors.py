@@ -13,7 +13,7 @@ import pytest
 from serializers import SerializerSnapshot, describe, read_snapshot, read_snapshot_proxy
 from serializers.scalars import BASE
 from stateextract.columnar.convert.logical import apply_logical
-from stateextract.columnar.convert.policy import Counts, Policy
+from stateextract.columnar.convert.policy import ChangeCounts, Policy
 from stateextract.columnar.interpreter import interpret
 from stateextract.columnar.layout import Layout
 from stateextract.errors import UndecodableError
@@ -39,7 +39,7 @@ def value(layout: Layout, data: bytes) -> Any:
     """Decodes one value whole."""
     wire, end = interpret(layout, data, 0, len(data))
     assert end == len(data)
-    array = apply_logical(pa.array([wire], type=layout.wire_type), layout, Policy(), Counts())
+    array = apply_logical(pa.array([wire], type=layout.wire_type), layout, Policy(), ChangeCounts())
     assert array.type == layout.arrow_type
     return array[0].as_py()
 

@@ -9,7 +9,7 @@ import pytest
 from serializers import DescribeContext, SerializerSnapshot, describe, is_fixed_length
 from serializers.classes import ClassModels, class_model
 from serializers.tuples import RUNTIME
-from stateextract.columnar.convert.policy import Counts, Policy, apply_policy
+from stateextract.columnar.convert.policy import ChangeCounts, Policy, apply_policy
 from stateextract.columnar.decode.decoder import make_decoder
 from stateextract.columnar.interpreter import interpret
 from stateextract.columnar.layout import Undecodable
@@ -100,9 +100,9 @@ def test_numbers_that_their_class_cannot_hold() -> None:
 
 def test_text_that_is_no_utf8() -> None:
     layout = describe(snapshot(HADOOP + "Text"))
-    counts = Counts()
+    counts = ChangeCounts()
     assert interpret(layout, b"\3a\xff\xfe", 0, 4, counts) == ("a��", 4)
-    assert counts == Counts(malformed_utf8=2)
+    assert counts == ChangeCounts(malformed_utf8=2)
     binary = apply_policy(layout, Policy(strings="binary"))
     assert interpret(binary, b"\3a\xff\xfe", 0, 4) == (b"a\xff\xfe", 4)
     assert str(binary.arrow_type) == "binary"

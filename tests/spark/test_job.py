@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from stateextract.errors import FormatError
-from stateextract.job.run import Outcome
+from stateextract.job.run import JobResult
 from stateextract.options import JobOptions
 from stateextract.spark.job import extract
 from tests.job.differences import differences, write_differences
@@ -25,7 +25,7 @@ def snapshot(tmp_path: Path) -> Path:
     return write_snapshot(tmp_path / "snap", {"op": {"a": numbered(2000), "b": numbered(20)}}, parallelism=4)
 
 
-def _extract(spark: Any, snapshot: Path, out: Path, **more: Any) -> Outcome:
+def _extract(spark: Any, snapshot: Path, out: Path, **more: Any) -> JobResult:
     more.setdefault("split_bytes", 300 * 1000)
     return extract(JobOptions(snapshot=str(snapshot), output=str(out), **more), session=spark)
 

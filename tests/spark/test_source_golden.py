@@ -13,7 +13,7 @@ from pyspark.sql.pandas.types import from_arrow_schema
 
 from stateextract.job.execute import in_this_process
 from stateextract.job.manifest import Dataset
-from stateextract.job.run import Outcome, run_job
+from stateextract.job.run import JobResult, run_job
 from stateextract.options import JobOptions
 from stateextract.outcome import Status
 from stateextract.state.kinds import OPERATOR_KINDS
@@ -35,7 +35,7 @@ def settings(case: str) -> dict[str, Any]:
     return {"out_of_range": "null", "on_undecodable": "skip", "maps": "list" if "types" in case else "map"}
 
 
-def extract(case: str, output: Path, **more: Any) -> Outcome:
+def extract(case: str, output: Path, **more: Any) -> JobResult:
     snapshot = str(DATA / case / expected(case)["snapshot"])
     options = JobOptions(snapshot=snapshot, output=str(output), classpath=jars(case), **settings(case), **more)
     return run_job(options, in_this_process)
@@ -52,7 +52,7 @@ def source_options(case: str, dataset: Dataset) -> dict[str, Any]:
     return options | {"stateName": dataset.state_name, "stateScope": scope}
 
 
-def tables(outcome: Outcome, output: Path) -> Iterator[tuple[Dataset, pa.Table]]:
+def tables(outcome: JobResult, output: Path) -> Iterator[tuple[Dataset, pa.Table]]:
     """The job's datasets as they were written, in the order of the splits."""
     for dataset in outcome.manifest.datasets:
         files = [pq.ParquetFile(output / f.path).read() for f in sorted(dataset.files, key=lambda f: f.path)]

@@ -11,7 +11,7 @@ import pytest
 
 import stateextract
 from stateextract.job.execute import in_this_process
-from stateextract.job.run import Outcome, run_job
+from stateextract.job.run import JobResult, run_job
 from stateextract.metadata.model import InlineHandle, OperatorStateHandle, SubtaskState
 from stateextract.options import JobOptions
 from tests.state.keyed_writer import i64, write
@@ -35,7 +35,7 @@ def snapshot(folder: Path, form: str, maps: list[list[tuple[bytes, bytes]]]) -> 
     return write(folder, subtasks)
 
 
-def job(path: Path, output: Path, **more: Any) -> tuple[Outcome, dict[str, list[dict[str, Any]]]]:
+def job(path: Path, output: Path, **more: Any) -> tuple[JobResult, dict[str, list[dict[str, Any]]]]:
     outcome = run_job(JobOptions(snapshot=str(path), output=str(output), **more), in_this_process)
     return outcome, {d.state_name: pq.read_table(output / d.folder).to_pylist() for d in outcome.manifest.datasets}
 

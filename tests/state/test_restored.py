@@ -13,7 +13,7 @@ import pytest
 import stateextract
 from stateextract.errors import MissingFileError, UsageError
 from stateextract.job.execute import in_this_process
-from stateextract.job.run import Outcome, run_job
+from stateextract.job.run import JobResult, run_job
 from stateextract.metadata.model import (
     ChangelogHandle,
     FileHandle,
@@ -53,7 +53,7 @@ def read(path: Path, operator: str = "op", **options: Any) -> Rows:
     return sorted(zip(*(table[name].to_pylist() for name in ("key", "value", "key_group", "subtask")), strict=True))
 
 
-def extracted(path: Path, output: Path, **more: Any) -> tuple[Outcome, dict[str, list[dict[str, Any]]]]:
+def extracted(path: Path, output: Path, **more: Any) -> tuple[JobResult, dict[str, list[dict[str, Any]]]]:
     """A job's outcome, and its rows by state."""
     outcome = run_job(JobOptions(snapshot=str(path), output=str(output), **more), in_this_process)
     return outcome, {d.state_name: pq.read_table(output / d.folder).to_pylist() for d in outcome.manifest.datasets}

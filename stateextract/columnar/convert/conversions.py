@@ -18,7 +18,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from stateextract.columnar.convert.numerals import MAX_DIGIT_BYTES, big_decimal_text
-from stateextract.columnar.convert.policy import Counts, Policy
+from stateextract.columnar.convert.policy import ChangeCounts, Policy
 from stateextract.columnar.layout import Logical
 from stateextract.errors import FormatError, ValueRefusedError
 
@@ -32,7 +32,7 @@ class Context(Protocol):
     def policy(self) -> Policy: ...
 
     @property
-    def counts(self) -> Counts: ...
+    def counts(self) -> ChangeCounts: ...
 
 
 def epoch_units(array: pa.Array, valid: Mask, node: Logical, ctx: Context) -> pa.Array:

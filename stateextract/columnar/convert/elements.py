@@ -22,7 +22,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from stateextract.columnar.convert.pickles import unread_json
-from stateextract.columnar.convert.policy import Counts, Policy
+from stateextract.columnar.convert.policy import ChangeCounts, Policy
 from stateextract.errors import StateExtractError
 from stateextract.files.pickles import PickleNotes, pickle_json
 from stateextract.files.reader import Reader
@@ -60,7 +60,7 @@ class Conversion:
     """
 
     policy: Policy = field(default_factory=Policy)
-    counts: Counts = field(default_factory=Counts)
+    counts: ChangeCounts = field(default_factory=ChangeCounts)
     notes: PickleNotes = field(default_factory=PickleNotes)
 
 

@@ -26,7 +26,7 @@ import pyarrow as pa
 
 from stateextract.columnar.convert import numbers
 from stateextract.columnar.convert.conversions import MORE
-from stateextract.columnar.convert.policy import Counts, Policy
+from stateextract.columnar.convert.policy import ChangeCounts, Policy
 from stateextract.columnar.convert.wire_columns import (
     Context,
     Describe,
@@ -67,7 +67,7 @@ _MAX_YEAR: Final = 999_999_999
 _INSTANT_SECONDS: Final = (-31_557_014_167_219_200, 31_556_889_864_403_199)  # Instant.MIN, Instant.MAX
 
 
-def apply_logical(array: pa.Array, layout: Layout, policy: Policy, counts: Counts) -> pa.Array:
+def apply_logical(array: pa.Array, layout: Layout, policy: Policy, counts: ChangeCounts) -> pa.Array:
     """Convert a column of wire values.
 
     :param array: of the type ``layout.wire_type``; may be a slice.

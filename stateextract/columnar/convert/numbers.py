@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from stateextract.columnar.convert.numerals import MAX_DIGIT_BYTES, big_decimal_text, big_integer_text
-from stateextract.columnar.convert.policy import Counts
+from stateextract.columnar.convert.policy import ChangeCounts
 from stateextract.columnar.convert.wire_columns import Context, Ints, Mask, bitmap, fitting, integers, require
 from stateextract.columnar.layout import Logical
 from stateextract.printable import distinct, lone_surrogates
@@ -29,7 +29,7 @@ def labels(array: pa.Array, valid: Mask, node: Logical, ctx: Context) -> pa.Arra
     lone = np.array([lone_surrogates(label) for label in node.labels], np.int64)
     if lone.any():
         # Counted where it is met, as in strings; all labels are told apart, those with such a letter too.
-        met = Counts(lone_surrogates=int(lone[index[valid]].sum()))
+        met = ChangeCounts(lone_surrogates=int(lone[index[valid]].sum()))
         ctx.policy.check(met)
         ctx.counts.lone_surrogates += met.lone_surrogates
     texts = distinct(node.labels)

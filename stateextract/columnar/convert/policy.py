@@ -1,7 +1,7 @@
 """What to do with values that an Arrow column cannot hold exactly, and the counters of what was bent.
 
 A :class:`Policy` is the user's choice; :func:`apply_policy` rewrites a layout so that the schema and both decoders
-follow it; :class:`Counts` says how often a value was bent. Refusals that show only in the values are raised by
+follow it; :class:`ChangeCounts` says how often a value was bent. Refusals that show only in the values are raised by
 ``logical.py`` and by :meth:`Policy.check`.
 
 May import layouts and errors. Must not know of snapshots, files, numba, or which serializer a layout came from.
@@ -91,7 +91,7 @@ class Policy:
         if self.max_value_bytes < 1:
             raise UsageError(f"the option max_value_bytes cannot be {self.max_value_bytes!r}", expected="1 or more")
 
-    def check(self, counts: Counts) -> None:
+    def check(self, counts: ChangeCounts) -> None:
         """Refuse what the decoders counted but cannot refuse themselves.
 
         :param counts: what was met in the values decoded so far.
@@ -111,7 +111,7 @@ class Policy:
 
 
 @dataclass
-class Counts:
+class ChangeCounts:
     """How many values were bent. A small counter with fixed names: ``+``, ``+=`` and ``[name]`` work as expected.
 
     :param lone_surrogates: lone UTF-16 surrogates replaced by U+FFFD (not strings).
@@ -142,10 +142,10 @@ class Counts:
     def __iter__(self) -> Iterator[str]:
         return iter(self.as_dict())
 
-    def __add__(self, other: Counts) -> Counts:
-        return Counts(**{name: self[name] + other[name] for name in self})
+    def __add__(self, other: ChangeCounts) -> ChangeCounts:
+        return ChangeCounts(**{name: self[name] + other[name] for name in self})
 
-    def __iadd__(self, other: Counts) -> Counts:
+    def __iadd__(self, other: ChangeCounts) -> ChangeCounts:
         # The interpreter adds once per value, and there is seldom anything to add.
         for name, count in vars(other).items():
             if count:
@@ -209,4 +209,4 @@ def _timestamp_type(node: Logical, policy: Policy) -> pa.DataType:
     return node.type
 
 
-__all__ = ["LARGE_VALUE_ADVICE", "MAX_VALUE_BYTES", "ROOM", "Counts", "Policy", "apply_policy"]
+__all__ = ["LARGE_VALUE_ADVICE", "MAX_VALUE_BYTES", "ROOM", "ChangeCounts", "Policy", "apply_policy"]

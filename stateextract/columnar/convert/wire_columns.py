@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from stateextract.columnar.convert.policy import Counts, Policy
+from stateextract.columnar.convert.policy import ChangeCounts, Policy
 from stateextract.columnar.layout import Logical
 from stateextract.errors import FormatError, ValueRefusedError
 
@@ -27,7 +27,7 @@ Mask = npt.NDArray[np.bool_]
 @dataclass(frozen=True)
 class Context:
     policy: Policy
-    counts: Counts
+    counts: ChangeCounts
 
 
 # ---- masks and plain columns

@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from stateextract.columnar.convert.logical import apply_logical
-from stateextract.columnar.convert.policy import LARGE_VALUE_ADVICE, ROOM, Counts, Policy, apply_policy
+from stateextract.columnar.convert.policy import LARGE_VALUE_ADVICE, ROOM, ChangeCounts, Policy, apply_policy
 from stateextract.columnar.decode.assembly import Arena
 from stateextract.columnar.decode.by_python import Decoded, LookAhead
 from stateextract.columnar.interpreter import interpret
@@ -77,7 +77,7 @@ class Decoder(Protocol):
 
     engine: str
     """``kernel`` or ``interpreter``."""
-    counts: Counts
+    counts: ChangeCounts
     """Values that were bent so far."""
 
     @property
@@ -196,7 +196,7 @@ class KernelDecoder:
         self.program = program
         self.run = kernel.run_kryo if program.kryo else kernel.run
         self.skips = 0 if keep else program.skips
-        self.counts = Counts()
+        self.counts = ChangeCounts()
         self.batch_rows = batch_rows
         self.batch_bytes = batch_bytes
         self.code = self.program.code.astype(np.int64)
@@ -269,7 +269,7 @@ class KernelDecoder:
         def one(leaves: list[Leaf]) -> bool:
             nonlocal pos
             try:
-                _, pos = interpret(self.layout, data.view, pos, end, Counts(), Empty(self.most_room, leaves))
+                _, pos = interpret(self.layout, data.view, pos, end, ChangeCounts(), Empty(self.most_room, leaves))
             except TruncatedError:
                 return False
             return True
@@ -416,7 +416,7 @@ class KernelDecoder:
     def _in_words(self, error: StateExtractError, data: Block, pos: int, end: int) -> StateExtractError:
         """The interpreter's error for the same entry, which names what the kernel only has a code for."""
         try:
-            interpret(self.layout, data.view, pos, end, Counts())
+            interpret(self.layout, data.view, pos, end, ChangeCounts())
         except StateExtractError as other:
             return other if type(other) is type(error) else error
         return error
@@ -478,7 +478,7 @@ class InterpreterDecoder:
         self.kept = _kept(layout, wanted)
         self.policy = policy
         self.wanted = wanted
-        self.counts = Counts()
+        self.counts = ChangeCounts()
         self.batch_rows = min(batch_rows, 1 << 14)
         self.batch_bytes = batch_bytes // 8  # Python values take far more room than their bytes
         self.batch_room = batch_bytes
@@ -496,7 +496,7 @@ class InterpreterDecoder:
         while entries < limit:
             if self.is_full:
                 return Progress(Stop.FULL, entries, pos, rows=entries)
-            counts, empty = Counts(), Empty(self.most_room)
+            counts, empty = ChangeCounts(), Empty(self.most_room)
             try:
                 value, behind = interpret(self.layout, view, pos, end, counts, empty)
             except TruncatedError:
@@ -512,7 +512,7 @@ class InterpreterDecoder:
         """Whether the batch is to be taken before the next entry."""
         return len(self.values) >= self.batch_rows or self.bytes >= self.batch_bytes or self.room >= self.batch_room
 
-    def _add(self, value: Any, size: int, room: int, counts: Counts) -> None:
+    def _add(self, value: Any, size: int, room: int, counts: ChangeCounts) -> None:
         if self.keep:
             self.values.append(value)
             self.counts += counts
@@ -524,7 +524,7 @@ class InterpreterDecoder:
 
         :raises UndecodableError: where the entry is not what exactly these bytes hold: its class is described wrongly.
         """
-        counts, empty = Counts(), Empty(self.most_room)
+        counts, empty = ChangeCounts(), Empty(self.most_room)
         try:
             value, behind = interpret(self.layout, data.view, pos, end, counts, empty)
             if behind != end:

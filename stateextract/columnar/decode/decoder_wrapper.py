@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from stateextract.columnar.convert.policy import Counts
+from stateextract.columnar.convert.policy import ChangeCounts
 from stateextract.columnar.decode.decoder import Decoder
 from stateextract.columnar.decode.pair_decoder import PairDecoder
 from stateextract.columnar.layout import Layout
@@ -22,11 +22,11 @@ class DecoderWrapper:
         return self.inner.layout
 
     @property
-    def counts(self) -> Counts:
+    def counts(self) -> ChangeCounts:
         return self.inner.counts
 
     @counts.setter
-    def counts(self, counts: Counts) -> None:
+    def counts(self, counts: ChangeCounts) -> None:
         self.inner.counts = counts
 
     @property
@@ -48,7 +48,7 @@ class PairDecoderWrapper:
         self.engine = inner.engine
 
     @property
-    def counts(self) -> Counts:
+    def counts(self) -> ChangeCounts:
         return self.inner.counts
 
     @property

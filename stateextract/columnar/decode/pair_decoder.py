@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from stateextract.columnar.convert.logical import apply_logical
-from stateextract.columnar.convert.policy import LARGE_VALUE_ADVICE, ROOM, Counts, Policy, apply_policy
+from stateextract.columnar.convert.policy import LARGE_VALUE_ADVICE, ROOM, ChangeCounts, Policy, apply_policy
 from stateextract.columnar.decode.by_python import Decoded, LookAhead
 from stateextract.columnar.decode.decoder import (
     BATCH_BYTES,
@@ -44,7 +44,7 @@ class PairDecoder(Protocol):
     engine: str
 
     @property
-    def counts(self) -> Counts:
+    def counts(self) -> ChangeCounts:
         """Values that were bent so far."""
 
     @property
@@ -111,7 +111,7 @@ class KernelPairDecoder:
         self.begin(-1)
 
     @property
-    def counts(self) -> Counts:
+    def counts(self) -> ChangeCounts:
         return self.inner.counts
 
     @property
@@ -330,7 +330,7 @@ class InterpreterPairDecoder(InterpreterDecoder):
             except TruncatedError:
                 return Progress(Stop.NEED_INPUT, pairs, pos, end + 1, len(self.values) - before)
             group = self._group(view, key_start)
-            counts = Counts()
+            counts = ChangeCounts()
             try:
                 self._pair(view, group, key_start + self.pairs.prefix, key_end, value_end, counts)
             except UndecodableError as error:
@@ -379,7 +379,7 @@ class InterpreterPairDecoder(InterpreterDecoder):
             raise FormatError(f"a key of key group {group}", expected=str(self.key_group), offset=pos)
         return group
 
-    def _pair(self, view: memoryview, group: int, pos: int, key_end: int, value_end: int, counts: Counts) -> None:
+    def _pair(self, view: memoryview, group: int, pos: int, key_end: int, value_end: int, counts: ChangeCounts) -> None:
         layout = self.pairs
         self.empty = Empty(self.most_room, self.leaves)
         if layout.shape == "skip":
@@ -393,7 +393,7 @@ class InterpreterPairDecoder(InterpreterDecoder):
             self.values.append(row or True)
             return
         start = pos
-        key_counts = Counts()
+        key_counts = ChangeCounts()
         for name in ("key", "namespace"):
             begin = pos
             pos = self._part(row, name, layout.part(name), view, pos, key_end, key_counts)
@@ -418,7 +418,7 @@ class InterpreterPairDecoder(InterpreterDecoder):
         self.values.append(row or True)
 
     def _part(
-        self, row: dict[str, Any], name: str, node: Layout, view: memoryview, pos: int, end: int, counts: Counts
+        self, row: dict[str, Any], name: str, node: Layout, view: memoryview, pos: int, end: int, counts: ChangeCounts
     ) -> int:
         value, behind = interpret(node, view, pos, end, counts, self.empty)
         if value is not NO_COLUMN:
@@ -433,8 +433,8 @@ class InterpreterPairDecoder(InterpreterDecoder):
         pos: int,
         key_end: int,
         value_end: int,
-        key_counts: Counts,
-        counts: Counts,
+        key_counts: ChangeCounts,
+        counts: ChangeCounts,
     ) -> None:
         """One entry of a map: its user key is at ``pos``, what tells rows apart begins at ``start``."""
         value = self.pairs.part("value")
@@ -475,7 +475,7 @@ class InterpreterPairDecoder(InterpreterDecoder):
             self.values.append({**row, "value": [item]})
         self.last_key = key
 
-    def _elements(self, view: memoryview, element: Layout, pos: int, end: int, counts: Counts) -> list[Any]:
+    def _elements(self, view: memoryview, element: Layout, pos: int, end: int, counts: ChangeCounts) -> list[Any]:
         elements: list[Any] = []
         while pos < end:
             if elements:

@@ -20,7 +20,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from stateextract.columnar.convert.policy import Counts
+from stateextract.columnar.convert.policy import ChangeCounts
 from stateextract.columnar.interpreter import binary as binary
 from stateextract.columnar.layout import (
     BigInteger,
@@ -81,7 +81,7 @@ def interpret(
     data: bytes | bytearray | memoryview,
     pos: int,
     end: int,
-    counts: Counts | None = None,
+    counts: ChangeCounts | None = None,
     empty: Empty | None = None,
 ) -> tuple[Any, int]:
     """Decode one value.
@@ -103,7 +103,7 @@ def interpret(
     reader = ValueReader(data, pos, end)
     if empty is not None:
         reader.empty = empty
-    value = _value(layout, reader, Counts() if counts is None else counts)
+    value = _value(layout, reader, ChangeCounts() if counts is None else counts)
     return value, reader.pos
 
 
@@ -114,11 +114,11 @@ def has_column(node: Layout) -> bool:
     return not isinstance(node, Skip | SkippedValue)
 
 
-def _value(node: Layout, r: ValueReader, counts: Counts) -> Any:
+def _value(node: Layout, r: ValueReader, counts: ChangeCounts) -> Any:
     return DECODERS[type(node)](node, r, counts)
 
 
-def _item(node: Layout, r: ValueReader, counts: Counts) -> Any:
+def _item(node: Layout, r: ValueReader, counts: ChangeCounts) -> Any:
     """An element, map key or map value, which has a column in any case: a bool, true, if its layout makes none."""
     value = _value(node, r, counts)
     return True if value is NO_COLUMN else value
@@ -127,18 +127,18 @@ def _item(node: Layout, r: ValueReader, counts: Counts) -> Any:
 # ---- numbers, strings, bytes
 
 
-def _number(node: Number, r: Reader, counts: Counts) -> Any:
+def _number(node: Number, r: Reader, counts: ChangeCounts) -> Any:
     raw = bytearray(r.bytes(node.least, "a number"))
     if node.flip_sign:
         raw[-1 if node.little else 0] ^= 0x80
     return struct.unpack(("<" if node.little else ">") + _NUMBER_CODES[node.type], raw)[0]
 
 
-def _bool(node: Bool, r: Reader, counts: Counts) -> bool:
+def _bool(node: Bool, r: Reader, counts: ChangeCounts) -> bool:
     return r.bool()
 
 
-def _text(node: Text, r: ValueReader, counts: Counts) -> Any:
+def _text(node: Text, r: ValueReader, counts: ChangeCounts) -> Any:
     if node.coding == "utf8":
         return binary.section(_value, node, r, counts)
     units = _UNITS[node.coding](r)
@@ -232,11 +232,11 @@ _UNITS: Final[dict[str, Callable[[Reader], Sequence[int] | None]]] = {
 }
 
 
-def _bytes(node: Bytes, r: Reader, counts: Counts) -> bytes:
+def _bytes(node: Bytes, r: Reader, counts: ChangeCounts) -> bytes:
     return bytes(r.bytes(_length(r, "bytes") if node.size is None else node.size))
 
 
-def _big_integer(node: BigInteger, r: Reader, counts: Counts) -> bytes | None:
+def _big_integer(node: BigInteger, r: Reader, counts: ChangeCounts) -> bytes | None:
     start = r.offset
     code = r.i32("a big number's length")
     if code == 0:
@@ -247,7 +247,7 @@ def _big_integer(node: BigInteger, r: Reader, counts: Counts) -> bytes | None:
     return number + bytes(r.bytes(4, "a scale")) if node.scaled else number
 
 
-def _skip(node: Skip, r: Reader, counts: Counts) -> Any:
+def _skip(node: Skip, r: Reader, counts: ChangeCounts) -> Any:
     start = r.offset
     found = bytes(r.bytes(node.least, "bytes without meaning"))
     if node.expect is not None and found != node.expect:
@@ -255,12 +255,12 @@ def _skip(node: Skip, r: Reader, counts: Counts) -> Any:
     return NO_COLUMN
 
 
-def _skipped(node: SkippedValue, r: ValueReader, counts: Counts) -> Any:
-    _value(node.inner, r, Counts())
+def _skipped(node: SkippedValue, r: ValueReader, counts: ChangeCounts) -> Any:
+    _value(node.inner, r, ChangeCounts())
     return NO_COLUMN
 
 
-def _null(node: Null, r: Reader, counts: Counts) -> None:
+def _null(node: Null, r: Reader, counts: ChangeCounts) -> None:
     r.bytes(node.size, "a null")
 
 
@@ -272,20 +272,20 @@ def _columns(groups: Sequence[Sequence[Field]]) -> dict[str, Any]:
     return {f.name: None for group in groups for f in group if has_column(f.layout)}
 
 
-def _fill(columns: dict[str, Any], fields: Sequence[Field], r: ValueReader, counts: Counts) -> None:
+def _fill(columns: dict[str, Any], fields: Sequence[Field], r: ValueReader, counts: ChangeCounts) -> None:
     for f in fields:
         value = _value(f.layout, r, counts)
         if f.name in columns and has_column(f.layout):
             columns[f.name] = value
 
 
-def _struct(node: Struct, r: ValueReader, counts: Counts) -> Any:
+def _struct(node: Struct, r: ValueReader, counts: ChangeCounts) -> Any:
     columns = _columns([node.fields])
     _fill(columns, node.fields, r, counts)
     return columns or True
 
 
-def _nullable(node: Nullable, r: ValueReader, counts: Counts) -> Any:
+def _nullable(node: Nullable, r: ValueReader, counts: ChangeCounts) -> Any:
     _zeros(r, node.width - 1)
     if r.bool("a null flag") is node.null_if:
         r.bytes(node.padding, "padding")
@@ -301,7 +301,7 @@ def _zeros(r: Reader, n: int) -> None:
         raise FormatError(f"found the bytes {found.hex()}", expected=bytes(n).hex(), offset=start)
 
 
-def _masked_struct(node: MaskedStruct, r: ValueReader, counts: Counts) -> Any:
+def _masked_struct(node: MaskedStruct, r: ValueReader, counts: ChangeCounts) -> Any:
     mask = r.bytes(node.least, "a null mask")
     bits = [byte >> (7 - i) & 1 for byte in mask for i in range(8)]
     columns = _columns([node.fields])
@@ -312,7 +312,7 @@ def _masked_struct(node: MaskedStruct, r: ValueReader, counts: Counts) -> Any:
     return columns or True
 
 
-def _switch(node: Switch, r: ValueReader, counts: Counts) -> Any:
+def _switch(node: Switch, r: ValueReader, counts: ChangeCounts) -> Any:
     _zeros(r, node.width - 1)
     start = r.offset
     tag = r.u8("a tag")
@@ -324,7 +324,7 @@ def _switch(node: Switch, r: ValueReader, counts: Counts) -> Any:
     return columns or True
 
 
-def _subclasses(node: Subclasses, r: ValueReader, counts: Counts) -> Any:
+def _subclasses(node: Subclasses, r: ValueReader, counts: ChangeCounts) -> Any:
     start = r.offset
     flags = r.u8("the flags of a POJO")
     if flags & _IS_NULL:
@@ -436,7 +436,7 @@ def _unbounded(r: ValueReader, items: Iterable[Any], what: str) -> Iterator[None
             _believe(r, 1, 1, what, r.offset)
 
 
-def _list(node: List, r: ValueReader, counts: Counts) -> list[Any]:
+def _list(node: List, r: ValueReader, counts: ChangeCounts) -> list[Any]:
     if node.null_mask:
         start = r.offset
         n = _length(r, "elements")
@@ -447,7 +447,7 @@ def _list(node: List, r: ValueReader, counts: Counts) -> list[Any]:
     return [_item(node.element, r, counts) for _ in _items(node, r, "elements")]
 
 
-def _map(node: Map, r: ValueReader, counts: Counts) -> list[Any]:
+def _map(node: Map, r: ValueReader, counts: ChangeCounts) -> list[Any]:
     entries: list[Any] = []
     for _ in _items(node, r, "entries"):
         start = r.offset
@@ -462,11 +462,11 @@ def _map(node: Map, r: ValueReader, counts: Counts) -> list[Any]:
 # ---- what no bytes describe
 
 
-def _undecodable(node: Undecodable, r: Reader, counts: Counts) -> Any:
+def _undecodable(node: Undecodable, r: Reader, counts: ChangeCounts) -> Any:
     raise UndecodableError(f"a value of {node.class_name} cannot be decoded: {node.reason}", offset=r.offset)
 
 
-def _python(node: Python, r: ValueReader, counts: Counts) -> Any:
+def _python(node: Python, r: ValueReader, counts: ChangeCounts) -> Any:
     start, begin, before = r.offset, r.pos, counts.lone_surrogates
     try:
         if node.inner is None:
@@ -482,11 +482,11 @@ def _python(node: Python, r: ValueReader, counts: Counts) -> Any:
     return value
 
 
-def _logical(node: Logical, r: ValueReader, counts: Counts) -> Any:
+def _logical(node: Logical, r: ValueReader, counts: ChangeCounts) -> Any:
     return _value(node.inner, r, counts)
 
 
-DECODERS: Final[dict[type[Layout], Callable[[Any, ValueReader, Counts], Any]]] = {
+DECODERS: Final[dict[type[Layout], Callable[[Any, ValueReader, ChangeCounts], Any]]] = {
     Number: _number,
     Bool: _bool,
     Text: _text,

@@ -13,7 +13,7 @@ import struct
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
-from stateextract.columnar.convert.policy import Counts
+from stateextract.columnar.convert.policy import ChangeCounts
 from stateextract.columnar.layout import Bool, Bytes, Layout, MaskedStruct, Number, Text, Undecodable
 from stateextract.columnar.layout.binary import (
     KIND_BITS,
@@ -28,13 +28,13 @@ from stateextract.columnar.layout.binary import (
 from stateextract.columnar.value_reader import ValueReader
 from stateextract.errors import FormatError, TruncatedError, ValueRefusedError
 
-Interpret: TypeAlias = Callable[[Layout, ValueReader, Counts], Any]
+Interpret: TypeAlias = Callable[[Layout, ValueReader, ChangeCounts], Any]
 """Decodes a value that stands at the reader's position."""
 
 _REPLACEMENT: Final = "\ufffd"
 
 
-def section(interpret: Interpret, node: Layout, r: ValueReader, counts: Counts) -> Any:
+def section(interpret: Interpret, node: Layout, r: ValueReader, counts: ChangeCounts) -> Any:
     """A section behind its ``i32`` length."""
     start = r.offset
     n = r.i32("a section's length")
@@ -45,14 +45,14 @@ def section(interpret: Interpret, node: Layout, r: ValueReader, counts: Counts) 
     return _content(interpret, node, r.part(begin, begin + n), counts)
 
 
-def _content(interpret: Interpret, node: Layout, r: ValueReader, counts: Counts) -> Any:
+def _content(interpret: Interpret, node: Layout, r: ValueReader, counts: ChangeCounts) -> Any:
     try:
         return CONTENTS[type(node)](interpret, node, r, counts)
     except TruncatedError as error:
         raise FormatError(error.message, expected=error.expected, offset=error.offset) from None
 
 
-def _slot(interpret: Interpret, node: Layout, r: ValueReader, at: int, counts: Counts) -> Any:
+def _slot(interpret: Interpret, node: Layout, r: ValueReader, at: int, counts: ChangeCounts) -> Any:
     """The value of a slot at position ``at`` of the section ``r``."""
     node = in_slot(node)
     if isinstance(node, Number | Bool | Undecodable):
@@ -87,7 +87,7 @@ def _start(r: ValueReader) -> int:
     return r.pos
 
 
-def _text(interpret: Interpret, node: Text, r: ValueReader, counts: Counts) -> Any:
+def _text(interpret: Interpret, node: Text, r: ValueReader, counts: ChangeCounts) -> Any:
     raw = bytes(r.data[r.pos : r.end])
     if node.as_binary:
         return raw
@@ -96,18 +96,18 @@ def _text(interpret: Interpret, node: Text, r: ValueReader, counts: Counts) -> A
     return text
 
 
-def _bytes(interpret: Interpret, node: Bytes, r: ValueReader, counts: Counts) -> bytes:
+def _bytes(interpret: Interpret, node: Bytes, r: ValueReader, counts: ChangeCounts) -> bytes:
     return bytes(r.data[r.pos : r.end])
 
 
-def _framed(interpret: Interpret, node: Framed, r: ValueReader, counts: Counts) -> Any:
+def _framed(interpret: Interpret, node: Framed, r: ValueReader, counts: ChangeCounts) -> Any:
     value = interpret(node.inner, r, counts)
     if r.remaining:
         raise FormatError(f"{r.remaining} bytes are left after a value", offset=r.offset)
     return value
 
 
-def _row(interpret: Interpret, node: BinaryRow, r: ValueReader, counts: Counts) -> Any:
+def _row(interpret: Interpret, node: BinaryRow, r: ValueReader, counts: ChangeCounts) -> Any:
     start = r.pos
     if r.remaining < node.fixed_bytes:
         raise FormatError(f"a row of {r.remaining} bytes", expected=f"at least {node.fixed_bytes}", offset=r.offset)
@@ -124,11 +124,11 @@ def _row(interpret: Interpret, node: BinaryRow, r: ValueReader, counts: Counts) 
     return columns or True
 
 
-def _array(interpret: Interpret, node: BinaryArray, r: ValueReader, counts: Counts) -> list[Any]:
+def _array(interpret: Interpret, node: BinaryArray, r: ValueReader, counts: ChangeCounts) -> list[Any]:
     return _elements(interpret, node.element, r, counts)
 
 
-def _elements(interpret: Interpret, element: Layout, r: ValueReader, counts: Counts) -> list[Any]:
+def _elements(interpret: Interpret, element: Layout, r: ValueReader, counts: ChangeCounts) -> list[Any]:
     start, width = r.pos, slot_width(element)
     n = _i32(r, "the number of elements")
     slots = 4 + (n + 31) // 32 * 4
@@ -146,7 +146,7 @@ def _elements(interpret: Interpret, element: Layout, r: ValueReader, counts: Cou
     return values
 
 
-def _map(interpret: Interpret, node: BinaryMap, r: ValueReader, counts: Counts) -> list[Any]:
+def _map(interpret: Interpret, node: BinaryMap, r: ValueReader, counts: ChangeCounts) -> list[Any]:
     size = _i32(r, "the size of a map's keys")
     if size < 0 or 4 + size > r.remaining:
         raise FormatError(f"keys of {size} bytes in a map of {r.remaining}", offset=r.offset)
@@ -174,7 +174,7 @@ def _i32(r: ValueReader, what: str) -> int:
     return number
 
 
-CONTENTS: Final[dict[type[Layout], Callable[[Interpret, Any, ValueReader, Counts], Any]]] = {
+CONTENTS: Final[dict[type[Layout], Callable[[Interpret, Any, ValueReader, ChangeCounts], Any]]] = {
     Text: _text,
     Bytes: _bytes,
     Framed: _framed,

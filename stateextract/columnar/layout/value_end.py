@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from stateextract.columnar.convert.policy import Counts
+from stateextract.columnar.convert.policy import ChangeCounts
 from stateextract.columnar.interpreter import interpret
 from stateextract.columnar.layout import Bool, Bytes, Layout, Logical, Null, Number, Skip, Struct, Text
 from stateextract.columnar.layout.binary import BinaryArray, BinaryMap, BinaryRow
@@ -106,7 +106,7 @@ def _section(data: bytes, pos: int, end: int) -> int:
 
 def _interpreted(layout: Layout) -> ValueEnd:
     def interpreted(data: bytes, pos: int, end: int) -> int:
-        return interpret(layout, data, pos, end, Counts())[1]
+        return interpret(layout, data, pos, end, ChangeCounts())[1]
 
     return interpreted
 

@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from stateextract.columnar.convert.policy import Counts, Policy
+from stateextract.columnar.convert.policy import ChangeCounts, Policy
 from stateextract.columnar.decode.decoder import KernelDecoder, Stop, is_guessed, misread
 from stateextract.columnar.interpreter import interpret
 from stateextract.columnar.layout import Field, Layout, Number, Struct
@@ -169,10 +169,10 @@ class _InterpretedEntries:
             empty = Empty()
             try:
                 for layout in self.key:
-                    pos = interpret(layout, view, pos, end, Counts(), empty)[1]
+                    pos = interpret(layout, view, pos, end, ChangeCounts(), empty)[1]
                 value_start = pos
                 if self.value is not None:
-                    pos = interpret(self.value, view, pos, end, Counts(), empty)[1]
+                    pos = interpret(self.value, view, pos, end, ChangeCounts(), empty)[1]
             except TruncatedError:
                 break
             except StateExtractError:
@@ -237,7 +237,7 @@ class _InterpretedPairs:
         empty = Empty()
         for name in ("key", "namespace"):
             begin = key.pos
-            key.pos = interpret(self.layout.part(name), key.data, key.pos, key.end, Counts(), empty)[1]
+            key.pos = interpret(self.layout.part(name), key.data, key.pos, key.end, ChangeCounts(), empty)[1]
             size = key.pos - begin
             while self.layout.lengths:
                 if key.u8("a length") != size & 0xFF:

@@ -67,7 +67,7 @@ class Lost:
     error: StateExtractError
 
 
-class Target(Protocol):
+class EntryTarget(Protocol):
     """What becomes of the entries of one state."""
 
     @property
@@ -104,7 +104,7 @@ class HeapWalker:
     def __init__(
         self,
         read_at: ReadAt,
-        targets: Sequence[Target],
+        targets: Sequence[EntryTarget],
         start_decoder: Callable[[], StreamDecoder] | None,
         on_lost: Callable[[Lost, Callable[[], Iterator[bytes]]], None],
         most: int | None = None,
@@ -270,7 +270,7 @@ class HeapWalker:
         window.limit = None if compressed is not None else group.end
 
 
-def decode_entries(window: Window, target: Target, decoder: Decoder, group: int, count: int) -> Iterator[int]:
+def decode_entries(window: Window, target: EntryTarget, decoder: Decoder, group: int, count: int) -> Iterator[int]:
     """Decode the entries of a state, yielding how many each step gave.
 
     :param count: how many there are; :data:`ALL`: as many as the window has up to its limit.

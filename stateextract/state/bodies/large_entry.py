@@ -14,7 +14,7 @@ from collections.abc import Iterator
 import numpy as np
 import pyarrow as pa
 
-from stateextract.columnar.convert.policy import Counts
+from stateextract.columnar.convert.policy import ChangeCounts
 from stateextract.columnar.decode.decoder import Decoder, make_decoder
 from stateextract.columnar.decode.pair_decoder import make_pair_decoder
 from stateextract.columnar.layout import Field, List, Map, Number, Skip, Struct
@@ -98,7 +98,7 @@ class LargeEntry(_Part):
         """
         self.key_group, self.index = key_group, 0
         start = window.offset()
-        counts = Counts()
+        counts = ChangeCounts()
         self.front = self._front(window, counts)
         count = int(self.front.field(COUNT)[0].as_py())
         if count < 0:
@@ -108,9 +108,9 @@ class LargeEntry(_Part):
         self.full()
         yield from self._take()
         self.counters.counts += self.decoder.counts + counts
-        self.decoder.counts = Counts()
+        self.decoder.counts = ChangeCounts()
 
-    def _front(self, window: Window, counts: Counts) -> pa.Array:
+    def _front(self, window: Window, counts: ChangeCounts) -> pa.Array:
         """What stands in front of the elements: namespace, key, and how many there are."""
         decoder = make_decoder(self.header, self.options.policy, engine="interpreter")
         for _ in decode_entries(window, _Part(decoder), decoder, self.key_group, 1):
@@ -195,9 +195,9 @@ class LargePair(LargeEntry):
         self.full()
         yield from self._take()
         self.counters.counts += self.decoder.counts + counts
-        self.decoder.counts = Counts()
+        self.decoder.counts = ChangeCounts()
 
-    def _key(self, key: bytes, key_group: int, start: int) -> Counts:
+    def _key(self, key: bytes, key_group: int, start: int) -> ChangeCounts:
         """Decode the key, as that of an empty list."""
         decoder = make_pair_decoder(self.pairs, self.options.policy, "interpreter")
         decoder.begin(key_group)

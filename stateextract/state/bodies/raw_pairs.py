@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from stateextract.columnar.convert.policy import Counts
+from stateextract.columnar.convert.policy import ChangeCounts
 from stateextract.columnar.decode.decoder import Stop
 from stateextract.columnar.decode.pair_decoder import PairDecoder, make_pair_decoder
 from stateextract.columnar.program.pairs import PairLayout
@@ -103,7 +103,7 @@ class RawPairs:
         """The rows that a decoder of pairs with raw values gathered."""
         columns: dict[str, pa.Array] = {f.name: array.field(i) for i, f in enumerate(array.type)}
         if self.row.window_columns and "namespace" in columns:
-            columns |= window_values(self.row.window_columns, columns["namespace"], Counts())
+            columns |= window_values(self.row.window_columns, columns["namespace"], ChangeCounts())
         n = len(array)
         columns |= {
             "bytes": columns.pop("value"),

@@ -40,7 +40,7 @@ from stateextract.errors import (
 )
 from stateextract.files.reader import Reader
 from stateextract.files.window import RangeSource, ReadAt, Window
-from stateextract.state.bodies.heap import KeyGroupRange, Lost, Target, adjacent, decode_entries
+from stateextract.state.bodies.heap import EntryTarget, KeyGroupRange, Lost, adjacent, decode_entries
 from stateextract.state.columns import EVENT, PROCESSING, timer_state
 from stateextract.state.counters import StateCounters
 from stateextract.state.header import VALUE, KeyedHeader, StateMeta
@@ -118,7 +118,7 @@ class TimersWalker:
         self,
         read_at: ReadAt,
         header: KeyedHeader,
-        targets: Sequence[Target],
+        targets: Sequence[EntryTarget],
         on_lost: Callable[[Lost, Callable[[], Iterator[bytes]]], None],
     ) -> None:
         self.read_at = read_at
@@ -144,7 +144,7 @@ class TimersWalker:
                     raise error.at(key_group=group.key_group) from None
 
     def _group(self, window: Window, group: KeyGroupRange, seen: list[int]) -> Iterator[None]:
-        def target(service: TimerService, kind: str) -> Target:
+        def target(service: TimerService, kind: str) -> EntryTarget:
             name = timer_state(kind, service.name)
             number = self.ids.get(name)
             if number is None or number in seen:
@@ -203,7 +203,7 @@ class _Skipped:
     def finished(self, key_group: int, entries: int, size: int) -> None: ...
 
 
-def _services(window: Window, key_group: int, target: Callable[[TimerService, str], Target]) -> Iterator[int]:
+def _services(window: Window, key_group: int, target: Callable[[TimerService, str], EntryTarget]) -> Iterator[int]:
     """Walk the services of one key group; yields how many timers each step gave."""
     version, count = _parse(window, _header)
     for _ in range(count):

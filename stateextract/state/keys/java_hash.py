@@ -32,9 +32,9 @@ from stateextract.columnar.convert.policy import Policy
 from stateextract.state.keys.java_values import REPLACEMENT, civil_date, signed, time_nanos
 from stateextract.state.keys.row_hash import binary_row_hashes, row_bytes_hash
 
-Hashes = frozenset[int] | None
+PossibleHashes = frozenset[int] | None
 """Signed 32-bit numbers, one of which is the hash; ``None``: it could be any."""
-Hasher = Callable[[pa.Scalar, SerializerSnapshot, Policy], Hashes]
+Hasher = Callable[[pa.Scalar, SerializerSnapshot, Policy], PossibleHashes]
 
 _MOST = 64
 """More hashes than this save nothing."""
@@ -43,7 +43,7 @@ _CHECKING = "org.apache.flink.api.common.typeutils.SingleThreadAccessCheckingTyp
 _TUPLES = "org.apache.flink.api.java.tuple.Tuple"
 
 
-def java_hashes(key: pa.Scalar, serializer: SerializerSnapshot, policy: Policy | None = None) -> Hashes:
+def java_hashes(key: pa.Scalar, serializer: SerializerSnapshot, policy: Policy | None = None) -> PossibleHashes:
     """The hashes that a key may have.
 
     :param key: as it stands in the column, of the column's type.
@@ -70,7 +70,7 @@ def _folded(value: int) -> int:
     return signed((value ^ value >> 32) & 0xFFFFFFFF)
 
 
-def _one(value: int) -> Hashes:
+def _one(value: int) -> PossibleHashes:
     return frozenset((signed(value),))
 
 
@@ -79,7 +79,7 @@ def _polynomial(codes: Iterable[int], start: int = 0) -> int:
     return signed(reduce(lambda h, c: (31 * h + c) & 0xFFFFFFFF, codes, start))
 
 
-def _all(hashes: Sequence[Hashes], join: Callable[[Sequence[int]], int]) -> Hashes:
+def _all(hashes: Sequence[PossibleHashes], join: Callable[[Sequence[int]], int]) -> PossibleHashes:
     """The hashes of a whole from those of its parts."""
     if any(part is None for part in hashes) or math.prod(len(part or ()) for part in hashes) > _MOST:
         return None
@@ -89,11 +89,11 @@ def _all(hashes: Sequence[Hashes], join: Callable[[Sequence[int]], int]) -> Hash
 # ---- single values
 
 
-def _of_type(*types: pa.DataType) -> Callable[[Callable[[pa.Scalar, Policy], Hashes]], Hasher]:
+def _of_type(*types: pa.DataType) -> Callable[[Callable[[pa.Scalar, Policy], PossibleHashes]], Hasher]:
     """A hasher of columns of these types; of others nothing is known."""
 
-    def decorate(function: Callable[[pa.Scalar, Policy], Hashes]) -> Hasher:
-        def hasher(key: pa.Scalar, _: SerializerSnapshot, policy: Policy) -> Hashes:
+    def decorate(function: Callable[[pa.Scalar, Policy], PossibleHashes]) -> Hasher:
+        def hasher(key: pa.Scalar, _: SerializerSnapshot, policy: Policy) -> PossibleHashes:
             return function(key, policy) if key.type in types else None
 
         return hasher
@@ -102,27 +102,27 @@ def _of_type(*types: pa.DataType) -> Callable[[Callable[[pa.Scalar, Policy], Has
 
 
 @_of_type(pa.bool_())
-def _boolean(key: pa.Scalar, _: Policy) -> Hashes:
+def _boolean(key: pa.Scalar, _: Policy) -> PossibleHashes:
     return _one(1231 if key.as_py() else 1237)
 
 
 @_of_type(pa.bool_())
-def _boolean_value(key: pa.Scalar, _: Policy) -> Hashes:
+def _boolean_value(key: pa.Scalar, _: Policy) -> PossibleHashes:
     return _one(int(key.as_py()))
 
 
 @_of_type(pa.int8(), pa.int16(), pa.int32())
-def _integer(key: pa.Scalar, _: Policy) -> Hashes:
+def _integer(key: pa.Scalar, _: Policy) -> PossibleHashes:
     return _one(key.as_py())
 
 
 @_of_type(pa.int64())
-def _long(key: pa.Scalar, _: Policy) -> Hashes:
+def _long(key: pa.Scalar, _: Policy) -> PossibleHashes:
     return _one(_folded(key.as_py()))
 
 
 @_of_type(pa.int64())
-def _long_value(key: pa.Scalar, _: Policy) -> Hashes:
+def _long_value(key: pa.Scalar, _: Policy) -> PossibleHashes:
     return _one(43 + _folded(key.as_py()))
 
 
@@ -135,22 +135,22 @@ def _bits(value: float, form: str, nan: int) -> frozenset[int]:
 
 
 @_of_type(pa.float32())
-def _float(key: pa.Scalar, _: Policy) -> Hashes:
+def _float(key: pa.Scalar, _: Policy) -> PossibleHashes:
     return _bits(key.as_py(), ">f", 0x7FC00000)
 
 
 @_of_type(pa.float64())
-def _double(key: pa.Scalar, _: Policy) -> Hashes:
+def _double(key: pa.Scalar, _: Policy) -> PossibleHashes:
     return frozenset(map(_folded, _bits(key.as_py(), ">d", 0x7FF8 << 48)))
 
 
 @_of_type(pa.float64())
-def _double_value(key: pa.Scalar, _: Policy) -> Hashes:
+def _double_value(key: pa.Scalar, _: Policy) -> PossibleHashes:
     return frozenset(signed(31 + _folded(bits)) for bits in _bits(key.as_py(), ">d", 0x7FF8 << 48))
 
 
 @_of_type(pa.string(), pa.binary())
-def _string(key: pa.Scalar, policy: Policy) -> Hashes:
+def _string(key: pa.Scalar, policy: Policy) -> PossibleHashes:
     value = key.as_py()
     if isinstance(value, bytes):
         try:
@@ -170,13 +170,13 @@ def _big_integer_hash(value: int) -> int:
 
 
 @_of_type(pa.string())
-def _big_integer(key: pa.Scalar, _: Policy) -> Hashes:
+def _big_integer(key: pa.Scalar, _: Policy) -> PossibleHashes:
     value = _whole(key.as_py())
     return None if value is None else _one(_big_integer_hash(value))
 
 
 @_of_type(pa.string())
-def _big_decimal(key: pa.Scalar, _: Policy) -> Hashes:
+def _big_decimal(key: pa.Scalar, _: Policy) -> PossibleHashes:
     # As BigDecimal.toString() has it: digits, a point, an exponent. The scale counts: 1.0 is not 1.00.
     digits, _, exponent = key.as_py().upper().partition("E")
     before, _, fraction = digits.partition(".")
@@ -211,13 +211,13 @@ _DAY = 86_400 * 10**9
 
 
 @_of_type(*_UTC)
-def _date(key: pa.Scalar, _: Policy) -> Hashes:
+def _date(key: pa.Scalar, _: Policy) -> PossibleHashes:
     """``java.util.Date`` and all of ``java.sql``: the milliseconds, of timestamps too."""
     return _one(_folded(_micros(key) // 1000))
 
 
 @_of_type(*_UTC)
-def _instant(key: pa.Scalar, policy: Policy) -> Hashes:
+def _instant(key: pa.Scalar, policy: Policy) -> PossibleHashes:
     nanos = _nanos(key, policy)
     if nanos is None:
         return None
@@ -231,18 +231,18 @@ def _local_date_hash(days: int) -> int:
 
 
 @_of_type(pa.date32())
-def _local_date(key: pa.Scalar, _: Policy) -> Hashes:
+def _local_date(key: pa.Scalar, _: Policy) -> PossibleHashes:
     return _one(_local_date_hash(key.value))
 
 
 @_of_type(pa.string())
-def _local_time(key: pa.Scalar, _: Policy) -> Hashes:
+def _local_time(key: pa.Scalar, _: Policy) -> PossibleHashes:
     nanos = time_nanos(key.as_py())
     return None if nanos is None else _one(_folded(nanos))
 
 
 @_of_type(*_LOCAL)
-def _local_date_time(key: pa.Scalar, policy: Policy) -> Hashes:
+def _local_date_time(key: pa.Scalar, policy: Policy) -> PossibleHashes:
     nanos = _nanos(key, policy)
     if nanos is None:
         return None
@@ -253,7 +253,7 @@ def _local_date_time(key: pa.Scalar, policy: Policy) -> Hashes:
 # ---- composites
 
 
-def _tuple(key: pa.Scalar, serializer: SerializerSnapshot, policy: Policy) -> Hashes:
+def _tuple(key: pa.Scalar, serializer: SerializerSnapshot, policy: Policy) -> PossibleHashes:
     """``Tuple1`` … ``Tuple25``; a subclass may have a hash of its own."""
     number = str(serializer.details.get("class", "")).removeprefix(_TUPLES)
     if number != str(len(serializer.nested)) or not pa.types.is_struct(key.type):
@@ -264,7 +264,7 @@ def _tuple(key: pa.Scalar, serializer: SerializerSnapshot, policy: Policy) -> Ha
     return _all(parts, _polynomial)
 
 
-def _row(key: pa.Scalar, serializer: SerializerSnapshot, policy: Policy) -> Hashes:
+def _row(key: pa.Scalar, serializer: SerializerSnapshot, policy: Policy) -> PossibleHashes:
     """``RowUtils.deepHashCodeRow`` of a ``Row`` whose fields have positions, since Flink 1.13.
 
     A Row whose fields have names only, which a job in Java may make, hashes these names too, and no snapshot has them.
@@ -290,11 +290,11 @@ def _is_row(type_: pa.DataType, fields: int) -> bool:
     return bool(pa.types.is_struct(type_)) and type_.num_fields == fields + 1 and type_.field(fields).name == "row_kind"
 
 
-def _inside_row(value: pa.Scalar, serializer: SerializerSnapshot, policy: Policy) -> Hashes:
+def _inside_row(value: pa.Scalar, serializer: SerializerSnapshot, policy: Policy) -> PossibleHashes:
     """``RowUtils.deepHashCodeInternal``: of a list by its elements, else ``Arrays.deepHashCode`` of an array of it alone."""
     if not value.is_valid:
         return None if policy.out_of_range == "null" else frozenset((0,))
-    found: Hashes
+    found: PossibleHashes
     if serializer.class_name == _BYTES:
         if not pa.types.is_binary(value.type):
             return None
@@ -307,11 +307,11 @@ def _inside_row(value: pa.Scalar, serializer: SerializerSnapshot, policy: Policy
     return None if found is None else frozenset(signed(31 + code) for code in found)
 
 
-def _nullable(key: pa.Scalar, serializer: SerializerSnapshot, policy: Policy) -> Hashes:
+def _nullable(key: pa.Scalar, serializer: SerializerSnapshot, policy: Policy) -> PossibleHashes:
     return java_hashes(key, serializer.nested[0], policy)
 
 
-def _either(key: pa.Scalar, serializer: SerializerSnapshot, policy: Policy) -> Hashes:
+def _either(key: pa.Scalar, serializer: SerializerSnapshot, policy: Policy) -> PossibleHashes:
     """``Either.Left`` and ``Either.Right`` hash as what they hold."""
     if not pa.types.is_struct(key.type) or [f.name for f in key.type] != ["left", "right"]:
         return None
@@ -319,21 +319,21 @@ def _either(key: pa.Scalar, serializer: SerializerSnapshot, policy: Policy) -> H
     return java_hashes(*parts[0], policy) if len(parts) == 1 else None
 
 
-def _list(key: pa.Scalar, serializer: SerializerSnapshot, policy: Policy) -> Hashes:
+def _list(key: pa.Scalar, serializer: SerializerSnapshot, policy: Policy) -> PossibleHashes:
     if not pa.types.is_list(key.type):
         return None
     parts = [java_hashes(element, serializer.nested[0], policy) for element in key.values]
     return _all(parts, lambda codes: _polynomial(codes, 1))
 
 
-def _set(key: pa.Scalar, serializer: SerializerSnapshot, policy: Policy) -> Hashes:
+def _set(key: pa.Scalar, serializer: SerializerSnapshot, policy: Policy) -> PossibleHashes:
     if not pa.types.is_list(key.type):
         return None
     parts = [java_hashes(element, serializer.nested[0], policy) for element in key.values]
     return _all(parts, lambda codes: signed(sum(codes)))
 
 
-def _map(key: pa.Scalar, serializer: SerializerSnapshot, policy: Policy) -> Hashes:
+def _map(key: pa.Scalar, serializer: SerializerSnapshot, policy: Policy) -> PossibleHashes:
     if not (pa.types.is_map(key.type) or (pa.types.is_list(key.type) and pa.types.is_struct(key.type.value_type))):
         return None
     entries = [
@@ -343,7 +343,7 @@ def _map(key: pa.Scalar, serializer: SerializerSnapshot, policy: Policy) -> Hash
     return _all(entries, lambda codes: signed(sum(codes)))
 
 
-def _binary_row(key: pa.Scalar, _: SerializerSnapshot, __: Policy) -> Hashes:
+def _binary_row(key: pa.Scalar, _: SerializerSnapshot, __: Policy) -> PossibleHashes:
     """Only the bytes of the row are known, and they are what is hashed."""
     return frozenset((row_bytes_hash(key.as_py()),)) if pa.types.is_binary(key.type) else None
 
@@ -374,4 +374,4 @@ _HASHERS: dict[str, Hasher] = {
     TYPEUTILS + "BinaryRowDataSerializer$BinaryRowDataSerializerSnapshot": _binary_row,
 }
 
-__all__ = ["ROW_KINDS", "Hashes", "is_certain", "java_hashes"]
+__all__ = ["ROW_KINDS", "PossibleHashes", "is_certain", "java_hashes"]
