@@ -253,8 +253,8 @@ def test_no_key_to_be_found(tmp_path: Path) -> None:
     ]  # fmt: skip
     (problem,) = operator.problems
     assert type(problem) is UnsupportedError
-    assert "does not hold the serializer of the keys" in problem.message
-    with pytest.raises(UnsupportedError, match="does not hold the serializer of the keys") as caught:
+    assert "does not contain the serializer of the keys" in problem.message
+    with pytest.raises(UnsupportedError, match="does not contain the serializer of the keys") as caught:
         operator.state("s").to_table()
     assert (caught.value.operator, caught.value.state) == ("op", "s")
 

@@ -486,7 +486,7 @@ def test_a_value_that_is_longer_than_its_serializer_says(tmp_path: Path) -> None
     for engine in ENGINES:
         base = heap(Keyed([]))
         managed = handle(range(4), [base], [in_files(tmp_path / f"log {engine}", [records], range(4))])
-        with pytest.raises(FormatError, match="does not end where its length says") as caught:
+        with pytest.raises(FormatError, match="does not end at its recorded length") as caught:
             state(tmp_path / engine, managed, decoder=engine).to_table()
         error = caught.value
         assert (error.state, error.key_group, error.operator) == ("s", 2, "op")
@@ -583,7 +583,7 @@ def test_the_report_says_how_the_key_was_found(tmp_path: Path) -> None:
 def test_a_job_without_the_key(tmp_path: Path) -> None:
     managed = handle(range(4), [], [in_memory(log_of([VALUE], (1, change(SET, 0, i64(1), VOID, i64(1)))), range(4))])
     path = write(tmp_path / "chk-7", [SubtaskState(0, managed_keyed=managed)])
-    with pytest.raises(UnsupportedError, match="none of the usual ones fits"):
+    with pytest.raises(UnsupportedError, match="none of the common ones fits"):
         run(tmp_path, path, "out", state=("s",))
     with pytest.raises(StateExtractError, match="no selected state can be read"):
         run(tmp_path, path, "all")

@@ -75,8 +75,8 @@ def test_several_jobs_are_listed(tmp_path: Path) -> None:
     with pytest.raises(SnapshotNotFoundError) as caught:
         find_snapshot(str(tmp_path), Store())
     assert str(caught.value) == (
-        f"3 jobs or snapshots lie in {tmp_path}, newest first: {tmp_path}/savepoint-1, {tmp_path}/jobB/chk-7, "
-        f"{tmp_path}/jobA/chk-1. Give the one you mean."
+        f"3 jobs or snapshots are in {tmp_path}, newest first: {tmp_path}/savepoint-1, {tmp_path}/jobB/chk-7, "
+        f"{tmp_path}/jobA/chk-1. Give the path of one of them."
     )
 
 
@@ -91,7 +91,7 @@ def test_nothing_found_says_what_was_looked_at(tmp_path: Path) -> None:
         find_snapshot(f"{tmp_path}/{JOB}", Store())
     with pytest.raises(SnapshotNotFoundError, match=r"chk-1 is not a complete checkpoint.*it holds state"):
         find_snapshot(f"{tmp_path}/{JOB}/chk-1", Store())
-    with pytest.raises(SnapshotNotFoundError, match=f"none in the folder below; it holds {JOB}, readme"):
+    with pytest.raises(SnapshotNotFoundError, match=f"none in the folder below; it contains {JOB}, readme"):
         find_snapshot(str(tmp_path), Store())
 
 

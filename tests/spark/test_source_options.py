@@ -137,7 +137,7 @@ def test_operators_by_uid_id_and_name() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({}, "2 operators have state. Select one by operatorUid, operatorName or operatorId: 'orders-by-customer'"),
+        ({}, "2 operators have state. Select one with operatorUid, operatorName or operatorId: 'orders-by-customer'"),
         (
             {"operatorUid": "orders-by-custmer"},
             "no operator has the operatorUid 'orders-by-custmer'. The nearest are 'orders-by",

@@ -192,7 +192,7 @@ def test_a_pair_that_is_passed_over_needs_no_memory(form: str, engine: str, tmp_
 def test_elements_that_are_damaged(form: str, engine: str, tmp_path: Path, parts: list[int]) -> None:
     """An element that goes on behind the end of its value."""
     damaged = [Entry(1, HOT, [*(flink_string(f"v{n}") for n in range(N)), flink_string("end")[:-1]])]
-    with pytest.raises(FormatError, match="does not end where its length says") as caught:
+    with pytest.raises(FormatError, match="does not end at its recorded length") as caught:
         pairs(tmp_path, form, engine, State("lists", damaged, "LIST", list_of(STRING))).to_table()
     assert caught.value.state == "lists"
     assert len(parts) == 1

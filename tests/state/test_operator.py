@@ -262,7 +262,7 @@ def test_elements_of_objects_that_are_described_wrongly(form: str) -> None:
     assert [r["bytes"] for r in rows["odd!raw"]] == [MORE, LESS]
     assert rows["behind"] == [{"value": 5, "index": 0}]
     assert (counters.states["odd"].entries, counters.states["odd"].lost_entries) == (3, 2)
-    with pytest.raises(UndecodableError, match="the entry cannot be decoded: it does not end where its length says"):
+    with pytest.raises(UndecodableError, match="the entry cannot be decoded: it does not end at its recorded length"):
         read(data, states, ReadOptions(context=KRYO2))
     rows, _ = read(data, states, ReadOptions(subtask_column=False, context=KRYO2), {"behind"})
     assert rows == {"behind": [{"value": 5, "index": 0}]}

@@ -49,7 +49,7 @@ def test_an_unwanted_state_is_not_looked_into(form: str, engine: Any, tmp_path: 
     path = write(tmp_path, [SubtaskState(0, managed_keyed=FORMS[form](Keyed([broken, numbers])))])
     operator = stateextract.open_snapshot(str(path), decoder=engine).operator("op")
     assert operator.state("numbers").to_table()["value"].to_pylist() == [0, 10, 20, 30]
-    with pytest.raises(FormatError, match="does not end where its length says") as caught:
+    with pytest.raises(FormatError, match="does not end at its recorded length") as caught:
         operator.state("broken").to_table()
     assert caught.value.state == "broken"
 

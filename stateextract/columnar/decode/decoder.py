@@ -528,7 +528,7 @@ class InterpreterDecoder:
         try:
             value, behind = interpret(self.layout, data.view, pos, end, counts, empty)
             if behind != end:
-                raise FormatError("it does not end where its length says", offset=behind)
+                raise FormatError("it does not end at its recorded length", offset=behind)
         except FormatError as error:
             raise misread("entry", error) from None
         self._add(value, end - pos, empty.room, counts)

@@ -208,7 +208,7 @@ class KernelPairDecoder:
         kernel, out = self.kernel, self.inner.out
         at = int(out[kernel.POSITION])
         if status == kernel.BAD_PAIR:
-            return FormatError("a key or value does not end where its length says", offset=at)
+            return FormatError("a key or value does not end at its recorded length", offset=at)
         if status == kernel.BAD_GROUP:
             found = int(out[kernel.ARGUMENT])
             return FormatError(f"a key of key group {found}", expected=f"{int(out[kernel.GROUP])}", offset=at)
@@ -340,7 +340,7 @@ class InterpreterPairDecoder(InterpreterDecoder):
                     rows = len(self.values) - before
                     return Progress(Stop.UNDECODABLE, pairs, pos, rows=rows, error=misread("pair", error))
                 if isinstance(error, TruncatedError):
-                    message = "a key or value does not end where its length says"
+                    message = "a key or value does not end at its recorded length"
                     raise FormatError(message, offset=error.offset) from None
                 raise
             self.counts += counts
@@ -490,7 +490,7 @@ class InterpreterPairDecoder(InterpreterDecoder):
     @staticmethod
     def _ends(pos: int, end: int) -> None:
         if pos != end:
-            raise FormatError("a key or value does not end where its length says", offset=pos)
+            raise FormatError("a key or value does not end at its recorded length", offset=pos)
 
     @staticmethod
     def _length(view: memoryview, pos: int, size: int, end: int) -> int:
@@ -498,7 +498,7 @@ class InterpreterPairDecoder(InterpreterDecoder):
             if pos >= end:
                 raise TruncatedError("a key ends inside a length", offset=pos)
             if view[pos] != size & 0xFF:
-                raise FormatError("a key or value does not end where its length says", offset=pos)
+                raise FormatError("a key or value does not end at its recorded length", offset=pos)
             pos += 1
             size >>= 8
             if not size:

@@ -152,7 +152,7 @@ class _Kernel:
     def _error(self, status: int, data: Block, pos: int, end: int) -> StateExtractError:
         if status == self.kernel.BAD_PAIR:
             at = int(self.inner.out[self.kernel.POSITION])
-            return FormatError("a key or value does not end where its length says", offset=at)
+            return FormatError("a key or value does not end at its recorded length", offset=at)
         error = self.inner._error(status)
         return error if self.prefix else self.inner._in_words(error, data, pos, end)
 
@@ -227,7 +227,7 @@ class _InterpretedPairs:
                 if self.guessed:
                     raise misread("pair", error) from None
                 if isinstance(error, TruncatedError):
-                    message = "a key or value does not end where its length says"
+                    message = "a key or value does not end at its recorded length"
                     raise FormatError(message, offset=error.offset) from None
                 raise
         return key_start, row_end, key_end, reader.pos
@@ -241,7 +241,7 @@ class _InterpretedPairs:
             size = key.pos - begin
             while self.layout.lengths:
                 if key.u8("a length") != size & 0xFF:
-                    raise FormatError("a key or value does not end where its length says", offset=key.pos - 1)
+                    raise FormatError("a key or value does not end at its recorded length", offset=key.pos - 1)
                 size >>= 8
                 if not size:
                     break
