@@ -99,7 +99,7 @@ def _nothing_at(uri: str, store: Store) -> SnapshotNotFoundError:
         names = [entry.name for entry in store.list(above)]
     except (MissingFileError, UnreadableFileError):
         return SnapshotNotFoundError(f"{uri} does not exist, nor does its parent folder", advice=_ADVICE)
-    return SnapshotNotFoundError(f"{uri} does not exist; {above} holds {abbreviate(names)}", advice=_ADVICE)
+    return SnapshotNotFoundError(f"{uri} does not exist; {above} contains {abbreviate(names)}", advice=_ADVICE)
 
 
 def abbreviate(names: Sequence[str], most: int = 10) -> str:
@@ -169,7 +169,7 @@ def _below(uri: str, entries: Sequence[DirectoryEntry], store: Store) -> FoundSn
     looked = "folder" if number == 1 else pluralize(number, "folder")
     raise SnapshotNotFoundError(
         f"no snapshot at {uri}: no {METADATA} in it, no chk-N with one, and none in the {looked} below; "
-        f"it holds {abbreviate([entry.name for entry in entries])}",
+        f"it contains {abbreviate([entry.name for entry in entries])}",
         advice=_ADVICE,
     )
 

@@ -89,7 +89,7 @@ def test_nothing_found_says_what_was_looked_at(tmp_path: Path) -> None:
         find_snapshot(f"{tmp_path}/no/way", Store())
     with pytest.raises(SnapshotNotFoundError, match=f"no complete checkpoint in .*{JOB}: no _metadata in chk-1"):
         find_snapshot(f"{tmp_path}/{JOB}", Store())
-    with pytest.raises(SnapshotNotFoundError, match=r"chk-1 is not a complete checkpoint.*it holds state"):
+    with pytest.raises(SnapshotNotFoundError, match=r"chk-1 is not a complete checkpoint.*it contains state"):
         find_snapshot(f"{tmp_path}/{JOB}/chk-1", Store())
     with pytest.raises(SnapshotNotFoundError, match=f"none in the folder below; it contains {JOB}, readme"):
         find_snapshot(str(tmp_path), Store())

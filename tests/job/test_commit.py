@@ -489,7 +489,7 @@ def test_processes_are_known_by_their_start() -> None:
 
 def test_a_staging_folder_of_someone_else_is_refused(out: Path) -> None:
     (out / "_staging-x").mkdir(parents=True)
-    with pytest.raises(OutputError, match="it holds _staging-x"):
+    with pytest.raises(OutputError, match="it contains _staging-x"):
         Run(open_output(str(out))).run({"op/a": [1]})
     assert (out / "_staging-x").exists()
 
