@@ -105,7 +105,7 @@ def statistics(
 
     figures: dict[int, StateStatistics] = {}
 
-    def state_of(entry: Entry, operator: OperatorState, key: Key | None) -> State:
+    def state_of(entry: CoverageEntry, operator: OperatorState, key: Key | None) -> State:
         if key is None:
             return unread(entry)
         state = measured(entry, (operator.parallelism, operator.max_parallelism), key, collected, reader)
@@ -238,7 +238,7 @@ def owners(of: str, keys: Iterable[Key], collected: Collected, top: int) -> Owne
 
 def operators_of(
     planned: StatisticsPlan,
-    state_of: Callable[[Entry, OperatorState, Key | None], State | None],
+    state_of: Callable[[CoverageEntry, OperatorState, Key | None], State | None],
     largest_of: Callable[[str, Sequence[Key]], Owners | None] = lambda of, keys: None,
 ) -> list[Operator]:
     """The operators of the document.

@@ -163,7 +163,7 @@ def _show(recorded: Sequence[Recorded], added: int, output: str) -> None:
         ]  # fmt: skip
         if split:
             out.print("Why the decoded bytes changed", style="bold")
-            out.show(Table(_SPLIT, split, _SPLIT[2:]))
+            out.show(TextTable(_SPLIT, split, _SPLIT[2:]))
             out.print()
         ends = " to ".join(
             dict.fromkeys(f"checkpoint {one.snapshot.checkpoint_id}" for one in (recorded[0], recorded[-1]))

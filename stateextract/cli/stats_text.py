@@ -8,7 +8,7 @@ from typing import Any
 
 from stateextract.audit.document import Big, Column, Distinct, Operator, Owner, Owners, Skew, State, Statistics, Times
 from stateextract.audit.durations import text_duration
-from stateextract.cli.screen import Cell, TextTable, console
+from stateextract.cli.screen import Cell, console
 from stateextract.cli.sizes import text_size
 from stateextract.columnar.arrow.json_values import iso_timestamp
 from stateextract.doors import api_door
@@ -51,7 +51,7 @@ def show(document: Statistics, detailed: bool) -> None:
             if title:
                 out.print(title, style="bold")
             keys = 1 if columns in (_COLUMNS, _WINDOWS) else 2
-            out.show(Table(columns, rows, _RIGHT, names=("operator", "state", "column", "mostly in"), keys=keys))
+            out.show(TextTable(columns, rows, _RIGHT, names=("operator", "state", "column", "mostly in"), keys=keys))
     lines = list(_remarks(document))
     if lines:
         out.print()

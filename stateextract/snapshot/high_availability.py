@@ -513,6 +513,6 @@ def _path_of(uri: str) -> tuple[str, list[str]]:
 
 
 __all__ = [
-    "MOST_DUMP_BYTES", "ZOOKEEPER", "HeldCheckpoint", "HighAvailability", "JobAnswer", "Outcome", "read_high_availability",
-    "read_standard_input", "read_storage",
+    "MOST_DUMP_BYTES", "ZOOKEEPER", "HeldCheckpoint", "HighAvailability", "JobAnswer", "RestoreOutcome",
+    "read_high_availability", "read_standard_input", "read_storage",
 ]  # fmt: skip
