@@ -83,7 +83,7 @@ def test_several_jobs_are_listed(tmp_path: Path) -> None:
 def test_nothing_found_says_what_was_looked_at(tmp_path: Path) -> None:
     put(tmp_path / "readme")
     put(tmp_path / JOB / "chk-1" / "state")
-    with pytest.raises(SnapshotNotFoundError, match=f"{tmp_path}/no does not exist; .* holds {JOB}, readme"):
+    with pytest.raises(SnapshotNotFoundError, match=f"{tmp_path}/no does not exist; .* contains {JOB}, readme"):
         find_snapshot(f"{tmp_path}/no", Store())
     with pytest.raises(SnapshotNotFoundError, match="does not exist, nor does its parent"):
         find_snapshot(f"{tmp_path}/no/way", Store())
