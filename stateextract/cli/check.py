@@ -176,7 +176,7 @@ def _row(state: StateCheck) -> dict[str, Any]:
 
 
 def _show(report: Report, path: str, command: str | None) -> None:
-    from stateextract.cli.screen import Cell, Table, console
+    from stateextract.cli.screen import Cell, TextTable, console
     from stateextract.cli.sizes import text_size
 
     screen = console()

@@ -8,7 +8,7 @@ from typing import Any
 
 from stateextract.audit.document import Big, Column, Distinct, Operator, Owner, Owners, Skew, State, Statistics, Times
 from stateextract.audit.durations import text_duration
-from stateextract.cli.screen import Cell, console
+from stateextract.cli.screen import Cell, TextTable, console
 from stateextract.cli.sizes import text_size
 from stateextract.columnar.arrow.json_values import iso_timestamp
 from stateextract.doors import api_door

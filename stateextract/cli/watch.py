@@ -364,7 +364,7 @@ def _line(step: _Step) -> str:
 
 
 def _table(step: _Step) -> Any:
-    from stateextract.cli.screen import Cell, Table
+    from stateextract.cli.screen import Cell, TextTable
 
     columns = ["operator", "state", "rows", "change", "since start", "decoded", "change ", "since start "]
     since = {(one.operator_id, one.state, one.kind): one for one in step.since or ()}
@@ -378,7 +378,7 @@ def _table(step: _Step) -> Any:
                 change = None if series is None or step.is_first else series.change(measure).change
                 cells.append("" if change is None else text(change, True))
         rows.append(cells)
-    return Table(columns, rows, columns[2:])
+    return TextTable(columns, rows, columns[2:])
 
 
 __all__ = ["watch"]

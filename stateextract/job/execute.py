@@ -187,7 +187,7 @@ def _interrupt_later() -> Iterator[None]:
 
 
 @lru_cache(maxsize=1)
-def opened(open_shared: Callable[[bytes], Run], shared: bytes) -> Run:
+def opened(open_shared: Callable[[bytes], RunTask], shared: bytes) -> RunTask:
     """What all tasks share, for a worker process that is given several of them.
 
     Batches and row groups are some MB large, and pyarrow's default pool gives such memory back to the system each time. The

@@ -400,7 +400,7 @@ class Check:
         text = f"Flink 2 does not have {removed.what}, which writes this state; its replacement ignores it"
         findings.unknown("state", text, f"use {removed.instead} in the new job, and take the positions out with extract")
 
-    def _dropped(self, beside: OperatorSide, place: tuple[Scope, str, str], operator: str, findings: Findings) -> None:
+    def _dropped(self, beside: OperatorSide, place: tuple[StateScope, str, str], operator: str, findings: Findings) -> None:
         scope, _, name = place
         if beside.unread:
             findings.unknown(

@@ -30,7 +30,7 @@ from stateextract.restore.compare import Comparer
 from stateextract.restore.derive import upgraded
 from stateextract.restore.job import Check, NewJob, OperatorSide, StateCheck, default_max_parallelism, release_of
 from stateextract.restore.removed import STATES
-from stateextract.snapshot.headers import Scope
+from stateextract.snapshot.headers import StateScope
 from stateextract.state.header import NAMESPACE, VALUE, StateMeta
 
 ROOT = Path(__file__).parents[2]
@@ -224,7 +224,7 @@ def test_a_jar_that_is_none(tmp_path: Path) -> None:
 # ---- what Flink 2 does not have
 
 
-def blocked(scope: Scope, name: str, value: SerializerSnapshot, release: Release) -> StateCheck:
+def blocked(scope: StateScope, name: str, value: SerializerSnapshot, release: Release) -> StateCheck:
     """The check of a state of Flink 1 in the same job on another release."""
     kind = "UNION" if scope == "operator" else "VALUE"
     meta = StateMeta(name, "OPERATOR" if scope == "operator" else "KEY_VALUE", kind, {}, {VALUE: value, NAMESPACE: STRING})
