@@ -62,7 +62,7 @@ class StatesTask:
         found = {of: owners(of, self.entries, collected, top) for of in ("key", "window")}
         return replace(self.operator, keys=found["key"], windows=found["window"])
 
-    def cover(self, reader: SplitReader) -> list[Entry]:
+    def cover(self, reader: SplitReader) -> list[CoverageEntry]:
         """The entries of the coverage report after reading the states; parameters and errors are those of :meth:`measure`."""
         self._collected(reader)
         return list(self.entries.values())

@@ -110,7 +110,7 @@ def diff(
 
 def show(result: DiffResult, output: str | None) -> None:
     """Print the summary."""
-    from stateextract.cli.screen import Cell, Table, console
+    from stateextract.cli.screen import Cell, TextTable, console
 
     screen = console()
     names = ["operator", "state", "kind", "before", "after", "added", "removed", "changed", "changed fields"]

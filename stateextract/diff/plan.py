@@ -352,7 +352,7 @@ def _refuse_incomparable(states: Sequence[PlannedState]) -> None:
 
 def _sharings(
     sides: tuple[SnapshotStates, SnapshotStates],
-    keys: Sequence[tuple[str, Scope]],
+    keys: Sequence[tuple[str, StateScope]],
     parts: Sequence[tuple[Sequence[Part], Sequence[Part]]],
     stores: tuple[Store | None, Store | None],
     options: DiffOptions,

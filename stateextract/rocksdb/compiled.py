@@ -19,9 +19,9 @@ from stateextract.rocksdb import blocks as formats
 from stateextract.rocksdb import checksums
 from stateextract.rocksdb import kernel as k
 from stateextract.rocksdb.access import errors_of
-from stateextract.rocksdb.pieces import Piece
+from stateextract.rocksdb.pieces import DeletionPiece
 from stateextract.rocksdb.ranges import KeyRange, KeyRanges
-from stateextract.rocksdb.runs import Batch, Run, Starts
+from stateextract.rocksdb.runs import BlockBatch, Run, Starts
 from stateextract.rocksdb.table import Blocks, IndexForm, Table
 
 Bytes = npt.NDArray[np.uint8]
@@ -169,7 +169,7 @@ class Merge:
         self._keys: list[Bytes] = [np.empty(256, np.uint8) for _ in runs]
         self._group: Bytes = np.empty(256, np.uint8)
         self._operands: Bytes = np.empty(4096, np.uint8)
-        self._batches: list[Batch | None] = [None for _ in runs]
+        self._batches: list[BlockBatch | None] = [None for _ in runs]
         rows, data = _rows(ranges)
         self._keep: list[Any] = [rows, data]
         state = self._state

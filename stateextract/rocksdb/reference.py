@@ -135,7 +135,7 @@ def merge(
 def _keys(
     runs: list[Run], counts: list[int], ranges: KeyRanges, databases: Sequence[tuple[int, int]]
 ) -> Iterator[tuple[bytes, bytes]]:
-    def numbered(i: int) -> Iterator[tuple[Entry, int]]:
+    def numbered(i: int) -> Iterator[tuple[KeyVersion, int]]:
         return ((entry, i) for entry in entries_of(runs[i], counts, i))
 
     merged = heapq.merge(*map(numbered, range(len(runs))), key=lambda one: one[0])

@@ -152,7 +152,7 @@ class Run:
                     plains, n = self._decoder.decode(table, self._raw, self._starts, self._chunk, PLAIN)
                     offsets = self._chunk[:n, 0].tolist()
                     self._chunk, self._starts = self._chunk[n:], self._starts[n:]
-                    return Batch(table, plains, offsets)
+                    return BlockBatch(table, plains, offsets)
                 if self._reads_left:
                     self._fetch(table, self._reads_left.popleft())
                     continue

@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from stateextract.changelog.log import Log
     from stateextract.metadata.model import IncrementalHandle
     from stateextract.rocksdb import RocksDB, RocksOptions
-    from stateextract.rocksdb.access import OpenHandle
-    from stateextract.rocksdb.access import StateFile as DatabaseFile
+    from stateextract.rocksdb.access import DatabaseFile, OpenHandle
     from stateextract.state.columns import ReadOptions
 
 OnRead = Callable[[int], None]
