@@ -107,7 +107,7 @@ def test_what_it_refuses(tmp_path: Path) -> None:
     both = {"before": str(one), "after": str(other)}
     for options, error, message in (
         ({"before": str(one)}, UsageError, "there is no after"),
-        ({**both, "path": "/x"}, UsageError, "has no option 'path'"),
+        ({**both, "path": "/x"}, UsageError, "a path is for streams"),
         (both, UsageError, "the options match 2 states"),
         ({**both, "stateName": "s", "stateScope": "operator"}, UsageError, "the options match no operator state"),
         ({**both, "stateName": "s", "operatorUid": "op", "operatorId": "x"}, UsageError, "exclude each other"),
