@@ -29,7 +29,6 @@ import pstats
 import shutil
 import sys
 import tempfile
-import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -60,32 +59,16 @@ PHASES = {
 """Functions, by file and name, whose own time is a phase's."""
 
 
-class Workers(threading.Thread):
-    """Watches the resident size of Spark's Python workers."""
-
-    def __init__(self) -> None:
-        super().__init__(daemon=True)
-        self.peak = 0
-        self.done = threading.Event()
-
-    def run(self) -> None:
-        while not self.done.wait(0.05):
-            for status in Path("/proc").glob("[0-9]*/status"):
-                try:
-                    if b"pyspark" not in (status.parent / "cmdline").read_bytes():
-                        continue
-                    fields = dict(line.split(":", 1) for line in status.read_text().splitlines() if ":" in line)
-                    if "java" in fields["Name"]:
-                        continue
-                    self.peak = max(self.peak, int(fields.get("VmHWM", "0 kB").split()[0]))
-                except (OSError, ValueError, KeyError):
-                    continue
-
-    def stop(self) -> float:
-        """The peak in MB."""
-        self.done.set()
-        self.join()
-        return self.peak * 1024 / 1e6
+def largest_worker() -> float:
+    """MB that any of Spark's Python workers reached. They live on after a job, so that one look is enough."""
+    peak = 0
+    for status in Path("/proc").glob("[0-9]*/status"):
+        with contextlib.suppress(OSError, ValueError, KeyError):
+            if b"pyspark" in (status.parent / "cmdline").read_bytes():
+                fields = dict(line.split(":", 1) for line in status.read_text().splitlines() if ":" in line)
+                if "java" not in fields["Name"]:
+                    peak = max(peak, int(fields["VmHWM"].split()[0]))
+    return peak * 1024 / 1e6
 
 
 @dataclass(frozen=True)
@@ -221,10 +204,8 @@ def main() -> None:
         session.sparkContext.setLogLevel("ERROR")
         # Splits of 64 KB: enough of them for every worker to get one.
         first = job(session, small, output, "--split-bytes", "64 KB")
-        workers = Workers()
-        workers.start()
         warm = job(session, big, output)
-        peak = workers.stop()
+        peak = largest_worker()
         size = sum(f.stat().st_size for f in big.iterdir())
         written = sum(f.stat().st_size for f in output.glob("*/*/*.parquet"))
         print(f"first job of the session (small): {first.wall:.1f} s, the price of starting cold")
