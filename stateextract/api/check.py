@@ -124,7 +124,7 @@ def _queries(source: SnapshotSource, plan: str) -> dict[str, str]:
 
 
 def _with_extent(old: Snapshot, found: StateCheck) -> StateCheck:
-    """The check with how much is behind a state that does not simply restore, and whether it can be extracted."""
+    """The check with the number of rows and bytes of a state that does not simply restore, and whether it can be extracted."""
     if found.verdict not in _WITH_ROWS or found.state_name is None:
         return found
     state = old.operator(found.operator_id).state(found.state_name, found.state_scope)

@@ -98,7 +98,8 @@ def check(
     does not restore, or loses data; 3: the result for a state is not known.
     """
     old = opened(path, {**options, "classpath": old_classpath, "plan": old_plan})
-    new = None if against is None else opened(against, options)
+    # --checkpoint and --job choose the old snapshot.
+    new = None if against is None else opened(against, {**options, "checkpoint": None, "job": None})
     listed = None
     if uids is not None:
         from stateextract.snapshot.uids import parse_uids

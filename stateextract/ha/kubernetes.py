@@ -4,7 +4,7 @@ Takes the documents that ``kubectl get configmap -o json`` or ``-o yaml`` prints
 ``<cluster id>-<job id>-config-map``, until 1.15 ``<cluster id>-<job id>-jobmanager-leader``; its keys ``checkpointID-<id>`` are
 the entries.
 
-Where the layout stands: ``KubernetesUtils``, ``KubernetesStateHandleStore``, ``KubernetesCheckpointStoreUtil``. Opens nothing.
+Sources of the layout: ``KubernetesUtils``, ``KubernetesStateHandleStore``, ``KubernetesCheckpointStoreUtil``. Opens nothing.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@ Reads: one Java object stream, as data (``files/javastream.py``). Only the named
 at each step, so that objects that refer to each other cannot mislead. Fields go by name: those of Flink's classes changed
 while their serialVersionUIDs stayed.
 
-Where the format stands: ``RetrievableStreamStateHandle``, ``KubernetesStateHandleStore.StateHandleWithDeleteMarker``,
+Sources of the format: ``RetrievableStreamStateHandle``, ``KubernetesStateHandleStore.StateHandleWithDeleteMarker``,
 ``CompletedCheckpoint``, ``CheckpointProperties``. Opens nothing; knows no store.
 """
 

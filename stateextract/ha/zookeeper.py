@@ -4,7 +4,7 @@ Takes the nodes as paths and data, from a dump or from a server. Nodes are found
 cluster id are the user's: ``…/jobs/<job id>/checkpoints/<id>`` from Flink 1.14 on, ``…/checkpoints/<job id>/<id>`` before.
 Only direct children of the node with the checkpoints are entries; what is below them are locks.
 
-Where the layout stands: ``ZooKeeperUtils``, ``ZooKeeperStateHandleStore``. Opens nothing.
+Sources of the layout: ``ZooKeeperUtils``, ``ZooKeeperStateHandleStore``. Opens nothing.
 """
 
 from __future__ import annotations

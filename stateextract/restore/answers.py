@@ -63,7 +63,7 @@ class Remark:
 
 @dataclass(frozen=True)
 class Release:
-    """A release of Flink, as far as it was told. ``minor`` is ``None`` where only the major version is known."""
+    """A release of Flink, as far as it is known. ``minor`` is ``None`` where only the major version is known."""
 
     major: int
     minor: int | None = None

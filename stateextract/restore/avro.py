@@ -26,7 +26,7 @@ _WIDER: Final = {
     "long": ("int",), "float": ("int", "long"), "double": ("int", "long", "float"), "bytes": ("string",),
     "string": ("bytes",),
 }  # fmt: skip
-"""What a primitive of the reader reads beside its own type."""
+"""What a primitive of the reader reads in addition to its own type."""
 _MAX_PAIRS: Final = 100_000
 
 

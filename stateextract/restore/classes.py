@@ -153,7 +153,7 @@ def _contents(place: str, store: Store) -> Iterator[tuple[str, Callable[[], byte
         raise FormatError(f"the jar cannot be read: {error}", file=place) from None
 
     for entry in entries:
-        # Classes for later versions of Java stand beside those for all.
+        # Classes for later versions of Java are in the same jar as those for all.
         if entry.filename.endswith(".class") and not entry.filename.startswith("META-INF/"):
             yield _class_name(entry.filename), partial(_entry, data, entry)
 

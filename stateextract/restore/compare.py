@@ -105,14 +105,14 @@ class Comparer:
         if not _DECISIVE.issuperset(changed):
             return self.findings.unknown(at, f"{', '.join(changed)} of {label(old)} changed", "test the restore")
         if changed:
-            said = "; ".join(f"{key} {old.details.get(key)} became {new.details.get(key)}" for key in changed)
-            return self.findings.incompatible(at, f"{short(old.class_name)}: {said}")
+            changes = "; ".join(f"{key} {old.details.get(key)} became {new.details.get(key)}" for key in changed)
+            return self.findings.incompatible(at, f"{short(old.class_name)}: {changes}")
         names = part_names(old)
         pairs = zip(new.nested, old.nested, names, strict=True)
         return max((self.compare(n, o, f"{at}.{name}") for n, o, name in pairs), default=Answer.AS_IS)
 
     def _unreadable(self, new: SerializerSnapshot, old: SerializerSnapshot, at: str) -> Answer:
-        """One of the two is of a class that nobody knows, or could not be derived."""
+        """One of the two is of an unknown class, or could not be derived."""
         if "type" in new.details:
             reason = f"the serializer of {new.details['type']} does not follow from class files alone"
             return self.findings.unknown(at, reason, "give a snapshot of the new job, --against")
@@ -164,7 +164,7 @@ def _enum(comparer: Comparer, new: SerializerSnapshot, old: SerializerSnapshot, 
         )
     if before == after:
         return Answer.AS_IS
-    findings.add(Verdict.AS_IS, None, f"{at}: the enum keeps the old order of its constants, new ones behind them")
+    findings.add(Verdict.AS_IS, None, f"{at}: the enum keeps the old order of its constants, new ones after them")
     return Answer.RECONFIGURED
 
 

@@ -89,7 +89,7 @@ class Derivation:
         return len(types) == 2 and types[0] is not None and types[0] == types[1]
 
     def _generic(self, old: SerializerSnapshot, name: str) -> SerializerSnapshot:
-        """A generic type stays one if the job said so; else what its class is now decides."""
+        """A generic type stays one if the job declared it so; else what its class is now decides."""
         now = self._extractor.of_class(name)
         if now is None or now.class_name == KRYO_SNAPSHOT:
             return old

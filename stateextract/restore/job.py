@@ -54,7 +54,7 @@ class StateCheck:
 
     :param phase: when it shows first.
     :param remarks: why, what decides first.
-    :param rows: how many rows are behind it, and ``size`` their bytes, where that was looked at.
+    :param rows: how many rows the state has, and ``size`` the bytes of its files, if they were looked up.
     :param status: whether they can be extracted: a word of ``docs/exit-codes.md``.
     """
 
@@ -247,8 +247,8 @@ class Check:
         if self._is_gone(side):
             self._orphaned(side, findings)
             return findings
-        beside = None if new.operators is None else new.operators.get(state.id)
-        self._parallelism(side, None if beside is None else beside.state, findings)
+        counterpart = None if new.operators is None else new.operators.get(state.id)
+        self._parallelism(side, None if counterpart is None else counterpart.state, findings)
         return findings
 
     def _is_gone(self, side: OperatorSide) -> bool:
@@ -309,10 +309,10 @@ class Check:
 
     # ---- states
 
-    def _state(self, side: OperatorSide, place: tuple[StateScope, str, str], metas: Sequence[StateMeta]) -> list[Remark]:
+    def _state(self, side: OperatorSide, state_key: tuple[StateScope, str, str], metas: Sequence[StateMeta]) -> list[Remark]:
         """The remarks; where the backend is not known, those of both, or that they differ."""
         backends = BACKENDS if self._new.backend is None else (self._new.backend,)
-        found = [self._under(backend, side, place, metas) for backend in backends]
+        found = [self._under(backend, side, state_key, metas) for backend in backends]
         if len({findings.verdict for findings in found}) == 1:
             return found[-1].remarks
         words = "; ".join(f"{backend}: {f.verdict}" for backend, f in zip(backends, found, strict=True))
@@ -324,9 +324,9 @@ class Check:
         ]
 
     def _under(
-        self, backend: Backend, side: OperatorSide, place: tuple[StateScope, str, str], metas: Sequence[StateMeta]
+        self, backend: Backend, side: OperatorSide, state_key: tuple[StateScope, str, str], metas: Sequence[StateMeta]
     ) -> Findings:
-        scope, _, name = place
+        scope, _, name = state_key
         new = self._new
         comparer = Comparer(
             backend, new.release, self._old_classes, new.classes, self._from_flink_1,
@@ -340,20 +340,20 @@ class Check:
         if scope == "keyed":
             for key in side.keys:
                 loader.load(key, "key")
-        beside = (new.operators or {}).get(side.state.id)
-        if beside is None and scope == "operator" and self._from_flink_1:
+        counterpart = (new.operators or {}).get(side.state.id)
+        if counterpart is None and scope == "operator" and self._from_flink_1:
             self._removed_function(comparer.release, name, findings)
-        if beside is not None:
-            after = beside.states.get(place)
+        if counterpart is not None:
+            after = counterpart.states.get(state_key)
             if after is None:
-                for old_key, new_key in [(a, b) for a in side.keys for b in beside.keys] if scope == "keyed" else []:
+                for old_key, new_key in [(a, b) for a in side.keys for b in counterpart.keys] if scope == "keyed" else []:
                     strict(comparer, new_key, old_key, "key", KEY_RULE)
-                self._dropped(beside, place, side.state.id, findings)
+                self._dropped(counterpart, state_key, side.state.id, findings)
                 if backend == "hashmap" and scope == "keyed":
                     self._read_all_the_same(comparer, metas)
                 return findings
             for meta in metas:
-                keys = [(a, b) for a in side.keys for b in beside.keys] if scope == "keyed" else [None]
+                keys = [(a, b) for a in side.keys for b in counterpart.keys] if scope == "keyed" else [None]
                 for pair in keys:
                     check_state(comparer, meta, after[0], pair)
         elif new.same_job or comparer.same_query:
@@ -400,9 +400,9 @@ class Check:
         text = f"Flink 2 does not have {removed.what}, which writes this state; its replacement ignores it"
         findings.unknown("state", text, f"use {removed.instead} in the new job, and take the positions out with extract")
 
-    def _dropped(self, beside: OperatorSide, place: tuple[StateScope, str, str], operator: str, findings: Findings) -> None:
-        scope, _, name = place
-        if beside.unread:
+    def _dropped(self, counterpart: OperatorSide, state_key: tuple[StateScope, str, str], operator: str, findings: Findings) -> None:
+        scope, _, name = state_key
+        if counterpart.unread:
             findings.unknown(
                 "state", "a head of the new job's snapshot cannot be read, so whether it has the state is not known"
             )
@@ -411,7 +411,7 @@ class Check:
         if rows == 0:
             findings.add(Verdict.AS_IS, None, "the new job has no state of this name, and the old one is empty")
             return
-        others = [f"{n!r} ({kind_word(m[0].kind)})" for (s, _, n), m in beside.states.items() if s == scope]
+        others = [f"{n!r} ({kind_word(m[0].kind)})" for (s, _, n), m in counterpart.states.items() if s == scope]
         has = f"; its states are {', '.join(others)}" if others else ""
         text = f"the new job has no state of this name and kind, so its values are dropped without an error{has}"
         findings.loses("state", text, "keep the name, or copy the values in the job before it goes", Phase.FIRST_READ)

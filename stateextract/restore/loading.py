@@ -1,7 +1,7 @@
 """Reading the head of an old state file against the new job's classes: every snapshot in it, declared or not.
 
 One class, enum constant or registered class that is gone refuses the whole operator, before any state is compared. What
-cannot be told without the new job's class files is said once for each class.
+cannot be known without the new job's class files is reported once for each class.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from stateextract.restore.kryo import GONE_IN_2
 from stateextract.restore.pojo import subclass_snapshots
 from stateextract.restore.removed import removed_class
 
-_PLACE_BACK: Final = "put the class back, if only for the restore, or take the state out with extract first"
+_PUT_BACK: Final = "put the class back, if only for the restore, or take the state out with extract first"
 
 
 class Loader:
@@ -90,7 +90,7 @@ class Loader:
         plain = name.lstrip("[").removeprefix("L").removesuffix(";") if name.startswith("[") else name
         known = self.has(plain)
         if known is False:
-            self._refused(at, f"IOException: Could not find class '{plain}' in classpath", inside, _PLACE_BACK)
+            self._refused(at, f"IOException: Could not find class '{plain}' in classpath", inside, _PUT_BACK)
         elif known is None:
             self.findings.add(
                 Verdict.UNKNOWN, Phase.RESTORE,

@@ -64,6 +64,15 @@ def test_against_a_snapshot(out: Out) -> None:
     assert result(out, 0, OLD, "--against", OLD, "--flink", "2.3")["verdict"] == AS_IS
 
 
+def test_one_of_the_checkpoints_of_a_job(out: Out) -> None:
+    """``--checkpoint`` chooses the old snapshot and not the new one."""
+    jobs = ROOT / "examples" / "high-availability" / "checkpoints"
+    newest = next(jobs.rglob("chk-4"))
+    for against in (newest, jobs):
+        document = result(out, 3, str(jobs), "--checkpoint", "3", "--against", str(against), "--no-values")
+        assert (document["snapshot"].rpartition("/")[2], document["against"].rpartition("/")[2]) == ("chk-3", "chk-4")
+
+
 def test_the_classes_of_the_new_job(out: Out, golden: Path) -> None:
     """A removed constant of an enum, which only the class file shows."""
     old = savepoint(golden, "enum_removed", "2.3.0-rocksdb")
