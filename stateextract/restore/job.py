@@ -400,7 +400,9 @@ class Check:
         text = f"Flink 2 does not have {removed.what}, which writes this state; its replacement ignores it"
         findings.unknown("state", text, f"use {removed.instead} in the new job, and take the positions out with extract")
 
-    def _dropped(self, counterpart: OperatorSide, state_key: tuple[StateScope, str, str], operator: str, findings: Findings) -> None:
+    def _dropped(
+        self, counterpart: OperatorSide, state_key: tuple[StateScope, str, str], operator: str, findings: Findings
+    ) -> None:
         scope, _, name = state_key
         if counterpart.unread:
             findings.unknown(
