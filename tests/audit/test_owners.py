@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from stateextract import open_snapshot
 from stateextract.audit.document import Operator, Owners
 from stateextract.audit.measure import owners, rows
+from stateextract.audit.measure.hashes import hashes_of
 from stateextract.audit.measure.owners import BYTES, ENTRY, ERROR, ROWS, Counted, owners_of
 from stateextract.audit.measure.state import StateStatistics, Wanted
 from stateextract.audit.statistics import StatisticsOptions, statistics
@@ -99,6 +100,27 @@ def check(found: Owners, expected: dict[str, dict[str, Numbers]]) -> None:
 
 # ---- many owners
 
+
+def test_many_rows_of_like_size() -> None:
+    """More rows come in question than the kernel has room for, in every batch."""
+    schema = pa.schema([("key", pa.string()), ("value", pa.list_(pa.int64())), ("key_group", pa.int32())])
+    made = StateStatistics(schema, Wanted(0))
+    lengths = [[1] * 20_000, [1 + i % 2 for i in range(20_000)], [i % 3 for i in range(20_000)], [3, *[2] * 30_000]]
+    for number, batch in enumerate(lengths):
+        keys = [f"{number}-{i:05}" for i in range(len(batch))]
+        values = [[0] * n for n in batch]
+        arrays = [pa.array(c, f.type) for c, f in zip([keys, values, [0] * len(batch)], schema, strict=True)]
+        made.add(pa.record_batch(arrays, schema=schema), 0)
+    counted = made.owners["key"].finalize()
+    sizes = sorted((4 + 7 + 4 + 8 * n for batch in lengths for n in batch), reverse=True)
+    assert sorted(counted.counters[BYTES].tolist(), reverse=True) == sizes[:1024] == [39, *[31] * 1023]
+    assert counted.bounds.tolist() == [31]
+    # Of equal rows those with the smallest hashes.
+    every = [f"{number}-{i:05}" for number, batch in enumerate(lengths) for i, n in enumerate(batch) if n == 2]
+    smallest = sorted(hashes_of(pa.array(every)).tolist())[:1023]
+    assert sorted(counted.hashes.tolist()) == sorted([*smallest, *hashes_of(pa.array(["3-00000"])).tolist()])
+
+
 MOST, KEPT = 8, 4
 
 
@@ -144,16 +166,9 @@ def within(counted: Counted, true: dict[str, Numbers]) -> None:
         if not numbers[ERROR]:
             assert numbers[:3] == true[name]
     for name in set(true) - set(names):
-        (hash_,) = (owners_hash(name),)
-        assert true[name][0] <= counted.bounds_of(hash_)[0]
+        assert true[name][0] <= counted.bounds_of(hashes_of(pa.array([name])))[0]
     if len(true) <= MOST and not counted.bounds.any():
         assert set(names) == set(true)
-
-
-def owners_hash(name: str) -> Any:
-    from stateextract.audit.measure.hashes import hashes_of
-
-    return hashes_of(pa.array([name]))
 
 
 @pytest.mark.usefixtures("small")

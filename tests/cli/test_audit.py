@@ -90,7 +90,7 @@ def test_how_many_rows_were_checked_and_how_many_broke(capsys: pytest.CaptureFix
     (rule,) = document["rules"]
     (violation,) = rule["violations"]
     assert (code, rule["states"], rule["rows"]) == (5, 1, 30)
-    assert (violation["what"], violation["row_count"], len(violation["rows"])) == ("the query gives 18 rows", 18, 5)
+    assert (violation["what"], violation["row_count"], len(violation["rows"])) == ("the query returns 18 rows", 18, 5)
     assert run(["audit", str(folder), "--rules", str(tmp_path / "rules.toml")]) == 5
     shown = capsys.readouterr().out.splitlines()
     assert shown[:2] == ["rule  status  states  rows  rows that break it", "few   broken       1    30                  18"]

@@ -98,18 +98,18 @@ class RowSizes:
         kernel = compiled(8 * self.count)
         if kernel is not None:
             parts: list[npt.NDArray[Any]] = []
+            rest = least - self._fixed
             for column in self._columns:
                 fixed, more = column.parts()
-                least -= fixed
+                rest -= fixed
                 parts += more
             kinds = [(SPANS if part.dtype == np.int32 else SUMMANDS, address(part)) for part in parts]
             described = np.zeros(2 * len(kinds) + kernel.BLOCK, np.int64)
             described[: 2 * len(kinds)] = np.array(kinds, np.int64).ravel()
             rows = np.empty(ROOM, np.int64)
-            found = kernel.larger(address(described), len(kinds), self.count, least - self._fixed, address(rows), ROOM)
+            found = kernel.larger(address(described), len(kinds), self.count, rest, address(rows), ROOM)
             if found >= 0:
                 return rows[:found]
-            least += self._fixed + sum(column.parts()[0] for column in self._columns)
         return np.flatnonzero(self.each() >= least)
 
 
@@ -125,13 +125,15 @@ def largest_rows(
     most = sizes.most
     if most is not None and most < least:
         return none, none
-    if most == least and last < _RARE:
-        # Only rows of the same size and a smaller hash come in question, which few have.
+    if last < _RARE:
+        # Of the rows of that size, which may be many, few have a smaller hash.
         chosen = rows_below(hashes, np.uint64(last), few)
-        if not len(chosen):
-            return none, none
+        if most != least:
+            chosen = np.concatenate([sizes.rows_of(least + 1), chosen[sizes.at(chosen) == least]])
     else:
         chosen = sizes.rows_of(least)
+    if not len(chosen):
+        return none, none
     found = sizes.at(chosen)
     kept = np.flatnonzero((found > least) | (found == least) & (hashes[chosen] < np.uint64(last)))
     if len(kept) > top:
