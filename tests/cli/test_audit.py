@@ -94,7 +94,7 @@ def test_how_many_rows_were_checked_and_how_many_broke(capsys: pytest.CaptureFix
     assert run(["audit", str(folder), "--rules", str(tmp_path / "rules.toml")]) == 5
     shown = capsys.readouterr().out.splitlines()
     assert shown[:2] == ["rule  status  states  rows  rows that break it", "few   broken       1    30                  18"]
-    assert "few: op / a: the query gives 18 rows" in shown
+    assert "few: op / a: the query returns 18 rows" in shown
     assert shown[-1].startswith("0 of 1 rule holds: ")
     code, document = audit(capsys, tmp_path, text.format(290), str(folder))
     assert document["rules"][0]["violations"][0]["what"] == "the query gives 1 row"
