@@ -97,7 +97,7 @@ def test_how_many_rows_were_checked_and_how_many_broke(capsys: pytest.CaptureFix
     assert "few: op / a: the query returns 18 rows" in shown
     assert shown[-1].startswith("0 of 1 rule holds: ")
     code, document = audit(capsys, tmp_path, text.format(290), str(folder))
-    assert document["rules"][0]["violations"][0]["what"] == "the query gives 1 row"
+    assert document["rules"][0]["violations"][0]["what"] == "the query returns 1 row"
 
 
 def test_committed_schemas(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
