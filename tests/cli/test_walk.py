@@ -75,7 +75,7 @@ def test_the_walk_covers_all_commands() -> None:
         "check",
     }  # fmt: skip
     without_states = {"types", "uid-hash", "completion"}
-    assert set(_COMMANDS) == walked | without_states | {"report", "extract", "diff"}
+    assert set(_COMMANDS) == walked | without_states | {"report", "extract", "diff", "watch"}
 
 
 def test_checkpoints(out: Out, damaged: str) -> None:
