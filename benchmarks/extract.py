@@ -54,7 +54,7 @@ CONFIGURATION = Path(__file__).resolve().parent.parent / "conf" / "spark-default
 PHASES = {
     "writing Parquet": {("core.py", "write_table")},
     "decoding (kernel)": {("native.py", "call"), ("decoder.py", "_run")},
-    "reading": {("~", "<built-in method posix.pread>"), ("window.py", "read_into")},
+    "reading": {("~", "<built-in method posix.preadv>"), ("window.py", "read_into")},
 }
 """Functions, by file and name, whose own time is a phase's."""
 
