@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from serializers.classes import ClassModels
 from serializers.context import DescribeContext, flavour_of
+from stateextract.api.counting import count_rows, read_together
 from stateextract.doors import api_door
 from stateextract.errors import StateExtractError, UsageError
 from stateextract.metadata.uid import operator_id
@@ -26,6 +27,7 @@ from stateextract.restore.job import Check, NewJob, OperatorSide, Report, StateC
 from stateextract.snapshot.describe import read_classes
 from stateextract.snapshot.headers import StateScope
 from stateextract.snapshot.source import SnapshotSource
+from stateextract.state.engine import Counters
 from stateextract.state.plan_names import OperatorNames, queries_of_plan
 
 if TYPE_CHECKING:
@@ -73,7 +75,7 @@ def check(
     before = JobClasses(opened.classpath, source.user_store) if opened.classpath else None
     asked = _Values(old, opened.classpath if same_job else classpath, release, from_flink_1) if values else None
     report = Check(_sides(source), new, before, from_flink_1, asked).report()
-    states = tuple(_with_extent(old, state) for state in report.states) if values else report.states
+    states = _with_extents(old, report.states) if values else report.states
     return replace(report, states=tuple(map(_worded, states)), assumptions=(*report.assumptions, *assumed))
 
 
@@ -123,15 +125,20 @@ def _queries(source: SnapshotSource, plan: str) -> dict[str, str]:
     return queries_of_plan(text, [OperatorNames(o.id, o.uid, o.name) for o in source.metadata.operators])
 
 
-def _with_extent(old: Snapshot, found: StateCheck) -> StateCheck:
-    """The check with the number of rows and bytes of a state that does not simply restore, and whether it can be extracted."""
-    if found.verdict not in _WITH_ROWS or found.state_name is None:
-        return found
-    state = old.operator(found.operator_id).state(found.state_name, found.state_scope)
-    rows = None
-    with contextlib.suppress(StateExtractError):  # the status says that it cannot be read
-        rows = state.count()
-    return replace(found, rows=rows, size=state.bytes_of(), status=state.coverage.status)
+def _with_extents(old: Snapshot, checks: Sequence[StateCheck]) -> tuple[StateCheck, ...]:
+    """The checks, with the number of rows and bytes of states that do not simply restore, and whether they can be extracted."""
+    states = {
+        number: old.operator(check.operator_id).state(check.state_name, check.state_scope)
+        for number, check in enumerate(checks)
+        if check.verdict in _WITH_ROWS and check.state_name is not None
+    }
+    counts = dict(zip(states, count_rows(list(states.values())), strict=True))
+    found = list(checks)
+    for number, state in states.items():
+        count = counts[number]
+        rows = count if isinstance(count, int) else None  # the status says that it cannot be read
+        found[number] = replace(checks[number], rows=rows, size=state.bytes_of(), status=state.coverage.status)
+    return tuple(found)
 
 
 class _Values:
@@ -140,10 +147,16 @@ class _Values:
     def __init__(self, old: Snapshot, classpath: Sequence[str], release: Release | None, from_flink_1: bool) -> None:
         self._old = old
         self._classpath = classpath
+        self._seen: dict[tuple[str, StateScope], dict[str, frozenset[str]]] = {}
         self._kryo: Any = 5 if (release.major >= 2 if release is not None else not from_flink_1) else 2
 
     def subclasses(self, operator: str, scope: StateScope, state: str) -> frozenset[str] | str:
         """The classes in the values. Few states have any, so first they are read as if there were none."""
+        if (operator, scope) not in self._seen:
+            self._seen[operator, scope] = self._of_operator(operator, scope)
+        seen = self._seen[operator, scope].get(state)
+        if seen is not None:
+            return seen
         problem = ""
         for with_all in (False, True):  # reading all classes of a large jar takes long
             try:
@@ -156,6 +169,31 @@ class _Values:
             except StateExtractError as error:
                 problem = error.message
         return problem
+
+    def _of_operator(self, operator: str, scope: StateScope) -> dict[str, frozenset[str]]:
+        """The classes in the values of each state of an operator, as far as all its values are read; each file is read once."""
+        columns = {}
+        states = {}
+        for state in self._old.operator(operator).states:
+            with contextlib.suppress(StateExtractError):
+                kept = [field for field in state.schema if state.scope == scope and _has_structs(field.type)]
+                if kept:
+                    state._check_readable()
+                    columns[state.name], states[state.name] = pa.schema(kept), state
+        found: dict[str, set[str]] = {name: set() for name in states}
+        counters = Counters()
+        try:
+            for piece in read_together(states, columns, counters):
+                if not piece.raw:
+                    found[piece.state].update(_classes(piece.batch))
+        except StateExtractError:
+            return {}  # which state it concerns shows where each is read by itself
+        read = {name: counters.of(name) for name in found}
+        return {
+            name: frozenset(classes)
+            for name, classes in found.items()
+            if not read[name].lost_entries and not read[name].lost_key_groups
+        }
 
     def reread(self, operator: str, scope: StateScope, state: str) -> Verdict | str:
         """Rows by the classes of the old job against rows by those of the new one."""
@@ -238,6 +276,13 @@ def _classes(data: pa.RecordBatch | pa.Array) -> Iterator[str]:
         yield from _classes(data.items)
     elif pa.types.is_list(data.type):
         yield from _classes(data.values)
+
+
+def _has_structs(data_type: pa.DataType) -> bool:
+    """Whether values can be of POJOs, and so of subclasses."""
+    if pa.types.is_struct(data_type):
+        return True
+    return any(_has_structs(data_type.field(number).type) for number in range(data_type.num_fields))
 
 
 __all__ = ["check"]

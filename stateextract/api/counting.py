@@ -1,11 +1,11 @@
-"""Rows of many states, with each file read once: entries are skipped, not decoded.
+"""Several states of one operator, with each file read once; and their numbers of rows, for which no entry is decoded.
 
 Depends on states and the engine. A state alone is counted by :meth:`State.count`, which may find its count in the files.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import pyarrow as pa
@@ -16,6 +16,7 @@ from stateextract.errors import StateExtractError, UndecodableError
 from stateextract.snapshot.content import Content
 from stateextract.snapshot.headers import StateFile
 from stateextract.state.engine import Counters
+from stateextract.state.target import Piece
 
 Count = int | StateExtractError
 """Rows of a state, or why they cannot be counted."""
@@ -59,8 +60,15 @@ def _together(states: Sequence[State], on_read: Callable[[int], None]) -> dict[S
             readable[state.name] = state
         except StateExtractError as error:
             found[state] = error
+    columns = {
+        name: pa.schema(kept)
+        for name, state in readable.items()
+        if (kept := [field for field in state.schema if field.name in _ROW_COLUMNS])
+    }
+    counters = Counters()
     try:
-        counters = _walk(readable, on_read)
+        for _ in read_together(readable, columns, counters, on_read):
+            pass
     except StateExtractError:
         # Which states the error concerns shows only if each is read by itself.
         return found | {state: _alone(state) for state in readable.values()}
@@ -73,17 +81,21 @@ def _together(states: Sequence[State], on_read: Callable[[int], None]) -> dict[S
     return found
 
 
-def _walk(states: dict[str, State], on_read: Callable[[int], None]) -> Counters:
-    counters = Counters()
+def read_together(
+    states: Mapping[str, State],
+    columns: Mapping[str, pa.Schema],
+    counters: Counters,
+    on_read: Callable[[int], None] = lambda size: None,
+) -> Iterator[Piece]:
+    """The batches of several states of one operator and scope, by name; undecodable values are left out, and counted.
+
+    :param columns: the columns of each state that are decoded, if not all.
+    :raises StateExtractError: with file and operator; which states it concerns is not known.
+    """
     if not states:
-        return counters
+        return
     first = next(iter(states.values()))
-    columns = {
-        name: pa.schema(kept)
-        for name, state in states.items()
-        if (kept := [field for field in state.schema if field.name in _ROW_COLUMNS])
-    }
-    options = replace(first._options, on_undecodable="skip", columns=columns or None)
+    options = replace(first._options, on_undecodable="skip", columns=dict(columns) or None)
     found = {id(file): file for state in states.values() for file in state._named_state.files}
     work: list[tuple[StateFile, Content]] = [
         (file, file.content.only(set(states)))
@@ -98,13 +110,13 @@ def _walk(states: dict[str, State], on_read: Callable[[int], None]) -> Counters:
         try:
             with files.opened(file, on_read) as read_at:
                 skip_broadcast_states = () if options.all_copies else tuple(given)
-                for _ in files.pieces(read_at, file, content, names, options, counters, skip_broadcast_states, on_read):
-                    pass
+                yield from files.pieces(
+                    read_at, file, content, names, options, counters, skip_broadcast_states, on_read
+                )
         except StateExtractError as error:
             raise files.with_location(error, file) from None
         # A compressed file is read through, so its content has partitions of other states, too.
         given |= {part.name for part in content.partitions if part.name in names and states[part.name].kind == "broadcast"}
-    return counters
 
 
-__all__ = ["Count", "count_rows"]
+__all__ = ["Count", "count_rows", "read_together"]
