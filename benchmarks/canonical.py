@@ -37,6 +37,7 @@ from stateextract.state.bodies.database import read_database, shares
 from stateextract.state.bodies.heap import key_group_ranges
 from stateextract.state.engine import Counters, ReadOptions, read_key_groups
 from stateextract.state.header import parse_header
+from stateextract.state.target import FileRead
 from tests.writers.generate import PlannedOperator, PlannedState, entry_size, write_snapshot
 from tests.writers.shapes import SHAPES
 
@@ -56,7 +57,7 @@ def canonical_reader(folder: Path) -> tuple[Callable[[], Batches], int]:
     def decode() -> Batches:
         pieces = read_key_groups(
             lambda offset, length: view[offset : offset + length],
-            known, ranges, {STATE}, OPTIONS, Counters(), 0, BodyKind.FULL_SNAPSHOT, GROUPS,
+            known, ranges, FileRead({STATE}, OPTIONS, Counters(), 0), BodyKind.FULL_SNAPSHOT, GROUPS,
         )  # fmt: skip
         return [piece.batch for piece in pieces]
 
@@ -74,7 +75,7 @@ def rocksdb_reader(folder: Path, pairs: Pairs) -> tuple[Callable[[], Batches], i
 
     def decode() -> Batches:
         ranges = shares(range(GROUPS), handle.size)
-        return [p.batch for p in read_database(opened, known, ranges, {STATE}, OPTIONS, Counters(), 0, GROUPS)]
+        return [p.batch for p in read_database(opened, known, ranges, FileRead({STATE}, OPTIONS, Counters(), 0), GROUPS)]
 
     return decode, handle.size
 

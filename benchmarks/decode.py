@@ -32,6 +32,7 @@ from stateextract.metadata.model import KeyGroupsHandle
 from stateextract.metadata.parser import parse_metadata
 from stateextract.state.engine import Counters, KeyGroupRange, ReadOptions, read_key_groups
 from stateextract.state.header import parse_header
+from stateextract.state.target import FileRead
 from tests.writers.generate import PlannedOperator, PlannedState, entry_size, write_snapshot
 from tests.writers.shapes import SHAPES, rows
 
@@ -60,7 +61,7 @@ class StateFile:
         options = ReadOptions(engine=engine, key_group_column=False, subtask_column=False)
         pieces = read_key_groups(
             lambda offset, length: view[offset : offset + length],
-            self.head, self.groups[:groups], {m.name for m in self.head.states}, options, Counters(), 0,
+            self.head, self.groups[:groups], FileRead({m.name for m in self.head.states}, options, Counters(), 0),
         )  # fmt: skip
         return [piece.batch for piece in pieces]
 

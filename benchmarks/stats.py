@@ -26,6 +26,7 @@ from benchmarks.decode import StateFile
 from stateextract.audit.collect import BATCH_ROWS
 from stateextract.audit.measure.state import StateStatistics, Wanted
 from stateextract.state.engine import Counters, ReadOptions, read_key_groups
+from stateextract.state.target import FileRead
 from tests.writers.generate import PlannedOperator, PlannedState, entry_size, write_snapshot
 from tests.writers.shapes import SHAPES
 
@@ -44,7 +45,7 @@ def run(file: StateFile, statistics: bool, batch_rows: int) -> tuple[int, float]
     rows = 0
     for piece in read_key_groups(
         lambda offset, length: view[offset : offset + length],
-        file.head, file.groups, {m.name for m in file.head.states}, options, Counters(), 0,
+        file.head, file.groups, FileRead({m.name for m in file.head.states}, options, Counters(), 0),
     ):  # fmt: skip
         rows += piece.batch.num_rows
         if statistics:

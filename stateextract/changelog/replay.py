@@ -25,11 +25,9 @@ from stateextract.columnar.decode.decoder import needs_interpreter
 from stateextract.errors import StateExtractError, UndecodableError
 from stateextract.state.bodies.changes import Changes
 from stateextract.state.bodies.heap import KeyGroupRange
-from stateextract.state.columns import ReadOptions
-from stateextract.state.counters import Counters
 from stateextract.state.engine import prefix_bytes
 from stateextract.state.header import KeyedHeader
-from stateextract.state.target import Piece, advised
+from stateextract.state.target import FileRead, Piece, advised
 
 HELD = 256 << 20
 """Bytes of memory that the changes of several key groups may take."""
@@ -56,7 +54,6 @@ class Replay:
 
     :param changes_header: the head of the states in the log, as ``declared.header_of`` makes it.
     :param base: what was materialized, if anything.
-    :param selected: names of the states to give out.
     :param held: instead of :data:`HELD`.
     """
 
@@ -65,10 +62,7 @@ class Replay:
         log: Log,
         changes_header: bytes,
         base: Materialized | None,
-        selected: Collection[str],
-        options: ReadOptions,
-        counters: Counters,
-        subtask: int,
+        file_read: FileRead,
         max_parallelism: int,
         held: int | None = None,
     ) -> None:
@@ -76,10 +70,10 @@ class Replay:
         self.header = parse_changes_header(changes_header)
         self.key = key_of_header(self.header, changes_header)
         self.base = base
-        self.selected = selected
-        self.options = options
-        self.counters = counters
-        self.subtask = subtask
+        self.selected = file_read.selected
+        self.options = file_read.options
+        self.counters = file_read.counters
+        self.subtask = file_read.subtask
         self.prefix = prefix_bytes(max_parallelism)
         self.held = HELD if held is None else held
         self._declared: dict[bytes, ChangedState] = {}

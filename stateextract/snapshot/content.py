@@ -29,7 +29,7 @@ from stateextract.state.engine import read_key_groups
 from stateextract.state.header import KeyedHeader, OperatorHeader, parse_header, parse_operator_header
 from stateextract.state.operator import Partition, read_operator_state
 from stateextract.state.sessions import read_with_sessions
-from stateextract.state.target import Piece
+from stateextract.state.target import FileRead, Piece
 
 Header: TypeAlias = KeyedHeader | OperatorHeader
 
@@ -187,15 +187,12 @@ def read_content(
     read_at: ReadAt,
     header: Header,
     content: Content,
-    selected: Collection[str],
-    options: ReadOptions,
-    counters: Counters,
-    subtask: int,
+    file_read: FileRead,
     skip_broadcast_states: Collection[str] = (),
     open_database: OpenDatabase | None = None,
     open_log: OpenLog | None = None,
 ) -> Iterator[Piece]:
-    """Read the wanted states.
+    """Read the selected states.
 
     :param read_at: gives bytes of the handle's stream.
     :param skip_broadcast_states: broadcast states of which only the digest is taken.
@@ -205,48 +202,42 @@ def read_content(
     """
     if isinstance(header, OperatorHeader):
         yield from read_operator_state(
-            read_at, header, content.partitions, content.size, selected, options, counters, subtask, skip_broadcast_states
+            read_at, header, content.partitions, content.size, file_read, skip_broadcast_states
         )
         return
 
     # Sessions are read before the contents that they belong to, from the same database.
     database = None if open_database is None else cache(open_database)
 
-    def read(selected: Collection[str], options: ReadOptions, counters: Counters) -> Iterator[Piece]:
-        return _read_keyed(read_at, header, content, selected, options, counters, subtask, database, open_log)
+    def read(file_read: FileRead) -> Iterator[Piece]:
+        return _read_keyed(read_at, header, content, file_read, database, open_log)
 
-    yield from read_with_sessions(read, header, selected, options, counters)
+    yield from read_with_sessions(read, header, file_read)
 
 
 def _read_keyed(
     read_at: ReadAt,
     header: KeyedHeader,
     content: Content,
-    selected: Collection[str],
-    options: ReadOptions,
-    counters: Counters,
-    subtask: int,
+    file_read: FileRead,
     open_database: OpenDatabase | None,
     open_log: OpenLog | None,
 ) -> Iterator[Piece]:
     if content.changes is not None and open_log is not None:
         from stateextract.changelog.replay import Replay
 
-        base = _materialized(read_at, content, options, counters, subtask, open_database)
-        log = open_log(options)
-        most = content.max_parallelism
-        replay = Replay(log, content.changes, base, selected, options, counters, subtask, most)
+        base = _materialized(read_at, content, file_read, open_database)
+        log = open_log(file_read.options)
+        replay = Replay(log, content.changes, base, file_read, content.max_parallelism)
         yield from replay.read(content.ranges)
         return
-    yield from _read_body(read_at, header, content, selected, options, counters, subtask, open_database, None)
+    yield from _read_body(read_at, header, content, file_read, open_database, None)
 
 
 def _materialized(
     read_at: ReadAt,
     content: Content,
-    options: ReadOptions,
-    counters: Counters,
-    subtask: int,
+    file_read: FileRead,
     open_database: OpenDatabase | None,
 ) -> Materialized | None:
     """What was materialized before the changes of a changelog, if anything was."""
@@ -258,11 +249,11 @@ def _materialized(
     header = _base_header(read_at, content)
     if form is BodyKind.UNDECIDED:
         filled = tuple(r for r in content.ranges if r.end > r.start)
-        form = _decided(read_at, header, replace(content, ranges=filled), options)
+        form = _decided(read_at, header, replace(content, ranges=filled), file_read.options)
 
     def read(ranges: Sequence[KeyGroupRange], selected: Collection[str], changes: Changes) -> Iterator[Piece]:
         body = replace(content, form=form, ranges=tuple(ranges), changes=None)
-        return _read_body(read_at, header, body, selected, options, counters, subtask, open_database, changes)
+        return _read_body(read_at, header, body, replace(file_read, selected=selected), open_database, changes)
 
     return Materialized(header, form is not BodyKind.HEAP, read)
 
@@ -271,26 +262,22 @@ def _read_body(
     read_at: ReadAt,
     header: KeyedHeader,
     content: Content,
-    selected: Collection[str],
-    options: ReadOptions,
-    counters: Counters,
-    subtask: int,
+    file_read: FileRead,
     open_database: OpenDatabase | None,
     changes: Changes | None,
 ) -> Iterator[Piece]:
     """Read keyed state of one file or database."""
-    most = content.max_parallelism
     if content.form is BodyKind.SST_FILES and open_database is not None:
         yield from read_database(
-            open_database, header, content.ranges, selected, options, counters, subtask, most, changes, content.lookup
+            open_database, header, content.ranges, file_read, content.max_parallelism, changes, content.lookup
         )
         return
     if content.form not in NO_DATA:
         raise UnsupportedError(f"{content.form.value} cannot be read from one file")
     form = content.form
     if form is BodyKind.UNDECIDED:
-        form = _decided(read_at, header, content, options)
-    yield from read_key_groups(read_at, header, content.ranges, selected, options, counters, subtask, form, most, changes)
+        form = _decided(read_at, header, content, file_read.options)
+    yield from read_key_groups(read_at, header, content.ranges, file_read, form, content.max_parallelism, changes)
 
 
 def _decided(read_at: ReadAt, header: KeyedHeader, content: Content, options: ReadOptions) -> BodyKind:
@@ -302,9 +289,8 @@ def _decided(read_at: ReadAt, header: KeyedHeader, content: Content, options: Re
     # Pairs say their lengths, so nothing but a full snapshot is one from end to end; entries may be undecodable.
     for form in (BodyKind.FULL_SNAPSHOT, BodyKind.HEAP):
         try:
-            for _ in read_key_groups(
-                read_at, header, content.ranges, (), options, Counters(), 0, form, content.max_parallelism
-            ):
+            nothing = FileRead((), options, Counters(), 0)
+            for _ in read_key_groups(read_at, header, content.ranges, nothing, form, content.max_parallelism):
                 pass
             return form
         except StateExtractError as error:

@@ -20,7 +20,7 @@ from stateextract.metadata.locate import Locator
 from stateextract.snapshot.content import Content, read_content
 from stateextract.snapshot.headers import StateFile
 from stateextract.state.counters import Counters
-from stateextract.state.target import Piece
+from stateextract.state.target import FileRead, Piece
 
 if TYPE_CHECKING:
     from stateextract.changelog.log import Log
@@ -109,7 +109,7 @@ class SnapshotFiles:
         """
         assert file.header is not None
         return read_content(
-            read_at, file.header, content, selected, options, counters, file.subtask, skip_broadcast_states,
+            read_at, file.header, content, FileRead(selected, options, counters, file.subtask), skip_broadcast_states,
             partial(self.database, file, on_read), partial(self._log, file),
         )  # fmt: skip
 

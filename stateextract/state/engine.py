@@ -10,7 +10,7 @@ Works on a ``read_at`` function and gives batches; knows no URIs, no Parquet, no
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection, Generator, Iterable, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -69,10 +69,7 @@ def read_key_groups(
     read_at: ReadAt,
     header: KeyedHeader,
     key_groups: Sequence[KeyGroupRange],
-    selected: Collection[str],
-    options: ReadOptions,
-    counters: Counters,
-    subtask: int,
+    file_read: FileRead,
     body: BodyKind = BodyKind.HEAP,
     max_parallelism: int = 128,
     changes: Changes | None = None,
@@ -81,21 +78,18 @@ def read_key_groups(
 
     :param read_at: gives bytes of the file (of the handle's stream, where it is a segment).
     :param key_groups: those to read; of a canonical or raw file only those with data.
-    :param selected: names of the states to give out; the others are passed over.
-    :param counters: is added to; the entries of every key group are checked against the counts in the file.
     :param max_parallelism: of the operator; decides how canonical keys begin.
     :param changes: made since; ``None``: none.
     :yields: batches; those of one state in the order of the file.
     :raises StateExtractError: with state, key group and offset. Batches given out before are sound but incomplete.
     """
-    ready: deque[Piece] = deque()
-    options = _unless_changed(options, changes)
+    file_read = _under(changes, file_read)
+    options, ready = file_read.options, file_read.ready
     start_decoder = None
     if header.compressed:
         # What passes over most entries waits for their bytes more than for anything else.
         two = options.key is not None
         start_decoder = partial(find_codec(options.codec).start, options.verify_checksums, two_threads=two)
-    file_read = FileRead(selected, options, counters, subtask, ready)
     if changes is not None:
         changes.attach(ready)
     targets: Sequence[Target]
@@ -146,10 +140,7 @@ def read_key_groups(
 def read_pair_stream(
     source: ByteSource,
     row: RowLayout,
-    header: KeyedHeader,
-    options: ReadOptions,
-    counters: Counters,
-    subtask: int,
+    file_read: FileRead,
     max_parallelism: int,
     changes: Changes | None = None,
 ) -> Iterator[Piece]:
@@ -159,11 +150,9 @@ def read_pair_stream(
     :param changes: made since; ``None``: none.
     :yields: batches, in the order of the pairs.
     """
-    ready: deque[Piece] = deque()
-    options = _unless_changed(options, changes)
+    file_read = replace(_under(changes, file_read), selected={row.name})
     if changes is not None:
-        changes.attach(ready)
-    file_read = FileRead({row.name}, options, counters, subtask, ready)
+        changes.attach(file_read.ready)
     yield from _read_all(source, _PairTarget(file_read, row, prefix_bytes(max_parallelism), by_key=True, changes=changes))
 
 
@@ -178,13 +167,14 @@ def read_entry_pairs(
     :param entries: of a map: each pair is one entry, as in canonical bodies.
     :yields: batches, in the order of the rows.
     """
-    file_read = FileRead({row.name}, options, counters, subtask, deque())
+    file_read = FileRead({row.name}, options, counters, subtask)
     yield from _read_all(source, _PairTarget(file_read, row, 2, by_key=True, entry_lengths=lengths, entries=entries))
 
 
-def _unless_changed(options: ReadOptions, changes: Changes | None) -> ReadOptions:
-    """Under changes nothing is passed over: what becomes of an entry, the log says."""
-    return options if changes is None else replace(options, key=None)
+def _under(changes: Changes | None, file_read: FileRead) -> FileRead:
+    """A read of its own. Under changes it skips no entry, since the log may change each of them."""
+    options = file_read.options
+    return replace(file_read, options=options if changes is None else replace(options, key=None), ready=deque())
 
 
 def _read_all(source: ByteSource, target: _PairTarget) -> Iterator[Piece]:

@@ -9,7 +9,7 @@ Wraps the reading of one file; knows no bytes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -18,15 +18,15 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from stateextract.errors import StateExtractError
-from stateextract.state.columns import ReadOptions, state_schema
+from stateextract.state.columns import state_schema
 from stateextract.state.counters import Counters
 from stateextract.state.header import KeyedHeader
 from stateextract.state.rows import RowLayout, row_layout
-from stateextract.state.target import Piece
+from stateextract.state.target import FileRead, Piece
 from stateextract.state.windows import OF_SESSIONS, SESSION_COLUMNS, with_session_columns
 
-ReadStates: TypeAlias = Callable[[Collection[str], ReadOptions, Counters], Iterator[Piece]]
-"""Reads states by name."""
+ReadStates: TypeAlias = Callable[[FileRead], Iterator[Piece]]
+"""Reads the selected states of a file."""
 
 _IDENTITY = ("key", "namespace")
 _NULL = -(1 << 63)
@@ -56,13 +56,12 @@ class _Sessions:
             yield pa.array(times, mask=times == _NULL)
 
 
-def read_with_sessions(
-    read: ReadStates, header: KeyedHeader, selected: Collection[str], options: ReadOptions, counters: Counters
-) -> Iterator[Piece]:
-    """Read the wanted states, with the bounds of sessions beside the contents of those.
+def read_with_sessions(read: ReadStates, header: KeyedHeader, file_read: FileRead) -> Iterator[Piece]:
+    """Read the selected states. The contents of sessions get the bounds of their sessions as columns.
 
     :param header: of what ``read`` reads.
     """
+    selected, options = file_read.selected, file_read.options
     columns = dict(options.columns or {})
     contents: dict[str, RowLayout] = {}
     for meta in header.states:
@@ -77,18 +76,18 @@ def read_with_sessions(
             whole = [f for f in state_schema(row, replace(options, columns=None)) if f.name in _IDENTITY]
             columns[row.name] = pa.schema([*(field for field in requested if field.name not in _IDENTITY), *whole])
     if not contents:
-        yield from read(selected, options, counters)
+        yield from read(file_read)
         return
     known: dict[str, _Sessions] = {}
     for row in contents.values():
         assert row.sessions is not None
         if row.sessions not in known:
             try:
-                known[row.sessions] = _sessions(read, row.sessions, options)
+                known[row.sessions] = _sessions(read, row.sessions, file_read)
             except StateExtractError as error:
                 known[row.sessions] = _Sessions()
-                counters.of(row.name).problem(f"the bounds of sessions are not known: {error}")
-    for piece in read(selected, replace(options, columns=columns or None), counters):
+                file_read.counters.of(row.name).problem(f"the bounds of sessions are not known: {error}")
+    for piece in read(replace(file_read, options=replace(options, columns=columns or None))):
         row_of = contents.get(piece.state)
         if row_of is None or piece.raw:
             yield piece
@@ -98,13 +97,13 @@ def read_with_sessions(
         yield replace(piece, batch=_with_sessions(piece.batch, known[row_of.sessions], requested))
 
 
-def _sessions(read: ReadStates, state: str, options: ReadOptions) -> _Sessions:
+def _sessions(read: ReadStates, state: str, file_read: FileRead) -> _Sessions:
     """The sessions in a mapping state: a list of pairs, in SQL a map."""
     whole = replace(
-        options, columns=None, flatten=False, key_group_column=False, subtask_column=False, on_undecodable="skip"
+        file_read.options, columns=None, flatten=False, key_group_column=False, subtask_column=False, on_undecodable="skip"
     )
     found = _Sessions()
-    for piece in read((state,), whole, Counters()):
+    for piece in read(FileRead((state,), whole, Counters(), file_read.subtask)):
         value = piece.batch.column("value")
         lengths = np.diff(np.asarray(value.offsets))
         keys = piece.batch.column("key").take(pa.array(np.repeat(np.arange(len(value)), lengths)))

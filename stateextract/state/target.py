@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -50,13 +50,18 @@ class Piece:
 
 @dataclass
 class FileRead:
-    """What all states of one file share."""
+    """How one file is read: what all its states share.
+
+    :param selected: names of the states to return; the others are skipped.
+    :param counters: is added to; the entries of every key group are checked against the counts in the file.
+    :param ready: pieces that are finished. Two reads need one each.
+    """
 
     selected: Collection[str]
     options: ReadOptions
     counters: Counters
     subtask: int
-    ready: deque[Piece]
+    ready: deque[Piece] = field(default_factory=deque)
 
     @property
     def budget(self) -> int:

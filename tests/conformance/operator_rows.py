@@ -19,6 +19,7 @@ from stateextract.state.counters import Counters, StateCounters
 from stateextract.state.header import parse_operator_header
 from stateextract.state.operator import operator_header_end, partitions, read_operator_state
 from stateextract.state.rows import operator_row_layout
+from stateextract.state.target import FileRead
 from tests.conformance.handles import _bytes
 from tests.conformance.harness import parse_harness
 
@@ -86,7 +87,8 @@ def read_operator_files(
                 state = found.setdefault((file.operator, meta.name), ReadOperatorState(meta.kind))
                 state.schemas.append(state_schema(operator_row_layout(meta, options.context), options))
         counters = Counters()
-        for piece in read_operator_state(read_at, head, parts, len(data), names, options, counters, file.subtask):
+        file_read = FileRead(names, options, counters, file.subtask)
+        for piece in read_operator_state(read_at, head, parts, len(data), file_read):
             into = found[file.operator, piece.state]
             (into.raw if piece.raw else into.batches).append(piece.batch)
         for name, part in counters.states.items():

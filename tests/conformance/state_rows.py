@@ -20,6 +20,7 @@ from stateextract.state.columns import timer_service
 from stateextract.state.engine import Counters, ReadOptions, StateCounters, read_key_groups, state_schema
 from stateextract.state.header import parse_header
 from stateextract.state.rows import row_layout
+from stateextract.state.target import FileRead
 from tests.conformance.handles import KeyedFile
 from tests.conformance.notation import comparable, from_expected, from_truth
 
@@ -153,7 +154,7 @@ def read_heap_files(files: Iterable[KeyedFile], options: ReadOptions) -> dict[tu
             state.schemas.append(state_schema(row_layout(head, meta, options.context), options))
             state.key_groups += len(ranges)
         wanted = {meta.name for meta in head.states}
-        for piece in read_key_groups(read_at, head, ranges, wanted, options, counters, file.subtask):
+        for piece in read_key_groups(read_at, head, ranges, FileRead(wanted, options, counters, file.subtask)):
             assert not piece.raw
             found[file.operator, piece.state].batches.append(piece.batch)
         for name, part in counters.states.items():

@@ -18,6 +18,7 @@ from stateextract.snapshot.content import Content, Header, read_content
 from stateextract.snapshot.headers import HeaderReader, StateFile
 from stateextract.state.bodies.body import BodyKind
 from stateextract.state.engine import Counters, ReadOptions
+from stateextract.state.target import FileRead
 from tests.conformance.conftest import flink_cases, flink_files
 
 TESTS = flink_files() / "flink-tests"
@@ -68,7 +69,7 @@ def test_mutations(folder: Path, engine: str) -> None:
         assert file.header is not None
         names = {meta.name for meta in file.header.states}
         options = ReadOptions(engine=engine, on_undecodable="skip")
-        for _ in read_content(at_of(data), file.header, file.content, names, options, Counters(), 0):
+        for _ in read_content(at_of(data), file.header, file.content, FileRead(names, options, Counters(), 0)):
             pass
     outcomes: Counter[str] = Counter()
     for _ in range(400):
@@ -88,7 +89,7 @@ def test_mutations(folder: Path, engine: str) -> None:
         read_at = at_of(damaged(data, random_, content.header_end))
         names = {meta.name for meta in header.states}
         try:
-            for piece in read_content(read_at, header, content, names, options, Counters(), 0):
+            for piece in read_content(read_at, header, content, FileRead(names, options, Counters(), 0)):
                 piece.batch.validate(full=True)
             outcomes["read"] += 1
         except StateExtractError:

@@ -23,6 +23,7 @@ from stateextract.state.bodies.body import BodyKind, body_kind
 from stateextract.state.engine import Counters, KeyGroupRange, ReadOptions, read_key_groups, state_schema
 from stateextract.state.header import parse_header
 from stateextract.state.rows import row_layout
+from stateextract.state.target import FileRead
 from tests.conformance.classes import ANIMALS, context_of
 from tests.conformance.conftest import flink_cases, flink_files
 from tests.conformance.handles import keyed_files
@@ -55,7 +56,8 @@ def read_case(name: str, options: ReadOptions) -> dict[tuple[str, str], ReadStat
             state = found.setdefault((file.operator, meta.name), ReadState())
             state.schemas.append(state_schema(row_layout(head, meta, options.context), options))
         wanted = {meta.name for meta in head.states}
-        for piece in read_key_groups(read_at, head, ranges, wanted, options, counters, file.subtask, kind):
+        file_read = FileRead(wanted, options, counters, file.subtask)
+        for piece in read_key_groups(read_at, head, ranges, file_read, kind):
             if not piece.raw:
                 found[file.operator, piece.state].batches.append(piece.batch)
         for state_name, part in counters.states.items():

@@ -22,6 +22,7 @@ from stateextract.state.engine import Counters, KeyGroupRange, ReadOptions, read
 from stateextract.state.header import KeyedHeader, parse_header
 from stateextract.state.plan_names import OperatorNames, names_of_plan
 from stateextract.state.rows import row_layout
+from stateextract.state.target import FileRead
 from tests.conformance.conftest import flink_files
 from tests.conformance.handles import KeyedFile, keyed_files
 from tests.conformance.notation import same_rows
@@ -71,7 +72,7 @@ def read_file(file: KeyedFile, options: ReadOptions, max_parallelism: int) -> It
     counters = Counters()
     states = {meta.name: ReadState([state_schema(row_layout(head, meta), options)]) for meta in head.states}
     for piece in read_key_groups(
-        read_at, head, ranges, set(states), options, counters, file.subtask, form, max_parallelism
+        read_at, head, ranges, FileRead(set(states), options, counters, file.subtask), form, max_parallelism
     ):
         assert not piece.raw
         piece.batch.validate(full=True)

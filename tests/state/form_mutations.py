@@ -29,6 +29,7 @@ from stateextract.state.columns import ReadOptions
 from stateextract.state.counters import Counters
 from stateextract.state.header import parse_header, parse_operator_header
 from stateextract.state.operator import operator_header_end, partitions
+from stateextract.state.target import FileRead
 from tests.conformance.notation import comparable
 from tests.job.snapshots import UNKNOWN
 from tests.mutation_runs import limited
@@ -115,7 +116,7 @@ def key_groups(compressed: bool, max_parallelism: int) -> Subject:
 def pieces(data: bytes, head: Any, content: Content, options: ReadOptions, **more: Any) -> Iterator[Any]:
     wanted = {meta.name for meta in head.states}
     for piece in read_content(
-        lambda at, n: data[max(at, 0) : max(at, 0) + n], head, content, wanted, options, Counters(), 0, **more
+        lambda at, n: data[max(at, 0) : max(at, 0) + n], head, content, FileRead(wanted, options, Counters(), 0), **more
     ):
         piece.batch.validate(full=True)
         columns = [[comparable(value, column.type) for value in column] for column in piece.batch.columns]

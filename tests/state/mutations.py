@@ -25,6 +25,7 @@ from stateextract.state.bodies.body import BodyKind, body_kind
 from stateextract.state.bodies.heap import key_group_ranges
 from stateextract.state.engine import Counters, ReadOptions, read_key_groups
 from stateextract.state.header import parse_header
+from stateextract.state.target import FileRead
 from tests.conformance.handles import KeyedFile, keyed_files
 from tests.mutation_runs import limited
 
@@ -73,7 +74,7 @@ def read_file(file: KeyedFile, data: bytes, at: int, options: ReadOptions) -> No
     ranges = key_group_ranges(handle.first, handle.offsets, max(len(data), handle.offsets[-1] + 1))
     near = [r for r in ranges if r.end > at][:3] if at >= file.header_end else ranges[:3]
     wanted = {meta.name for meta in head.states}
-    for piece in read_key_groups(read_at, head, near, wanted, options, Counters(), file.subtask):
+    for piece in read_key_groups(read_at, head, near, FileRead(wanted, options, Counters(), file.subtask)):
         piece.batch.validate(full=True)
 
 

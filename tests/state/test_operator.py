@@ -23,6 +23,7 @@ from stateextract.state.operator import (
     partitions,
     read_operator_state,
 )
+from stateextract.state.target import FileRead
 from tests.state.operator_writer import Lists, i32, i64, simple, string, utf
 
 ENGINES = ("kernel", "interpreter")
@@ -50,7 +51,8 @@ def read(
     counters = Counters()
     rows: dict[str, list[dict[str, Any]]] = {}
     names = {s.name for s in states} if wanted is None else wanted
-    for piece in read_operator_state(read_at, head, parts, len(data), names, options, counters, subtask, skip_broadcast_states):
+    file_read = FileRead(names, options, counters, subtask)
+    for piece in read_operator_state(read_at, head, parts, len(data), file_read, skip_broadcast_states):
         rows.setdefault(piece.state + ("!raw" if piece.raw else ""), []).extend(piece.batch.to_pylist())
     return rows, counters
 
@@ -105,7 +107,8 @@ def test_only_the_bytes_of_a_wanted_state_are_read() -> None:
         return data[at : at + n]
 
     parts = partitions(head, states, len(data))
-    pieces = list(read_operator_state(read_at, head, parts, len(data), {"numbers"}, ReadOptions(), Counters(), 0))
+    file_read = FileRead({"numbers"}, ReadOptions(), Counters(), 0)
+    pieces = list(read_operator_state(read_at, head, parts, len(data), file_read))
     assert [p.batch.num_rows for p in pieces] == [2]
     assert asked == [(states[2].offsets[0], 16)]
 

@@ -15,6 +15,7 @@ from stateextract.state.bodies.body import BodyKind
 from stateextract.state.bodies.heap import key_group_ranges
 from stateextract.state.engine import Counters, ReadOptions, read_key_groups
 from stateextract.state.header import parse_header
+from stateextract.state.target import FileRead
 from tests.state.keyed_writer import FORMS, LONG, STRING, Entry, Keyed, State, canonical, heap, i64, write
 from tests.writers.flink_writer import flink_string, map_of, simple
 
@@ -35,7 +36,7 @@ def test_a_map_of_which_only_the_key_is_wanted(form: Any, keep: bool, engine: st
     columns = {"map": pa.schema([("key", pa.string())])}
     options = ReadOptions(engine=engine, keep_empty_maps=keep, columns=columns)
     pieces = read_key_groups(
-        lambda at, n: data[at : at + n], head, ranges, {"map"}, options, Counters(), 0, body, max_parallelism=4
+        lambda at, n: data[at : at + n], head, ranges, FileRead({"map"}, options, Counters(), 0), body, max_parallelism=4
     )
     assert [row for piece in pieces for row in piece.batch.to_pylist()] == [{"key": "a"}, {"key": "b"}]
 

@@ -24,6 +24,7 @@ from stateextract.state.bodies.raw_timers import is_timers, timers_header
 from stateextract.state.engine import Counters, KeyGroupRange, ReadOptions, read_key_groups, state_schema
 from stateextract.state.header import KeyedHeader
 from stateextract.state.rows import row_layout
+from stateextract.state.target import FileRead
 from tests.state.operator_writer import i32, i64, simple, string, timers, utf
 
 ENGINES = ("kernel", "interpreter")
@@ -62,7 +63,7 @@ def read(
     names = {m.name for m in head.states} if wanted is None else wanted
     counters = Counters()
     rows: dict[str, list[dict[str, Any]]] = {}
-    for piece in read_key_groups(read_at, head, ranges, names, options, counters, 1, BodyKind.RAW):
+    for piece in read_key_groups(read_at, head, ranges, FileRead(names, options, counters, 1), BodyKind.RAW):
         rows.setdefault(piece.state + ("!raw" if piece.raw else ""), []).extend(piece.batch.to_pylist())
     return rows, counters, head
 
@@ -92,7 +93,7 @@ def test_the_columns_are_those_of_timers_kept_as_state() -> None:
     timer = struct.pack(">Q", 999 ^ (1 << 63)) + A[0] + A[1]
     body = i32(0) + b"\0\0" + i32(1) + timer + b"\0\1" + i32(0)
     whole = [KeyGroupRange(0, 0, len(body))]
-    pieces = read_key_groups(lambda at, n: body[at : at + n], head, whole, {EVENT}, ReadOptions(), Counters(), 1)
+    pieces = read_key_groups(lambda at, n: body[at : at + n], head, whole, FileRead({EVENT}, ReadOptions(), Counters(), 1))
     assert [r for p in pieces for r in p.batch.to_pylist()] == rows[EVENT]
 
 
@@ -193,7 +194,8 @@ def test_mutations() -> None:
         try:
             head = timers_header(damaged_at(damaged), ranges[0])
             names = {m.name for m in head.states}
-            for piece in read_key_groups(damaged_at(damaged), head, ranges, names, options, Counters(), 1, BodyKind.RAW):
+            read = FileRead(names, options, Counters(), 1)
+            for piece in read_key_groups(damaged_at(damaged), head, ranges, read, BodyKind.RAW):
                 piece.batch.validate(full=True)
         except StateExtractError:
             refused += 1

@@ -6,7 +6,7 @@ key groups. The head is that of the ``meta`` file beside the database. May impor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -14,12 +14,11 @@ from stateextract.columnar.decode.decoder import needs_interpreter
 from stateextract.state.bodies.changes import Changes
 from stateextract.state.bodies.heap import KeyGroupRange
 from stateextract.state.columns import ReadOptions
-from stateextract.state.counters import Counters
 from stateextract.state.engine import prefix_bytes, read_pair_stream
 from stateextract.state.header import KeyedHeader
 from stateextract.state.keys.lookup import key_beginning
 from stateextract.state.rows import RowLayout, row_layout
-from stateextract.state.target import Piece
+from stateextract.state.target import FileRead, Piece
 
 if TYPE_CHECKING:
     from stateextract.rocksdb import RocksDB, RocksOptions
@@ -51,10 +50,7 @@ def read_database(
     open_database: OpenDatabase,
     header: KeyedHeader,
     ranges: Sequence[KeyGroupRange],
-    selected: Collection[str],
-    options: ReadOptions,
-    counters: Counters,
-    subtask: int,
+    file_read: FileRead,
     max_parallelism: int,
     changes: Changes | None = None,
     lookup: Lookup | None = None,
@@ -63,18 +59,18 @@ def read_database(
 
     :param changes: made since; ``None``: none.
     :param lookup: what alone is read; ``None``: everything is.
-
     :raises StateExtractError: with state and offset; of damage in an SST file also with the file.
     """
+    options = file_read.options
     engine = "interpreter" if options.engine == "interpreter" else "auto"
     from stateextract.rocksdb import RocksOptions
 
     database = open_database(RocksOptions(options.verify_checksums, engine))
     first, last = ranges[0].key_group, ranges[-1].key_group
     for meta in header.states:
-        if meta.name not in selected:
+        if meta.name not in file_read.selected:
             continue
-        counted = counters.of(meta.name)
+        counted = file_read.counters.of(meta.name)
         counted.key_groups += last - first + 1
         row = row_layout(header, meta, options.context)
         if meta.name not in database.column_families:
@@ -87,7 +83,7 @@ def read_database(
             of_key: KeyRange = (None, None) if changes is not None else _bounds(row, options, first, last, prefix)
             source = database.pairs(meta.name, first, last, prefix, [of_key])
         try:
-            yield from read_pair_stream(source, row, header, options, counters, subtask, max_parallelism, changes)
+            yield from read_pair_stream(source, row, file_read, max_parallelism, changes)
         finally:
             source.close()
 

@@ -20,7 +20,6 @@ Works on a ``read_at`` function and gives batches. Flink's classes: ``DefaultOpe
 from __future__ import annotations
 
 import itertools
-from collections import deque
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -31,7 +30,6 @@ from stateextract.files.window import DecompressedSource, RangeSource, ReadAt, W
 from stateextract.metadata.model import OperatorStatePartition
 from stateextract.state.bodies.body import SNAPPY_IDENTIFIER
 from stateextract.state.columns import ReadOptions
-from stateextract.state.counters import Counters
 from stateextract.state.header import OperatorHeader
 from stateextract.state.operator.operator_chunks import plain_positions
 from stateextract.state.operator.operator_target import OperatorTarget, read_broadcast, read_elements
@@ -158,24 +156,19 @@ def read_operator_state(
     header: OperatorHeader,
     parts: Sequence[Partition],
     size: int,
-    selected: Collection[str],
-    options: ReadOptions,
-    counters: Counters,
-    subtask: int,
+    file_read: FileRead,
     skip_broadcast_states: Collection[str] = (),
 ) -> Iterator[Piece]:
     """Read the states of one operator state file.
 
     :param read_at: gives bytes of the handle's stream, which has ``size`` of them.
     :param parts: from :func:`partitions`; of an uncompressed file any of them, and of any runs of elements.
-    :param selected: names of the states to read.
-    :param skip_broadcast_states: those of them that give no rows: copies of a broadcast state, which are only compared with
-        the others.
+    :param skip_broadcast_states: selected states that give no rows: copies of a broadcast state, which are only compared
+        with the others.
     :yields: batches; those of one state in the order of the file.
     :raises StateExtractError: with state and offset.
     """
-    ready: deque[Piece] = deque()
-    file_read = FileRead(selected, options, counters, subtask, ready)
+    options, ready = file_read.options, file_read.ready
     targets = {
         meta.name: OperatorTarget(
             file_read, operator_row_layout(meta, options.context), keep=meta.name not in skip_broadcast_states
@@ -188,7 +181,8 @@ def read_operator_state(
             yield ready.popleft()
     for target in targets.values():
         target.flush(last=True)
-    yield from ready
+    while ready:
+        yield ready.popleft()
 
 
 def _plain(
