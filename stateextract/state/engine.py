@@ -83,7 +83,7 @@ def read_key_groups(
     :yields: batches; those of one state in the order of the file.
     :raises StateExtractError: with state, key group and offset. Batches given out before are sound but incomplete.
     """
-    file_read = _under(changes, file_read)
+    file_read = _own_read(file_read, changes)
     options, ready = file_read.options, file_read.ready
     start_decoder = None
     if header.compressed:
@@ -150,7 +150,7 @@ def read_pair_stream(
     :param changes: made since; ``None``: none.
     :yields: batches, in the order of the pairs.
     """
-    file_read = replace(_under(changes, file_read), selected={row.name})
+    file_read = replace(_own_read(file_read, changes), selected={row.name})
     if changes is not None:
         changes.attach(file_read.ready)
     yield from _read_all(source, _PairTarget(file_read, row, prefix_bytes(max_parallelism), by_key=True, changes=changes))
@@ -171,8 +171,8 @@ def read_entry_pairs(
     yield from _read_all(source, _PairTarget(file_read, row, 2, by_key=True, entry_lengths=lengths, entries=entries))
 
 
-def _under(changes: Changes | None, file_read: FileRead) -> FileRead:
-    """A read of its own. Under changes it skips no entry, since the log may change each of them."""
+def _own_read(file_read: FileRead, changes: Changes | None) -> FileRead:
+    """A read with pieces of its own. With changes it skips no entry, since the log may change each of them."""
     options = file_read.options
     return replace(file_read, options=options if changes is None else replace(options, key=None), ready=deque())
 

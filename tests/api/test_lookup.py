@@ -158,8 +158,9 @@ def test_of_a_file_that_ends_early_nothing_is_said() -> None:
 def test_changes_are_looked_at_one_by_one() -> None:
     """A key may stand in the log alone, and what was materialized is not left out for that."""
     options = ReadOptions(key=pa.scalar(1))
-    assert engine._unless_changed(options, None) is options
-    assert engine._unless_changed(options, object()).key is None  # type: ignore[arg-type]
+    file_read = target.FileRead((), options, engine.Counters(), 0)
+    assert engine._own_read(file_read, None).options is options
+    assert engine._own_read(file_read, object()).options.key is None  # type: ignore[arg-type]
     folder = DATA / "f120-changes-checkpoint-changelog-materialized"
     snapshot = stateextract.open_snapshot(str(folder / load(folder)["snapshot"]))
     changed = [
