@@ -23,7 +23,7 @@ from pathlib import Path
 if __package__ in (None, ""):
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from stateextract.diff import Counts, DiffOptions, DiffPlan, make_diff_plan
+from stateextract.diff import DiffCounts, DiffOptions, DiffPlan, make_diff_plan
 from stateextract.diff.task import DiffRunner
 from stateextract.files.cores import usable_cores
 from stateextract.options import JobOptions
@@ -68,13 +68,13 @@ def decode(plan: DiffPlan) -> int:
     return count
 
 
-def compare(plan: DiffPlan) -> dict[str, Counts]:
+def compare(plan: DiffPlan) -> dict[str, DiffCounts]:
     """Compare both sides, state by state."""
-    found: dict[str, Counts] = {}
+    found: dict[str, DiffCounts] = {}
     runner = DiffRunner(plan.context)
     for unit in plan.units:
         for changes in runner.run(unit):
-            found.setdefault(changes.state.name, Counts()).add(changes.counts)
+            found.setdefault(changes.state.name, DiffCounts()).add(changes.counts)
     return found
 
 

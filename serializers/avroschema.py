@@ -70,10 +70,10 @@ def parse_schema(text: str) -> AvroType:
         document = json.loads(text, parse_int=lambda digits: int(digits) if len(digits) < 12 else digits)
     except (ValueError, RecursionError) as error:
         raise FormatError(f"an Avro schema is not JSON: {error}") from None
-    return _Parser().type(document, "", 0)
+    return _AvroParser().type(document, "", 0)
 
 
-class _Parser:
+class _AvroParser:
     def __init__(self) -> None:
         self.named: dict[str, AvroType] = {}
 

@@ -30,7 +30,7 @@ _DEFAULT_PRECISION = {"DECIMAL": 10, "TIMESTAMP_WITHOUT_TIME_ZONE": 6, "TIMESTAM
 def plan_type(value: Any, depth: int = 0) -> LogicalType:
     """A type out of a plan: a string, or an object with ``type``."""
     if isinstance(value, str):
-        return _Parser(value).whole()
+        return _TypeParser(value).whole()
     if not isinstance(value, dict) or depth > _MAX_DEPTH:
         return _unknown(str(value))
     root = value.get("type")
@@ -38,7 +38,7 @@ def plan_type(value: Any, depth: int = 0) -> LogicalType:
         return _unknown(str(value))
     if root not in _JSON_ROOTS:
         # Some objects hold the text of the type and what the text cannot tell.
-        return _Parser(root).whole()
+        return _TypeParser(root).whole()
     children: list[LogicalType] = []
     names: list[str] = []
     for part in ("elementType", "sourceType", "keyType", "valueType"):
@@ -64,7 +64,7 @@ class _Unclear(Exception):
     """The text is not a type that is understood."""
 
 
-class _Parser:
+class _TypeParser:
     """Recursive descent over the tokens of one text."""
 
     def __init__(self, text: str) -> None:

@@ -411,7 +411,7 @@ def parse_size(text: str) -> int | None:
     return int(Decimal(match.group(1)) * _UNITS[match.group(2).lower()])
 
 
-class _Parser(argparse.ArgumentParser):
+class _OptionsParser(argparse.ArgumentParser):
     """An ``ArgumentParser`` whose complaints are :class:`UsageError`."""
 
     def error(self, message: str) -> NoReturn:
@@ -419,7 +419,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = _Parser(
+    parser = _OptionsParser(
         prog="extract.py",
         description="Extracts the state in an Apache Flink checkpoint or savepoint as Parquet datasets, with Spark.",
         epilog="You can also set every option in the job file (--config); the page Options of the documentation shows how.",

@@ -1,7 +1,8 @@
 """Columns for Java types.
 
-:class:`Planner` turns a Java type, as the snapshot or a class model declares it, into a :class:`Column`. Where the type fixes
-nothing (``Object``, interfaces, collections without a type argument) the column is ``struct<class, json>``.
+:class:`Planner` turns a Java type, as the snapshot or a class model declares it, into a
+:class:`KryoColumn`. Where the type fixes nothing (``Object``, interfaces, collections without a type argument) the column is
+``struct<class, json>``.
 
 Type arguments are followed as Java means them; how Kryo follows them matters only for bytes (``fields.py``).
 """
@@ -28,9 +29,9 @@ from serializers.kryo.shapes import (
     PRIMITIVES,
     SCALARS,
     STRING,
-    Column,
+    KryoColumn,
+    KryoField,
     ObjectForm,
-    Part,
     ScalarForm,
     Shaping,
     list_of,
@@ -53,7 +54,7 @@ _WRAPPERS: Final = ("java.util.Optional", "java.util.concurrent.atomic.AtomicRef
 # ---- objects
 
 
-def _object(declared: str, layout: Struct, parts: Mapping[str, list[Part]], labelled: bool) -> Column:
+def _object(declared: str, layout: Struct, parts: Mapping[str, list[KryoField]], labelled: bool) -> KryoColumn:
     """A struct of the fields of several classes."""
     index = {f.name: i for i, f in enumerate(layout.fields)}
     empty = dict.fromkeys(index)
@@ -73,7 +74,7 @@ def _object(declared: str, layout: Struct, parts: Mapping[str, list[Part]], labe
             row[part.column] = content.shape(value.value.get(part.key), fields[index[part.column]].layout, out)
         return row or True
 
-    return Column(layout, shape, ObjectForm(parts, labelled))
+    return KryoColumn(layout, shape, ObjectForm(parts, labelled))
 
 
 class Planner:
@@ -88,7 +89,7 @@ class Planner:
         self.uncertain: dict[str, None] = {}
         """Why else values may not be decodable."""
 
-    def plan(self, type_: JavaType) -> Column:
+    def plan(self, type_: JavaType) -> KryoColumn:
         """The column of a declared type; JSON where it would be too wide, or hold a class that is not known."""
         self.columns = 0
         try:
@@ -99,14 +100,14 @@ class Planner:
         except StateExtractError:
             return ANY
 
-    def _open(self, declared: str) -> Column:
+    def _open(self, declared: str) -> KryoColumn:
         """The column of a type whose values may be of any class."""
         registered = dict.fromkeys(self.kryo.registrations.ids.values())
         self.not_described |= {n: None for n in registered if (undecodable_reason(self.kryo, n) or ("",))[0] == NOT_DESCRIBED}
         self.uncertain[f"values declared as {declared} may be of any class"] = None
         return ANY
 
-    def column(self, type_: JavaType, above: tuple[str, ...] = ()) -> Column:
+    def column(self, type_: JavaType, above: tuple[str, ...] = ()) -> KryoColumn:
         """The column of a type.
 
         :param above: classes that the type stands in; one that is met again becomes JSON.
@@ -127,7 +128,7 @@ class Planner:
             return ANY
         if name in JODA:
             fields = [Field(key, column.layout) for key, column in JODA[name].items()]
-            parts = [Part(key, key, column) for key, column in JODA[name].items()]
+            parts = [KryoField(key, key, column) for key, column in JODA[name].items()]
             return _object(name, Struct(tuple(fields)), {name: parts}, labelled=False)
         if self.kryo.chill:
             found = scala_columns.column(self, type_, above)
@@ -148,7 +149,7 @@ class Planner:
             return map_of(key, value, name)
         return self._user_class(type_, above)
 
-    def _registered(self, name: str, serializer: str) -> Column | None:
+    def _registered(self, name: str, serializer: str) -> KryoColumn | None:
         """A class with a serializer of its own has the column of what that writes."""
         model = self.classes.models.get(name)
         if model is not None and model.written:
@@ -162,13 +163,13 @@ class Planner:
             return None
         return ANY
 
-    def _array(self, type_: JavaType, above: tuple[str, ...]) -> Column:
+    def _array(self, type_: JavaType, above: tuple[str, ...]) -> KryoColumn:
         component = type_.component
         if component == JavaType("byte"):
             return replace(BYTES, form=ScalarForm(type_.class_name))
         return list_of(self.column(component, above), type_.class_name)
 
-    def _user_class(self, type_: JavaType, above: tuple[str, ...]) -> Column:
+    def _user_class(self, type_: JavaType, above: tuple[str, ...]) -> KryoColumn:
         name = type_.name
         model = self.classes.get(name)
         if name == OBJECT_CLASS:
@@ -194,11 +195,11 @@ class Planner:
         known = (jdk.LIST_LIKE, jdk.SET_LIKE, jdk.MAP_LIKE)
         return any(above in group for above in self.classes.supertypes(name) for group in known)
 
-    def _struct(self, declared: str, names: list[str], type_: JavaType, above: tuple[str, ...]) -> Column:
+    def _struct(self, declared: str, names: list[str], type_: JavaType, above: tuple[str, ...]) -> KryoColumn:
         labelled = len(names) > 1
         columns = Columns()
         fields: dict[str, Field] = {}
-        parts: dict[str, list[Part]] = {}
+        parts: dict[str, list[KryoField]] = {}
         for name in names:
             model = self.classes.get(name)
             assert model is not None
@@ -210,13 +211,13 @@ class Planner:
             parts[name] = []
             for (key, column), field in zip(found, named, strict=True):
                 fields.setdefault(field.name, field)
-                parts[name].append(Part(key, field.name, column))
+                parts[name].append(KryoField(key, field.name, column))
         label = (Field(CLASS, Text()),) if labelled else ()
         return _object(declared, Struct((*label, *fields.values())), parts, labelled)
 
     def _fields(
         self, model: ClassModel, arguments: tuple[JavaType, ...], above: tuple[str, ...]
-    ) -> list[tuple[str, Column]]:
+    ) -> list[tuple[str, KryoColumn]]:
         if model.written:
             return [(part.name, self.column(self._written(model, part), above)) for part in model.written]
         found = []

@@ -23,37 +23,37 @@ from serializers.kryo.shapes import (
     PRIMITIVES,
     SCALARS,
     STRING,
-    Column,
+    KryoColumn,
+    KryoField,
     ListForm,
     MapForm,
     ObjectForm,
-    Part,
     ScalarForm,
     WrapperForm,
 )
 from stateextract.columnar.layout.kryo import (
     AnyOf,
-    Big,
+    BigNumber,
     Blob,
-    Char,
+    Character,
     Choice,
     Clock,
     Constants,
     Elements,
-    Entries,
     Fields,
-    Fixed,
+    FixedNumber,
     FlaggedElements,
     JsonAny,
     JsonRef,
     JsonScalar,
     JsonTable,
     Known,
+    KryoPlan,
+    MapEntries,
     Moment,
     Numbers,
+    ObjectOrNull,
     Optional,
-    Place,
-    Plan,
     String,
     Uuid,
     Varying,
@@ -116,7 +116,7 @@ _MOST: Final = 4000
 """Operations, about, of one place. Lists of lists of many classes would otherwise have programs of any size."""
 
 
-def plan_of(kryo: Kryo, column: Column) -> Plan | None:
+def plan_of(kryo: Kryo, column: KryoColumn) -> KryoPlan | None:
     """The plan of a column's values; ``None`` where only Python reads them."""
     plans = _Plans(kryo)
     place = plans.any_of(column, None, ())
@@ -152,18 +152,18 @@ class _Plans:
         self.json: dict[Any, JsonAny | JsonRef] = {}
         self.todo: list[Callable[[], None]] = []
 
-    def _number(self, width: int) -> Fixed:
-        return Fixed(width, self.little)
+    def _number(self, width: int) -> FixedNumber:
+        return FixedNumber(width, self.little)
 
     # ---- places
 
-    def any_of(self, column: Column, generics: Generics, scope: Scope) -> AnyOf | JsonAny:
+    def any_of(self, column: KryoColumn, generics: Generics, scope: Scope) -> AnyOf | JsonAny:
         """Where a class reference precedes an object."""
         if column is ANY:
             return self._json_any(self._followed(generics), scope)
         key = (id(column), generics, scope)
         if key not in self.places:
-            shared: dict[Plan, Plan] = {}
+            shared: dict[KryoPlan, KryoPlan] = {}
             choices = []
             for name in self._candidates(column):
                 found = self._choice(name, column, generics, scope)
@@ -174,11 +174,11 @@ class _Plans:
             self.places[key] = place if _size(place) <= _MOST else AnyOf()
         return self.places[key]
 
-    def _known(self, name: str, column: Column, generics: Generics, scope: Scope) -> Known:
+    def _known(self, name: str, column: KryoColumn, generics: Generics, scope: Scope) -> Known:
         """Where an object of a known class stands, or null."""
         return Known(self._choice(name, column, generics, scope))
 
-    def _candidates(self, column: Column) -> Iterator[str]:
+    def _candidates(self, column: KryoColumn) -> Iterator[str]:
         """The classes that an object can have which makes a value of a column."""
         form = column.form
         match form:
@@ -204,7 +204,7 @@ class _Plans:
         if model is not None and model.kind == "enum" and not model.final:
             yield from (f"{name}${i}" for i in range(1, len(model.constants) + 1))
 
-    def _choice(self, name: str, column: Column, generics: Generics, scope: Scope) -> Choice:
+    def _choice(self, name: str, column: KryoColumn, generics: Generics, scope: Scope) -> Choice:
         written = written_name(name, self.kryo.flavour) or b""
         if column is ANY and name == "java.lang.String":
             written = b""  # a map's keys are looked at, and are strings by their number
@@ -223,7 +223,7 @@ class _Plans:
 
     # ---- what follows a mark
 
-    def _body(self, name: str, column: Column, generics: Generics, scope: Scope) -> Plan | None:
+    def _body(self, name: str, column: KryoColumn, generics: Generics, scope: Scope) -> KryoPlan | None:
         """As ``resolve.py`` finds it."""
         k = self.kryo
         model = k.classes.models.get(name)
@@ -252,14 +252,14 @@ class _Plans:
         inner, fields = object_fields(k, found, generics, scope)
         return self._fields(name, fields, column, inner)
 
-    def _elements(self, column: Column, count: Literal["plain"] | int, comparator: bool, scope: Scope) -> Plan | None:
+    def _elements(self, column: KryoColumn, count: Literal["plain"] | int, comparator: bool, scope: Scope) -> KryoPlan | None:
         """Objects with their classes."""
         if column is not ANY and not isinstance(column.form, ListForm):
             return None
         element = column.form.element if isinstance(column.form, ListForm) else ANY
         return Elements(AnyOf() if count == 0 else self.any_of(element, None, scope), count, comparator)
 
-    def _scala(self, name: str, column: Column, scope: Scope) -> Plan | None:
+    def _scala(self, name: str, column: KryoColumn, scope: Scope) -> KryoPlan | None:
         """What chill writes of Scala's lists, sets and tuples."""
         if name in scala_names.LISTS or name in scala_names.SETS:
             return self._elements(column, "plain", False, scope)
@@ -268,17 +268,17 @@ class _Plans:
             return None
         return Fields(tuple((f"_{i}", self.any_of(ANY, None, scope)) for i in range(1, size + 1)))
 
-    def _enum(self, model: ClassModel, column: Column) -> Plan | None:
+    def _enum(self, model: ClassModel, column: KryoColumn) -> KryoPlan | None:
         if not "".join(model.constants).isascii() or len(model.constants) > 127:
             return None
         if column is ANY:
             return JsonScalar(model.name, "enum", names=tuple(model.constants), wrapped=True)
         return Constants(tuple(model.constants)) if column.layout == STRING.layout else None
 
-    def _fields(self, name: str, fields: list[WrittenField], column: Column, scope: Scope) -> Plan | None:
+    def _fields(self, name: str, fields: list[WrittenField], column: KryoColumn, scope: Scope) -> KryoPlan | None:
         form = column.form
         if column is ANY:
-            parts = {field.key: Part(field.key, field.key, ANY) for field in fields}
+            parts = {field.key: KryoField(field.key, field.key, ANY) for field in fields}
         elif isinstance(form, ObjectForm) and name in form.parts:
             parts = {part.key: part for part in form.parts[name]}
         else:
@@ -292,7 +292,7 @@ class _Plans:
             planned.append((part.column, plan))
         return Fields(tuple(planned), name if isinstance(form, ObjectForm) and form.labelled else None)
 
-    def _field(self, field: WrittenField, column: Column, scope: Scope) -> Plan | None:
+    def _field(self, field: WrittenField, column: KryoColumn, scope: Scope) -> KryoPlan | None:
         if field.type.is_primitive:
             return self._primitive(field.type.name, column)
         if field.is_undecided:
@@ -303,26 +303,26 @@ class _Plans:
             return self._known(field.static_class, column, field.generics, scope)
         return self.any_of(column, field.generics, scope)
 
-    def _primitive(self, name: str, column: Column) -> Plan | None:
+    def _primitive(self, name: str, column: KryoColumn) -> KryoPlan | None:
         if column is ANY:
             return self.single_json.get(BOXES[name])
         if column.layout != PRIMITIVES[name].layout:
             return None
-        plans: dict[str, Plan] = {
+        plans: dict[str, KryoPlan] = {
             "int": Varying("zigzag int"), "long": Varying("zigzag long"), "byte": self._number(1),
             "boolean": self._number(1), "short": self._number(2), "float": self._number(4), "double": self._number(8),
-            "char": Char(self.little),
+            "char": Character(self.little),
         }  # fmt: skip
         return plans[name]
 
-    def _written(self, model: ClassModel, column: Column) -> Plan | None:
+    def _written(self, model: ClassModel, column: KryoColumn) -> KryoPlan | None:
         """What a serializer of the user's own writes."""
         form = column.form
         if not isinstance(form, ObjectForm) or model.name not in form.parts:
             return None
-        plans: dict[str, tuple[str, Plan]] = {
+        plans: dict[str, tuple[str, KryoPlan]] = {
             "boolean": ("boolean", self._number(1)), "byte": ("byte", self._number(1)), "short": ("short", self._number(2)),
-            "char": ("char", Char(self.little)), "int": ("int", self._number(4)), "long": ("long", self._number(8)),
+            "char": ("char", Character(self.little)), "int": ("int", self._number(4)), "long": ("long", self._number(8)),
             "float": ("float", self._number(4)), "double": ("double", self._number(8)), "string": ("char", String()),
             "positive int": ("int", Varying("int")), "varint": ("int", Varying("zigzag int")),
             "positive long": ("long", Varying("long")), "varlong": ("long", Varying("zigzag long")), "object": ("", AnyOf()),
@@ -341,7 +341,7 @@ class _Plans:
 
     # ---- the JDK's classes
 
-    def _well_known(self, name: str, column: Column, generics: Generics, scope: Scope) -> Plan | None:
+    def _well_known(self, name: str, column: KryoColumn, generics: Generics, scope: Scope) -> KryoPlan | None:
         plan = self.single.get(name)
         if column is ANY:
             if name in jdk.LIST_LIKE or name in jdk.SET_LIKE:
@@ -359,19 +359,19 @@ class _Plans:
             return self._map(name, (form.key, form.value), generics, scope)
         return None
 
-    def _single(self) -> dict[str, Plan]:
+    def _single(self) -> dict[str, KryoPlan]:
         """Classes of one value."""
         lang, atomic = "java.lang.", "java.util.concurrent.atomic."
         two = self.kryo.flavour == 2
-        found: dict[str, Plan] = {
+        found: dict[str, KryoPlan] = {
             **{lang + name: plan for name, plan in (
                 ("Integer", Varying("zigzag int")), ("Long", Varying("zigzag long")), ("Short", self._number(2)),
-                ("Character", Char(self.little)), ("Byte", self._number(1)), ("Boolean", self._number(1)),
+                ("Character", Character(self.little)), ("Byte", self._number(1)), ("Boolean", self._number(1)),
                 ("Float", self._number(4)), ("Double", self._number(8)), ("String", String()), ("StringBuilder", String()),
                 ("StringBuffer", String()),
             )},
             "java.util.Currency": String(), "sun.util.calendar.ZoneInfo": String(), "java.net.URI": String(),
-            "java.math.BigInteger": Big(scaled=False), "java.math.BigDecimal": Big(scaled=True),
+            "java.math.BigInteger": BigNumber(scaled=False), "java.math.BigDecimal": BigNumber(scaled=True),
             **dict.fromkeys(("java.util.Date", "java.sql.Date", "java.sql.Time"), Moment("alone")),
             "java.sql.Timestamp": Moment("nanos" if two else "seconds"),
             "java.util.UUID": Uuid(zigzag=two),
@@ -381,7 +381,7 @@ class _Plans:
         }  # fmt: skip
         return found | (self._times2() if two else self._times5())
 
-    def _times2(self) -> dict[str, Plan]:
+    def _times2(self) -> dict[str, KryoPlan]:
         number, wide = Varying("zigzag int"), Varying("zigzag long")
         moment = Fields((("nanos", number), ("seconds", wide)))
         date = Fields(
@@ -404,7 +404,7 @@ class _Plans:
             "java.util.OptionalDouble": Optional(self._number(8), always=True),
         }
 
-    def _times5(self) -> dict[str, Plan]:
+    def _times5(self) -> dict[str, KryoPlan]:
         nanos = Varying("int")
         date = (("year", Varying("int")), ("month", Varying("byte", 1, 12)), ("day", Varying("byte", 1, 31)))
         return {
@@ -422,7 +422,7 @@ class _Plans:
         """A type argument whose objects stand without their class."""
         return name if name is not None and self.kryo.classes.is_final(name) else None
 
-    def _wrapped(self, name: str, inner: Column, generics: Generics, scope: Scope) -> Plan:
+    def _wrapped(self, name: str, inner: KryoColumn, generics: Generics, scope: Scope) -> KryoPlan:
         two = self.kryo.flavour == 2
         final = None
         if generics and (two or name != _UTIL + "Optional"):
@@ -431,7 +431,7 @@ class _Plans:
             final = self._final(first if two or first is None else first.name)
         return self.any_of(inner, None, scope) if final is None else self._known(final, inner, None, scope)
 
-    def _collection(self, name: str, element: Column, generics: Generics, scope: Scope) -> Plan | None:
+    def _collection(self, name: str, element: KryoColumn, generics: Generics, scope: Scope) -> KryoPlan | None:
         short = name.removeprefix(_UTIL)
         if short in ("Collections$EmptyList", "Collections$EmptySet"):
             return Elements(AnyOf(), 0)
@@ -455,28 +455,28 @@ class _Plans:
         exact = self._choice(final, element, below, scope)
         return FlaggedElements(exact, AnyOf(), not fixed, sorted_)
 
-    def _map(self, name: str, columns: tuple[Column, Column], generics: Generics, scope: Scope) -> Plan | None:
+    def _map(self, name: str, columns: tuple[KryoColumn, KryoColumn], generics: Generics, scope: Scope) -> KryoPlan | None:
         short = name.removeprefix(_UTIL)
         if short == "Collections$EmptyMap":
-            return Entries(AnyOf(), AnyOf(), 0)
+            return MapEntries(AnyOf(), AnyOf(), 0)
         if short == "Collections$SingletonMap":
-            return Entries(self.any_of(columns[0], None, scope), self.any_of(columns[1], None, scope), 1)
+            return MapEntries(self.any_of(columns[0], None, scope), self.any_of(columns[1], None, scope), 1)
         if self.kryo.flavour == 2:
             sorted_ = short == "TreeMap"
             if not self._is_plain(name, sorted_):
                 return None
-            places: list[Place] = []
+            places: list[ObjectOrNull] = []
             for i, column in enumerate(columns):
                 final = self._final(generics[i]) if generics and len(generics) > i else None
                 places.append(
                     self.any_of(column, None, scope) if final is None else self._known(final, column, None, scope)
                 )
-            return Entries(places[0], places[1], "plain", "before" if sorted_ else None)
+            return MapEntries(places[0], places[1], "plain", "before" if sorted_ else None)
         fixed, sorted_ = name in jdk.IMMUTABLE_MAPS, name in jdk.SORTED_MAPS
         if not (fixed or self._is_plain(name, sorted_)):
             return None
         arguments = (generics.arguments if generics is not None else None) or ()
-        nullable: list[Place] = []
+        nullable: list[ObjectOrNull] = []
         for i, column in enumerate(columns):
             below = arguments[0 if i == 0 else -1] if arguments else None
             final = self._final(arguments[i].name) if i < len(arguments) else None
@@ -484,7 +484,7 @@ class _Plans:
                 nullable.append(self.any_of(column, below, scope))
                 continue
             nullable.append(Known(self._choice(final, column, below, scope), nullable=not fixed))
-        return Entries(nullable[0], nullable[1], "null", "behind" if sorted_ else None)
+        return MapEntries(nullable[0], nullable[1], "null", "behind" if sorted_ else None)
 
     def _is_plain(self, name: str, is_sorted: bool) -> bool:
         """Whether a collection or map is written as most are."""
@@ -492,7 +492,7 @@ class _Plans:
 
     # ---- arrays
 
-    def _array(self, type_: JavaType, column: Column, generics: Generics, scope: Scope) -> Plan | None:
+    def _array(self, type_: JavaType, column: KryoColumn, generics: Generics, scope: Scope) -> KryoPlan | None:
         component = type_.component
         if component == JavaType("byte"):
             return Blob() if column.layout == BYTES.layout else None
@@ -508,7 +508,7 @@ class _Plans:
             width = {"short": 2, "char": 2, "float": 4, "double": 8}.get(component.name, 1)
             return None if number is None else Numbers(number, width)
         below = generics if self.kryo.flavour == 2 else None
-        place: Place
+        place: ObjectOrNull
         if self.kryo.classes.is_final(component.class_name):
             place = self._known(component.class_name, element, below, scope)
         else:
@@ -553,7 +553,7 @@ class _Plans:
         known = (*_COMMONEST, *self.kryo.registrations.ids.values(), *self.library)
         return dict.fromkeys((*known, *_LISTS, *_MAPS, *users, *self.single_json))
 
-    def _json_body(self, name: str, column: Column, generics: Generics, scope: Scope) -> Plan | None:
+    def _json_body(self, name: str, column: KryoColumn, generics: Generics, scope: Scope) -> KryoPlan | None:
         k = self.kryo
         model = k.classes.get(name)
         if k.classes.models.get(name) is None and registered(k, name) is None and name in self.single_json:
@@ -599,7 +599,7 @@ class _Plans:
         return plain | wrapped | {"java.math.BigInteger": JsonScalar("java.math.BigInteger", "big", 0)}
 
 
-def _size(plan: Plan | None) -> int:
+def _size(plan: KryoPlan | None) -> int:
     """About how many operations a plan has."""
     match plan:
         case JsonAny():
@@ -613,7 +613,7 @@ def _size(plan: Plan | None) -> int:
             return 1 + sum(_size(part) for _, part in plan.parts)
         case Elements():
             return 4 + _size(plan.element)
-        case Entries():
+        case MapEntries():
             return 4 + _size(plan.key) + _size(plan.value)
         case FlaggedElements():
             exact = 0 if plan.exact is None else _size(plan.exact.body)

@@ -35,7 +35,7 @@ from serializers.kryo.shapes import (
     PRIMITIVES,
     SCALARS,
     STRING,
-    Column,
+    KryoColumn,
     Shaping,
     misfit,
     text,
@@ -66,7 +66,7 @@ _MAX_COLUMNS: Final = 1000
 _UNSIGNED: Final = Logical(Bytes(), "decimal", pa.decimal128(20, 0))
 
 
-def column(message_class: Any) -> Column:
+def column(message_class: Any) -> KryoColumn:
     """The column of a message type."""
     descriptor = message_class.DESCRIPTOR
     planner = _Planner()
@@ -82,13 +82,13 @@ def column(message_class: Any) -> Column:
             raise ValueRefusedError(f"a message of the type {descriptor.full_name} has fields that are not Google's")
         return inner.shape(value.value, layout, out)
 
-    return Column(inner.layout, shape)
+    return KryoColumn(inner.layout, shape)
 
 
-def _of(read: Callable[[Any], Any], inner: Column) -> Column:
+def _of(read: Callable[[Any], Any], inner: KryoColumn) -> KryoColumn:
     """A column of what a function makes of a message."""
     below = inner.shape
-    return Column(inner.layout, lambda message, layout, out: below(read(message), layout, out))
+    return KryoColumn(inner.layout, lambda message, layout, out: below(read(message), layout, out))
 
 
 def _shape_unsigned(value: Any, layout: Layout, out: Shaping) -> Any:
@@ -118,19 +118,19 @@ def _shape_itself(value: Any, layout: Layout, out: Shaping) -> Any:
     return value
 
 
-_SCALARS: Final[dict[str, Column]] = {
-    "DOUBLE": Column(Number(pa.float64()), _shape_itself),
-    "FLOAT": Column(Number(pa.float32()), _shape_itself),
+_SCALARS: Final[dict[str, KryoColumn]] = {
+    "DOUBLE": KryoColumn(Number(pa.float64()), _shape_itself),
+    "FLOAT": KryoColumn(Number(pa.float32()), _shape_itself),
     "BOOL": PRIMITIVES["boolean"],
-    "STRING": Column(STRING.layout, _shape_string),
-    "BYTES": Column(BYTES.layout, _shape_itself),
+    "STRING": KryoColumn(STRING.layout, _shape_string),
+    "BYTES": KryoColumn(BYTES.layout, _shape_itself),
     **dict.fromkeys(("INT32", "SINT32", "SFIXED32"), PRIMITIVES["int"]),
     **dict.fromkeys(("INT64", "SINT64", "SFIXED64", "UINT32", "FIXED32"), PRIMITIVES["long"]),
-    **dict.fromkeys(("UINT64", "FIXED64"), Column(_UNSIGNED, _shape_unsigned)),
+    **dict.fromkeys(("UINT64", "FIXED64"), KryoColumn(_UNSIGNED, _shape_unsigned)),
 }
-_WELL_KNOWN: Final[dict[str, Column]] = {
-    "Timestamp": Column(DATES["Instant"], _shape_instant),
-    "Duration": Column(SCALARS["java.time.Duration"].layout, _shape_duration),
+_WELL_KNOWN: Final[dict[str, KryoColumn]] = {
+    "Timestamp": KryoColumn(DATES["Instant"], _shape_instant),
+    "Duration": KryoColumn(SCALARS["java.time.Duration"].layout, _shape_duration),
     **{name.removeprefix(WELL_KNOWN): _of(message_json, STRING) for name in FREE_FORM},
 }
 
@@ -140,7 +140,7 @@ class _Planner:
         self.open: list[str] = []
         self.columns = 0
 
-    def message(self, descriptor: Any, unknown: str | None = None) -> Column:
+    def message(self, descriptor: Any, unknown: str | None = None) -> KryoColumn:
         """A struct of the fields.
 
         :param unknown: what to call the field for what the descriptor does not know.
@@ -161,15 +161,15 @@ class _Planner:
                 row[name] = None if found is None else part.shape(found, f.layout, out)
             return row or True
 
-        return Column(layout, shape)
+        return KryoColumn(layout, shape)
 
-    def field(self, field: Any) -> Column:
+    def field(self, field: Any) -> KryoColumn:
         self.columns += 1
         if is_map(field):
             return _map(*(self.one(field.message_type.fields_by_name[name]) for name in ("key", "value")))
         return _list(self.one(field)) if is_repeated(field) else self.one(field)
 
-    def one(self, field: Any) -> Column:
+    def one(self, field: Any) -> KryoColumn:
         """The column of one value of a field."""
         if field.enum_type is not None:
             return _of(lambda number: enum_text(field, number), STRING)
@@ -177,7 +177,7 @@ class _Planner:
             return _SCALARS[_TYPES[field.type]]
         return self.inner(field.message_type)
 
-    def special(self, descriptor: Any) -> Column | None:
+    def special(self, descriptor: Any) -> KryoColumn | None:
         """The column of a message type that Google gave a meaning of its own."""
         name = google_name(descriptor)
         if name is None:
@@ -190,7 +190,7 @@ class _Planner:
             return _of(lambda message: message.paths, _list(STRING))
         return None
 
-    def inner(self, descriptor: Any) -> Column:
+    def inner(self, descriptor: Any) -> KryoColumn:
         """The column of a message inside of another."""
         found = self.special(descriptor)
         if found is not None:
@@ -216,7 +216,7 @@ def _reader(field: Any) -> Callable[[Any], Any]:
     return lambda message: getattr(message, name)
 
 
-def _list(element: Column) -> Column:
+def _list(element: KryoColumn) -> KryoColumn:
     below = element.shape
 
     def shape(values: Any, layout: Layout, out: Shaping) -> Any:
@@ -224,14 +224,14 @@ def _list(element: Column) -> Column:
         out.spend(len(values))
         return [below(value, layout.element, out) for value in values]
 
-    return Column(List(element.layout), shape)
+    return KryoColumn(List(element.layout), shape)
 
 
-def _map(key: Column, item: Column) -> Column:
+def _map(key: KryoColumn, item: KryoColumn) -> KryoColumn:
     def shape(values: Any, layout: Layout, out: Shaping) -> Any:
         assert isinstance(layout, Map)
         out.spend(len(values))
         pairs = [(key.shape(k, layout.key, out), item.shape(v, layout.value, out)) for k, v in map_items(values)]
         return [{"key": k, "value": v} for k, v in pairs] if layout.as_list else pairs
 
-    return Column(Map(key.layout, item.layout), shape)
+    return KryoColumn(Map(key.layout, item.layout), shape)

@@ -18,7 +18,7 @@ from serializers.kryo.shapes import (
     PRIMITIVES,
     SCALARS,
     STRING,
-    Column,
+    KryoColumn,
     Shaping,
     list_of,
     map_of,
@@ -54,7 +54,7 @@ _SCALARS: Final = {
     "scala.math.BigDecimal": SCALARS["java.math.BigDecimal"],
     **dict.fromkeys(
         ("scala.Enumeration$Value", "scala.Enumeration$Val"),
-        Column(struct(enumeration=Text("value"), id=Number(pa.int32())), _shape_value),
+        KryoColumn(struct(enumeration=Text("value"), id=Number(pa.int32())), _shape_value),
     ),
     **dict.fromkeys(
         (*_BIT_SETS, "scala.collection.immutable.Range", "scala.collection.immutable.Range$Inclusive"),
@@ -63,7 +63,7 @@ _SCALARS: Final = {
 }
 
 
-def column(planner: Planner, type_: JavaType, above: tuple[str, ...]) -> Column | None:
+def column(planner: Planner, type_: JavaType, above: tuple[str, ...]) -> KryoColumn | None:
     """The column of a type of Scala's library; ``None`` where it is none."""
     name, arguments = type_.name, type_.arguments
     if not name.startswith("scala."):
@@ -87,7 +87,7 @@ def column(planner: Planner, type_: JavaType, above: tuple[str, ...]) -> Column 
     return ANY
 
 
-def _either(left: Column, right: Column) -> Column:
+def _either(left: KryoColumn, right: KryoColumn) -> KryoColumn:
     """A struct of which one side is filled; what is null on both was a null inside of one."""
 
     def shape(value: Any, layout: Layout, out: Shaping) -> Any:
@@ -102,10 +102,10 @@ def _either(left: Column, right: Column) -> Column:
         row[name] = part.shape(value.value, layout.fields[side].layout, out)
         return row
 
-    return Column(struct(left=left.layout, right=right.layout), shape)
+    return KryoColumn(struct(left=left.layout, right=right.layout), shape)
 
 
-def _tuple(parts: list[Column]) -> Column:
+def _tuple(parts: list[KryoColumn]) -> KryoColumn:
     names = [f"_{i}" for i in range(1, len(parts) + 1)]
 
     def shape(value: Any, layout: Layout, out: Shaping) -> Any:
@@ -117,4 +117,4 @@ def _tuple(parts: list[Column]) -> Column:
         fields = zip(names, parts, layout.fields, strict=True)
         return {name: part.shape(value.value[name], f.layout, out) for name, part, f in fields}
 
-    return Column(Struct(tuple(Field(name, part.layout) for name, part in zip(names, parts, strict=True))), shape)
+    return KryoColumn(Struct(tuple(Field(name, part.layout) for name, part in zip(names, parts, strict=True))), shape)

@@ -1,6 +1,6 @@
 """Columns of values that Kryo wrote, and the wire values that fill them: scalars, collections, what describes itself.
 
-A :class:`Column` is a layout, which gives the Arrow type and takes the user's policies, and a function from a decoded value
+A :class:`KryoColumn` is a layout, which gives the Arrow type and takes the user's policies, and a function from a decoded value
 to that layout's wire value. Which column a Java type has is decided in ``columns.py``.
 """
 
@@ -39,7 +39,7 @@ Shape = Callable[[Any, Layout, "Shaping"], Any]
 
 
 @dataclass(frozen=True)
-class Column:
+class KryoColumn:
     """A layout and what fills it.
 
     :param form: how it is put together, for plans (``plans.py``); ``None``: plans have nothing for it.
@@ -60,14 +60,14 @@ class ScalarForm:
 @dataclass(frozen=True)
 class ListForm:
     declared: str
-    element: Column
+    element: KryoColumn
 
 
 @dataclass(frozen=True)
 class MapForm:
     declared: str
-    key: Column
-    value: Column
+    key: KryoColumn
+    value: KryoColumn
 
 
 @dataclass(frozen=True)
@@ -75,23 +75,23 @@ class WrapperForm:
     """What holds one value, and is that in the column."""
 
     declared: str
-    inner: Column
+    inner: KryoColumn
 
 
 @dataclass(frozen=True)
-class Part:
+class KryoField:
     """A field: its key in a value, the name of its column in the struct, the column."""
 
     key: str
     column: str
-    content: Column
+    content: KryoColumn
 
 
 @dataclass(frozen=True)
 class ObjectForm:
     """A struct of the fields of several classes, by class; :param labelled: and of the class' name."""
 
-    parts: Mapping[str, list[Part]]
+    parts: Mapping[str, list[KryoField]]
     labelled: bool
 
 
@@ -129,7 +129,7 @@ def misfit(value: Any, wanted: str) -> FormatError:
 # ---- scalars
 
 
-def _number(java: str, type_: pa.DataType) -> Column:
+def _number(java: str, type_: pa.DataType) -> KryoColumn:
     bits = type_.bit_width
 
     def shape(value: Any, layout: Layout, out: Shaping) -> Any:
@@ -141,10 +141,10 @@ def _number(java: str, type_: pa.DataType) -> Column:
             raise misfit(value, java)
         return int(value)
 
-    return Column(Number(type_), shape)
+    return KryoColumn(Number(type_), shape)
 
 
-def _real(java: str, type_: pa.DataType) -> Column:
+def _real(java: str, type_: pa.DataType) -> KryoColumn:
     def shape(value: Any, layout: Layout, out: Shaping) -> Any:
         if isinstance(value, Obj) and value.kind == "wrapped":
             value = value.value
@@ -152,7 +152,7 @@ def _real(java: str, type_: pa.DataType) -> Column:
             raise misfit(value, java)
         return None if value is None else float(value)
 
-    return Column(Number(type_), shape)
+    return KryoColumn(Number(type_), shape)
 
 
 def _shape_bool(value: Any, layout: Layout, out: Shaping) -> Any:
@@ -229,17 +229,17 @@ def _named(*names: str) -> Callable[[Any], dict[str, int]]:
     return lambda parts: dict(zip(names, parts, strict=True))
 
 
-STRING: Final = Column(Text(), _shape_text)
-_DATE: Final = Column(
+STRING: Final = KryoColumn(Text(), _shape_text)
+_DATE: Final = KryoColumn(
     DATES["SqlTimestamp"],
     _of_kind("a date", {"date": _moment, "sql_timestamp": _named("ms", "nanos")}),
 )
-BYTES: Final = Column(Bytes(), _of_kind("bytes", {"bytes": bytes}))
+BYTES: Final = KryoColumn(Bytes(), _of_kind("bytes", {"bytes": bytes}))
 _HOURS: Final = ("hour", "minute", "second", "nanos")
 _DAYS: Final = ("year", "month", "day")
 
 PRIMITIVES: Final = {
-    "boolean": Column(Bool(), _shape_bool),
+    "boolean": KryoColumn(Bool(), _shape_bool),
     "byte": _number("byte", pa.int8()),
     "short": _number("short", pa.int16()),
     "int": _number("int", pa.int32()),
@@ -268,26 +268,26 @@ SCALARS: Final = {
         ),
         STRING,
     ),
-    "java.math.BigInteger": Column(
+    "java.math.BigInteger": KryoColumn(
         Logical(BigInteger(), "big_integer", pa.string()), _of_kind("BigInteger", {"big_integer": _two_complement})
     ),
-    "java.math.BigDecimal": Column(
+    "java.math.BigDecimal": KryoColumn(
         Logical(BigInteger(scaled=True), "big_decimal", pa.string()), _of_kind("BigDecimal", {"big_decimal": _scaled})
     ),
     **dict.fromkeys(("java.util.Date", "java.sql.Date", "java.sql.Time", "java.sql.Timestamp"), _DATE),
-    "java.time.Instant": Column(DATES["Instant"], _of_kind("Instant", {"instant": _named("seconds", "nanos")})),
-    "java.time.Duration": Column(
+    "java.time.Instant": KryoColumn(DATES["Instant"], _of_kind("Instant", {"instant": _named("seconds", "nanos")})),
+    "java.time.Duration": KryoColumn(
         struct(seconds=Number(pa.int64()), nanos=Number(pa.int32())),
         _of_kind("Duration", {"duration": _named("seconds", "nanos")}),
     ),
-    "java.time.LocalDate": Column(DATES["LocalDate"], _of_kind("LocalDate", {"local_date": _named(*_DAYS)})),
-    "java.time.LocalTime": Column(DATES["LocalTime"], _of_kind("LocalTime", {"local_time": _named(*_HOURS)})),
-    "java.time.LocalDateTime": Column(
+    "java.time.LocalDate": KryoColumn(DATES["LocalDate"], _of_kind("LocalDate", {"local_date": _named(*_DAYS)})),
+    "java.time.LocalTime": KryoColumn(DATES["LocalTime"], _of_kind("LocalTime", {"local_time": _named(*_HOURS)})),
+    "java.time.LocalDateTime": KryoColumn(
         DATES["LocalDateTime"], _of_kind("LocalDateTime", {"local_datetime": _named(*_DAYS, *_HOURS)})
     ),
-    "org.joda.time.LocalDate": Column(DATES["LocalDate"], _of_iso("local_date", _DAYS)),
-    "org.joda.time.LocalTime": Column(DATES["LocalTime"], _of_iso("local_time", _HOURS)),
-    "org.joda.time.LocalDateTime": Column(DATES["LocalDateTime"], _of_iso("local_datetime", (*_DAYS, *_HOURS))),
+    "org.joda.time.LocalDate": KryoColumn(DATES["LocalDate"], _of_iso("local_date", _DAYS)),
+    "org.joda.time.LocalTime": KryoColumn(DATES["LocalTime"], _of_iso("local_time", _HOURS)),
+    "org.joda.time.LocalDateTime": KryoColumn(DATES["LocalDateTime"], _of_iso("local_datetime", (*_DAYS, *_HOURS))),
     "java.time.Year": PRIMITIVES["int"],
     "java.util.OptionalInt": PRIMITIVES["int"],
     "java.util.OptionalLong": PRIMITIVES["long"],
@@ -298,7 +298,7 @@ SCALARS: Final = {
 }  # fmt: skip
 """Columns of types that are fixed by their class alone."""
 
-JODA: Final[Mapping[str, Mapping[str, Column]]] = {
+JODA: Final[Mapping[str, Mapping[str, KryoColumn]]] = {
     "org.joda.time.DateTime": {"time": _DATE, "zone": STRING, "chronology": STRING},
     "org.joda.time.Interval": {"start": _DATE, "end": _DATE, "chronology": STRING},
 }
@@ -319,14 +319,14 @@ def _shape_any(value: Any, layout: Layout, out: Shaping) -> Any:
     return {CLASS: text(class_of(value), name, out), JSON: text(json_text(value), json, out)}
 
 
-ANY: Final = Column(struct(**{CLASS: Text(), JSON: Text()}), _shape_any)
+ANY: Final = KryoColumn(struct(**{CLASS: Text(), JSON: Text()}), _shape_any)
 """Any value: its class and its content as JSON."""
 
 
 # ---- collections
 
 
-def list_of(element: Column, wanted: str, unordered: bool = False) -> Column:
+def list_of(element: KryoColumn, wanted: str, unordered: bool = False) -> KryoColumn:
     inner = element.shape
 
     def shape(value: Any, layout: Layout, out: Shaping) -> Any:
@@ -339,10 +339,10 @@ def list_of(element: Column, wanted: str, unordered: bool = False) -> Column:
         below = layout.element
         return [inner(item, below, out) for item in value.value]
 
-    return Column(List(element.layout, unordered=unordered), shape, ListForm(wanted, element))
+    return KryoColumn(List(element.layout, unordered=unordered), shape, ListForm(wanted, element))
 
 
-def map_of(key: Column, item: Column, wanted: str = "a map") -> Column:
+def map_of(key: KryoColumn, item: KryoColumn, wanted: str = "a map") -> KryoColumn:
     def shape(value: Any, layout: Layout, out: Shaping) -> Any:
         if value is None:
             return None
@@ -364,13 +364,13 @@ def map_of(key: Column, item: Column, wanted: str = "a map") -> Column:
                 entries.append((name, content))
         return entries
 
-    return Column(Map(key.layout, item.layout), shape, MapForm(wanted, key, item))
+    return KryoColumn(Map(key.layout, item.layout), shape, MapForm(wanted, key, item))
 
 
-def wrapper(inner: Column, declared: str = "") -> Column:
+def wrapper(inner: KryoColumn, declared: str = "") -> KryoColumn:
     def shape(value: Any, layout: Layout, out: Shaping) -> Any:
         if isinstance(value, Obj) and value.kind == "wrapped":
             value = value.value
         return inner.shape(value, layout, out)
 
-    return Column(inner.layout, shape, WrapperForm(declared, inner))
+    return KryoColumn(inner.layout, shape, WrapperForm(declared, inner))

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from stateextract.audit.collect import Collected, Key, SplitReader, Work
-from stateextract.audit.document import Operator, State, Statistics
+from stateextract.audit.collect import Collected, Key, StatisticsRunner, Work
+from stateextract.audit.document import OperatorDocument, StateDocument, Statistics
 from stateextract.audit.statistics import (
     StatisticsOptions,
     finalize,
@@ -38,11 +38,11 @@ class StatesTask:
     :param entries: of the coverage report, by state.
     """
 
-    operator: Operator
+    operator: OperatorDocument
     entries: Mapping[Key, CoverageEntry]
     parts: Sequence[Part]
 
-    def measure(self, reader: SplitReader, empty: Statistics) -> Statistics:
+    def measure(self, reader: StatisticsRunner, empty: Statistics) -> Statistics:
         """The document of these states; it has no sums.
 
         :param reader: of the plan's work; :param empty: the plan's document.
@@ -53,7 +53,7 @@ class StatesTask:
         states = [measured(entry, parallelism, key, collected, reader) for key, entry in self.entries.items()]
         return replace(empty, operators=[replace(self.operator, states=states)])
 
-    def own(self, reader: SplitReader, top: int) -> Operator:
+    def own(self, reader: StatisticsRunner, top: int) -> OperatorDocument:
         """The operator with its largest owners; errors are those of :meth:`measure`.
 
         :param top: how many.
@@ -62,12 +62,12 @@ class StatesTask:
         found = {of: owners(of, self.entries, collected, top) for of in ("key", "window")}
         return replace(self.operator, keys=found["key"], windows=found["window"])
 
-    def cover(self, reader: SplitReader) -> list[CoverageEntry]:
+    def cover(self, reader: StatisticsRunner) -> list[CoverageEntry]:
         """The entries of the coverage report after reading the states; parameters and errors are those of :meth:`measure`."""
         self._collected(reader)
         return list(self.entries.values())
 
-    def _collected(self, reader: SplitReader) -> Collected:
+    def _collected(self, reader: StatisticsRunner) -> Collected:
         collected = Collected()
         names = {name for _, name in self.entries}
         for part in self.parts:
@@ -110,7 +110,7 @@ def plan_by_state(
     entries: dict[Key, CoverageEntry] = {}
     of: dict[Key, str] = {}
 
-    def state_of(entry: CoverageEntry, operator: OperatorState, key: Key | None) -> State | None:
+    def state_of(entry: CoverageEntry, operator: OperatorState, key: Key | None) -> StateDocument | None:
         if key is None:
             return unread(entry)
         entries[key], of[key] = entry, operator.id

@@ -87,7 +87,7 @@ class Collected:
         return zlib.compress(json.dumps(document).encode(), 1)
 
 
-class SplitReader:
+class StatisticsRunner:
     """Reads splits of one snapshot in this process.
 
     :ivar states: as those of the work.
@@ -159,7 +159,7 @@ class SplitReader:
 
 def open_work(work: bytes) -> Callable[[int, bytes], bytes]:
     """Open what all tasks share; see :class:`stateextract.job.execute.Tasks`."""
-    reader = SplitReader(Work.from_bytes(work))
+    reader = StatisticsRunner(Work.from_bytes(work))
 
     def run(_: int, split: bytes) -> bytes:
         collected = Collected()
@@ -178,7 +178,7 @@ def prepare() -> None:
             compiled.prepare()
 
 
-def collect(work: Work, splits: Sequence[Sequence[Part]], execute: Execute) -> tuple[Collected, SplitReader]:
+def collect(work: Work, splits: Sequence[Sequence[Part]], execute: Execute) -> tuple[Collected, StatisticsRunner]:
     """Read all splits.
 
     :param execute: runs the tasks.
@@ -187,9 +187,9 @@ def collect(work: Work, splits: Sequence[Sequence[Part]], execute: Execute) -> t
     """
     sizes = [sum(sum(part.content.sizes) for part in split) for split in splits]
     tasks = Tasks(open_work, work.to_bytes(), sizes, [encode_split(split) for split in splits], prepare)
-    reader, collected = SplitReader(work), Collected()
+    reader, collected = StatisticsRunner(work), Collected()
     execute(tasks, lambda _, report: collected.merge(reader.load(report)))
     return collected, reader
 
 
-__all__ = ["Collected", "Key", "SplitReader", "Work", "collect", "open_work"]
+__all__ = ["Collected", "Key", "StatisticsRunner", "Work", "collect", "open_work"]

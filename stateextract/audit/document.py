@@ -55,7 +55,7 @@ class Lengths:
 
 
 @dataclass(frozen=True)
-class Column:
+class ColumnDocument:
     """One column, or one field of structs by its path.
 
     :param type: Arrow's name of it.
@@ -240,7 +240,7 @@ class SchemaField:
 
 
 @dataclass(frozen=True)
-class State:
+class StateDocument:
     """One state of an operator, or what of it has no name (``state_name`` is ``None`` then).
 
     :param status: as in the coverage report: ``decoded``, ``partial``, ``raw``, ``skipped``, ``unsupported``,
@@ -266,7 +266,7 @@ class State:
     key_groups: list[KeyGroup] = field(default_factory=list)
     subtasks: list[Subtask] = field(default_factory=list)
     skew: Skews | None = None
-    columns: list[Column] = field(default_factory=list)
+    columns: list[ColumnDocument] = field(default_factory=list)
     biggest_keys: list[Big] = field(default_factory=list)
     biggest_values: list[Big] = field(default_factory=list)
     ttl: Ttl | None = None
@@ -284,7 +284,7 @@ class State:
 
 
 @dataclass(frozen=True)
-class Operator:
+class OperatorDocument:
     """An operator with its states.
 
     :param operator_label: uid, else name, else id.
@@ -307,13 +307,13 @@ class Operator:
     rows: int
     unowned: bool | None
     without_uid: bool | None
-    states: list[State] = field(default_factory=list)
+    states: list[StateDocument] = field(default_factory=list)
     keys: Owners | None = None
     windows: Owners | None = None
 
 
 @dataclass(frozen=True)
-class Snapshot:
+class SnapshotDocument:
     """Which snapshot it is.
 
     :param path: of its ``_metadata``.
@@ -351,15 +351,15 @@ class Statistics:
     """
 
     tool_version: str
-    snapshot: Snapshot
+    snapshot: SnapshotDocument
     as_of_ms: int | None
     totals: Totals
-    operators: list[Operator]
+    operators: list[OperatorDocument]
     notes: list[str] = field(default_factory=list)
     format: int = FORMAT
 
     @property
-    def states(self) -> Iterator[tuple[Operator, State]]:
+    def states(self) -> Iterator[tuple[OperatorDocument, StateDocument]]:
         """All states with their operators."""
         return ((operator, state) for operator in self.operators for state in operator.states)
 
@@ -415,6 +415,7 @@ def check_format(document: dict[str, Any]) -> None:
 
 
 __all__ = [
-    "FORMAT", "Big", "Bin", "Column", "Distinct", "KeyGroup", "Lengths", "Operator", "Owned", "Owner", "Owners", "Quantile",
-    "SchemaField", "Skew", "Skews", "Snapshot", "State", "Statistics", "Subtask", "Times", "Totals", "Ttl", "check_format",
+    "FORMAT", "Big", "Bin", "ColumnDocument", "Distinct", "KeyGroup", "Lengths", "OperatorDocument", "Owned", "Owner", "Owners",
+    "Quantile", "SchemaField", "Skew", "Skews", "SnapshotDocument", "StateDocument", "Statistics", "Subtask", "Times", "Totals",
+    "Ttl", "check_format",
 ]  # fmt: skip

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from stateextract.audit.document import Operator, State, Times
+from stateextract.audit.document import OperatorDocument, StateDocument, Times
 from stateextract.audit.measure.state import StateStatistics
 from stateextract.columnar.arrow.json_values import iso_timestamp
 
@@ -21,7 +21,7 @@ _UNSET = -(1 << 62)
 
 
 @dataclass(frozen=True)
-class Progress:
+class ReachedTime:
     """A time that has been reached.
 
     :param of: what shows it: ``watermark``, ``window start``, ``last access``; ``timer``: only the latest timer is known.
@@ -31,14 +31,14 @@ class Progress:
     of: str
 
 
-def judged(operators: Sequence[Operator], figures: Mapping[int, StateStatistics]) -> list[Operator]:
+def judged(operators: Sequence[OperatorDocument], figures: Mapping[int, StateStatistics]) -> list[OperatorDocument]:
     """The operators with their windows and timers judged by the snapshot's own progress.
 
     :param figures: of the states that were read, by their ``id``.
     """
     states = [state for operator in operators for state in operator.states]
     accesses = [state.ttl.max_ms for state in states if state.ttl is not None and state.ttl.max_ms is not None]
-    clock = Progress(max(accesses), LAST_ACCESS) if accesses else None
+    clock = ReachedTime(max(accesses), LAST_ACCESS) if accesses else None
     own = {operator.operator_id: _event_progress(operator, figures) for operator in operators}
     known = [progress for progress in own.values() if progress is not None]
     timers = [
@@ -46,9 +46,9 @@ def judged(operators: Sequence[Operator], figures: Mapping[int, StateStatistics]
         for state in states
         if state.times is not None and state.times.max_ms is not None and _is(state, _EVENT)
     ]
-    latest = max(known, key=lambda one: one.ms) if known else Progress(max(timers), TIMER) if timers else None
+    latest = max(known, key=lambda one: one.ms) if known else ReachedTime(max(timers), TIMER) if timers else None
 
-    def one(operator: Operator, state: State) -> State:
+    def one(operator: OperatorDocument, state: StateDocument) -> StateDocument:
         of_clock = _is(state, _PROCESSING) or (not _is(state, _EVENT) and _by_clock(operator))
         progress = clock if of_clock else own[operator.operator_id] or latest
         if state.times is None or state.times.min_ms is None or progress is None:
@@ -58,7 +58,7 @@ def judged(operators: Sequence[Operator], figures: Mapping[int, StateStatistics]
     return [replace(operator, states=[one(operator, state) for state in operator.states]) for operator in operators]
 
 
-def clock_note(operators: Sequence[Operator], as_of_ms: int | None) -> str | None:
+def clock_note(operators: Sequence[OperatorDocument], as_of_ms: int | None) -> str | None:
     """What to say if the job used its state a day or more after, or last used it a day or more before, the reference time.
 
     :param as_of_ms: the time of the file ``_metadata``.
@@ -72,7 +72,7 @@ def clock_note(operators: Sequence[Operator], as_of_ms: int | None) -> str | Non
     )
 
 
-def _judged(times: Times, figures: StateStatistics, progress: Progress) -> Times:
+def _judged(times: Times, figures: StateStatistics, progress: ReachedTime) -> Times:
     if progress.of == TIMER:
         # All are before the latest one, which says nothing.
         return replace(times, progress_ms=progress.ms, progress_of=progress.of)
@@ -82,27 +82,27 @@ def _judged(times: Times, figures: StateStatistics, progress: Progress) -> Times
     )
 
 
-def _is(state: State, prefix: str) -> bool:
+def _is(state: StateDocument, prefix: str) -> bool:
     return (state.state_name or "").startswith(prefix)
 
 
-def _by_clock(operator: Operator) -> bool:
+def _by_clock(operator: OperatorDocument) -> bool:
     """Whether the windows of an operator are of processing time."""
     rows = {p: sum(s.rows for s in operator.states if _is(s, p)) for p in (_EVENT, _PROCESSING)}
     return bool(rows[_PROCESSING]) and not rows[_EVENT]
 
 
-def _event_progress(operator: Operator, figures: Mapping[int, StateStatistics]) -> Progress | None:
+def _event_progress(operator: OperatorDocument, figures: Mapping[int, StateStatistics]) -> ReachedTime | None:
     if _by_clock(operator):
         return None
     for state in operator.states:
         if state.state_name == "watermark" and state.state_kind.startswith("list"):
             value = next((c.min for c in state.columns if c.name == "value" and c.type == "int64"), None)
             if isinstance(value, int) and value > _UNSET:
-                return Progress(value, WATERMARK)
+                return ReachedTime(value, WATERMARK)
     starts = [found.latest_start for s in operator.states if (found := figures.get(id(s))) is not None]
     known = [start for start in starts if start is not None]
-    return Progress(max(known), WINDOW) if known else None
+    return ReachedTime(max(known), WINDOW) if known else None
 
 
 __all__ = ["clock_note", "judged"]

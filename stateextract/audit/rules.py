@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any
 
-from stateextract.audit.document import Operator, State, Statistics
+from stateextract.audit.document import OperatorDocument, StateDocument, Statistics
 from stateextract.errors import UsageError
 from stateextract.options import AUDIT, parse_size, show_size
 from stateextract.printable import pluralize
@@ -34,18 +34,18 @@ Figure = int | float | None
 class _Limit:
     """A figure that must not be larger. ``None``: the state has none, so nothing is wrong."""
 
-    of: Callable[[State], Figure]
+    of: Callable[[StateDocument], Figure]
     what: str
     kind: str
 
 
-def _skew(state: State, of: str, name: str) -> Figure:
+def _skew(state: StateDocument, of: str, name: str) -> Figure:
     skew = getattr(state.skew, of) if state.skew is not None else None
     value: Figure = None if skew is None else getattr(skew, name)
     return value
 
 
-def _expired_share(state: State) -> Figure:
+def _expired_share(state: StateDocument) -> Figure:
     ttl = state.ttl
     if ttl is None or ttl.expired is None or not ttl.rows_with_time:
         return None
@@ -101,7 +101,7 @@ class Rule:
     schema: str | None = None
     sql: str | None = None
 
-    def about(self, operator: Operator, state: State) -> bool:
+    def about(self, operator: OperatorDocument, state: StateDocument) -> bool:
         """Whether the rule is about this state."""
         if state.status == NOT_SELECTED:
             return False
@@ -155,7 +155,7 @@ class RuleResult:
         return not self.violations
 
 
-Query = Callable[[Operator, State, str], tuple[list[Any], int]]
+Query = Callable[[OperatorDocument, StateDocument, str], tuple[list[Any], int]]
 """Gives some of the rows that a query of a state's rows gives, and how many it gives."""
 
 Schemas = Callable[[str], Any]
@@ -265,7 +265,7 @@ def _judge(rule: Rule, document: Statistics, query: Query, schemas: Schemas) -> 
     return RuleResult(rule.name, len(about), sum(state.rows for _, state in about), violations)
 
 
-def _unknown(rule: Rule, state: State) -> str | None:
+def _unknown(rule: Rule, state: StateDocument) -> str | None:
     """Why a rule cannot be held against a state, whose figures would be those of what was read only."""
     asks = rule.sql is not None or rule.schema is not None or any(name != "max-file-bytes" for name in rule.limits)
     if asks and state.state_name is not None and state.status in (PARTIAL, RAW, SKIPPED, *CANNOT_BE_READ):
@@ -276,7 +276,10 @@ def _unknown(rule: Rule, state: State) -> str | None:
 
 
 def _schema_violations(
-    rule: Rule, about: list[tuple[Operator, State]], there: Container[tuple[str | None, str | None]], committed: Any
+    rule: Rule,
+    about: list[tuple[OperatorDocument, StateDocument]],
+    there: Container[tuple[str | None, str | None]],
+    committed: Any,
 ) -> list[Violation]:
     """Where columns differ from those of the committed document, and which of its states are gone.
 

@@ -10,16 +10,16 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from stateextract.audit.collect import Collected, Key, SplitReader, Work, collect
+from stateextract.audit.collect import Collected, Key, StatisticsRunner, Work, collect
 from stateextract.audit.document import (
     KeyGroup,
-    Operator,
+    OperatorDocument,
     Owners,
     SchemaField,
     Skew,
     Skews,
-    Snapshot,
-    State,
+    SnapshotDocument,
+    StateDocument,
     Statistics,
     Subtask,
     Times,
@@ -105,7 +105,7 @@ def statistics(
 
     figures: dict[int, StateStatistics] = {}
 
-    def state_of(entry: CoverageEntry, operator: OperatorState, key: Key | None) -> State:
+    def state_of(entry: CoverageEntry, operator: OperatorState, key: Key | None) -> StateDocument:
         if key is None:
             return unread(entry)
         state = measured(entry, (operator.parallelism, operator.max_parallelism), key, collected, reader)
@@ -156,7 +156,7 @@ def plan_statistics(
     kind = metadata.properties.kind if metadata.properties else None
     empty = Statistics(
         VERSION,
-        Snapshot(found.metadata_uri, metadata.checkpoint_id, metadata.version, kind, taken, plan.metadata_sha256),
+        SnapshotDocument(found.metadata_uri, metadata.checkpoint_id, metadata.version, kind, taken, plan.metadata_sha256),
         now if as_of is None else as_of,
         Totals(0, 0, 0, 0, 0), [], notes,
     )  # fmt: skip
@@ -238,9 +238,9 @@ def owners(of: str, keys: Iterable[Key], collected: Collected, top: int) -> Owne
 
 def operators_of(
     planned: StatisticsPlan,
-    state_of: Callable[[CoverageEntry, OperatorState, Key | None], State | None],
+    state_of: Callable[[CoverageEntry, OperatorState, Key | None], StateDocument | None],
     largest_of: Callable[[str, Sequence[Key]], Owners | None] = lambda of, keys: None,
-) -> list[Operator]:
+) -> list[OperatorDocument]:
     """The operators of the document.
 
     :param state_of: gives the state of an entry; the key is ``None`` where it is not read.
@@ -261,7 +261,7 @@ def operators_of(
         read = [keys[id(entry)] for entry in of_operator if id(entry) in keys]
         handle_bytes = sum(use.handle.size for use in operator.handles())
         made.append(
-            Operator(
+            OperatorDocument(
                 id_, plain_names(operator.uid), plain_names(operator.name), replaced(operator.uid or operator.name or id_),
                 operator.parallelism,
                 operator.max_parallelism, handle_bytes, sum(s.file_bytes for s in states), sum(s.rows for s in states),
@@ -273,17 +273,17 @@ def operators_of(
     return made
 
 
-def unread(entry: CoverageEntry) -> State:
+def unread(entry: CoverageEntry) -> StateDocument:
     """The state of an entry that is not read."""
-    return State(
+    return StateDocument(
         plain_names(entry.state), entry.kind, entry.form, plain_names(entry.role), entry.status, plain_names(entry.reason),
         [], [], 0, entry.size or 0, 0,
     )  # fmt: skip
 
 
 def measured(
-    entry: CoverageEntry, parallelism: tuple[int, int], key: Key, collected: Collected, reader: SplitReader
-) -> State:
+    entry: CoverageEntry, parallelism: tuple[int, int], key: Key, collected: Collected, reader: StatisticsRunner
+) -> StateDocument:
     """The state of an entry that was read and settled.
 
     :param parallelism: of its operator, and how many key groups there are.
@@ -300,7 +300,7 @@ def measured(
         _skew([(g.rows, g.decoded_bytes) for g in groups], parallelism[1], most) if keyed else None,
         _skew([(s.rows, s.decoded_bytes) for s in subtasks], parallelism[0], most),
     )
-    return State(
+    return StateDocument(
         plain_names(entry.state), entry.kind, entry.form, plain_names(entry.role), entry.status, plain_names(entry.reason),
         plain_names(entry.read.problems),
         [SchemaField(f.name, str(f.type)) for f in figures.schema],

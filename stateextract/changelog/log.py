@@ -94,7 +94,7 @@ class Log:
         self._files = files or Files()
         # A place is the number of a set and a position in it. Here is what each set's positions count: bytes of a file, or
         # changes in memory.
-        self._sets: list[_Opened | ChangelogBytesHandle] = []
+        self._sets: list[_LogFile | ChangelogBytesHandle] = []
 
     @property
     def size(self) -> int:
@@ -132,7 +132,7 @@ class Log:
         """
         found = self._sets[location >> _POSITION_BITS]
         at = location & (1 << _POSITION_BITS) - 1
-        if isinstance(found, _Opened):
+        if isinstance(found, _LogFile):
             error.offset = at + (error.offset or 0)
             return found.with_location(error)
         group, data = found.changes[at]
@@ -140,7 +140,7 @@ class Log:
         error.offset = None if position < 0 else position + 8 + (error.offset or 0)
         return error.at(file=self._metadata_uri)
 
-    def _first_location(self, counted: _Opened | ChangelogBytesHandle) -> int:
+    def _first_location(self, counted: _LogFile | ChangelogBytesHandle) -> int:
         self._sets.append(counted)
         return len(self._sets) - 1 << _POSITION_BITS
 
@@ -160,7 +160,7 @@ class Log:
             raise FormatError(
                 f"the change sets of a handle have {size} bytes of changes",
                 expected=f"{handle.size}",
-                file=next((found.uri for found in self._sets[-1:] if isinstance(found, _Opened)), None),
+                file=next((found.uri for found in self._sets[-1:] if isinstance(found, _LogFile)), None),
             )
 
     def _set(self, offset: int, stream: StreamHandle, selected: Container[int] | None) -> Generator[Change, None, int]:
@@ -181,7 +181,7 @@ class Log:
         finally:
             file.close()
 
-    def _window(self, file: DatabaseFile, offset: int) -> tuple[_Opened, Window]:
+    def _window(self, file: DatabaseFile, offset: int) -> tuple[_LogFile, Window]:
         """The sets of a file from an offset on."""
         size = file.size()
         flag = file.read_at(0, 1)
@@ -192,7 +192,7 @@ class Log:
             _check_offset(offset, size - 1, file)
             start = file.start + 1 + offset
             window = Window(RangeSource(_by_position(file), start, file.start + size), start, _WINDOW)
-            return _Opened(file.uri), window
+            return _LogFile(file.uri), window
         # Bytes in memory have no place of their own, by which they would be known.
         inline = isinstance(file, Inline)
         plain = (
@@ -204,14 +204,14 @@ class Log:
             source = self._stream(file, size)
             window = Window(source, 0, _WINDOW)
             window.skip(offset)
-            return _Opened(file.uri, source.begin, source), window
+            return _LogFile(file.uri, source.begin, source), window
         _check_offset(offset, len(plain), file)
 
         def read_at(at: int, n: int) -> bytes:
             return plain[at : at + n]
 
         window = Window(RangeSource(read_at, offset, len(plain)), offset, _WINDOW)
-        return _Opened(file.uri, file.start + 1), window
+        return _LogFile(file.uri, file.start + 1), window
 
     def _stream(self, file: DatabaseFile, size: int) -> DecompressedSource:
         raw = Window(RangeSource(_by_position(file), file.start + 1, file.start + size), file.start + 1, _WINDOW)
@@ -229,7 +229,7 @@ class Log:
 
 
 @dataclass(frozen=True, eq=False)
-class _Opened:
+class _LogFile:
     """A file of which a set is read.
 
     :param begin: of a compressed file, where the compressed bytes begin; :param source: what decompresses them now.

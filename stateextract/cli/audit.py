@@ -19,7 +19,7 @@ from stateextract.outcome import ExitCode
 from stateextract.printable import json_document, named, pluralize
 
 if TYPE_CHECKING:
-    from stateextract.audit.document import Operator, State, Statistics
+    from stateextract.audit.document import OperatorDocument, StateDocument, Statistics
     from stateextract.audit.rules import RuleFile, RuleResult
     from stateextract.options import JobOptions
 
@@ -103,7 +103,7 @@ class _Query:
     def __init__(self, job: JobOptions) -> None:
         self._job = replace(job, on_undecodable="skip")
 
-    def __call__(self, operator: Operator, state: State, sql: str) -> tuple[list[Any], int]:
+    def __call__(self, operator: OperatorDocument, state: StateDocument, sql: str) -> tuple[list[Any], int]:
         from stateextract.audit.query import query_state
         from stateextract.cli.progress import Meter
 

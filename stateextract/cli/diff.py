@@ -19,7 +19,7 @@ from stateextract.printable import json_document, named, pluralize, sentence
 if TYPE_CHECKING:
     from stateextract.diff.plan import DiffState
     from stateextract.diff.run import DiffResult
-    from stateextract.diff.summary import Counts
+    from stateextract.diff.summary import DiffCounts
 
 _FIELDS = 6  # that are named in the table
 
@@ -140,14 +140,14 @@ def show(result: DiffResult, output: str | None) -> None:
         screen.say(f"Wrote {pluralize(total, 'change')} in {pluralize(len(mine), 'dataset')} to {output}.")
 
 
-def _fields(counts: Counts) -> str:
+def _fields(counts: DiffCounts) -> str:
     """The fields that changed most."""
     ordered = sorted(counts.fields.items(), key=lambda item: (-item[1], item[0]))
     more = f", {len(ordered) - _FIELDS} more" if len(ordered) > _FIELDS else ""
     return ", ".join(f"{path} {count:,}" for path, count in ordered[:_FIELDS]) + more
 
 
-def _lines(state: DiffState, counts: Counts) -> Iterator[str]:
+def _lines(state: DiffState, counts: DiffCounts) -> Iterator[str]:
     """What a person should know of a state."""
     where = f"{named(state.label)} / {named(state.name)}: "
     if state.presence in ("new", "gone"):

@@ -71,7 +71,7 @@ def head(
 
 
 @dataclass
-class _Found:
+class _FirstRows:
     """The first rows, and which state they are of."""
 
     document: dict[str, Any]
@@ -79,12 +79,12 @@ class _Found:
     untyped: bool = False
 
 
-def _coordinator(snapshot: Snapshot, operator: str | None, name: str | None) -> _Found | None:
+def _coordinator(snapshot: Snapshot, operator: str | None, name: str | None) -> _FirstRows | None:
     found = the_coordinator(snapshot, operator, name)
-    return None if found is None else _Found({**found.document, "complete": True}, found.table)
+    return None if found is None else _FirstRows({**found.document, "complete": True}, found.table)
 
 
-def _states(operator: Operator, name: str | None, scope: Any, limit: int) -> _Found:
+def _states(operator: Operator, name: str | None, scope: Any, limit: int) -> _FirstRows:
     """The first rows of a state, or of all timers."""
     import pyarrow as pa
 
@@ -98,7 +98,7 @@ def _states(operator: Operator, name: str | None, scope: Any, limit: int) -> _Fo
     named = {"state_name": TIMERS} if name == TIMERS and first.kind == TIMER else {}
     complete = all(state.coverage.complete for state in states)
     became = {"status": coverage.status, "reason": coverage.reason, "complete": complete}
-    return _Found({**identity(first), **named, **became}, pa.concat_tables(tables), any(state.untyped for state in states))
+    return _FirstRows({**identity(first), **named, **became}, pa.concat_tables(tables), any(state.untyped for state in states))
 
 
 def _columns(text: str, known: list[str]) -> list[str]:
@@ -128,7 +128,7 @@ def _rows(state: State, limit: int) -> pa.Table:
     return pa.Table.from_batches(batches, reader.schema)
 
 
-def _show(found: _Found, table: pa.Table, limit: int, vertical: bool) -> None:
+def _show(found: _FirstRows, table: pa.Table, limit: int, vertical: bool) -> None:
     from stateextract.cli.rows import print_rows
     from stateextract.cli.screen import console
 

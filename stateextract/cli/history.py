@@ -17,7 +17,7 @@ from stateextract.outcome import ExitCode, exit_code
 from stateextract.printable import json_document
 
 if TYPE_CHECKING:
-    from stateextract.audit.history.growth import Change, Series
+    from stateextract.audit.history.growth import MeasureChange, Series
     from stateextract.audit.history.history_files import Recorded
     from stateextract.files.filesystem import Store
     from stateextract.options import JobOptions
@@ -175,7 +175,7 @@ def _show(recorded: Sequence[Recorded], added: int, output: str) -> None:
                 out.say(sentence(f"Note: {note}"), markup=True)
 
 
-def _cells(change: Change, text: Any) -> list[str]:
+def _cells(change: MeasureChange, text: Any) -> list[str]:
     return [
         "" if change.first is None else text(change.first),
         "" if change.last is None else text(change.last),

@@ -6,7 +6,18 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from stateextract.audit.document import Big, Column, Distinct, Operator, Owner, Owners, Skew, State, Statistics, Times
+from stateextract.audit.document import (
+    Big,
+    ColumnDocument,
+    Distinct,
+    OperatorDocument,
+    Owner,
+    Owners,
+    Skew,
+    StateDocument,
+    Statistics,
+    Times,
+)
 from stateextract.audit.durations import text_duration
 from stateextract.cli.screen import Cell, TextTable, console
 from stateextract.cli.sizes import text_size
@@ -84,7 +95,7 @@ def _states(document: Statistics) -> list[list[str | Cell]]:
     ]  # fmt: skip
 
 
-def _reason(state: State, cause: str | None) -> str | None:
+def _reason(state: StateDocument, cause: str | None) -> str | None:
     return cause if cause and state.reason and is_caused(state.reason) else api_door().reason(state.reason)
 
 
@@ -96,7 +107,7 @@ def _skew(skew: Skew | None) -> str:
     return "" if skew is None or skew.max_over_mean is None else f"{skew.max_over_mean:.1f}"
 
 
-def _rows(document: Statistics, of: Callable[[State, int | None], list[str] | None]) -> list[list[str]]:
+def _rows(document: Statistics, of: Callable[[StateDocument, int | None], list[str] | None]) -> list[list[str]]:
     made = [(operator, state, of(state, document.as_of_ms)) for operator, state in document.states]
     return [[operator.operator_label, state.state_name or "", *row] for operator, state, row in made if row is not None]
 
@@ -110,7 +121,7 @@ _OF_OPERATOR, _OF_ALL = 3, 10
 
 
 def _owners(document: Statistics, of: str, detailed: bool) -> list[list[str | Cell]]:
-    found: list[tuple[Operator, Owners, Owner]] = []
+    found: list[tuple[OperatorDocument, Owners, Owner]] = []
     for operator in document.operators:
         owners: Owners | None = getattr(operator, of)
         if owners is not None:
@@ -136,7 +147,7 @@ def _window(bounds: Any) -> str:
 _TTL = ["operator", "state", "with time", "first", "last", "time to live", "expired"]
 
 
-def _ttl(state: State, _: int | None) -> list[str] | None:
+def _ttl(state: StateDocument, _: int | None) -> list[str] | None:
     ttl = state.ttl
     if ttl is None:
         return None
@@ -149,7 +160,7 @@ def _ttl(state: State, _: int | None) -> list[str] | None:
 _TIMES = ["operator", "state", "what", "first", "last", "past", "own progress", "past by it"]
 
 
-def _times(state: State, _: int | None) -> list[str] | None:
+def _times(state: StateDocument, _: int | None) -> list[str] | None:
     times = state.times
     if times is None or times.min_ms is None:
         return None
@@ -173,11 +184,11 @@ def _moment(ms: int | None) -> str:
 _COLUMNS = ["column", "type", "nulls", "distinct", "min", "median", "max", "length"]
 
 
-def _columns(state: State) -> Iterable[list[str]]:
+def _columns(state: StateDocument) -> Iterable[list[str]]:
     return (_column(column) for column in state.columns)
 
 
-def _column(column: Column) -> list[str]:
+def _column(column: ColumnDocument) -> list[str]:
     median = next((q.value for q in column.quantiles if q.q == 0.5), None)
     lengths = column.lengths
     length = "" if lengths is None else f"{lengths.min:,}-{lengths.max:,}, mean {lengths.mean:,.1f}"
@@ -190,7 +201,7 @@ def _column(column: Column) -> list[str]:
 _BIG = ["operator", "state", "bytes", "key", "namespace", "key group"]
 
 
-def _largest(document: Statistics, of: Callable[[State], list[Big]], most: int) -> list[list[str]]:
+def _largest(document: Statistics, of: Callable[[StateDocument], list[Big]], most: int) -> list[list[str]]:
     found = [(big, o.operator_label, state.state_name or "") for o, state in document.states for big in of(state)[:most]]
     return [
         [label, name, f"{big.bytes:,}", _value(big.key), _value(big.namespace), _number(big.key_group)]

@@ -84,7 +84,7 @@ def watch(
     if check is not None and not ttls and as_of is None:
         statistics_options = check.statistics_options
     watcher = _Watcher(job, lambda one: measured(one, statistics_options, workers), check, _command(on_broken), history)
-    with ending_by_exception(), _Text(is_live=not once) if format_ == "text" else _Lines() as screen:
+    with ending_by_exception(), _TextOutput(is_live=not once) if format_ == "text" else _Lines() as screen:
         for number, step in enumerate(watcher.steps(all_, once, interval), 1):
             screen.show(step)
             watcher.act(step)
@@ -298,7 +298,7 @@ class _Lines(contextlib.nullcontext["_Lines"]):
 # ---- for people
 
 
-class _Text:
+class _TextOutput:
     """Prints a line for each checkpoint. In a terminal the table of all states is below, and changes with each of them."""
 
     def __init__(self, is_live: bool) -> None:
@@ -309,7 +309,7 @@ class _Text:
         self._last: _Step | None = None
         self._is_live = is_live and self._out.is_terminal
 
-    def __enter__(self) -> _Text:
+    def __enter__(self) -> _TextOutput:
         if self._is_live:
             from rich.live import Live
 

@@ -18,7 +18,7 @@ from stateextract.diff.equality import differences
 from stateextract.diff.maps import changed_entries
 from stateextract.diff.pairing import Pairs, pair_rows
 from stateextract.diff.shapes import LAST_ACCESS, Shape
-from stateextract.diff.summary import Counts, Entries
+from stateextract.diff.summary import DiffCounts, EntryCounts
 from stateextract.errors import ValueRefusedError
 from stateextract.state.kinds import LIST_SPLIT, LIST_UNION, QUEUE, TIMER
 
@@ -91,7 +91,7 @@ def comparison(kind: str, schema: pa.Schema, shape: Shape) -> Comparison:
 
 
 def compare(
-    how: Comparison, before: pa.RecordBatch, after: pa.RecordBatch, counts: Counts, rows: bool = True, bits: int = 64
+    how: Comparison, before: pa.RecordBatch, after: pa.RecordBatch, counts: DiffCounts, rows: bool = True, bits: int = 64
 ) -> pa.RecordBatch | None:
     """Compare all rows of some key groups.
 
@@ -109,7 +109,7 @@ def compare(
     found: list[tuple[str, Bits]] = []
 
     def on_map(path: str, a: pa.Array, b: pa.Array, rows_a: Numbers, rows_b: Numbers, shape: Shape) -> None:
-        counts.entries.setdefault(path, Entries()).add(changed_entries(a, b, rows_a, rows_b, shape))
+        counts.entries.setdefault(path, EntryCounts()).add(changed_entries(a, b, rows_a, rows_b, shape))
 
     if not set(how.values) <= set(how.identity):
         for name in how.values:

@@ -13,10 +13,10 @@ from stateextract.diff.arrays import list_offsets
 from stateextract.diff.equality import equal, places_of_runs
 from stateextract.diff.pairing import pair_rows
 from stateextract.diff.shapes import ELEMENT, PLAIN, Shape
-from stateextract.diff.summary import Entries
+from stateextract.diff.summary import EntryCounts
 
 
-def changed_entries(a: pa.Array, b: pa.Array, rows_a: Numbers, rows_b: Numbers, shape: Shape) -> Entries:
+def changed_entries(a: pa.Array, b: pa.Array, rows_a: Numbers, rows_b: Numbers, shape: Shape) -> EntryCounts:
     """Compare maps entry by entry, by their keys; a null has none.
 
     :param rows_a: places of maps in ``a``; :param rows_b: as many in ``b``.
@@ -27,7 +27,7 @@ def changed_entries(a: pa.Array, b: pa.Array, rows_a: Numbers, rows_b: Numbers, 
     (maps_a, entries_a), (maps_b, entries_b) = sides
     pairs = pair_rows(columns[0], len(maps_a), columns[1], len(maps_b))
     same = equal(entries_a.field(1), entries_b.field(1), pairs.before, pairs.after, within.of("value"))
-    return Entries(len(pairs.added), len(pairs.removed), int((~same).sum()))
+    return EntryCounts(len(pairs.added), len(pairs.removed), int((~same).sum()))
 
 
 def _entries(array: pa.Array, rows: Numbers) -> tuple[Numbers, pa.StructArray]:

@@ -20,7 +20,7 @@ import pyarrow as pa
 
 from stateextract.diff.pairing import compile_once
 from stateextract.diff.plan import DiffContext, DiffOptions, DiffPlan, DiffState, DiffUnit, make_diff_plan
-from stateextract.diff.summary import NOT_COMPARED, Counts
+from stateextract.diff.summary import NOT_COMPARED, DiffCounts
 from stateextract.diff.task import DiffRunner
 from stateextract.job.commit import Commit, new_job_id, publishing
 from stateextract.job.execute import Execute, Tasks, in_this_process, reports_of
@@ -44,7 +44,7 @@ class TaskReport:
     :param bytes_read: of both snapshots.
     """
 
-    counts: dict[int, Counts]
+    counts: dict[int, DiffCounts]
     files: Sequence[WrittenFile]
     bytes_read: int = 0
 
@@ -58,7 +58,7 @@ class TaskReport:
     def from_bytes(cls, data: bytes) -> TaskReport:
         """The inverse of :meth:`to_bytes`."""
         counts, files, bytes_read = json.loads(zlib.decompress(data))
-        by_number = {number: Counts.from_dict(found) for number, found in counts}
+        by_number = {number: DiffCounts.from_dict(found) for number, found in counts}
         return cls(by_number, [WrittenFile(**file) for file in files], bytes_read)
 
 
@@ -93,7 +93,7 @@ class DiffResult:
     """
 
     plan: DiffPlan
-    counts: Sequence[Counts]
+    counts: Sequence[DiffCounts]
     bytes_read: int = 0
     manifest: Manifest | None = None
 
@@ -127,7 +127,7 @@ class DiffResult:
         }
 
 
-def _describe(state: DiffState, counts: Counts) -> dict[str, Any]:
+def _describe(state: DiffState, counts: DiffCounts) -> dict[str, Any]:
     compared = state.how is not None
     whole = compared and not state.incremental
     return {
@@ -212,7 +212,7 @@ def packed(units: Sequence[DiffUnit], split_bytes: int) -> list[list[DiffUnit]]:
 
 
 def _result(plan: DiffPlan, reports: Iterable[TaskReport]) -> DiffResult:
-    counts = [Counts() for _ in plan.states]
+    counts = [DiffCounts() for _ in plan.states]
     bytes_read = 0
     for report in reports:
         bytes_read += report.bytes_read
@@ -225,7 +225,7 @@ def _manifest(
     plan: DiffPlan,
     commit: Commit,
     reports: Iterable[TaskReport],
-    counts: Sequence[Counts],
+    counts: Sequence[DiffCounts],
     job: JobOptions,
     options: DiffOptions,
 ) -> Manifest:
@@ -278,7 +278,7 @@ def _run_split(shared: _Shared, task: int, units: Sequence[DiffUnit], runner: Di
 
     An attempt that fails deletes what it wrote.
     """
-    counts: dict[int, Counts] = {}
+    counts: dict[int, DiffCounts] = {}
     read_before = runner.bytes_read
     writer = None
     if shared.output is not None:
@@ -287,7 +287,7 @@ def _run_split(shared: _Shared, task: int, units: Sequence[DiffUnit], runner: Di
     try:
         for unit in units:
             for changes in runner.run(unit):
-                counts.setdefault(changes.state.number, Counts()).add(changes.counts)
+                counts.setdefault(changes.state.number, DiffCounts()).add(changes.counts)
                 if writer is not None and changes.rows is not None:
                     writer.add(changes.state.folder, changes.rows)
         files = writer.finish() if writer is not None else []

@@ -13,14 +13,14 @@ NOT_COMPARED = "not compared"
 
 
 @dataclass
-class Entries:
+class EntryCounts:
     """Entries of maps that differ."""
 
     added: int = 0
     removed: int = 0
     changed: int = 0
 
-    def add(self, other: Entries) -> None:
+    def add(self, other: EntryCounts) -> None:
         """Take in others."""
         self.added += other.added
         self.removed += other.removed
@@ -28,7 +28,7 @@ class Entries:
 
 
 @dataclass
-class Counts:
+class DiffCounts:
     """Rows of one state.
 
     :param before: rows of the earlier snapshot; :param after: of the later one.
@@ -46,7 +46,7 @@ class Counts:
     removed: int = 0
     changed: int = 0
     fields: dict[str, int] = field(default_factory=dict)
-    entries: dict[str, Entries] = field(default_factory=dict)
+    entries: dict[str, EntryCounts] = field(default_factory=dict)
     left_out: list[int] = field(default_factory=list)
     why: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
@@ -62,7 +62,7 @@ class Counts:
         """Whether anything is not the same."""
         return bool(self.added or self.removed or self.changed)
 
-    def add(self, other: Counts) -> None:
+    def add(self, other: DiffCounts) -> None:
         """Take in the counts of another task."""
         for name in ("before", "after", "added", "removed", "changed"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
@@ -70,7 +70,7 @@ class Counts:
             for key, count in more.items():
                 mine[key] = mine.get(key, 0) + count
         for path, entries in other.entries.items():
-            self.entries.setdefault(path, Entries()).add(entries)
+            self.entries.setdefault(path, EntryCounts()).add(entries)
         self.left_out = sorted({*self.left_out, *other.left_out})
         for texts, others in ((self.why, other.why), (self.remarks, other.remarks)):
             texts += [text for text in others if text not in texts][: 20 - len(texts)]
@@ -80,10 +80,10 @@ class Counts:
         return asdict(self)
 
     @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Counts:
+    def from_dict(cls, data: dict[str, Any]) -> DiffCounts:
         """The inverse of :meth:`as_dict`."""
-        entries = {path: Entries(**counts) for path, counts in data["entries"].items()}
+        entries = {path: EntryCounts(**counts) for path, counts in data["entries"].items()}
         return cls(**{**data, "entries": entries})
 
 
-__all__ = ["BOTH", "GONE", "NEW", "NOT_COMPARED", "UNSURE", "Counts", "Entries"]
+__all__ = ["BOTH", "GONE", "NEW", "NOT_COMPARED", "UNSURE", "DiffCounts", "EntryCounts"]

@@ -21,7 +21,7 @@ from stateextract.diff.compare import compare
 from stateextract.diff.incremental import segments
 from stateextract.diff.plan import DiffContext, DiffState, DiffUnit, diff_units, of_key_groups
 from stateextract.diff.row_buffer import SpillingRowBuffer
-from stateextract.diff.summary import Counts
+from stateextract.diff.summary import DiffCounts
 from stateextract.errors import StateExtractError, UnsupportedError
 from stateextract.files.filesystem import Store
 from stateextract.job.salvage import Attempt, salvage
@@ -45,7 +45,7 @@ _ADJUSTED = ("sub_microsecond", "out_of_range")  # strings are compared as they 
 
 
 @dataclass(frozen=True)
-class Changes:
+class StateDiff:
     """What was found of a state in one part of a unit.
 
     :param counts: to be added up.
@@ -53,7 +53,7 @@ class Changes:
     """
 
     state: DiffState
-    counts: Counts
+    counts: DiffCounts
     rows: pa.RecordBatch | None = None
 
 
@@ -77,7 +77,7 @@ class DiffRunner:
                 PartReader(side.metadata_uri, options, side.options.path_pairs(), store or open_store(side.options))
             )
 
-    def run(self, unit: DiffUnit) -> Iterator[Changes]:
+    def run(self, unit: DiffUnit) -> Iterator[StateDiff]:
         """Compare a unit.
 
         :raises StateExtractError: with file, operator, state and key group, where one side cannot be read and the comparison
@@ -108,12 +108,12 @@ class DiffRunner:
         """Bytes that were read of both snapshots so far."""
         return sum(reader.bytes_read for reader in self._readers)
 
-    def _in_full(self, unit: DiffUnit, states: dict[str, DiffState], reason: str) -> Iterator[Changes]:
+    def _in_full(self, unit: DiffUnit, states: dict[str, DiffState], reason: str) -> Iterator[StateDiff]:
         """Compare everything in the key groups of a unit, because not everything could be looked up."""
         groups = unit.key_groups or ()
         for state in states.values():
             remark = f"compared in full in the key groups {groups[0]} to {groups[-1]}: {reason}"
-            yield Changes(state, Counts(remarks=[remark]))
+            yield StateDiff(state, DiffCounts(remarks=[remark]))
         for part in diff_units(unit.operator, *unit.parts, states, self._context.options.unit_bytes):
             yield from self._compare(part, states)
 
@@ -171,7 +171,7 @@ class DiffRunner:
         except StateExtractError as error:
             raise error.at(state=name) from None
 
-    def _compare(self, unit: DiffUnit, states: dict[str, DiffState]) -> Iterator[Changes]:
+    def _compare(self, unit: DiffUnit, states: dict[str, DiffState]) -> Iterator[StateDiff]:
         gathered, all_counters = salvage(partial(self._gathered, unit, states), self._context.sides[1].options.lenient)
         with gathered:
             lost = [name for name in states if any(_lost(counters, name) for counters in all_counters)]
@@ -226,15 +226,15 @@ class DiffRunner:
 
     def _state(
         self, state: DiffState, gathered: SpillingRowBuffer, all_counters: tuple[Counters, Counters]
-    ) -> Iterator[Changes]:
+    ) -> Iterator[StateDiff]:
         assert state.how is not None
         assert state.output is not None
         options = self._context.options
         try:
             for before, after in gathered.parts(state.name):
-                counts = Counts()
+                counts = DiffCounts()
                 rows = compare(state.how, before, after, counts, self._context.rows, options.bits)
-                yield Changes(state, counts, None if rows is None else as_text(rows, state.output, self._policy))
+                yield StateDiff(state, counts, None if rows is None else as_text(rows, state.output, self._policy))
         except StateExtractError as error:
             raise error.at(operator=state.label, state=state.name) from None
         except (pa.ArrowInvalid, pa.ArrowCapacityError) as error:
@@ -255,9 +255,11 @@ class DiffRunner:
             if state.kind == BROADCAST and (subtasks := counters.of(state.name).differing)
         ]
         if adjusted or remarks:
-            yield Changes(state, Counts(adjusted=adjusted, remarks=remarks))
+            yield StateDiff(state, DiffCounts(adjusted=adjusted, remarks=remarks))
 
-    def _lost(self, unit: DiffUnit, states: dict[str, DiffState], all_counters: tuple[Counters, Counters]) -> Iterator[Changes]:
+    def _lost(
+        self, unit: DiffUnit, states: dict[str, DiffState], all_counters: tuple[Counters, Counters]
+    ) -> Iterator[StateDiff]:
         """States of which something could not be decoded: key group by key group, without those concerned."""
         groups = unit.key_groups or ()
         if states and len(groups) > 1:
@@ -267,10 +269,10 @@ class DiffRunner:
                 yield from self._compare(part, states)
             return
         for name, state in states.items():
-            counts = Counts(left_out=list(groups) or [_NO_KEY_GROUP])
+            counts = DiffCounts(left_out=list(groups) or [_NO_KEY_GROUP])
             for counters in all_counters:
                 counts.why += [text for text in counters.of(name).problems if text not in counts.why]
-            yield Changes(state, counts)
+            yield StateDiff(state, counts)
 
 
 def _lost(counters: Counters, name: str) -> bool:
@@ -278,4 +280,4 @@ def _lost(counters: Counters, name: str) -> bool:
     return read is not None and read.incomplete
 
 
-__all__ = ["Changes", "DiffRunner"]
+__all__ = ["DiffRunner", "StateDiff"]

@@ -39,7 +39,7 @@ CallTarget = int | None
 """The number of an open file, or the file system itself."""
 
 
-class _Opened(NamedTuple):
+class _HelperFile(NamedTuple):
     """A file that the helper has opened; ``size`` is that of a file that is read, None of one that is written."""
 
     number: int
@@ -244,7 +244,7 @@ class ClientProcess:
 class _File:
     """A file that a helper has open, to be read anywhere and from any thread, or to be written."""
 
-    def __init__(self, client: ClientProcess, helper: _Helper, opened: _Opened) -> None:
+    def __init__(self, client: ClientProcess, helper: _Helper, opened: _HelperFile) -> None:
         self._client, self._helper, self._opened = client, helper, opened
         self._buffer = bytearray()
         self._written = 0
@@ -322,7 +322,7 @@ def serve() -> None:
             good, value = True, _call(made() if target is None else files[target], method, given)
             if method.startswith("open"):
                 files[number] = value
-                value = _Opened(number, value.size() if value.readable() else None)
+                value = _HelperFile(number, value.size() if value.readable() else None)
             elif method == "close":
                 del files[target]
         except Exception as error:

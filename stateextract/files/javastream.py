@@ -124,14 +124,14 @@ def parse_java_stream(reader: Reader, limits: JavaLimits | None = None) -> JavaV
     start = reader.offset
     if bytes(reader.bytes(4, "the header of a Java object stream")) != MAGIC:
         raise FormatError("not a Java object stream", expected="AC ED 00 05", offset=start)
-    return _Stream(reader, limits or JavaLimits()).top()
+    return _JavaStream(reader, limits or JavaLimits()).top()
 
 
 _FORMATS = {"B": "b", "C": "H", "D": "d", "F": "f", "I": "i", "J": "q", "S": "h", "Z": "?"}
 _PRIMITIVES = {kind: struct.Struct(">" + code) for kind, code in _FORMATS.items()}
 
 
-class _Stream:
+class _JavaStream:
     """The state of one stream: its cursor, its handle table and what is left of the limits."""
 
     def __init__(self, reader: Reader, limits: JavaLimits) -> None:
@@ -366,18 +366,18 @@ class _Stream:
         raise FormatError("the writer of a Java object stream broke off with an exception", offset=self.reader.offset)
 
 
-_CONTENTS: dict[int, Callable[[_Stream], JavaValue]] = {
-    _NULL: _Stream.null,
-    _REFERENCE: _Stream.reference,
-    _CLASSDESC: _Stream.descriptor,
-    _PROXYCLASSDESC: _Stream.proxy_descriptor,
-    _OBJECT: _Stream.object,
-    _STRING: _Stream.string,
-    _LONGSTRING: _Stream.long_string,
-    _ARRAY: _Stream.array,
-    _CLASS: _Stream.class_object,
-    _ENUM: _Stream.enum,
-    _EXCEPTION: _Stream.exception,
+_CONTENTS: dict[int, Callable[[_JavaStream], JavaValue]] = {
+    _NULL: _JavaStream.null,
+    _REFERENCE: _JavaStream.reference,
+    _CLASSDESC: _JavaStream.descriptor,
+    _PROXYCLASSDESC: _JavaStream.proxy_descriptor,
+    _OBJECT: _JavaStream.object,
+    _STRING: _JavaStream.string,
+    _LONGSTRING: _JavaStream.long_string,
+    _ARRAY: _JavaStream.array,
+    _CLASS: _JavaStream.class_object,
+    _ENUM: _JavaStream.enum,
+    _EXCEPTION: _JavaStream.exception,
 }
 
 

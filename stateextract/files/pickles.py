@@ -347,7 +347,7 @@ def _named_pairs(pairs: list[tuple[Any, Any]]) -> _Dict:
 # ---- the classes that are known, by the arguments that their pickles have
 
 
-class _Text(str):
+class _TextValue(str):
     """A value that JSON has no type for, as text. As a key of a dict it is not a string."""
 
 
@@ -359,9 +359,9 @@ def _bits(raw: Any, size: int) -> bytes:
     return raw
 
 
-def _date(raw: Any) -> _Text:
+def _date(raw: Any) -> _TextValue:
     state = _bits(raw, 4)
-    return _Text(date(state[0] << 8 | state[1], state[2], state[3]).isoformat())
+    return _TextValue(date(state[0] << 8 | state[1], state[2], state[3]).isoformat())
 
 
 class _Zone:
@@ -370,25 +370,25 @@ class _Zone:
     def __init__(self, offset: timezone | None, name: str | None) -> None:
         self.offset, self.name = offset, name
 
-    def of(self, text: str) -> _Text:
+    def of(self, text: str) -> _TextValue:
         """A local time, with the zone after it."""
-        return _Text(f"{text}[{self.name}]")
+        return _TextValue(f"{text}[{self.name}]")
 
 
-def _zoned(value: time | datetime, zone: Any) -> _Text:
+def _zoned(value: time | datetime, zone: Any) -> _TextValue:
     if zone is None:
-        return _Text(value.isoformat())
+        return _TextValue(value.isoformat())
     if not isinstance(zone, _Zone):
         raise TypeError("not a time zone")
-    return _Text(value.replace(tzinfo=zone.offset).isoformat()) if zone.offset else zone.of(value.isoformat())
+    return _TextValue(value.replace(tzinfo=zone.offset).isoformat()) if zone.offset else zone.of(value.isoformat())
 
 
-def _time(raw: Any, zone: Any = None) -> _Text:
+def _time(raw: Any, zone: Any = None) -> _TextValue:
     state = _bits(raw, 6)
     return _zoned(time(state[0] & 0x7F, state[1], state[2], int.from_bytes(state[3:], "big")), zone)
 
 
-def _datetime(raw: Any, zone: Any = None) -> _Text:
+def _datetime(raw: Any, zone: Any = None) -> _TextValue:
     state = _bits(raw, 10)
     day, rest = date(state[0] << 8 | state[1], state[2] & 0x7F, state[3]), state[4:]
     micros = int.from_bytes(rest[3:], "big")
@@ -428,7 +428,7 @@ def _whole(*parts: Any) -> tuple[int, ...]:
     return parts
 
 
-class _Duration(_Text):
+class _Duration(_TextValue):
     """A ``timedelta``, which is part of time zones too."""
 
     value: timedelta
@@ -442,21 +442,21 @@ def _timedelta(*parts: Any) -> _Duration:
     return made
 
 
-def _decimal(text: Any) -> _Text:
+def _decimal(text: Any) -> _TextValue:
     if not isinstance(text, str) or len(text) > 10_000:
         raise TypeError("not a text")
     try:
-        return _Text(Decimal(text))
+        return _TextValue(Decimal(text))
     except InvalidOperation:
         raise ValueError("not a number") from None
 
 
-def _fraction(text: Any, below: Any = None) -> _Text:
-    return _Text(text if isinstance(text, str) else "/".join(map(str, _whole(text, below))))
+def _fraction(text: Any, below: Any = None) -> _TextValue:
+    return _TextValue(text if isinstance(text, str) else "/".join(map(str, _whole(text, below))))
 
 
-def _complex(real: Any, imaginary: Any) -> _Text:
-    return _Text(complex(_float(real), _float(imaginary)))
+def _complex(real: Any, imaginary: Any) -> _TextValue:
+    return _TextValue(complex(_float(real), _float(imaginary)))
 
 
 def _float(value: Any) -> float:
@@ -564,7 +564,7 @@ def _slots(shape: Sequence[int]) -> int:
 def _finite(values: Any) -> Any:
     if isinstance(values, list):
         return [_finite(value) for value in values]
-    return _Text(values) if isinstance(values, complex) else values
+    return _TextValue(values) if isinstance(values, complex) else values
 
 
 def _scalar(type_: Any, raw: Any) -> Any:
@@ -596,19 +596,19 @@ def _from_buffer(raw: Any, type_: Any, shape: Any, order: Any) -> Any:
     return type_.values(raw, _whole(*shape), order == "F")
 
 
-def _timestamp(value: Any, _: Any = None, zone: Any = None, resolution: Any = 10) -> _Text:
+def _timestamp(value: Any, _: Any = None, zone: Any = None, resolution: Any = 10) -> _TextValue:
     """``pandas.Timestamp``: a number of units since 1970 UTC, a zone, and numpy's number of the unit (10: nanoseconds)."""
     per_second = {7: 1, 8: 10**3, 9: 10**6, 10: 10**9}[_whole(resolution)[0]]
     seconds, below = divmod(_whole(value)[0], per_second)
     utc = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(seconds=seconds)
     digits = f".{below * (10**9 // per_second):09}".removesuffix("000") if below else ""
     if zone is None:
-        return _Text(f"{utc.replace(tzinfo=None).isoformat()}{digits}")
+        return _TextValue(f"{utc.replace(tzinfo=None).isoformat()}{digits}")
     if not isinstance(zone, _Zone):
         raise TypeError("not a time zone")
     local = utc if zone.offset is None else utc.astimezone(zone.offset)
     text = local.isoformat()
-    return _Text(f"{text[:19]}{digits}{text[19:]}" + (f"[{zone.name}]" if zone.offset is None else ""))
+    return _TextValue(f"{text[:19]}{digits}{text[19:]}" + (f"[{zone.name}]" if zone.offset is None else ""))
 
 
 CLASSES: dict[str, Callable[..., Any]] = {

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from stateextract.audit.document import Operator, State, Statistics
+from stateextract.audit.document import OperatorDocument, StateDocument, Statistics
 from stateextract.printable import pluralize
 from stateextract.state.causes import causes_once, is_caused
 
@@ -19,7 +19,7 @@ SUBTASK_SKEW = 2.0
 ROWS_PER_SUBTASK = 100
 """With fewer rows on average chance alone is uneven."""
 
-Note = Callable[[State], str | None]
+Note = Callable[[StateDocument], str | None]
 """What is to be said of a state; ``None``: nothing."""
 
 
@@ -34,7 +34,7 @@ def findings(statistics: Statistics) -> list[dict[str, Any]]:
     told = causes_once((index, (state.reason, *state.problems)) for index, (_, state) in enumerate(states))
     per_subtask = {id(state): state.rows / max(operator.operator_parallelism, 1) for operator, state in states}
 
-    def uneven(state: State) -> str | None:
+    def uneven(state: StateDocument) -> str | None:
         skew = state.skew.subtasks if state.skew else None
         if skew is None or skew.max_over_mean is None or per_subtask[id(state)] < ROWS_PER_SUBTASK:
             return None
@@ -54,7 +54,7 @@ def findings(statistics: Statistics) -> list[dict[str, Any]]:
     return [{"level": level, "title": title, "items": items} for level, title, items in groups if items]
 
 
-def _of(states: Iterable[tuple[Operator, State]], note: Note) -> list[dict[str, Any]]:
+def _of(states: Iterable[tuple[OperatorDocument, StateDocument]], note: Note) -> list[dict[str, Any]]:
     noted = [(index, state.file_bytes, note(state)) for index, (_, state) in enumerate(states)]
     noted.sort(key=lambda one: -one[1])
     return [{"state": index, "note": text} for index, _, text in noted if text is not None]
@@ -81,22 +81,22 @@ def _once(items: list[dict[str, Any]], told: Mapping[int, str]) -> list[dict[str
     ]
 
 
-def _operators(operators: Iterable[Operator], is_one: Callable[[Operator], bool]) -> list[dict[str, Any]]:
+def _operators(operators: Iterable[OperatorDocument], is_one: Callable[[OperatorDocument], bool]) -> list[dict[str, Any]]:
     return [{"operator": index, "note": o.operator_id} for index, o in enumerate(operators) if is_one(o)]
 
 
-def _why(state: State) -> str:
+def _why(state: StateDocument) -> str:
     return state.reason or next(iter(state.problems), state.status)
 
 
-def _problems(state: State) -> str | None:
+def _problems(state: StateDocument) -> str | None:
     if state.status != "decoded" or not state.problems:
         return None
     more = len(state.problems) - 1
     return state.problems[0] + (f" (and {more} more)" if more else "")
 
 
-def _past(state: State, of: str) -> str | None:
+def _past(state: StateDocument, of: str) -> str | None:
     times = state.times
     if times is None or times.of != of:
         return None
@@ -108,7 +108,7 @@ def _past(state: State, of: str) -> str | None:
     return f"{times.past_by_progress:,} of {state.rows:,} by own progress, {times.past:,} by the clock"
 
 
-def _expired(state: State) -> str | None:
+def _expired(state: StateDocument) -> str | None:
     if state.ttl is None or not state.ttl.expired:
         return None
     return f"{state.ttl.expired:,} of {state.ttl.rows_with_time:,}"

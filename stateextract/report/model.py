@@ -9,7 +9,16 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
-from stateextract.audit.document import Big, Bin, Column, Operator, Quantile, Skew, State, Statistics
+from stateextract.audit.document import (
+    Big,
+    Bin,
+    ColumnDocument,
+    OperatorDocument,
+    Quantile,
+    Skew,
+    StateDocument,
+    Statistics,
+)
 from stateextract.audit.history import identity, in_order, order_note
 from stateextract.audit.history.growth import MEASURES, series_of
 from stateextract.audit.history.history_files import Recorded, recorded
@@ -70,12 +79,12 @@ def snapshots_of(documents: Sequence[Statistics | Recorded]) -> list[Recorded]:
 # ---- one snapshot
 
 
-def _operator(operator: Operator) -> dict[str, Any]:
+def _operator(operator: OperatorDocument) -> dict[str, Any]:
     values = {name: value for name, value in vars(operator).items() if name not in ("states", "keys", "windows")}
     return values | {name: _name(values[name]) for name in ("operator_id", "operator_uid", "operator_name", "operator_label")}
 
 
-def _state(state: State, operator: Operator, index: int) -> dict[str, Any]:
+def _state(state: StateDocument, operator: OperatorDocument, index: int) -> dict[str, Any]:
     groups = ((g.key_group, g.rows, g.decoded_bytes) for g in state.key_groups)
     subtasks = ((s.subtask, s.rows, s.decoded_bytes) for s in state.subtasks)
     return {
@@ -100,7 +109,7 @@ def _state(state: State, operator: Operator, index: int) -> dict[str, Any]:
     }
 
 
-def _owners(operators: Sequence[Operator], of: str) -> list[dict[str, Any]]:
+def _owners(operators: Sequence[OperatorDocument], of: str) -> list[dict[str, Any]]:
     """The keys or windows of all operators, the largest first."""
     found = [
         {
@@ -126,7 +135,7 @@ def _skew(skew: Skew | None) -> dict[str, Any] | None:
     return None if skew is None else asdict(skew)
 
 
-def _column(column: Column) -> dict[str, Any]:
+def _column(column: ColumnDocument) -> dict[str, Any]:
     lengths = column.lengths
     return {
         "name": _name(column.name),

@@ -284,7 +284,7 @@ class HeaderReader:
             content = Content(form, stream.size, header.end, partitions=parts, whole=header.compressed)
             return [_state_file(operator, subtask, handle, stream, content, header, key, note=note)]
 
-    def _form(self, handle: KeyGroupsHandle, header: KeyedHeader, stream: _Stream) -> BodyKind:
+    def _form(self, handle: KeyGroupsHandle, header: KeyedHeader, stream: _HandleStream) -> BodyKind:
         offsets: Sequence[int] = handle.offsets
         if handle.code == KEY_GROUPS_V2 and self._snapshot.version >= _HEAP_ONLY_SINCE and 0 not in offsets:
             return BodyKind.HEAP
@@ -387,7 +387,7 @@ class HeaderReader:
                 if isinstance(part, KeyGroupsHandle):
                     self._bounds.setdefault(part.stream, set()).update(o for o in part.offsets if o)
 
-    def _header(self, stream: _Stream, end: int, parse: Callable[[bytes, int, int], Header]) -> tuple[Header, bytes]:
+    def _header(self, stream: _HandleStream, end: int, parse: Callable[[bytes, int, int], Header]) -> tuple[Header, bytes]:
         if end < 0:
             raise FormatError("the first element begins inside the header", file=stream.uri)
         if end > _LARGEST_HEAD:
@@ -414,15 +414,15 @@ class HeaderReader:
 
     # -- streams
 
-    def _opened(self, handle: StreamHandle) -> _Stream:
+    def _opened(self, handle: StreamHandle) -> _HandleStream:
         (handle,) = handle.streams()  # the one inside, if key groups are nested
         if isinstance(handle, InlineHandle):
             start = self._inline.get(id(handle), 0)
-            return _Stream(self._locator.found.metadata_uri, start, handle.size, handle.data, None)
+            return _HandleStream(self._locator.found.metadata_uri, start, handle.size, handle.data, None)
         location = self._locator.locate(handle)
         if location.uri is None:
-            return _Stream(self._locator.found.metadata_uri, 0, location.size, location.inline or b"", None)
-        return _Stream(location.uri, location.start, location.size, None, self._store)
+            return _HandleStream(self._locator.found.metadata_uri, 0, location.size, location.inline or b"", None)
+        return _HandleStream(location.uri, location.start, location.size, None, self._store)
 
     def _find_inline(self, handles: Iterator[KeyedStateHandle | OperatorStateHandle]) -> None:
         """Positions of inline state in ``_metadata``, so that tasks read it there and no split has to carry it.
@@ -440,7 +440,7 @@ class HeaderReader:
                     cursor = max(cursor, position)
 
 
-class _Stream:
+class _HandleStream:
     """The bytes of one stream handle, wherever they lie."""
 
     def __init__(self, uri: str, start: int, size: int, inline: bytes | None, store: Store | None) -> None:
@@ -465,7 +465,7 @@ class _Stream:
             error.offset += self.start
         return error.at(file=self.uri)
 
-    def __enter__(self) -> _Stream:
+    def __enter__(self) -> _HandleStream:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -478,7 +478,7 @@ def operator_label(operator: OperatorState) -> str:
     return operator.uid or operator.name or operator.id
 
 
-def _check_offsets(handle: KeyGroupsHandle, stream: _Stream, least: int) -> None:
+def _check_offsets(handle: KeyGroupsHandle, stream: _HandleStream, least: int) -> None:
     for number, offset in enumerate(handle.offsets, handle.first):
         if not least <= offset <= stream.size:
             raise FormatError(
@@ -502,7 +502,7 @@ def _usual_form(work: _Work) -> BodyKind:
 
 
 def _state_file(
-    operator: int, subtask: int, of: KeyGroupsHandle | OperatorStateHandle | IncrementalHandle, stream: _Stream,
+    operator: int, subtask: int, of: KeyGroupsHandle | OperatorStateHandle | IncrementalHandle, stream: _HandleStream,
     content: Content, header: Header, key: bytes, **more: Any,
 ) -> StateFile:  # fmt: skip
     place = stream.uri, stream.start, stream.size

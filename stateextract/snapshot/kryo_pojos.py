@@ -88,7 +88,7 @@ def with_pojos(
     for name in lacking(context, files):
         if name not in pojos or context.kryo is None:
             continue
-        search = _Search(name, pojos, context, snapshot, files, _Readers(metadata_uri, path_pairs, store, codec))
+        search = _PojoSearch(name, pojos, context, snapshot, files, _Readers(metadata_uri, path_pairs, store, codec))
         for model in search.models():
             if models.setdefault(model.name, model) != model:
                 return context  # two states contradict each other
@@ -123,7 +123,7 @@ class _Readers:
         return PartReader(self.metadata_uri, options, self.path_pairs, self.store), options
 
 
-class _Search:
+class _PojoSearch:
     """Looks for the declarations of one class and of those in its fields."""
 
     def __init__(

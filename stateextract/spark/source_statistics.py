@@ -17,8 +17,8 @@ from typing import Any
 import pyarrow as pa
 
 from stateextract.audit.by_state import StatesPlan, StatesTask, plan_by_state
-from stateextract.audit.collect import SplitReader
-from stateextract.audit.document import Operator, Statistics
+from stateextract.audit.collect import StatisticsRunner
+from stateextract.audit.document import OperatorDocument, Statistics
 from stateextract.audit.durations import moment, times_to_live
 from stateextract.audit.history import READ, SCHEMA, table_of
 from stateextract.audit.statistics import StatisticsOptions
@@ -167,7 +167,7 @@ def _covered(entries: list[CoverageEntry], checkpoint: int) -> pa.Table:
     return pa.Table.from_pylist([dict(zip(names, row, strict=True)) for row in rows], COVERAGE_SCHEMA)
 
 
-def _owners(operator: Operator, checkpoint: int) -> pa.Table:
+def _owners(operator: OperatorDocument, checkpoint: int) -> pa.Table:
     """The rows of the table ``owners``."""
     rows = [
         {
@@ -185,9 +185,9 @@ def _owners(operator: Operator, checkpoint: int) -> pa.Table:
 
 
 @lru_cache(maxsize=4)
-def _running(data: bytes) -> tuple[_Planned, SplitReader]:
+def _running(data: bytes) -> tuple[_Planned, StatisticsRunner]:
     plan = _Planned.from_bytes(data)
-    return plan, SplitReader(plan.states.work)
+    return plan, StatisticsRunner(plan.states.work)
 
 
 __all__ = ["COVERAGE_SCHEMA", "OWNERS_SCHEMA", "for_tasks", "planned", "read", "read_table_schema", "splits"]

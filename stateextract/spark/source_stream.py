@@ -54,7 +54,7 @@ _NOTHING = b""
 _KEEP = "set state.checkpoints.num-retained in Flink to more checkpoints than complete while a batch is read, or set retainIn"
 
 
-class _Stream:
+class _CheckpointStream:
     """The checkpoints of a job as a query's options name them."""
 
     def __init__(self, options: Mapping[str, str]) -> None:
@@ -92,7 +92,7 @@ def columns(options: Mapping[str, str]) -> Any:
 
     :raises StateExtractError: where there is none, or it does not have the state.
     """
-    stream = _Stream(options)
+    stream = _CheckpointStream(options)
     found = stream.newest()
     if found is None:
         raise SnapshotNotFoundError(
@@ -117,7 +117,7 @@ def latest_offset(options: Mapping[str, str], known: Offset | None, is_new: bool
     :param known: what was the newest before.
     :raises SnapshotNotFoundError: where a query goes on and there is no checkpoint.
     """
-    stream = _Stream(options)
+    stream = _CheckpointStream(options)
     number = stream.values["startingCheckpoint"]
     if is_new and number:
         return _starting(stream, number)
@@ -133,7 +133,7 @@ def latest_offset(options: Mapping[str, str], known: Offset | None, is_new: bool
     return _offset(found)
 
 
-def _starting(stream: _Stream, number: int) -> Offset:
+def _starting(stream: _CheckpointStream, number: int) -> Offset:
     found = [one for one in completed_checkpoints(stream.path, stream.store) if one.number == number]
     if not found:
         raise SnapshotNotFoundError(
@@ -162,7 +162,7 @@ def partitions(
     """
     if start == end:
         return []
-    stream = _Stream(options)
+    stream = _CheckpointStream(options)
     if start != _START and start["job"] != end["job"]:
         _refuse_two_jobs(stream, start["job"], end["job"])
     try:
@@ -182,14 +182,14 @@ def partitions(
     return [pickle.dumps(task) for task in ([(shared, _NOTHING)] if is_reset else []) + tasks]
 
 
-def _newest(stream: _Stream) -> Offset:
+def _newest(stream: _CheckpointStream) -> Offset:
     found = stream.newest()
     if found is None:
         raise SnapshotNotFoundError(f"no complete checkpoint at {stream.path}", advice="check the path")
     return _offset(found)
 
 
-def _present(stream: _Stream, offset: Offset) -> JobOptions:
+def _present(stream: _CheckpointStream, offset: Offset) -> JobOptions:
     found = stream.one(offset)
     if found is None:
         raise SnapshotNotFoundError(
@@ -201,7 +201,7 @@ def _present(stream: _Stream, offset: Offset) -> JobOptions:
 
 
 def _plan(
-    stream: _Stream, before: JobOptions | None, after: JobOptions, schema: Any, declared: Any
+    stream: _CheckpointStream, before: JobOptions | None, after: JobOptions, schema: Any, declared: Any
 ) -> PlannedDiff:
     plan, state = plan_of_state(before, after, stream.values)
     if state.presence == GONE:
@@ -214,7 +214,7 @@ def _plan(
     return replace(plan, given=arrow_schema(schema))
 
 
-def _refuse_new_columns(stream: _Stream, after: JobOptions, declared: pa.Schema) -> None:
+def _refuse_new_columns(stream: _CheckpointStream, after: JobOptions, declared: pa.Schema) -> None:
     """Values of columns that the query does not have would be lost; columns that are gone are null."""
     have = plan_of_state(None, after, stream.values)[0].schema
     try:
@@ -226,7 +226,7 @@ def _refuse_new_columns(stream: _Stream, after: JobOptions, declared: pa.Schema)
         ) from None  # fmt: skip
 
 
-def _refuse_lost_operator(stream: _Stream, state: DiffState, after: JobOptions, plan: PlannedDiff) -> None:
+def _refuse_lost_operator(stream: _CheckpointStream, state: DiffState, after: JobOptions, plan: PlannedDiff) -> None:
     """A state that nothing was put into yet is not in a checkpoint; an operator that is not there is of another job."""
     metadata, _ = read_metadata(stream.store, plan.context.sides[1].metadata_uri)
     if all(operator.id != state.operator_id for operator in metadata.operators):
@@ -236,7 +236,7 @@ def _refuse_lost_operator(stream: _Stream, state: DiffState, after: JobOptions, 
         )  # fmt: skip
 
 
-def _refuse_two_jobs(stream: _Stream, before: str, after: str) -> None:
+def _refuse_two_jobs(stream: _CheckpointStream, before: str, after: str) -> None:
     """Of two jobs that run at the same time neither goes on where the other ended."""
     found = completed_checkpoints(stream.path, stream.store)
     last = max((one.time for one in found if one.job == before), default=None)
@@ -269,7 +269,7 @@ def read(task: bytes) -> Iterator[pa.RecordBatch]:
 @leaving(DOORS[DIFF])
 def commit(options: Mapping[str, str], needed: Sequence[Offset]) -> None:
     """Batches are done: other checkpoints than these are not kept any longer."""
-    stream = _Stream(options)
+    stream = _CheckpointStream(options)
     if stream.retained is not None:
         stream.retained.forget_all_but([(offset["job"], offset["checkpoint"]) for offset in needed])
 

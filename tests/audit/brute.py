@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from stateextract.audit.document import Column, State
+from stateextract.audit.document import ColumnDocument, StateDocument
 from stateextract.columnar.arrow.json_values import json_value
 
 MEASURED = ("key", "namespace", "value", "last_access", "timestamp_ms")
@@ -74,7 +74,7 @@ def shown(value: Any, type_: pa.DataType) -> Any:
     return made
 
 
-def check_column(column: Column, type_: pa.DataType, values: list[Any], exact: bool = True) -> None:
+def check_column(column: ColumnDocument, type_: pa.DataType, values: list[Any], exact: bool = True) -> None:
     """Hold a column's figures against its values.
 
     :param exact: there are so few values that all are counted and sampled.
@@ -147,7 +147,7 @@ def check_quantiles(
         assert below - rank_error <= q <= upto + rank_error, (q, value, below, upto)
 
 
-def check_state(state: State, table: pa.Table, as_of_ms: int, ttl_ms: int | None, max_parallelism: int) -> None:
+def check_state(state: StateDocument, table: pa.Table, as_of_ms: int, ttl_ms: int | None, max_parallelism: int) -> None:
     """Hold a state's figures against its rows.
 
     :param table: all rows, with ``key_group`` and ``subtask`` as far as the state has them.
@@ -205,7 +205,7 @@ def check_state(state: State, table: pa.Table, as_of_ms: int, ttl_ms: int | None
 
 
 def check_times(
-    state: State, values: dict[str, list[Any]], types: dict[str, pa.DataType], as_of_ms: int, ttl_ms: int | None
+    state: StateDocument, values: dict[str, list[Any]], types: dict[str, pa.DataType], as_of_ms: int, ttl_ms: int | None
 ) -> None:
     """Hold last accesses, windows and timers against the rows."""
     times = state.times

@@ -10,17 +10,17 @@ import pytest
 from stateextract.audit.document import (
     Big,
     Bin,
-    Column,
+    ColumnDocument,
     Distinct,
     KeyGroup,
     Lengths,
-    Operator,
+    OperatorDocument,
     Quantile,
     SchemaField,
     Skew,
     Skews,
-    Snapshot,
-    State,
+    SnapshotDocument,
+    StateDocument,
     Statistics,
     Subtask,
     Times,
@@ -30,20 +30,20 @@ from stateextract.audit.document import (
 from stateextract.errors import UsageError
 
 SKEW = Skew(2.5, 0.25, 3.0, 0.5)
-COLUMN = Column(
+COLUMN = ColumnDocument(
     "value.amount", "double", 10, 4, 0.4, 1, -0.5, "Infinity", Distinct(3, False, 0.03), [Quantile(0.5, 1.25)], 0.02,
     Lengths(0, 1.5, 7, [Quantile(1.0, 7)]),
 )  # fmt: skip
-STATE = State(
+STATE = StateDocument(
     "totals", "value", "heap", None, "decoded", None, ["one"], [SchemaField("key", "string")], 10, 100, 90, Distinct(10),
     [KeyGroup(3, 10, 90)], [Subtask(0, 10, 90)], Skews(SKEW, None), [COLUMN],
     [Big("ä", {"start": 1}, 3, 0, 8)], [Big(None, None, None, 1, 9)],
     Ttl(10, 1, 2, [Bin(None, 5, 10)], 1000, 4), Times("timer", None, None, 0, []),
 )  # fmt: skip
-NAMELESS = State(None, "channel", "input channels", None, "unsupported", "not yet", [], [], 0, 5, 0)
+NAMELESS = StateDocument(None, "channel", "input channels", None, "unsupported", "not yet", [], [], 0, 5, 0)
 DOCUMENT = Statistics(
-    "0.1.0", Snapshot("/s/_metadata", 7, 6, None, 1_700_000_000_000), 1_700_000_000_000, Totals(1, 2, 10, 105, 90),
-    [Operator("ab", "totals", None, "totals", 2, 128, 200, 105, 10, None, False, [STATE, NAMELESS])], ["a note"],
+    "0.1.0", SnapshotDocument("/s/_metadata", 7, 6, None, 1_700_000_000_000), 1_700_000_000_000, Totals(1, 2, 10, 105, 90),
+    [OperatorDocument("ab", "totals", None, "totals", 2, 128, 200, 105, 10, None, False, [STATE, NAMELESS])], ["a note"],
 )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 
 from stateextract import open_snapshot
-from stateextract.audit.document import Operator, State, Statistics
+from stateextract.audit.document import OperatorDocument, StateDocument, Statistics
 from stateextract.audit.statistics import StatisticsOptions, statistics
 from stateextract.job.execute import in_this_process, processes
 from stateextract.options import JobOptions
@@ -76,7 +76,7 @@ def check(name: str) -> int:
     return checked
 
 
-def same(source: Any, operator: Operator, state: State) -> bool:
+def same(source: Any, operator: OperatorDocument, state: StateDocument) -> bool:
     kinds = {"list (split)": "operator", "list (union)": "operator", "broadcast": "operator"}
     return (source.operator.id, source.name, source.scope) == (
         operator.operator_id, state.state_name, kinds.get(state.state_kind, "keyed")
@@ -105,7 +105,7 @@ def figures(document: Statistics) -> dict[tuple[str, str], str]:
     }  # fmt: skip
 
 
-def by_access(state: State) -> bool:
+def by_access(state: StateDocument) -> bool:
     return state.times is not None and state.times.progress_of == "last access"
 
 

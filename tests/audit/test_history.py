@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stateextract.audit.document import Distinct, Snapshot, Statistics, Totals, Ttl
+from stateextract.audit.document import Distinct, SnapshotDocument, Statistics, Totals, Ttl
 from stateextract.audit.history import SCHEMA, identity, in_order, order_note, table_of, times_note
 from stateextract.audit.history.growth import (
     COLUMNS,
-    Change,
-    Counts,
+    MeasureChange,
     Series,
     Split,
+    StateCounts,
     by_growth,
     growth_as_dict,
     series_of,
@@ -32,7 +32,7 @@ def at(number: int, rows: int | None, **more: Any) -> Statistics:
     states = [] if rows is None else [replace(STATE, rows=rows, decoded_bytes=10 * rows), NAMELESS]
     other = replace(STATE, state_name="other", rows=number, decoded_bytes=number)
     operator = replace(DOCUMENT.operators[0], states=[*states, other], **more)
-    snapshot = Snapshot(f"/chk-{number}/_metadata", number, 6, None, 1000 * number)
+    snapshot = SnapshotDocument(f"/chk-{number}/_metadata", number, 6, None, 1000 * number)
     return Statistics("0", snapshot, 1000 * number, Totals(1, len(operator.states), 0, 0, 0), [operator])
 
 
@@ -88,9 +88,9 @@ def test_snapshots_are_in_order() -> None:
     assert table["checkpoint_id"].to_pylist() == [1, 2, 2, 2, 3, 3, 3]
     assert table["row_count"].to_pylist() == [1, 7, None, 2, 40, None, 3]
     # The times of files do not count, which a copy may have lost: only between snapshots of one id.
-    late = replace(at(1, 1), snapshot=Snapshot("/chk-1", 1, 6, None, 99_000))
-    lost = replace(at(2, 1), snapshot=Snapshot("/chk-2", 2, 6, None, None))
-    again = replace(at(2, 1), snapshot=Snapshot("/again/chk-2", 2, 6, None, 5))
+    late = replace(at(1, 1), snapshot=SnapshotDocument("/chk-1", 1, 6, None, 99_000))
+    lost = replace(at(2, 1), snapshot=SnapshotDocument("/chk-2", 2, 6, None, None))
+    again = replace(at(2, 1), snapshot=SnapshotDocument("/again/chk-2", 2, 6, None, 5))
     assert [one.snapshot.checkpoint_id for one in in_order([at(3, 1), late])] == [1, 3]
     assert [one.snapshot.path for one in in_order([late, at(3, 1), at(2, 1), again, lost])] == [
         "/chk-1", "/chk-2", "/again/chk-2", "/chk-2/_metadata", "/chk-3/_metadata",
@@ -98,8 +98,8 @@ def test_snapshots_are_in_order() -> None:
 
 
 def test_what_is_said_of_the_order() -> None:
-    early = replace(at(3, 1), snapshot=Snapshot("/chk-3", 3, 6, None, 500))
-    lost = replace(at(2, 1), snapshot=Snapshot("/chk-2", 2, 6, None, None))
+    early = replace(at(3, 1), snapshot=SnapshotDocument("/chk-3", 3, 6, None, 500))
+    lost = replace(at(2, 1), snapshot=SnapshotDocument("/chk-2", 2, 6, None, None))
     for note in (order_note, times_note):
         assert note(in_order([at(1, 1), at(2, 1), at(3, 7)])) is None
         assert note(in_order([at(1, 1), lost, early])) is None
@@ -113,7 +113,7 @@ def test_what_is_said_of_the_order() -> None:
 
 
 def test_which_snapshot_it_is() -> None:
-    one = Snapshot("/a/_metadata", 1, 6, None, 0, "c0ffee")
+    one = SnapshotDocument("/a/_metadata", 1, 6, None, 0, "c0ffee")
     assert identity(one) == identity(replace(one, path="/b/_metadata", taken_ms=None)) == "c0ffee"
     unknown = replace(one, metadata_sha256=None)
     assert identity(unknown) != identity(replace(unknown, path="/b/_metadata"))
@@ -124,14 +124,14 @@ def test_growth() -> None:
     other, totals, nameless = growth(at(3, 40), at(1, None), at(2, 7))
     assert (other.state, other.there, other.values["rows"]) == ("other", [True, True, True], [1, 2, 3])
     assert (other.new, other.gone, other.change("rows"), other.change("file_bytes")) == (
-        False, False, Change(1, 3, 2), Change(100, 100, 0),
+        False, False, MeasureChange(1, 3, 2), MeasureChange(100, 100, 0),
     )  # fmt: skip
     assert (totals.there, totals.values["decoded_bytes"]) == ([False, True, True], [None, 70, 400])
-    assert (totals.new, totals.gone, totals.change("decoded_bytes")) == (True, False, Change(None, 400, 400))
+    assert (totals.new, totals.gone, totals.change("decoded_bytes")) == (True, False, MeasureChange(None, 400, 400))
     assert (nameless.state, nameless.kind, nameless.values["file_bytes"]) == (None, "channel", [None, 5, 5])
     # It is new and was not read, so that its rows are not known.
     assert (nameless.new, nameless.change("rows"), nameless.change("file_bytes")) == (
-        True, Change(None, None, None), Change(None, 5, 5),
+        True, MeasureChange(None, None, None), MeasureChange(None, 5, 5),
     )  # fmt: skip
     assert [one.state for one in by_growth([nameless, other, totals])] == ["totals", "other", None]
     assert growth() == []
@@ -139,10 +139,10 @@ def test_growth() -> None:
 
 def test_what_is_gone_and_what_came_and_went() -> None:
     totals, _, other = growth(at(1, 40), at(2, None))
-    assert (totals.gone, totals.change("rows")) == (True, Change(40, None, -40))
+    assert (totals.gone, totals.change("rows")) == (True, MeasureChange(40, None, -40))
     assert [one.state for one in by_growth([totals, other])] == ["other", "totals"]
     (_, totals, _) = growth(at(1, None), at(2, 7), at(3, None))
-    assert (totals.new, totals.gone, totals.change("rows")) == (True, True, Change(None, None, 0))
+    assert (totals.new, totals.gone, totals.change("rows")) == (True, True, MeasureChange(None, None, 0))
 
 
 def test_an_operator_is_the_same_whatever_it_is_called() -> None:
@@ -167,7 +167,7 @@ def test_what_nobody_asked_for_has_no_growth() -> None:
     asked = replace(document, operators=[replace(document.operators[0], states=[totals, left_out])])
     found = {one.state: one for one in growth(at(1, 5), asked)}
     assert set(found) == {"totals", "other", None}
-    assert (found["totals"].there, found["totals"].change("rows")) == ([True, True], Change(5, None, None))
+    assert (found["totals"].there, found["totals"].change("rows")) == ([True, True], MeasureChange(5, None, None))
 
 
 def test_nameless_parts_of_one_kind_are_one() -> None:
@@ -194,11 +194,11 @@ def test_as_a_document() -> None:
     assert [one["state_name"] for one in found["states"]] == ["totals", "other", None]
     (series, *_) = growth(*documents)
     totals = [replace(document.totals, rows=rows) for document, rows in zip(documents, (4, 7), strict=True)]
-    assert total_change("rows", totals, [series]) == Change(4, 7, 3)
+    assert total_change("rows", totals, [series]) == MeasureChange(4, 7, 3)
     unread = replace(series, values={**series.values, "rows": [4, None]})
-    assert total_change("rows", totals, [unread]) == Change(4, 7, None)
+    assert total_change("rows", totals, [unread]) == MeasureChange(4, 7, None)
     never = replace(series, values={**series.values, "rows": [None, None]})
-    assert total_change("rows", totals, [never]) == Change(4, 7, 3)
+    assert total_change("rows", totals, [never]) == MeasureChange(4, 7, 3)
     assert growth_as_dict([], []) == {"snapshots": [], "totals": {}, "states": []}
 
 
@@ -206,37 +206,37 @@ def test_as_a_document() -> None:
     ("first", "last", "split"),
     [
         # Twice the keys, of which each has what it had.
-        (Counts(1000, 10, 50, None), Counts(2000, 20, 100, None), Split(1000, 0, 0, 0)),
+        (StateCounts(1000, 10, 50, None), StateCounts(2000, 20, 100, None), Split(1000, 0, 0, 0)),
         # The same keys with three times the entries.
-        (Counts(1000, 10, 50, None), Counts(3000, 10, 150, None), Split(0, 2000, 0, 0)),
-        (Counts(1000, 10, 50, None), Counts(1500, 10, 50, None), Split(0, 0, 500, 0)),
+        (StateCounts(1000, 10, 50, None), StateCounts(3000, 10, 150, None), Split(0, 2000, 0, 0)),
+        (StateCounts(1000, 10, 50, None), StateCounts(1500, 10, 50, None), Split(0, 0, 500, 0)),
         # 20 bytes for each of 10 more expired entries; of the others each key has 4 instead of 5.
-        (Counts(1000, 10, 50, 0), Counts(1000, 10, 50, 10), Split(0, -200, 0, 200)),
+        (StateCounts(1000, 10, 50, 0), StateCounts(1000, 10, 50, 10), Split(0, -200, 0, 200)),
         # One entry for each key: 45 more of the 50 more keys are expired.
-        (Counts(100, 10, 10, 5), Counts(600, 60, 60, 50), Split(50, 0, 0, 450)),
+        (StateCounts(100, 10, 10, 5), StateCounts(600, 60, 60, 50), Split(50, 0, 0, 450)),
         # All at once: 5 more keys of 100 bytes, one entry of 20 bytes more in each of 15, 75 entries grown to 90, by 2 bytes.
-        (Counts(1000, 10, 50, None), Counts(1980, 15, 90, None), Split(500, 300, 180, 0)),
+        (StateCounts(1000, 10, 50, None), StateCounts(1980, 15, 90, None), Split(500, 300, 180, 0)),
         # A new state, and one that is gone.
-        (Counts(0, 0, 0, 0), Counts(700, 7, 14, 2), Split(600, 0, 0, 100)),
-        (Counts(700, 7, 14, None), Counts(0, 0, 0, 0), Split(-700, 0, 0, 0)),
+        (StateCounts(0, 0, 0, 0), StateCounts(700, 7, 14, 2), Split(600, 0, 0, 100)),
+        (StateCounts(700, 7, 14, None), StateCounts(0, 0, 0, 0), Split(-700, 0, 0, 0)),
         # Without keys all entries are of one.
-        (Counts(100, None, 10, None), Counts(330, None, 30, None), Split(0, 200, 30, 0)),
-        (Counts(0, None, 0, None), Counts(30, None, 3, None), Split(0, 30, 0, 0)),
+        (StateCounts(100, None, 10, None), StateCounts(330, None, 30, None), Split(0, 200, 30, 0)),
+        (StateCounts(0, None, 0, None), StateCounts(30, None, 3, None), Split(0, 30, 0, 0)),
         # Maps that are empty.
-        (Counts(40, 10, 0, None), Counts(400, 10, 20, None), Split(0, 360, 0, 0)),
+        (StateCounts(40, 10, 0, None), StateCounts(400, 10, 20, None), Split(0, 360, 0, 0)),
     ],
 )
-def test_why_a_state_grew(first: Counts, last: Counts, split: Split) -> None:
+def test_why_a_state_grew(first: StateCounts, last: StateCounts, split: Split) -> None:
     assert split_of(first, last) == split
 
 
 counts = st.tuples(st.integers(1, 10**12), st.integers(1, 10**6), st.integers(0, 10**9), st.floats(0, 1)).map(
-    lambda c: Counts(c[0], c[1], c[2], int(c[2] * c[3]))
+    lambda c: StateCounts(c[0], c[1], c[2], int(c[2] * c[3]))
 )
 
 
-@given(counts | st.just(Counts(0, 0, 0, 0)), counts | st.just(Counts(0, 0, 0, 0)))
-def test_the_parts_are_the_change(first: Counts, last: Counts) -> None:
+@given(counts | st.just(StateCounts(0, 0, 0, 0)), counts | st.just(StateCounts(0, 0, 0, 0)))
+def test_the_parts_are_the_change(first: StateCounts, last: StateCounts) -> None:
     assert sum(vars(split_of(first, last)).values()) == last.bytes - first.bytes
 
 
@@ -245,7 +245,8 @@ def test_the_split_of_states() -> None:
         ttl = Ttl(entries, 1, 2, [], 1000, expired)
         state = replace(STATE, rows=10, decoded_bytes=size, entries=entries, distinct_keys=Distinct(10), ttl=ttl)
         operator = replace(DOCUMENT.operators[0], states=[state])
-        return Statistics("0", Snapshot(f"/{number}/_metadata", number, 6, None, number), 0, Totals(1, 1, 10, 0, 0), [operator])
+        of = SnapshotDocument(f"/{number}/_metadata", number, 6, None, number)
+        return Statistics("0", of, 0, Totals(1, 1, 10, 0, 0), [operator])
 
     (one,) = growth(snapshot(1, 50, 1000, 5), snapshot(2, 80, 1800, 25))
     # 20 more expired entries of 20 bytes, 10 more others in the same keys; the rest is size.

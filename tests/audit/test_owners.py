@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stateextract import open_snapshot
-from stateextract.audit.document import Operator, Owners
+from stateextract.audit.document import OperatorDocument, Owners
 from stateextract.audit.measure import owners, rows
 from stateextract.audit.measure.hashes import hashes_of
 from stateextract.audit.measure.owners import BYTES, ENTRY, ERROR, ROWS, Counted, owners_of
@@ -55,7 +55,7 @@ def test_owners_equal_the_plain_way(name: str) -> None:
     assert checked >= 10
 
 
-def by_owner(snapshot: Any, operator: Operator) -> dict[str, dict[str, dict[str, Numbers]]]:
+def by_owner(snapshot: Any, operator: OperatorDocument) -> dict[str, dict[str, dict[str, Numbers]]]:
     """Bytes, rows and entries of each key and window, by state."""
     made: dict[str, dict[str, dict[str, Numbers]]] = {
         of: defaultdict(lambda: defaultdict(lambda: [0, 0, 0])) for of in ("key", "window")

@@ -17,9 +17,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stateextract.audit.document import Distinct, State
+from stateextract.audit.document import Distinct, StateDocument
 from stateextract.audit.measure import distinct, rows, sample
-from stateextract.audit.measure.columns import ColumnStatistics, Place
+from stateextract.audit.measure.columns import ColumnPath, ColumnStatistics
 from stateextract.audit.measure.hashes import hashes_of
 from stateextract.audit.measure.state import StateStatistics, Wanted
 from tests.audit.brute import check_column, check_state, paths, plain
@@ -158,7 +158,7 @@ def test_the_kernel_and_numpy_agree(array: pa.Array, skipped: int) -> None:
 
 def agree(array: pa.Array) -> None:
     """Hold the kernel's figures of a column against numpy's."""
-    place = Place(("value",), array.type)
+    place = ColumnPath(("value",), array.type)
     fast, slow = ColumnStatistics(place), ColumnStatistics(place)
     hashes, quick = np.zeros(len(array), np.uint64), np.zeros(len(array), np.uint64)
     with without_kernel():
@@ -337,7 +337,7 @@ def test_check_state_can_fail() -> None:
     """The plain way is no rubber stamp."""
     table = table_of([{"number": 1}, {"number": 2}])
     figures = figures_of(table)
-    state = State("s", "value", "heap", None, "decoded", None, [], [], figures.rows, 0, figures.decoded_bytes + 1)
+    state = StateDocument("s", "value", "heap", None, "decoded", None, [], [], figures.rows, 0, figures.decoded_bytes + 1)
     with pytest.raises(AssertionError):
         check_state(state, table, NOW, None, 8)
     with pytest.raises(AssertionError):

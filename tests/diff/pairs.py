@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from stateextract.diff.plan import DiffOptions, DiffPlan, DiffState, make_diff_plan
-from stateextract.diff.summary import Counts
+from stateextract.diff.summary import DiffCounts
 from stateextract.diff.task import DiffRunner
 from stateextract.metadata.model import InlineHandle, OperatorStateHandle, SubtaskState
 from stateextract.options import JobOptions
@@ -26,7 +26,7 @@ class Found:
     """What a comparison found, by state."""
 
     plan: DiffPlan
-    counts: dict[Key, Counts]
+    counts: dict[Key, DiffCounts]
     rows: dict[Key, list[pa.RecordBatch]]
 
     @property
@@ -70,7 +70,7 @@ def found(before: str | Path, after: str | Path, options: DiffOptions = DiffOpti
     one, other = (JobOptions(snapshot=str(path), **job) for path in (before, after))
     plan = make_diff_plan(one, other, options)
     runner = DiffRunner(plan.context)
-    result = Found(plan, {_key(state): Counts() for state in plan.states}, {})
+    result = Found(plan, {_key(state): DiffCounts() for state in plan.states}, {})
     for unit in plan.units:
         for changes in runner.run(unit):
             key = _key(changes.state)

@@ -21,7 +21,7 @@ from stateextract.diff.compare import Comparison, compare, comparison
 from stateextract.diff.row_buffer import SpillingRowBuffer
 from stateextract.diff.schemas import merged_schema, schema_changes
 from stateextract.diff.shapes import Shape
-from stateextract.diff.summary import Counts
+from stateextract.diff.summary import DiffCounts
 from stateextract.errors import OutputError, UnsupportedError, ValueRefusedError
 
 KEY = pa.struct([("n", pa.int64()), ("s", pa.binary())])
@@ -128,7 +128,7 @@ def expected_entries(before: dict[Any, Any], after: dict[Any, Any]) -> dict[str,
 def check(
     before: dict[Any, Any], after: dict[Any, Any], parts: list[tuple[pa.RecordBatch, pa.RecordBatch]], bits: int
 ) -> None:
-    counts, actual = Counts(), {}
+    counts, actual = DiffCounts(), {}
     for one, other in parts:
         rows = compare(HOW, one, other, counts, bits=bits)
         for row in [] if rows is None else rows.to_pylist():
@@ -238,7 +238,7 @@ def test_elements_without_keys_are_counted(before: list[str], after: list[str], 
         pa.RecordBatch.from_pylist([{"value": v, "index": i} for i, v in enumerate(side)], schema=schema)
         for side in (before, after)
     )
-    counts = Counts()
+    counts = DiffCounts()
     rows = compare(how, one, other, counts, bits=bits)
     found = [] if rows is None else rows.to_pylist()
     removed = Counter(row["before"]["value"] for row in found if row["change"] == "removed")
@@ -256,7 +256,7 @@ def test_two_rows_of_one_key_are_refused(bits: int, side: int) -> None:
     sides = [once, once]
     sides[side] = twice
     with pytest.raises(ValueRefusedError, match="two rows of one snapshot have the same key") as caught:
-        compare(HOW, *sides, Counts(), bits=bits)
+        compare(HOW, *sides, DiffCounts(), bits=bits)
     assert caught.value.key_group == 3
 
 
@@ -276,7 +276,7 @@ def test_timers_are_a_set() -> None:
     far = 2**63 - 1  # beyond any date
     one = pa.RecordBatch.from_pylist([row(1, 5), row(1, far), row(2, 5)], schema=schema)
     other = pa.RecordBatch.from_pylist([row(2, 5), row(1, far - 1), row(1, far)], schema=schema)
-    counts = Counts()
+    counts = DiffCounts()
     rows = compare(how, one, other, counts)
     assert rows is not None
     assert rows.schema.names == ["change", "key", "timestamp", "timestamp_ms", "key_group"]
@@ -285,7 +285,7 @@ def test_timers_are_a_set() -> None:
         ("added", 1, far - 1),
     ]
     assert counts.unchanged == 2
-    assert compare(how, one, other, Counts(), rows=False) is None
+    assert compare(how, one, other, DiffCounts(), rows=False) is None
 
 
 def row(key: int, at: int) -> dict[str, Any]:
@@ -317,7 +317,7 @@ def test_retyped_fields_are_compared_by_the_wider_type() -> None:
             )
             for s, vs in ((one, before), (other, after))
         ]
-        counts = Counts()
+        counts = DiffCounts()
         compare(comparison("value", both, Shape()), *sides, counts)
         different = 1 if a != pa.int32() or b == pa.float64() or b == pa.int64() else 0
         assert counts.changed == different
@@ -371,7 +371,7 @@ def test_many_rows() -> None:
     other = pa.record_batch(
         [pa.array(keys), pa.array(np.concatenate([value, [0]])), pa.array(keys % 7, pa.int32())], schema=schema
     )
-    counts = Counts()
+    counts = DiffCounts()
     rows = compare(how, one, other, counts)
     assert (counts.added, counts.removed, counts.changed, counts.unchanged) == (1, n // 10, n // 10, n * 8 // 10)
     assert rows is not None

@@ -18,7 +18,7 @@ from stateextract.cli.diff import show
 from stateextract.diff import incremental
 from stateextract.diff.plan import DiffOptions, DiffPlan, make_diff_plan
 from stateextract.diff.run import run_diff
-from stateextract.diff.summary import Counts
+from stateextract.diff.summary import DiffCounts
 from stateextract.diff.task import DiffRunner
 from stateextract.options import JobOptions
 from tests.writers import flink_writer as flink
@@ -32,7 +32,7 @@ class Found:
 
     plan: DiffPlan
     changes: dict[str, list[str]]
-    counts: dict[str, Counts]
+    counts: dict[str, DiffCounts]
     bytes_read: int
 
 
@@ -41,11 +41,11 @@ def compared(pair: Sequence[Path], options: DiffOptions, **more: Any) -> Found:
     plan = make_diff_plan(jobs[0], jobs[1], options)
     runner = DiffRunner(plan.context)
     changes: dict[str, list[str]] = {}
-    counts: dict[str, Counts] = {}
+    counts: dict[str, DiffCounts] = {}
     for unit in plan.units:
         for one in runner.run(unit):
             name = f"{one.state.label}/{one.state.name}"
-            counts.setdefault(name, Counts()).add(one.counts)
+            counts.setdefault(name, DiffCounts()).add(one.counts)
             if one.rows is not None:
                 changes.setdefault(name, []).extend(map(str, one.rows.to_pylist()))
     return Found(plan, {name: sorted(rows) for name, rows in changes.items()}, counts, runner.bytes_read)
@@ -56,7 +56,7 @@ def both_ways(pair: Sequence[Path], unit_bytes: int = 2000, **more: Any) -> tupl
     some, all_ = (compared(pair, DiffOptions(full=full, unit_bytes=unit_bytes), **more) for full in (False, True))
     assert some.changes == all_.changes
     for name, counts in all_.counts.items():
-        found = some.counts.get(name, Counts())
+        found = some.counts.get(name, DiffCounts())
         assert (found.added, found.removed, found.changed) == (counts.added, counts.removed, counts.changed)
         assert (found.fields, found.entries) == (counts.fields, counts.entries)
     return some, all_
@@ -93,7 +93,7 @@ def test_random_chains(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: in
     other, after = job.checkpoint(2), job.rows()
     some, _ = both_ways((one, other), flatten=flatten)
     for state in STATES:
-        counts = some.counts.get(f"job/{state}", Counts())
+        counts = some.counts.get(f"job/{state}", DiffCounts())
         wanted = expected(before[state], after[state], 10 if state == "map" and not flatten else None)
         if not (state == "list" and flatten):
             assert Counter(added=counts.added, removed=counts.removed, changed=counts.changed) == wanted
@@ -211,7 +211,7 @@ def test_serializers_that_changed(job: Job) -> None:
     rows = job.rows()
     not_zero = sum(value != bytes(8) for value in rows["value"].values())
     assert (some.counts["job/value"].before, some.counts["job/value"].changed) == (len(rows["value"]), not_zero)
-    assert some.counts.get("job/map", Counts()).before == 0
+    assert some.counts.get("job/map", DiffCounts()).before == 0
 
 
 def test_a_damaged_file_leads_to_the_full_comparison(job: Job, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stateextract.diff.plan import DiffOptions, make_diff_plan
-from stateextract.diff.summary import Counts
+from stateextract.diff.summary import DiffCounts
 from stateextract.errors import FormatError, UnsupportedError, UsageError
 from stateextract.metadata.model import OperatorState
 from stateextract.metadata.uid import operator_id
@@ -33,10 +33,10 @@ def test_states_of_one_snapshot_only_are_new_or_gone(tmp_path: Path) -> None:
     result = found(one, other)
     presence = {state.name: state.presence for state in result.states.values()}
     assert presence == {"kept": "both", "old": "gone", "young": "new", "x": "gone"}
-    assert result.counts[result.named("kept")] == Counts(before=64, after=64)
-    assert result.counts[result.named("old")] == Counts(before=64, removed=64)
-    assert result.counts[result.named("young")] == Counts(after=64, added=64)
-    assert result.counts[result.named("x")] == Counts(before=64, removed=64)
+    assert result.counts[result.named("kept")] == DiffCounts(before=64, after=64)
+    assert result.counts[result.named("old")] == DiffCounts(before=64, removed=64)
+    assert result.counts[result.named("young")] == DiffCounts(after=64, added=64)
+    assert result.counts[result.named("x")] == DiffCounts(before=64, removed=64)
     (row, *_) = result.changes("young")
     assert (row["before"], row["changed_fields"]) == (None, [])
 
@@ -79,8 +79,8 @@ def test_what_one_side_cannot_read_is_not_gone(tmp_path: Path, file: str) -> Non
         assert (unread.presence, unread.how, unread.output) == ("both", None, None)
         assert unread.why is not None
         assert unread.why.startswith("the keyed state was written by a Flink release before 1.7")
-        assert (result.counts[unread.operator_id, "keyed", "s"], result.rows) == (Counts(), {})
-        assert result.counts[fine.operator_id, "keyed", "s"] == Counts(before=64, after=64)
+        assert (result.counts[unread.operator_id, "keyed", "s"], result.rows) == (DiffCounts(), {})
+        assert result.counts[fine.operator_id, "keyed", "s"] == DiffCounts(before=64, after=64)
 
 
 def test_a_state_may_be_in_what_cannot_be_read(tmp_path: Path) -> None:
@@ -119,7 +119,7 @@ def test_broadcast_copies_that_differ_are_said(tmp_path: Path) -> None:
         "the copies that the subtasks 1 of the {} snapshot have are not that of the first subtask, which was compared"
     )
     result = found(one, other)
-    assert result.counts[result.named("rules")] == Counts(before=1, after=1, remarks=[text.format("later")])
+    assert result.counts[result.named("rules")] == DiffCounts(before=1, after=1, remarks=[text.format("later")])
     assert found(other, one).counts[result.named("rules")].remarks == [text.format("earlier")]
 
 
@@ -128,12 +128,12 @@ def test_other_parallelism_and_other_key_groups(tmp_path: Path) -> None:
     other = write_snapshot(tmp_path / "b", {"op": {"s": _without(ROWS, {3})}}, parallelism=4)
     by_groups = found(one, other, DiffOptions(unit_bytes=1))
     assert [unit.key_groups for unit in by_groups.plan.units] == [(i,) for i in range(8)]
-    assert by_groups.counts[by_groups.named("s")] == Counts(before=64, after=56, removed=8)
+    assert by_groups.counts[by_groups.named("s")] == DiffCounts(before=64, after=56, removed=8)
     assert {row["key_group"] for row in by_groups.changes("s")} == {3}
     more = write_snapshot(tmp_path / "c", {"op": {"s": numbered(64, 32)}}, parallelism=2, max_parallelism=32)
     result = found(one, more)
     assert [unit.key_groups for unit in result.plan.units] == [None]
-    assert result.counts[result.named("s")] == Counts(before=64, after=64)
+    assert result.counts[result.named("s")] == DiffCounts(before=64, after=64)
 
 
 def test_retyped_values(tmp_path: Path) -> None:
@@ -144,7 +144,7 @@ def test_retyped_values(tmp_path: Path) -> None:
     assert state.why == "value was int64 and is struct<f0: int64>, which cannot be compared"
     assert [str(change) for change in state.schema_changes] == ["value int64 → struct<f0: int64>"]
     # The others are compared all the same.
-    assert result.counts[result.named("t")] == Counts(before=64, after=64)
+    assert result.counts[result.named("t")] == DiffCounts(before=64, after=64)
 
 
 def test_what_cannot_be_decoded_stops_the_comparison_or_is_said(tmp_path: Path) -> None:
@@ -161,7 +161,7 @@ def test_what_cannot_be_decoded_stops_the_comparison_or_is_said(tmp_path: Path) 
     assert result.states[result.named("unknown")].why == (
         "values of com.example.ShapeSerializerSnapshot cannot be decoded: the serializer's snapshot class is not known"
     )
-    assert result.counts[result.named("known")] == Counts(before=64, after=64)
+    assert result.counts[result.named("known")] == DiffCounts(before=64, after=64)
     # Lost behind the unknown one in its key groups, on one side; nothing is called added there.
     counts = result.counts[result.named("zz")]
     assert counts.left_out == [1, 2]

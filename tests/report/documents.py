@@ -9,11 +9,11 @@ from typing import Any
 from stateextract.audit.document import (
     Big,
     Bin,
-    Column,
+    ColumnDocument,
     Distinct,
     KeyGroup,
     Lengths,
-    Operator,
+    OperatorDocument,
     Owned,
     Owner,
     Owners,
@@ -21,8 +21,8 @@ from stateextract.audit.document import (
     SchemaField,
     Skew,
     Skews,
-    Snapshot,
-    State,
+    SnapshotDocument,
+    StateDocument,
     Statistics,
     Subtask,
     Times,
@@ -37,13 +37,13 @@ NOW = 1_764_338_400_000
 """2025-11-28T14:00:00Z."""
 
 COLUMNS = [
-    Column("key", "string", 900, 0, 0.0, None, "alice", "yusuf", Distinct(310, False, 0.016), [], 0.013,
+    ColumnDocument("key", "string", 900, 0, 0.0, None, "alice", "yusuf", Distinct(310, False, 0.016), [], 0.013,
            Lengths(4, 6.25, 12, [Quantile(0.5, 6), Quantile(0.99, 11)])),
-    Column("value.cents", "int64", 900, 90, 0.1, None, -9007199254740993, 9223372036854775807, Distinct(77),
+    ColumnDocument("value.cents", "int64", 900, 90, 0.1, None, -9007199254740993, 9223372036854775807, Distinct(77),
            [Quantile(0.25, 10), Quantile(0.5, 250), Quantile(0.75, 4000)], 0.0),
-    Column("value.weight", "double", 900, 0, 0.0, 3, -0.5, 1e300, Distinct(2)),
+    ColumnDocument("value.weight", "double", 900, 0, 0.0, 3, -0.5, 1e300, Distinct(2)),
 ]  # fmt: skip
-CARTS = State(
+CARTS = StateDocument(
     state_name="carts", state_kind="map", form="heap", state_role=None, status="decoded", reason=None,
     problems=["2 lone surrogates were replaced in value.note"],
     schema=[SchemaField("key", "string"), SchemaField("value", "map<string, int64>")],
@@ -57,7 +57,7 @@ CARTS = State(
         900, NOW - 3 * DAY, NOW - 60_000, [Bin(NOW - 3 * DAY, NOW - 2 * DAY, 200), Bin(NOW - 2 * DAY, NOW, 700)], 2 * DAY, 200
     ),
 )  # fmt: skip
-TIMERS = State(
+TIMERS = StateDocument(
     state_name="_timer_state/event_user-timers", state_kind="timer", form="heap", state_role="timers", status="decoded",
     reason=None,
     problems=[],
@@ -67,7 +67,7 @@ TIMERS = State(
     skew=Skews(Skew(128.0, 1.0, 128.0, 1.0), Skew(2.0, 1.0, 2.0, 1.0)),
     times=Times("timer", NOW - DAY, 2**63 - 1, 10, [Bin(None, NOW, 10), Bin(NOW, NOW + DAY, 25), Bin(NOW + DAY, None, 5)]),
 )  # fmt: skip
-LEGACY = State(
+LEGACY = StateDocument(
     "legacy",
     "value",
     "heap",
@@ -80,27 +80,27 @@ LEGACY = State(
     200_000,
     0,
 )
-HALF = State(
+HALF = StateDocument(
     "half", "list", "heap", None, "partial", None, ["key group 7 is damaged"], [SchemaField("value", "list<item: int64>")],
     5, 50, 40, Distinct(5), [KeyGroup(0, 5, 40)], [Subtask(0, 5, 40)],
 )  # fmt: skip
-COORDINATOR = State(
+COORDINATOR = StateDocument(
     None, "coordinator", "coordinator", None, "not selected", "not asked for", [], [], 0, 0, 0
 )  # fmt: skip
 
 
-def statistics(operators: list[Operator], checkpoint: int = 42, taken_ms: int | None = NOW, **more: Any) -> Statistics:
+def statistics(operators: list[OperatorDocument], checkpoint: int = 42, taken_ms: int | None = NOW, **more: Any) -> Statistics:
     """A document with the totals that follow."""
     states = [state for operator in operators for state in operator.states]
     totals = Totals(
         len(operators), len(states), sum(s.rows for s in states), sum(s.file_bytes for s in states),
         sum(s.decoded_bytes for s in states),
     )  # fmt: skip
-    snapshot = Snapshot(f"s3://shop/chk-{checkpoint}/_metadata", checkpoint, 5, "checkpoint", taken_ms)
+    snapshot = SnapshotDocument(f"s3://shop/chk-{checkpoint}/_metadata", checkpoint, 5, "checkpoint", taken_ms)
     return Statistics("0.1.0", snapshot, taken_ms, totals, operators, **more)
 
 
-def operator(label: str, states: list[State], **more: Any) -> Operator:
+def operator(label: str, states: list[StateDocument], **more: Any) -> OperatorDocument:
     """An operator of two subtasks and 128 key groups, known by its uid."""
     size, rows = sum(s.file_bytes for s in states), sum(s.rows for s in states)
     values = {
@@ -110,10 +110,10 @@ def operator(label: str, states: list[State], **more: Any) -> Operator:
         "file_bytes": size, "rows": rows,
         "unowned": None, "without_uid": False,
     }  # fmt: skip
-    return Operator(**{**values, **more}, states=states)
+    return OperatorDocument(**{**values, **more}, states=states)
 
 
-def owning(label: str, size: int) -> Operator:
+def owning(label: str, size: int) -> OperatorDocument:
     """An operator with owners of so many bytes."""
     states = [Owned("carts", size - 100, 2, 5, 9), Owned("timers_of_users", 100, 2, 2)]
     keys = [Owner("alice", 3, size, 4, 7, 9, states), Owner({"f0": 1}, 5, size // 10, 1, 1, 0, states[1:])]
@@ -135,7 +135,7 @@ def shop() -> Statistics:
 
 def grown() -> list[Statistics]:
     """The shop at three times: carts grow, one state is gone, half is new. Not in order."""
-    gone = State("gone", "value", "heap", None, "decoded", None, [], [], 10, 1_000, 900)
+    gone = StateDocument("gone", "value", "heap", None, "decoded", None, [], [], 10, 1_000, 900)
     early = [operator("shopping", [replace(CARTS, rows=300, file_bytes=40_000), TIMERS, gone], operator_id="a" * 32)]
     middle = [operator("shopping", [replace(CARTS, rows=600, file_bytes=80_000), TIMERS], operator_id="a" * 32)]
     return [statistics(middle, 41, NOW - DAY), shop(), statistics(early, 40, NOW - 2 * DAY)]

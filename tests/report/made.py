@@ -9,17 +9,17 @@ import shutil
 from stateextract.audit.document import (
     Big,
     Bin,
-    Column,
+    ColumnDocument,
     Distinct,
     KeyGroup,
     Lengths,
-    Operator,
+    OperatorDocument,
     Quantile,
     SchemaField,
     Skew,
     Skews,
-    Snapshot,
-    State,
+    SnapshotDocument,
+    StateDocument,
     Statistics,
     Subtask,
     Times,
@@ -61,7 +61,7 @@ def made_statistics(operators: int = 50, states: int = 300, age: int = 0, seed: 
         len(made), len(every), sum(s.rows for s in every), sum(s.file_bytes for s in every), sum(s.decoded_bytes for s in every)
     )  # fmt: skip
     taken = NOW - age * DAY
-    snapshot = Snapshot(
+    snapshot = SnapshotDocument(
         f"s3://flink-state/checkpoints/6e4c5e0b51f3/chk-{4200 - 24 * age}/_metadata",
         4200 - 24 * age,
         5,
@@ -71,7 +71,7 @@ def made_statistics(operators: int = 50, states: int = 300, age: int = 0, seed: 
     return Statistics("0.1.0", snapshot, taken, totals, made)
 
 
-def _operator(rng: random.Random, number: int, states: int, age: int) -> Operator:
+def _operator(rng: random.Random, number: int, states: int, age: int) -> OperatorDocument:
     topic, step = TOPICS[number % len(TOPICS)], STEPS[number // len(TOPICS) % len(STEPS)]
     max_parallelism = 32768 if number % 20 == 3 else rng.choice((128, 128, 128, 1024, 4096))
     parallelism = rng.choice((1, 4, 16, 48, 128))
@@ -79,7 +79,7 @@ def _operator(rng: random.Random, number: int, states: int, age: int) -> Operato
     scale = rng.lognormvariate(11, 1.6)
     made = [_state(rng, f"{rng.choice(WORDS)}-{i}", scale, parallelism, max_parallelism, age) for i in range(states)]
     name = f"{topic}: {step} v{number}"
-    return Operator(
+    return OperatorDocument(
         operator_id=f"{rng.getrandbits(128):032x}", operator_uid=uid, operator_name=name, operator_label=uid or name,
         operator_parallelism=parallelism, operator_max_parallelism=max_parallelism,
         handle_bytes=sum(s.file_bytes for s in made) * 11 // 10,
@@ -88,13 +88,13 @@ def _operator(rng: random.Random, number: int, states: int, age: int) -> Operato
     )  # fmt: skip
 
 
-def _state(rng: random.Random, name: str, scale: float, parallelism: int, max_parallelism: int, age: int) -> State:
+def _state(rng: random.Random, name: str, scale: float, parallelism: int, max_parallelism: int, age: int) -> StateDocument:
     kind, growth = rng.choice(KINDS), rng.uniform(0.0, 0.06)
     rows = max(int(scale * rng.lognormvariate(0, 1.3) * (1 - growth) ** age), 12)
     width = rng.randint(20, 400)
     if rng.random() < 0.03:
         reason = "a value of com.shop.model.LegacyBasket by Kryo, whose class nobody describes"
-        return State(name, kind, "heap", None, "unsupported", reason, [], [], 0, rows * width, 0)
+        return StateDocument(name, kind, "heap", None, "unsupported", reason, [], [], 0, rows * width, 0)
     groups = _spread(rng, rows, max_parallelism, width, rng.random() < 0.15)
     by_subtask: dict[int, tuple[int, int]] = {}
     for group, n, size in groups:
@@ -105,7 +105,7 @@ def _state(rng: random.Random, name: str, scale: float, parallelism: int, max_pa
     timer = kind == "timer"
     columns = [_column(rng, i, rows) for i in range(8)]
     problems = ["3 lone surrogates were replaced in value.comment"] if rng.random() < 0.03 else []
-    return State(
+    return StateDocument(
         state_name=name, state_kind=kind, form=rng.choice(("heap", "SST files", "full snapshot")), state_role=None,
         status="partial" if problems and rng.random() < 0.5 else "decoded", reason=None, problems=problems,
         schema=[SchemaField(c.name, c.type) for c in columns], rows=rows, file_bytes=decoded * 6 // 5, decoded_bytes=decoded,
@@ -142,7 +142,7 @@ def _skew(places: list[tuple[int, int]], count: int) -> Skew:
     return Skew(*figures)
 
 
-def _column(rng: random.Random, number: int, rows: int) -> Column:
+def _column(rng: random.Random, number: int, rows: int) -> ColumnDocument:
     nulls = int(rows * rng.choice((0, 0, 0.02, 0.4)))
     name = (
         "key",
@@ -158,12 +158,12 @@ def _column(rng: random.Random, number: int, rows: int) -> Column:
     distinct = Distinct(max(rows - nulls, 1), rows < 10_000, 0.0 if rows < 10_000 else 0.016)
     if type_ == "string":
         lengths = Lengths(4, 18.25, 2400, [Quantile(q, int(10 + 80 * q)) for q in QUANTILES])
-        return Column(
+        return ColumnDocument(
             name, type_, rows, nulls, nulls / rows, None, "aaron-001", "zoe-998", distinct, [], 0.013, lengths
         )
     if type_.startswith("timestamp"):
         values = [Quantile(q, f"2025-11-{1 + int(27 * q):02}T08:00:00Z") for q in QUANTILES]
-        return Column(
+        return ColumnDocument(
             name,
             type_,
             rows,
@@ -178,7 +178,7 @@ def _column(rng: random.Random, number: int, rows: int) -> Column:
         )
     top = rng.randrange(10**6, 10**9)
     values = [Quantile(q, int(top * q) if type_ != "double" else round(top * q / 7, 2)) for q in QUANTILES]
-    return Column(
+    return ColumnDocument(
         name, type_, rows, nulls, nulls / rows, None, 0, 2**53 + top if number == 1 else top, distinct, values, 0.013
     )
 

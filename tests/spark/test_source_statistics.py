@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql.types import LongType, StringType, StructField, StructType
 
-from stateextract.audit.document import State, Statistics
+from stateextract.audit.document import StateDocument, Statistics
 from stateextract.audit.durations import times_to_live
 from stateextract.audit.history import SCHEMA, table_of
 from stateextract.audit.statistics import StatisticsOptions, statistics
@@ -58,7 +58,7 @@ def test_every_kind_of_snapshot(case: str) -> None:
 def without_progress(document: Statistics) -> Statistics:
     """What tasks give that see some states only."""
 
-    def bare(state: State) -> State:
+    def bare(state: StateDocument) -> StateDocument:
         times = state.times
         return replace(state, times=times and replace(times, progress_ms=None, progress_of=None, past_by_progress=None))
 

@@ -14,7 +14,14 @@ from typing import Any, Protocol, TypeVar
 
 import pyarrow as pa
 
-from stateextract.audit.document import Column, Operator, Skew, Snapshot, State, Statistics
+from stateextract.audit.document import (
+    ColumnDocument,
+    OperatorDocument,
+    Skew,
+    SnapshotDocument,
+    StateDocument,
+    Statistics,
+)
 
 READ = ("decoded", "partial")
 """Statuses of states whose figures say something."""
@@ -51,7 +58,7 @@ class OfSnapshot(Protocol):
     """Something that is of one snapshot."""
 
     @property
-    def snapshot(self) -> Snapshot: ...
+    def snapshot(self) -> SnapshotDocument: ...
 
 
 S = TypeVar("S", bound=OfSnapshot)
@@ -87,7 +94,7 @@ def times_note(ordered: Iterable[OfSnapshot]) -> str | None:
     return None
 
 
-def identity(snapshot: Snapshot) -> str:
+def identity(snapshot: SnapshotDocument) -> str:
     """What is the same for every copy of a snapshot: the SHA-256 of its ``_metadata``, else of its path, in hex."""
     return snapshot.metadata_sha256 or hashlib.sha256(snapshot.path.encode("utf-8", "replace")).hexdigest()
 
@@ -98,7 +105,7 @@ def table_of(documents: Iterable[Statistics]) -> pa.Table:
     return pa.Table.from_pylist(rows, SCHEMA)
 
 
-def _row(document: Statistics, operator: Operator, state: State) -> dict[str, Any]:
+def _row(document: Statistics, operator: OperatorDocument, state: StateDocument) -> dict[str, Any]:
     snapshot, keys, ttl, times = document.snapshot, state.distinct_keys, state.ttl, state.times
     is_read = state.status in READ
     values = (
@@ -125,7 +132,7 @@ def _skew(skew: Skew | None) -> tuple[float | None, float | None]:
     return (None, None) if skew is None else (skew.max_over_mean, skew.top_percent_share)
 
 
-def _column(column: Column) -> dict[str, Any]:
+def _column(column: ColumnDocument) -> dict[str, Any]:
     lengths = column.lengths
     values = (
         _text(column.name), _text(column.type), column.rows, column.nulls, column.null_share, column.nans,

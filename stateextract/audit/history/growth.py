@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from stateextract.audit.document import Snapshot, Totals
+from stateextract.audit.document import SnapshotDocument, Totals
 from stateextract.outcome import Status
 
 MEASURES = ("rows", "file_bytes", "decoded_bytes")
@@ -27,7 +27,7 @@ _COUNTED = ("distinct_keys", "entries", "overdue")
 
 
 @dataclass(frozen=True)
-class Change:
+class MeasureChange:
     """A measure in the oldest and the newest snapshot.
 
     :param first: ``None`` where the state was not there, or the measure is not known; :param last: likewise.
@@ -56,7 +56,7 @@ class Split:
 
 
 @dataclass(frozen=True)
-class Counts:
+class StateCounts:
     """What a state has. Nothing is known of keys in state without them, and of overdue entries where they have no time."""
 
     bytes: int
@@ -65,7 +65,7 @@ class Counts:
     overdue: int | None
 
 
-def split_of(first: Counts, last: Counts) -> Split:
+def split_of(first: StateCounts, last: StateCounts) -> Split:
     """Split the change of the bytes.
 
     Entries count with the size that they had: first those overdue, then those of more keys, then more for each key. The rest is
@@ -124,12 +124,12 @@ class Series:
         """Whether the newest snapshot lacks it."""
         return not self.there[-1]
 
-    def change(self, measure: str) -> Change:
+    def change(self, measure: str) -> MeasureChange:
         """From the oldest to the newest snapshot."""
         first, last = self.values[measure][0], self.values[measure][-1]
         before = 0 if self.new else first
         after = 0 if self.gone else last
-        return Change(first, last, None if before is None or after is None else after - before)
+        return MeasureChange(first, last, None if before is None or after is None else after - before)
 
     @property
     def split(self) -> Split | None:
@@ -139,13 +139,13 @@ class Series:
         first, last = self._counts(0, self.new), self._counts(-1, self.gone)
         return None if first is None or last is None else split_of(first, last)
 
-    def _counts(self, at: int, missing: bool) -> Counts | None:
+    def _counts(self, at: int, missing: bool) -> StateCounts | None:
         keys, entries, overdue = (self.values[name][at] for name in _COUNTED)
         if missing:
             other = self.values["distinct_keys"][-1 if at == 0 else 0]
-            return Counts(0, None if other is None else 0, 0, 0)
+            return StateCounts(0, None if other is None else 0, 0, 0)
         size = self.values["decoded_bytes"][at]
-        return None if entries is None or size is None else Counts(size, keys, entries, overdue)
+        return None if entries is None or size is None else StateCounts(size, keys, entries, overdue)
 
 
 def series_of(tables: Sequence[pa.Table]) -> list[Series]:
@@ -186,7 +186,7 @@ def by_growth(series: Sequence[Series]) -> list[Series]:
     return sorted(series, key=rank)
 
 
-def total_change(measure: str, totals: Sequence[Totals], series: Sequence[Series]) -> Change:
+def total_change(measure: str, totals: Sequence[Totals], series: Sequence[Series]) -> MeasureChange:
     """How all states together grew. It is not known where one of them was read in only one of the two snapshots.
 
     :param totals: of the snapshots, from the oldest to the newest, at least one; :param series: of their states.
@@ -194,10 +194,10 @@ def total_change(measure: str, totals: Sequence[Totals], series: Sequence[Series
     first, last = getattr(totals[0], measure), getattr(totals[-1], measure)
     changes = [one.change(measure) for one in series] if measure in MEASURES else []
     known = all(c.change is not None or (c.first is None and c.last is None) for c in changes)
-    return Change(first, last, last - first if known else None)
+    return MeasureChange(first, last, last - first if known else None)
 
 
-def growth_as_dict(snapshots: Sequence[tuple[Snapshot, Totals]], series: Sequence[Series]) -> dict[str, Any]:
+def growth_as_dict(snapshots: Sequence[tuple[SnapshotDocument, Totals]], series: Sequence[Series]) -> dict[str, Any]:
     """Growth as a document for scripts.
 
     :param snapshots: from the oldest to the newest; :param series: of their states.
@@ -224,6 +224,15 @@ def growth_as_dict(snapshots: Sequence[tuple[Snapshot, Totals]], series: Sequenc
 
 
 __all__ = [
-    "COLUMNS", "MEASURES", "Change", "Counts", "Series", "Split", "by_growth", "growth_as_dict", "series_of", "split_of",
+    "COLUMNS",
+    "MEASURES",
+    "MeasureChange",
+    "Series",
+    "Split",
+    "StateCounts",
+    "by_growth",
+    "growth_as_dict",
+    "series_of",
+    "split_of",
     "total_change",
 ]  # fmt: skip

@@ -22,7 +22,7 @@ import pyarrow as pa
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
-from stateextract.audit.document import Snapshot, Statistics, Totals, check_format
+from stateextract.audit.document import SnapshotDocument, Statistics, Totals, check_format
 from stateextract.audit.history import SCHEMA, identity, in_order, table_of
 from stateextract.audit.history.growth import COLUMNS
 from stateextract.errors import OutputError, UsageError
@@ -51,7 +51,7 @@ class Recorded:
     :param document: gives the whole document. Its errors are those of :func:`read_history`.
     """
 
-    snapshot: Snapshot
+    snapshot: SnapshotDocument
     totals: Totals
     rows: pa.Table
     document: Callable[[], Statistics]
@@ -63,7 +63,7 @@ def recorded(document: Statistics) -> Recorded:
     return Recorded(document.snapshot, document.totals, rows, lambda: document)
 
 
-def file_name(snapshot: Snapshot) -> str:
+def file_name(snapshot: SnapshotDocument) -> str:
     """What the file of a snapshot is called, wherever the snapshot lies."""
     return f"checkpoint-{snapshot.checkpoint_id}-{identity(snapshot)[:16]}.parquet"
 

@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from stateextract.audit.document import Column, Lengths, Quantile
+from stateextract.audit.document import ColumnDocument, Lengths, Quantile
 from stateextract.audit.measure.arrays import (
     canonical,
     fixed_values,
@@ -60,7 +60,7 @@ LONGEST_TEXT = 256
 
 
 @dataclass(frozen=True)
-class Place:
+class ColumnPath:
     """Where a column's figures come from: a column of rows, and the way down its structs."""
 
     path: tuple[str, ...]
@@ -71,11 +71,11 @@ class Place:
         return ".".join(self.path)
 
 
-def places(field: pa.Field) -> list[Place]:
+def places(field: pa.Field) -> list[ColumnPath]:
     """The column itself, and the fields of structs below it, in the order of :func:`parts`."""
-    found = [Place((field.name,), field.type)]
+    found = [ColumnPath((field.name,), field.type)]
     if pa.types.is_struct(field.type):
-        found += [Place((field.name, *inner.path), inner.type) for child in field.type for inner in places(child)]
+        found += [ColumnPath((field.name, *inner.path), inner.type) for child in field.type for inner in places(child)]
     return found
 
 
@@ -93,7 +93,7 @@ class ColumnStatistics:
     :param row: its description for the kernel; ``None``: one of its own.
     """
 
-    def __init__(self, place: Place, row: Numbers | None = None) -> None:
+    def __init__(self, place: ColumnPath, row: Numbers | None = None) -> None:
         self.place = place
         type_ = place.type
         self._struct = pa.types.is_struct(type_)
@@ -281,7 +281,7 @@ class ColumnStatistics:
 
     # -- the outcome
 
-    def column(self, quantiles: Sequence[Quantile], rank_error: float) -> Column:
+    def column(self, quantiles: Sequence[Quantile], rank_error: float) -> ColumnDocument:
         """The column of the document.
 
         :param quantiles: of what was sampled.
@@ -294,7 +294,7 @@ class ColumnStatistics:
             mean = self.length_sum / (self.rows - self.nulls)
             lengths = Lengths(self.shortest, mean, self.longest, list(quantiles))
         scalar = not (self._struct or self._list or pa.types.is_null(type_))
-        return Column(
+        return ColumnDocument(
             self.place.name, "struct" if self._struct else str(type_), self.rows, self.nulls,
             self.nulls / self.rows if self.rows else 0.0,
             self.nans if self._floating else None,
@@ -387,4 +387,4 @@ def _unpacked(type_: pa.DataType, value: Any) -> Any:
     return value
 
 
-__all__ = ["LONGEST_TEXT", "ColumnStatistics", "Place", "add_all", "parts", "places"]
+__all__ = ["LONGEST_TEXT", "ColumnPath", "ColumnStatistics", "add_all", "parts", "places"]

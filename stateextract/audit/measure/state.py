@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from stateextract.audit.document import Big, Column, Distinct
+from stateextract.audit.document import Big, ColumnDocument, Distinct
 from stateextract.audit.measure.arrays import Sizer, list_parts, raw_values, valid_at
 from stateextract.audit.measure.columns import ColumnStatistics, add_all, parts, places
 from stateextract.audit.measure.distinct import Smallest
@@ -320,7 +320,7 @@ class StateStatistics:
         value = next((c for c in self.columns if c.place.path == ("value",)), None)
         return value.length_sum if value is not None and is_list(value.place.type) else self.rows
 
-    def document_columns(self) -> list[Column]:
+    def document_columns(self) -> list[ColumnDocument]:
         """The columns of the document."""
         kept = iter(self._sample.columns())
         made = []

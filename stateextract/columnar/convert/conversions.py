@@ -25,7 +25,7 @@ from stateextract.errors import FormatError, ValueRefusedError
 Mask = npt.NDArray[np.bool_]
 
 
-class Context(Protocol):
+class ConversionContext(Protocol):
     """The policy, and the counters of what is bent."""
 
     @property
@@ -35,12 +35,12 @@ class Context(Protocol):
     def counts(self) -> ChangeCounts: ...
 
 
-def epoch_units(array: pa.Array, valid: Mask, node: Logical, ctx: Context) -> pa.Array:
+def epoch_units(array: pa.Array, valid: Mask, node: Logical, ctx: ConversionContext) -> pa.Array:
     """Microseconds since 1970, and widened numbers: the same bytes or the same numbers, of another type."""
     return array.view(node.type) if array.type.bit_width == node.type.bit_width else array.cast(node.type)
 
 
-def epoch_ns(array: pa.Array, valid: Mask, node: Logical, ctx: Context) -> pa.Array:
+def epoch_ns(array: pa.Array, valid: Mask, node: Logical, ctx: ConversionContext) -> pa.Array:
     """Nanoseconds since 1970; towards the past where the column has microseconds."""
     if node.type.unit == "ns":
         return array.view(node.type)
@@ -59,12 +59,12 @@ def epoch_ns(array: pa.Array, valid: Mask, node: Logical, ctx: Context) -> pa.Ar
     return pa.array(micros, pa.int64(), mask=~valid).view(node.type)
 
 
-def day_us(array: pa.Array, valid: Mask, node: Logical, ctx: Context) -> pa.Array:
+def day_us(array: pa.Array, valid: Mask, node: Logical, ctx: ConversionContext) -> pa.Array:
     """Microseconds since midnight as ``HH:MM:SS`` with 0, 3 or 6 more digits."""
     return pa.array([None if us is None else _time_of_day(us, node, ctx) for us in _values(array, valid)], node.type)
 
 
-def _time_of_day(us: int, node: Logical, ctx: Context) -> str | None:
+def _time_of_day(us: int, node: Logical, ctx: ConversionContext) -> str | None:
     if not 0 <= us < 86_400_000_000:
         _unfit(f"the time of day {us} us since midnight", node, ctx)
         return None
@@ -73,7 +73,7 @@ def _time_of_day(us: int, node: Logical, ctx: Context) -> str | None:
     return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}{digits}"
 
 
-def scaled(array: pa.Array, valid: Mask, node: Logical, ctx: Context) -> pa.Array:
+def scaled(array: pa.Array, valid: Mask, node: Logical, ctx: ConversionContext) -> pa.Array:
     """Two's complement of any length with the scale in ``labels``: a decimal, or text for more than 38 digits."""
     scale = int(node.labels[0])
     exact = _decimal_of(scale, node, ctx) if pa.types.is_decimal(node.type) else _text_of(scale, node, ctx)
@@ -86,7 +86,7 @@ def _number(raw: bytes) -> int:
     return int.from_bytes(raw, "big", signed=True)
 
 
-def _decimal_of(scale: int, node: Logical, ctx: Context) -> Callable[[bytes], Any]:
+def _decimal_of(scale: int, node: Logical, ctx: ConversionContext) -> Callable[[bytes], Any]:
     from decimal import Context as Arithmetic
 
     arithmetic = Arithmetic(prec=80)
@@ -101,7 +101,7 @@ def _decimal_of(scale: int, node: Logical, ctx: Context) -> Callable[[bytes], An
     return exact
 
 
-def _text_of(scale: int, node: Logical, ctx: Context) -> Callable[[bytes], Any]:
+def _text_of(scale: int, node: Logical, ctx: ConversionContext) -> Callable[[bytes], Any]:
     def exact(raw: bytes) -> Any:
         if len(raw) > MAX_DIGIT_BYTES:
             return _unfit(f"a number of {len(raw)} bytes", node, ctx)
@@ -110,7 +110,7 @@ def _text_of(scale: int, node: Logical, ctx: Context) -> Callable[[bytes], Any]:
     return exact
 
 
-def decimal_text(array: pa.Array, valid: Mask, node: Logical, ctx: Context) -> pa.Array:
+def decimal_text(array: pa.Array, valid: Mask, node: Logical, ctx: ConversionContext) -> pa.Array:
     """Decimal digits as text into the column's decimal, exactly."""
     from decimal import Context as Arithmetic
     from decimal import Decimal, DecimalException
@@ -132,12 +132,12 @@ def decimal_text(array: pa.Array, valid: Mask, node: Logical, ctx: Context) -> p
     return pa.array([None if text is None else exact(text) for text in _values(array, valid)], node.type)
 
 
-def big_decimal_bytes(array: pa.Array, valid: Mask, node: Logical, ctx: Context) -> pa.Array:
+def big_decimal_bytes(array: pa.Array, valid: Mask, node: Logical, ctx: ConversionContext) -> pa.Array:
     """Avro's ``big-decimal``: inside of the bytes a zig-zag length, the number, and a zig-zag scale."""
     return pa.array([None if raw is None else _big_decimal(raw, node, ctx) for raw in _values(array, valid)], node.type)
 
 
-def _big_decimal(raw: bytes, node: Logical, ctx: Context) -> str | None:
+def _big_decimal(raw: bytes, node: Logical, ctx: ConversionContext) -> str | None:
     length, at = _zigzag(raw, 0)
     if not 0 < length <= len(raw) - at:
         raise FormatError(f"invalid value: a big decimal of {length} bytes in {len(raw)}")
@@ -162,12 +162,12 @@ def _zigzag(raw: bytes, at: int) -> tuple[int, int]:
     raise FormatError("invalid value: a big decimal that ends too early")
 
 
-def uuid_bytes(array: pa.Array, valid: Mask, node: Logical, ctx: Context) -> pa.Array:
+def uuid_bytes(array: pa.Array, valid: Mask, node: Logical, ctx: ConversionContext) -> pa.Array:
     """Sixteen bytes as ``8-4-4-4-12`` hexadecimal digits."""
     return pa.array([None if raw is None else str(UUID(bytes=raw)) for raw in _values(array, valid)], node.type)
 
 
-def labels_by_number(array: pa.Array, valid: Mask, node: Logical, ctx: Context) -> pa.Array:
+def labels_by_number(array: pa.Array, valid: Mask, node: Logical, ctx: ConversionContext) -> pa.Array:
     """Numbers that have names: each label is ``number=name``."""
     names = {int(number): name for number, _, name in (label.partition("=") for label in node.labels)}
     numbers = list(_values(array, valid))
@@ -183,7 +183,7 @@ def _values(array: pa.Array, valid: Mask) -> Iterator[Any]:
     return (value if live else None for value, live in zip(array.to_pylist(), valid.tolist(), strict=True))
 
 
-def _unfit(what: str, node: Logical, ctx: Context) -> None:
+def _unfit(what: str, node: Logical, ctx: ConversionContext) -> None:
     """A value that its column cannot hold: refused, or counted and null."""
     if ctx.policy.out_of_range == "fail":
         raise ValueRefusedError(

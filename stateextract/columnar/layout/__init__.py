@@ -48,7 +48,7 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from stateextract.columnar.layout.kryo import Plan
+from stateextract.columnar.layout.kryo import KryoPlan
 
 
 @dataclass(frozen=True)
@@ -647,7 +647,7 @@ class Python(Layout):
     inner: Layout | None = None
     not_described: tuple[str, ...] = field(default=(), compare=False)
     uncertain: tuple[str, ...] = field(default=(), compare=False)
-    plan: Plan | None = field(default=None, compare=False)
+    plan: KryoPlan | None = field(default=None, compare=False)
 
     @cached_property
     def wire_type(self) -> pa.DataType | None:

@@ -5,9 +5,9 @@ expect: the first object of its kind, of a class that stands in the plan. Whatev
 earlier object, another class, a number beyond its range) stops the kernel, and Python decodes that one entry.
 So a plan leaves out what is rare, but never says anything else than ``Python.decode`` does.
 
-A plan is about one column. :class:`Place` nodes stand where an object or null can be, :class:`Plan` nodes for what follows an
-object's reference mark. ``None`` in the place of a plan stands for bytes that only Python reads. May import nothing of
-this project; ``program/kryo_program.py`` has what the kernel does for each node.
+A plan is about one column. :class:`ObjectOrNull` nodes describe where an object or null can be, :class:`KryoPlan` nodes
+what follows an object's reference mark. ``None`` in the place of a plan means bytes that only Python reads. May import
+nothing of this project; ``program/kryo_program.py`` has what the kernel does for each node.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Form = Literal["int", "zigzag int", "long", "zigzag long", "byte", "short", "lit
 
 
 @dataclass(frozen=True)
-class Plan:
+class KryoPlan:
     """Base of all nodes."""
 
 
@@ -27,7 +27,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Varying(Plan):
+class Varying(KryoPlan):
     """A whole number of any form, which must lie between two bounds, if ``low`` is not above ``high``."""
 
     form: Form
@@ -36,7 +36,7 @@ class Varying(Plan):
 
 
 @dataclass(frozen=True)
-class Fixed(Plan):
+class FixedNumber(KryoPlan):
     """A number of fixed width, or a boolean."""
 
     width: int
@@ -44,33 +44,33 @@ class Fixed(Plan):
 
 
 @dataclass(frozen=True)
-class String(Plan):
+class String(KryoPlan):
     """Kryo's string, or null."""
 
 
 @dataclass(frozen=True)
-class Char(Plan):
+class Character(KryoPlan):
     """One UTF-16 unit."""
 
     little: bool
 
 
 @dataclass(frozen=True)
-class Constants(Plan):
+class Constants(KryoPlan):
     """The position of an enum's constant, plus one; 0 is null."""
 
     names: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Uuid(Plan):
+class Uuid(KryoPlan):
     """Two longs; :param zigzag: of variable length, else eight little-endian bytes each."""
 
     zigzag: bool
 
 
 @dataclass(frozen=True)
-class Moment(Plan):
+class Moment(KryoPlan):
     """Milliseconds into the columns ``ms`` and ``nanos``: alone; and nanoseconds of the second; or the same where the
     milliseconds are only whole seconds."""
 
@@ -78,27 +78,27 @@ class Moment(Plan):
 
 
 @dataclass(frozen=True)
-class Clock(Plan):
+class Clock(KryoPlan):
     """Kryo 5's time of day, whose last parts are left out where they are 0."""
 
 
 @dataclass(frozen=True)
-class Big(Plan):
+class BigNumber(KryoPlan):
     """A length plus one (0 is null) and the two's complement; :param scaled: then a scale."""
 
     scaled: bool
 
 
 @dataclass(frozen=True)
-class Blob(Plan):
+class Blob(KryoPlan):
     """A length plus one (0 is null), and bytes."""
 
 
 @dataclass(frozen=True)
-class Optional(Plan):
+class Optional(KryoPlan):
     """A boolean, whether there is a number; :param always: the number follows in any case."""
 
-    number: Plan
+    number: KryoPlan
     always: bool
 
 
@@ -106,7 +106,7 @@ class Optional(Plan):
 
 
 @dataclass(frozen=True)
-class Fields(Plan):
+class Fields(KryoPlan):
     """Parts one after the other.
 
     :param parts: each with the name of its column; the empty name is the struct itself.
@@ -114,7 +114,7 @@ class Fields(Plan):
     :param whole: the columns of the struct that have no part here become null.
     """
 
-    parts: tuple[tuple[str, Plan], ...]
+    parts: tuple[tuple[str, KryoPlan], ...]
     label: str | None = None
     whole: bool = True
 
@@ -131,7 +131,7 @@ class Choice:
     name: bytes
     number: int | None
     wire: int
-    body: Plan | None
+    body: KryoPlan | None
 
     @property
     def has_marks(self) -> bool:
@@ -139,12 +139,12 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Place(Plan):
+class ObjectOrNull(KryoPlan):
     """Where an object can stand, or null."""
 
 
 @dataclass(frozen=True)
-class Known(Place):
+class Known(ObjectOrNull):
     """An object whose class is known; :param nullable: there may be a null even if its class has no marks."""
 
     choice: Choice
@@ -152,7 +152,7 @@ class Known(Place):
 
 
 @dataclass(frozen=True)
-class AnyOf(Place):
+class AnyOf(ObjectOrNull):
     """A class reference, and an object of that class."""
 
     choices: tuple[Choice, ...] = ()
@@ -166,11 +166,11 @@ class JsonTable:
     """What can stand in a value of no fixed structure: the classes of each place, and what follows their objects' marks."""
 
     places: list[tuple[Choice, ...]]
-    bodies: list[Plan | None]
+    bodies: list[KryoPlan | None]
 
 
 @dataclass(frozen=True)
-class JsonAny(Place):
+class JsonAny(ObjectOrNull):
     """A class reference and an object of that class, as class and JSON, or as JSON inside of another value."""
 
     table: JsonTable
@@ -178,7 +178,7 @@ class JsonAny(Place):
 
 
 @dataclass(frozen=True)
-class JsonRef(Plan):
+class JsonRef(KryoPlan):
     """What has parts, as JSON: one of the table's bodies; :param name: the class."""
 
     table: JsonTable
@@ -187,7 +187,7 @@ class JsonRef(Plan):
 
 
 @dataclass(frozen=True)
-class JsonScalar(Plan):
+class JsonScalar(KryoPlan):
     """A single value as JSON.
 
     :param form: more about its bytes, as the operation has it; :param names: of an enum's constants.
@@ -203,28 +203,28 @@ class JsonScalar(Plan):
 
 
 @dataclass(frozen=True)
-class Numbers(Plan):
+class Numbers(KryoPlan):
     """An array: a length plus one (0 is null), and numbers of at least ``width`` bytes."""
 
-    number: Plan
+    number: KryoPlan
     width: int
 
 
 @dataclass(frozen=True)
-class Elements(Plan):
+class Elements(KryoPlan):
     """A collection or an array of objects, of which each element has a place.
 
     :param count: ``plain``, ``null``: plus one, and 0 is null; or the number of elements where none is written.
     :param comparator: one stands in front of the count, and is null where the plan is right.
     """
 
-    element: Place
+    element: ObjectOrNull
     count: Literal["plain", "null"] | int
     comparator: bool = False
 
 
 @dataclass(frozen=True)
-class FlaggedElements(Plan):
+class FlaggedElements(KryoPlan):
     """Kryo 5's collection: a count plus one with a flag.
 
     :param exact: the class of all elements, where it follows from a type argument; then the flag says that there are nulls.
@@ -240,20 +240,20 @@ class FlaggedElements(Plan):
 
 
 @dataclass(frozen=True)
-class Entries(Plan):
+class MapEntries(KryoPlan):
     """A map.
 
     :param count: as of :class:`Elements`; :param comparator: ``before`` or ``behind`` the count.
     """
 
-    key: Place
-    value: Place
+    key: ObjectOrNull
+    value: ObjectOrNull
     count: Literal["plain", "null"] | int
     comparator: Literal["before", "behind"] | None = None
 
 
 __all__ = [
-    "AnyOf", "Big", "Blob", "Char", "Choice", "Clock", "Constants", "Elements", "Entries", "Fields", "Fixed", "FlaggedElements",
-    "Form", "JsonAny", "JsonRef", "JsonScalar", "JsonTable", "Known", "Moment", "Numbers", "Optional", "Place", "Plan",
-    "String", "Uuid", "Varying",
+    "AnyOf", "BigNumber", "Blob", "Character", "Choice", "Clock", "Constants", "Elements", "Fields", "FixedNumber",
+    "FlaggedElements", "Form", "JsonAny", "JsonRef", "JsonScalar", "JsonTable", "Known", "KryoPlan", "MapEntries", "Moment",
+    "Numbers", "ObjectOrNull", "Optional", "String", "Uuid", "Varying",
 ]  # fmt: skip

@@ -14,15 +14,15 @@ from stateextract.columnar.layout.kryo import (
     AnyOf,
     Choice,
     Elements,
-    Entries,
     Fields,
     FlaggedElements,
     JsonAny,
     JsonRef,
     JsonScalar,
     Known,
+    KryoPlan,
+    MapEntries,
     Numbers,
-    Plan,
 )
 from stateextract.columnar.program.operations import ColumnNode, Label, Op
 
@@ -42,7 +42,7 @@ def emit_any(c: Compiler, place: JsonAny, node: ColumnNode | None) -> None:
     emit_choices(c, choices, lambda: c.fill(null), lambda body: emit_outermost(c, body, node), key)
 
 
-def emit_outermost(c: Compiler, body: Plan | None, node: ColumnNode | None) -> None:
+def emit_outermost(c: Compiler, body: KryoPlan | None, node: ColumnNode | None) -> None:
     """An object of a class, whose name goes into the column ``class``, behind its mark."""
     assert isinstance(body, JsonScalar | JsonRef)
     if node is not None:
@@ -60,7 +60,7 @@ def emit_choices(
     c: Compiler,
     choices: Sequence[Choice],
     null: Callable[[], None],
-    emit: Callable[[Plan | None], None],
+    emit: Callable[[KryoPlan | None], None],
     key: tuple[Any, ...],
     returns: bool = False,
 ) -> None:
@@ -155,7 +155,7 @@ def _body(c: Compiler, ref: JsonRef, nested: bool) -> Label:
     return c.routine((body, name), emit)
 
 
-def _nested(c: Compiler, body: Plan | None) -> None:
+def _nested(c: Compiler, body: KryoPlan | None) -> None:
     """A value inside of another one."""
     match body:
         case None:
@@ -197,7 +197,7 @@ _OPERATIONS: Final = {
 }  # fmt: skip
 
 
-def _place(c: Compiler, place: Plan) -> None:
+def _place(c: Compiler, place: KryoPlan) -> None:
     match place:
         case JsonAny():
             c.op(Op.CALL, _any(c, place))
@@ -244,7 +244,7 @@ def emit_known(
 # ---- what has parts
 
 
-def _content(c: Compiler, body: Plan, name: str | None) -> None:
+def _content(c: Compiler, body: KryoPlan, name: str | None) -> None:
     """:param name: of the class, where it is written."""
     match body:
         case Fields():
@@ -255,7 +255,7 @@ def _content(c: Compiler, body: Plan, name: str | None) -> None:
             _list(c, (body.count, 1), "before" if body.comparator else None, lambda: _place(c, body.element))
         case FlaggedElements():
             _flagged(c, body)
-        case Entries():
+        case MapEntries():
             _map(c, body)
         case _:
             raise TypeError(f"no JSON of {type(body).__name__}")
@@ -352,7 +352,7 @@ def emit_same(
     shared = {(id(e.body), e.wire): Known(e, nullable=False) for e in choices}
     unmarked = [Choice(e.name, e.number, -1, shared[id(e.body), e.wire]) for e in choices]
 
-    def emit(body: Plan | None) -> None:
+    def emit(body: KryoPlan | None) -> None:
         assert isinstance(body, Known)
         if nulls:
             some = Label()
@@ -378,7 +378,7 @@ def emit_same(
         c.op(Op.JUMP, end)
 
 
-def _map(c: Compiler, body: Entries) -> None:
+def _map(c: Compiler, body: MapEntries) -> None:
     loop, others = _Loop(c, "{}"), Label()
     loop.count(body.count, 1, body.comparator)
     reference = _string_reference(body.key)
@@ -403,7 +403,7 @@ def _map(c: Compiler, body: Entries) -> None:
     loop.close()
 
 
-def _string_reference(key: Plan) -> tuple[int, int] | None:
+def _string_reference(key: KryoPlan) -> tuple[int, int] | None:
     """The class in front of a string that is a key, -1 if none stands there, and what its bytes are; ``None`` where no key is a
     string."""
     if isinstance(key, Known):

@@ -14,26 +14,26 @@ import pyarrow as pa
 from stateextract.columnar.layout import Python
 from stateextract.columnar.layout.kryo import (
     AnyOf,
-    Big,
+    BigNumber,
     Blob,
-    Char,
+    Character,
     Clock,
     Constants,
     Elements,
-    Entries,
     Fields,
-    Fixed,
+    FixedNumber,
     FlaggedElements,
     Form,
     JsonAny,
     JsonRef,
     JsonScalar,
     Known,
+    KryoPlan,
+    MapEntries,
     Moment,
     Numbers,
+    ObjectOrNull,
     Optional,
-    Place,
-    Plan,
     String,
     Uuid,
     Varying,
@@ -69,19 +69,19 @@ def emit_value(c: Compiler, layout: Python, node: ColumnNode | None) -> None:
     c.depth -= 1
 
 
-def _emit(c: Compiler, plan: Plan, node: ColumnNode | None) -> None:
+def _emit(c: Compiler, plan: KryoPlan, node: ColumnNode | None) -> None:
     column = -1 if node is None else node.index
     binary = int(node is not None and pa.types.is_binary(node.type))
     match plan:
-        case Place():
+        case ObjectOrNull():
             _emit_place(c, plan, node)
         case Varying():
             c.op(Op.VARYING, column, _FORMS[plan.form], plan.low, plan.high)
-        case Fixed():
+        case FixedNumber():
             _emit_fixed(c, plan, node)
         case String():
             c.op(Op.KRYO_TEXT, column, binary)
-        case Char():
+        case Character():
             c.op(Op.KRYO_CHAR, column, binary, int(plan.little))
         case Constants():
             c.op(Op.ONE_OF, column, len(plan.names))
@@ -93,7 +93,7 @@ def _emit(c: Compiler, plan: Plan, node: ColumnNode | None) -> None:
             c.op(Op.MOMENT, *_children(node, "ms", "nanos"), _MOMENTS[plan.form])
         case Clock():
             c.op(Op.CLOCK, *_children(node, "hour", "minute", "second", "nanos"))
-        case Big():
+        case BigNumber():
             c.op(Op.BIG, column, int(plan.scaled))
         case Blob():
             c.op(Op.BLOB, column)
@@ -108,7 +108,7 @@ def _emit(c: Compiler, plan: Plan, node: ColumnNode | None) -> None:
             _emit_list(c, node, (plan.count, 1), before, lambda item: _emit_place(c, plan.element, item))
         case FlaggedElements():
             _emit_flagged(c, plan, node)
-        case Entries():
+        case MapEntries():
             _emit_list(c, node, (plan.count, 1), plan.comparator, lambda entry: _emit_entry(c, plan, entry, node))
         case _:
             raise TypeError(f"no operations for {type(plan).__name__}")
@@ -137,7 +137,7 @@ def _emit_null(c: Compiler, null: Label, node: ColumnNode | None, end: Label) ->
     c.aside(null, emit)
 
 
-def _emit_fixed(c: Compiler, plan: Fixed, node: ColumnNode | None) -> None:
+def _emit_fixed(c: Compiler, plan: FixedNumber, node: ColumnNode | None) -> None:
     if node is None:
         c.op(Op.SKIP, plan.width)
     elif plan.little and plan.width > 1:
@@ -178,7 +178,7 @@ def _emit_fields(c: Compiler, plan: Fields, node: ColumnNode | None) -> None:
 # ---- places
 
 
-def _emit_place(c: Compiler, place: Place, node: ColumnNode | None, refuse_null: bool = False) -> None:
+def _emit_place(c: Compiler, place: ObjectOrNull, node: ColumnNode | None, refuse_null: bool = False) -> None:
     def null() -> None:
         c.op(Op.SLOW) if refuse_null else _null(c, node)
 
@@ -194,7 +194,7 @@ def _emit_place(c: Compiler, place: Place, node: ColumnNode | None, refuse_null:
             raise TypeError(f"no operations for {type(place).__name__}")
 
 
-def _emit_body(c: Compiler, body: Plan | None, node: ColumnNode | None) -> None:
+def _emit_body(c: Compiler, body: KryoPlan | None, node: ColumnNode | None) -> None:
     match body:
         case None:
             c.op(Op.SLOW)
@@ -239,7 +239,7 @@ def _open(c: Compiler, node: ColumnNode | None, end: Label) -> None:
     c.here(Label())
 
 
-def _emit_entry(c: Compiler, plan: Entries, entry: ColumnNode | None, node: ColumnNode | None) -> None:
+def _emit_entry(c: Compiler, plan: MapEntries, entry: ColumnNode | None, node: ColumnNode | None) -> None:
     key, value = (None, None) if entry is None else (entry.children["key"], entry.children["value"])
     # Python knows whether a null key is refused where nothing is kept.
     _emit_place(c, plan.key, key, refuse_null=node is None or pa.types.is_map(node.type))
@@ -272,7 +272,7 @@ def _emit_flagged(c: Compiler, plan: FlaggedElements, node: ColumnNode | None) -
     c.depth -= 1
 
 
-def _emit_loop(c: Compiler, place: Place, item: ColumnNode | None, end: Label) -> None:
+def _emit_loop(c: Compiler, place: ObjectOrNull, item: ColumnNode | None, end: Label) -> None:
     """The code of one element, and what leads to the next one."""
     _emit_place(c, place, item)
     c.op(Op.NEXT)

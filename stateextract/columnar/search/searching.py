@@ -26,7 +26,7 @@ _RARE = 8
 """Of a rare needle, this many times as many entries are passed over as are decoded."""
 
 
-class _Search:
+class _SearchingBase:
     """What both kinds have in common.
 
     :param inner: decodes what may be wanted.
@@ -79,7 +79,7 @@ class SearchingDecoder(DecoderWrapper):
 
     def __init__(self, inner: Decoder, skipping: Decoder, finder: Finder) -> None:
         super().__init__(inner)
-        self.decode = _Search(inner, skipping, finder, gives=True).decode
+        self.decode = _SearchingBase(inner, skipping, finder, gives=True).decode
 
 
 class SearchingPairDecoder(PairDecoderWrapper):
@@ -91,7 +91,7 @@ class SearchingPairDecoder(PairDecoderWrapper):
     def __init__(self, inner: PairDecoder, skipping: PairDecoder, finder: Finder, merges: bool) -> None:
         super().__init__(inner)
         self.skipping = skipping
-        self.decode = _Search(inner, skipping, finder, gives=not merges).decode
+        self.decode = _SearchingBase(inner, skipping, finder, gives=not merges).decode
 
     def begin(self, key_group: int) -> None:
         self.inner.begin(key_group)
