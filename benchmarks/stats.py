@@ -24,7 +24,7 @@ if __package__ in (None, ""):
 
 from benchmarks.decode import StateFile
 from stateextract.audit.collect import BATCH_ROWS
-from stateextract.audit.measure.state import StateStatistics, Wanted
+from stateextract.audit.measure.state import MeasureOptions, StateStatistics
 from stateextract.state.engine import Counters, ReadOptions, read_key_groups
 from stateextract.state.target import FileRead
 from tests.writers.generate import PlannedOperator, PlannedState, entry_size, write_snapshot
@@ -49,7 +49,7 @@ def run(file: StateFile, statistics: bool, batch_rows: int) -> tuple[int, float]
     ):  # fmt: skip
         rows += piece.batch.num_rows
         if statistics:
-            figures = figures or StateStatistics(piece.batch.schema, Wanted(as_of_ms=1_700_000_000_000))
+            figures = figures or StateStatistics(piece.batch.schema, MeasureOptions(as_of_ms=1_700_000_000_000))
             figures.add(piece.batch, 0)
     if figures is not None:
         figures.document_columns()

@@ -23,7 +23,7 @@ from stateextract.metadata.uid import operator_id
 from stateextract.outcome import Verdict
 from stateextract.restore.answers import BACKENDS, Backend, Release
 from stateextract.restore.classes import JobClasses
-from stateextract.restore.job import Check, NewJob, OperatorSide, Report, StateCheck, operators_of, release_of
+from stateextract.restore.job import Check, JobOperator, NewJob, Report, StateCheck, operators_of, release_of
 from stateextract.snapshot.describe import read_classes
 from stateextract.snapshot.headers import StateScope
 from stateextract.snapshot.source import SnapshotSource
@@ -61,7 +61,7 @@ def check(
     from_flink_1 = flavour_of(source.metadata.version) == 2
     release, assumed = _release(flink, against, from_flink_1)
     new = NewJob(
-        operators=None if against is None else {side.state.id: side for side in _sides(against._opened.source)},
+        operators=None if against is None else {side.state.id: side for side in _job_operators(against._opened.source)},
         owned=_owned(source, plan, uids),
         same_queries=_same_queries(source, opened.plan, plan),
         classes=JobClasses(classpath, source.user_store) if classpath else None,
@@ -74,7 +74,7 @@ def check(
     )
     before = JobClasses(opened.classpath, source.user_store) if opened.classpath else None
     asked = _Values(old, opened.classpath if same_job else classpath, release, from_flink_1) if values else None
-    report = Check(_sides(source), new, before, from_flink_1, asked).report()
+    report = Check(_job_operators(source), new, before, from_flink_1, asked).report()
     states = _with_extents(old, report.states) if values else report.states
     return replace(report, states=tuple(map(_worded, states)), assumptions=(*report.assumptions, *assumed))
 
@@ -86,7 +86,7 @@ def _worded(state: StateCheck) -> StateCheck:
     return replace(state, remarks=tuple(remarks))
 
 
-def _sides(source: SnapshotSource) -> list[OperatorSide]:
+def _job_operators(source: SnapshotSource) -> list[JobOperator]:
     _, files = source.inventory()
     return operators_of(source.metadata.operators, files)
 

@@ -1,1 +1,1 @@
-"""What is in a snapshot's state, in figures: statistics, rules about them, and their history."""
+"""What is in a snapshot's state, in statistics: statistics, rules about them, and their history."""

@@ -1,4 +1,4 @@
-"""Figures of all states of a plan: splits are read as the extract job reads them, and what they give is put together.
+"""Statistics of all states of a plan: splits are read as the extract job reads them, and what they give is put together.
 
 What travels to a task and back is bytes: a :class:`Work`, the record of a split (``job/split.py``), and :class:`Collected`.
 """
@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 
 from serializers import load_plugins
-from stateextract.audit.measure.state import StateStatistics, Wanted
+from stateextract.audit.measure.state import MeasureOptions, StateStatistics
 from stateextract.columnar.compiled.engines import engine_for
 from stateextract.errors import StateExtractError
 from stateextract.job.execute import Execute, Tasks
@@ -35,15 +35,15 @@ BATCH_ROWS = 1 << 18
 class Work:
     """What all splits share.
 
-    :param context: of the job, as bytes; :param states: what is wanted of each state, and whether it has a time to live.
+    :param context: of the job, as bytes; :param states: how each state is measured, and whether it has a time to live.
     """
 
     context: bytes
-    states: dict[Key, tuple[Wanted, bool]]
+    states: dict[Key, tuple[MeasureOptions, bool]]
 
     def to_bytes(self) -> bytes:
         """For the way to a task."""
-        states = [[*key, asdict(wanted), ttl] for key, (wanted, ttl) in self.states.items()]
+        states = [[*key, asdict(measure_options), ttl] for key, (measure_options, ttl) in self.states.items()]
         head = json.dumps(states).encode()
         return len(head).to_bytes(8, "big") + head + self.context
 
@@ -52,27 +52,27 @@ class Work:
         """The inverse of :meth:`to_bytes`."""
         end = 8 + int.from_bytes(data[:8], "big")
         states = json.loads(data[8:end])
-        return cls(data[end:], {(o, name): (Wanted(**wanted), ttl) for o, name, wanted, ttl in states})
+        return cls(data[end:], {(o, name): (MeasureOptions(**values), ttl) for o, name, values, ttl in states})
 
 
 @dataclass
 class Collected:
-    """Figures and tallies of states, of what was read so far.
+    """Statistics and tallies of states, of what was read so far.
 
     :param refused: states that were left out, and why.
     """
 
-    figures: dict[Key, StateStatistics] = field(default_factory=dict)
+    statistics: dict[Key, StateStatistics] = field(default_factory=dict)
     tallies: dict[Key, StateCounters] = field(default_factory=dict)
     refused: dict[Key, StateExtractError] = field(default_factory=dict)
 
     def merge(self, other: Collected) -> None:
         """Take in what another split gave."""
-        for key, figures in other.figures.items():
-            if key in self.figures:
-                self.figures[key].merge(figures)
+        for key, statistics in other.statistics.items():
+            if key in self.statistics:
+                self.statistics[key].merge(statistics)
             else:
-                self.figures[key] = figures
+                self.statistics[key] = statistics
         for key, counters in other.tallies.items():
             self.tallies.setdefault(key, StateCounters()).add(counters)
         self.refused = {**other.refused, **self.refused}
@@ -80,7 +80,7 @@ class Collected:
     def to_bytes(self) -> bytes:
         """For the way back from a task."""
         document = [
-            [[*key, figures.as_dict()] for key, figures in self.figures.items()],
+            [[*key, statistics.as_dict()] for key, statistics in self.statistics.items()],
             [[*key, counters.as_dict()] for key, counters in self.tallies.items()],
             [[*key, error.as_dict()] for key, error in self.refused.items()],
         ]
@@ -124,9 +124,9 @@ class StatisticsRunner:
                     self._figures(collected, (part.operator, piece.state)).add(piece.batch, part.subtask)
             for name, read in counters.states.items():
                 collected.tallies.setdefault((part.operator, name), StateCounters()).add(read)
-            for key, figures in collected.figures.items():
+            for key, statistics in collected.statistics.items():
                 if key[0] == part.operator:
-                    figures.finalize()
+                    statistics.finalize()
         collected.refused = attempt.refused
         return collected
 
@@ -134,25 +134,25 @@ class StatisticsRunner:
         return self._context.operators[part.operator]
 
     def _figures(self, collected: Collected, key: Key) -> StateStatistics:
-        known = collected.figures.get(key)
+        known = collected.statistics.get(key)
         if known is None:
-            known = collected.figures[key] = self.empty(key)
+            known = collected.statistics[key] = self.empty(key)
         return known
 
     def empty(self, key: Key) -> StateStatistics:
-        """Figures of a state without rows."""
-        wanted, ttl = self.states[key]
-        return StateStatistics(self._context.operators[key[0]].states[key[1]].schema, wanted, ttl)
+        """Statistics of a state without rows."""
+        measure_options, ttl = self.states[key]
+        return StateStatistics(self._context.operators[key[0]].states[key[1]].schema, measure_options, ttl)
 
     def load(self, data: bytes) -> Collected:
         """What a task gave; the inverse of :meth:`Collected.to_bytes`."""
-        figures, tallies, refused = json.loads(zlib.decompress(data))
+        statistics, tallies, refused = json.loads(zlib.decompress(data))
         collected = Collected(
             tallies={(o, name): StateCounters.from_dict(t) for o, name, t in tallies},
             refused={(o, name): StateExtractError.from_dict(error) for o, name, error in refused},
         )
-        for operator, name, values in figures:
-            made = collected.figures[operator, name] = self.empty((operator, name))
+        for operator, name, values in statistics:
+            made = collected.statistics[operator, name] = self.empty((operator, name))
             made.load(values)
         return collected
 

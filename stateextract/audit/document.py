@@ -1,4 +1,4 @@
-"""The statistics document: the figures of one snapshot as plain values, and its JSON.
+"""The statistics document: the statistics of one snapshot as plain values, and its JSON.
 
 ``docs/statistics.md`` says what each field means; this is the one place that says how they are called. Times are
 milliseconds since 1970, sizes bytes. Values of columns (``min``, ``max``, quantiles, keys) are JSON as
@@ -244,7 +244,7 @@ class StateDocument:
     """One state of an operator, or what of it has no name (``state_name`` is ``None`` then).
 
     :param status: as in the coverage report: ``decoded``, ``partial``, ``raw``, ``skipped``, ``unsupported``,
-        ``not selected``. Without ``decoded`` or ``partial`` the figures say nothing.
+        ``not selected``. Without ``decoded`` or ``partial`` the statistics say nothing.
     :param file_bytes: in the files, uncompressed; of what is not read as far as the snapshot says it.
     :param decoded_bytes: of the values; how they are counted is in ``docs/statistics.md``.
     :param distinct_keys: of keyed state and timers, and of broadcast state.

@@ -31,15 +31,15 @@ class ReachedTime:
     of: str
 
 
-def judged(operators: Sequence[OperatorDocument], figures: Mapping[int, StateStatistics]) -> list[OperatorDocument]:
+def judged(operators: Sequence[OperatorDocument], statistics: Mapping[int, StateStatistics]) -> list[OperatorDocument]:
     """The operators with their windows and timers judged by the snapshot's own progress.
 
-    :param figures: of the states that were read, by their ``id``.
+    :param statistics: of the states that were read, by their ``id``.
     """
     states = [state for operator in operators for state in operator.states]
     accesses = [state.ttl.max_ms for state in states if state.ttl is not None and state.ttl.max_ms is not None]
     clock = ReachedTime(max(accesses), LAST_ACCESS) if accesses else None
-    own = {operator.operator_id: _event_progress(operator, figures) for operator in operators}
+    own = {operator.operator_id: _event_progress(operator, statistics) for operator in operators}
     known = [progress for progress in own.values() if progress is not None]
     timers = [
         state.times.max_ms
@@ -53,7 +53,7 @@ def judged(operators: Sequence[OperatorDocument], figures: Mapping[int, StateSta
         progress = clock if of_clock else own[operator.operator_id] or latest
         if state.times is None or state.times.min_ms is None or progress is None:
             return state
-        return replace(state, times=_judged(state.times, figures[id(state)], progress))
+        return replace(state, times=_judged(state.times, statistics[id(state)], progress))
 
     return [replace(operator, states=[one(operator, state) for state in operator.states]) for operator in operators]
 
@@ -72,11 +72,11 @@ def clock_note(operators: Sequence[OperatorDocument], as_of_ms: int | None) -> s
     )
 
 
-def _judged(times: Times, figures: StateStatistics, progress: ReachedTime) -> Times:
+def _judged(times: Times, statistics: StateStatistics, progress: ReachedTime) -> Times:
     if progress.of == TIMER:
         # All are before the latest one, which says nothing.
         return replace(times, progress_ms=progress.ms, progress_of=progress.of)
-    past, error = figures.past_at(progress.ms)
+    past, error = statistics.past_at(progress.ms)
     return replace(
         times, progress_ms=progress.ms, progress_of=progress.of, past_by_progress=past, past_by_progress_error=error
     )
@@ -92,7 +92,7 @@ def _by_clock(operator: OperatorDocument) -> bool:
     return bool(rows[_PROCESSING]) and not rows[_EVENT]
 
 
-def _event_progress(operator: OperatorDocument, figures: Mapping[int, StateStatistics]) -> ReachedTime | None:
+def _event_progress(operator: OperatorDocument, statistics: Mapping[int, StateStatistics]) -> ReachedTime | None:
     if _by_clock(operator):
         return None
     for state in operator.states:
@@ -100,7 +100,7 @@ def _event_progress(operator: OperatorDocument, figures: Mapping[int, StateStati
             value = next((c.min for c in state.columns if c.name == "value" and c.type == "int64"), None)
             if isinstance(value, int) and value > _UNSET:
                 return ReachedTime(value, WATERMARK)
-    starts = [found.latest_start for s in operator.states if (found := figures.get(id(s))) is not None]
+    starts = [found.latest_start for s in operator.states if (found := statistics.get(id(s))) is not None]
     known = [start for start in starts if start is not None]
     return ReachedTime(max(known), WINDOW) if known else None
 

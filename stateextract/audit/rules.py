@@ -266,7 +266,7 @@ def _judge(rule: Rule, document: Statistics, query: Query, schemas: Schemas) -> 
 
 
 def _unknown(rule: Rule, state: StateDocument) -> str | None:
-    """Why a rule cannot be held against a state, whose figures would be those of what was read only."""
+    """Why a rule cannot be held against a state, whose statistics would be those of what was read only."""
     asks = rule.sql is not None or rule.schema is not None or any(name != "max-file-bytes" for name in rule.limits)
     if asks and state.state_name is not None and state.status in (PARTIAL, RAW, SKIPPED, *CANNOT_BE_READ):
         return f"it is {state.status}{': ' + state.reason if state.reason else ''}"
@@ -306,13 +306,13 @@ def _schema_violations(
         label, name = operator.operator_label, state.state_name
         have = {f.name: f.type for f in state.schema}
         scope = "operator" if state.state_kind in OPERATOR_KINDS else "keyed"
-        wanted = known.get((operator.operator_id, name, scope))
-        if wanted is None:
+        expected = known.get((operator.operator_id, name, scope))
+        if expected is None:
             violations.append(Violation(label, name, "the committed schemas do not have this state"))
             continue
-        for column in [*wanted, *(n for n in have if n not in wanted)]:
-            if have.get(column) != wanted.get(column):
-                was, is_ = (columns.get(column) or "not there" for columns in (wanted, have))
+        for column in [*expected, *(n for n in have if n not in expected)]:
+            if have.get(column) != expected.get(column):
+                was, is_ = (columns.get(column) or "not there" for columns in (expected, have))
                 violations.append(Violation(label, name, f"column {column} was {was}, and is {is_}"))
     return violations
 

@@ -27,7 +27,7 @@ from stateextract.audit.document import (
     Ttl,
 )
 from stateextract.audit.measure.owners import owners_of
-from stateextract.audit.measure.state import StateStatistics, Wanted
+from stateextract.audit.measure.state import MeasureOptions, StateStatistics
 from stateextract.audit.measure.times import TimeStatistics
 from stateextract.audit.progress import clock_note, judged
 from stateextract.errors import UsageError
@@ -70,13 +70,13 @@ class StatisticsPlan:
     """What is to be read, and what of the document is known before.
 
     :param empty: the document without operators.
-    :param wanted: what is wanted of each state, and whether it has a time to live.
+    :param measure_options: how each state is measured, and whether it has a time to live.
     :param owned: the ids of the operators that the job still has; ``None``: nobody said it.
     """
 
     plan: Plan
     empty: Statistics
-    wanted: Mapping[Key, tuple[Wanted, bool]]
+    measure_options: Mapping[Key, tuple[MeasureOptions, bool]]
     owned: frozenset[str] | None
     work: Work
 
@@ -88,7 +88,7 @@ def statistics(
     store: Store | None = None,
     on_headers: OnHeaders = ignore_progress,
 ) -> Statistics:
-    """The figures of the states that the options choose.
+    """The statistics of the states that the options choose.
 
     :param options: as for an extract job; what it says of rows (``flatten``, columns) does not count. A state that cannot be
         decoded is left out and said so, unless ``on_undecodable`` says ``raw``.
@@ -103,18 +103,18 @@ def statistics(
     for state in plan.states:
         finalize(state.entry, (state.operator, state.name), collected)
 
-    figures: dict[int, StateStatistics] = {}
+    statistics: dict[int, StateStatistics] = {}
 
     def state_of(entry: CoverageEntry, operator: OperatorState, key: Key | None) -> StateDocument:
         if key is None:
             return unread(entry)
         state = measured(entry, (operator.parallelism, operator.max_parallelism), key, collected, reader)
-        if key in collected.figures and key not in collected.refused:
-            figures[id(state)] = collected.figures[key]
+        if key in collected.statistics and key not in collected.refused:
+            statistics[id(state)] = collected.statistics[key]
         return state
 
     top = (statistics_options or StatisticsOptions()).top
-    operators = judged(operators_of(planned, state_of, lambda of, keys: owners(of, keys, collected, top)), figures)
+    operators = judged(operators_of(planned, state_of, lambda of, keys: owners(of, keys, collected, top)), statistics)
     states = [state for operator in operators for state in operator.states]
     totals = Totals(
         len(operators), len(states), sum(s.rows for s in states), sum(s.file_bytes for s in states),
@@ -148,7 +148,7 @@ def plan_statistics(
             notes.append(f"beside the operators there is {entry.kind} state {entry.state}: {entry.reason}")
     if as_of is None:
         notes.append("the file _metadata has no time: ages are counted to when the statistics were made")
-    wanted = _wanted(plan, statistics_options, now if as_of is None else as_of, notes)
+    measure_options = _measure_options(plan, statistics_options, now if as_of is None else as_of, notes)
     context = SplitContext(
         "", "", "", plan.found.metadata_uri, options, plan.operators, describe=plan.describe, size=sum(plan.sizes)
     )
@@ -161,7 +161,7 @@ def plan_statistics(
         Totals(0, 0, 0, 0, 0), [], notes,
     )  # fmt: skip
     owned = _owned(plan, options, store)
-    return StatisticsPlan(plan, empty, wanted, owned, Work(context.to_bytes(), wanted))
+    return StatisticsPlan(plan, empty, measure_options, owned, Work(context.to_bytes(), measure_options))
 
 
 def _taken(plan: Plan, store: Store) -> int | None:
@@ -169,12 +169,12 @@ def _taken(plan: Plan, store: Store) -> int | None:
     return None if info is None or info.mtime is None else int(info.mtime * 1000)
 
 
-def _wanted(
+def _measure_options(
     plan: Plan, statistics_options: StatisticsOptions, as_of_ms: int, notes: list[str]
-) -> dict[Key, tuple[Wanted, bool]]:
-    """What is wanted of each state, and whether it has a time to live."""
+) -> dict[Key, tuple[MeasureOptions, bool]]:
+    """How each state is measured, and whether it has a time to live."""
     used: set[str] = set()
-    wanted = {}
+    measure_options = {}
     for state in plan.states:
         entry = state.entry
         names = [f"{o}/{state.name}" for o in (entry.uid, entry.operator_name, entry.operator_id) if o]
@@ -186,14 +186,14 @@ def _wanted(
             notes.append(
                 f"{entry.label}: a time to live is given for {state.name}, which Flink keeps without times of last access"
             )
-        wanted[state.operator, state.name] = Wanted(as_of_ms, ttl, statistics_options.top), has_ttl
+        measure_options[state.operator, state.name] = MeasureOptions(as_of_ms, ttl, statistics_options.top), has_ttl
     for name in statistics_options.ttls:
         if name and name not in used:
             raise UsageError(
                 f"a time to live is given for {name!r}, and no state that is read is called so",
                 expected="the name of a state, or OPERATOR/STATE",
             )
-    return wanted
+    return measure_options
 
 
 def _has_ttl(plan: Plan, state: PlannedState) -> bool:
@@ -230,10 +230,10 @@ def owners(of: str, keys: Iterable[Key], collected: Collected, top: int) -> Owne
 
     :param of: ``key`` or ``window``.
     """
-    there = [key for key in keys if key in collected.figures and key not in collected.refused]
-    read = [(key[1], collected.figures[key]) for key in there if of in collected.figures[key].owners]
-    found = [(name, figures.owners[of].finalize()) for name, figures in read]
-    return owners_of(found, sum(figures.decoded_bytes for _, figures in read), top)
+    there = [key for key in keys if key in collected.statistics and key not in collected.refused]
+    read = [(key[1], collected.statistics[key]) for key in there if of in collected.statistics[key].owners]
+    found = [(name, statistics.owners[of].finalize()) for name, statistics in read]
+    return owners_of(found, sum(statistics.decoded_bytes for _, statistics in read), top)
 
 
 def operators_of(
@@ -288,14 +288,14 @@ def measured(
 
     :param parallelism: of its operator, and how many key groups there are.
     """
-    # Of a state that was refused, other splits have figures.
-    found = None if key in collected.refused else collected.figures.get(key)
-    figures, (wanted, _) = found or reader.empty(key), reader.states[key]
-    groups = [KeyGroup(k, *figures.key_groups[k]) for k in sorted(figures.key_groups)]
-    subtasks = [Subtask(k, *figures.subtasks[k]) for k in sorted(figures.subtasks)]
-    keyed = "key_group" in figures.schema.names
+    # Of a state that was refused, other splits have statistics.
+    found = None if key in collected.refused else collected.statistics.get(key)
+    statistics, (measure_options, _) = found or reader.empty(key), reader.states[key]
+    groups = [KeyGroup(k, *statistics.key_groups[k]) for k in sorted(statistics.key_groups)]
+    subtasks = [Subtask(k, *statistics.subtasks[k]) for k in sorted(statistics.subtasks)]
+    keyed = "key_group" in statistics.schema.names
     # All rows of a key are in one place.
-    most = figures.distinct_keys.count if keyed and figures.distinct_keys is not None else None
+    most = statistics.distinct_keys.count if keyed and statistics.distinct_keys is not None else None
     skew = Skews(
         _skew([(g.rows, g.decoded_bytes) for g in groups], parallelism[1], most) if keyed else None,
         _skew([(s.rows, s.decoded_bytes) for s in subtasks], parallelism[0], most),
@@ -303,18 +303,18 @@ def measured(
     return StateDocument(
         plain_names(entry.state), entry.kind, entry.form, plain_names(entry.role), entry.status, plain_names(entry.reason),
         plain_names(entry.read.problems),
-        [SchemaField(f.name, str(f.type)) for f in figures.schema],
-        figures.rows, entry.read.bytes, figures.decoded_bytes, figures.distinct_keys, groups, subtasks, skew,
-        figures.document_columns(), figures.largest["key"].largest, figures.largest["value"].largest,
-        None if figures.ttl is None else _ttl(figures.ttl, wanted),
-        None if figures.times is None else _times(str(figures.times_of), figures.times),
-        figures.entries,
+        [SchemaField(f.name, str(f.type)) for f in statistics.schema],
+        statistics.rows, entry.read.bytes, statistics.decoded_bytes, statistics.distinct_keys, groups, subtasks, skew,
+        statistics.document_columns(), statistics.largest["key"].largest, statistics.largest["value"].largest,
+        None if statistics.ttl is None else _ttl(statistics.ttl, measure_options),
+        None if statistics.times is None else _times(str(statistics.times_of), statistics.times),
+        statistics.entries,
     )  # fmt: skip
 
 
-def _ttl(times: TimeStatistics, wanted: Wanted) -> Ttl:
-    expired = None if wanted.ttl_ms is None else times.expired
-    return Ttl(times.rows, times.least, times.most, times.histogram, wanted.ttl_ms, expired)
+def _ttl(times: TimeStatistics, measure_options: MeasureOptions) -> Ttl:
+    expired = None if measure_options.ttl_ms is None else times.expired
+    return Ttl(times.rows, times.least, times.most, times.histogram, measure_options.ttl_ms, expired)
 
 
 def _times(of: str, times: TimeStatistics) -> Times:

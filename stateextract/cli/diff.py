@@ -189,22 +189,22 @@ def _not_compared(result: DiffResult) -> Iterator[str]:
     """The states that are not compared, in one line for each cause."""
     from stateextract.state.causes import causes_once
 
-    unread = [(f"{named(operator)} / {named(what)}", why) for operator, what, why in result.plan.unread]
+    unread = [(f"{named(operator)} / {named(what)}", reason) for operator, what, reason in result.plan.unread]
     for state in result.plan.states:
         where, counts = f"{named(state.label)} / {named(state.name)}", result.counts[state.number]
-        if state.why is not None:
-            unread.append((where, state.why))
+        if state.reason is not None:
+            unread.append((where, state.reason))
         elif counts.left_out:
             groups = [group for group in counts.left_out if group >= 0]
             part = f" in {pluralize(len(groups), 'key group')} ({abbreviate(groups)})" if groups else ""
-            unread.append((f"{where}{part}", "; ".join(counts.why)))
-    causes = causes_once((number, [why]) for number, (_, why) in enumerate(unread))
+            unread.append((f"{where}{part}", "; ".join(counts.reasons)))
+    causes = causes_once((number, [reason]) for number, (_, reason) in enumerate(unread))
     locations: dict[str, list[str]] = {}
-    for number, (where, why) in enumerate(unread):
-        locations.setdefault(causes.get(number, why), []).append(where)
-    for why, found in locations.items():
+    for number, (where, reason) in enumerate(unread):
+        locations.setdefault(causes.get(number, reason), []).append(where)
+    for reason, found in locations.items():
         what = found[0] if len(found) == 1 else f"{pluralize(len(found), 'state')} ({abbreviate(found)})"
-        yield sentence(f"{what}: not compared: {why}")
+        yield sentence(f"{what}: not compared: {reason}")
 
 
 def abbreviate(names: Sequence[object]) -> str:

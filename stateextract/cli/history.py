@@ -1,4 +1,4 @@
-"""``stateextract history``: the figures of several snapshots as one dataset, and how states grew."""
+"""``stateextract history``: the statistics of several snapshots as one dataset, and how states grew."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def history(
     paths: tuple[str, ...], as_of: str | None, ttls: tuple[str, ...], top: int, workers: int | None,
     output: str, skip_existing: bool, format_: str, **options: Any,
 ) -> ExitCode:  # fmt: skip
-    """Add the figures of the snapshots at PATHS to a Parquet dataset, and show how states grew over all that it has.
+    """Add the statistics of the snapshots at PATHS to a Parquet dataset, and show how states grew over all that it has.
 
     A directory of several snapshots selects all of them. Every row of them is read once, as stats does; of
     snapshots that are in the dataset already nothing is. One that cannot be read does not keep the others from being added.

@@ -1,4 +1,4 @@
-"""``stateextract stats``: the figures of a snapshot's states. What they mean is in ``docs/statistics.md``."""
+"""``stateextract stats``: the statistics of a snapshot's states. What they mean is in ``docs/statistics.md``."""
 
 from __future__ import annotations
 

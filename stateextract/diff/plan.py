@@ -69,7 +69,7 @@ class DiffState:
 
     :param number: its place among all states; :param operator: number of its operator and scope.
     :param presence: ``both``, ``new`` or ``gone``; ``unsure`` where the snapshot without it cannot be read whole.
-    :param how: how rows are compared; ``None``: they are not, and ``why`` tells the reason.
+    :param how: how rows are compared; ``None``: they are not, and ``reason`` is the reason.
     :param output: the schema of changes.
     :param schema_changes: in which columns and fields the snapshots differ.
     :param folder: of its dataset.
@@ -90,7 +90,7 @@ class DiffState:
     output: pa.Schema | None
     schema_changes: tuple[SchemaChange, ...]
     folder: str
-    why: str | None = None
+    reason: str | None = None
     incremental: bool = False
     full_reason: str | None = None
     reason_told: bool = False
@@ -290,16 +290,16 @@ def _state(
     one: SnapshotStates, other: SnapshotStates, number: int, key: tuple[str, StateScope, str], folder: str, common_fields: bool
 ) -> DiffState:
     there = [(side, side.states[key]) for side in (one, other) if key in side.states]
-    presence, why = BOTH, None
+    presence, reason = BOTH, None
     if len(there) < 2:
-        presence, why = _missing(other if there[0][0] is one else one, key, NEW if there[0][0] is other else GONE)
+        presence, reason = _missing(other if there[0][0] is one else one, key, NEW if there[0][0] is other else GONE)
     entry = there[-1][1].entry
     schemas = [state.target.schema for _, state in there]
     changes = schema_changes(schemas[0], schemas[-1])
     how = output = None
     try:
-        if why is not None:
-            raise UnsupportedError(why)
+        if reason is not None:
+            raise UnsupportedError(reason)
         _refuse_incomparable([state for _, state in there])
         exact = [side.exact_schema(state) for side, state in there]
         shape = merged(shape for side, state in there for shape in side.shapes(state))
@@ -311,11 +311,11 @@ def _state(
     except StateExtractError as error:
         if not isinstance(error, UnsupportedError) and not one.job.lenient:
             raise
-        how, why = None, error.message
+        how, reason = None, error.message
     uid = next((state.entry.uid for _, state in reversed(there) if state.entry.uid), None)
     return DiffState(
         0, number, key[0], uid, entry.operator_name, key[2], key[1], entry.kind, presence, how, output,
-        tuple(changes), folder, why,
+        tuple(changes), folder, reason,
     )  # fmt: skip
 
 

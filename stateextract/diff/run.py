@@ -121,7 +121,7 @@ class DiffResult:
             "bytes_read": self.bytes_read,
             "states": [_describe(state, self.counts[state.number]) for state in self.plan.states],
             "not_compared": [
-                {"operator_label": operator, "what": what, "reason": why} for operator, what, why in self.plan.unread
+                {"operator_label": operator, "what": what, "reason": reason} for operator, what, reason in self.plan.unread
             ],
             "coordinators": [pair.as_dict() for pair in self.plan.coordinators],
         }
@@ -140,7 +140,7 @@ def _describe(state: DiffState, counts: DiffCounts) -> dict[str, Any]:
         "state_kind": state.kind,
         "presence": state.presence,
         "status": "compared" if compared and not counts.left_out else Status.PARTIAL if compared else NOT_COMPARED,
-        "reason": state.why,
+        "reason": state.reason,
         "way": ("full" if whole else "incremental") if compared else None,
         "full_reason": state.full_reason,
         "rows_before": None if state.incremental else counts.before,
@@ -156,7 +156,7 @@ def _describe(state: DiffState, counts: DiffCounts) -> dict[str, Any]:
             for change in state.schema_changes
         ],
         "key_groups_left_out": counts.left_out,
-        "problems": counts.why,
+        "problems": counts.reasons,
         "remarks": counts.remarks,
         "adjusted_values": counts.adjusted,
     }

@@ -35,7 +35,7 @@ class DiffCounts:
     :param fields: by the path of a field, in how many of the changed rows it differs.
     :param entries: by the path of a map among them, how its entries differ.
     :param left_out: key groups whose rows could not all be decoded and were therefore not compared, -1 for a state without
-        key groups; :param why: reasons, each once.
+        key groups; :param reasons: why, each once.
     :param remarks: what else should be known of the rows, each once.
     :param adjusted: by what was done to them, how many values of both snapshots are not exactly what Flink had.
     """
@@ -48,7 +48,7 @@ class DiffCounts:
     fields: dict[str, int] = field(default_factory=dict)
     entries: dict[str, EntryCounts] = field(default_factory=dict)
     left_out: list[int] = field(default_factory=list)
-    why: list[str] = field(default_factory=list)
+    reasons: list[str] = field(default_factory=list)
     remarks: list[str] = field(default_factory=list)
     adjusted: dict[str, int] = field(default_factory=dict)
 
@@ -72,7 +72,7 @@ class DiffCounts:
         for path, entries in other.entries.items():
             self.entries.setdefault(path, EntryCounts()).add(entries)
         self.left_out = sorted({*self.left_out, *other.left_out})
-        for texts, others in ((self.why, other.why), (self.remarks, other.remarks)):
+        for texts, others in ((self.reasons, other.reasons), (self.remarks, other.remarks)):
             texts += [text for text in others if text not in texts][: 20 - len(texts)]
 
     def as_dict(self) -> dict[str, Any]:

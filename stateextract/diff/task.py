@@ -271,7 +271,7 @@ class DiffRunner:
         for name, state in states.items():
             counts = DiffCounts(left_out=list(groups) or [_NO_KEY_GROUP])
             for counters in all_counters:
-                counts.why += [text for text in counters.of(name).problems if text not in counts.why]
+                counts.reasons += [text for text in counters.of(name).problems if text not in counts.reasons]
             yield StateDiff(state, counts)
 
 

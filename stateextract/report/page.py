@@ -41,7 +41,7 @@ def report_page(documents: Sequence[Statistics | Recorded], title: str | None = 
     """The page of the newest of these statistics, and of how they came about.
 
     :param title: what stands at its top; by default which snapshot it is.
-    :raises UsageError: without any statistics, or for figures that cannot be.
+    :raises UsageError: without any statistics, or for statistics that cannot be.
     """
     model = page_model(documents)
     title = visible(title or _title(model))

@@ -52,19 +52,19 @@ def is_library(name: str) -> bool:
 class JobClasses:
     """The classes of one class path, the first of a name first.
 
-    :param places: jars and folders of class files.
+    :param locations: jars and folders of class files.
     :raises StateExtractError: where one cannot be read.
     """
 
-    def __init__(self, places: Sequence[str], store: Store) -> None:
-        self.places = tuple(places)
+    def __init__(self, locations: Sequence[str], store: Store) -> None:
+        self.locations = tuple(locations)
         self._sources: dict[str, tuple[str, Callable[[], bytes]]] = {}
         self._shapes: dict[str, ClassShape | None] = {}
-        for place in places:
-            for name, read in _contents(place, store):
-                self._sources.setdefault(name, (place, read))
+        for location in locations:
+            for name, read in _contents(location, store):
+                self._sources.setdefault(name, (location, read))
                 if len(self._sources) > MAX_CLASSES:
-                    raise FormatError(f"more than {MAX_CLASSES} classes", file=place)
+                    raise FormatError(f"more than {MAX_CLASSES} classes", file=location)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._sources)
@@ -112,8 +112,8 @@ class JobClasses:
     def _read(self, name: str) -> ClassShape | None:
         if name not in self._sources:
             return None
-        place, read = self._sources[name]
-        where = f"{place}!/{name}"
+        location, read = self._sources[name]
+        where = f"{location}!/{name}"
         try:
             return read_shape(read())
         except StateExtractError as error:
@@ -137,20 +137,20 @@ class JobClasses:
                 return found
 
 
-def _contents(place: str, store: Store) -> Iterator[tuple[str, Callable[[], bytes]]]:
-    folder = Path(place)
-    if "://" not in place and folder.is_dir():
+def _contents(location: str, store: Store) -> Iterator[tuple[str, Callable[[], bytes]]]:
+    folder = Path(location)
+    if "://" not in location and folder.is_dir():
         for path in sorted(folder.rglob("*.class")):
             yield _class_name(str(path.relative_to(folder))), path.read_bytes
         return
-    size = store.size(place)
+    size = store.size(location)
     if size > _MAX_JAR:
-        raise FormatError(f"a jar of {size} bytes", expected=f"at most {_MAX_JAR}", file=place)
-    data = memoryview(store.read(place))
+        raise FormatError(f"a jar of {size} bytes", expected=f"at most {_MAX_JAR}", file=location)
+    data = memoryview(store.read(location))
     try:
         entries = zipfile.ZipFile(io.BytesIO(data)).infolist()
     except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError, ValueError, OSError) as error:
-        raise FormatError(f"the jar cannot be read: {error}", file=place) from None
+        raise FormatError(f"the jar cannot be read: {error}", file=location) from None
 
     for entry in entries:
         # Classes for later versions of Java are in the same jar as those for all.

@@ -101,7 +101,7 @@ class Report:
 
 
 @dataclass
-class OperatorSide:
+class JobOperator:
     """An operator of one of the two jobs.
 
     :param keys: the serializers of its keys in its files, equal ones once.
@@ -117,24 +117,24 @@ class OperatorSide:
     listed: bool = True
 
 
-def operators_of(operators: Sequence[OperatorState], files: Iterable[StateFile]) -> list[OperatorSide]:
+def operators_of(operators: Sequence[OperatorState], files: Iterable[StateFile]) -> list[JobOperator]:
     """The operators with what the heads of their files say."""
-    found = [OperatorSide(operator) for operator in operators]
+    found = [JobOperator(operator) for operator in operators]
     seen: list[set[bytes]] = [set() for _ in operators]
     for file in files:
-        side = found[file.operator]
+        job_operator = found[file.operator]
         if file.problem is not None:
-            side.unread.append(file.problem.message)
+            job_operator.unread.append(file.problem.message)
         if file.scope == "keyed" and file.form is not BodyKind.SST_FILES:
-            side.listed = False
+            job_operator.listed = False
         if file.header is None or file.header_key in seen[file.operator]:
             continue
         seen[file.operator].add(file.header_key)
-        if isinstance(file.header, KeyedHeader) and file.header.key_serializer not in side.keys:
-            side.keys.append(file.header.key_serializer)
+        if isinstance(file.header, KeyedHeader) and file.header.key_serializer not in job_operator.keys:
+            job_operator.keys.append(file.header.key_serializer)
         for meta in file.header.states:
             group = "QUEUE" if meta.backend_type == "PRIORITY_QUEUE" else meta.backend_type.removesuffix("_V2")
-            side.states.setdefault((file.scope, group, meta.name), []).append(meta)
+            job_operator.states.setdefault((file.scope, group, meta.name), []).append(meta)
     return found
 
 
@@ -150,7 +150,7 @@ class NewJob:
     :param allow_non_restored: state of operators that are gone may be dropped.
     """
 
-    operators: Mapping[str, OperatorSide] | None = None
+    operators: Mapping[str, JobOperator] | None = None
     owned: frozenset[str] | None = None
     same_queries: frozenset[str] = frozenset()
     classes: JobClasses | None = None
@@ -172,7 +172,7 @@ class Check:
 
     def __init__(
         self,
-        old: Sequence[OperatorSide],
+        old: Sequence[JobOperator],
         new: NewJob,
         old_classes: JobClasses | None = None,
         from_flink_1: bool = False,
@@ -188,11 +188,11 @@ class Check:
 
     def report(self) -> Report:
         """The verdicts."""
-        checks = [check for side in self._old for check in self._operator(side)]
+        checks = [check for job_operator in self._old for check in self._operator(job_operator)]
         new = self._new
-        if any(side.keys for side in self._old):
+        if any(job_operator.keys for job_operator in self._old):
             self._assume("The new job computes the same keys from its input.")
-        if any(is_ttl(s) for side in self._old for s in _all_snapshots(side)):
+        if any(is_ttl(s) for job_operator in self._old for s in _all_snapshots(job_operator)):
             self._assume("No time to live is shorter than before.")
         if new.same_job:
             self._assume("The new job is the old one: nothing of its classes, states and operators changed.")
@@ -209,31 +209,32 @@ class Check:
 
     # ---- operators
 
-    def _operator(self, side: OperatorSide) -> Iterator[StateCheck]:
-        findings = self._graph(side)
-        if not side.states and not side.unread and side.state.coordinator is None and not _raw(side.state):
+    def _operator(self, job_operator: JobOperator) -> Iterator[StateCheck]:
+        findings = self._graph(job_operator)
+        state = job_operator.state
+        if not job_operator.states and not job_operator.unread and state.coordinator is None and not _raw(state):
             # Without state only its maximum parallelism counts.
-            if findings.verdict is Verdict.REFUSED and not self._is_gone(side):
-                yield self._made(side, None, None, "-", findings.remarks)
+            if findings.verdict is Verdict.REFUSED and not self._is_gone(job_operator):
+                yield self._made(job_operator, None, None, "-", findings.remarks)
             return
-        gone = self._is_gone(side)
-        if (findings.remarks and not gone) or not (side.states or side.unread):
-            yield self._made(side, None, None, COORDINATOR if side.state.coordinator else "-", findings.remarks)
-        for problem in sorted(set(side.unread)):
+        gone = self._is_gone(job_operator)
+        if (findings.remarks and not gone) or not (job_operator.states or job_operator.unread):
+            yield self._made(job_operator, None, None, COORDINATOR if job_operator.state.coordinator else "-", findings.remarks)
+        for problem in sorted(set(job_operator.unread)):
             remark = Remark(Verdict.UNKNOWN, None, f"the head of a state file cannot be read: {problem}")
-            yield self._made(side, None, None, "-", [remark])
-        if _raw(side.state) and not gone:
+            yield self._made(job_operator, None, None, "-", [remark])
+        if _raw(job_operator.state) and not gone:
             text = "the operator reads its raw state itself"
-            yield self._made(side, None, None, "raw", [Remark(Verdict.UNKNOWN, None, text, "test the restore")])
-        for (scope, group, name), metas in sorted(side.states.items(), key=lambda item: item[0]):
+            yield self._made(job_operator, None, None, "raw", [Remark(Verdict.UNKNOWN, None, text, "test the restore")])
+        for (scope, group, name), metas in sorted(job_operator.states.items(), key=lambda item: item[0]):
             kind = kind_word(metas[0].kind)
-            remarks = findings.remarks if gone else self._state(side, (scope, group, name), metas)
-            yield self._made(side, name, scope, kind, remarks)
+            remarks = findings.remarks if gone else self._state(job_operator, (scope, group, name), metas)
+            yield self._made(job_operator, name, scope, kind, remarks)
 
     def _made(
-        self, side: OperatorSide, name: str | None, scope: StateScope | None, kind: str, remarks: Sequence[Remark]
+        self, job_operator: JobOperator, name: str | None, scope: StateScope | None, kind: str, remarks: Sequence[Remark]
     ) -> StateCheck:
-        state = side.state
+        state = job_operator.state
         verdict = worst(remark.verdict for remark in remarks)
         ordered = sorted(remarks, key=lambda r: (r.verdict is not verdict, _order(r.phase)))
         phase = ordered[0].phase if ordered and verdict not in (Verdict.AS_IS, Verdict.UNKNOWN) else None
@@ -241,25 +242,25 @@ class Check:
             state.id, state.uid, state.name, operator_label(state), name, scope, kind, verdict, phase, tuple(ordered)
         )
 
-    def _graph(self, side: OperatorSide) -> Findings:
+    def _graph(self, job_operator: JobOperator) -> Findings:
         """Whether the operator is in the new job, and its parallelism fits."""
-        new, state, findings = self._new, side.state, Findings()
-        if self._is_gone(side):
-            self._orphaned(side, findings)
+        new, state, findings = self._new, job_operator.state, Findings()
+        if self._is_gone(job_operator):
+            self._orphaned(job_operator, findings)
             return findings
         counterpart = None if new.operators is None else new.operators.get(state.id)
-        self._parallelism(side, None if counterpart is None else counterpart.state, findings)
+        self._parallelism(job_operator, None if counterpart is None else counterpart.state, findings)
         return findings
 
-    def _is_gone(self, side: OperatorSide) -> bool:
+    def _is_gone(self, job_operator: JobOperator) -> bool:
         """Whether the new job is known, and nothing of it has the operator's id."""
         operators, owned = self._new.operators, self._new.owned
         if operators is None and owned is None:
             return False
-        return side.state.id not in {*(operators or ()), *(owned or ())}
+        return job_operator.state.id not in {*(operators or ()), *(owned or ())}
 
-    def _orphaned(self, side: OperatorSide, findings: Findings) -> None:
-        state, new = side.state, self._new
+    def _orphaned(self, job_operator: JobOperator, findings: Findings) -> None:
+        state, new = job_operator.state, self._new
         if new.operators is None and state.uid is None and not new.allow_non_restored:
             findings.add(
                 Verdict.UNKNOWN, Phase.SUBMIT, f"no uid that was given leads to the operator {state.id}: it had another uid, "
@@ -276,8 +277,8 @@ class Check:
                 "allowNonRestoredState",
             )  # fmt: skip
 
-    def _parallelism(self, side: OperatorSide, now: OperatorState | None, findings: Findings) -> None:
-        stored = side.state.max_parallelism
+    def _parallelism(self, job_operator: JobOperator, now: OperatorState | None, findings: Findings) -> None:
+        stored = job_operator.state.max_parallelism
         explicit = self._new.max_parallelism
         parallelism = self._new.parallelism if now is None else now.parallelism
         doubtful = False
@@ -309,10 +310,12 @@ class Check:
 
     # ---- states
 
-    def _state(self, side: OperatorSide, state_key: tuple[StateScope, str, str], metas: Sequence[StateMeta]) -> list[Remark]:
+    def _state(
+        self, job_operator: JobOperator, state_key: tuple[StateScope, str, str], metas: Sequence[StateMeta]
+    ) -> list[Remark]:
         """The remarks; where the backend is not known, those of both, or that they differ."""
         backends = BACKENDS if self._new.backend is None else (self._new.backend,)
-        found = [self._under(backend, side, state_key, metas) for backend in backends]
+        found = [self._under(backend, job_operator, state_key, metas) for backend in backends]
         if len({findings.verdict for findings in found}) == 1:
             return found[-1].remarks
         words = "; ".join(f"{backend}: {f.verdict}" for backend, f in zip(backends, found, strict=True))
@@ -324,13 +327,13 @@ class Check:
         ]
 
     def _under(
-        self, backend: Backend, side: OperatorSide, state_key: tuple[StateScope, str, str], metas: Sequence[StateMeta]
+        self, backend: Backend, job_operator: JobOperator, state_key: tuple[StateScope, str, str], metas: Sequence[StateMeta]
     ) -> Findings:
         scope, _, name = state_key
         new = self._new
         comparer = Comparer(
             backend, new.release, self._old_classes, new.classes, self._from_flink_1,
-            same_query=side.state.id in new.same_queries, same_job=new.same_job,
+            same_query=job_operator.state.id in new.same_queries, same_job=new.same_job,
         )  # fmt: skip
         findings = comparer.findings
         loader = Loader(new.release, new.classes, self._named, findings, new.same_job)
@@ -338,41 +341,42 @@ class Check:
             for part, snapshot in meta.serializers.items():
                 loader.load(snapshot, part.removesuffix("_SERIALIZER").lower().replace("_", " "))
         if scope == "keyed":
-            for key in side.keys:
+            for key in job_operator.keys:
                 loader.load(key, "key")
-        counterpart = (new.operators or {}).get(side.state.id)
+        counterpart = (new.operators or {}).get(job_operator.state.id)
         if counterpart is None and scope == "operator" and self._from_flink_1:
             self._removed_function(comparer.release, name, findings)
         if counterpart is not None:
             after = counterpart.states.get(state_key)
             if after is None:
-                for old_key, new_key in [(a, b) for a in side.keys for b in counterpart.keys] if scope == "keyed" else []:
+                keys = [(a, b) for a in job_operator.keys for b in counterpart.keys] if scope == "keyed" else []
+                for old_key, new_key in keys:
                     strict(comparer, new_key, old_key, "key", KEY_RULE)
-                self._dropped(counterpart, state_key, side.state.id, findings)
+                self._dropped(counterpart, state_key, job_operator.state.id, findings)
                 if backend == "hashmap" and scope == "keyed":
                     self._read_all_the_same(comparer, metas)
                 return findings
             for meta in metas:
-                keys = [(a, b) for a in side.keys for b in counterpart.keys] if scope == "keyed" else [None]
+                keys = [(a, b) for a in job_operator.keys for b in counterpart.keys] if scope == "keyed" else [None]
                 for pair in keys:
                     check_state(comparer, meta, after[0], pair)
         elif new.same_job or comparer.same_query:
-            self._same(comparer, side, scope, metas)
+            self._same(comparer, job_operator, scope, metas)
         else:
-            self._by_classes(comparer, side, scope, metas)
-        self._ask_values(comparer, side, scope, name)
+            self._by_classes(comparer, job_operator, scope, metas)
+        self._ask_values(comparer, job_operator, scope, name)
         return findings
 
-    def _same(self, comparer: Comparer, side: OperatorSide, scope: StateScope, metas: Sequence[StateMeta]) -> None:
+    def _same(self, comparer: Comparer, job_operator: JobOperator, scope: StateScope, metas: Sequence[StateMeta]) -> None:
         """The same job or query: what its release makes of the same declarations."""
         upgrade = self._from_flink_1 and comparer.release is not None and comparer.release.major >= 2
         make = upgraded if upgrade else _as_it_is
         for meta in metas:
             now = replace(meta, serializers={part: make(s) for part, s in meta.serializers.items()})
-            for pair in [(key, make(key)) for key in side.keys] if scope == "keyed" else [None]:
+            for pair in [(key, make(key)) for key in job_operator.keys] if scope == "keyed" else [None]:
                 check_state(comparer, meta, now, pair)
 
-    def _by_classes(self, comparer: Comparer, side: OperatorSide, scope: StateScope, metas: Sequence[StateMeta]) -> None:
+    def _by_classes(self, comparer: Comparer, job_operator: JobOperator, scope: StateScope, metas: Sequence[StateMeta]) -> None:
         """Where there is no snapshot of the new job: the same declarations, with its classes."""
         findings = comparer.findings
         extractor = comparer.extractor
@@ -389,7 +393,7 @@ class Check:
             return
         for meta in metas:
             now = replace(meta, serializers={part: derivation.of(s) for part, s in meta.serializers.items()})
-            for pair in [(key, derivation.of(key)) for key in side.keys] if scope == "keyed" else [None]:
+            for pair in [(key, derivation.of(key)) for key in job_operator.keys] if scope == "keyed" else [None]:
                 check_state(comparer, meta, now, pair)
 
     def _removed_function(self, release: Release | None, name: str, findings: Findings) -> None:
@@ -401,7 +405,7 @@ class Check:
         findings.unknown("state", text, f"use {removed.instead} in the new job, and take the positions out with extract")
 
     def _dropped(
-        self, counterpart: OperatorSide, state_key: tuple[StateScope, str, str], operator: str, findings: Findings
+        self, counterpart: JobOperator, state_key: tuple[StateScope, str, str], operator: str, findings: Findings
     ) -> None:
         scope, _, name = state_key
         if counterpart.unread:
@@ -435,12 +439,12 @@ class Check:
 
     # ---- what only values tell
 
-    def _ask_values(self, comparer: Comparer, side: OperatorSide, scope: StateScope, name: str) -> None:
-        findings, operator = comparer.findings, side.state.id
+    def _ask_values(self, comparer: Comparer, job_operator: JobOperator, scope: StateScope, name: str) -> None:
+        findings, operator = comparer.findings, job_operator.state.id
         if findings.verdict is Verdict.REFUSED:
             return
-        if findings.subclasses and not (side.listed and scope == "keyed") and not self._new.same_job:
-            listed = frozenset(name for snapshot in _all_snapshots(side) for name in _classes_in(snapshot))
+        if findings.subclasses and not (job_operator.listed and scope == "keyed") and not self._new.same_job:
+            listed = frozenset(name for snapshot in _all_snapshots(job_operator) for name in _classes_in(snapshot))
             self._unlisted(comparer, operator, scope, name, listed)
         if findings.doubts:
             self._reread(comparer, operator, scope, name)
@@ -538,15 +542,15 @@ def _raw(state: OperatorState) -> bool:
     return any(subtask.raw_operator is not None or subtask.raw_keyed is not None for subtask in state.subtasks)
 
 
-def _named_classes(operators: Mapping[str, OperatorSide]) -> Iterator[str]:
-    for side in operators.values():
-        for snapshot in _all_snapshots(side):
+def _named_classes(operators: Mapping[str, JobOperator]) -> Iterator[str]:
+    for job_operator in operators.values():
+        for snapshot in _all_snapshots(job_operator):
             yield from _classes_in(snapshot)
 
 
-def _all_snapshots(side: OperatorSide) -> Iterator[SerializerSnapshot]:
+def _all_snapshots(job_operator: JobOperator) -> Iterator[SerializerSnapshot]:
     """The serializers of an operator, with all that is in them."""
-    ahead = [*side.keys, *(s for metas in side.states.values() for m in metas for s in m.serializers.values())]
+    ahead = [*job_operator.keys, *(s for metas in job_operator.states.values() for m in metas for s in m.serializers.values())]
     while ahead:
         snapshot = ahead.pop()
         yield snapshot
@@ -578,6 +582,13 @@ def release_of(text: str) -> Release | None:
 
 
 __all__ = [
-    "Check", "NewJob", "OperatorSide", "Report", "StateCheck", "Values", "default_max_parallelism", "operators_of",
+    "Check",
+    "JobOperator",
+    "NewJob",
+    "Report",
+    "StateCheck",
+    "Values",
+    "default_max_parallelism",
+    "operators_of",
     "release_of",
 ]  # fmt: skip

@@ -182,7 +182,7 @@ class FlinkStateMetadataReader(DataSourceReader):  # type: ignore[misc]
 
 
 class FlinkStateStatisticsReader(SplitReader):
-    """Reads states for their figures."""
+    """Reads states for their statistics."""
 
     module = "source_statistics"
 

@@ -114,7 +114,7 @@ def _select_state(plan: DiffPlan, scope: str) -> DiffState:
         raise UsageError(f"the options match no {scope} state")
     if states[0].how is None:
         raise UnsupportedError(
-            f"the state cannot be compared: {states[0].why}", operator=states[0].label, state=states[0].name
+            f"the state cannot be compared: {states[0].reason}", operator=states[0].label, state=states[0].name
         )
     return states[0]
 
@@ -155,7 +155,7 @@ def read(data: bytes, split: bytes, complete: bool = False) -> Iterator[pa.Recor
                 if complete and changes.counts.left_out:
                     groups = ", ".join(map(str, changes.counts.left_out))
                     raise UnsupportedError(
-                        f"changes of the key groups {groups} cannot be read: {'; '.join(changes.counts.why)}",
+                        f"changes of the key groups {groups} cannot be read: {'; '.join(changes.counts.reasons)}",
                         operator=changes.state.label, state=changes.state.name,
                     )  # fmt: skip
                 for remark in changes.counts.remarks:

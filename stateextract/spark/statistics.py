@@ -1,6 +1,6 @@
 """Statistics on Spark: its tasks read the splits, the driver puts together what they found.
 
-The same figures as ``stateextract stats`` gives (``audit/statistics.py``); only who reads is another.
+The same statistics as ``stateextract stats`` gives (``audit/statistics.py``); only who reads is another.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from stateextract.spark.job import spark_executor
 
 
 def spark_statistics(spark: Any, options: JobOptions, statistics_options: StatisticsOptions | None = None) -> Statistics:
-    """The figures of the states that the options choose.
+    """The statistics of the states that the options choose.
 
     :param spark: a ``SparkSession``, classic or Connect.
     :param options: as for an extract job, without an output.

@@ -16,7 +16,7 @@ from stateextract.audit.document import OperatorDocument, Owners
 from stateextract.audit.measure import owners, rows
 from stateextract.audit.measure.hashes import hashes_of
 from stateextract.audit.measure.owners import BYTES, ENTRY, ERROR, ROWS, Counted, owners_of
-from stateextract.audit.measure.state import StateStatistics, Wanted
+from stateextract.audit.measure.state import MeasureOptions, StateStatistics
 from stateextract.audit.statistics import StatisticsOptions, statistics
 from stateextract.columnar.arrow.json_values import json_value
 from stateextract.options import JobOptions
@@ -104,7 +104,7 @@ def check(found: Owners, expected: dict[str, dict[str, Numbers]]) -> None:
 def test_many_rows_of_like_size() -> None:
     """More rows come in question than the kernel has room for, in every batch."""
     schema = pa.schema([("key", pa.string()), ("value", pa.list_(pa.int64())), ("key_group", pa.int32())])
-    made = StateStatistics(schema, Wanted(0))
+    made = StateStatistics(schema, MeasureOptions(0))
     lengths = [[1] * 20_000, [1 + i % 2 for i in range(20_000)], [i % 3 for i in range(20_000)], [3, *[2] * 30_000]]
     for number, batch in enumerate(lengths):
         keys = [f"{number}-{i:05}" for i in range(len(batch))]
@@ -144,13 +144,13 @@ LISTS = pa.schema([("key", pa.string()), ("value", pa.list_(pa.int32())), ("key_
 
 
 def figures(schema: pa.Schema, columns: list[list[Any]]) -> StateStatistics:
-    made = StateStatistics(schema, Wanted(0))
+    made = StateStatistics(schema, MeasureOptions(0))
     made.add(pa.record_batch([pa.array(c, f.type) for c, f in zip(columns, schema, strict=True)], schema=schema), 0)
     return made
 
 
 def carried(figures: StateStatistics) -> StateStatistics:
-    made = StateStatistics(figures.schema, figures.wanted)
+    made = StateStatistics(figures.schema, figures.measure_options)
     made.load(figures.as_dict())
     return made
 

@@ -11,7 +11,7 @@ import pytest
 
 from stateextract import open_snapshot
 from stateextract.audit.document import Times, Ttl
-from stateextract.audit.measure.state import StateStatistics, Wanted
+from stateextract.audit.measure.state import MeasureOptions, StateStatistics
 from stateextract.audit.progress import LAST_ACCESS, TIMER, WATERMARK, WINDOW, clock_note, judged
 from stateextract.audit.statistics import StatisticsOptions, statistics
 from stateextract.options import JobOptions
@@ -65,7 +65,7 @@ def test_judged_equals_the_plain_way(name: str) -> None:
 def test_many_timers_are_judged_by_a_sample() -> None:
     n = 50_000
     schema = pa.schema([("key", pa.int64()), ("timestamp_ms", pa.int64()), ("key_group", pa.int32())])
-    figures = StateStatistics(schema, Wanted(0))
+    figures = StateStatistics(schema, MeasureOptions(0))
     figures.add(pa.record_batch([np.arange(n), np.arange(n), np.zeros(n, np.int32)], schema=schema), 0)
     past, error = figures.past_at(19_999)
     assert abs(past - 20_000) <= error < 0.03 * n
@@ -86,7 +86,7 @@ TIMES = Times("timer", 10, 90, 5, [])
 )
 def test_what_shows_the_progress(name: str, access: int | None, progress: tuple[Any, Any]) -> None:
     schema = pa.schema([("key", pa.int64()), ("timestamp_ms", pa.int64()), ("key_group", pa.int32())])
-    figures = StateStatistics(schema, Wanted(0))
+    figures = StateStatistics(schema, MeasureOptions(0))
     figures.add(pa.record_batch([[1, 2], [10, 90], [0, 0]], schema=schema), 0)
     timers = replace(STATE, state_name=name, state_kind="timer", ttl=None, times=TIMES, rows=2)
     other = replace(STATE, times=None, ttl=Ttl(1, access, access, []))

@@ -21,11 +21,11 @@ from stateextract.audit.document import Distinct, StateDocument
 from stateextract.audit.measure import distinct, rows, sample
 from stateextract.audit.measure.columns import ColumnPath, ColumnStatistics
 from stateextract.audit.measure.hashes import hashes_of
-from stateextract.audit.measure.state import StateStatistics, Wanted
+from stateextract.audit.measure.state import MeasureOptions, StateStatistics
 from tests.audit.brute import check_column, check_state, paths, plain
 
 NOW = 1_700_000_000_000
-WANTED = Wanted(NOW, 86_400_000)
+OPTIONS = MeasureOptions(NOW, 86_400_000)
 VALUE = pa.struct(
     [
         ("number", pa.int64()), ("small", pa.int16()), ("huge", pa.uint64()), ("ratio", pa.float64()), ("half", pa.float32()),
@@ -80,7 +80,7 @@ def table_of(values: Sequence[Any]) -> pa.Table:
 
 def figures_of(table: pa.Table, ends: Sequence[int] = ()) -> StateStatistics:
     """The figures of a table that is cut at these rows."""
-    made = StateStatistics(table.schema, WANTED)
+    made = StateStatistics(table.schema, OPTIONS)
     bounds = [0, *sorted(end for end in ends if end < table.num_rows), table.num_rows]
     for begin, end in itertools.pairwise(bounds):
         for batch in table.slice(begin, end - begin).combine_chunks().to_batches():
@@ -111,7 +111,7 @@ def document(figures: StateStatistics) -> dict[str, Any]:
 
 def carried(figures: StateStatistics) -> StateStatistics:
     """The figures after their way from a task."""
-    made = StateStatistics(figures.schema, figures.wanted, figures.ttl is not None)
+    made = StateStatistics(figures.schema, figures.measure_options, figures.ttl is not None)
     made.load(figures.as_dict())
     return made
 
@@ -132,7 +132,7 @@ def test_any_values_in_any_batches(values: list[Any], ends: list[int], chance: r
     assert document(figures_of(table, ends)) == expected
     parts = [carried(figures_of(table.slice(i, 1))) for i in range(len(values))]
     chance.shuffle(parts)
-    merged = StateStatistics(SCHEMA, WANTED)
+    merged = StateStatistics(SCHEMA, OPTIONS)
     for part in parts:
         merged.merge(part)
     assert document(merged) == expected
@@ -250,7 +250,7 @@ def test_distinct_is_within_its_error(different: int, kind: str) -> None:
         "step": lambda: pa.array(numbers << 42),
     }[kind]()
     schema = pa.schema([("key", pa.int64()), ("value", array.type)])
-    figures = StateStatistics(schema, WANTED)
+    figures = StateStatistics(schema, OPTIONS)
     for _ in range(2):
         figures.add(pa.RecordBatch.from_arrays([pa.array(numbers), array], schema=schema), 0)
     found = figures.document_columns()[1].distinct
@@ -268,7 +268,7 @@ def test_quantiles_are_within_their_error() -> None:
     chance = np.random.default_rng(3)
     skewed = np.floor(chance.pareto(1.2, rows) * 100).astype(np.int64)
     schema = pa.schema([("key", pa.int64()), ("value", pa.int64())])
-    figures = StateStatistics(schema, WANTED)
+    figures = StateStatistics(schema, OPTIONS)
     keys = chance.permutation(rows).astype(np.int64)
     for begin in range(0, rows, 50_000):
         part = slice(begin, begin + 50_000)
@@ -288,12 +288,12 @@ def test_the_order_of_many_rows_does_not_count() -> None:
     schema = pa.schema([("key", pa.string()), ("namespace", pa.int64()), ("value", pa.string())])
     key, namespace = pa.array([f"k{i // 3}" for i in range(rows)]), pa.array([i % 3 for i in range(rows)])
     table = pa.table([key, namespace, value], schema=schema)
-    forwards, backwards = StateStatistics(schema, WANTED), StateStatistics(schema, WANTED)
+    forwards, backwards = StateStatistics(schema, OPTIONS), StateStatistics(schema, OPTIONS)
     for batch in table.to_batches(7000):
         forwards.add(batch, 0)
     parts = []
     for batch in table.take(pa.array(chance.permutation(rows))).combine_chunks().to_batches(11_000):
-        part = StateStatistics(schema, WANTED)
+        part = StateStatistics(schema, OPTIONS)
         part.add(batch, 0)
         parts.append(carried(part))
     for part in reversed(parts):
@@ -306,7 +306,7 @@ def test_the_order_of_many_rows_does_not_count() -> None:
 
 
 def test_empty_state() -> None:
-    figures = StateStatistics(SCHEMA, WANTED)
+    figures = StateStatistics(SCHEMA, OPTIONS)
     assert figures.rows == 0
     assert figures.distinct_keys == Distinct(0)
     assert all(column.min is None and column.null_share == 0 for column in figures.document_columns())
@@ -315,7 +315,7 @@ def test_empty_state() -> None:
 
 def test_rows_of_one_size_have_no_biggest() -> None:
     schema = pa.schema([("key", pa.int64()), ("value", pa.int64())])
-    figures = StateStatistics(schema, WANTED)
+    figures = StateStatistics(schema, OPTIONS)
     figures.add(pa.RecordBatch.from_arrays([pa.array([1, 2]), pa.array([3, 4])], schema=schema), 0)
     assert figures.largest["key"].largest == figures.largest["value"].largest == []
     assert figures.decoded_bytes == 32
@@ -323,7 +323,7 @@ def test_rows_of_one_size_have_no_biggest() -> None:
 
 def test_long_extremes_and_keys_are_cut() -> None:
     schema = pa.schema([("key", pa.string()), ("value", pa.binary())])
-    figures = StateStatistics(schema, WANTED)
+    figures = StateStatistics(schema, OPTIONS)
     key = "ä" * 1000
     figures.add(pa.RecordBatch.from_arrays([pa.array([key]), pa.array([b"\1" * 1000])], schema=schema), 0)
     columns = figures.document_columns()
@@ -347,7 +347,7 @@ def test_check_state_can_fail() -> None:
 def test_lists_without_a_decimal() -> None:
     """In a batch whose lists are all empty there is not one value of their type."""
     schema = pa.schema([("key", pa.list_(pa.decimal128(20, 2))), ("value", pa.int64()), ("key_group", pa.int32())])
-    figures = StateStatistics(schema, WANTED)
+    figures = StateStatistics(schema, OPTIONS)
     for keys in ([[], []], [[Decimal("1.50")], []]):
         rows_ = [{"key": key, "value": 1, "key_group": 0} for key in keys]
         figures.add(pa.RecordBatch.from_pylist(rows_, schema=schema), 0)

@@ -64,7 +64,7 @@ def _nothing_changed(result: Found, rows: int) -> None:
     assert {key: counts for key, counts in keyed.items() if counts.differs or counts.left_out or counts.fields} == {}
     assert sum(counts.before for counts in keyed.values()) == sum(counts.after for counts in keyed.values()) == rows
     assert [key for key in result.rows if key[1] == "keyed"] == []
-    assert [state.name for state in result.states.values() if state.why or state.schema_changes] == []
+    assert [state.name for state in result.states.values() if state.reason or state.schema_changes] == []
 
 
 @pytest.mark.parametrize("case", [*SIX, *OLDER])
@@ -101,7 +101,7 @@ def test_pickles_are_compared_as_they_are_stored() -> None:
 def test_what_one_side_cannot_decode_is_never_called_added_or_removed(one: str, other: str) -> None:
     result = found(golden(one), golden(other), on_undecodable="skip")
     assert [key for key, counts in result.counts.items() if counts.differs] == []
-    assert {state.name for state in result.states.values() if state.why} == {"balance", "reading"}
+    assert {state.name for state in result.states.values() if state.reason} == {"balance", "reading"}
     assert all(result.counts[result.named(name)].left_out for name in ("wallet", "figure", "last"))
 
 

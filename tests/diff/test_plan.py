@@ -77,8 +77,8 @@ def test_what_one_side_cannot_read_is_not_gone(tmp_path: Path, file: str) -> Non
         result = found(before, after)
         unread, fine = sorted(result.states.values(), key=lambda s: s.operator_id != "op" and s.uid != "op")
         assert (unread.presence, unread.how, unread.output) == ("both", None, None)
-        assert unread.why is not None
-        assert unread.why.startswith("the keyed state was written by a Flink release before 1.7")
+        assert unread.reason is not None
+        assert unread.reason.startswith("the keyed state was written by a Flink release before 1.7")
         assert (result.counts[unread.operator_id, "keyed", "s"], result.rows) == (DiffCounts(), {})
         assert result.counts[fine.operator_id, "keyed", "s"] == DiffCounts(before=64, after=64)
 
@@ -90,8 +90,8 @@ def test_a_state_may_be_in_what_cannot_be_read(tmp_path: Path) -> None:
         _of_another_version(other, file, 3)
     (state, _) = sorted(found(one, other).states.values(), key=lambda s: s.uid != "op")
     assert (state.presence, state.how) == ("unsure", None)
-    assert state.why is not None
-    assert state.why.startswith("it may be in what cannot be read of the later snapshot: ")
+    assert state.reason is not None
+    assert state.reason.startswith("it may be in what cannot be read of the later snapshot: ")
 
 
 def test_an_operator_that_was_not_asked_for_is_in_nobodys_way(tmp_path: Path) -> None:
@@ -141,7 +141,7 @@ def test_retyped_values(tmp_path: Path) -> None:
     other = write_snapshot(tmp_path / "b", {"op": {"s": ROWS, "t": ROWS}}, values={"s": TUPLE})
     result = found(one, other)
     state = result.states[result.named("s")]
-    assert state.why == "value was int64 and is struct<f0: int64>, which cannot be compared"
+    assert state.reason == "value was int64 and is struct<f0: int64>, which cannot be compared"
     assert [str(change) for change in state.schema_changes] == ["value int64 → struct<f0: int64>"]
     # The others are compared all the same.
     assert result.counts[result.named("t")] == DiffCounts(before=64, after=64)
@@ -158,14 +158,14 @@ def test_what_cannot_be_decoded_stops_the_comparison_or_is_said(tmp_path: Path) 
     assert caught.value.file is not None
     assert caught.value.operator == "op"
     result = found(one, other)
-    assert result.states[result.named("unknown")].why == (
+    assert result.states[result.named("unknown")].reason == (
         "values of com.example.ShapeSerializerSnapshot cannot be decoded: the serializer's snapshot class is not known"
     )
     assert result.counts[result.named("known")] == DiffCounts(before=64, after=64)
     # Lost behind the unknown one in its key groups, on one side; nothing is called added there.
     counts = result.counts[result.named("zz")]
     assert counts.left_out == [1, 2]
-    assert counts.why
+    assert counts.reasons
     assert (counts.before, counts.after, counts.added, counts.removed) == (48, 40, 0, 8)
 
 
@@ -187,7 +187,7 @@ def test_damage_is_an_error_with_its_place(tmp_path: Path) -> None:
     result = found(one, other)
     counts = result.counts[result.named("s")]
     assert counts.left_out == [error.key_group]
-    assert file.name in counts.why[0]
+    assert file.name in counts.reasons[0]
     assert (counts.before, counts.after, counts.differs) == (56, 56, False)
 
 

@@ -28,7 +28,7 @@ from stateextract.restore.avro import Resolution
 from stateextract.restore.classes import JobClasses
 from stateextract.restore.compare import Comparer
 from stateextract.restore.derive import upgraded
-from stateextract.restore.job import Check, NewJob, OperatorSide, StateCheck, default_max_parallelism, release_of
+from stateextract.restore.job import Check, JobOperator, NewJob, StateCheck, default_max_parallelism, release_of
 from stateextract.restore.removed import STATES
 from stateextract.snapshot.headers import StateScope
 from stateextract.state.header import NAMESPACE, VALUE, StateMeta
@@ -228,7 +228,7 @@ def blocked(scope: StateScope, name: str, value: SerializerSnapshot, release: Re
     """The check of a state of Flink 1 in the same job on another release."""
     kind = "UNION" if scope == "operator" else "VALUE"
     meta = StateMeta(name, "OPERATOR" if scope == "operator" else "KEY_VALUE", kind, {}, {VALUE: value, NAMESPACE: STRING})
-    side = OperatorSide(OperatorState("0" * 32, None, None, 1, 128), [LONG], {(scope, meta.backend_type, name): [meta]})
+    side = JobOperator(OperatorState("0" * 32, None, None, 1, 128), [LONG], {(scope, meta.backend_type, name): [meta]})
     (found,) = Check([side], NewJob(release=release, same_job=True), from_flink_1=True).report().states
     return found
 

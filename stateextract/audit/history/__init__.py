@@ -24,7 +24,7 @@ from stateextract.audit.document import (
 )
 
 READ = ("decoded", "partial")
-"""Statuses of states whose figures say something."""
+"""Statuses of states whose statistics say something."""
 
 _I32, _I64, _F64, _TEXT, _BOOL = pa.int32(), pa.int64(), pa.float64(), pa.string(), pa.bool_()
 COLUMN = pa.struct(
@@ -35,7 +35,7 @@ COLUMN = pa.struct(
         ("min_length", _I64), ("mean_length", _F64), ("max_length", _I64),
     ]
 )  # fmt: skip
-"""The figures of one column of a state. Values are text: strings as they are, others as in JSON."""
+"""The statistics of one column of a state. Values are text: strings as they are, others as in JSON."""
 
 SCHEMA = pa.schema(
     [

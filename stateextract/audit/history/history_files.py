@@ -2,7 +2,7 @@
 
 A file holds the rows of its snapshot (``history.py``) and beside them, as JSON in the column ``statistics``, all that the
 statistics document says of each state; what else the document says stands in the file's key-value metadata. So the document is
-there again without reading the snapshot, and who queries the figures reads neither.
+there again without reading the snapshot, and who queries the statistics reads neither.
 
 A file is called after its snapshot, so that writing a snapshot again replaces it, and is visible only when it is whole: it is
 renamed where the store can do that, and object stores show no part of a file.
@@ -92,7 +92,7 @@ def write_snapshot(folder: str, document: Statistics) -> str:
         output.fs.create_dir(output.root, recursive=True)
         try:
             with output.fs.open_output_stream(written) as stream:
-                # With checksums: what damage makes of figures must not pass for figures.
+                # With checksums: what damage makes of statistics must not pass for statistics.
                 pq.write_table(table, stream, compression="zstd", write_page_checksum=True)
             if output.renames:
                 output.replace(written, output.path(name))

@@ -1,4 +1,4 @@
-"""Figures of one column, or of one field of structs: nulls, extremes, different values, lengths.
+"""Statistics of one column, or of one field of structs: nulls, extremes, different values, lengths.
 
 Exact but for the number of different values (``distinct.py``); quantiles come of a sample of rows (``sample.py``), for which
 a column says what of it is to be sampled. Parts of a column are put together by ``merge``, in any order.
@@ -61,7 +61,7 @@ LONGEST_TEXT = 256
 
 @dataclass(frozen=True)
 class ColumnPath:
-    """Where a column's figures come from: a column of rows, and the way down its structs."""
+    """Where a column's statistics come from: a column of rows, and the way down its structs."""
 
     path: tuple[str, ...]
     type: pa.DataType
@@ -250,7 +250,7 @@ class ColumnStatistics:
         self.length_sum += total
 
     def merge(self, other: ColumnStatistics) -> None:
-        """Take in the figures of other rows."""
+        """Take in the statistics of other rows."""
         self.finalize()
         other.finalize()
         self.rows += other.rows
@@ -329,35 +329,35 @@ class ColumnStatistics:
         }
 
     def load(self, data: dict[str, Any]) -> None:
-        """The inverse of :meth:`as_dict`, into figures that are empty."""
+        """The inverse of :meth:`as_dict`, into statistics that are empty."""
         self.rows, self.nulls, self.nans, self.shortest, self.longest, self.length_sum = data["counts"]
         self.least, self.most = (_unpacked(self.place.type, value) for value in data["extremes"])
         self.different.replace(np.frombuffer(base64.b64decode(data["hashes"]), np.uint64))
 
 
 def add_all(
-    figures: Sequence[ColumnStatistics],
+    statistics: Sequence[ColumnStatistics],
     arrays: Sequence[pa.Array],
     hashes: Sequence[Hashes | None],
     kernel: ModuleType | None,
     batch: int = 0,
 ) -> None:
-    """Add the columns of one batch, each to its figures.
+    """Add the columns of one batch, each to its statistics.
 
-    :param figures: their descriptions for the kernel lie one behind the other.
+    :param statistics: their descriptions for the kernel lie one behind the other.
     :param hashes: where the hashes of each go; ``None``: nowhere.
     :param kernel: ``None``: numpy does it.
     :param batch: where the description of the batch is, which the kernel looks at as well.
     """
-    for column, array, to in zip(figures, arrays, hashes, strict=True):
+    for column, array, to in zip(statistics, arrays, hashes, strict=True):
         column.describe(array, to, kernel)
     if kernel is not None:
-        first, n = address(figures[0].row), len(arrays[0])
-        while kernel.columns(first, len(figures), n, batch):
-            for column in figures:
+        first, n = address(statistics[0].row), len(arrays[0])
+        while kernel.columns(first, len(statistics), n, batch):
+            for column in statistics:
                 if column.row[KIND] != NOTHING:
                     column.different.make_room(kernel)
-    for column, array in zip(figures, arrays, strict=True):
+    for column, array in zip(statistics, arrays, strict=True):
         column.take(array)
 
 

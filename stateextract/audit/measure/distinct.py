@@ -88,15 +88,15 @@ class Smallest:
             if 2 * self.row[COUNT] < slots:
                 return
             kept = _least(_in_table(self._table, slots))
-        wanted = _FIRST_SLOTS
-        while wanted < min(4 * len(kept), SLOTS):
-            wanted *= 4
-        if wanted == slots and self._table is not None:
+        needed = _FIRST_SLOTS
+        while needed < min(4 * len(kept), SLOTS):
+            needed *= 4
+        if needed == slots and self._table is not None:
             self._table[:slots] = 0
         else:
-            self._table = np.zeros(wanted + kernel.BEHIND, np.int64)
+            self._table = np.zeros(needed + kernel.BEHIND, np.int64)
         seen = self.row[SEEN]
-        self.row[TABLE:SHORTEST] = address(self._table), wanted - 1, -1, 0
+        self.row[TABLE:SHORTEST] = address(self._table), needed - 1, -1, 0
         self._insert(kernel, kept)
         if len(kept) == K:
             self.row[THRESHOLD] = kept.max().view(np.int64)

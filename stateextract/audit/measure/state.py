@@ -1,4 +1,4 @@
-"""Figures of one state, of as many of its rows as were added: one pass over Arrow batches, in bounded memory.
+"""Statistics of one state, of as many of its rows as were added: one pass over Arrow batches, in bounded memory.
 
 Parts of a state (files, tasks) are put together by ``merge``, in any order and with the same outcome. ``statistics.py`` makes
 the document of them. Knows batches as ``state/columns.py`` makes them; opens nothing.
@@ -30,7 +30,7 @@ from stateextract.columnar.arrow.arrays import Numbers, is_list, offsets_of
 from stateextract.columnar.arrow.json_values import json_value
 
 MEASURED = ("key", "namespace", "value", "last_access", "timestamp_ms")
-"""The columns that have figures, and whose bytes count; the others are made of these, or say where a row was."""
+"""The columns that have statistics, and whose bytes count; the others are made of these, or say where a row was."""
 
 _IDENTITY = ("key", "namespace", "timestamp_ms")
 """Those that tell the rows of keyed state apart."""
@@ -40,12 +40,12 @@ _PER_MS = {"ms": 1, "us": 10**3, "ns": 10**6}
 
 
 @dataclass(frozen=True)
-class Wanted:
-    """What is asked for.
+class MeasureOptions:
+    """How the rows of a state are measured.
 
     :param as_of_ms: the time that ages are counted to.
     :param ttl_ms: a time to live, of which the expired are counted.
-    :param top: how many of the biggest rows to list.
+    :param top: how many of the largest rows to list.
     """
 
     as_of_ms: int
@@ -60,8 +60,8 @@ class StateStatistics:
     :param ttl: whether it has a time to live.
     """
 
-    def __init__(self, schema: pa.Schema, wanted: Wanted, ttl: bool = False) -> None:
-        self.schema, self.wanted = schema, wanted
+    def __init__(self, schema: pa.Schema, measure_options: MeasureOptions, ttl: bool = False) -> None:
+        self.schema, self.measure_options = schema, measure_options
         self.rows = self.decoded_bytes = 0
         names = set(schema.names)
         self._measured = [field for field in schema if field.name in MEASURED]
@@ -84,7 +84,7 @@ class StateStatistics:
         self._varying = [name for name, width in widths.items() if width is None]
         self._sampled = [c.sampled for c in self.columns]
         self.largest = {
-            name: Largest(wanted.top if name in names and self._sizers[name].width is None else 0)
+            name: Largest(measure_options.top if name in names and self._sizers[name].width is None else 0)
             for name in ("key", "value")
         }
         self._window: tuple[str, ...] = ()
@@ -92,16 +92,16 @@ class StateStatistics:
             self._window = next((of for of in _WINDOWS if names.issuperset(of)), ())
         self.owners: dict[str, RowOwners | OwnerSketch] = {}
         """Of keyed state: ``key``, and where it has windows ``window``."""
-        if self._keyed and "key_group" in names and wanted.top:
+        if self._keyed and "key_group" in names and measure_options.top:
             type_ = schema.field("key").type
             width = None if self._varying else self._fixed
             self.owners["key"] = RowOwners(type_, width) if self.one_row_per_key else OwnerSketch(type_)
             if self._window:
                 self.owners["window"] = OwnerSketch(pa.struct([_window_field(schema.field(n)) for n in self._window]))
         last_access = ttl and ("last_access" in names or _inner_last_access(schema) is not None)
-        self.ttl = TimeStatistics(wanted.as_of_ms, wanted.ttl_ms) if last_access else None
+        self.ttl = TimeStatistics(measure_options.as_of_ms, measure_options.ttl_ms) if last_access else None
         self.times_of = "timer" if "timestamp_ms" in names else "window_end" if "window_end" in names else None
-        self.times = TimeStatistics(wanted.as_of_ms) if self.times_of else None
+        self.times = TimeStatistics(measure_options.as_of_ms) if self.times_of else None
         end = "session_end" if "session_end" in names else "window_end"
         self._time = "timestamp_ms" if self.times_of == "timer" else end if self.times_of else None
         """The column of the times. Contents of a session are kept under another window, which ends before the session does."""
@@ -213,8 +213,8 @@ class StateStatistics:
         chosen = self._sample.chosen(hashes, few)
         if chosen is not None:
             kept = [
-                figures.sample(leaf, chosen)
-                for figures, leaf, type_ in zip(self.columns, leaves, self._sampled, strict=True)
+                statistics.sample(leaf, chosen)
+                for statistics, leaf, type_ in zip(self.columns, leaves, self._sampled, strict=True)
                 if type_ is not None
             ]
             if self._time is not None:
@@ -276,7 +276,7 @@ class StateStatistics:
             self.latest_start = ms if self.latest_start is None else max(self.latest_start, ms)
 
     def merge(self, other: StateStatistics) -> None:
-        """Take in the figures of other rows of the same state."""
+        """Take in the statistics of other rows of the same state."""
         self.rows += other.rows
         self.decoded_bytes += other.decoded_bytes
         for mine, theirs in ((self.key_groups, other.key_groups), (self.subtasks, other.subtasks)):
@@ -291,9 +291,9 @@ class StateStatistics:
         self._started(other.latest_start)
         for name, owners in self.owners.items():
             owners.merge(other.owners[name])  # type: ignore[arg-type]
-        for figures, times in ((self.ttl, other.ttl), (self.times, other.times)):
-            if figures is not None and times is not None:
-                figures.merge(times)
+        for statistics, times in ((self.ttl, other.ttl), (self.times, other.times)):
+            if statistics is not None and times is not None:
+                statistics.merge(times)
 
     def finalize(self) -> None:
         """Let go of what only adding needs."""
@@ -324,11 +324,11 @@ class StateStatistics:
         """The columns of the document."""
         kept = iter(self._sample.columns())
         made = []
-        for figures, type_ in zip(self.columns, self._sampled, strict=True):
-            figures.finalize()
-            values = figures.rows - figures.nulls - figures.nans
+        for statistics, type_ in zip(self.columns, self._sampled, strict=True):
+            statistics.finalize()
+            values = statistics.rows - statistics.nulls - statistics.nans
             quantiles, error = quantiles_of(next(kept), values) if type_ is not None else ([], 0.0)
-            made.append(figures.column(quantiles, error))
+            made.append(statistics.column(quantiles, error))
         return made
 
     def past_at(self, ms: int) -> tuple[int, int]:
@@ -352,11 +352,11 @@ class StateStatistics:
             "sample": base64.b64encode(self._sample.to_bytes()).decode(),
             "biggest": {name: largest.as_list() for name, largest in self.largest.items()},
             "owners": {name: owners.as_dict() for name, owners in self.owners.items()},
-            "times": [figures and figures.as_list() for figures in (self.ttl, self.times)],
+            "times": [statistics and statistics.as_list() for statistics in (self.ttl, self.times)],
         }
 
     def load(self, data: dict[str, Any]) -> None:
-        """The inverse of :meth:`as_dict`, into figures that are empty."""
+        """The inverse of :meth:`as_dict`, into statistics that are empty."""
         self.rows, self.decoded_bytes, self.latest_start = data["counts"]
         self.key_groups = {k: v for k, *v in data["key_groups"]}
         self.subtasks = {k: v for k, *v in data["subtasks"]}
@@ -367,9 +367,9 @@ class StateStatistics:
         self.largest = {n: Largest.from_list(b.top, data["biggest"][n]) for n, b in self.largest.items()}
         for name, owners in self.owners.items():
             owners.load(data["owners"][name])
-        for figures, values in zip((self.ttl, self.times), data["times"], strict=True):
-            if figures is not None:
-                figures.load(values)
+        for statistics, values in zip((self.ttl, self.times), data["times"], strict=True):
+            if statistics is not None:
+                statistics.load(values)
 
 
 def _count(counts: dict[int, list[int]], number: int, rows: int, size: int) -> None:
@@ -414,4 +414,4 @@ def _per_ms(type_: pa.DataType) -> int:
     return _PER_MS[type_.unit] if pa.types.is_timestamp(type_) else 1
 
 
-__all__ = ["MEASURED", "StateStatistics", "Wanted"]
+__all__ = ["MEASURED", "MeasureOptions", "StateStatistics"]
