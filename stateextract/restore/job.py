@@ -349,15 +349,15 @@ class Check:
         if counterpart is not None:
             after = counterpart.states.get(state_key)
             if after is None:
-                keys = [(a, b) for a in job_operator.keys for b in counterpart.keys] if scope == "keyed" else []
-                for old_key, new_key in keys:
+                key_pairs = [(a, b) for a in job_operator.keys for b in counterpart.keys] if scope == "keyed" else []
+                for old_key, new_key in key_pairs:
                     strict(comparer, new_key, old_key, "key", KEY_RULE)
                 self._dropped(counterpart, state_key, job_operator.state.id, findings)
                 if backend == "hashmap" and scope == "keyed":
                     self._read_all_the_same(comparer, metas)
                 return findings
             for meta in metas:
-                keys = [(a, b) for a in job_operator.keys for b in counterpart.keys] if scope == "keyed" else [None]
+                key_pairs = [(a, b) for a in job_operator.keys for b in counterpart.keys] if scope == "keyed" else [None]
                 for pair in keys:
                     check_state(comparer, meta, after[0], pair)
         elif new.same_job or comparer.same_query:

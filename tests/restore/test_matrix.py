@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from stateextract import open_snapshot
-from stateextract.api.check import _sides
+from stateextract.api.check import _job_operators
 from stateextract.outcome import Verdict
 from stateextract.state.header import VALUE
 
@@ -83,7 +83,7 @@ def test_two_snapshots_do_not_decide_on_the_fields_of_kryo(version: str) -> None
 
     def serializer(cell: str, which: str) -> list[tuple[str, object]]:
         snapshot = open_snapshot(str(SHARED / "savepoints" / cell / f"{version}-{which}"))
-        side = next(side for side in _sides(snapshot._opened.source) if side.keys)
+        side = next(side for side in _job_operators(snapshot._opened.source) if side.keys)
         meta = next(metas[0] for (_, _, name), metas in side.states.items() if name == "s")
         details = meta.serializers[VALUE].details
         return [(meta.serializers[VALUE].class_name, details["class"].replace(cell, "")), *(
