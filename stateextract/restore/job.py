@@ -357,7 +357,7 @@ class Check:
                     self._read_all_the_same(comparer, metas)
                 return findings
             for meta in metas:
-                key_pairs = [(a, b) for a in job_operator.keys for b in counterpart.keys] if scope == "keyed" else [None]
+                keys = [(a, b) for a in job_operator.keys for b in counterpart.keys] if scope == "keyed" else [None]
                 for pair in keys:
                     check_state(comparer, meta, after[0], pair)
         elif new.same_job or comparer.same_query:
