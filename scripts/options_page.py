@@ -55,8 +55,8 @@ def _lines() -> Iterator[str]:
     yield ""
     yield "## The Spark data sources"
     yield ""
-    yield "Those of [flink-state](spark-sql.md#options-of-flink-state) and of"
-    yield "[flink-state-metadata](spark-sql.md#the-tables-behind-a-snapshot) are with their examples."
+    yield "For the options of [flink-state](spark-sql.md#options-of-flink-state) and of"
+    yield "[flink-state-metadata](spark-sql.md#metadata-tables-of-a-snapshot), see their pages."
 
 
 def _name(field: dataclasses.Field[Any]) -> str:

@@ -73,7 +73,7 @@ LEGACY = StateDocument(
     "heap",
     None,
     "unsupported",
-    "a serializer that nobody knows: com.shop.OldSerializer",
+    "an unknown serializer: com.shop.OldSerializer",
     [],
     [],
     0,

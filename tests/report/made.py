@@ -93,7 +93,7 @@ def _state(rng: random.Random, name: str, scale: float, parallelism: int, max_pa
     rows = max(int(scale * rng.lognormvariate(0, 1.3) * (1 - growth) ** age), 12)
     width = rng.randint(20, 400)
     if rng.random() < 0.03:
-        reason = "a value of com.shop.model.LegacyBasket by Kryo, whose class nobody describes"
+        reason = "a value of com.shop.model.LegacyBasket by Kryo, whose class is not described"
         return StateDocument(name, kind, "heap", None, "unsupported", reason, [], [], 0, rows * width, 0)
     groups = _spread(rng, rows, max_parallelism, width, rng.random() < 0.15)
     by_subtask: dict[int, tuple[int, int]] = {}

@@ -139,7 +139,7 @@ def test_the_overview(opened: Any) -> None:
     }  # fmt: skip
     assert report.rows("#states-table") == [
         ["legacy", "shopping", "value", "200.0 kB", "–", "–", "–", "–", "–",
-         "✕ unsupported a serializer that nobody knows: com.shop.OldSerializer"],
+         "✕ unsupported an unknown serializer: com.shop.OldSerializer"],
         ["carts", "shopping", "map", "123.5 kB", "98.8 kB", "900", "≈ 310", "99.6 ×", "1.8 ×", "✓ decoded"],
         ["_timer_state/event_user-timers", "shopping", "timer", "1.5 kB", "1.2 kB", "40", "40", "128.0 ×", "2.0 ×",
          "✓ decoded"],
@@ -159,7 +159,7 @@ def test_what_stands_out_leads_to_it(opened: Any) -> None:
     with report.moving():
         report.tab.locator(".findings a", has_text="legacy").click()
     assert report.text("h1:visible") == "legacy ✕ unsupported"
-    assert report.text(".callout.bad") == "a serializer that nobody knows: com.shop.OldSerializer"
+    assert report.text(".callout.bad") == "an unknown serializer: com.shop.OldSerializer"
     assert report.tiles("state") == {
         "rows": "–", "distinct keys": "–", "in files": "200.0 kB", "decoded": "–", "of all files": "62 %",
     }  # fmt: skip

@@ -57,7 +57,7 @@ def test_integers_beyond_doubles_are_texts() -> None:
 def test_what_stands_out() -> None:
     found = {(group["level"], group["title"]): group["items"] for group in findings(shop())}
     assert found == {
-        ("bad", "Not read"): [{"state": 2, "note": "a serializer that nobody knows: com.shop.OldSerializer"}],
+        ("bad", "Not read"): [{"state": 2, "note": "an unknown serializer: com.shop.OldSerializer"}],
         ("bad", "Owned by no operator of the plan"): [{"operator": 1, "note": "b" * 32}],
         ("warn", "Read in part"): [{"state": 3, "note": "key group 7 is damaged"}],
         ("warn", "Read, with something to know"): [
