@@ -1,6 +1,6 @@
 """Avro values that no column can hold, because their type contains itself: as JSON text.
 
-Reads one value in Flink's encoding (see ``avro.py``) and stops behind its last byte. Records are objects, arrays lists,
+Reads one value in Flink's encoding (see ``avro.py``) and stops after its last byte. Records are objects, arrays lists,
 maps objects; a union's value is the value itself; bytes and fixed are hexadecimal text, decimals decimal text; numbers
 are exact; NaN and the infinities are text. Other logical types stay numbers. A value nested more than
 :data:`MAX_VALUE_DEPTH` deep is refused.

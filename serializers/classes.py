@@ -38,7 +38,7 @@ class FieldModel:
     """A field of an object (not static, not transient).
 
     :param type: its declared type as in Java source, with full names: ``int``, ``com.acme.Money[]``,
-        ``java.util.Map<java.lang.String, ? extends com.acme.Money>``. Names of type parameters stand for themselves.
+        ``java.util.Map<java.lang.String, ? extends com.acme.Money>``. Names of type parameters represent themselves.
         ``? extends com.acme.Money``: what it is declared as is not known, but that the values are such, and that they may be
         of several classes for all that the declared type says.
     :param synthetic: the compiler made it, to refer to the object around an inner one.

@@ -26,7 +26,7 @@ _PUBLIC, _ABSTRACT = 0x1, 0x400
 _STATIC, _FINAL, _TRANSIENT, _INTERFACE, _SYNTHETIC, _ENUM, _MODULE = 0x8, 0x10, 0x80, 0x200, 0x1000, 0x4000, 0x8000
 _MAX_DEPTH: Final = 32
 
-# Bytes of a constant by its tag, behind the tag; UTF-8 has a length of its own.
+# Bytes of a constant by its tag, after the tag; UTF-8 has a length of its own.
 _CONSTANT_SIZES: Final = {
     3: 4, 4: 4, 5: 8, 6: 8, 7: 2, 8: 2, 9: 4, 10: 4, 11: 4, 12: 4, 15: 3, 16: 2, 17: 4, 18: 4, 19: 2, 20: 2,
 }  # fmt: skip
@@ -80,7 +80,7 @@ class _ClassFile:
     def __init__(self, reader: Reader, with_texts: bool) -> None:
         self.reader = reader
         self.with_texts = with_texts
-        self.constants: list[tuple[int, int]] = []  # tag, position behind it
+        self.constants: list[tuple[int, int]] = []  # tag, position after it
         self.is_object = False  # has the field of Scala's objects
         self.public_fields: set[str] = set()
 

@@ -407,4 +407,4 @@ FORMS: dict[str, tuple[PayloadForm, ...]] = {
         PayloadForm("checkpoints", (1, 2), _committer, pa.list_(struct_of(checkpoint_id=I64, subtasks=pa.list_(_SUBTASK)))),
     ),
 }  # fmt: skip
-"""What may stand in the states of Flink's sources and sinks, by the state's name."""
+"""What may be in the states of Flink's sources and sinks, by the state's name."""

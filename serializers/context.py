@@ -1,4 +1,4 @@
-"""What describing may need beside the snapshot: facts of the whole checkpoint, and what the user adds.
+"""What describing may need next to the snapshot: facts of the whole checkpoint, and what the user adds.
 
 A :class:`DescribeContext` is made once per snapshot and travels with the read options to every task. Plain, picklable
 values; knows no bytes and no files.

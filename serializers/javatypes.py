@@ -1,6 +1,6 @@
 """Java types as text: ``java.util.Map<java.lang.String, ? extends com.acme.Money[]>``.
 
-Reads one type and must be at its end behind it. Plain values; knows no class and no bytes.
+Reads one type and must be at its end after it. Plain values; knows no class and no bytes.
 """
 
 from __future__ import annotations

@@ -96,7 +96,7 @@ def _constants(reader: Reader) -> tuple[str, ...]:
 
 
 def _nullable(reader: Reader, name: str, version: int) -> SerializerSnapshot:
-    """Whether nulls are padded stands in the Java-serialized serializer; values without a fixed length never are."""
+    """Whether nulls are padded is in the Java-serialized serializer; values without a fixed length never are."""
     nested = resilient(reader)
     if not nested or is_fixed_length(nested[0]):
         return SerializerSnapshot(name, version, details={"unknown": "config snapshot"}, nested=nested)

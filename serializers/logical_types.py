@@ -233,7 +233,7 @@ def _zone(type_: LogicalType) -> str | None:
 
 
 def timestamp(precision: int, zone: str | None, compact: Layout, wide: Layout) -> Layout:
-    """A timestamp: ``compact`` as milliseconds, ``wide`` with the nanoseconds behind them."""
+    """A timestamp: ``compact`` as milliseconds, ``wide`` with the nanoseconds after them."""
     type_ = pa.timestamp("us", zone)
     if precision <= COMPACT_PRECISION:
         return Logical(compact, "epoch_ms", type_)

@@ -2,7 +2,7 @@
 
 A subclass that the job did not register is written under its name, by a serializer that Flink makes when it first meets the
 class: ``TypeExtractor`` looks at the class, and ``PojoTypeInfo`` sorts its fields and those that it inherits by name. If the
-writing serializer had not met it before it was snapshotted, the snapshot does not know it. What stands in the bytes then
+writing serializer had not met it before it was snapshotted, the snapshot does not know it. What is in the bytes then
 follows from the class, as far as the types of its fields are those below; a subclass with a field of another type stays
 undescribed.
 

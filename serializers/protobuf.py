@@ -34,7 +34,7 @@ _BUNDLED: Final = frozenset(
     for name in ("any", "api", "descriptor", "duration", "empty", "field_mask", "source_context", "struct", "timestamp",
                  "type", "wrappers")
 )  # fmt: skip
-"""Google's own files. Those that the library brings stand for the ones of a descriptor set."""
+"""Google's own files. Those that the library brings are used in place of the ones of a descriptor set."""
 _REPEATED: Final = 3
 _FLOAT: Final = 2
 _STRING: Final = 9
@@ -252,7 +252,7 @@ def map_items(values: Any) -> list[tuple[Any, Any]]:
 
 
 def beyond_columns(message: Any, path: str = "", extensions: bool = True) -> Iterator[dict[str, Any]]:
-    """What a message holds beside the fields of its type, in all depths: what nobody knows, and extensions.
+    """What a message holds next to the fields of its type, in all depths: what nobody knows, and extensions.
 
     :param extensions: whether known extensions count.
     """

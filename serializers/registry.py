@@ -5,7 +5,7 @@ layout its values have, and whether they have a fixed length. The families (``sc
 and plug-ins fill it with :func:`register` when they are imported; whoever comes later wins, so a plug-in can override.
 
 Dispatch is on full names, since several formats share a simple name. May import layouts and the byte cursor; must never
-know where a snapshot stands in a file.
+know where a snapshot is in a file.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class SerializerSnapshot:
     """A parsed serializer snapshot: what Flink recorded of a serializer, and nothing computed from it.
 
     :param class_name: full Java name of the snapshot class.
-    :param version: the snapshot version behind the name.
+    :param version: the snapshot version after the name.
     :param outer_version: the subclass' own version, where the snapshot is a composite one.
     :param details: what the payload said, by names that the reader of that payload chose. A snapshot of an unknown
         class that could be passed over has ``unknown`` here.
@@ -61,7 +61,7 @@ FixedLength = bool | Callable[[SerializerSnapshot], bool]
 class Serializer:
     """What the registry holds of one snapshot class.
 
-    :param payload: reads what stands behind the snapshot version: ``payload(reader, class_name, version)``; ``None``: that of
+    :param payload: reads what comes after the snapshot version: ``payload(reader, class_name, version)``; ``None``: that of
         ``SimpleTypeSerializerSnapshot``.
     :param layout: the layout of the values, or a function that derives it from the snapshot.
     :param fixed_length: Flink's ``TypeSerializer.getLength() >= 0``, which decides on the lengths in canonical keys.

@@ -1,6 +1,6 @@
 """The framing of serializer snapshots: the envelopes and the structures that payloads are made of.
 
-Reads a snapshot and everything nested in it, and stops behind its last byte. There is no length around a snapshot, so
+Reads a snapshot and everything nested in it, and stops after its last byte. There is no length around a snapshot, so
 an unknown class ends the reading with :class:`UndecodableError` and its name in ``SnapshotReader.unknown``, unless the
 reader knows which of the usual shapes to take it for, or up to where to skip it (``state/header.py`` tries them). What is
 around it keeps its class. The exception are the frames of a ``LinkedOptionalMap``: what cannot be read there is kept as
@@ -93,7 +93,7 @@ def _bounded(reader: Reader, read: Callable[[SnapshotReader], SerializerSnapshot
     try:
         return read(reader)
     except RecursionError:
-        # A Java object stream inside has a limit of its own; the stack is shared with whoever called.
+        # A Java object stream inside has a limit of its own; the stack is shared with the caller.
         raise FormatError("serializer snapshots are nested too deeply", offset=reader.offset) from None
     finally:
         reader.depth -= 1

@@ -24,7 +24,7 @@ class LogicalType:
     :param class_name: Java class.
     :param nullable: as declared; whether a value is null only its bytes tell.
     :param precision: digits of decimals, times and timestamps.
-    :param scale: digits behind a decimal's point.
+    :param scale: digits after a decimal's point.
     :param children: element, key and value, fields, attributes, or the source of a distinct type.
     :param names: of the fields or attributes.
     """
@@ -48,7 +48,7 @@ class NameRule:
     :param operator: id of the operator.
     :param state: name of the state; empty: all of the operator; behind ``re:`` an expression for the names.
     :param path: the column (``key``, ``namespace``, ``value``) and the way down from there, by dots: ``element``,
-        ``key``, ``value``, or a field's name; ``*`` behind the column: every row with these types.
+        ``key``, ``value``, or a field's name; ``*`` after the column: every row with these types.
     :param names: of the fields, in order.
     :param types: of the fields: a row whose columns have others is left alone. Empty: only the number counts, and a row
         of another number is an error.

@@ -1,4 +1,4 @@
-"""Texts of dates and times as Java's ``toString`` makes them, and of what stands in JSON."""
+"""Texts of dates and times as Java's ``toString`` makes them, and of what is in JSON."""
 
 from __future__ import annotations
 

@@ -67,7 +67,7 @@ def _row(snapshot: SerializerSnapshot) -> Layout:
 def _padding(reader: Reader, outer_version: int) -> dict[str, Any]:
     start = reader.offset
     padding = reader.i32("the padding of a nullable value")
-    # The padding stands for a value of fixed length; the longest that Flink has are tuples of those.
+    # The padding represents a value of fixed length; the longest that Flink has are tuples of those.
     if not 0 <= padding <= 1 << 16:
         raise FormatError(f"invalid padding {padding} of a nullable value", offset=start)
     return {"padding": padding}

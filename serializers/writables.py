@@ -105,7 +105,7 @@ _CALLS: Final[dict[str, Layout]] = {
     "utf": Text("utf"), "flink string": Text("flink"), "hadoop text": _TEXT, "hadoop vint": _VINT, "hadoop vlong": _VLONG,
 }  # fmt: skip
 """What ``written`` of a class model may say, and its layout: ``writeUTF``, ``StringValue.writeString``, ``Text.writeString``,
-``WritableUtils.writeVInt`` and ``writeVLong`` beside the numbers of ``DataOutput``."""
+``WritableUtils.writeVInt`` and ``writeVLong`` next to the numbers of ``DataOutput``."""
 
 
 def _layout(name: str, model: ClassModel | None, depth: int = 0) -> Layout:

@@ -48,7 +48,7 @@ AUDIT: Mapping[str, type] = {"audit": dict, "rules": list}
 
 
 class UsedBy(Flag):
-    """Where an option applies beside the extract job, which has all of them."""
+    """Where an option applies in addition to the extract job, which has all of them."""
 
     LISTING = auto()
     """``checkpoints`` and :func:`stateextract.list_snapshots`."""

@@ -110,7 +110,7 @@ class Planner:
     def column(self, type_: JavaType, above: tuple[str, ...] = ()) -> KryoColumn:
         """The column of a type.
 
-        :param above: classes that the type stands in; one that is met again becomes JSON.
+        :param above: classes that the type is in; one that is met again becomes JSON.
         """
         type_ = upper_bound(type_)
         if type_.dimensions:

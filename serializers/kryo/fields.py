@@ -135,7 +135,7 @@ def object_body(k: Kryo, model: ClassModel) -> Body:
 class WrittenField:
     """A field as its bytes have it.
 
-    :param class_name: the class that the field's type stands for, if that is not simply the type.
+    :param class_name: the class that the field's type represents, if that is not simply the type.
     """
 
     key: str
@@ -159,7 +159,7 @@ def record_fields(k: Kryo, model: ClassModel) -> list[WrittenField]:
 
 
 def object_fields(k: Kryo, model: ClassModel, generics: Generics, outer: Scope) -> tuple[Scope, list[WrittenField]]:
-    """The fields of an object, in the order of their bytes, and what type parameters stand for in them."""
+    """The fields of an object, in the order of their bytes, and what type parameters represent in them."""
     return (_fields2 if k.flavour == 2 else _fields5)(k, model, generics, outer)
 
 
@@ -235,7 +235,7 @@ def _is_parameter(type_: JavaType, owner: ClassModel) -> bool:
 
 
 def _scope2(model: ClassModel, generics: tuple[str | None, ...] | None, outer: Scope) -> dict[str, str] | None:
-    """What the class' own type parameters stand for, by name; those of superclasses are not followed."""
+    """What the class' own type parameters represent, by name; those of superclasses are not followed."""
     if not model.parameters:
         return None
     scope = {}

@@ -47,7 +47,7 @@ class DeclaredField:
 
     @property
     def type(self) -> JavaType:
-        """The declared type; type parameters of ``owner`` stand for themselves."""
+        """The declared type; type parameters of ``owner`` represent themselves."""
         return parse_type(self.field.type)
 
 
@@ -201,7 +201,7 @@ class Hierarchy:
 
 
 def upper_bound(type_: JavaType) -> JavaType:
-    """What a wildcard stands for; another type itself."""
+    """What a wildcard represents; another type itself."""
     if type_.name != "?":
         return type_
     if type_.arguments and not type_.lower:

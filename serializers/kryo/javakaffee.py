@@ -48,7 +48,7 @@ def _view(class_name: str) -> Body:
 
 
 def _sub_list(class_name: str) -> Body:
-    """``SubListSerializers``: the whole list, the first position and the one behind the last."""
+    """``SubListSerializers``: the whole list, the first position and the one after the last."""
 
     def body(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:
         items = _content(k, s, ("list",), "a part of a list")

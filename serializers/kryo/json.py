@@ -1,4 +1,4 @@
-"""Values as JSON that describes itself: what stands where no column type is fixed.
+"""Values as JSON that describes itself: what is where no column type is fixed.
 
 ============================================  ========================================================
 Java                                          JSON
@@ -16,7 +16,7 @@ all others                                    ``{"$class": …, "$value": …}``
 an object that contains itself                ``{"$ref": n}``: the object n levels below the outermost
 ============================================  ========================================================
 
-The outermost value has no ``$class``: it stands beside the JSON. Knows no bytes.
+The outermost value has no ``$class``: it stands next to the JSON. Knows no bytes.
 """
 
 from __future__ import annotations

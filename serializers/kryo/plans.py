@@ -79,7 +79,7 @@ _MAPS: Final = tuple(
         "ImmutableCollections$Map1", "Collections$EmptyMap", "Collections$SingletonMap", "Hashtable", "WeakHashMap",
     )
 )  # fmt: skip
-"""Collections and maps that stand where an interface is declared, the commonest first."""
+"""Collections and maps that are where an interface is declared, the commonest first."""
 _COUNTS: Final[dict[str, tuple[Literal["plain"] | int, bool]]] = {
     "CollectionsEmptyListSerializer": (0, False), "CollectionsEmptySetSerializer": (0, False),
     "CollectionsSingletonListSerializer": (1, False), "CollectionsSingletonSetSerializer": (1, False),
@@ -111,7 +111,7 @@ _ALSO: Final = {
     "java.lang.CharSequence": ("java.lang.String", "java.lang.StringBuilder"),
     "java.util.TimeZone": ("sun.util.calendar.ZoneInfo",),
 }
-"""Classes that stand where another one is declared."""
+"""Classes that are where another one is declared."""
 _MOST: Final = 4000
 """Operations, about, of one place. Lists of lists of many classes would otherwise have programs of any size."""
 
@@ -419,7 +419,7 @@ class _Plans:
         }
 
     def _final(self, name: str | None) -> str | None:
-        """A type argument whose objects stand without their class."""
+        """A type argument whose objects are without their class."""
         return name if name is not None and self.kryo.classes.is_final(name) else None
 
     def _wrapped(self, name: str, inner: KryoColumn, generics: Generics, scope: Scope) -> KryoPlan:
@@ -484,7 +484,7 @@ class _Plans:
                 nullable.append(self.any_of(column, below, scope))
                 continue
             nullable.append(Known(self._choice(final, column, below, scope), nullable=not fixed))
-        return MapEntries(nullable[0], nullable[1], "null", "behind" if sorted_ else None)
+        return MapEntries(nullable[0], nullable[1], "null", "after" if sorted_ else None)
 
     def _is_plain(self, name: str, is_sorted: bool) -> bool:
         """Whether a collection or map is written as most are."""

@@ -1,6 +1,6 @@
 """The decoder: one Kryo value at a time, by the classes that its bytes name.
 
-Reads what ``Kryo.writeClassAndObject`` wrote, of Kryo 2 (Flink 1) or Kryo 5 (Flink 2), and stops behind its last byte.
+Reads what ``Kryo.writeClassAndObject`` wrote, of Kryo 2 (Flink 1) or Kryo 5 (Flink 2), and stops after its last byte.
 A value has no length, so a class whose layout is not known ends the reading with :class:`UndecodableError`. Which bytes
 a class has is looked up once and kept as a :class:`Type`; ``bodies.py`` has the well-known ones, ``fields.py`` those that
 are written field by field.
@@ -26,14 +26,14 @@ Generics = Any
 """Type arguments on their way down: Kryo 2 passes classes, Kryo 5 :class:`serializers.kryo.fields.Generic`."""
 
 Body = Callable[["Kryo", Input, int, Generics], Any]
-"""Reads what stands behind an object's reference mark: ``body(kryo, input, number of the object or -1, generics)``."""
+"""Reads what comes after an object's reference mark: ``body(kryo, input, number of the object or -1, generics)``."""
 
 _LARGEST_NAME: Final = 1 << 12
 @dataclass(frozen=True)
 class Type:
     """How objects of a class are read.
 
-    :param references: a mark stands in front: null, new, or the number of an earlier object.
+    :param references: a mark comes first: null, new, or the number of an earlier object.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Type:
 class Registrations:
     """What a serializer snapshot says of classes.
 
-    :param ids: classes by the numbers that stand for them.
+    :param ids: classes by the numbers that represent them.
     :param serializers: names of the Kryo serializers that single classes were registered with.
     :param defaults: names of the Kryo serializers for a class and all below it, in the order in which Kryo asks them.
     :param earlier: classes that had their serializers before the job's defaults were added.
@@ -89,12 +89,12 @@ class Kryo:
         self.plans: dict[Any, Any] = {}
 
     def read(self, data: bytes | memoryview, pos: int, end: int) -> tuple[Any, int]:
-        """One value, and the position behind it."""
+        """One value, and the position after it."""
         s = Input(data, pos, end)
         try:
             return self.value(s), s.pos
         except RecursionError:
-            # The stack is shared with whoever called.
+            # The stack is shared with the caller.
             raise FormatError("objects are nested too deeply", offset=s.pos) from None
 
     def value(self, s: Input, generics: Generics = None) -> Any:
@@ -150,7 +150,7 @@ class Kryo:
         return refs[mark - 2]
 
     def object_or_null(self, s: Input, type_: Type, generics: Generics = None) -> Any:
-        """An object where a null may stand, whose class is known."""
+        """An object where a null may be, whose class is known."""
         if type_.references:
             return self.object(s, type_, generics)
         start = s.pos

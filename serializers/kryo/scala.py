@@ -2,7 +2,7 @@
 
 Flink 1 has flink-scala on its class path by default, and with it chill: classes by the numbers 10 to 72 and by name,
 collections as a count and their elements, objects (``MODULE$``) without a body. What a collection is, its serializer
-decides: that of the first class below which it stands in chill's list. Flink 2 has no such thing; there Scala's classes
+decides: that of the first class below which it is in chill's list. Flink 2 has no such thing; there Scala's classes
 are written field by field.
 
 chill's: ``com.twitter.chill.{Traversable,SortedMap,SortedSet,BitSet,WrappedArray,Tuple*,Enumeration,Object}Serializer``;
@@ -81,7 +81,7 @@ _TUPLE_NAME: Final = re.compile(r"scala\.Tuple([1-9]|1\d|2[0-2])")
 
 
 def _traversable(kind: str, ordered: bool = False) -> Factory:
-    """A count and the elements, those of a map as pairs; behind the count the ordering of sorted ones."""
+    """A count and the elements, those of a map as pairs; after the count the ordering of sorted ones."""
 
     def make(class_name: str) -> Body:
         def read(k: Kryo, s: Input, slot: int, generics: Generics) -> Any:

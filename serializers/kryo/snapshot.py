@@ -1,7 +1,7 @@
 """Snapshots of ``KryoSerializer``: the declared class, and which classes were registered in which order.
 
 Flink's classes: ``org.apache.flink.api.java.typeutils.runtime.kryo.{KryoSerializer,KryoSerializerSnapshot}``. Kryo 2 and
-Kryo 5 have the same snapshots. The numbers that stand for classes in the bytes follow from the registrations.
+Kryo 5 have the same snapshots. The numbers that represent classes in the bytes follow from the registrations.
 """
 
 from __future__ import annotations

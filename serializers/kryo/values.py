@@ -1,6 +1,6 @@
 """Values out of Kryo, before they become columns or JSON.
 
-``None``, ``bool``, ``str`` and the numbers stand for Java's null, Boolean, String and numbers: a plain ``int`` is an
+``None``, ``bool``, ``str`` and the numbers represent Java's null, Boolean, String and numbers: a plain ``int`` is an
 Integer, a plain ``float`` a Double, and small subclasses mark the others. Everything else is an :class:`Obj`: its class,
 a kind that says how its content is held, and the content. One object that is referred to twice is one ``Obj``.
 

@@ -1,7 +1,7 @@
-"""Numbers of rows that stand in the files, so that no entry has to be walked.
+"""Numbers of rows that are in the files, so that no entry has to be walked.
 
 They stand there for elements of operator state's lists, each of which has an offset in ``_metadata``, and for the state that
-comes first in the key groups of an uncompressed heap file, whose count stands in front of its entries. Where another state
+comes first in the key groups of an uncompressed heap file, whose count comes before its entries. Where another state
 comes first, or a map may be empty and its key no row, only walking tells.
 
 Flink's classes: ``OperatorStateHandle.StateMetaInfo``, ``HeapSnapshotStrategy``.

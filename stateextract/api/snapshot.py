@@ -354,7 +354,7 @@ class Operator:
 
     @property
     def total_size(self) -> int:
-        """Bytes of all state that the handles stand for, the coordinator's included."""
+        """Bytes of all state that the handles represent, the coordinator's included."""
         return sum(use.handle.size for use in self._state.handles())
 
     @property

@@ -166,7 +166,7 @@ class State:
 
     @property
     def serializers(self) -> dict[str, str]:
-        """Snapshot classes of the serializers of key, namespace and value, as far as they stand in the head."""
+        """Snapshot classes of the serializers of key, namespace and value, as far as they are in the head."""
         if not self._rows:
             return {}
         found = ((part, getattr(self._rows[0], name)) for part, name in _SERIALIZERS)
@@ -266,7 +266,7 @@ class State:
         return found
 
     def _keys(self, key: Any) -> list[pa.Scalar]:
-        """The keys that a key stands for: a Row without its kind is of any kind, and a pickled key is JSON in any spelling."""
+        """The keys that a key represents: a Row without its kind is of any kind, and a pickled key is JSON in any spelling."""
         pickled = any(path.split(".")[0] == "key" and "pickle" in type_ for path, type_ in self._override_texts)
         if pickled and "key" in self.schema.names and pa.types.is_string(self.schema.field("key").type):
             try:

@@ -2,7 +2,7 @@
 
 Each file is decoded once, with all its states, as if all rows were wanted. Where that fails it is walked again key group by
 key group and state by state, so that damage is laid to the state that has it and everything else is still checked. In heap
-files it is laid to the states behind it in the key group too, which cannot be reached; in compressed ones, which are
+files it is laid to the states after it in the key group too, which cannot be reached; in compressed ones, which are
 decompressed ahead, also to those in front.
 
 May import heads, engine and files; must not know of Spark or Parquet.
@@ -169,7 +169,7 @@ class Validation:
         nameless = [state.entry for state in inventory.nameless]
         for entry in inventory.entries:
             if entry.kind == COORDINATOR:
-                # Its bytes stand in _metadata and were read with it; what fits none of the known forms stays bytes.
+                # Its bytes are in _metadata and were read with it; what fits none of the known forms stays bytes.
                 yield Finding(operator.label, operator.id, None, None, "coordinator", size=entry.size or 0)
             elif entry.state is None and entry.status == UNSUPPORTED and entry not in nameless:
                 yield Finding(
@@ -215,7 +215,7 @@ class Validation:
             alone = Counters()
             error = self._decoded(file, part, [name], options, alone)
             read = alone.of(name)
-            # The damage of another state behind it does not touch it, if it was read to its end.
+            # The damage of another state after it does not touch it, if it was read to its end.
             if error is not None and (error.state in (None, name) or not read.key_groups):
                 yield name, error.at(state=name)
             else:

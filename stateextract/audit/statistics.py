@@ -1,6 +1,6 @@
 """Statistics of a snapshot: planned like an extract job, read split by split, put together as the document.
 
-Whatever the snapshot holds stands in the document, read or not: its entries are those of the coverage report. May import the
+Whatever the snapshot holds is in the document, read or not: its entries are those of the coverage report. May import the
 job and state; must not know of Spark or of the command line.
 """
 

@@ -289,7 +289,7 @@ def _includes_base(rows: dict[bytes, ValueRow | MapRow], row_id: bytes) -> bool:
 
 
 def _appended(row: ValueRow, row_id: bytes) -> bool:
-    """Whether the row is its own materialized value with something behind it."""
+    """Whether the row is its own materialized value with something after it."""
     return bool(row.parts) and row.parts[0] == row_id and all(isinstance(part, Written) for part in row.parts[1:])
 
 

@@ -1,4 +1,4 @@
-"""Decoders that leave out what was changed since: the entries of a body reach the decoder behind them but for those.
+"""Decoders that leave out what was changed since: the entries of a body reach the decoder after them but for those.
 
 The entries of a window are cut first, without being decoded, and looked up in the overlay by their bytes. What was changed is
 handed to whoever knows what became of it; the rest is decoded where it lies, one run after the other. Knows no operations.
@@ -20,7 +20,7 @@ from stateextract.errors import FormatError, StateExtractError, UndecodableError
 from stateextract.files.block import Block
 
 Met: TypeAlias = Callable[[bytes, bytes], None]
-"""Takes the id of a changed row and what stands behind it in the body: its materialized value."""
+"""Takes the id of a changed row and what comes after it in the body: its materialized value."""
 
 MetMap: TypeAlias = Callable[[bytes, list[tuple[bytes, bytes]]], None]
 """Takes the id of a changed map and its materialized entries: user keys, and values with their flags."""
@@ -126,7 +126,7 @@ class ChangeFilterPairDecoder(PairDecoderWrapper):
         self.inner.begin(key_group)
 
     def finish(self) -> None:
-        """No more pairs belong to the map at hand."""
+        """No more pairs belong to the current map."""
         if self.map_id is not None and self.met_map is not None:
             row_id, self.map_id = self.map_id, None
             entries, self.entries = self.entries, []

@@ -48,7 +48,7 @@ class Declaration:
     """What a metadata record says.
 
     :param state_id: the id that is bound to the state.
-    :param meta: the state's meta; :param data: the same as bytes, as they stand in the record.
+    :param meta: the state's meta; :param data: the same as bytes, as they are in the record.
     """
 
     state_id: int
@@ -128,7 +128,7 @@ def timer_key(declaration: Declaration) -> bytes | None:
 
 
 def key_of_header(header: KeyedHeader, data: bytes) -> bytes:
-    """The key's snapshot as it stands in a head of these bytes."""
+    """The key's snapshot as it is in a head of these bytes."""
     start = struct.calcsize(">i?")
     return data[start : header.key_end]
 
@@ -143,7 +143,7 @@ def header_of(key: bytes, metas: Iterable[bytes]) -> bytes:
     """The head of a state file that has these states, as bytes.
 
     :param key: the key's snapshot in its proxy.
-    :param metas: of the states, as they stand in declarations; equal ones count once.
+    :param metas: of the states, as they are in declarations; equal ones count once.
     """
     states = list(dict.fromkeys(metas))
     if len(states) > _MAX_STATES:

@@ -3,7 +3,7 @@
 Declarations have serializers of namespace and value only. Unless something was materialized or the operator has timers, the
 key's is nowhere, and all that is left is trial: a serializer is right if every change is consumed to its last byte by it,
 and every key hashes to the key group that its change is filed under. Only types that many jobs have as keys are tried. Some
-of them cannot be told apart, having the same bytes and hashes as a rarer type (``Long`` as ``Double`` or ``Date``, a type as
+of them cannot be distinguished, having the same bytes and hashes as a rarer type (``Long`` as ``Double`` or ``Date``, a type as
 a ``Tuple1`` of it): the commoner one is taken, and the report says that it was found by trial.
 """
 

@@ -14,7 +14,7 @@ namespace and operands, for queues the operands at once; ``S`` is the state's va
     8 METADATA                                       ``declared.py``
 
 Keys are equal if their bytes are. What changes need of the materialized rows is not looked up but noted: a row of the
-overlay says which materialized values are parts of it, and whoever reads those gives them when he comes to them
+overlay says which materialized values are parts of it, and the caller that reads those gives them when he comes to them
 (``base.py``). Only what is left of the changes is kept: a value is held once however often it was set.
 
 Flink's classes: ``ChangelogBackendLogApplier``, ``KvStateChangeApplier`` and its kin, ``KeyGroupedInternalPriorityQueue``
@@ -64,7 +64,7 @@ class StateOverlay:
     :param rows: by id; :param queue: of a queue, by element its key group, or -1 - that where it was removed.
     :param counts: records applied, by key group; :param sizes: their bytes.
     :param broken: why a record could not be understood; then nothing is known of the state any more.
-    :param refused: that record and all of the state that came behind it; :param lost: how many had been applied before.
+    :param refused: that record and all of the state that came after it; :param lost: how many had been applied before.
     """
 
     state: ChangedState

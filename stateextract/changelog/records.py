@@ -51,7 +51,7 @@ class Change(NamedTuple):
 
 
 def read_change_set(window: Window, selected: Container[int], first: int = 0) -> Generator[Change, None, int]:
-    """The records of the set that the window stands on, in order; the window is left behind its last byte.
+    """The records of the set that the window is at, in order; the window is left after its last byte.
 
     :param selected: key groups whose records are given out, beside metadata; the others are passed over.
     :param first: added to the places of changes, which are offsets in the window's stream.
@@ -66,7 +66,7 @@ def read_change_set(window: Window, selected: Container[int], first: int = 0) ->
 
 
 def read_metadata(window: Window, first: int = 0) -> Iterator[Change]:
-    """Only the metadata of the set that the window stands on: its first group, if there is any."""
+    """Only the metadata of the set that the window is at: its first group, if there is any."""
     if _number(window, "key groups"):
         group, records = _group(window)
         if group == METADATA_GROUP:

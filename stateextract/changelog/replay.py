@@ -152,7 +152,7 @@ class Replay:
         materialized: set[str] = set()
         if self.base is not None:
             materialized = {meta.name for meta in self.base.header.states}
-            # Of a state whose changes cannot be told apart it is not known which materialized rows still hold.
+            # Of a state whose changes cannot be distinguished it is not known which materialized rows still hold.
             decodable = {name for name in self.selected if name not in overlay.states or not overlay.states[name].broken}
             filled = [r for r in ranges if r.end > r.start]
             yield from self.base.read(filled, decodable & materialized, changes) if filled else ()

@@ -15,7 +15,7 @@ from stateextract.changelog.states import USER_KEYS_CHANGED, ChangedState
 from stateextract.errors import UndecodableError, UnsupportedError
 
 ROW_COST, PART_COST = 400, 160
-"""Bytes that a row, and a part of one, take in memory beside the bytes that they hold: a bound of what was measured."""
+"""Bytes that a row, and a part of one, take in memory next to the bytes that they hold: a bound of what was measured."""
 
 
 class Written:

@@ -49,7 +49,7 @@ class ChangedState:
         return self.row.name
 
     def same_values(self, other: ChangedState) -> bool:
-        """Whether values of both have the same bytes, so that parts of them can stand in one value."""
+        """Whether values of both have the same bytes, so that parts of them can be in one value."""
         return self is other or self.meta == other.meta or self.row.layout == other.row.layout
 
     def same_user_keys(self, other: ChangedState) -> bool:

@@ -1,4 +1,4 @@
-"""Names of operators and states for the shell's completion, out of the snapshot that stands on the command line.
+"""Names of operators and states for the shell's completion, out of the snapshot that is on the command line.
 
 Never fails: where the snapshot cannot be read there is nothing to complete. Imports nothing heavy before it is asked.
 """
@@ -43,7 +43,7 @@ def _snapshot(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _given(context: click.Context) -> dict[str, Any]:
-    """What stands in front of the option whose value is being typed. click forgets it, as that option has none yet."""
+    """What comes before the option whose value is being typed. click forgets it, as that option has none yet."""
     from click.shell_completion import split_arg_string
 
     words = split_arg_string(os.environ["COMP_WORDS"])[2:]

@@ -18,7 +18,7 @@ Leaf = tuple[Python, int, int, Any, int]
 class Empty:
     """:ivar values: made in the lists of a row of elements that take no bytes.
     :ivar room: bytes that the elements of a row's lists take in memory at least, and values that may refer to the same bytes
-        many times; few bytes may stand for many columns.
+        many times; few bytes may represent many columns.
     :param most: of that room.
     :param leaves: takes what values of ``Python`` layouts with a plan came to: layout, begin, end, value, and how many lone
         surrogates were replaced.

@@ -25,7 +25,7 @@ from stateextract.state.kinds import LIST_SPLIT, LIST_UNION, QUEUE, TIMER
 CHANGE, BEFORE, AFTER, FIELDS, KEY_GROUP = "change", "before", "after", "changed_fields", "key_group"
 ADDED, REMOVED, CHANGED = "added", "removed", "changed"
 
-INDEX = "index"  # where an element stands in the list of its subtask
+INDEX = "index"  # where an element is in the list of its subtask
 _LISTS = (LIST_SPLIT, LIST_UNION, QUEUE)
 _VALUES = ("value", LAST_ACCESS)
 _CHANGE_TYPE = pa.string()
@@ -49,7 +49,7 @@ class Comparison:
     unique: bool
 
     @property
-    def beside(self) -> tuple[str, ...]:
+    def also_read(self) -> tuple[str, ...]:
         """Columns that follow from the identity: those of windows, a timer's time."""
         return tuple(n for n in self.schema.names if n not in (*self.identity, *self.values, KEY_GROUP, INDEX))
 
@@ -59,7 +59,7 @@ class Comparison:
         :param rows: that of the rows, with the names of ``schema`` and types of its own.
         """
         columns = [pa.field(CHANGE, _CHANGE_TYPE)]
-        columns += [f for f in rows if f.name in (*self.identity, *self.beside) and f.name not in self.values]
+        columns += [f for f in rows if f.name in (*self.identity, *self.also_read) and f.name not in self.values]
         shown = self.shown
         if shown:
             value = pa.struct([f for f in rows if f.name in shown])
@@ -100,7 +100,7 @@ def compare(
     :param rows: whether the changes are wanted, or only counted.
     :param bits: how many bits of hashes are looked at.
     :returns: the changes, with the schema ``how.output(how.schema)``; ``None`` where there are none or they are not wanted.
-    :raises ValueRefusedError: where two rows of a side cannot be told apart, and must be.
+    :raises ValueRefusedError: where two rows of a side cannot be distinguished, and must be.
     """
     left, right = _columns(how, before, how.identity), _columns(how, after, how.identity)
     pairs = pair_rows(left, before.num_rows, right, after.num_rows, bits)

@@ -5,7 +5,7 @@ row and its counterpart are in the same key group, whatever the parallelism and 
 of key groups of both. Otherwise, and for operator state, a unit is all of an operator. States of databases that share files
 are compared incrementally, in units of their own (``incremental.py``).
 
-Strings are read as bytes (WTF-8), so that what text cannot hold is told apart; rows become text when they are handed over.
+Strings are read as bytes (WTF-8), so that what text cannot hold is distinguished; rows become text when they are handed over.
 """
 
 from __future__ import annotations

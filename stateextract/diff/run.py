@@ -104,7 +104,7 @@ class DiffResult:
 
     @property
     def complete(self) -> bool:
-        """Whether all rows could be compared; coordinators' state, which has none, is told apart."""
+        """Whether all rows could be compared; coordinators' state, which has none, is distinguished."""
         states = all(state.how is not None for state in self.plan.states)
         left_out = any(counts.left_out for counts in self.counts)
         return states and not left_out and not self.plan.unread

@@ -97,7 +97,7 @@ def row_shape(row: RowLayout, flatten: bool, last_access: bool) -> Shape:
 
 
 def hidden_at(shape: Shape, place: Sequence[str]) -> Shape:
-    """The shape without what stands at a place, by the names of columns and fields."""
+    """The shape without what is at a place, by the names of columns and fields."""
     return _with(shape, place, Shape(ignored=True))
 
 

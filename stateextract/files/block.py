@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 SLACK = 16
-"""Bytes behind the data of a block that the kernel's eight-byte loads may touch."""
+"""Bytes after the data of a block that the kernel's eight-byte loads may touch."""
 
 
 class Block:
@@ -23,7 +23,7 @@ class Block:
 
     @classmethod
     def of(cls, data: bytes | bytearray | memoryview) -> Block:
-        """A copy of the bytes with slack behind them."""
+        """A copy of the bytes with slack after them."""
         array = np.zeros(len(data) + SLACK, np.uint8)
         array[: len(data)] = np.frombuffer(data, np.uint8)
         return cls(array)

@@ -154,7 +154,7 @@ class _SnappyDecoder:
         try:
             return self._read_headers(data, pos, end, len(out), out_pos, base, chunks)
         finally:
-            # What is wrong in a chunk is said sooner than what is wrong in a header behind it.
+            # What is wrong in a chunk is said sooner than what is wrong in a header after it.
             self._decode_chunks(data, out, base, chunks)
 
     def _read_headers(

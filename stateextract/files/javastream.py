@@ -1,6 +1,6 @@
 """One object of a Java serialization stream, read as plain data.
 
-Reads ``AC ED 00 05`` and exactly one content after it, and leaves the reader behind its last byte. Returned are the
+Reads ``AC ED 00 05`` and exactly one content after it, and leaves the reader after its last byte. Returned are the
 small classes below, strings and numbers: nothing is imported, constructed or called, whatever class names the stream
 holds. A reader of one kind of object (checkpoint properties, SQL's logical types) picks fields out of the result.
 
@@ -8,7 +8,7 @@ Where the format stands: the Java Object Serialization Specification, chapter 6 
 Protocol"), and ``java.io.ObjectInputStream``. Handles are numbered from ``0x7E0000`` in the order of appearance: of an
 object after its class descriptor and before its data, of a class descriptor after its serialVersionUID.
 
-Objects may refer to each other in circles, so whoever walks a result keeps a bound of their own. May import: the
+Objects may refer to each other in circles, so the caller that walks a result keeps a bound of its own. May import: the
 cursor and the errors. Knows no Flink class.
 """
 
@@ -53,7 +53,7 @@ class JavaClassDescriptor:
     complete: bool = False
 
     def lineage(self) -> list[JavaClassDescriptor]:
-        """This class and its superclasses, topmost first: the order in which their data stands in the stream."""
+        """This class and its superclasses, topmost first: the order in which their data is in the stream."""
         chain: list[JavaClassDescriptor] = []
         step: JavaClassDescriptor | None = self
         while step is not None:
@@ -116,7 +116,7 @@ JavaValue: TypeAlias = (
 
 
 def parse_java_stream(reader: Reader, limits: JavaLimits | None = None) -> JavaValue:
-    """Read one object; ``reader`` stands behind it afterwards.
+    """Read one object; afterwards, ``reader`` is after it.
 
     :raises FormatError: where the bytes are not such a stream, with the position.
     :raises UnsupportedError: for objects without a readable end (``Externalizable`` of protocol version 1).
@@ -397,7 +397,7 @@ _WRITERS = {  # classes that write block data with their size, then the elements
     **{f"java.util.{name}": "map" for name in ("HashMap", "TreeMap", "Hashtable")},
     "java.util.concurrent.CopyOnWriteArrayList": "list",
 }
-_TAGS = {1: "list", 2: "set", 3: "map", 4: "list"}  # of java.util.CollSer, which stands for List.of and its like
+_TAGS = {1: "list", 2: "set", 3: "map", 4: "list"}  # of java.util.CollSer, which represents List.of and its like
 
 
 def java_container(value: JavaValue) -> tuple[str, list[JavaValue]] | None:

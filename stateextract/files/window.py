@@ -2,7 +2,7 @@
 
 A :class:`ByteSource` gives the bytes of one range, as they are (:class:`RangeSource`) or decompressed
 (:class:`DecompressedSource`). A :class:`Window` holds the part of it that is being decoded: whoever reads from the window
-moves ``pos``; ``need`` keeps what is left, reads behind it, and grows only when one item is larger than the window.
+moves ``pos``; ``need`` keeps what is left, reads after it, and grows only when one item is larger than the window.
 
 Positions: ``window.offset(pos)`` is the offset in the source's stream; for compressed data that is the uncompressed
 stream, because that is where the decoder's positions lie. May import the codecs; knows no Flink structure.
@@ -102,7 +102,7 @@ class DecompressedSource:
             raise
 
     def with_location(self, error: StateExtractError) -> StateExtractError:
-        """The error of whoever reads the decompressed stream, with both its offset there and that of the stream.
+        """The error of the caller that reads the decompressed stream, with both its offset there and that of the stream.
 
         What is wrong with the compressed bytes themselves, or in another file, says where it is, and stays as it is.
         """
@@ -156,7 +156,7 @@ class Window:
 
     @property
     def end(self) -> int:
-        """Position behind the last byte that may be read now."""
+        """Position after the last byte that may be read now."""
         end = self.filled if self.limit is None else min(self.filled, self.limit - self.base)
         return end if self.most is None else min(end, self.pos + self.most)
 
@@ -181,7 +181,7 @@ class Window:
         return self._fill(n)
 
     def _goes_on(self, n: int) -> bool:
-        """Whether the stream may have ``n`` bytes from the position on: a length that no bytes stand behind is damage."""
+        """Whether the stream may have ``n`` bytes from the position on: a length without bytes after it is damage."""
         last = self.base + self.pos + n
         if self.limit is not None and self.limit < last:
             return False
@@ -209,7 +209,7 @@ class Window:
         while self.filled - self.pos < n:
             left = self.filled - self.pos
             capacity = len(self.block.array) - SLACK
-            # Room doubles as bytes arrive, so a length that no bytes stand behind allocates nothing much: up to the usual
+            # Room doubles as bytes arrive, so a length without bytes after it allocates nothing much: up to the usual
             # size while the stream fills the block, beyond it only for an item that is larger.
             wanted = capacity
             if left > capacity // 2 or (capacity < self.size and self.filled == capacity):

@@ -1,6 +1,6 @@
 """State handles of a ``_metadata`` file: four families over one space of type bytes.
 
-Reads: one handle, its type byte included, from a cursor that stays in the caller's hands. Stops: behind the handle's
+Reads: one handle, its type byte included, from a cursor that stays in the caller's hands. Stops: after the handle's
 last byte. Counts are checked against the bytes that are left before anything is made of them, and handles that hold
 handles do so to a fixed depth. Each family is one dict from code to function at its end.
 

@@ -6,7 +6,7 @@ A snapshot has operators, an operator has subtasks, a subtask has handles, and a
 
 * ``code``: the type byte that stood before it (``MetadataV2V3SerializerBase``),
 * ``kind``: the same in words, for reports,
-* ``size``: how many bytes of state it stands for, as far as the handle tells.
+* ``size``: how many bytes of state it represents, as far as the handle tells.
 
 and ``streams()``: the stream handles inside of it, for whoever wants the files. Knows no serializer and opens no file.
 """

@@ -1,6 +1,6 @@
-"""The checkpoint properties behind the operators of a ``_metadata`` file (version 4 on).
+"""The checkpoint properties after the operators of a ``_metadata`` file (version 4 on).
 
-Reads: one Java object stream, which may hold just null. Stops: behind it. Takes from it whether the snapshot is a
+Reads: one Java object stream, which may hold just null. Stops: after it. Takes from it whether the snapshot is a
 checkpoint or a savepoint, and of which format; all else (who may discard it, sharing of files) is of no use to a
 reader of state.
 

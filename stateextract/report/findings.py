@@ -31,7 +31,7 @@ def findings(statistics: Statistics) -> list[dict[str, Any]]:
     """
     states = list(statistics.states)
     operators = statistics.operators
-    told = causes_once((index, (state.reason, *state.problems)) for index, (_, state) in enumerate(states))
+    causes = causes_once((index, (state.reason, *state.problems)) for index, (_, state) in enumerate(states))
     per_subtask = {id(state): state.rows / max(operator.operator_parallelism, 1) for operator, state in states}
 
     def uneven(state: StateDocument) -> str | None:
@@ -41,9 +41,9 @@ def findings(statistics: Statistics) -> list[dict[str, Any]]:
         return f"{skew.max_over_mean:.1f} × the average" if skew.max_over_mean >= SUBTASK_SKEW else None
 
     groups = [
-        ("bad", "Not read", _once(_of(states, lambda s: _why(s) if s.status in UNREAD else None), told)),
+        ("bad", "Not read", _once(_of(states, lambda s: _why(s) if s.status in UNREAD else None), causes)),
         ("bad", "Owned by no operator of the plan", _operators(operators, lambda o: bool(o.unowned))),
-        ("warn", "Read in part", _once(_of(states, lambda s: _why(s) if s.status in PARTIAL else None), told)),
+        ("warn", "Read in part", _once(_of(states, lambda s: _why(s) if s.status in PARTIAL else None), causes)),
         ("warn", "Read, with something to know", _of(states, _problems)),
         ("warn", "Timers due already", _of(states, lambda s: _past(s, "timer"))),
         ("warn", "Expired, but still there", _of(states, _expired)),
@@ -60,15 +60,15 @@ def _of(states: Iterable[tuple[OperatorDocument, StateDocument]], note: Note) ->
     return [{"state": index, "note": text} for index, _, text in noted if text is not None]
 
 
-def _once(items: list[dict[str, Any]], told: Mapping[int, str]) -> list[dict[str, Any]]:
+def _once(items: list[dict[str, Any]], causes: Mapping[int, str]) -> list[dict[str, Any]]:
     """The remarks, with each cause once: at the largest state that it makes unreadable.
 
-    :param told: the causes by the indexes of states.
+    :param causes: the causes by the indexes of states.
     """
     kept: dict[str, dict[str, Any]] = {}
     others: dict[str, int] = {}
     for item in items:
-        cause = told.get(item["state"]) if is_caused(item["note"]) else None
+        cause = causes.get(item["state"]) if is_caused(item["note"]) else None
         note = cause or item["note"]
         if note in kept:
             # The sentence of a cause has the number.

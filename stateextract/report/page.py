@@ -1,7 +1,7 @@
 """The page: one HTML file with its data, its code and its charts in it, which asks nobody for anything.
 
 What came from a snapshot goes into one block of JSON that cannot end early, and from there into text nodes and canvases only.
-The page's Content-Security-Policy names the hashes of the scripts and the style that stand in it, and allows nothing else: no
+The page's Content-Security-Policy names the hashes of the scripts and the style that are in it, and allows nothing else: no
 other script, no connection, no picture.
 """
 
@@ -40,7 +40,7 @@ _ESCAPES = {ord("<"): "\\u003c", ord(">"): "\\u003e", ord("&"): "\\u0026"}
 def report_page(documents: Sequence[Statistics | Recorded], title: str | None = None) -> str:
     """The page of the newest of these statistics, and of how they came about.
 
-    :param title: what stands at its top; by default which snapshot it is.
+    :param title: what is at its top; by default which snapshot it is.
     :raises UsageError: without any statistics, or for statistics that cannot be.
     """
     model = page_model(documents)
@@ -66,7 +66,7 @@ def report_page(documents: Sequence[Statistics | Recorded], title: str | None = 
 
 
 def embedded(value: Any) -> str:
-    """JSON that may stand inside of a ``script`` element: ASCII, without anything that HTML looks for.
+    """JSON that may be inside of a ``script`` element: ASCII, without anything that HTML looks for.
 
     :raises UsageError: for a number that JSON does not have.
     """

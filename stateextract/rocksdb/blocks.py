@@ -32,7 +32,7 @@ LARGEST_BLOCK = 1 << 30
 LARGEST_OFFSET = 1 << 60
 """Beyond it, sums would leave 64 bits in the compiled form."""
 
-# The most that one compressed byte can stand for: a length that asks for more is damage and allocates nothing.
+# The most that one compressed byte can represent: a length that asks for more is damage and allocates nothing.
 RATIO = {SNAPPY: 64, ZLIB: 1040, BZIP2: 1 << 17, LZ4: 256, LZ4HC: 256, ZSTD: 1 << 16}
 _NAMES = {SNAPPY: "Snappy", ZLIB: "zlib", BZIP2: "bzip2", LZ4: "LZ4", LZ4HC: "LZ4HC", ZSTD: "Zstandard"}
 
@@ -61,7 +61,7 @@ class BlockFormat(NamedTuple):
 
 
 def varint(data: bytes | memoryview, pos: int, end: int, base: int = 0) -> tuple[int, int]:
-    """A number of up to 64 bits, and the position behind it."""
+    """A number of up to 64 bits, and the position after it."""
     value = shift = 0
     start = pos
     while pos < end:
@@ -282,7 +282,7 @@ def index_entries(
         unshared, pos = length(plain, pos, end, offset)
         if shared > len(key) or (first and shared):
             raise FormatError(f"an entry shares {shared} bytes with a key of {len(key)}", offset=offset)
-        # The length above is that of `unshared`, which stands right behind it.
+        # The length above is that of `unshared`, which stands right after it.
         key = key[:shared] + bytes(plain[pos : pos + unshared])
         pos += unshared
         if shared == 0:

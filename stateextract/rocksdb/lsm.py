@@ -3,7 +3,7 @@
 ``open_rocksdb`` reads CURRENT and MANIFEST of an incremental handle; ``RocksDB.pairs`` gives the pairs of a state's
 key groups as a stream in the framing of canonical bodies::
 
-    i32 nk · key · i32 nv · value        in order of key; the key group stands in front of the key, without flags
+    i32 nk · key · i32 nv · value        in order of key; the key group comes before the key, without flags
 
 with deletes, range deletions and merge operands applied. Memory: some megabytes for each run of files that overlap.
 Flink's side: ``RocksIncrementalSnapshotStrategy``, ``RocksNativeFullSnapshotStrategy``; the layout of the handle is

@@ -187,7 +187,7 @@ def _apply(families: dict[int, Family], edit: _Edit, offset: int) -> None:
 
 
 class _Cursor:
-    """Reads the fields of one edit. Positions in errors are in the record, behind the position of its fragment."""
+    """Reads the fields of one edit. Positions in errors are in the record, after the position of its fragment."""
 
     def __init__(self, data: bytes, offset: int) -> None:
         self.data = data

@@ -14,7 +14,7 @@ from typing import TypeAlias
 from stateextract.rocksdb.table import RangeDeletion
 
 DeletionPiece: TypeAlias = tuple[bytes, bytes, int]
-"""First key, key behind the last, sequence number."""
+"""First key, key after the last, sequence number."""
 
 
 def cut(deletions: Iterable[RangeDeletion]) -> list[DeletionPiece]:

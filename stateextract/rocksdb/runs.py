@@ -3,7 +3,7 @@
 A run reads only the blocks that its key ranges need, in larger pieces (a remote store answers few large reads faster
 than many small ones), and hands them on verified and decompressed, a batch at a time. Files are opened when their turn
 comes; a file's range deletions are known from then on, which is early enough, because they count only within the
-file's own bounds. Does I/O; leaves the entries to whoever merges them.
+file's own bounds. Does I/O; leaves the entries to the caller that merges them.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ class Run:
 
     @property
     def global_seqno(self) -> int | None:
-        """The sequence number that all entries of the file at hand have, if the file was ingested."""
+        """The sequence number that all entries of the current file have, if the file was ingested."""
         return None if self._table is None else self._table.global_seqno
 
     def next_batch(self, entries: int) -> BlockBatch | None:
@@ -170,7 +170,7 @@ class Run:
                     self._ahead = ReadAhead(table.start_fetch, pieces, self._reads)
 
     def close(self) -> None:
-        """Close the file at hand; nothing can be read any more."""
+        """Close the current file; nothing can be read any more."""
         self._waiting = []
         if self._table is not None:
             self.bytes_read += self._table.bytes_read

@@ -99,7 +99,7 @@ def _by_index(db: RocksDB, live: LiveFile, prefix_bytes: int) -> Sizes:
             for blocks, _ in table.data_blocks(_index_reader(db)):
                 groups = blocks[:, 2] if prefix_bytes == 2 else blocks[:, 2] >> 8
                 # A separator may be as short as a bare key group: then its block's keys lie before that one. The last
-                # separator of a file may lie behind all keys.
+                # separator of a file may follow all keys.
                 groups = groups - (blocks[:, 3] <= prefix_bytes)
                 groups = np.minimum(groups, _key_group(live.largest, prefix_bytes))
                 mine = (groups >= own.start) & (groups < own.stop)

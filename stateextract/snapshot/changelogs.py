@@ -1,7 +1,7 @@
 """Changelog handles: what was materialized and the changes since, as files of a plan.
 
 A handle lists materialized parts, which are snapshots like any other, and increments. Of the increments only the metadata is
-read here: it says which states changed. The key's serializer stands in a materialized head or in the declaration of a queue
+read here: it says which states changed. The key's serializer is in a materialized head or in the declaration of a queue
 of timers; where a subtask has neither, those of the operator's other subtasks tell it, and where none has, trial.
 
 Everything is clipped to the handle's key groups: after a rescaling the parts and the increments are those of the old

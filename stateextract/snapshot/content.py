@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from stateextract.changelog.replay import Materialized
 
 OpenLog: TypeAlias = "Callable[[ReadOptions], Log]"
-"""Opens the log of the subtask at hand."""
+"""Opens the log of the current subtask."""
 
 NO_DATA = {BodyKind.HEAP: None, BodyKind.UNDECIDED: None, BodyKind.FULL_SNAPSHOT: 0, BodyKind.RAW: -1}
 """By form, the offset of a key group without data."""

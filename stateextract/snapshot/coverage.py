@@ -1,7 +1,7 @@
 """The coverage report: every operator and state of a snapshot, and what became of it. Nothing is silently missing.
 
 An :class:`CoverageEntry` is made by the plan for everything that ``_metadata`` lists, whatever its kind, and filled in from
-the reports of the tasks. The report is ``_coverage.json`` beside the data and a table on the screen.
+the reports of the tasks. The report is ``_coverage.json`` next to the data and a table on the screen.
 
 Plain values, their JSON and their table; takes the engine's tallies. Must not know of Spark or of Flink's formats.
 """

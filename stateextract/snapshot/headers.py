@@ -2,7 +2,7 @@
 
 State ids and serializer snapshots differ from file to file of one operator, so every file's own head is read. A head
 ends at the smallest key-group offset that is not zero, so only ``[0, that)`` is read, and the few bytes that tell which
-body stands behind. Subtasks often share their head byte for byte; each distinct one is parsed once.
+body comes after. Subtasks often share their head byte for byte; each distinct one is parsed once.
 
 Operator state files have a head of their own; timers in raw keyed state have none, and one is made of their first key
 group. Raw state that operators wrote themselves is left to the inventory.
@@ -108,7 +108,7 @@ class StateFile:
 
 
 def timers_once(files: Sequence[StateFile]) -> list[StateFile]:
-    """The files, without the content of raw keyed state whose timers stand in the same subtask's full snapshot too.
+    """The files, without the content of raw keyed state whose timers are in the same subtask's full snapshot too.
 
     So it is in checkpoints of Flink 1.13's RocksDB that are not incremental and whose timers are kept on the heap: the
     snapshot has the queues (``FullSnapshotResources``), and the timer service writes them into raw keyed state as well
@@ -169,7 +169,7 @@ class HeaderReader:
     def read(self, threads: int, on_headers: OnHeaders = ignore_progress) -> list[StateFile]:
         """All files, in the order of operators and subtasks.
 
-        What is wrong with a file stands in its ``problem``: it matters only if the operator is wanted.
+        What is wrong with a file is in its ``problem``: it matters only if the operator is wanted.
 
         :param on_headers: is told how far it is.
         """

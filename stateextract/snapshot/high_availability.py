@@ -343,7 +343,7 @@ def _files_below(uri: str, store: Store) -> Iterator[DirectoryEntry]:
 
 
 def _folders_of(uri: str) -> tuple[str, ...]:
-    """A folder of the storage and those above it, since the checkpoints lie beside the storage; never a root."""
+    """A folder of the storage and those above it, since the checkpoints lie next to the storage; never a root."""
     found = [uri]
     for _ in range(_ANCESTORS):
         above = parent(found[-1])

@@ -257,7 +257,7 @@ class _PojoSearch:
     def _reads(self, models: list[ClassModel]) -> int | None:
         """Read the values by models.
 
-        :returns: ``None`` if all went well; the number of a field that has no type yet and that stands in a value; -1 if the
+        :returns: ``None`` if all went well; the number of a field that has no type yet and that is in a value; -1 if the
             models are wrong.
         :raises _OutOfReach: where something else cannot be read.
         """

@@ -1,8 +1,8 @@
 """The type overrides of a job: which columns of which states are to have another type.
 
 In the job file ``[types]`` has lines like ``"orders/total/value.amount" = "decimal(38,10)"``: an operator (uid, name,
-hex ID), a state, a path, and the type (``columnar/convert/type_overrides.py``). In each of the three, ``*`` stands for any
-letters and ``?`` for one. Names may contain slashes; they are told apart by the operators and states that there are. May
+hex ID), a state, a path, and the type (``columnar/convert/type_overrides.py``). In each of the three, ``*`` represents any
+letters and ``?`` for one. Names may contain slashes; they are distinguished by the operators and states that there are. May
 import options' texts, the model and overrides; knows no files.
 """
 
@@ -127,12 +127,12 @@ def fits(name: str, operator: OperatorState) -> bool:
 
 
 def is_pattern(text: str) -> bool:
-    """Whether a text has letters that stand for others."""
+    """Whether a text has letters that represent others."""
     return "*" in text or "?" in text
 
 
 def matches(pattern: str, text: str) -> bool:
-    """Whether a text is as the pattern says: ``*`` stands for any letters, ``?`` for one."""
+    """Whether a text is as the pattern says: ``*`` represents any letters, ``?`` for one."""
     return _compiled(pattern).fullmatch(text) is not None
 
 

@@ -40,7 +40,7 @@ from stateextract.spark.environment import check_python, explain_failure, is_loc
 from stateextract.spark.progress import OnTasks, watched
 
 SCHEMA = "task long, report binary"
-# What Python says last of an error in a worker, behind the frames, which are indented.
+# What Python says last of an error in a worker, after the frames, which are indented.
 _TRACEBACK = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n)+(\S.*)")
 
 

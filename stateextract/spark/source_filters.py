@@ -121,15 +121,15 @@ def selected_key_groups(
 
 
 def _keys(filters: Sequence[Any], schema: pa.Schema) -> list[pa.Scalar] | None:
-    """The keys that a row may have; ``None`` where that is not told."""
+    """The keys that a row may have; ``None`` if they are not known."""
     if KEY not in schema.names:
         return None
     type_ = schema.field(KEY).type
-    told: dict[tuple[str, ...], list[Any]] = {}
+    known: dict[tuple[str, ...], list[Any]] = {}
     for path, values in _equalities(filters):
-        if path[0] == KEY and (path not in told or len(values) < len(told[path])):
-            told[path] = values
-    found = _candidates((KEY,), type_, told)
+        if path[0] == KEY and (path not in known or len(values) < len(known[path])):
+            known[path] = values
+    found = _candidates((KEY,), type_, known)
     if found is None:
         return None
     try:
@@ -139,14 +139,14 @@ def _keys(filters: Sequence[Any], schema: pa.Schema) -> list[pa.Scalar] | None:
 
 
 def _candidates(
-    path: tuple[str, ...], type_: pa.DataType, told: Mapping[tuple[str, ...], list[Any]]
+    path: tuple[str, ...], type_: pa.DataType, known: Mapping[tuple[str, ...], list[Any]]
 ) -> list[Any] | None:
-    """The values that a column or field may have, from what is told of it or of all its fields."""
-    if path in told:
-        return told[path]
+    """The values that a column or field may have, from what the filters say of it or of all its fields."""
+    if path in known:
+        return known[path]
     if not pa.types.is_struct(type_):
         return None
-    fields = [_candidates((*path, f.name), f.type, told) for f in type_]
+    fields = [_candidates((*path, f.name), f.type, known) for f in type_]
     if any(values is None for values in fields) or math.prod(len(v or ()) for v in fields) > _MOST_KEYS:
         return None
     names = [f.name for f in type_]

@@ -3,7 +3,7 @@
 All entries of a key lie in one key group of one subtask's file, so states are joined there and nowhere else. What is held at
 once is a run of key groups of at most :data:`RUN_BYTES` in the file, decoded, or one key group that is larger by itself.
 
-Keys must be told apart exactly to be joined, so strings are read as their UTF-16 units say (as bytes, in WTF-8) and become
+Keys must be distinguished exactly to be joined, so strings are read as their UTF-16 units say (as bytes, in WTF-8) and become
 text afterwards. Where a key's time lost digits, that cannot be helped, and is refused.
 """
 
@@ -107,7 +107,7 @@ def read_wide(
     :param targets: the states, as ``wide`` has them.
     :param policy: what strings become.
     :yields: batches with the wide schema.
-    :raises ValueRefusedError: where keys cannot be told apart.
+    :raises ValueRefusedError: where keys cannot be distinguished.
     """
     for content in runs(part.content):
         counters = Counters()

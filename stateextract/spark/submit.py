@@ -2,7 +2,7 @@
 
 ``spark-submit`` looks for a ``python3`` on the PATH to find Spark with, starts the driver with another, and the workers with
 a third; each of them has to be the environment's. This command sets them and hands over: its process becomes
-``spark-submit``. Everything before ``--`` goes to ``spark-submit``, everything behind it to the job; without a ``--`` all of
+``spark-submit``. Everything before ``--`` goes to ``spark-submit``, everything after it to the job; without a ``--`` all of
 it is the job's.
 
 Spark's log is kept down to warnings, as ``conf/log4j2.properties`` says. What the user has set wins: ``SPARK_HOME``,
@@ -51,7 +51,7 @@ def main() -> int:
 def spark_submit(arguments: Sequence[str], environment: Mapping[str, str]) -> tuple[list[str], dict[str, str]]:
     """The command line of ``spark-submit`` and the environment it needs.
 
-    :param arguments: what stands behind ``stateextract-submit``.
+    :param arguments: what comes after ``stateextract-submit``.
     :raises EnvironmentProblem: where there is no Spark.
     """
     split = arguments.index("--") if "--" in arguments else -1

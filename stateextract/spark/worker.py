@@ -5,7 +5,7 @@ importable there and hands over to the function that the tasks name (``job/execu
 returns reports.
 
 Where the driver's files are the worker's (``local`` masters), the worker imports them in place. Elsewhere Spark delivered
-a zip, which is unpacked once per user and version of the code: Numba keeps compiled code beside the files it came from,
+a zip, which is unpacked once per user and version of the code: Numba keeps compiled code next to the files it came from,
 and would have to compile again in every worker if these lay in a zip.
 
 Imports nothing of the project at its top, and must not: the worker may not have it yet.

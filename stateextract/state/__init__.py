@@ -1,1 +1,1 @@
-"""State files: their heads, and the bodies behind them."""
+"""State files: their heads, and the bodies after them."""

@@ -68,7 +68,7 @@ class ReadOptions:
     :param codec: of compressed files.
     :param engine: ``auto``, ``kernel`` or ``interpreter``.
     :param key: only rows with this value in the column ``key`` are wanted; others may come, or be left out.
-    :param context: what describing needs beside the serializers' snapshots.
+    :param context: what describing needs next to the serializers' snapshots.
     :param choices: by state, what holds in place of ``policy`` and ``on_undecodable``.
     :param pass_undecodable: a state that is not wanted and cannot be decoded loses the wanted states after it in its key
         groups, whatever ``on_undecodable`` is.
@@ -131,7 +131,7 @@ def raw_schema(row: RowLayout, options: ReadOptions) -> pa.Schema:
 
 
 def _key_types(row: RowLayout, options: ReadOptions) -> dict[str, pa.DataType]:
-    """The types of what stands in the key of an entry, without what cannot be decoded."""
+    """The types of what is in the key of an entry, without what cannot be decoded."""
     layout = apply_policy(row.layout, options.policy)
     assert isinstance(layout, Struct)
     parts = {f.name: f.layout for f in layout.fields}
@@ -249,7 +249,7 @@ def splits_ttl(row: RowLayout, options: ReadOptions) -> bool:
 
 
 def certainly_undecodable(layout: Layout) -> Undecodable | None:
-    """The part that every single value has and nobody can decode, if there is one."""
+    """The part that every single value has and no decoder can decode, if there is one."""
     if isinstance(layout, Undecodable):
         return layout
     if isinstance(layout, Logical | SkippedValue):
@@ -277,7 +277,7 @@ def build_batch(
     :param array: the entries as structs of ``key``, ``namespace`` and ``value`` (queues: of their own fields).
     :param groups: the key group of each.
     :param schema: of the rows, by :func:`state_schema`.
-    :param counters: what is left out or bent here is counted there.
+    :param counters: what is left out or changed to fit here is counted there.
     :param flat: the rows are flat already: of maps with ``map_key`` and ``value``, of lists with ``list_index`` and
         ``value``.
     """

@@ -128,7 +128,7 @@ def read_key_groups(
             while ready:
                 yield ready.popleft()
     except StateExtractError as error:
-        # What stands behind all wanted states in the last key group does not matter to them.
+        # What comes after all wanted states in the last key group does not matter to them.
         read = all(t.counters.key_groups - before[t.name] == len(key_groups) for t in targets if t.keep)
         if changes is not None or not before or error.state is None or error.state in before or not read:
             raise
@@ -163,7 +163,7 @@ def read_entry_pairs(
     """Read rows that were framed as pairs, with their whole values as entries of heap bodies have them.
 
     :param source: gives ``i32 nk · u16 key group · key · namespace · i32 nv · value``; of queues the element is the key.
-    :param lengths: the lengths of key and namespace stand behind them.
+    :param lengths: the lengths of key and namespace come after them.
     :param entries: of a map: each pair is one entry, as in canonical bodies.
     :yields: batches, in the order of the rows.
     """
@@ -192,7 +192,7 @@ class _PairTarget(Target):
 
     :param by_key: rows are of any key group, which is taken from the key.
     :param changes: made since the body was written.
-    :param entry_lengths: values are as in heap bodies; the flag says whether lengths stand behind key and namespace.
+    :param entry_lengths: values are as in heap bodies; the flag says whether lengths come after key and namespace.
     :param entries: those of maps are not: each entry is a pair.
     """
 
@@ -293,7 +293,7 @@ class _PairTarget(Target):
 
     def finished(self, key_group: int, entries: int, size: int) -> None:
         if self.by_key:
-            self.counters.bytes += size  # whoever opened the database counts its key groups
+            self.counters.bytes += size  # the caller that opened the database counts its key groups
         else:
             super().finished(key_group, entries, size)
 
@@ -342,7 +342,7 @@ class _PairTarget(Target):
 
 
 def pair_layout(row: RowLayout, prefix: int) -> PairLayout:
-    """How the entries of a state stand in pairs."""
+    """How the entries of a state are stored in pairs."""
     fields = row.layout.fields
     if row.kind in ("TIMER", "PRIORITY_QUEUE"):
         return PairLayout("queue", fields, prefix, False)

@@ -92,7 +92,7 @@ _VIEWS = (
     (re.compile(r"input-sort-buffer-data-\d+"), "process table function: rows of an input that wait for their time"),
 )
 
-# Flink's triggers keep these, beside the contents of windows.
+# Flink's triggers keep these, next to the contents of windows.
 _TRIGGERS = {
     "count": "trigger: elements since it fired",
     "fire-time": "trigger: time of the next firing in milliseconds",

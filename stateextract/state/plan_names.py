@@ -273,7 +273,7 @@ def _key(node: Mapping[str, Any], inputs: Sequence[Mapping[str, Any]], rows: Seq
 
 
 def _primary_key(node: Mapping[str, Any]) -> list[int]:
-    """The indices of a sink's primary key in its rows: physical columns, behind them metadata that is written."""
+    """The indices of a sink's primary key in its rows: physical columns, after them metadata that is written."""
     schema = _at(node, ("dynamicTableSink", "table", "resolvedTable", "schema"))
     columns = [c for c in _list(_at(schema, ("columns",))) if isinstance(c, dict)]
     names = [c.get("name") for c in columns if c.get("kind", "PHYSICAL") == "PHYSICAL"]
@@ -281,7 +281,7 @@ def _primary_key(node: Mapping[str, Any]) -> list[int]:
 
 
 def _looked_up(node: Mapping[str, Any], rows: Sequence[_Row | None]) -> _Row | None:
-    """The fields of the table: what stands behind those of the input in what the join gives."""
+    """The fields of the table: what comes after those of the input in what the join gives."""
     joined = _row(node.get("outputType"))
     if joined is None or not rows or rows[0] is None:
         return None

@@ -38,7 +38,7 @@ class RowLayout:
         ``timestamp``, ``key``, ``namespace``; for operator state ``value``, or ``key``, ``value``.
     :param ttl: the state has a time to live: its value, or the elements or values inside, are
         ``struct<last_access, value>``.
-    :param undecodable: the parts that nobody can decode, each once.
+    :param undecodable: the parts that no decoder can decode, each once.
     :param key_serializer: snapshot of the keys; absent for lists of operator state.
     :param namespace_serializer: snapshot of the namespaces; absent for queues that hold no timers.
     :param value_serializer: snapshot of the whole value (for timers: of the timer).
@@ -102,7 +102,7 @@ def _keyed_row_layout(header: KeyedHeader, meta: StateMeta, context: DescribeCon
         return _row(meta, fields, False, key, namespace, value, context)
     key, namespace = header.key_serializer, meta.serializers.get(NAMESPACE)
     if namespace is None:
-        # Operator state has none, and may stand only in heads of operator state.
+        # Operator state has none, and may be only in heads of operator state.
         raise FormatError(f"the state {meta.name!r} has no namespace serializer", expected=NAMESPACE, state=meta.name)
     fields = (
         Field("namespace", _namespace(namespace, context)),

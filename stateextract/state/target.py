@@ -1,6 +1,6 @@
 """Targets: one per state of a file, where what a decoder gathers becomes batches with a user's columns.
 
-Whoever walks a body knows its states as targets; they own a decoder each and hand finished batches to the job that they
+The caller that walks a body knows its states as targets; they own a decoder each and hand finished batches to the job that they
 share. Which key group a row is of is noted in runs, since decoders know only rows. May import columns and tallies; knows
 no bodies.
 """
@@ -72,7 +72,7 @@ class FileRead:
 def advised(error: UndecodableError, also: Sequence[Target] = ()) -> UndecodableError:
     """The error with what can be done.
 
-    :param also: the wanted states behind the value's own.
+    :param also: the wanted states after the value's own.
     """
     names = ", ".join(repr(t.name) for t in also)
     lost = f" and without {names} after it" if names else ""

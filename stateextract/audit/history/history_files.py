@@ -1,7 +1,7 @@
 """A history on disk: a folder with one Parquet file for each snapshot, which any engine reads as one dataset.
 
 A file holds the rows of its snapshot (``history.py``) and beside them, as JSON in the column ``statistics``, all that the
-statistics document says of each state; what else the document says stands in the file's key-value metadata. So the document is
+statistics document says of each state; what else the document says is in the file's key-value metadata. So the document is
 there again without reading the snapshot, and who queries the statistics reads neither.
 
 A file is called after its snapshot, so that writing a snapshot again replaces it, and is visible only when it is whole: it is

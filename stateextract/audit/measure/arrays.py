@@ -48,7 +48,7 @@ def stored_type(type_: pa.DataType) -> Any:
 
 
 def raw_values(array: pa.Array) -> npt.NDArray[Any]:
-    """Values of fixed width as they are stored, nulls as whatever stands there."""
+    """Values of fixed width as they are stored, nulls as whatever is there."""
     dtype = stored_type(array.type)
     buffer = array.buffers()[1]
     if buffer is None:
@@ -77,7 +77,7 @@ def canonical(values: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
 def fixed_values(array: pa.Array) -> list[npt.NDArray[Any]]:
     """Values of fixed width as one int64 each (floating point numbers as float64), or several.
 
-    Nulls are whatever stands there.
+    Nulls are whatever is there.
     """
     type_ = array.type
     if pa.types.is_boolean(type_):
@@ -119,7 +119,7 @@ class Sizer:
     def most(self, longest: Iterator[int]) -> int | None:
         """No value takes more bytes than that; ``None`` where it is not known.
 
-        :param longest: the length of the longest of each string, in the order in which they stand in structs.
+        :param longest: the length of the longest of each string, in the order in which they are in structs.
         """
         if self.width is not None:
             return self.width

@@ -344,7 +344,7 @@ def add_all(
 ) -> None:
     """Add the columns of one batch, each to its statistics.
 
-    :param statistics: their descriptions for the kernel lie one behind the other.
+    :param statistics: their descriptions for the kernel lie one after the other.
     :param hashes: where the hashes of each go; ``None``: nowhere.
     :param kernel: ``None``: numpy does it.
     :param batch: where the description of the batch is, which the kernel looks at as well.

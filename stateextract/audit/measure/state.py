@@ -187,7 +187,7 @@ class StateStatistics:
         return self._rooms[number][:n]
 
     def _element_hashes(self, batch: pa.RecordBatch, subtask: int) -> Hashes:
-        """Elements of operator state are told apart by where they are."""
+        """Elements of operator state are distinguished by where they are."""
         if "index" not in self._names:
             return combined([hashes_of(batch.column(field.name)) for field in self._measured])
         index = mixed(raw_values(batch.column("index")))

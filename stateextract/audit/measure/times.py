@@ -17,7 +17,7 @@ AGES = (
     0, _MINUTE, 10 * _MINUTE, _HOUR, 6 * _HOUR, _DAY, 3 * _DAY, 7 * _DAY, 14 * _DAY, 30 * _DAY, 90 * _DAY, 180 * _DAY,
     365 * _DAY, 1000 * _DAY,
 )  # fmt: skip
-"""Where bins meet, in milliseconds before and behind the time that ages are counted to."""
+"""Where bins meet, in milliseconds before and after the time that ages are counted to."""
 
 
 class TimeStatistics:

@@ -7,7 +7,7 @@ bool, integers, string          themselves; integers of 64 bits are numbers, not
 float                           a number; ``"NaN"``, ``"Infinity"``, ``"-Infinity"``
 binary                          text in hex
 decimal                         text
-timestamp                       text as in ISO 8601, ``Z`` behind it if the type has a time zone
+timestamp                       text as in ISO 8601, ``Z`` after it if the type has a time zone
 date                            text as in ISO 8601; years beyond 9999 with a sign in front
 list; map; struct               array; array of ``{"key": …, "value": …}``; object
 null                            ``null``

@@ -20,7 +20,7 @@ TINY = 1 << 16
 def engine_for(size: int, least: int = TINY) -> str:
     """``interpreter``, or ``auto`` for the kernel wherever it can run the layout.
 
-    :param size: bytes of state that are read, all of them and not only those of the file at hand.
+    :param size: bytes of state that are read, all of them and not only those of the current file.
     :param least: for so many or fewer the kernel is not loaded, unless it is there already.
     """
     if size > least or "stateextract.columnar.kernel" in sys.modules:

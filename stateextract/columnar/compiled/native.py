@@ -154,7 +154,7 @@ def key() -> str | None:
 
 @cache
 def folder() -> Path | None:
-    """Where machine code is kept: in the user's cache, else beside the package, else in a temporary folder."""
+    """Where machine code is kept: in the user's cache, else next to the package, else in a temporary folder."""
     name = key()
     if name is None:
         return None

@@ -1,6 +1,6 @@
 """More conversions for ``logical.py``: whole columns of wire values into the user's types.
 
-They belong to Avro's logical types, whose scales and units stand in the schema: microseconds and nanoseconds since
+They belong to Avro's logical types, whose scales and units are in the schema: microseconds and nanoseconds since
 1970, times of day in microseconds, decimals wider than 16 bytes, UUIDs as bytes. Each takes the column, the rows that
 hold a value, the ``Logical`` node and the context with the policy and its counters, as those of ``logical.py`` do.
 
@@ -26,7 +26,7 @@ Mask = npt.NDArray[np.bool_]
 
 
 class ConversionContext(Protocol):
-    """The policy, and the counters of what is bent."""
+    """The policy, and the counters of what is changed to fit."""
 
     @property
     def policy(self) -> Policy: ...
@@ -123,7 +123,7 @@ def decimal_text(array: pa.Array, valid: Mask, node: Logical, ctx: ConversionCon
         # Where the policy keeps strings as bytes, these are bytes too.
         digits = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
         try:
-            # Zeros behind the last digit that counts may go or come.
+            # Zeros after the last digit that counts may go or come.
             number = arithmetic.quantize(Decimal(digits), step)
         except DecimalException:
             return _unfit(f"the decimal {digits[:80]!r}", node, ctx)

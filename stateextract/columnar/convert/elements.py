@@ -1,11 +1,11 @@
-"""Elements that PyFlink's coders wrote one behind the other into one ``byte[]``.
+"""Elements that PyFlink's coders wrote one after the other into one ``byte[]``.
 
 State of a Python process is a list of ``byte[]``, also where Python sees a value: each holds what was added between two
 bundles, and nothing in the snapshot records its type. The user does, with the types ``element(TYPE)`` and ``elements(TYPE)``,
 in PyFlink's own words for types (:data:`TYPES`).
 
 Forms of ``pyflink/fn_execution/coder_impl_slow.py``: numbers big-endian, booleans a byte, dates ``i32`` days, timestamps
-``i64`` milliseconds and beyond those ``i32`` nanoseconds; text, bytes, decimals (as text) and pickles behind an ``i32``
+``i64`` milliseconds and beyond those ``i32`` nanoseconds; text, bytes, decimals (as text) and pickles after an ``i32``
 length; rows a mask of their kind and their nulls, then their fields; tuples their fields; lists and maps a count, with a flag
 before each element and each value. Nothing is unpickled.
 """

@@ -7,7 +7,7 @@ bytes: a mask of the *live* rows goes along, and nothing outside of it is looked
 
 Java's rules hold: ``BigDecimal.toString()``, the proleptic ISO calendar, nanoseconds that count forwards from the
 second below, also before 1970. Impossible values (month 13) are :class:`FormatError`; values that are right but do not
-fit are refused or bent as the policy says. The sentinels for null are those of Flink's ``InstantSerializer``,
+fit are refused or changed to fit as the policy says. The sentinels for null are those of Flink's ``InstantSerializer``,
 ``DateSerializer``, ``SqlTimestampSerializer``, ``LocalDateSerializer``, ``LocalTimeSerializer`` and
 ``LocalDateTimeSerializer``.
 
@@ -174,7 +174,7 @@ def _list_array(type_: pa.DataType, like: pa.Array, offsets: npt.NDArray[np.int3
 
 
 def _timestamps(seconds: Ints, nanos: Ints, valid: Mask, node: Logical, ctx: Context, describe: Describe) -> pa.Array:
-    """Seconds since 1970 and nanoseconds (0 to 999,999,999) behind them, as the type's unit."""
+    """Seconds since 1970 and nanoseconds (0 to 999,999,999) after them, as the type's unit."""
     per_second = _PER_SECOND[node.type.unit]
     step = _BILLION // per_second
     ticks = nanos // step
@@ -302,7 +302,7 @@ def _local_datetime(array: pa.Array, valid: Mask, node: Logical, ctx: Context) -
 
 
 def _local_time(array: pa.Array, valid: Mask, node: Logical, ctx: Context) -> pa.Array:
-    """``HH:MM:SS`` and 0, 3, 6 or 9 digits behind it, as few as the value needs."""
+    """``HH:MM:SS`` and 0, 3, 6 or 9 digits after it, as few as the value needs."""
     hour, minute, second, nanos = parts = parts_of(array, valid, _MIDNIGHT)
     valid = valid & (hour != _BYTE_MIN)
     _day_seconds(hour, minute, second, nanos, valid)
@@ -310,7 +310,7 @@ def _local_time(array: pa.Array, valid: Mask, node: Logical, ctx: Context) -> pa
 
 
 def _times_of_day(parts: Sequence[Ints], valid: Mask) -> pa.Array:
-    """``HH:MM:SS`` with digits behind it of hours, minutes, seconds and nanoseconds."""
+    """``HH:MM:SS`` with digits after it of hours, minutes, seconds and nanoseconds."""
     nanos = parts[3]
     text = np.zeros((len(valid), 18), np.uint8)
     for part, first, digits in zip(parts, (0, 3, 6, 9), (2, 2, 2, 9), strict=True):

@@ -28,7 +28,7 @@ def labels(array: pa.Array, valid: Mask, node: Logical, ctx: Context) -> pa.Arra
     require(known, valid, lambda i: f"the index {index[i]} among {len(node.labels)} names")
     lone = np.array([lone_surrogates(label) for label in node.labels], np.int64)
     if lone.any():
-        # Counted where it is met, as in strings; all labels are told apart, those with such a letter too.
+        # Counted where it is met, as in strings; all labels are distinguished, those with such a letter too.
         met = ChangeCounts(lone_surrogates=int(lone[index[valid]].sum()))
         ctx.policy.check(met)
         ctx.counts.lone_surrogates += met.lone_surrogates
@@ -73,7 +73,7 @@ def big_decimal(array: pa.Array, valid: Mask, node: Logical, ctx: Context) -> pa
 
 
 def decimal(array: pa.Array, valid: Mask, node: Logical, ctx: Context) -> pa.Array:
-    """SQL's DECIMAL, whose scale stands in its type: an integer, or bytes of two's complement."""
+    """SQL's DECIMAL, whose scale is in its type: an integer, or bytes of two's complement."""
     if pa.types.is_integer(array.type):
         low = integers(array, valid)
         high = low >> 63

@@ -53,7 +53,7 @@ def pickle_texts(pickles: Sequence[bytes | None], notes: PickleNotes, whole: boo
 
 
 def unread_json(data: bytes) -> str:
-    """What stands for a pickle that cannot be read."""
+    """What represents a pickle that cannot be read."""
     return json.dumps({"$pickle": data.hex()}, separators=(",", ":"))
 
 

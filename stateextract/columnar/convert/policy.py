@@ -1,4 +1,4 @@
-"""What to do with values that an Arrow column cannot hold exactly, and the counters of what was bent.
+"""What to do with values that an Arrow column cannot hold exactly, and the counters of what was changed to fit its column.
 
 A :class:`Policy` is the user's choice; :func:`apply_policy` rewrites a layout so that the schema and both decoders
 follow it; :class:`ChangeCounts` says how often a value was bent. Refusals that show only in the values are raised by

@@ -1,4 +1,4 @@
-"""Strings that were read as bytes, so that keys are told apart exactly, and that become text again.
+"""Strings that were read as bytes, so that keys are distinguished exactly, and that become text again.
 
 Knows no files and no states.
 """

@@ -1,6 +1,6 @@
 """Entries that the kernel has stopped at: Python decodes them, and the kernel puts what came out into its columns.
 
-The kernel stops at a value of Kryo that its program does not have. Python then decodes the entry, and more behind it if such
+The kernel stops at a value of Kryo that its program does not have. Python then decodes the entry, and more after it if such
 entries come often. Of each value of Kryo in them it gives the kernel the bounds and the result, written as ``Python.plain``
 has it. The kernel reads the entry again and takes the results in the place of the values. So rows, maps of many pairs and
 batches come about as ever, and a value is what Python says, or else the error is.

@@ -4,7 +4,7 @@ Two engines with one face. :class:`KernelDecoder` runs a compiled program; :clas
 for layouts with ``Python`` leaves and where nothing can be compiled. A decoder gathers entries over many windows and key
 groups until its batch is full; ``flush`` then gives the batch as an Arrow array of the layout's ``arrow_type``.
 
-A decoder takes a window and says how far it came and why it stopped; whoever owns the window refills it. Knows no files
+A decoder takes a window and says how far it came and why it stopped; the caller that owns the window refills it. Knows no files
 and no Flink. Imports Numba only when a kernel decoder is made.
 """
 
@@ -58,7 +58,7 @@ class Progress:
 
     :param stop: why.
     :param entries: whole entries decoded by this call.
-    :param pos: position behind the last whole entry.
+    :param pos: position after the last whole entry.
     :param needed: for ``NEED_INPUT``: the window must reach at least to this position.
     :param rows: rows that the entries began: as many, but for pairs of maps, many of which make a row.
     :param error: for ``UNDECODABLE``: what is wrong.
@@ -78,7 +78,7 @@ class Decoder(Protocol):
     engine: str
     """``kernel`` or ``interpreter``."""
     counts: ChangeCounts
-    """Values that were bent so far."""
+    """Values that were changed to fit their column so far."""
 
     @property
     def layout(self) -> Layout:
@@ -258,7 +258,7 @@ class KernelDecoder:
             self.arena = None
 
     def position_after(self, data: Block, pos: int, end: int, entries: int) -> int:
-        """The position behind so many entries, of a decoder that passes over them; -1 where they cannot be read."""
+        """The position after so many entries, of a decoder that passes over them; -1 where they cannot be read."""
         self.arena = self.arena or self._new_arena(entries)
         status = self._run(self.arena, data, pos, end, entries)
         return int(self.out[self.kernel.CONSUMED]) if status == self.kernel.DONE else -1
@@ -338,7 +338,7 @@ class KernelDecoder:
             slots, data = [1, *self.least_slots[1:]], self.least_data
             room = self._room(slots, data)
             if room > most:
-                # Few bytes may stand for many columns: a byte for a null is enough.
+                # Few bytes may represent many columns: a byte for a null is enough.
                 raise ValueRefusedError(
                     f"one row needs {room} bytes in memory", expected=f"at most {most}", advice=LARGE_VALUE_ADVICE
                 )
@@ -498,12 +498,12 @@ class InterpreterDecoder:
                 return Progress(Stop.FULL, entries, pos, rows=entries)
             counts, empty = ChangeCounts(), Empty(self.most_room)
             try:
-                value, behind = interpret(self.layout, view, pos, end, counts, empty)
+                value, after = interpret(self.layout, view, pos, end, counts, empty)
             except TruncatedError:
                 return Progress(Stop.NEED_INPUT, entries, pos, end + 1, entries)
             # What takes no bytes takes room all the same.
-            self._add(value, behind - pos + empty.values, empty.room, counts)
-            pos = behind
+            self._add(value, after - pos + empty.values, empty.room, counts)
+            pos = after
             entries += 1
         return Progress(Stop.DONE, entries, pos, rows=entries)
 
@@ -526,9 +526,9 @@ class InterpreterDecoder:
         """
         counts, empty = ChangeCounts(), Empty(self.most_room)
         try:
-            value, behind = interpret(self.layout, data.view, pos, end, counts, empty)
-            if behind != end:
-                raise FormatError("it does not end at its recorded length", offset=behind)
+            value, after = interpret(self.layout, data.view, pos, end, counts, empty)
+            if after != end:
+                raise FormatError("it does not end at its recorded length", offset=after)
         except FormatError as error:
             raise misread("entry", error) from None
         self._add(value, end - pos, empty.room, counts)

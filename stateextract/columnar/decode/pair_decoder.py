@@ -45,7 +45,7 @@ class PairDecoder(Protocol):
 
     @property
     def counts(self) -> ChangeCounts:
-        """Values that were bent so far."""
+        """Values that were changed to fit their column so far."""
 
     @property
     def rows(self) -> int:
@@ -55,7 +55,7 @@ class PairDecoder(Protocol):
         """The pairs that follow are of this key group (-1: of any), and no row goes on from before."""
 
     def decode(self, data: Block, pos: int, end: int, limit: int) -> Progress:
-        """As for entries; stops with ``LAST`` behind a pair that says so in its key."""
+        """As for entries; stops with ``LAST`` after a pair that says so in its key."""
 
     def flush(self, last: bool) -> pa.Array:
         """The batch. Unless ``last``, a row that may go on is held back."""
@@ -160,7 +160,7 @@ class KernelPairDecoder:
                 self._key_room(2 * int(out[kernel.NEEDED]))
             elif status == kernel.FULL:
                 if arena.rows:
-                    # Where there is no room for a row, the pair at hand begins one, and the last one is complete.
+                    # Where there is no room for a row, the current pair begins one, and the last one is complete.
                     self.open = self.open and int(out[kernel.ARGUMENT]) != -1
                     inner._learn_from_full(int(out[kernel.ARGUMENT]))
                     return Progress(Stop.FULL, pairs, pos, rows=rows)
@@ -420,10 +420,10 @@ class InterpreterPairDecoder(InterpreterDecoder):
     def _part(
         self, row: dict[str, Any], name: str, node: Layout, view: memoryview, pos: int, end: int, counts: ChangeCounts
     ) -> int:
-        value, behind = interpret(node, view, pos, end, counts, self.empty)
+        value, after = interpret(node, view, pos, end, counts, self.empty)
         if value is not NO_COLUMN:
             row[name] = value
-        return behind
+        return after
 
     def _entry(
         self,
@@ -451,11 +451,11 @@ class InterpreterPairDecoder(InterpreterDecoder):
         elif value_start >= value_end:
             raise TruncatedError("a map entry without its flag", offset=value_start)
         elif view[value_start] == 0:
-            user_value, behind = interpret(
+            user_value, after = interpret(
                 value.value.inner, view, value_start + 1, value_end, counts, self.empty
             )  # fmt: skip
             user_value = True if user_value is NO_COLUMN else user_value
-            self._ends(behind, value_end)
+            self._ends(after, value_end)
         if not self.merges:
             counts += key_counts
             parts = (("map_key", value.key, user_key), ("value", value.value, user_value))

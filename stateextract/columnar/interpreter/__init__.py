@@ -2,7 +2,7 @@
 
 It is the oracle that the compiled kernel is compared with, the way that ``Python`` leaves run, and the way that works
 where nothing can be compiled. Each node class of ``layout.py`` has one function below, which takes the node, a
-:class:`Reader` at the value's first byte and the counters; it returns the wire value and leaves the reader behind the
+:class:`Reader` at the value's first byte and the counters; it returns the wire value and leaves the reader after the
 value's last byte. ``DECODERS`` at the bottom maps node classes to functions: the table of contents.
 
 Bytes go in; what comes out is a value, :class:`TruncatedError` ("needs more bytes") or another error. Every error
@@ -91,13 +91,13 @@ def interpret(
     :param pos: the value's first byte.
     :param end: first byte that must not be read.
     :param counts: where replaced surrogates are counted.
-    :param empty: of the row at hand, where the value is a part of it.
-    :returns: the wire value, fit for ``pa.array([value], type=layout.wire_type)``, and the position behind its bytes.
+    :param empty: of the current row, where the value is a part of it.
+    :returns: the wire value, fit for ``pa.array([value], type=layout.wire_type)``, and the position after its bytes.
         A map is a list of pairs (or, ``as_list``, of dicts), a struct without columns ``True``, and a node that makes
         no column gives :data:`NO_COLUMN`.
-    :raises TruncatedError: the value goes on behind ``end``.
+    :raises TruncatedError: the value goes on after ``end``.
     :raises FormatError: the bytes cannot be a value of this layout.
-    :raises UndecodableError: a value or a class that nobody here can read.
+    :raises UndecodableError: a value or a class that no decoder here can read.
     :raises ValueRefusedError: a null map key.
     """
     reader = ValueReader(data, pos, end)

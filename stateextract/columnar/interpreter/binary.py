@@ -1,6 +1,6 @@
 """The interpreter's part for SQL's binary format (``binary.py``): sections, and the slots in them.
 
-``section`` is called for a node outside of a section, where a length stands in front; ``_slot`` for a node in a slot.
+``section`` is called for a node outside of a section, where a length comes first; ``_slot`` for a node in a slot.
 Both end in the function of ``CONTENTS`` for that node, with a reader of exactly the section's bytes. What goes on beyond
 a section's end is damage: nothing that comes later could complete it.
 
@@ -29,7 +29,7 @@ from stateextract.columnar.value_reader import ValueReader
 from stateextract.errors import FormatError, TruncatedError, ValueRefusedError
 
 Interpret: TypeAlias = Callable[[Layout, ValueReader, ChangeCounts], Any]
-"""Decodes a value that stands at the reader's position."""
+"""Decodes a value that is at the reader's position."""
 
 _REPLACEMENT: Final = "\ufffd"
 

@@ -5,7 +5,7 @@ things follow from a layout, each written once for all serializers: the Arrow sc
 kernel (``program.py``, ``kernel/``) and the slow interpreter (``interpreter.py``).
 
 The nodes are a small closed set of *wire primitives*: each says which bytes it takes and which Arrow value they make.
-A node never knows where it stands in a file. ``Logical`` sits on top of a primitive where Arrow's value is computed
+A node never knows where it is in a file. ``Logical`` sits on top of a primitive where Arrow's value is computed
 from the wire's (dates, decimals, enum names); the computing is in ``logical.py``, vectorised, for both decoders.
 
 May import pyarrow and plans only. Must not know of snapshots, files, numba.
@@ -33,7 +33,7 @@ node                bytes                                                       
 ``Python``          what its callable takes                                            what it says
 ==================  =================================================================  =============================
 
-The nodes of SQL's binary rows, whose fields stand at fixed places, are in ``binary.py``.
+The nodes of SQL's binary rows, whose fields are at fixed places, are in ``binary.py``.
 
 A struct without any column (all fields ``Skip``, or no field) gives a bool column, always null for ``Nullable`` nulls and
 true otherwise, because Spark and Parquet refuse empty structs.
@@ -161,7 +161,7 @@ class Text(Layout):
 class Bytes(Layout):
     """Bytes as they are.
 
-    :param size: that many bytes; ``None``: an ``i32`` length stands in front (negative is corrupt).
+    :param size: that many bytes; ``None``: an ``i32`` length comes first (negative is corrupt).
     """
 
     size: int | None = None
@@ -222,7 +222,7 @@ class Skip(Layout):
 
 @dataclass(frozen=True)
 class SkippedValue(Layout):
-    """The bytes of another layout that nobody wants to have: read over as cheaply as can be.
+    """The bytes of another layout that are not selected: read over as cheaply as can be.
 
     What is found in them is looked at no further than their end demands.
     """
@@ -392,7 +392,7 @@ class List(Layout):
     :param element: layout of an element.
     :param blocks: instead of an ``i32`` count and the elements: a varint count and as many elements, any number of times,
         and the count 0 at the end (Flink's Avro).
-    :param null_mask: behind the ``i32`` count stands a bit per element, most significant bit first and padded to whole
+    :param null_mask: after the ``i32`` count stands a bit per element, most significant bit first and padded to whole
         bytes; only elements whose bit is 0 follow, the others are null (``LinkedListSerializer`` of SQL).
     :param unordered: the elements are those of a set: their order is a hash table's and means nothing. The bytes are read
         alike.
@@ -609,7 +609,7 @@ class Subclasses(Layout):
 
 @dataclass(frozen=True)
 class Undecodable(Layout):
-    """Bytes that nobody here can read. Meeting a value of it is an error; a type that only *may* hold one is fine.
+    """Bytes that no decoder here can read. Meeting a value of it is an error; a type that only *may* hold one is fine.
 
     :param class_name: the snapshot or serializer class.
     :param reason: why, one clause.
@@ -700,7 +700,7 @@ def _plain(layout: Layout) -> Nullable:
 class Logical(Layout):
     """A value computed from a wire value.
 
-    :param inner: what stands on the wire.
+    :param inner: what is on the wire.
     :param conversion: name of the function in ``logical.CONVERSIONS``.
     :param type: Arrow type of the result.
     :param labels: the names that ``labels`` picks from by index.
@@ -736,7 +736,7 @@ def always_null(layout: Layout) -> bool:
 
 
 def same_column(a: Layout, b: Layout) -> bool:
-    """Whether values of two layouts can stand in one column: their wire values have one type and mean the same."""
+    """Whether values of two layouts can be in one column: their wire values have one type and mean the same."""
     return a.wire_type == b.wire_type and a.arrow_type == b.arrow_type and _meaning(a) == _meaning(b)
 
 

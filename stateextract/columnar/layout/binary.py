@@ -1,7 +1,7 @@
-"""Layouts of SQL's binary format: rows, arrays and maps whose fields stand at fixed places.
+"""Layouts of SQL's binary format: rows, arrays and maps whose fields are at fixed places.
 
 A *section* is a stretch of bytes with a length. The nodes here are sections, and so are ``Bytes()`` and ``Text("utf8")``:
-outside of a section an ``i32`` (big-endian) length stands in front of each. A row or an array has *slots*; in a slot of
+outside of a section an ``i32`` (big-endian) length comes before each. A row or an array has *slots*; in a slot of
 eight bytes the place of a section is told instead, as one little-endian number: the offset from the beginning of the row
 or array in its upper half, the length in its lower half. If the highest bit is set, the section is in the slot itself:
 its first bytes, as many as the seven bits below say, at most seven.
@@ -53,12 +53,12 @@ from stateextract.columnar.layout import (
 )
 
 KIND_BITS = 8
-"""The null bits of a row begin behind the byte of its kind."""
+"""The null bits of a row begin after the byte of its kind."""
 
 
 @dataclass(frozen=True)
 class SlotTimestamp(Layout):
-    """Milliseconds since 1970 and the nanoseconds behind them, where a slot is too narrow for both."""
+    """Milliseconds since 1970 and the nanoseconds after them, where a slot is too narrow for both."""
 
     WIRE: ClassVar[pa.DataType] = pa.struct([pa.field("ms", pa.int64()), pa.field("nanos", pa.int32())])
 

@@ -1,7 +1,7 @@
 """Plans: what the bytes of a Kryo value are as long as nothing about it is unusual, for the kernel.
 
 A :class:`Python` layout of Kryo's decodes any value, slowly. Its plan describes the values that are as their classes let
-expect: the first object of its kind, of a class that stands in the plan. Whatever is not in the plan (a reference to an
+expect: the first object of its kind, of a class that is in the plan. Whatever is not in the plan (a reference to an
 earlier object, another class, a number beyond its range) stops the kernel, and Python decodes that one entry.
 So a plan leaves out what is rare, but never says anything else than ``Python.decode`` does.
 
@@ -123,8 +123,8 @@ class Fields(KryoPlan):
 class Choice:
     """A class that a value can have.
 
-    :param name: as Kryo writes it out; :param number: what stands for it, if it was registered.
-    :param wire: a number for what its bytes are, or -1 if no mark stands in front of its objects. Objects that others refer to
+    :param name: as Kryo writes it out; :param number: what represents it, if it was registered.
+    :param wire: a number for what its bytes are, or -1 if no mark comes before its objects. Objects that others refer to
         are read again where the number is the same.
     """
 
@@ -140,7 +140,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class ObjectOrNull(KryoPlan):
-    """Where an object can stand, or null."""
+    """Where an object can be, or null."""
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ class AnyOf(ObjectOrNull):
 
 @dataclass(eq=False)
 class JsonTable:
-    """What can stand in a value of no fixed structure: the classes of each place, and what follows their objects' marks."""
+    """What can be in a value of no fixed structure: the classes of each place, and what follows their objects' marks."""
 
     places: list[tuple[Choice, ...]]
     bodies: list[KryoPlan | None]
@@ -191,7 +191,7 @@ class JsonScalar(KryoPlan):
     """A single value as JSON.
 
     :param form: more about its bytes, as the operation has it; :param names: of an enum's constants.
-    :param wrapped: inside of another value it stands in an object with its class; :param quoted: its text is a string.
+    :param wrapped: inside of another value it is in an object with its class; :param quoted: its text is a string.
     """
 
     name: str
@@ -215,7 +215,7 @@ class Elements(KryoPlan):
     """A collection or an array of objects, of which each element has a place.
 
     :param count: ``plain``, ``null``: plus one, and 0 is null; or the number of elements where none is written.
-    :param comparator: one stands in front of the count, and is null where the plan is right.
+    :param comparator: one comes before the count, and is null where the plan is right.
     """
 
     element: ObjectOrNull
@@ -228,9 +228,9 @@ class FlaggedElements(KryoPlan):
     """Kryo 5's collection: a count plus one with a flag.
 
     :param exact: the class of all elements, where it follows from a type argument; then the flag says that there are nulls.
-    :param element: else the place of an element; or, where the flag is set, its class stands once.
-    :param nulls: whether there may be nulls, so that the flag, or a byte behind the class, says so.
-    :param comparator: one stands behind the count, and is null where the plan is right.
+    :param element: else the place of an element; or, where the flag is set, its class is written once.
+    :param nulls: whether there may be nulls, so that the flag, or a byte after the class, says so.
+    :param comparator: one comes after the count, and is null where the plan is right.
     """
 
     exact: Choice | None
@@ -243,13 +243,13 @@ class FlaggedElements(KryoPlan):
 class MapEntries(KryoPlan):
     """A map.
 
-    :param count: as of :class:`Elements`; :param comparator: ``before`` or ``behind`` the count.
+    :param count: as of :class:`Elements`; :param comparator: ``before`` or ``after`` the count.
     """
 
     key: ObjectOrNull
     value: ObjectOrNull
     count: Literal["plain", "null"] | int
-    comparator: Literal["before", "behind"] | None = None
+    comparator: Literal["before", "after"] | None = None
 
 
 __all__ = [

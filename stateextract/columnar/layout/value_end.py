@@ -1,6 +1,6 @@
 """Extents: where a value ends, by its layout and without decoding it.
 
-For few values that stand among others without lengths between them, as in the records of a changelog; where there are
+For few values that are among others without lengths between them, as in the records of a changelog; where there are
 many, the kernel passes over them (``entry_bounds.py``). What most of them are, numbers, strings and sections, is
 quick to pass over in Python too; everything else is left to the interpreter. May import layouts and the interpreter.
 """
@@ -17,9 +17,9 @@ from stateextract.columnar.layout.binary import BinaryArray, BinaryMap, BinaryRo
 from stateextract.errors import FormatError, TruncatedError
 
 ValueEnd: TypeAlias = Callable[[bytes, int, int], int]
-"""``value_end(data, pos, end)``: the position behind the value that begins at ``pos``.
+"""``value_end(data, pos, end)``: the position after the value that begins at ``pos``.
 
-:raises TruncatedError: where the value goes on behind ``end``; and what the interpreter raises.
+:raises TruncatedError: where the value goes on after ``end``; and what the interpreter raises.
 """
 
 
@@ -58,10 +58,10 @@ def _fixed_size(layout: Layout) -> int | None:
 
 def _fixed(size: int) -> ValueEnd:
     def fixed(data: bytes, pos: int, end: int) -> int:
-        behind = pos + size
-        if behind > end:
+        after = pos + size
+        if after > end:
             raise _short(pos)
-        return behind
+        return after
 
     return fixed
 
@@ -84,9 +84,9 @@ def _flink_string(layout: Text) -> ValueEnd:
             raise _short(pos)
         units = data[pos]
         if units < 0x80:
-            behind = pos + max(units, 1)
-            if behind <= end and data[pos + 1 : behind].isascii():
-                return behind
+            after = pos + max(units, 1)
+            if after <= end and data[pos + 1 : after].isascii():
+                return after
         return slow(data, pos, end)
 
     return flink_string

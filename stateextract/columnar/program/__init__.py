@@ -2,7 +2,7 @@
 
 ``compile_layout`` walks a layout twice. First it allocates *columns*; then it emits
 *operations* that read the bytes of one entry and append to those columns. A field that nobody wants gets no column; its
-operations only advance. What both are stands in ``operations.py``; what is emitted for SQL's binary format in
+operations only advance. What both are is in ``operations.py``; what is emitted for SQL's binary format in
 ``binary_program.py``, for Kryo's values in ``kryo_program.py``.
 
 May import layouts, numpy, pyarrow. Must not know of numba, files, Flink.
@@ -91,7 +91,7 @@ class Compiler:
         return self.finish(root, layout.least)
 
     def routine(self, key: Any, emit: Callable[[], None]) -> Label:
-        """Where the code stands that ``emit`` emits once for a key, behind the program, to be called."""
+        """Where the code stands that ``emit`` emits once for a key, after the program, to be called."""
         label = self.routines.get(key)
         if label is None:
             label = self.routines[key] = Label()
@@ -99,7 +99,7 @@ class Compiler:
         return label
 
     def aside(self, label: Label, emit: Callable[[], None]) -> None:
-        """Emit what is rare behind the program, so that what is common needs no jump over it. ``emit`` ends with a jump."""
+        """Emit what is rare after the program, so that what is common needs no jump over it. ``emit`` ends with a jump."""
         depth = self.depth
 
         def emit_there() -> None:

@@ -1,9 +1,9 @@
 """What the compiler emits for SQL's binary format (``binary.py``).
 
-A section is entered by ``SECTION`` (a length stands in front) or ``REGION`` (a slot tells where it lies) and left by
+A section is entered by ``SECTION`` (a length comes first) or ``REGION`` (a slot tells where it lies) and left by
 ``LEAVE``; between them positions count from its beginning and nothing beyond its end can be read. ``ROW`` and ``ARRAY``
 check once that all slots are there. Numbers, strings and bytes in a row's slot have operations of their own, which look
-at the null bit, the slot and the content at once; all else stands behind ``SLOT`` or ``ARRAY_ELEMENT``, which go to a
+at the null bit, the slot and the content at once; all else comes after ``SLOT`` or ``ARRAY_ELEMENT``, which go to a
 slot unless it is null.
 
 May import layouts and operations. Must not know of numba, files, Flink.
@@ -169,4 +169,4 @@ EMIT: dict[type[Layout], Callable[..., None]] = {
     Framed: emit_section,
     Rest: emit_rest,
 }
-"""For the compiler, by node; ``SlotTimestamp`` stands in slots only."""
+"""For the compiler, by node; ``SlotTimestamp`` is in slots only."""

@@ -170,9 +170,9 @@ def _nested(c: Compiler, body: KryoPlan | None) -> None:
 
 def _scalar(c: Compiler, scalar: JsonScalar, nested: bool) -> None:
     quote = '"' if scalar.quoted else ""
-    before, behind = quote, quote
+    before, after = quote, quote
     if nested and scalar.wrapped:
-        before, behind = f'{{"$class":{_quoted(scalar.name)},"$value":{quote}', f"{quote}}}"
+        before, after = f'{{"$class":{_quoted(scalar.name)},"$value":{quote}', f"{quote}}}"
     if before:
         _piece(c, before)
     if scalar.kind == "enum":
@@ -187,8 +187,8 @@ def _scalar(c: Compiler, scalar: JsonScalar, nested: bool) -> None:
         c.op(Op.JSON_BOOLEAN)
     else:
         c.op(_OPERATIONS[scalar.kind], scalar.form)
-    if behind:
-        _piece(c, behind)
+    if after:
+        _piece(c, after)
 
 
 _OPERATIONS: Final = {
@@ -289,17 +289,17 @@ class _Loop:
             c.op(Op.GIVEN, how)
         else:
             c.op(Op.COUNT, {"plain": 0, "null": 1, "flagged": 2}[how], width, self.null)
-        if comparator == "behind":
+        if comparator == "after":
             c.op(Op.NO_COMPARATOR)
         c.op(Op.OPEN, -1, 0, self.empty)
 
-    def elements(self, before: str, element: Callable[[], None], behind: str) -> None:
+    def elements(self, before: str, element: Callable[[], None], after: str) -> None:
         c = self.c
         _piece(c, before)
         c.op(Op.BODY)
         element()
         c.op(Op.JSON_NEXT)
-        _piece(c, behind)
+        _piece(c, after)
         c.op(Op.JUMP, self.end)
 
     def close(self) -> None:
@@ -324,7 +324,7 @@ def _list(c: Compiler, counted: tuple[str | int, int], comparator: str | None, e
 
 def _flagged(c: Compiler, body: FlaggedElements) -> None:
     loop, flagged = _Loop(c, "[]"), Label()
-    loop.count("flagged", 1, "behind" if body.comparator else None)
+    loop.count("flagged", 1, "after" if body.comparator else None)
     c.op(Op.FLAGGED, flagged)
     if body.exact is not None:
         exact = body.exact
@@ -348,7 +348,7 @@ def _flagged(c: Compiler, body: FlaggedElements) -> None:
 def emit_same(
     c: Compiler, choices: Sequence[Choice], nulls: bool, slow: Label, end: Label, elements: Callable[[Known], None]
 ) -> None:
-    """Elements that have one class, which stands in front of them, and behind it whether there are nulls."""
+    """Elements that have one class, which comes before them, and after it whether there are nulls."""
     shared = {(id(e.body), e.wire): Known(e, nullable=False) for e in choices}
     unmarked = [Choice(e.name, e.number, -1, shared[id(e.body), e.wire]) for e in choices]
 
@@ -404,7 +404,7 @@ def _map(c: Compiler, body: MapEntries) -> None:
 
 
 def _string_reference(key: KryoPlan) -> tuple[int, int] | None:
-    """The class in front of a string that is a key, -1 if none stands there, and what its bytes are; ``None`` where no key is a
+    """The class in front of a string that is a key, -1 if none is there, and what its bytes are; ``None`` where no key is a
     string."""
     if isinstance(key, Known):
         return (-1, key.choice.wire) if _is_string(key.choice) else None

@@ -1,6 +1,6 @@
 """What the compiler emits for Kryo's values: their plans (``layout/kryo.py``), and what Python has decoded in their place.
 
-A value stands in the program twice. The kernel runs its plan; where it cannot, it stops, and when it comes to the value
+A value is in the program twice. The kernel runs its plan; where it cannot, it stops, and when it comes to the value
 again Python has decoded it and has put what came out, as ``Python.plain`` has it, in its place (``decode/by_python.py``).
 """
 
@@ -222,7 +222,7 @@ def _emit_list(
         c.op(Op.GIVEN, how)
     else:
         c.op(Op.COUNT, {"plain": 0, "null": 1}[how], width, null)
-    if comparator == "behind":
+    if comparator == "after":
         c.op(Op.NO_COMPARATOR)
     _open(c, node, end)
     element(None if node is None else next(iter(node.children.values())))
@@ -280,7 +280,7 @@ def _emit_loop(c: Compiler, place: ObjectOrNull, item: ColumnNode | None, end: L
 
 
 def _emit_same(c: Compiler, plan: FlaggedElements, item: ColumnNode | None, end: Label) -> None:
-    """All elements have one class, which stands in front of them."""
+    """All elements have one class, which comes before them."""
     slow = Label()
     element = plan.element
     choices = element.choices if isinstance(element, AnyOf) else element.table.places[element.number]

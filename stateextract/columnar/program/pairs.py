@@ -10,7 +10,7 @@ entries apart, one part after the other::
     user key         of a map: one pair per map entry
 
 and the value the rest: the value itself; for lists the elements with a byte between them; for maps a flag (true: null) and
-the user value; nothing for queues, whose element stands in the key. Lengths have no bound on their own bytes: least
+the user value; nothing for queues, whose element is in the key. Lengths have no bound on their own bytes: least
 significant byte first, until nothing is left.
 
 Rows come out in the layout of heap entries, so the same state has the same columns. Flink's classes:
@@ -50,7 +50,7 @@ class PairLayout:
     :param fields: the parts as fields of a heap entry: ``key``, ``namespace`` and ``value`` (of a list or map: the whole
         ``List`` or ``Map``); of a queue those of an element, in wire order.
     :param prefix: bytes of the key group.
-    :param lengths: lengths stand behind key and namespace.
+    :param lengths: lengths come after key and namespace.
     :param raw: values (of maps: those of the entries) are not decoded but kept as bytes. A map is then flat.
     :param groups: rows have the field ``key_group``, taken from the key.
     """

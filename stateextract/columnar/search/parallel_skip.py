@@ -22,7 +22,7 @@ LEAST = 1 << 20
 """Bytes that two threads are worth it for."""
 
 _SAMPLE = 4  # entries by which the next ones are guessed
-_PROOF = 16  # entries that must make sense behind a guess
+_PROOF = 16  # entries that must make sense after a guess
 _REACH = 1 << 16  # bytes that are looked through for a guess
 _GUESSES = 64
 _MISSES = 8  # wrong guesses after which none is made any more
@@ -38,27 +38,27 @@ class ParallelSkipDecoder(DecoderWrapper):
         self.here, self.there = (_skipping(layout, policy) for _ in range(2))
         super().__init__(self.here)
         self.misses = 0
-        self.beside = SecondThread()
+        self.second_thread = SecondThread()
 
     def decode(self, data: Block, pos: int, end: int, limit: int) -> Progress:
         """As the decoder of the layout does."""
-        if not self.beside.is_there or self.here.skips or end - pos < LEAST or self.misses > _MISSES:
+        if not self.second_thread.is_there or self.here.skips or end - pos < LEAST or self.misses > _MISSES:
             return self.here.decode(data, pos, end, limit)
         border = self._guess(data, pos, end)
         if border < 0:
             self.misses += 1
             return self.here.decode(data, pos, end, limit)
-        first, second = self.beside.run(
+        first, second = self.second_thread.run(
             lambda: self.here.decode(data, pos, border, limit), lambda: self.there.decode(data, border, end, limit)
         )
-        behind = _result(second)
+        later = _result(second)
         if first.stop is not Stop.NEED_INPUT:
             return first
         left = limit - first.entries
         if first.pos != border:
             self.misses += 1
-        elif behind is not None and behind.entries < left:
-            return _together(first, behind)
+        elif later is not None and later.entries < left:
+            return _together(first, later)
         return _together(first, self.here.decode(data, first.pos, end, left))
 
     def _guess(self, data: Block, pos: int, end: int) -> int:
@@ -98,15 +98,15 @@ def _common(*texts: bytes) -> bytes:
     return bytes(column[0] for column in same)
 
 
-def _together(first: Progress, behind: Progress) -> Progress:
-    return replace(behind, entries=first.entries + behind.entries, rows=first.rows + behind.rows)
+def _together(first: Progress, second: Progress) -> Progress:
+    return replace(second, entries=first.entries + second.entries, rows=first.rows + second.rows)
 
 
 def _result(passed: Future[Progress]) -> Progress | None:
     try:
         return passed.result()
     except StateExtractError:
-        return None  # a wrong guess, or damage, which whoever gets there says
+        return None  # a wrong guess, or damage, which the caller that gets there says
 
 
 __all__ = ["LEAST", "ParallelSkipDecoder"]

@@ -25,7 +25,7 @@ ReadAt = Callable[[int, int], bytes]
 
 
 class BodyKind(Enum):
-    """What stands behind the head."""
+    """What comes after the head."""
 
     HEAP = "heap"
     FULL_SNAPSHOT = "full snapshot"
@@ -53,7 +53,7 @@ def body_kind(
     :param first: number of the first key group.
     :param compressed: the head's flag.
     :param read_at: ``read_at(offset, n)`` gives up to ``n`` bytes of the file, fewer only at its end.
-    :param raw: the handle stands in the subtask's raw keyed state.
+    :param raw: the handle is in the subtask's raw keyed state.
     :param states: number of states in the head, which helps where key group 0 is alone and begins with four zero bytes.
     :returns: :attr:`BodyKind.UNDECIDED` where that does not help: both must be tried, and only the right one ends at the
         end of the key group.
@@ -70,7 +70,7 @@ def body_kind(
     if code not in (KEY_GROUPS, KEY_GROUPS_V2):
         raise FormatError(f"the keyed handle code {code} has no body", expected="3, 7, 12, or an incremental one")
     if not offsets or 0 in offsets:
-        # The head stands at 0, so no heap offset is 0.
+        # The head is at 0, so no heap offset is 0.
         return BodyKind.FULL_SNAPSHOT
     if compressed:
         return _compressed_kind(offsets[0], read_at)

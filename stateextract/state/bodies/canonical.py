@@ -188,7 +188,7 @@ def read_pairs(
 
 
 def skip(window: Window, error: UndecodableError, on_pair: Callable[[UndecodableError, bytes], None]) -> bool:
-    """Pass over the pair at hand, all of which is in the window.
+    """Pass over the current pair, all of which is in the window.
 
     :returns: whether it says that it is the last one of its state.
     """

@@ -1,6 +1,6 @@
 """What the walkers of bodies have to know of changes that were made since a body was written.
 
-A changelog's reader (``stateextract/changelog``) stands behind this; a body without changes has none.
+A changelog's reader (``stateextract/changelog``) comes after this; a body without changes has none.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """RocksDB's and ForSt's native snapshots: the states of one database, as batches.
 
 A database is many files, so what a task gets is a function that opens it; reading goes state by state, over a range of
-key groups. The head is that of the ``meta`` file beside the database. May import ``rocksdb`` and the engine.
+key groups. The head is that of the ``meta`` file next to the database. May import ``rocksdb`` and the engine.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from stateextract.rocksdb.ranges import KeyRange
 
 OpenDatabase: TypeAlias = "Callable[[RocksOptions], RocksDB]"
-"""Opens the database of the subtask at hand."""
+"""Opens the database of the current subtask."""
 
 
 @dataclass(frozen=True)

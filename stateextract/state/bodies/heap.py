@@ -1,4 +1,4 @@
-"""Heap bodies: what the HashMap backend writes behind the head of a keyed state file.
+"""Heap bodies: what the HashMap backend writes after the head of a keyed state file.
 
 At the offset of each key group, also of an empty one::
 
@@ -7,7 +7,7 @@ At the offset of each key group, also of an empty one::
     u16   state id                        position in the head
     i32   count · (namespace · key · value) × count        queues: count · element × count
 
-Entries have no lengths. So a state that cannot be decoded takes with it, in an uncompressed file, all states behind it in
+Entries have no lengths. So a state that cannot be decoded takes with it, in an uncompressed file, all states after it in
 the same key group; in a compressed one the next state begins where the next stream begins.
 
 :class:`HeapWalker` reads one run of key groups through a window and calls back; it knows no files, layouts of states, or
@@ -39,7 +39,7 @@ _SMALL = 64  # bytes per state that a key group without entries has at most, com
 class KeyGroupRange:
     """Where a key group's bytes lie in its file.
 
-    :param start: offset of its ``i32`` id; ``end``: offset behind its last byte.
+    :param start: offset of its ``i32`` id; ``end``: offset after its last byte.
     """
 
     key_group: int
@@ -52,7 +52,7 @@ class Lost:
     """States of one key group that could not be read.
 
     :param state_id: the state whose bytes stopped the decoder.
-    :param also: states behind it that are lost with it.
+    :param also: states after it that are lost with it.
     :param entries: entries of ``state_id`` that the file counts and that were not decoded.
     :param start: offset where the unread bytes begin, ``size`` how many there are, in a compressed file counted in the
         uncompressed stream of the state.

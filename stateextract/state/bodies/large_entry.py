@@ -66,7 +66,7 @@ class _Part:
 
 
 class LargeEntry(_Part):
-    """Reads the entry that a window stands on; the target that the elements are decoded for.
+    """Reads the entry that a window is at; the target that the elements are decoded for.
 
     :param keep: ``False``: only pass over it.
     """
@@ -91,7 +91,7 @@ class LargeEntry(_Part):
         self.ready: list[pa.RecordBatch] = []
 
     def read(self, window: Window, key_group: int) -> Iterator[pa.RecordBatch]:
-        """Read one entry, moving the window behind it.
+        """Read one entry, moving the window after it.
 
         :yields: batches as :func:`build_batch` makes them; none where ``keep`` is not set.
         :raises StateExtractError: with the offset in the stream.
@@ -111,7 +111,7 @@ class LargeEntry(_Part):
         self.decoder.counts = ChangeCounts()
 
     def _front(self, window: Window, counts: ChangeCounts) -> pa.Array:
-        """What stands in front of the elements: namespace, key, and how many there are."""
+        """What comes before the elements: namespace, key, and how many there are."""
         decoder = make_decoder(self.header, self.options.policy, engine="interpreter")
         for _ in decode_entries(window, _Part(decoder), decoder, self.key_group, 1):
             pass
@@ -163,7 +163,7 @@ class LargePair(LargeEntry):
         self.last = False
 
     def read(self, window: Window, key_group: int) -> Iterator[pa.RecordBatch]:
-        """As of an entry. After an element that cannot be decoded the window stands there, and those before it are given out.
+        """As of an entry. After an element that cannot be decoded the window is there, and those before it are given out.
 
         :param key_group: -1: any.
         """
@@ -215,7 +215,7 @@ class LargePair(LargeEntry):
 
 
 def pair_front(window: Window) -> tuple[bytes, int, bool]:
-    """What stands in front of the value of a pair: the key with its length, without moving the window.
+    """What comes before the value of a pair: the key with its length, without moving the window.
 
     :returns: that, where the pair ends in the stream, and whether it is the last one of its state.
     """

@@ -46,7 +46,7 @@ _TUPLES = "org.apache.flink.api.java.tuple.Tuple"
 def java_hashes(key: pa.Scalar, serializer: SerializerSnapshot, policy: Policy | None = None) -> PossibleHashes:
     """The hashes that a key may have.
 
-    :param key: as it stands in the column, of the column's type.
+    :param key: as it is in the column, of the column's type.
     :param serializer: the snapshot of the key's serializer.
     :param policy: by which the column was made.
     :returns: ``None`` where the hash is not defined, or the column's type is not the serializer's own.
@@ -55,7 +55,7 @@ def java_hashes(key: pa.Scalar, serializer: SerializerSnapshot, policy: Policy |
     if hasher is None or serializer.is_unknown:
         return None
     if not key.is_valid:
-        # It may stand for a time that the column cannot hold.
+        # It may represent a time that the column cannot hold.
         return None if policy is not None and policy.out_of_range == "null" else frozenset((0,))
     return hasher(key, serializer, policy or Policy())
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from decimal import Decimal
 
 REPLACEMENT = "\ufffd"
-"""What stands in a column for a lone surrogate."""
+"""What is in a column for a lone surrogate."""
 
 
 def signed(value: int) -> int:

@@ -155,14 +155,14 @@ def _looked(read_at: ReadAt, start: int, stop: int, finder: Finder, ended: Event
                 return True
             window.pos = window.end - finder.size + 1
     except TruncatedError:
-        return True  # which whoever reads it is to say
+        return True  # which the caller that reads it is to say
     return False
 
 
 def is_one_key(value: pa.Scalar) -> bool:
     """Whether all rows that have this value have the same key, and not several that a column shows alike.
 
-    Zeros have two signs; a string with U+FFFD may stand for several with surrogates, a null for what a column cannot hold, a
+    Zeros have two signs; a string with U+FFFD may represent several with surrogates, a null for what a column cannot hold, a
     time for several within its unit.
     """
     if not value.is_valid:

@@ -45,7 +45,7 @@ class Partition:
     """What a file holds of one state.
 
     :param offsets: of the elements; of a broadcast state the one of the map.
-    :param end: offset behind the last byte; of a compressed file that of all its states.
+    :param end: offset after the last byte; of a compressed file that of all its states.
     :param first: position in the subtask's list of the first element.
     """
 
@@ -110,7 +110,7 @@ def note_of_1_18_0(header: OperatorHeader, states: Sequence[OperatorStatePartiti
 
 
 def partitions(header: OperatorHeader, states: Sequence[OperatorStatePartition], size: int) -> list[Partition]:
-    """What a file holds, in its order, with every byte behind the head belonging to exactly one state.
+    """What a file holds, in its order, with every byte after the head belonging to exactly one state.
 
     :raises FormatError: where handle and head disagree, or offsets are invalid.
     """

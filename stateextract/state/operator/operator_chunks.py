@@ -2,7 +2,7 @@
 
 Needed only where an element cannot be decoded and so does not say where the next one begins. Reads the headers of all
 chunks. Gives nothing where the offsets are those that Flink 1.18.0 and 1.18.1 wrote, which say where the output had
-arrived when an element began: several are the same, or stand behind chunks that were written because they were full.
+arrived when an element began: several are the same, or come after chunks that were written because they were full.
 
 Flink's classes: ``CompressibleFSDataOutputStream``, ``DefaultOperatorStateBackendSnapshotStrategy``. Knows the framing of
 ``files/compression.py``; decompresses nothing.
