@@ -36,7 +36,7 @@ class StateExtractError(Exception):
     :param expected: what should have stood there.
     :param advice: what the user can do.
     :param file: URI of the file the error is about.
-    :param operator: uid, name or hex id of the operator.
+    :param operator: UID, name or operator ID of the operator.
     :param state: name of the state.
     :param key_group: number of the key group.
     :param offset: position in ``file`` in bytes, counted from the file's first byte.

@@ -173,7 +173,7 @@ class JobOptions:
         "ID of the job whose snapshot is read, or the beginning of it, if the snapshot's path contains several jobs.",
         _STORES & ~UsedBy.SPARK_DIFF)
     operator: tuple[str, ...] = _option((), "input", "list",
-        "Operators to extract, by uid, hex id or name; repeat for several. None: all.", UsedBy.SELECTION)
+        "Operators to extract, by UID, operator ID or name; repeat for several. None: all.", UsedBy.SELECTION)
     state: tuple[str, ...] = _option((), "input", "list",
         "States to extract, by name; repeat for several. timers: all timers of an operator; "
         "coordinator: what its coordinator keeps. None: all.", UsedBy.SELECTION)
@@ -273,7 +273,7 @@ class JobOptions:
             "[[kryo.class]] (page Kryo of the documentation)."))
 
     types: tuple[str, ...] = _option((), "types", "mapping",
-        "Types of columns, by operator (uid, name, hex id or *), state and path; a state with a value that does not fit "
+        "Types of columns, by operator (UID, name, operator ID or *), state and path; a state with a value that does not fit "
         "exactly is refused.", UsedBy.SPARK_ROWS | UsedBy.PYTHON,
         spark=SparkOption(doc="Types of columns, as PATH=TYPE, separated by semicolons; a value that does not fit exactly "
             "stops the query."))

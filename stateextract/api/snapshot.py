@@ -268,7 +268,7 @@ class Snapshot:
 
     @leaving()
     def operator(self, name: str) -> Operator:
-        """The operator with this uid, name or hex id.
+        """The operator with this UID, name or operator ID.
 
         :raises UsageError: where there is none, or more than one.
         """

@@ -51,7 +51,7 @@ OnProgress = Callable[[int, int], None]
 class Finding:
     """What was found of one state, or of something of an operator that has no name.
 
-    :param operator: how a person calls it; ``operator_id`` is its hex id.
+    :param operator: how a person calls it; ``operator_id`` is its operator ID.
     :param state: ``None`` where there is no name, or where no header that can be read has it.
     :param status: ``sound``, ``damaged``, ``missing``, ``unreadable`` or ``not checked``.
     :param rows: rows decoded; :param size: bytes of state that they took.

@@ -25,8 +25,8 @@ _ID_DIGITS = 8
 def operator_folders(operators: Iterable[tuple[str, str | None, str | None]]) -> dict[str, str]:
     """Folder of each operator.
 
-    :param operators: hex id, uid and name of every operator of the snapshot, wanted or not.
-    :return: folder by hex id.
+    :param operators: operator ID, UID and name of every operator of the snapshot, wanted or not.
+    :return: directory by operator ID.
     """
     overrides = []
     for operator_id, uid, name in operators:

@@ -1,4 +1,4 @@
-"""Which operator a user means: by uid, name or hex id."""
+"""Which operator a user means: by UID, name or operator ID."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ N = TypeVar("N", bound=Named)
 
 
 def find_operators(name: str, operators: Iterable[N]) -> list[N]:
-    """The operators with this uid, name or hex id; where none has, that whose id Flink makes of it."""
+    """The operators with this UID, name or operator ID; where none has, that whose id Flink makes of it."""
     known = list(operators)
     found = find_named(name, known, lambda o: (o.uid, o.name)) or [o for o in known if name.lower() == o.id]
     # Before Flink 2.0 only the hash of a uid was stored.

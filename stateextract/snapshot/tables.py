@@ -158,7 +158,7 @@ class SnapshotTables:
         ``size_in_bytes`` is what the handle has in it, ``stream_size_in_bytes`` the stream's own size. Handles may share a
         stream, which has the same ``file_path`` and ``file_offset`` then.
 
-        :param operator_name: only of the operator with this uid, name or hex id.
+        :param operator_name: only of the operator with this UID, name or operator ID.
         :raises UsageError: where there is none.
         """
         operators = self.metadata.operators

@@ -164,6 +164,6 @@ def _paths(schema: pa.Schema, pattern: str) -> list[str]:
 
 
 def is_called(operator: OperatorState, name: str) -> bool:
-    """Whether an operator has this uid, name or hex id."""
+    """Whether an operator has this UID, name or operator ID."""
     # Before Flink 2.0 only the hash of a uid was stored.
     return name in (operator.uid, operator.name) or operator.id in (name.lower(), operator_id(name))

@@ -63,7 +63,7 @@ _PATH = _own("path", "text", "",
     "high-availability data (then what Flink would restore from); the argument of load().")
 _WHICH = (
     _own("operatorUid", "text", "", "The operator, by the uid that the job set."),
-    _own("operatorId", "text", "", "The operator, by the hex id that Flink prints."),
+    _own("operatorId", "text", "", "The operator, by the ID that Flink prints (32 hexadecimal digits)."),
     _own("operatorName", "text", "", "Name of the operator. Snapshots of Flink 1 contain no names."),
 )
 
