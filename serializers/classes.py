@@ -2,7 +2,7 @@
 
 Some serializers (Kryo's ``FieldSerializer``) write an object's fields without names, types or lengths, so the bytes say
 nothing without the class. A model holds what is needed: fields with their declared types, finality, superclass, enum
-constants. Models come from the job file or from class files; whoever makes them, they look the same.
+constants. Models come from the job file or from class files; both look the same.
 
 Plain values without any format. Must not know of bytes, layouts or files.
 """

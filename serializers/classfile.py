@@ -97,7 +97,7 @@ class _ClassFile:
         name = self.class_name(this)
         superclass = self.class_name(index) if index else None
         if access & _ENUM and superclass != "java.lang.Enum":
-            # The class of an enum's constant with a body: nobody writes its name.
+            # The class of an enum's constant with a body: no source file contains its name.
             return None
         interfaces = [self.class_name(r.u16("an interface")) for _ in range(r.u16("the number of interfaces"))]
         fields, constants = self.fields(name)

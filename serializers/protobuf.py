@@ -252,7 +252,7 @@ def map_items(values: Any) -> list[tuple[Any, Any]]:
 
 
 def beyond_columns(message: Any, path: str = "", extensions: bool = True) -> Iterator[dict[str, Any]]:
-    """What a message holds next to the fields of its type, in all depths: what nobody knows, and extensions.
+    """What a message holds next to the fields of its type, in all depths: unknown fields, and extensions.
 
     :param extensions: whether known extensions count.
     """

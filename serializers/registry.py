@@ -2,7 +2,7 @@
 
 ``REGISTRY`` maps the full name of a snapshot class to a :class:`Serializer`: how the snapshot's payload is read, which
 layout its values have, and whether they have a fixed length. The families (``scalars``, ``containers``, ``pojo``, …)
-and plug-ins fill it with :func:`register` when they are imported; whoever comes later wins, so a plug-in can override.
+and plug-ins fill it with :func:`register` when they are imported; the last registration wins, so a plug-in can override.
 
 Dispatch is on full names, since several formats share a simple name. May import layouts and the byte cursor; must never
 know where a snapshot is in a file.

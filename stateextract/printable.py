@@ -96,7 +96,7 @@ def find_named(wanted: str, known: Iterable[T], names: Callable[[T], Iterable[st
 
 
 def there_is(name: str, known: Iterable[str], what: str) -> str:
-    """Advice for whoever asked for a name that nothing has: the nearest names, or all where they are few."""
+    """Advice about a name that does not exist: the nearest names, or all where they are few."""
     names = list(dict.fromkeys(known))
     if not names:
         return f"there are no {what}"

@@ -26,7 +26,7 @@ from serializers.kryo.wire import Input
 from stateextract.errors import FormatError, UndecodableError
 
 UNDECIDED: Final = "stateextract.undecided.f"
-"""Before the number of a field whose type is being looked for (``snapshot/kryo_pojos.py``): whoever meets it is told."""
+"""Before the number of a field whose type is being looked for (``kryo_pojos.py``): the reader that meets it reports it."""
 
 ZERO: Final = "stateextract.zero"
 """Type of a field that is one byte 0 in all values that were looked at. Its argument is the type if that is certainly null;

@@ -160,7 +160,7 @@ class Kryo:
         return type_.body(self, s, -1, generics) if mark else None
 
     def type(self, name: str) -> Type:
-        """How objects of a class are read; if nobody knows, one that says so when it is met."""
+        """How objects of a class are read; if that is not known, one that says so when it is met."""
         found = self._types.get(name)
         if found is None:
             found = self._types[name] = self._resolve(self, name)

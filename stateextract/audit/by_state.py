@@ -1,4 +1,4 @@
-"""Statistics in tasks of which each knows all of some states, so that nobody has to put together what they found.
+"""Statistics in tasks of which each knows all of some states, so that no results have to be merged.
 
 Spark's data sources in Python give rows and cannot gather them again, so one task has to see all splits of a state. A state of
 a database or of operator state has its own bytes, and a task of its own; in other files the states of an operator lie between

@@ -9,7 +9,7 @@ The file is one of their own, or the job file.
     max-value-bytes = "64 kB"
 
 ``docs/audit.md`` has all of them. A rule is about the states that ``operator`` (uid, name or id) and ``state`` match, each by
-itself; patterns are those of a shell. Parses and compares; SQL is carried out by whoever gives ``query``.
+itself; patterns are those of a shell. Parses and compares; the function ``query`` runs SQL.
 """
 
 from __future__ import annotations

@@ -71,7 +71,7 @@ class StatisticsPlan:
 
     :param empty: the document without operators.
     :param measure_options: how each state is measured, and whether it has a time to live.
-    :param owned: the ids of the operators that the job still has; ``None``: nobody said it.
+    :param owned: the ids of the operators that the job still has; ``None``: not known.
     """
 
     plan: Plan

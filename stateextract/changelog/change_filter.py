@@ -1,7 +1,7 @@
 """Decoders that leave out what was changed since: the entries of a body reach the decoder after them but for those.
 
 The entries of a window are cut first, without being decoded, and looked up in the overlay by their bytes. What was changed is
-handed to whoever knows what became of it; the rest is decoded where it lies, one run after the other. Knows no operations.
+handed to the owner of the changes; the rest is decoded where it lies, one run after the other. Knows no operations.
 """
 
 from __future__ import annotations

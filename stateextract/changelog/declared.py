@@ -40,7 +40,7 @@ _MAX_STATES = (1 << 15) - 1
 _TAIL = struct.calcsize(">??hB")  # bytes after the meta, of a state without time to live and default value
 
 UNKNOWN_KEY = "the-key-serializer-which-the-snapshot-does-not-hold"
-"""Class name in the place of a key's snapshot that nobody could find."""
+"""Class name in the place of a key's snapshot that was not found."""
 
 
 @dataclass(frozen=True)
@@ -134,7 +134,7 @@ def key_of_header(header: KeyedHeader, data: bytes) -> bytes:
 
 
 def unknown_key() -> bytes:
-    """A snapshot that nobody can read, in the place of the key's."""
+    """A snapshot that cannot be read, in the place of the key's."""
     name = UNKNOWN_KEY.encode()
     return _PROXY + struct.pack(">H", len(name)) + name + struct.pack(">i", 1)
 

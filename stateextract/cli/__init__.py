@@ -109,7 +109,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     # What imports make stays to the end: looking through it again and again takes a third of a short command's time.
     gc.set_threshold(200_000, 20, 100)
     for name in ("stdout", "stderr"):
-        if getattr(sys, name) is None:  # closed by whoever started this
+        if getattr(sys, name) is None:  # closed by the process that started this
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
     code = run(arguments)
     if _OWN_END.isdisjoint(sys.modules):

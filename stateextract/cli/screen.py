@@ -17,7 +17,7 @@ from stateextract.screen import UNLIMITED, Cell, Screen, TextTable
 
 
 class _Output(Screen):
-    """Standard output. That nobody reads it is for the command line to say; rich would end the process on its own."""
+    """Standard output. The command line reports a closed pipe; rich would end the process on its own."""
 
     def on_broken_pipe(self) -> NoReturn:
         raise BrokenPipeError(errno.EPIPE, os.strerror(errno.EPIPE))

@@ -470,7 +470,7 @@ class _ArrowFile:
         return self._size
 
     def close(self) -> None:
-        # Nothing is read after it. In a forked process nobody reads what the other one began.
+        # Nothing is read after it. A forked process never reads what its parent began.
         reads = self._reads if self._process == os.getpid() else []
         self._reads = []
         try:

@@ -67,7 +67,7 @@ class FilePrefetcher:
         try:
             return expected.file.result()
         except Exception:
-            return self.store.open(uri)  # it may be there by now; what is wrong is said by whoever wants it
+            return self.store.open(uri)  # it may be there by now; the caller that needs it reports what is wrong
         except BaseException:
             expected.abandon()
             raise
@@ -87,7 +87,7 @@ class FilePrefetcher:
         return expected
 
     def forget(self, expected: PendingFile) -> None:
-        """Close a file that was expected, unless it was opened: then it is closed by whoever did."""
+        """Close a file that was expected, unless it was opened: then its user closes it."""
         if self._take(expected):
             expected.abandon()
 
@@ -111,7 +111,7 @@ class FilePrefetcher:
 def in_order(files: FilePrefetcher, items: Iterable[T], coming: Callable[[T], Iterable[PrefetchRequest]]) -> Iterator[T]:
     """The items. Each one's files must be opened, if at all, before the next one is taken.
 
-    At first those of one item are opened ahead, then of two, then of four …: whoever stops early has asked for little in vain.
+    At first those of one item are opened ahead, then of two, then of four …: if the caller stops early, little was in vain.
 
     :param coming: the files that an item is read from.
     """

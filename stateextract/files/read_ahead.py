@@ -18,7 +18,7 @@ StartRead = Callable[[int, int], "Future[bytes]"]
 class ReadAhead:
     """Gives pieces of a file in order.
 
-    At first one is read, then two at once, then four: whoever stops early has asked for little in vain.
+    At first one is read, then two at once, then four: a caller that stops early has asked for little in vain.
 
     :param pieces: their offsets and lengths.
     :param most: pieces that are under way at once.

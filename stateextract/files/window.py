@@ -1,7 +1,7 @@
 """Windows: a bounded piece of a stream of bytes that slides over it, because state is larger than memory.
 
 A :class:`ByteSource` gives the bytes of one range, as they are (:class:`RangeSource`) or decompressed
-(:class:`DecompressedSource`). A :class:`Window` holds the part of it that is being decoded: whoever reads from the window
+(:class:`DecompressedSource`). A :class:`Window` holds the part of it that is being decoded: the reader of the window
 moves ``pos``; ``need`` keeps what is left, reads after it, and grows only when one item is larger than the window.
 
 Positions: ``window.offset(pos)`` is the offset in the source's stream; for compressed data that is the uncompressed

@@ -8,7 +8,7 @@ A snapshot has operators, an operator has subtasks, a subtask has handles, and a
 * ``kind``: the same in words, for reports,
 * ``size``: how many bytes of state it represents, as far as the handle tells.
 
-and ``streams()``: the stream handles inside of it, for whoever wants the files. Knows no serializer and opens no file.
+and ``streams()``: the stream handles inside of it, for callers that need the files. Knows no serializer and opens no file.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The page: one HTML file with its data, its code and its charts in it, which asks nobody for anything.
+"""The page: one HTML file with its data, its code and its charts in it, which loads nothing else.
 
 What came from a snapshot goes into one block of JSON that cannot end early, and from there into text nodes and canvases only.
 The page's Content-Security-Policy names the hashes of the scripts and the style that are in it, and allows nothing else: no

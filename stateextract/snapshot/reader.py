@@ -81,7 +81,7 @@ class PartReader:
     def pieces(self, part: Part, targets: OperatorTargets, counters: Counters) -> Iterator[Piece]:
         """The batches of the wanted states, those of one state in the order of the file.
 
-        :param targets: the states, with their schemas and wishes.
+        :param targets: the states, with their schemas and type overrides.
         :raises StateExtractError: with file and operator, its offset counted in the file.
         """
         options = self._options_of(targets)

@@ -70,16 +70,16 @@ class JobTypeOverrides:
         return tuple((by_pattern | exact).items())
 
     def refuse_strangers(self, operators: Collection[OperatorState]) -> None:
-        """A wish for an operator that there is not is a mistake."""
+        """A type for an operator that does not exist is a mistake."""
         for target, _ in self._lines:
             names = [name for name, _ in beginnings(target)]
             if not any(fits(name, o) for o in operators for name in names):
                 raise _mistake(target, "operator")
 
     def refuse_unused(self, unread: Collection[OperatorState] = ()) -> None:
-        """A wish that is about nothing is a mistake.
+        """A type that applies to no column is a mistake.
 
-        :param unread: operators whose states were not asked for yet; a wish may be for one of these.
+        :param unread: operators whose states were not asked for yet; a type may be for one of these.
         """
         for target, _ in self._lines:
             names = [name for name, _ in beginnings(target)]

@@ -120,7 +120,7 @@ def check_pyspark(version: str) -> None:
 def check_python(session: Any, environment: Mapping[str, str] = os.environ) -> None:
     """Check that the Python that Spark starts can run stateextract, as in an environment that is not activated it cannot.
 
-    If it cannot, nobody chose it and the workers are on this machine, Spark is set to this process's Python. Sessions of
+    If it cannot, no setting chose it and the workers are on this machine, Spark is set to this process's Python. Sessions of
     Spark Connect start their Python elsewhere; there is nothing to check.
 
     :raises EnvironmentProblem: if another Python was chosen, or has to be.

@@ -2,7 +2,7 @@
 
 They come as the source's options ``keys`` and ``keyGroups``, which are exact, or from Spark, which pushes filters down and
 applies them once more to whatever comes, so that leaving out too little is never wrong. A key lies in one key group, so
-whoever asks for some keys needs no other key groups; fields of a key that is a struct count alike once each of them is told.
+a query for some keys needs no other key groups; fields of a key that is a struct count alike if filters name each of them.
 Comparisons of ``key_group`` do it directly. What is left of Spark's filters is applied before rows go to the JVM, on columns
 whose values compare there as they do here.
 

@@ -116,7 +116,7 @@ class _Reading:
             overrides = tuple((path, t) for path, t in target.overrides if path.split(".")[0] in needed)
             schema = pa.schema(
                 [
-                    # A wish may be about any field of its column.
+                    # A type override may be about any field of its column.
                     f
                     if overrides or f.name not in self.given.names
                     else f.with_type(_projected(f.type, self.given.field(f.name).type))

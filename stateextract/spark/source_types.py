@@ -18,7 +18,7 @@ from stateextract.errors import UsageError
 def spark_schema(schema: pa.Schema) -> Any:
     """The ``StructType`` of an Arrow schema.
 
-    :raises UsageError: where Spark has no such type; only wishes for types lead there.
+    :raises UsageError: where Spark has no such type; only type overrides lead there.
     """
     from pyspark.errors import PySparkTypeError
     from pyspark.sql.pandas.types import from_arrow_schema

@@ -108,8 +108,8 @@ def find_first(folder: str) -> None:
 def unpack(delivered: str, archive: str) -> str | None:
     """A folder of this user with the content of the zip; ``None`` where none can be made, then the zip itself must do.
 
-    The zip's name holds a hash of its content, so a folder that exists is the right one; it counts only if it belongs to
-    this user and nobody else can write to it.
+    The zip's name holds a hash of its content, so a folder that exists is the right one; it counts only if it belongs
+    to this user and only this user can write to it.
     """
     import os
     import shutil

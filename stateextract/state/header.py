@@ -3,7 +3,7 @@
 Reads ``i32`` version … the last state's meta, and stops there: at the first key group (keyed files) or the first
 element (operator files). What is behind belongs to ``heap.py`` and its neighbours.
 
-Serializer snapshots have no length, so a snapshot class that nobody knows would end everything. Where the caller knows
+Serializer snapshots have no length, so nothing after an unknown snapshot class could be read. Where the caller knows
 the head's end (the smallest offset of its data), unknown classes are taken for each of the usual shapes in turn, or
 skipped up to the next recognisable structure, until the rest of the head ends exactly there. A list or map of them stays
 one.

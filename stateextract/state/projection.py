@@ -1,6 +1,6 @@
 """Narrow rows: layouts of entries of which only some columns are wanted.
 
-What nobody wants is passed over (``SkippedValue``), so it costs no column and hardly any time; fields of structs below a column
+What is not selected is skipped (``SkippedValue``), so it costs no column and hardly any time; fields of structs below a column
 are left out alike. Some parts are needed for others: a map's length says whether its row is there at all, and rows that
 are flattened follow the elements.
 

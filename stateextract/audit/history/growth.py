@@ -149,7 +149,7 @@ class Series:
 
 
 def series_of(tables: Sequence[pa.Table]) -> list[Series]:
-    """All states of some snapshots, in the order in which they first occur, but for those that nobody ever asked for.
+    """All states of some snapshots, in the order in which they first occur, without those that were never selected.
 
     :param tables: the rows of each snapshot (:data:`COLUMNS`), from the oldest to the newest.
     """

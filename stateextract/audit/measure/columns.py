@@ -71,16 +71,16 @@ class ColumnPath:
         return ".".join(self.path)
 
 
-def places(field: pa.Field) -> list[ColumnPath]:
+def column_paths(field: pa.Field) -> list[ColumnPath]:
     """The column itself, and the fields of structs below it, in the order of :func:`parts`."""
     found = [ColumnPath((field.name,), field.type)]
     if pa.types.is_struct(field.type):
-        found += [ColumnPath((field.name, *inner.path), inner.type) for child in field.type for inner in places(child)]
+        found += [ColumnPath((field.name, *inner.path), inner.type) for child in field.type for inner in column_paths(child)]
     return found
 
 
 def parts(array: pa.Array) -> Iterator[pa.Array]:
-    """The arrays of :func:`places`; a field is null where a struct around it is."""
+    """The arrays of :func:`column_paths`; a field is null where a struct around it is."""
     yield array
     if pa.types.is_struct(array.type):
         for child in struct_fields(array):
@@ -93,9 +93,9 @@ class ColumnStatistics:
     :param row: its description for the kernel; ``None``: one of its own.
     """
 
-    def __init__(self, place: ColumnPath, row: Numbers | None = None) -> None:
-        self.place = place
-        type_ = place.type
+    def __init__(self, column_path: ColumnPath, row: Numbers | None = None) -> None:
+        self.column_path = column_path
+        type_ = column_path.type
         self._struct = pa.types.is_struct(type_)
         self._list, self.is_text, self._number = is_list(type_), is_bytes(type_), is_number(type_)
         self._unsigned = type_.id == _U64
@@ -200,7 +200,7 @@ class ColumnStatistics:
     def _add_others(self, array: pa.Array) -> None:
         if self._list:
             self._add_lists(array)
-        elif pa.types.is_boolean(self.place.type):
+        elif pa.types.is_boolean(self.column_path.type):
             self._add_booleans(array)
         else:
             valid = array.drop_null()
@@ -268,7 +268,7 @@ class ColumnStatistics:
         """The type of what a sample keeps: numbers and times themselves, of strings and lists the length."""
         if self.is_text or self._list:
             return pa.int32()
-        return self.place.type if self._number or pa.types.is_decimal(self.place.type) else None
+        return self.column_path.type if self._number or pa.types.is_decimal(self.column_path.type) else None
 
     def sample(self, array: pa.Array, chosen: npt.NDArray[np.int64]) -> tuple[npt.NDArray[Any], Valid]:
         """What a sample keeps of the chosen rows: values as they are stored, and which of them are not null."""
@@ -287,7 +287,7 @@ class ColumnStatistics:
         :param quantiles: of what was sampled.
         """
         self.finalize()
-        type_ = self.place.type
+        type_ = self.column_path.type
         measured = self.is_text or self._list
         lengths = None
         if self.shortest is not None:
@@ -295,7 +295,7 @@ class ColumnStatistics:
             lengths = Lengths(self.shortest, mean, self.longest, list(quantiles))
         scalar = not (self._struct or self._list or pa.types.is_null(type_))
         return ColumnDocument(
-            self.place.name, "struct" if self._struct else str(type_), self.rows, self.nulls,
+            self.column_path.name, "struct" if self._struct else str(type_), self.rows, self.nulls,
             self.nulls / self.rows if self.rows else 0.0,
             self.nans if self._floating else None,
             self._shown(self.least), self._shown(self.most),
@@ -307,7 +307,7 @@ class ColumnStatistics:
         """An extreme as JSON."""
         if value is None:
             return None
-        type_ = self.place.type
+        type_ = self.column_path.type
         if pa.types.is_string(type_):
             text = bytes(value[: 4 * LONGEST_TEXT + 4]).decode("utf-8", "ignore")
             return text if len(text) <= LONGEST_TEXT else text[: LONGEST_TEXT - 1] + "…"
@@ -331,7 +331,7 @@ class ColumnStatistics:
     def load(self, data: dict[str, Any]) -> None:
         """The inverse of :meth:`as_dict`, into statistics that are empty."""
         self.rows, self.nulls, self.nans, self.shortest, self.longest, self.length_sum = data["counts"]
-        self.least, self.most = (_unpacked(self.place.type, value) for value in data["extremes"])
+        self.least, self.most = (_unpacked(self.column_path.type, value) for value in data["extremes"])
         self.different.replace(np.frombuffer(base64.b64decode(data["hashes"]), np.uint64))
 
 
@@ -387,4 +387,4 @@ def _unpacked(type_: pa.DataType, value: Any) -> Any:
     return value
 
 
-__all__ = ["LONGEST_TEXT", "ColumnPath", "ColumnStatistics", "add_all", "parts", "places"]
+__all__ = ["LONGEST_TEXT", "ColumnPath", "ColumnStatistics", "add_all", "column_paths", "parts"]

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from stateextract.audit.document import Big, ColumnDocument, Distinct
 from stateextract.audit.measure.arrays import Sizer, list_parts, raw_values, valid_at
-from stateextract.audit.measure.columns import ColumnStatistics, add_all, parts, places
+from stateextract.audit.measure.columns import ColumnStatistics, add_all, column_paths, parts
 from stateextract.audit.measure.distinct import Smallest
 from stateextract.audit.measure.hashes import Hashes, combined, hashes_of, mixed
 from stateextract.audit.measure.largest import ColumnSizes, Largest, RowSizes, cut
@@ -68,9 +68,9 @@ class StateStatistics:
         self._names = names
         self._sizers = {field.name: Sizer(field.type) for field in self._measured}
         self._nested = {field.name for field in self._measured if pa.types.is_struct(field.type)}
-        found = [place for field in self._measured for place in places(field)]
+        found = [path for field in self._measured for path in column_paths(field)]
         rows = np.zeros((len(found), ROW), np.int64)
-        self.columns = [ColumnStatistics(place, row) for place, row in zip(found, rows, strict=True)]
+        self.columns = [ColumnStatistics(path, row) for path, row in zip(found, rows, strict=True)]
         self.key_groups: dict[int, list[int]] = {}
         self.subtasks: dict[int, list[int]] = {}
         self._keyed = "key" in names
@@ -149,7 +149,7 @@ class StateStatistics:
         self._add_times(batch)
 
     def _sizes(self, name: str, array: pa.Array) -> ColumnSizes:
-        longest = (c.longest_added for c in self.columns if c.is_text and c.place.path[0] == name)
+        longest = (c.longest_added for c in self.columns if c.is_text and c.column_path.path[0] == name)
         sizer = self._sizers[name]
         return ColumnSizes(array, sizer, sizer.most(longest))
 
@@ -317,8 +317,8 @@ class StateStatistics:
     @property
     def entries(self) -> int:
         """How many entries of maps and elements of lists there are; another row is one entry."""
-        value = next((c for c in self.columns if c.place.path == ("value",)), None)
-        return value.length_sum if value is not None and is_list(value.place.type) else self.rows
+        value = next((c for c in self.columns if c.column_path.path == ("value",)), None)
+        return value.length_sum if value is not None and is_list(value.column_path.type) else self.rows
 
     def document_columns(self) -> list[ColumnDocument]:
         """The columns of the document."""

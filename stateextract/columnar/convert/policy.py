@@ -182,7 +182,7 @@ def _rewrite(node: Layout, policy: Policy) -> Layout:
         case Nullable() | Framed():
             return replace(node, inner=_rewrite(node.inner, policy))
         case SkippedValue():
-            # What nobody has is never refused: a null map key, say.
+            # A value that does not occur is never refused: a null map key, say.
             return replace(node, inner=_rewrite(node.inner, Policy(maps="list")))
         case List() | BinaryArray():
             return replace(node, element=_rewrite(node.element, policy))

@@ -60,7 +60,7 @@ REACH = {
     "element(TYPE)": "bytes that PyFlink's coders wrote into state of a Python process: one element; the types are below",
     "elements(TYPE)": "the same of any number of elements, as a list",
 }
-"""What can be wished for, and of what it is made."""
+"""The types that can be requested, and the types that they are made of."""
 
 _EXACT = Context(prec=80, Emin=-400, Emax=400)
 _NESTED_ADVICE = "structs, lists and maps can only become json; a path can go on inside of them"

@@ -428,7 +428,7 @@ def _items(node: List | Map, r: ValueReader, what: str) -> Iterable[Any]:
 
 
 def _unbounded(r: ValueReader, items: Iterable[Any], what: str) -> Iterator[None]:
-    """Once for every item that may have bytes or not; nobody knows beforehand."""
+    """Once for every item that may have bytes or not, which is not known beforehand."""
     for _ in items:
         before = r.pos
         yield

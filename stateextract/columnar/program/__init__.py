@@ -1,7 +1,7 @@
 """The compiler: from a layout to a program that the kernel runs for every entry.
 
 ``compile_layout`` walks a layout twice. First it allocates *columns*; then it emits
-*operations* that read the bytes of one entry and append to those columns. A field that nobody wants gets no column; its
+*operations* that read the bytes of one entry and append to those columns. A field that is not selected gets no column; its
 operations only advance. What both are is in ``operations.py``; what is emitted for SQL's binary format in
 ``binary_program.py``, for Kryo's values in ``kryo_program.py``.
 

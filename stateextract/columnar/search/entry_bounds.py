@@ -1,6 +1,6 @@
 """Cuts: where entries, or pairs, that stand one after the other begin and end, without decoding them.
 
-For whoever has to look at the bytes of entries before they are decoded, or to leave some of them out. Bounds are positions
+For callers that look at the bytes of entries before they are decoded, or that leave some of them out. Bounds are positions
 in the window::
 
     entries    value_start · end                     from the end of the entry before on; of a queue both are the end

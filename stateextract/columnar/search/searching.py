@@ -51,7 +51,7 @@ class _SearchingBase:
         """As the inner decoder does; ``entries`` also counts those that were passed over, ``rows`` does not.
 
         Stops in front of the entry that a needle begins in, and as if the batch were full behind rows that may be wanted, so
-        that whoever looks for them need not wait.
+        that a search for them need not wait.
         """
         if not self.is_worth_it:
             return self.inner.decode(data, pos, end, limit)

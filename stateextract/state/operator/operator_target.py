@@ -37,7 +37,7 @@ from stateextract.state.rows import RowLayout
 from stateextract.state.target import FileRead, Piece, Target, advised
 
 Bounds = Callable[[], Sequence[int] | None]
-"""Where each element begins and the last one ends, in the window's stream; ``None`` where nobody knows."""
+"""Where each element begins and the last one ends, in the window's stream; ``None`` if it is not known."""
 
 _STEP = 1 << 12  # elements between two looks at their offsets
 _SUM = (1 << 128) - 1
