@@ -64,7 +64,7 @@ WITH_STATE = {
 
 def test_these_commands_take_a_state() -> None:
     commands = {name: getattr(import_module(f"stateextract.cli.{m}"), m) for name, m in _COMMANDS.items()}
-    assert {n for n, c in commands.items() if any("--state" in p.opts for p in c.params)} == {*WITH_STATE}
+    assert {n for n, c in commands.items() if any("--state" in p.opts for p in c.params)} == {*WITH_STATE, "watch"}
 
 
 @pytest.mark.parametrize("command", WITH_STATE)

@@ -93,7 +93,7 @@ def test_only_the_newest_document_of_a_history_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ([], "there is nothing to report. Say the PATH of a snapshot, or --from FILE."),
+        ([], "there is nothing to report. Give the PATH of a snapshot, or --from FILE."),
         (["--from", "{}/none.json"], "--from {}/none.json cannot be read: No such file or directory"),
         (["--from", "{}/empty"], "--from {}/empty contains no file that ends in .json or .parquet"),
         (["--from", "{}/x.parquet"], "this is no file of a history, or a damaged one"),

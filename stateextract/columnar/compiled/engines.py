@@ -23,7 +23,7 @@ def engine_for(size: int, least: int = TINY) -> str:
     :param size: bytes of state that are read, all of them and not only those of the current file.
     :param least: for so many or fewer the kernel is not loaded, unless it is there already.
     """
-    if size > least or "stateextract.columnar.kernel" in sys.modules:
+    if size > min(least, SMALL) or "stateextract.columnar.kernel" in sys.modules:
         from stateextract.columnar import kernel
 
         kernels = kernel.run, kernel.run_kryo
