@@ -145,7 +145,8 @@ def test_a_rule_that_does_not_hold_ends_it_or_runs_a_command(tmp_path: Path, cap
     code, lines, _ = watched(capfd, jobs, "--all", "--rules", rules)
     assert code == 5
     assert [(one["checkpoint_id"], one["broken_rules"]) for one in lines] == [(1, []), (2, ["few keys"])]
-    script = f"env | grep ^STATEEXTRACT_ >> {tmp_path}/env; cat >> {tmp_path}/documents; echo said; exit 7"
+    own = " ".join(f"-e ^STATEEXTRACT_{name}" for name in ("BROKEN", "CHECKPOINT", "JOB", "SNAPSHOT"))
+    script = f"env | grep {own} >> {tmp_path}/env; cat >> {tmp_path}/documents; echo said; exit 7"
     code, lines, err = watched(capfd, jobs, "--all", "--once", "--rules", rules, "--on-broken", f"sh -c '{script}'")
     assert (code, len(lines)) == (5, 3)
     assert err == "said\nError: --on-broken sh ended with exit code 7.\n" * 2
