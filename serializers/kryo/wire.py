@@ -40,7 +40,7 @@ class Input:
     :ivar refs: objects by number; :data:`PENDING` where one is not complete and cannot be referred to.
     :ivar names: class names by the numbers that this value gave them.
     :ivar depth: how many objects are being read.
-    :ivar scope: what type parameters represent in the object at hand.
+    :ivar scope: what type parameters represent in the object that is read.
     :ivar free: elements without bytes that were made.
     """
 

@@ -51,7 +51,7 @@ _GROWERS = 3
     help="With --rules: run this command if a rule does not hold, and go on. Without it, watch ends with exit code 5.",
 )  # fmt: skip
 @click.option("--all", "all_", is_flag=True, help="Begin with the oldest checkpoint that is there, not with the newest.")
-@click.option("--once", is_flag=True, help="Report what is there and end; fail if there is no checkpoint.")
+@click.option("--once", is_flag=True, help="Report what is complete now and end; fail if no checkpoint is.")
 @click.option("--count", metavar="N", type=click.IntRange(min=1), help="End after N checkpoints.")
 @click.option(
     "--interval", metavar="SECONDS", type=click.FloatRange(min=0.05), default=5.0, show_default=True,
@@ -191,7 +191,7 @@ class _Watcher:
             if not found and not known and problem is None:
                 if once:
                     raise SnapshotNotFoundError(f"no complete checkpoint at {self._job.snapshot}", advice="check the path")
-                problem = f"There is no complete checkpoint at {self._job.snapshot} yet: waiting for one."
+                problem = f"No checkpoint at {self._job.snapshot} is complete yet: waiting for one."
             if problem is not None and problem != reported:
                 complain(problem)
             reported = problem or reported

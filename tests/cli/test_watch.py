@@ -90,7 +90,7 @@ def test_a_directory_that_does_not_exist_yet(tmp_path: Path, capfd: pytest.Captu
         timer.start()
     code, lines, err = watched(capfd, jobs, "--count", "2")
     assert (code, [one["rows"] for one in lines]) == (0, [1, 2])
-    assert err == f"There is no complete checkpoint at {jobs} yet: waiting for one.\n"
+    assert err == f"No checkpoint at {jobs} is complete yet: waiting for one.\n"
 
 
 def test_a_checkpoint_that_is_deleted_while_it_is_read(

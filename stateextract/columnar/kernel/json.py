@@ -21,7 +21,7 @@ from stateextract.columnar.compiled.compile import (
 from stateextract.columnar.compiled.compile import at_row as col
 from stateextract.columnar.kernel.assemble import inlined
 from stateextract.columnar.kernel.characters import copy, put_uuid
-from stateextract.columnar.kernel.kryo import new_object, varlong, zigzag
+from stateextract.columnar.kernel.kryo import new_object, varlong, whole_number, zigzag
 from stateextract.columnar.kernel.lists import close_list
 from stateextract.columnar.kernel.machine import (
     C_DATA,
@@ -109,26 +109,8 @@ def json_piece(m: Machine, place: int, n: int) -> None:
 
 
 def json_number(m: Machine, form: int) -> None:
-    """A whole number, in the forms of ``VARYING``."""
-    m.require(1)
-    whole = load_u8(m.src + m.pos)
-    if form >= 4:
-        if form == 4:
-            m.pos += 1
-            whole = (whole ^ 0x80) - 0x80
-        else:
-            m.require(2)
-            whole = load_i16(m.src + m.pos) if form == 5 else load_i16_le(m.src + m.pos)
-            m.pos += 2
-    else:
-        if whole < 0x80:
-            m.pos += 1
-        elif form >= 2:
-            whole = varlong(m)
-        else:
-            whole = varint(m, m.pos, SLOW)
-            whole &= 0xFFFFFFFF
-        whole = zigzag(m, whole)
+    """A number, in the forms of ``VARYING``."""
+    whole = whole_number(m, form)
     if m.json >= 0:
         target = room(m, 20)
         target = put_decimal(target, whole)

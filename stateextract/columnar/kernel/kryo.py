@@ -256,13 +256,11 @@ def zigzag(m: Machine, n: int) -> int:
     return ((n >> 1) & 0x7FFFFFFFFFFFFFFF) ^ -(n & 1)
 
 
-def number(m: Machine, c: int, form: int, low: int, high: int) -> None:
-    """A number: an int as it is (0) or zigzag (1), a long (2, 3), a byte (4), two bytes, big-endian (5) or not (6).
-
-    If ``low`` is not above ``high``, it must lie between them.
-    """
+@inlined
+def whole_number(m: Machine, form: int) -> int:
+    """An int as it is (0) or zigzag (1), a long (2, 3), a byte (4), two bytes, big-endian (5) or not (6)."""
     m.require(1)
-    whole = load_u8(m.src + m.pos)
+    whole: int = load_u8(m.src + m.pos)
     if form >= 4:
         if form == 4:
             m.pos += 1
@@ -283,6 +281,15 @@ def number(m: Machine, c: int, form: int, low: int, high: int) -> None:
             whole = zigzag(m, whole)
         elif form == 0:
             whole = (whole ^ 0x80000000) - 0x80000000
+    return whole
+
+
+def number(m: Machine, c: int, form: int, low: int, high: int) -> None:
+    """A number, in the forms of ``whole_number``.
+
+    If ``low`` is not above ``high``, it must lie between them.
+    """
+    whole = whole_number(m, form)
     if low <= high and (whole < low or whole > high):
         m.stop(SLOW)
     if c >= 0:

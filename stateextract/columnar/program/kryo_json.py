@@ -56,6 +56,16 @@ def emit_outermost(c: Compiler, body: KryoPlan | None, node: ColumnNode | None) 
     c.op(Op.END_JSON)
 
 
+def _class_operands(c: Compiler, choice: Choice, wire: int, new: Label, earlier: Label) -> None:
+    """One class of ``CLASS``."""
+    operands = (
+        c.classes.setdefault(choice.name, len(c.classes)), c.constant(choice.name), len(choice.name) or _NEVER,
+        -1 if choice.number is None else choice.number, wire, new, earlier,
+    )  # fmt: skip
+    for operand in operands:
+        c.operand(operand)
+
+
 def emit_choices(
     c: Compiler,
     choices: Sequence[Choice],
@@ -82,13 +92,7 @@ def emit_choices(
     labels = {id(choice.body): (Label(), Label()) for choice in choices}
     c.op(Op.CLASS, none, len(choices))
     for choice in choices:
-        c.operand(c.classes.setdefault(choice.name, len(c.classes)))
-        c.operand(c.constant(choice.name))
-        c.operand(len(choice.name) or _NEVER)
-        c.operand(-1 if choice.number is None else choice.number)
-        c.operand(choice.wire)
-        for label in labels[id(choice.body)]:
-            c.operand(label)
+        _class_operands(c, choice, choice.wire, *labels[id(choice.body)])
     for body in {id(choice.body): choice.body for choice in choices}.values():
         new, earlier = labels[id(body)]
         c.here(new)
@@ -365,13 +369,7 @@ def emit_same(
     labels = {id(choice.body): Label() for choice in unmarked}
     c.op(Op.CLASS, slow, len(unmarked))
     for choice in unmarked:
-        c.operand(c.classes.setdefault(choice.name, len(c.classes)))
-        c.operand(c.constant(choice.name))
-        c.operand(len(choice.name) or _NEVER)
-        c.operand(-1 if choice.number is None else choice.number)
-        c.operand(-1)
-        c.operand(labels[id(choice.body)])
-        c.operand(slow)
+        _class_operands(c, choice, -1, labels[id(choice.body)], slow)
     for body in {id(choice.body): choice.body for choice in unmarked}.values():
         c.here(labels[id(body)])
         emit(body)
