@@ -131,7 +131,13 @@ def test_a_file_whose_function_is_outside_of_it_is_not_used(one_processor: Path)
     assert native.find(f"{__name__}._calls") is not None
 
 
-def test_what_does_not_run_by_itself_stays_with_numba(folder: Path) -> None:
+@pytest.mark.parametrize("is_compiled_before", [False, True])
+def test_what_does_not_run_by_itself_stays_with_numba(folder: Path, is_compiled_before: bool) -> None:
+    """Of a function that Numba compiled before, it takes parts that are optimised for this processor."""
+    if is_compiled_before:
+        import numba
+
+        assert numba.njit(_sums)(10) == 90
     assert Kernel(_sums)(10) == 90
     assert Kernel(_gives_two)(10) == (10, 20)
     assert not list(folder.iterdir())

@@ -11,11 +11,14 @@ import re
 from functools import cache
 from typing import Any
 
-from stateextract.columnar.compiled.linking import link
+from stateextract.columnar.compiled.linking import NotAlone, link
 from stateextract.columnar.compiled.processors import Processor
 
 # Loops are not to become calls of C's library, and each function is to keep a record of its frame, as macOS demands.
 _ATTRIBUTES = '"no-builtins" "frame-pointer"="non-leaf"'
+# Only what Numba optimised for this processor has operations of one kind of processor; LLVM ends the process if it is to make
+# code of them for another one.
+_OF_ONE_PROCESSOR = ("llvm.x86.", "llvm.aarch64.")
 _DEFINITION = re.compile(r"^(define .*)\{$", re.MULTILINE)
 
 
@@ -35,7 +38,10 @@ def emit(assembly: str, symbol: str, processor: Processor) -> tuple[bytes, int]:
     module = llvm.parse_assembly(_DEFINITION.sub(rf"\1 {_ATTRIBUTES} {{", assembly))
     module.triple, module.data_layout = processor.triple, str(machine.target_data)
     for function in module.functions:
-        if not function.is_declaration:
+        if function.is_declaration:
+            if not function.name.startswith("llvm.") or function.name.startswith(_OF_ONE_PROCESSOR):
+                raise NotAlone(f"it refers to {function.name}")
+        else:
             function.linkage = "external" if function.name == symbol else "internal"
     _optimise(module, machine)
     return link(bytes(machine.emit_object(module)), symbol)
