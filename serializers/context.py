@@ -21,6 +21,25 @@ Partitions = frozenset[tuple[str, int]]
 NO_MODELS = ClassModels()
 NO_PARTITIONS: Partitions = frozenset()
 
+
+@dataclass(frozen=True)
+class Evidence:
+    """What is known around a payload of a connector, and may say which connector wrote it.
+
+    :param enumerator: name of the form that the coordinator of the same operator certainly has, such as ``kafka_enumerator``.
+    :param partitions: that the coordinator of the same operator lists, if it has the shape of a Kafka enumerator's.
+    :param split_id: of a split inside of HybridSource's, the id that is recorded next to it.
+    :param subtask: of a committable, the subtask that the committer records next to it.
+    """
+
+    enumerator: str | None = None
+    partitions: Partitions = NO_PARTITIONS
+    split_id: str | None = None
+    subtask: int | None = None
+
+
+NO_EVIDENCE = Evidence()
+
 _FLINK_2 = 5  # the version of _metadata that Flink 2.0 began
 
 
@@ -36,8 +55,8 @@ class DescribeContext:
     :param protobuf: the user's Protobuf messages.
     :param names: of fields, for all operators.
     :param rules: those of the current operator.
-    :param coordinators: the partitions that operators' coordinators list, by the operator's id; the evidence for splits.
-    :param listed: those of the current operator.
+    :param coordinators: what operators' coordinators say of their splits, by the operator's id.
+    :param evidence: that of the current operator.
     """
 
     kryo: Flavour | None = None
@@ -47,15 +66,15 @@ class DescribeContext:
     rules: tuple[NameRule, ...] = ()
     chill: bool = True
     protobuf: ProtobufTypes = NO_TYPES
-    coordinators: tuple[tuple[str, Partitions], ...] = ()
-    listed: Partitions = NO_PARTITIONS
+    coordinators: tuple[tuple[str, Evidence], ...] = ()
+    evidence: Evidence = NO_EVIDENCE
 
     def of_operator(self, operator_id: str) -> DescribeContext:
-        """The context with the names for one operator, and the partitions that its coordinator lists."""
+        """The context with the names for one operator, and what its coordinator says of its splits."""
         if not (self.names or self.coordinators):
             return self
         rules = tuple(r for r in self.names if r.operator == operator_id)
-        return replace(self, rules=rules, listed=dict(self.coordinators).get(operator_id, NO_PARTITIONS))
+        return replace(self, rules=rules, evidence=dict(self.coordinators).get(operator_id, NO_EVIDENCE))
 
 
 def flavour_of(metadata_version: int) -> Flavour:

@@ -17,8 +17,8 @@ import pyarrow as pa
 from serializers import DescribeContext, SerializerSnapshot, describe
 from serializers.avro import schema_layout
 from serializers.avroschema import parse_schema
-from serializers.connectors import FORMS, PayloadForm
-from serializers.coordinators import ENUMERATORS
+from serializers.connectors import COMMITTABLE, COORDINATOR, FORMS, PayloadForm
+from serializers.connectors.forms import forms_of
 from serializers.kryo.shapes import SCALARS
 from serializers.logical_types import in_row
 from serializers.registry import REGISTRY
@@ -274,52 +274,46 @@ def _connectors() -> Iterator[str]:
     yield "## Payloads of connectors"
     yield ""
     yield "Operator state of `byte[]` that Flink's sources and sinks keep, recognized by its name. A struct: `bytes` as they"
-    yield "are, the payload's `version`, and the form that takes the bytes to the last one; no other form is filled. No"
-    yield "file records which connector wrote a payload, and connectors share shapes: the writers of Kafka and of Doris"
-    yield "both keep one text of version 1. So the shape alone never names a connector. A form also needs evidence:"
-    yield ""
-    yield "| form | evidence |"
-    yield "|---|---|"
-    yield "| `file_bucket`, `checkpoints`, `pending_file`, `file_to_clean_up` | a magic number |"
-    yield "| `file_split` | a path of Flink with its flags |"
-    yield (
-        "| `kafka_split` | an offset that Kafka's class reserves: no stopping offset, -3 (the committed one), or a start at -2 "
-        "(earliest). Or the coordinator of the same operator lists the topic and the partition, as the enumerators of all "
-        "versions of Kafka's connector do. Bounded sources have such splits |"
-    )
-    yield "| `kafka_writer` | transactional ids *prefix*-*subtask*-*number*, with the prefix that the writer records |"
-    yield "| `transactional_id` of a committable | its subtask is the one that the committer records |"
-    yield ""
-    yield "Without evidence you get bytes and version: a Kafka split between two offsets without a coordinator that lists it,"
-    yield "the prefix of a Kafka writer of version 1 or without transactions, splits of number sequences, and every other"
-    yield "connector."
+    yield "are, the payload's `version`, and a column for each form. The form that takes the bytes to the last one is filled,"
+    yield "the others are null. No file records which connector wrote a payload, and connectors share shapes: the writers of"
+    yield "Kafka and of Doris both keep one text of version 1. So the shape alone never names a connector. A form also needs"
+    yield "evidence. Without evidence you get bytes and version: a Kafka split between two offsets without a coordinator that"
+    yield "lists it, the prefix of a Kafka writer of version 1 or without transactions, splits of number sequences, and every"
+    yield "connector that is not listed."
     yield ""
     yield "A Kafka split without a stopping offset has null in `stopping_offset`; its bytes have the lowest `int64` there."
     yield ""
-    yield "| state | form | versions | column |"
+    yield "| state | form | versions | column | evidence |"
+    yield "|---|---|---|---|---|"
+    for state in FORMS:
+        if state not in (COMMITTABLE, COORDINATOR):
+            yield from (_form(form, f"`{state}`") for form in forms_of(state))
+    yield ""
+    yield "## Committables"
+    yield ""
+    yield "What is in `requests` of `checkpoints`, by connector:"
+    yield ""
+    yield "| form | versions | column | evidence |"
     yield "|---|---|---|---|"
-    for state, forms in FORMS.items():
-        for form in forms:
-            yield _form(state, form)
+    yield from map(_form, forms_of(COMMITTABLE))
     yield ""
     yield "## Coordinators"
     yield ""
     yield "What the coordinator of a source keeps for its enumerator is the dataset `coordinator` of the operator, one row with"
     yield "the struct `value`: `bytes` as they are, the `version` of the enumerator's serializer, and the form, as above."
-    yield "Kafka's is known in versions 2 and 3 with at least one partition; only version 3 has offsets. Version 1, and state"
-    yield "without partitions, have nothing in them that is Kafka's alone: they are bytes and version. The splits in"
-    yield "`SourceReaderState` have the partitions of version 1, and their offsets."
+    yield "Of Kafka's versions only 3 has offsets. Version 1, and state without partitions, have nothing in them that is"
+    yield "Kafka's alone: they are bytes and version. The splits in `SourceReaderState` have the partitions of version 1, and"
+    yield "their offsets."
     yield ""
-    yield "| form | versions | column |"
-    yield "|---|---|---|"
-    for form in ENUMERATORS:
-        yield _form(None, form)
+    yield "| form | versions | column | evidence |"
+    yield "|---|---|---|---|"
+    yield from map(_form, forms_of(COORDINATOR))
     yield ""
 
 
-def _form(state: str | None, form: PayloadForm) -> str:
-    cells = [f"`{form.name}`", ", ".join(map(str, form.versions)), f"`{_readable(form.type)}`"]
-    return f"| {' | '.join([f'`{state}`', *cells] if state is not None else cells)} |"
+def _form(form: PayloadForm, *first: str) -> str:
+    cells = [f"`{form.name}`", ", ".join(map(str, form.versions)), f"`{_readable(form.column.type)}`", form.reason]
+    return f"| {' | '.join([*first, *cells])} |"
 
 
 def _overrides() -> Iterator[str]:

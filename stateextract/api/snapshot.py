@@ -15,7 +15,7 @@ from typing import Any, Literal, Unpack, get_args
 import pyarrow as pa
 
 from serializers import load_plugins
-from serializers.coordinators import decode_coordinator
+from serializers.connectors import decode_coordinator
 from stateextract.api.html import table
 from stateextract.api.state import State, StateScope
 from stateextract.api.validation import Finding, OnProgress, Validation

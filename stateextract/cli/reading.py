@@ -197,10 +197,10 @@ def the_coordinator(snapshot: Snapshot, operator: str | None, name: str | None) 
         raise UsageError("--operator is missing", advice=there_is("", labels, "operators whose coordinators have state"))
     import pyarrow as pa
 
-    from serializers.coordinators import COORDINATOR
+    from serializers.connectors import coordinator_type
 
     (one,) = operators
-    table = pa.table({"value": pa.array([one.coordinator], COORDINATOR)})
+    table = pa.table({"value": pa.array([one.coordinator], coordinator_type())})
     return CoordinatorRow({**coordinator_identity(one), **coordinator_status(one)}, table)
 
 
@@ -241,7 +241,7 @@ def coordinator_identity(operator: Operator) -> dict[str, Any]:
 
 def coordinator_status(operator: Operator) -> dict[str, Any]:
     """The status of the coordinator's state, and its reason."""
-    from serializers.coordinators import untyped_reason
+    from serializers.connectors import untyped_reason
 
     reason = untyped_reason(operator.coordinator or {})
     return {"status": Status.RAW if reason else Status.DECODED, "reason": reason}

@@ -59,13 +59,13 @@ def schema(path: str, operator: str | None, name: str | None, scope: Any, format
 
 def describe_coordinator(operator: Operator) -> dict[str, Any]:
     """The document of the state of an operator's coordinator."""
-    from serializers.coordinators import COORDINATOR
+    from serializers.connectors import coordinator_type
     from stateextract.columnar.arrow.sql_names import sql_type
 
     return {
         **coordinator_identity(operator),
         **coordinator_status(operator),
-        "columns": [{"name": "value", "arrow": str(COORDINATOR), "sql": sql_type(COORDINATOR)}],
+        "columns": [{"name": "value", "arrow": str(coordinator_type()), "sql": sql_type(coordinator_type())}],
     }
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from serializers.coordinators import COORDINATOR, decode_coordinator
+from serializers.connectors import coordinator_type, decode_coordinator
 from stateextract.errors import FormatError, MissingFileError, OutputError, StateExtractError, UnsupportedError
 from stateextract.files.filesystem import Store
 from stateextract.job.commit import Commit, new_job_id, publishing
@@ -237,7 +237,7 @@ def _dataset(
 
 def _coordinator(planned: PlannedCoordinator, uri: str, commit: Commit, options: JobOptions) -> Dataset:
     """The dataset of a coordinator, one row; the driver has its bytes."""
-    value = pa.array([decode_coordinator(planned.data)], COORDINATOR)
+    value = pa.array([decode_coordinator(planned.data)], coordinator_type())
     table = pa.table({"value": value})
     file = file_of_driver(f"{planned.folder}/part-00000-{commit.job}-0.parquet", table, commit, options)
     entry = planned.entry

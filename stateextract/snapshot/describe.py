@@ -20,8 +20,8 @@ from typing import Any
 from serializers import DescribeContext
 from serializers.classes import ClassModel, ClassModels, class_model
 from serializers.classfile import MAX_BYTES, read_class
-from serializers.context import Flavour, flavour_of
-from serializers.coordinators import listed_partitions
+from serializers.connectors import evidence_of
+from serializers.context import NO_EVIDENCE, Evidence, Flavour, flavour_of
 from serializers.protobuf import NO_TYPES, ProtobufTypes
 from serializers.sql_type import NameRule, decode_rules, encode_rules
 from stateextract.errors import FormatError, StateExtractError, UnreadableFileError, UsageError
@@ -78,9 +78,9 @@ def _messages(paths: Sequence[str], store: Store) -> ProtobufTypes:
 
 
 def with_coordinators(context: DescribeContext, metadata: SnapshotMetadata) -> DescribeContext:
-    """The context with the partitions that coordinators list, which tell Kafka's splits from those of other connectors."""
-    coordinators = ((o.id, listed_partitions(o.coordinator.data)) for o in metadata.operators if o.coordinator is not None)
-    return replace(context, coordinators=tuple((id_, listed) for id_, listed in coordinators if listed))
+    """The context with what coordinators say of the splits of their operators, which tells those of connectors apart."""
+    coordinators = ((o.id, evidence_of(o.coordinator.data)) for o in metadata.operators if o.coordinator is not None)
+    return replace(context, coordinators=tuple((id_, found) for id_, found in coordinators if found != NO_EVIDENCE))
 
 
 def with_names(
@@ -166,7 +166,7 @@ def encode_context(context: DescribeContext) -> list[Any]:
     """For the plan file; the inverse of :func:`decode_context`."""
     models = [model.as_list() for model in context.class_models.by_name.values()]
     sets = [base64.b64encode(data).decode() for data in context.protobuf.descriptor_sets]
-    coordinators = [[id_, sorted(listed)] for id_, listed in context.coordinators]
+    coordinators = [[id_, found.enumerator, sorted(found.partitions)] for id_, found in context.coordinators]
     return [context.kryo, context.chill, models, encode_rules(context.names), sets, coordinators]
 
 
@@ -175,9 +175,12 @@ def decode_context(values: Sequence[Any]) -> DescribeContext:
     kryo, chill, models, names, sets, coordinators = values
     known = ClassModels.of(ClassModel.from_list(m) for m in models)
     types = ProtobufTypes(tuple(map(base64.b64decode, sets))) if sets else NO_TYPES
-    listed = tuple((id_, frozenset((topic, number) for topic, number in pairs)) for id_, pairs in coordinators)
+    evidence = tuple(
+        (id_, Evidence(enumerator, frozenset((topic, number) for topic, number in pairs)))
+        for id_, enumerator, pairs in coordinators
+    )
     return DescribeContext(
-        kryo, known, names=decode_rules(names), chill=chill, protobuf=types, coordinators=listed
+        kryo, known, names=decode_rules(names), chill=chill, protobuf=types, coordinators=evidence
     )  # fmt: skip
 
 

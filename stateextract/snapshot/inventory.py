@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from serializers import DescribeContext
-from serializers.coordinators import decode_coordinator, untyped_reason
+from serializers.connectors import decode_coordinator, untyped_reason
 from serializers.tuples import ROW_SNAPSHOT
 from stateextract.errors import StateExtractError
 from stateextract.metadata.model import ChangelogHandle, OperatorState, SnapshotMetadata

@@ -23,8 +23,7 @@ from serializers import DescribeContext, describe, read_snapshot, read_snapshot_
 from serializers.avro import schema_layout
 from serializers.avroschema import parse_schema
 from serializers.classfile import read_class
-from serializers.connectors import FORMS, decode_payload
-from serializers.coordinators import COORDINATOR, decode_coordinator
+from serializers.connectors import coordinator_type, decode_coordinator, decode_payload, payload_type
 from serializers.logical_types import row_fields
 from stateextract.columnar.convert.elements import Conversion, Element, parse_element, split
 from stateextract.columnar.convert.policy import Policy
@@ -211,12 +210,10 @@ def payloads() -> list[tuple[bytes, Reading]]:
     def coordinator(data: bytes, random_: random.Random) -> Any:
         found = decode_coordinator(data)
         assert found["bytes"] == data
-        return pa.array([found], COORDINATOR)
+        return pa.array([found], coordinator_type())
 
     def payload(state: str) -> Reading:
-        type_ = pa.struct(
-            [("bytes", pa.binary()), ("version", pa.int32()), *((form.name, form.type) for form in FORMS[state])]
-        )
+        type_ = payload_type(state)
 
         def read(data: bytes, random_: random.Random) -> Any:
             found = decode_payload(state, data)

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from serializers.connectors import BYTES, FORMS, decode_payload, payload_layout
+from serializers.connectors import COMMITTABLE, FORMS, decode_payload, payload_layout
+from serializers.connectors.payloads import BYTES
 from stateextract.columnar.convert.policy import Policy
 from stateextract.columnar.decode.decoder import make_decoder
 from stateextract.files.block import Block
@@ -40,17 +41,16 @@ FILE = (
     + b"\1" + fstr("hdfs") + fstr(None) + fstr("nn") + struct.pack(">i", 8020) + fstr("/in/a.csv") + fstr(None) * 2
     + struct.pack(">qqqqi", 10, 20, 1_700_000_000_000, 99, 1) + utf("h1") + b"\1" + struct.pack(">qq", 15, 2)
 )  # fmt: skip
-COMMITTABLE = struct.pack(">hq", 7, 42) + utf("tx-1")
-REQUEST = versioned(1, COMMITTABLE) + struct.pack(">ii", 2, 1)
+TRANSACTION = struct.pack(">hq", 7, 42) + utf("tx-1")
+REQUEST = versioned(1, TRANSACTION) + struct.pack(">ii", 2, 1)
 SUBTASK = struct.pack(">i", 5) + listed(REQUEST) + struct.pack(">ii", 1, 0)
 CHECKPOINTS = bytes.fromhex("b91f252c") + listed(struct.pack(">qi", 9, 4) + listed(SUBTASK))
-NO_TRANSACTION = {"transactional_id": None, "producer_id": None, "epoch": None}
-OPAQUE = {"version": 1, "pending_file": None, "file_to_clean_up": None} | NO_TRANSACTION
-KAFKA_REQUEST = OPAQUE | {"committable": COMMITTABLE, "retries": 2, "state": 1}
+OPAQUE: dict[str, Any] = {"version": 1} | dict.fromkeys(FORMS[COMMITTABLE])
+KAFKA_REQUEST = OPAQUE | {"committable": TRANSACTION, "retries": 2, "state": 1}
 FILE_COMMITTABLE = bytes.fromhex("1e765c80") + b"\1" + versioned(1, b"pending") + b"\0"
-FILE_REQUEST = {
-    "committable": FILE_COMMITTABLE, "version": 1, "retries": 0, "state": 0, "pending_file": b"pending",
-    "file_to_clean_up": None, **NO_TRANSACTION,
+FILE_REQUEST = OPAQUE | {
+    "committable": FILE_COMMITTABLE, "retries": 0, "state": 0,
+    "file_committable": {"pending_file": b"pending", "file_to_clean_up": None},
 }  # fmt: skip
 FILE_SUBTASK = (
     struct.pack(">i", 0) + listed(versioned(1, FILE_COMMITTABLE) + bytes(8)) + struct.pack(">ii", 1, 0)
@@ -174,7 +174,7 @@ CASES: list[tuple[str, bytes, dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("state", "raw", "expected"), CASES)
 def test_payload(state: str, raw: bytes, expected: dict[str, Any]) -> None:
-    everything = {"bytes": raw, "version": None} | {form.name: None for form in FORMS[state]} | expected
+    everything = {"bytes": raw, "version": None} | dict.fromkeys(FORMS[state]) | expected
     assert decode_payload(state, raw) == everything
     layout = payload_layout(state, BYTES)
     assert layout is not None

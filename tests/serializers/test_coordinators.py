@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from serializers.coordinators import COORDINATOR, ENUMERATORS, decode_coordinator
+from serializers.connectors import COORDINATOR, FORMS, coordinator_type, decode_coordinator
 from tests.serializers.test_connectors import FILE, utf, versioned
 
 
@@ -102,9 +102,9 @@ CASES: list[tuple[bytes, dict[str, Any]]] = [
 
 @pytest.mark.parametrize(("raw", "expected"), CASES)
 def test_coordinator(raw: bytes, expected: dict[str, Any]) -> None:
-    everything = {"bytes": raw, "version": None} | {form.name: None for form in ENUMERATORS} | expected
+    everything = {"bytes": raw, "version": None} | dict.fromkeys(FORMS[COORDINATOR]) | expected
     assert decode_coordinator(raw) == everything
-    assert pa.array([decode_coordinator(raw)], COORDINATOR).to_pylist() == [everything]
+    assert pa.array([decode_coordinator(raw)], coordinator_type()).to_pylist() == [everything]
 
 
 def test_damaged_state_keeps_its_bytes() -> None:
@@ -116,4 +116,4 @@ def test_damaged_state_keeps_its_bytes() -> None:
         del damaged[rng.randrange(1, len(damaged) + 1) :]
         found = decode_coordinator(bytes(damaged))
         assert found["bytes"] == damaged
-        pa.array([found], COORDINATOR)
+        pa.array([found], coordinator_type())

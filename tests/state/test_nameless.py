@@ -9,6 +9,8 @@ from typing import Any
 import pyarrow.parquet as pq
 
 import stateextract
+from serializers.connectors import COORDINATOR as FORMS_OF_COORDINATORS
+from serializers.connectors import FORMS
 from stateextract.job.execute import in_this_process
 from stateextract.job.manifest import Dataset
 from stateextract.job.run import run_job
@@ -87,9 +89,8 @@ def test_everything_is_listed_with_its_size(tmp_path: Path) -> None:
     assert decoded == {
         "numbers": 1, "_timer_state/event_user-timers": 1, "_timer_state/processing_user-timers": 0, None: 1,
     }  # fmt: skip
-    value = {
-        "bytes": COORDINATOR, "version": 2, "kafka_enumerator": ENUMERATOR, "file_enumerator": None,
-    }  # fmt: skip
+    value = {"bytes": COORDINATOR, "version": 2} | dict.fromkeys(FORMS[FORMS_OF_COORDINATORS])
+    value["kafka_enumerator"] = ENUMERATOR
     assert pq.read_table(tmp_path / "out" / "op" / "coordinator").to_pylist() == [{"value": value}]
     (dataset,) = (d for d in outcome.manifest.datasets if d.state_kind == "coordinator")
     assert (dataset.state_name, dataset.folder, dataset.rows) == ("coordinator", "op/coordinator", 1)

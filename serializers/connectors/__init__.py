@@ -1,0 +1,29 @@
+"""Connector payloads: what sources and sinks keep as bytes, in operator state of ``byte[]`` and in their coordinators.
+
+``forms`` has what a payload may be and when one is named; each family of connectors is a module that registers its forms;
+``payloads`` and ``coordinators`` read the states. The bytes themselves are always kept, in the column ``bytes``.
+
+To add a connector, write a module that calls ``register_form``, and import it here.
+"""
+
+from serializers.connectors import committers, file_connector, hybrid, kafka
+from serializers.connectors.coordinators import coordinator_type, decode_coordinator, evidence_of, untyped_reason
+from serializers.connectors.forms import COMMITTABLE, COORDINATOR, FORMS, PayloadForm, register_form
+from serializers.connectors.payloads import decode_payload, payload_layout, payload_type
+
+_FAMILIES = (file_connector, kafka, committers, hybrid)
+
+__all__ = [
+    "COMMITTABLE",
+    "COORDINATOR",
+    "FORMS",
+    "PayloadForm",
+    "coordinator_type",
+    "decode_coordinator",
+    "decode_payload",
+    "evidence_of",
+    "payload_layout",
+    "payload_type",
+    "register_form",
+    "untyped_reason",
+]
