@@ -18,6 +18,7 @@ ttl            values with a time of last access
 avro           Avro (schemas: avroschema; types inside themselves: avrojson)
 cep            the state of pattern matching
 scala          case classes, Option, Either, Try, collections, enumerations
+flinkx         the same of flink-scala-api
 kryo           Kryo 2 and 5, by the classes that the user gives
 sql            SQL's rows, arrays, maps and collections (types: logical_types)
 pyflink        PyFlink's exchange with Python processes
@@ -36,6 +37,7 @@ from serializers import (
     cep,
     containers,
     datetime,
+    flinkx,
     javaobjects,
     kryo,
     legacy,
@@ -63,6 +65,7 @@ __all__ = [
     "containers",
     "datetime",
     "describe",
+    "flinkx",
     "is_fixed_length",
     "javaobjects",
     "kryo",

@@ -1,7 +1,8 @@
 """Scala: the types of the Scala API of Flink 1.x, and the planner's copies of them in 2.x.
 
 Flink's classes: ``org.apache.flink.api.scala.typeutils.*`` (1.x), ``org.apache.flink.table.api.typeutils.*`` (2.x). The
-names of a case class' fields are not recorded: they are ``_1``, ``_2``, … as those of a Scala tuple. A Map is a collection of
+names of a case class' fields are not recorded: they are ``_1``, ``_2``, … as those of a Scala tuple, unless the user gives the
+job's classes. A Map is a collection of
 tuples, and stays a list of them.
 """
 
@@ -11,7 +12,8 @@ import re
 
 import pyarrow as pa
 
-from serializers.registry import SerializerSnapshot, describe, is_fixed_length, register
+from serializers.names import Names
+from serializers.registry import SerializerSnapshot, current_context, describe, is_fixed_length, register
 from serializers.snapshots import check_version, composite, outer_class
 from stateextract.columnar.layout import Case, Field, Layout, List, Logical, Null, Nullable, Number, Struct, Switch
 from stateextract.files.reader import Reader
@@ -31,17 +33,27 @@ def _named(*names: str) -> tuple[str, ...]:
     fixed_length=lambda snapshot: all(map(is_fixed_length, snapshot.nested)),
 )
 def _case_class(snapshot: SerializerSnapshot) -> Layout:
-    fields = tuple(Field(f"_{i}", describe(nested)) for i, nested in enumerate(snapshot.nested, start=1))
+    fields = case_class_fields(snapshot)
     return Struct(fields) if fields else Null(0)
 
 
+def case_class_fields(snapshot: SerializerSnapshot) -> tuple[Field, ...]:
+    """The fields, ``_1``, ``_2``, …, or by their names where the user gives the class."""
+    model = current_context().class_models.get(snapshot.details.get("class", ""))
+    own = [part.name for part in model.fields if not part.synthetic] if model is not None else []
+    # What the body of a class defines is a field of it, too.
+    names = own if len(own) == len(snapshot.nested) else [f"_{i}" for i in range(1, len(snapshot.nested) + 1)]
+    taken = Names()
+    return tuple(Field(taken.take(name), describe(nested)) for name, nested in zip(names, snapshot.nested, strict=True))
+
+
 @register(_named("ScalaOptionSerializerSnapshot"), payload=composite(1))
-def _option(snapshot: SerializerSnapshot) -> Layout:
+def option(snapshot: SerializerSnapshot) -> Layout:
     return Nullable(describe(snapshot.nested[0]), null_if=False)
 
 
 @register(_named("ScalaEitherSerializerSnapshot"), payload=composite(2))
-def _either(snapshot: SerializerSnapshot) -> Layout:
+def either(snapshot: SerializerSnapshot) -> Layout:
     left, right = map(describe, snapshot.nested)
     return Switch((Case(None, (Field("left", left),)), Case(0, (Field("right", right),))))
 

@@ -81,6 +81,19 @@ def read_snapshot_proxy(reader: Reader) -> SerializerSnapshot:
     return _bounded(reader, _proxied)
 
 
+def read_unversioned_snapshot(reader: Reader, version_of: Callable[[str], int]) -> SerializerSnapshot:
+    """A snapshot without its version: ``utf`` class name, payload; no class of Flink writes one so, but flink-scala-api did.
+
+    :param version_of: the version that the class had when it was written.
+    """
+
+    def read(reader: SnapshotReader) -> SerializerSnapshot:
+        name = _class_name(reader)
+        return _payload(reader, name, version_of(name))
+
+    return _bounded(reader, read)
+
+
 def _bounded(reader: Reader, read: Callable[[SnapshotReader], SerializerSnapshot]) -> SerializerSnapshot:
     if not isinstance(reader, SnapshotReader):
         own = SnapshotReader(reader.data, reader.pos, reader.end, reader.base)

@@ -168,14 +168,13 @@ def uuid_bytes(array: pa.Array, valid: Mask, node: Logical, ctx: ConversionConte
 
 
 def labels_by_number(array: pa.Array, valid: Mask, node: Logical, ctx: ConversionContext) -> pa.Array:
-    """Numbers that have names: each label is ``number=name``."""
-    names = {int(number): name for number, _, name in (label.partition("=") for label in node.labels)}
+    """Numbers that have names: each label is ``number=name``, and ``number`` alone is that of null."""
+    parts = (label.partition("=") for label in node.labels)
+    names = {int(number): name if equals else None for number, equals, name in parts}
     numbers = list(_values(array, valid))
     unknown = next((n for n in numbers if n is not None and n not in names), None)
     if unknown is not None:
-        raise FormatError(
-            f"invalid value: the number {unknown} has no name", expected=f"one of {sorted(names)[:20]}"
-        )
+        raise FormatError(f"invalid value: the number {unknown} has no name", expected=f"one of {sorted(names)[:20]}")
     return pa.array([None if n is None else names[n] for n in numbers], node.type)
 
 
@@ -187,7 +186,8 @@ def _unfit(what: str, node: Logical, ctx: ConversionContext) -> None:
     """A value that its column cannot hold: refused, or counted and null."""
     if ctx.policy.out_of_range == "fail":
         raise ValueRefusedError(
-            f"{what} does not fit the type {node.type}", advice="set --out-of-range null to get a null, which is counted"
+            f"{what} does not fit the type {node.type}",
+            advice="set --out-of-range null to get a null, which is counted",
         )
     ctx.counts.out_of_range += 1
 
