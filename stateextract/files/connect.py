@@ -2,12 +2,14 @@
 
 The list of schemes is closed: object stores and HDFS. An authority has the form that its store has (a bucket, a container and
 an account, a host and a port), and each client is made from typed arguments, never from a URI's text, so that no path can
-choose an endpoint or an option. May import: errors, client_process. Knows nothing of snapshots.
+choose an endpoint or an option. May import: errors, client_process, hadoop. Knows nothing of snapshots.
 """
 
 from __future__ import annotations
 
 import contextlib
+import getpass
+import importlib.util
 import os
 import re
 import threading
@@ -18,6 +20,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from stateextract.errors import EnvironmentProblem, StateExtractError, UnreadableFileError, UsageError
 from stateextract.files.client_process import ClientProcess, no_answer
+from stateextract.files.hadoop import Limit, NativeFileSystem, WebFileSystem
 
 T = TypeVar("T")
 
@@ -32,6 +35,7 @@ _AZURE = re.compile(
     r"(?P<container>\$?[a-z0-9][a-z0-9-]{0,62})@(?P<account>[a-z0-9]{3,24})\.(dfs|blob)\.(?P<domain>[a-z0-9.-]{1,200})"
 )
 _HOST = re.compile(r"((?P<host>[A-Za-z0-9][A-Za-z0-9._-]{0,254})(:(?P<port>[0-9]{1,5}))?)?")
+_HOST_AND_PORT = re.compile(r"(?P<host>[A-Za-z0-9][A-Za-z0-9._-]{0,254}):(?P<port>[0-9]{1,5})")
 _NUMBERS: Mapping[str, type] = {
     "connect_timeout": float, "request_timeout": float, "replication": int, "buffer_size": int, "default_block_size": int,
 }  # fmt: skip
@@ -153,6 +157,29 @@ def _azure_ended(reason: str) -> StateExtractError:
 
 
 def _hadoop(scheme: str, authority: str, options: dict[str, Any], timeout: int) -> tuple[Any, str]:
+    """hdfs-native, or Hadoop's own client where only that is there."""
+    client = options.pop("client", None)
+    if client not in (None, "hdfs-native", "libhdfs"):
+        raise UsageError(f"the storage option client is {client!r}", expected="hdfs-native or libhdfs")
+    if client == "libhdfs" or (client is None and importlib.util.find_spec("hdfs_native") is None):
+        return _libhdfs(scheme, authority, options, timeout)
+    try:
+        from hdfs_native import Client
+    except ImportError:
+        raise EnvironmentProblem(
+            f"{scheme}:// needs the package hdfs-native", advice="pip install 'stateextract[hdfs]'"
+        ) from None
+    uri = f"{scheme}://{authority}" if authority else None
+    config = {name: str(options.pop(name)) for name in list(options) if "." in name}
+    with _valid_options():
+        return NativeFileSystem(lambda: Client(uri, config, **options), _limit(scheme, authority, timeout)), "/"
+
+
+def _limit(scheme: str, authority: str, timeout: int) -> Limit:
+    return lambda work: within(timeout, work, f"{scheme}://{authority}")
+
+
+def _libhdfs(scheme: str, authority: str, options: dict[str, Any], timeout: int) -> tuple[Any, str]:
     match = _HOST.fullmatch(authority)
     assert match is not None
     host = f"{scheme}://{match['host']}" if match["host"] else "default"
@@ -169,8 +196,24 @@ def _hadoop(scheme: str, authority: str, options: dict[str, Any], timeout: int) 
 def _hadoop_ended(reason: str) -> StateExtractError:
     return UnreadableFileError(
         f"Hadoop's client cannot be used: {reason}",
-        advice="set JAVA_HOME, HADOOP_HOME and CLASSPATH=$(hadoop classpath --glob)",
+        advice="pip install 'stateextract[hdfs]', or set JAVA_HOME, HADOOP_HOME and CLASSPATH=$(hadoop classpath --glob)",
     )
+
+
+def _webhdfs(scheme: str, authority: str, options: dict[str, Any], timeout: int) -> tuple[Any, str]:
+    try:
+        from fsspec.implementations.webhdfs import WebHDFS
+    except ImportError:
+        raise EnvironmentProblem(
+            f"{scheme}:// needs the packages fsspec and requests", advice="pip install 'stateextract[hdfs]'"
+        ) from None
+    match = _HOST_AND_PORT.fullmatch(authority)
+    assert match is not None
+    arguments = {"use_https": scheme == "swebhdfs", "skip_instance_cache": True} | _values(options)
+    if not any(name in arguments for name in ("user", "token", "kerberos")):
+        arguments["user"] = os.environ.get("HADOOP_USER_NAME") or getpass.getuser()
+    client = WebHDFS(match["host"], int(match["port"]), **arguments)
+    return WebFileSystem(client, _limit(scheme, authority, timeout)), "/"
 
 
 def _fsspec(scheme: str, authority: str, options: dict[str, Any], timeout: int) -> tuple[Any, str]:
@@ -230,6 +273,8 @@ STORES: dict[str, _Kind] = {
     "abfss": _Kind(_AZURE, "abfss://container@account.dfs.core.windows.net/path", _azure),
     "hdfs": _Kind(_HOST, "hdfs://namenode:8020/path", _hadoop),
     "viewfs": _Kind(_HOST, "viewfs://cluster/path", _hadoop),
+    "webhdfs": _Kind(_HOST_AND_PORT, "webhdfs://namenode:9870/path", _webhdfs),
+    "swebhdfs": _Kind(_HOST_AND_PORT, "swebhdfs://namenode:9871/path", _webhdfs),
     "oss": _Kind(_BUCKET, "oss://bucket/path", _fsspec),
     "oci": _Kind(_BUCKET_AT_NAMESPACE, "oci://bucket@namespace/path", _fsspec),
     "tos": _Kind(_BUCKET, "tos://bucket/path", _fsspec),

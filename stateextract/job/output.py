@@ -17,7 +17,7 @@ from stateextract.files.connect import TIMEOUT, connect, problem_of, within
 from stateextract.files.filesystem import is_inside, parent, split_uri
 from stateextract.job.writer import write_error
 
-_RENAMING = frozenset({"local", "hdfs"})
+_RENAMING = frozenset({"local", "hdfs", "hdfs-native"})
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Output:
             stream.write(data)
 
     def replace(self, source: str, target: str) -> None:
-        """Rename a file onto another one; HDFS cannot do that in one step."""
+        """Rename a file onto another one; of HDFS only hdfs-native does that in one step."""
         if self.fs.type_name == "hdfs" and self.fs.get_file_info(target).type != pafs.FileType.NotFound:
             self.fs.delete_file(target)
         self.fs.move(source, target)

@@ -65,11 +65,11 @@ TIMES = {"connect_timeout": 7, "request_timeout": 7}
         ("abfss", "$root@acc.blob.core.chinacloudapi.cn", {},
          ("AzureFileSystem", {"account_name": "acc", "dfs_storage_authority": ".dfs.core.chinacloudapi.cn",
                               "blob_storage_authority": ".blob.core.chinacloudapi.cn"}), "$root"),
-        ("hdfs", "nn:8020", {"user": "flink", "replication": "2"},
+        ("hdfs", "nn:8020", {"client": "libhdfs", "user": "flink", "replication": "2"},
          ("HadoopFileSystem", {"host": "hdfs://nn", "port": 8020, "user": "flink", "replication": 2}), "/"),
-        ("hdfs", "cluster", {}, ("HadoopFileSystem", {"host": "hdfs://cluster", "port": 0}), "/"),
-        ("hdfs", "", {}, ("HadoopFileSystem", {"host": "default", "port": 0}), "/"),
-        ("viewfs", "c", {}, ("HadoopFileSystem", {"host": "viewfs://c", "port": 0}), "/"),
+        ("hdfs", "cluster", {"client": "libhdfs"}, ("HadoopFileSystem", {"host": "hdfs://cluster", "port": 0}), "/"),
+        ("hdfs", "", {"client": "libhdfs"}, ("HadoopFileSystem", {"host": "default", "port": 0}), "/"),
+        ("viewfs", "c", {"client": "libhdfs"}, ("HadoopFileSystem", {"host": "viewfs://c", "port": 0}), "/"),
     ],
 )  # fmt: skip
 def test_arguments(

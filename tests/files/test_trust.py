@@ -55,7 +55,7 @@ from tests.stores import put_stores_into_memory
 HOSTILE = Path(os.environ.get("HOSTILE", ROOT.parent / "shared" / "hostile"))
 hostile = pytest.mark.skipif(not HOSTILE.is_dir(), reason="the hostile inputs are not there (HOSTILE)")
 FSSPEC = (
-    "asyncwrapper", "data", "dbfs", "dir", "ftp", "generic", "gist", "github", "hf", "jlab", "jupyter", "reference", "webhdfs",
+    "asyncwrapper", "data", "dbfs", "dir", "ftp", "generic", "gist", "github", "hf", "jlab", "jupyter", "reference",
 )  # fmt: skip
 
 

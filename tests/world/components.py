@@ -7,6 +7,7 @@ installs it. Those that CI runs have the mark ``smoke`` too.
 from __future__ import annotations
 
 import os
+import queue
 import re
 import signal
 import subprocess
@@ -34,9 +35,20 @@ class Server:
     :ivar match: the match of the line that said that it is ready.
     """
 
-    def __init__(self, process: subprocess.Popen[str], match: re.Match[str]) -> None:
+    def __init__(self, process: subprocess.Popen[str], match: re.Match[str], lines: queue.Queue[str]) -> None:
         self.process = process
         self.match = match
+        self._lines = lines
+
+    def ask(self, command: str, answer: str, seconds: int = 90) -> re.Match[str]:
+        """Write a line to standard input, and wait for a line of output that matches."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(command + "\n")
+        self.process.stdin.flush()
+        while True:
+            match = re.search(answer, self._lines.get(timeout=seconds))
+            if match:
+                return match
 
     def kill(self) -> None:
         """End the server at once, as a machine that is lost."""
@@ -66,12 +78,14 @@ def running(command: Sequence[str], ready: str, *, env: Mapping[str, str] | None
             start_new_session=True, env={**os.environ, **(env or {})},
         )  # fmt: skip
         found: list[re.Match[str]] = []
+        lines: queue.Queue[str] = queue.Queue()
         is_ready = threading.Event()
 
         def watch() -> None:
             assert process.stdout is not None
             for line in process.stdout:
                 log.write(line)
+                lines.put(line)
                 match = re.search(ready, line)
                 if match and not found:
                     found.append(match)
@@ -87,7 +101,7 @@ def running(command: Sequence[str], ready: str, *, env: Mapping[str, str] | None
                 watcher.join(10)
                 log.seek(0)
                 raise RuntimeError(f"{command[0]} did not become ready: {log.read()[-4000:]}")
-            yield Server(process, found[0])
+            yield Server(process, found[0], lines)
         finally:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
