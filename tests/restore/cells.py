@@ -80,6 +80,17 @@ WRITING = (
     "public class S extends P { public int x; public int y; static S of(int i) { S s = new S(); s.y = 9; return s; } }"
 )
 BASE = "public class P { public int a; }"
+Q = "TypeInformation.of(Q.class)"
+N = "public class N { public int x = 5; }"
+NESTING = (
+    "public class P { public int a; public N n; "
+    "static P of(int i) { P p = new P(); p.a = i; p.n = new N(); return p; } }"
+)
+NULL_N = NESTING.replace("p.n = new N();", "")
+BASE_OF = BASE[:-1] + "static P of(int i) { P p = new P(); p.a = i; return p; } }"
+BELOW = "public class P extends Q { public String b; static P of(int i) { P p = new P(); p.a = i; return p; } }"
+X = "public class X { int q = 7; X() {} }"
+T = "public class T extends P { public int t; }"
 
 
 def cells() -> list[Cell]:
@@ -100,11 +111,10 @@ def cells() -> list[Cell]:
     ints = side("Types.INT", "i")
     user_key = member("TypeInformation<?>", "userKey()", P) + member("Object", "userKeyOf(int i)", NEW_P)
     lasting = member("int", "ttlHours()", "24")
+    enum_key = member("TypeInformation<?>", "userKey()", E) + member("Object", "userKeyOf(int i)", "E.X")
+    long_key = member("TypeInformation<?>", "key()", "Types.LONG") + member("Object", "keyOf(int i)", "(long) i")
+    with_kryo = member("String", "registeredWithKryo()", '"X"')
     registered = member("String", "registered()", '"S"')
-    boxed = (
-        "public class P { public int a; public N n; "
-        "static P of(int i) { P p = new P(); p.a = i; p.n = new N(); return p; } }"
-    )
     colored = (
         "public class P { public int a; public E e; "
         "static P of(int i) { P p = new P(); p.a = i; p.e = E.Y; return p; } }"
@@ -157,7 +167,7 @@ def cells() -> list[Cell]:
         Cell(
             "pojo_class_of_field_gone",
             "a field and its class are gone",
-            side(P, NEW_P, boxed, "public class N { public int x = 5; }"),
+            side(P, NEW_P, NESTING, N),
             side(P, "null", BASE),
         ),
         Cell(
@@ -238,7 +248,7 @@ def cells() -> list[Cell]:
         Cell(
             "kryo_held_gone",
             "a class that a generic type holds is gone",
-            side(K, "K.of(i)", HOLDING % "new X()", "public class X { int q = 7; X() {} }"),
+            side(K, "K.of(i)", HOLDING % "new X()", X),
             side(K, "null", HOLDING % "null"),
         ),
         Cell("value_to_list", "value state becomes list state", longs, of_kind("list", "Types.LONG", "null")),
@@ -303,5 +313,305 @@ def cells() -> list[Cell]:
             "the maximum parallelism is changed",
             longs,
             side("Types.LONG", "null", more=member("int", "maxParallelism()", "8")),
+        ),
+        Cell("value_to_map", "value state becomes map state", longs, of_kind("map", "Types.LONG", "null")),
+        Cell(
+            "list_to_map",
+            "list state becomes map state",
+            of_kind("list", "Types.LONG", "(long) i"),
+            of_kind("map", "Types.LONG", "null"),
+        ),
+        Cell(
+            "value_to_reducing", "value state becomes reducing state", longs, of_kind("reducing", "Types.LONG", "null")
+        ),
+        Cell(
+            "list_to_value",
+            "list state becomes value state of lists",
+            of_kind("list", "Types.LONG", "(long) i"),
+            side("Types.LIST(Types.LONG)", "null"),
+        ),
+        Cell("state_not_declared", "a state is no longer declared", longs, of_kind("none", "Types.LONG", "null")),
+        Cell(
+            "state_not_declared_class_gone",
+            "a state is no longer declared, and its class is gone",
+            old,
+            of_kind("none", "Types.LONG", "null"),
+        ),
+        Cell(
+            "oplist_not_declared_class_gone",
+            "an operator's list is no longer declared, and its class is gone",
+            of_kind("oplist", P, NEW_P, TWO),
+            of_kind("none", "Types.LONG", "null"),
+        ),
+        Cell(
+            "scalar_to_kryo", "a String becomes a generic type", side("Types.STRING", '"b" + i'), side(K, "null", KRYO)
+        ),
+        Cell(
+            "kryo_to_scalar",
+            "a generic type becomes a String",
+            side(K, "K.of(i)", KRYO),
+            side("Types.STRING", "null", KRYO),
+        ),
+        Cell(
+            "kryo_to_pojo",
+            "a generic type's class becomes a POJO",
+            side("Types.GENERIC(P.class)", NEW_P, TWO),
+            side(P, "null", TWO),
+        ),
+        Cell(
+            "tuple_arity",
+            "a tuple gets a part",
+            side("Types.TUPLE(Types.INT, Types.STRING)", 'Tuple2.of(i, "b")'),
+            side("Types.TUPLE(Types.INT, Types.STRING, Types.INT)", "null"),
+        ),
+        Cell(
+            "array_of_pojo",
+            "a POJO in an array gets a field",
+            side(f"Types.OBJECT_ARRAY({P})", f"new P[] {{{NEW_P}}}", TWO),
+            side(f"Types.OBJECT_ARRAY({P})", "null", THREE),
+        ),
+        Cell(
+            "value_list_of_pojo",
+            "a POJO in a list that is a value gets a field",
+            side(f"Types.LIST({P})", f"new java.util.ArrayList<>(java.util.List.of({NEW_P}))", TWO),
+            side(f"Types.LIST({P})", "null", THREE),
+        ),
+        Cell(
+            "value_map_of_pojo",
+            "a POJO in a map that is a value gets a field",
+            side(f"Types.MAP(Types.INT, {P})", f"new java.util.HashMap<>(java.util.Map.of(i, {NEW_P}))", TWO),
+            side(f"Types.MAP(Types.INT, {P})", "null", THREE),
+        ),
+        Cell(
+            "ints_to_longs",
+            "an array of int to one of long",
+            side("Types.PRIMITIVE_ARRAY(Types.INT)", "new int[] {i}"),
+            side("Types.PRIMITIVE_ARRAY(Types.LONG)", "null"),
+        ),
+        Cell(
+            "pojo_accessors",
+            "a POJO's field gets accessors",
+            side(P, NEW_P, BASE_OF),
+            side(
+                P,
+                "null",
+                "public class P { private int a; public int getA() { return a; } public void setA(int a) { this.a = a; } }",
+            ),
+        ),
+        Cell(
+            "pojo_to_record",
+            "a POJO becomes a record",
+            side(P, NEW_P, BASE_OF),
+            side(P, "null", "public record P(int a) {}"),
+        ),
+        Cell(
+            "record_to_pojo",
+            "a record becomes a POJO",
+            side(P, "new P(i)", "public record P(int a) {}"),
+            side(P, "null", BASE),
+        ),
+        Cell(
+            "record_reordered",
+            "a record's components are reordered",
+            side(P, 'new P(i, "b")', "public record P(int a, String b) {}"),
+            side(P, "null", "public record P(String b, int a) {}"),
+        ),
+        Cell(
+            "superclass_field_added",
+            "a superclass gets a field",
+            side(P, "P.of(i)", BELOW, "public class Q { public int a; }"),
+            side(P, "null", BELOW, "public class Q { public int a; public int z; }"),
+        ),
+        Cell(
+            "superclass_replaced",
+            "another superclass, with a field of the same name",
+            side(P, "P.of(i)", BELOW, "public class Q { public int a; }"),
+            side(P, "null", BELOW.replace("Q", "R"), "public class R { public int a; }"),
+        ),
+        Cell(
+            "pojo_int_to_integer",
+            "a POJO's field: int to Integer",
+            side(P, NEW_P, BASE_OF),
+            side(P, "null", "public class P { public Integer a; }"),
+        ),
+        Cell(
+            "nested_field_added",
+            "a POJO in a POJO gets a field",
+            side(P, NEW_P, NESTING, N),
+            side(P, "null", NULL_N, "public class N { public int x; public int y; }"),
+        ),
+        Cell(
+            "nested_field_retyped",
+            "a field of a POJO in a POJO: int to long",
+            side(P, NEW_P, NESTING, N),
+            side(P, "null", NULL_N, "public class N { public long x; }"),
+        ),
+        Cell(
+            "nested_renamed",
+            "the class of a POJO in a POJO is renamed",
+            side(P, NEW_P, NESTING, N),
+            side(P, "null", NULL_N.replace("N n", "M n"), "public class M { public int x; }"),
+        ),
+        Cell(
+            "nested_no_longer",
+            "the constructor of a POJO in a POJO is gone",
+            side(P, NEW_P, NESTING, N),
+            side(P, "null", NULL_N, "public class N { public int x; N(int x) {} }"),
+        ),
+        Cell(
+            "registered_reordered",
+            "registered subclasses are reordered",
+            side(P, SUBCLASSED, BASE, SUB, T, more=member("String", "registered()", '"S,T"')),
+            side(P, "null", BASE, SUB, T, more=member("String", "registered()", '"T,S"')),
+        ),
+        Cell(
+            "registered_more",
+            "another subclass is registered",
+            side(P, SUBCLASSED, BASE, SUB, T, more=registered),
+            side(P, "null", BASE, SUB, T, more=member("String", "registered()", '"T,S"')),
+        ),
+        Cell(
+            "registered_no_longer",
+            "a subclass is no longer registered",
+            side(P, SUBCLASSED, BASE, SUB, more=registered),
+            side(P, "null", BASE, SUB),
+        ),
+        Cell(
+            "registered_now",
+            "a subclass that was not registered is registered",
+            side(P, SUBCLASSED, BASE, SUB),
+            side(P, "null", BASE, SUB, more=registered),
+        ),
+        Cell(
+            "registered_gone",
+            "a registered subclass that no value has is gone",
+            side(P, "new P()", BASE, SUB, more=registered),
+            side(P, "null", BASE),
+        ),
+        Cell(
+            "enum_class_renamed",
+            "an enum's class is renamed",
+            side(E, "E.X", "public enum E { X, Y }"),
+            side("TypeInformation.of(F.class)", "null", "public enum F { X, Y }"),
+        ),
+        Cell(
+            "map_key_enum",
+            "an enum that is a map's key gets a constant in front",
+            side("Types.LONG", "(long) i", "public enum E { X, Y }", more=MAP + enum_key),
+            side("Types.LONG", "null", "public enum E { W, X, Y }", more=MAP + enum_key),
+        ),
+        Cell(
+            "map_key_type",
+            "a map's key: int to long",
+            side("Types.LONG", "(long) i", more=MAP),
+            side("Types.LONG", "null", more=MAP + member("TypeInformation<?>", "userKey()", "Types.LONG")),
+        ),
+        Cell(
+            "kryo_field_removed",
+            "a generic type's class loses a field",
+            side(K, "K.of(i)", KRYO),
+            side(K, "null", KRYO.replace("String b;", "").replace('k.b = "b" + i;', "")),
+        ),
+        Cell(
+            "kryo_field_renamed",
+            "a generic type's field is renamed",
+            side(K, "K.of(i)", KRYO),
+            side(K, "null", KRYO.replace("int a;", "int z;").replace("k.a", "k.z")),
+        ),
+        Cell(
+            "kryo_int_to_string",
+            "a generic type's field: int to String",
+            side(K, "K.of(i)", KRYO),
+            side(K, "null", KRYO.replace("int a;", "String a;").replace("k.a = i + 1;", "")),
+        ),
+        Cell(
+            "kryo_class_renamed",
+            "a generic type's class is renamed",
+            side(K, "K.of(i)", KRYO),
+            side("Types.GENERIC(L.class)", "null", KRYO.replace("K", "L")),
+        ),
+        Cell(
+            "kryo_registered",
+            "a class that a generic type holds is registered with Kryo",
+            side(K, "K.of(i)", HOLDING % "new X()", X),
+            side(K, "null", HOLDING % "new X()", X, more=with_kryo),
+        ),
+        Cell(
+            "kryo_no_longer_registered",
+            "a class that a generic type holds is no longer registered with Kryo",
+            side(K, "K.of(i)", HOLDING % "new X()", X, more=with_kryo),
+            side(K, "null", HOLDING % "new X()", X),
+        ),
+        Cell(
+            "kryo_registered_gone",
+            "a class that was registered with Kryo, and no value has, is gone",
+            side(K, "K.of(i)", KRYO, X, more=with_kryo),
+            side(K, "null", KRYO),
+        ),
+        Cell("key_type", "the key: int to long", longs, side("Types.LONG", "null", more=long_key)),
+        Cell(
+            "key_class_renamed",
+            "the class of the key is renamed",
+            keyed(NEW_P, OF_KEY),
+            side(
+                "Types.LONG",
+                "null",
+                OF_KEY.replace("P", "Q"),
+                more=member("TypeInformation<?>", "key()", Q) + member("Object", "keyOf(int i)", "Q.of(i)"),
+            ),
+        ),
+        Cell(
+            "reducing_of_pojo",
+            "a POJO in reducing state gets a field",
+            of_kind("reducing", P, NEW_P, TWO),
+            of_kind("reducing", P, "null", THREE),
+        ),
+        Cell(
+            "ttl_list_on",
+            "time to live of a list is switched on",
+            of_kind("list", "Types.LONG", "(long) i"),
+            side("Types.LONG", "null", more=member("String", "kind()", '"list"') + lasting),
+        ),
+        Cell(
+            "ttl_map_off",
+            "time to live of a map is switched off",
+            side("Types.LONG", "(long) i", more=MAP + lasting),
+            side("Types.LONG", "null", more=MAP),
+        ),
+        Cell(
+            "ttl_time",
+            "time to live gets longer",
+            side("Types.LONG", "(long) i", more=lasting),
+            side("Types.LONG", "null", more=member("int", "ttlHours()", "48")),
+        ),
+        Cell(
+            "ttl_on_and_field",
+            "time to live is switched on, and a POJO gets a field",
+            old,
+            side(P, "null", THREE, more=lasting),
+        ),
+        Cell(
+            "oplist_to_broadcast",
+            "an operator's list becomes broadcast state",
+            of_kind("oplist", "Types.INT", "i"),
+            of_kind("broadcast", "Types.INT", "null"),
+        ),
+        Cell(
+            "oplist_renamed",
+            "an operator's list is renamed",
+            of_kind("oplist", "Types.INT", "i"),
+            side("Types.INT", "null", more=member("String", "kind()", '"oplist"') + member("String", "name()", '"u"')),
+        ),
+        Cell(
+            "broadcast_key_pojo",
+            "a POJO that is the key of broadcast state gets a field",
+            side("Types.LONG", "(long) i", OF_KEY, more=member("String", "kind()", '"broadcast"') + user_key),
+            side("Types.LONG", "null", TWO_OF_KEY, more=member("String", "kind()", '"broadcast"') + user_key),
+        ),
+        Cell(
+            "broadcast_int_to_long",
+            "a value of broadcast state: int to long",
+            of_kind("broadcast", "Types.INT", "i"),
+            of_kind("broadcast", "Types.LONG", "null"),
         ),
     ]

@@ -98,6 +98,8 @@ def _lost(wrote: dict[str, str], read: dict[str, str]) -> bool:
 
 
 def _changed(before: str, after: str) -> bool:
+    if before[:1] == after[:1] == "[":  # A list of one element.
+        return _changed(before[1:-1], after[1:-1])
     old, new = _fields(before), _fields(after)
     if old is None or new is None:
         return before != after

@@ -6,11 +6,14 @@ import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import org.apache.flink.api.common.functions.OpenContext;
+import org.apache.flink.api.common.functions.ReduceFunction;
 import org.apache.flink.api.common.state.BroadcastState;
 import org.apache.flink.api.common.state.ListState;
 import org.apache.flink.api.common.state.ListStateDescriptor;
 import org.apache.flink.api.common.state.MapState;
 import org.apache.flink.api.common.state.MapStateDescriptor;
+import org.apache.flink.api.common.state.ReducingState;
+import org.apache.flink.api.common.state.ReducingStateDescriptor;
 import org.apache.flink.api.common.state.StateDescriptor;
 import org.apache.flink.api.common.state.StateTtlConfig;
 import org.apache.flink.api.common.state.ValueState;
@@ -35,6 +38,7 @@ public final class Op extends KeyedProcessFunction<Object, Long, Long> implement
     private transient ValueState value;
     private transient ListState list;
     private transient MapState map;
+    private transient ReducingState reducing;
     private transient BroadcastState broadcast;
 
     Op(Spec spec, boolean writes) {
@@ -58,6 +62,9 @@ public final class Op extends KeyedProcessFunction<Object, Long, Long> implement
             list = getRuntimeContext().getListState(lasting(new ListStateDescriptor(spec.name(), type)));
         } else if (spec.kind().equals("map")) {
             map = getRuntimeContext().getMapState(lasting(new MapStateDescriptor(spec.name(), spec.userKey(), type)));
+        } else if (spec.kind().equals("reducing")) {
+            ReduceFunction<Object> last = (before, after) -> after;
+            reducing = getRuntimeContext().getReducingState(lasting(new ReducingStateDescriptor(spec.name(), last, type)));
         }
     }
 
@@ -97,7 +104,9 @@ public final class Op extends KeyedProcessFunction<Object, Long, Long> implement
             list.add(spec.value(i));
         } else if (map != null) {
             map.put(spec.userKeyOf(i), spec.value(i));
-        } else {
+        } else if (reducing != null) {
+            reducing.add(spec.value(i));
+        } else if (broadcast != null) {
             broadcast.put(spec.userKeyOf(i), spec.value(i));
         }
     }
@@ -112,12 +121,15 @@ public final class Op extends KeyedProcessFunction<Object, Long, Long> implement
             value.update(spec.value(i));
             return found + " wrote " + Show.of(spec.value(i)) + " read " + Show.of(value.value());
         }
+        if (reducing != null) {
+            return Show.of(reducing.get());
+        }
         List<String> found = new ArrayList<>();
         if (list != null) {
             for (Object element : (Iterable) list.get()) {
                 found.add(Show.of(element));
             }
-        } else {
+        } else if (map != null || broadcast != null) {
             for (Object entry : map != null ? map.entries() : broadcast.entries()) {
                 found.add(Show.of(((Map.Entry) entry).getValue()));
             }

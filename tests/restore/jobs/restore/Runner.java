@@ -9,6 +9,7 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.Paths;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
@@ -83,13 +84,11 @@ public final class Runner {
         Thread.currentThread().setContextClassLoader(loader);
         Spec spec = (Spec) loader.loadClass("m." + words[1] + ".Job").getDeclaredConstructor().newInstance();
         Configuration conf = configuration(work, words[2]);
-        if (!spec.registered().isEmpty()) {
-            StringBuilder classes = new StringBuilder();
-            for (String name : spec.registered().split(",")) {
-                classes.append(classes.length() == 0 ? "" : ", ").append("m.").append(words[1]).append('.').append(name)
-                        .append(": {type: pojo}");
-            }
-            conf.setString("pipeline.serialization-config", "[" + classes + "]");
+        List<String> classes = new ArrayList<>();
+        register(spec.registered(), "pojo", words[1], classes);
+        register(spec.registeredWithKryo(), "kryo", words[1], classes);
+        if (!classes.isEmpty()) {
+            conf.setString("pipeline.serialization-config", "[" + String.join(", ", classes) + "]");
         }
         StreamExecutionEnvironment env = new StreamExecutionEnvironment();
         env.configure(conf, loader);
@@ -143,6 +142,12 @@ public final class Runner {
         StringBuilder json = new StringBuilder();
         result.forEach((key, text) -> json.append(json.length() == 0 ? "" : ", ").append(quoted(key)).append(": ").append(text));
         return "{" + json + "}";
+    }
+
+    private static void register(String names, String type, String cell, List<String> classes) {
+        for (String name : names.isEmpty() ? new String[0] : names.split(",")) {
+            classes.add("m." + cell + "." + name + ": {type: " + type + "}");
+        }
     }
 
     private static JobGraph graph(StreamExecutionEnvironment env, Spec spec, String what) {

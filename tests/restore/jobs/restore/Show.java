@@ -2,6 +2,9 @@ package restore;
 
 import java.lang.reflect.Field;
 import java.lang.reflect.Modifier;
+import java.util.ArrayList;
+import java.util.Arrays;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import org.apache.flink.api.java.tuple.Tuple;
@@ -17,6 +20,23 @@ final class Show {
                 parts.put("f" + i, of(((Tuple) value).getField(i)));
             }
             return parts.toString();
+        }
+        if (value instanceof Object[]) {
+            return of(Arrays.asList((Object[]) value));
+        }
+        if (value instanceof List) {
+            List<String> elements = new ArrayList<>();
+            for (Object element : (List<?>) value) {
+                elements.add(of(element));
+            }
+            return elements.toString();
+        }
+        if (value instanceof Map) {
+            Map<String, String> entries = new TreeMap<>();
+            for (Map.Entry<?, ?> entry : ((Map<?, ?>) value).entrySet()) {
+                entries.put(of(entry.getKey()), of(entry.getValue()));
+            }
+            return entries.toString();
         }
         if (value == null || !value.getClass().getName().startsWith("m.") || value instanceof Enum) {
             return String.valueOf(value);

@@ -18,7 +18,7 @@ public abstract class Spec implements Serializable {
         return "s";
     }
 
-    /** value, list, map, oplist, union or broadcast. */
+    /** value, list, map, reducing, oplist, union, broadcast or none. */
     public String kind() {
         return "value";
     }
@@ -53,6 +53,11 @@ public abstract class Spec implements Serializable {
 
     /** Classes that the job registers as POJOs, by commas. */
     public String registered() {
+        return "";
+    }
+
+    /** Classes that the job registers with Kryo, by commas. */
+    public String registeredWithKryo() {
         return "";
     }
 }
