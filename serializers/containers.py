@@ -16,6 +16,7 @@ from stateextract.columnar.layout import Layout, List, Map, Nullable
 
 LIST_SNAPSHOT = BASE + "ListSerializerSnapshot"
 MAP_SNAPSHOT = BASE + "MapSerializerSnapshot"
+SET_SNAPSHOT = BASE + "SetSerializerSnapshot"
 
 
 @register((LIST_SNAPSHOT, "org.apache.flink.runtime.state.ArrayListSerializerSnapshot"), payload=composite(1))
@@ -23,7 +24,7 @@ def _list(snapshot: SerializerSnapshot) -> Layout:
     return List(describe(snapshot.nested[0]))
 
 
-@register(BASE + "SetSerializerSnapshot", payload=composite(1))
+@register(SET_SNAPSHOT, payload=composite(1))
 def _set(snapshot: SerializerSnapshot) -> Layout:
     return List(Nullable(describe(snapshot.nested[0])), unordered=True)
 

@@ -17,7 +17,7 @@ from serializers.scala import PACKAGES as SCALA_PACKAGES
 from serializers.scalars import BASE
 from serializers.snapshots import CONFIG_SNAPSHOTS, SnapshotReader, java_serialized_serializer, read_snapshot_proxy
 from serializers.ttl import TTL_SNAPSHOTS
-from serializers.tuples import RUNTIME
+from serializers.tuples import NULLABLE_SNAPSHOT, RUNTIME
 from serializers.windows import STREAMING, TIMER_SNAPSHOT
 from stateextract.errors import FormatError
 from stateextract.files.javastream import JavaArray, JavaEnum, parse_java_stream
@@ -100,7 +100,7 @@ def _nullable(reader: Reader, name: str, version: int) -> SerializerSnapshot:
     nested = resilient(reader)
     if not nested or is_fixed_length(nested[0]):
         return SerializerSnapshot(name, version, details={"unknown": "config snapshot"}, nested=nested)
-    return SerializerSnapshot(RUNTIME + "NullableSerializer$NullableSerializerSnapshot", 3, 2, {"padding": 0}, nested)
+    return SerializerSnapshot(NULLABLE_SNAPSHOT, 3, 2, {"padding": 0}, nested)
 
 
 def _timed(reader: Reader, name: str, version: int) -> SerializerSnapshot:

@@ -31,6 +31,7 @@ from stateextract.errors import FormatError, UnsupportedVersionError
 from stateextract.files.reader import Reader
 
 RUNTIME = "org.apache.flink.api.java.typeutils.runtime."
+NULLABLE_SNAPSHOT = RUNTIME + "NullableSerializer$NullableSerializerSnapshot"
 ENUM_SNAPSHOT = BASE + "EnumSerializer$EnumSerializerSnapshot"
 
 
@@ -74,7 +75,7 @@ def _padding(reader: Reader, outer_version: int) -> dict[str, Any]:
 
 
 @register(
-    RUNTIME + "NullableSerializer$NullableSerializerSnapshot",
+    NULLABLE_SNAPSHOT,
     payload=composite(1, _padding),
     fixed_length=lambda snapshot: snapshot.details["padding"] > 0,
 )

@@ -29,7 +29,7 @@ from serializers.kryo.snapshot import KRYO_SNAPSHOT
 from serializers.pojo import POJO_SNAPSHOT
 from serializers.registry import REGISTRY, SerializerSnapshot
 from serializers.ttl import is_ttl, unwrapped
-from serializers.tuples import ENUM_SNAPSHOT, RUNTIME
+from serializers.tuples import ENUM_SNAPSHOT, NULLABLE_SNAPSHOT, RUNTIME
 from stateextract.outcome import Verdict
 from stateextract.restore import avro, kryo, pojo, sql, ttl
 from stateextract.restore.answers import Answer, Backend, Findings, Release
@@ -140,6 +140,8 @@ def short(class_name: str) -> str:
 
 def label(snapshot: SerializerSnapshot) -> str:
     """A serializer as a message calls it, with the class of its values."""
+    if snapshot.class_name == NULLABLE_SNAPSHOT and snapshot.nested:
+        return label(snapshot.nested[0])
     name = short(snapshot.class_name)
     of = snapshot.details.get("class")
     if isinstance(of, str):

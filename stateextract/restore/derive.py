@@ -10,13 +10,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from serializers.avro import AVRO_SNAPSHOTS
-from serializers.containers import LIST_SNAPSHOT, MAP_SNAPSHOT
 from serializers.kryo.snapshot import KRYO_SNAPSHOT
 from serializers.pojo import POJO_SNAPSHOT
 from serializers.registry import SerializerSnapshot
-from serializers.tuples import ENUM_SNAPSHOT
+from serializers.tuples import ENUM_SNAPSHOT, NULLABLE_SNAPSHOT
 from stateextract.restore.classes import JobClasses
-from stateextract.restore.extract import Extractor
+from stateextract.restore.extract import COLLECTIONS, Extractor
 from stateextract.restore.pojo import pojo_fields, subclass_snapshots
 
 
@@ -109,9 +108,8 @@ def upgraded(old: SerializerSnapshot) -> SerializerSnapshot:
 
 
 def _built_in(field: SerializerSnapshot) -> SerializerSnapshot:
-    built_in = {"java.util.List": LIST_SNAPSHOT, "java.util.Map": MAP_SNAPSHOT}
-    if field.class_name == KRYO_SNAPSHOT and field.details["class"] in built_in:
-        return SerializerSnapshot(built_in[field.details["class"]], 3, 1)
+    if field.class_name == KRYO_SNAPSHOT and field.details["class"] in COLLECTIONS:
+        return SerializerSnapshot(NULLABLE_SNAPSHOT, 3, 2, {"padding": 0})
     return upgraded(field)
 
 

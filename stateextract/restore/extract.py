@@ -16,13 +16,13 @@ from serializers.arrays import ARRAY
 from serializers.avro import AVRO_SNAPSHOTS
 from serializers.classes import FieldModel
 from serializers.classfile import ClassShape
-from serializers.containers import LIST_SNAPSHOT, MAP_SNAPSHOT
+from serializers.containers import LIST_SNAPSHOT, MAP_SNAPSHOT, SET_SNAPSHOT
 from serializers.javatypes import PRIMITIVES, JavaType, parse_type
 from serializers.kryo.snapshot import KRYO_SNAPSHOT
 from serializers.pojo import POJO_SNAPSHOT
 from serializers.registry import SerializerSnapshot
 from serializers.scalars import BASE
-from serializers.tuples import ENUM_SNAPSHOT, RUNTIME
+from serializers.tuples import ENUM_SNAPSHOT, NULLABLE_SNAPSHOT, RUNTIME
 from stateextract.restore.answers import Release
 from stateextract.restore.classes import JobClasses
 
@@ -48,8 +48,10 @@ _OWN_TYPE: Final = frozenset(
     }
 )  # fmt: skip
 """Who extends one of these has type information of another kind."""
-_BUILT_IN: Final = frozenset({"java.util.Collection", "java.util.Set"})
-"""Interfaces that have a serializer in Flink 2, which is not derived here."""
+_MAP: Final = "java.util.Map"
+_SET: Final = "java.util.Set"
+COLLECTIONS: Final = frozenset({_MAP, _SET, "java.util.List", "java.util.Collection", "java.lang.Iterable"})
+"""Interfaces that Kryo writes in Flink 1, and serializers of their own in Flink 2."""
 
 
 class Extractor:
@@ -69,7 +71,7 @@ class Extractor:
             return self._array(type_)
         if type_.name in _SCALARS:
             return _simple(_SCALARS[type_.name])
-        if type_.name in ("java.util.List", "java.util.Map") or type_.name in _BUILT_IN:
+        if type_.name in COLLECTIONS:
             return self._collection(type_)
         if type_.name.startswith(_TUPLE) and type_.arguments:
             parts = [self.of_type(argument) for argument in type_.arguments]
@@ -86,7 +88,7 @@ class Extractor:
             return _simple(_SCALARS[name])
         shape = self.classes.shape(name)
         if shape is None:
-            return _kryo(name) if name.startswith("java.") and name not in _BUILT_IN else None
+            return _kryo(name) if name.startswith("java.") and name not in COLLECTIONS else None
         if shape.model.kind == "enum":
             return self.enum(shape)
         if shape.model.parameters:
@@ -178,15 +180,27 @@ class Extractor:
         return _composite(BASE + "GenericArraySerializerSnapshot", element, **{"class": component.class_name})
 
     def _collection(self, type_: JavaType) -> SerializerSnapshot | None:
+        """A collection of Java, as the type of a field. Flink 2 has a serializer for it if all its arguments are classes."""
         if self.release is None:
             return None
-        if self.release.major < 2 or not type_.arguments:
+        if self.release.major < 2 or not type_.arguments or any(a.name == "?" or a.arguments for a in type_.arguments):
             return _kryo(type_.name)
         parts = [self.of_type(argument) for argument in type_.arguments]
-        nested = tuple(part for part in parts if part is not None)
-        if len(nested) < len(parts) or type_.name in _BUILT_IN:
-            return None
-        return _composite(LIST_SNAPSHOT if type_.name == "java.util.List" else MAP_SNAPSHOT, *nested)
+        nested = [part for part in parts if part is not None]
+        return _in_flink_2(type_.name, nested) if len(nested) == len(parts) else None
+
+
+def _in_flink_2(name: str, nested: list[SerializerSnapshot]) -> SerializerSnapshot:
+    """``NullableMapTypeInfo``, ``NullableSetTypeInfo``, ``NullableListTypeInfo``: a map's keys may be null."""
+    if name == _SET:
+        return _nullable(_composite(SET_SNAPSHOT, *nested))
+    return _nullable(_composite(MAP_SNAPSHOT if name == _MAP else LIST_SNAPSHOT, _nullable(nested[0]), *nested[1:]))
+
+
+def _nullable(snapshot: SerializerSnapshot) -> SerializerSnapshot:
+    if snapshot.class_name == NULLABLE_SNAPSHOT:
+        return snapshot
+    return SerializerSnapshot(NULLABLE_SNAPSHOT, 3, 2, {"padding": 0}, (snapshot,))
 
 
 def _has_own_type(lineage: list[ClassShape]) -> bool:
@@ -242,4 +256,4 @@ def _composite(class_name: str, *nested: SerializerSnapshot, **details: str) -> 
     return SerializerSnapshot(class_name, 3, 1, details=details, nested=nested)
 
 
-__all__ = ["Extractor"]
+__all__ = ["COLLECTIONS", "Extractor"]

@@ -83,7 +83,7 @@ def judged(cell: Cell, wrote: dict[str, str], result: dict[str, Any]) -> dict[st
     if _lost(wrote, result["seen"]) or result["next"] != "ok":
         return {**row, "truth": "restores, but loses or changes data"}
     ttl = {"ttlHours" in cell.old.job, "ttlHours" in cell.new.job} == {True, False}
-    migrated = ttl or result.get("resolved") == "after migration" or cell.name in ("map_key_pojo",)
+    migrated = ttl or result.get("resolved") == "after migration" or cell.name in ("map_key_pojo", "broadcast_key_pojo")
     return {**row, "truth": "restores after migration" if migrated else "restores as is"}
 
 

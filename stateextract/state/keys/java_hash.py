@@ -24,7 +24,7 @@ from itertools import product
 import pyarrow as pa
 
 from serializers import SerializerSnapshot
-from serializers.containers import LIST_SNAPSHOT, MAP_SNAPSHOT
+from serializers.containers import LIST_SNAPSHOT, MAP_SNAPSHOT, SET_SNAPSHOT
 from serializers.scalars import BASE, NUMBERS
 from serializers.sql import ROW_DATA_SNAPSHOT, TYPEUTILS
 from serializers.tuples import ROW_SNAPSHOT, RUNTIME
@@ -368,7 +368,7 @@ _HASHERS: dict[str, Hasher] = {
     RUNTIME + "JavaEitherSerializerSnapshot": _either,
     _CHECKING + "$SingleThreadAccessCheckingTypeSerializerSnapshot": _nullable,
     LIST_SNAPSHOT: _list,
-    BASE + "SetSerializerSnapshot": _set,
+    SET_SNAPSHOT: _set,
     MAP_SNAPSHOT: _map,
     ROW_DATA_SNAPSHOT: binary_row_hashes,
     TYPEUTILS + "BinaryRowDataSerializer$BinaryRowDataSerializerSnapshot": _binary_row,
