@@ -18,10 +18,11 @@ def register(spark: Any, ship_code: str = "auto") -> None:
     """
     import pyspark
 
-    from stateextract.spark.environment import check_pyspark
+    from stateextract.spark.environment import check_pyspark, check_sources
 
-    # What follows imports modules that older ones lack.
     check_pyspark(pyspark.__version__)
+    check_sources(spark)
+    # This imports modules that older ones lack.
     from stateextract.spark.registration import register as do_register
 
     do_register(spark, ship_code)

@@ -20,8 +20,8 @@ from typing import Any
 from stateextract.errors import EnvironmentProblem
 
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
-_LEAST_JAVA = 17
-_LEAST_SPARK = 4
+LEAST_SPARK = (3, 5)
+"""The first Spark that runs tasks with ``mapInArrow`` and tags jobs: extract jobs, statistics and comparisons need no more."""
 _INSTALL = "run pip install 'stateextract[spark]'"
 _NEEDED = ("google_crc32c", "lz4", "numpy", "pandas", "pyarrow", "snappy")
 """What a Python of Spark needs to import for stateextract."""
@@ -44,17 +44,23 @@ def remote(environment: Mapping[str, str] = os.environ) -> bool:
     return "SPARK_REMOTE" in environment or "SPARK_CONNECT_MODE_ENABLED" in environment
 
 
-def check_java(environment: Mapping[str, str] = os.environ) -> None:
-    """Check that a Java that Spark 4 accepts would be started.
+def least_java(spark: tuple[int, ...]) -> int:
+    """The oldest Java that a release of Spark accepts."""
+    return 17 if spark >= (4,) else 8
 
+
+def check_java(environment: Mapping[str, str] = os.environ, least: int = 17) -> None:
+    """Check that a Java that Spark accepts would be started.
+
+    :param least: the oldest one that it accepts.
     :raises EnvironmentProblem: where there is none, or it is too old.
     """
     home = environment.get("JAVA_HOME")
     java = os.path.join(home, "bin", "java") if home else shutil.which("java", path=environment.get("PATH"))
     where = f"at JAVA_HOME={home}" if home else "on the PATH"
-    advice = f"install Java {_LEAST_JAVA} or later and set JAVA_HOME to it"
+    advice = f"install Java {least} or later and set JAVA_HOME to it"
     if java is None or not os.path.exists(java):
-        raise EnvironmentProblem(f"Spark needs Java {_LEAST_JAVA} or later and none was found {where}", advice=advice)
+        raise EnvironmentProblem(f"Spark needs Java {least} or later and none was found {where}", advice=advice)
     try:
         answer = subprocess.run([java, "-version"], capture_output=True, text=True, timeout=60, check=False)
     except (OSError, subprocess.SubprocessError) as error:
@@ -62,8 +68,8 @@ def check_java(environment: Mapping[str, str] = os.environ) -> None:
     version = java_version(answer.stderr + answer.stdout)
     if version is None:
         raise EnvironmentProblem(f"the Java at {java} does not print its version", advice=advice)
-    if version < _LEAST_JAVA:
-        raise EnvironmentProblem(f"Spark needs Java {_LEAST_JAVA} or later and {java} is Java {version}", advice=advice)
+    if version < least:
+        raise EnvironmentProblem(f"Spark needs Java {least} or later and {java} is Java {version}", advice=advice)
 
 
 def java_version(text: str) -> int | None:
@@ -88,7 +94,7 @@ def open_session(defaults: Path | None = None, settings: Mapping[str, str] | Non
         from pyspark.sql import SparkSession
     except ImportError as error:
         raise EnvironmentProblem(f"the Python at {sys.executable} cannot import {error.name}", advice=_INSTALL) from error
-    check_pyspark(pyspark.__version__)
+    release = check_pyspark(pyspark.__version__)
     running = SparkSession.getActiveSession()
     if running is not None:
         return running, False
@@ -96,7 +102,7 @@ def open_session(defaults: Path | None = None, settings: Mapping[str, str] | Non
     lent = False
     if not remote():
         if not submitted():
-            check_java()
+            check_java(least=least_java(release))
             for name, value in {**_defaults(defaults), **(settings or {})}.items():
                 builder = builder.config(name, value)
         lent = os.environ.setdefault("PYSPARK_PYTHON", sys.executable) == sys.executable
@@ -111,10 +117,24 @@ def open_session(defaults: Path | None = None, settings: Mapping[str, str] | Non
     return session, True
 
 
-def check_pyspark(version: str) -> None:
-    """:raises EnvironmentProblem: if PySpark is too old."""
-    if int(version.split(".")[0]) < _LEAST_SPARK:
-        raise EnvironmentProblem(f"PySpark {version} is too old", expected=f"PySpark {_LEAST_SPARK}", advice=_INSTALL)
+def check_pyspark(version: str) -> tuple[int, ...]:
+    """Major and minor version of PySpark.
+
+    :raises EnvironmentProblem: if it is too old.
+    """
+    release = tuple(int(number) for number in re.findall(r"\d+", version)[:2])
+    if release < LEAST_SPARK:
+        raise EnvironmentProblem(f"PySpark {version} is too old", expected="PySpark 3.5 or later", advice=_INSTALL)
+    return release
+
+
+def check_sources(session: Any) -> None:
+    """:raises EnvironmentProblem: if this Spark has no data sources in Python."""
+    if not hasattr(session, "dataSource"):
+        raise EnvironmentProblem(
+            f"the data sources of stateextract need Spark 4.0 or later, and this is Spark {session.version}",
+            advice="run the extract job, which Spark 3.5 runs too, and read its Parquet files",
+        )
 
 
 def check_python(session: Any, environment: Mapping[str, str] = os.environ) -> None:
@@ -145,6 +165,11 @@ def check_python(session: Any, environment: Mapping[str, str] = os.environ) -> N
 
 def _is_connect(session: Any) -> bool:
     return type(session).__module__.startswith("pyspark.sql.connect")
+
+
+def is_classic_of_3(session: Any) -> bool:
+    """Whether tags and artifacts are the context's: classic sessions of Spark 3.5 have these methods, and refuse them."""
+    return not _is_connect(session) and str(session.version).startswith("3.")
 
 
 def _problem_of(chosen: str, path: str | None) -> str | None:

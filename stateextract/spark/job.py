@@ -36,7 +36,14 @@ from stateextract.screen import UNLIMITED, Screen
 from stateextract.snapshot.headers import OnHeaders, ignore_progress
 from stateextract.spark import worker
 from stateextract.spark.archive import zipped
-from stateextract.spark.environment import check_python, explain_failure, is_local, open_session, workers_advice
+from stateextract.spark.environment import (
+    check_python,
+    explain_failure,
+    is_classic_of_3,
+    is_local,
+    open_session,
+    workers_advice,
+)
 from stateextract.spark.progress import OnTasks, watched
 
 SCHEMA = "task long, report binary"
@@ -123,8 +130,9 @@ def _mapped(spark: Any, count: int, function: Callable[[Iterator[Any]], Iterator
     """The rows that a function of ``worker.py`` gives for each of so many tasks."""
     _send_by_value()
     tag = f"stateextract-{uuid.uuid4().hex}"
+    add, interrupt, remove = _tags(spark)
     try:
-        spark.addTag(tag)
+        add(tag)
         frame = spark.range(0, count, 1, numPartitions=count).mapInArrow(function, SCHEMA)
         return list(frame.collect())
     except StateExtractError:
@@ -134,11 +142,19 @@ def _mapped(spark: Any, count: int, function: Callable[[Iterator[Any]], Iterator
     except BaseException:
         # The driver goes on to clear the output, so no task may write any more.
         with contextlib.suppress(Exception):
-            spark.interruptTag(tag)
+            interrupt(tag)
         raise
     finally:
         with contextlib.suppress(Exception):
-            spark.removeTag(tag)
+            remove(tag)
+
+
+def _tags(spark: Any) -> tuple[Callable[[str], Any], Callable[[str], Any], Callable[[str], Any]]:
+    """What gives this thread's jobs a tag, ends the jobs with it, and takes it away."""
+    if is_classic_of_3(spark):
+        context = spark.sparkContext
+        return context.addJobTag, context.cancelJobsWithTag, context.removeJobTag
+    return spark.addTag, spark.interruptTag, spark.removeTag
 
 
 def compiled(size: int | None) -> None:
@@ -217,7 +233,10 @@ def code_for_workers(spark: Any, ship_code: str, size: int | None = None) -> tup
     atexit.register(shutil.rmtree, path.parent, ignore_errors=True)
     path.write_bytes(data)
     try:
-        spark.addArtifacts(str(path), pyfile=True)
+        if is_classic_of_3(spark):
+            spark.sparkContext.addPyFile(str(path))
+        else:
+            spark.addArtifacts(str(path), pyfile=True)
     except Exception as error:
         raise EnvironmentProblem(
             f"Spark does not take the code for its workers: {error}",

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from stateextract.errors import EnvironmentProblem
 from stateextract.spark import source
 from stateextract.spark import worker as worker
 from stateextract.spark.environment import check_python
@@ -15,8 +14,6 @@ def register(spark: Any, ship_code: str = "auto") -> None:
     """See :func:`stateextract.spark.register`."""
     from pyspark import cloudpickle
 
-    if not hasattr(spark, "dataSource"):
-        raise EnvironmentProblem("this Spark has no data sources in Python", expected="PySpark 4.0 or later")
     # The driver plans a read in a process of that Python, wherever the workers are.
     check_python(spark)
     code = code_for_workers(spark, ship_code)

@@ -27,8 +27,11 @@ def spark_statistics(spark: Any, options: JobOptions, statistics_options: Statis
 
 def statistics_frame(spark: Any, documents: Statistics | Sequence[Statistics]) -> Any:
     """Statistics as a Spark table: a row for each snapshot, operator and state, with the columns of a history."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+
     given = [documents] if isinstance(documents, Statistics) else documents
-    return spark.createDataFrame(table_of(given))
+    table = table_of(given)
+    return spark.createDataFrame(table.to_pylist(), from_arrow_schema(table.schema))  # Spark 3.5 takes no table of Arrow
 
 
 __all__ = ["spark_statistics", "statistics_frame"]

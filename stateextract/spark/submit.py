@@ -16,12 +16,13 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from stateextract.errors import EnvironmentProblem
-from stateextract.spark.environment import check_java
+from stateextract.spark.environment import check_java, least_java
 
 _USAGE = """usage: stateextract-submit [SPARK-SUBMIT OPTION ... --] JOB OPTION ...
 
@@ -40,8 +41,8 @@ def main() -> int:
         print(_USAGE)
         return 0 if arguments else 2
     try:
-        check_java()
         command, environment = spark_submit(arguments, os.environ)
+        check_java(least=least_java(release_of(Path(environment["SPARK_HOME"]))))
     except EnvironmentProblem as problem:
         print(f"stateextract-submit: {problem}", file=sys.stderr)
         return problem.exit_code
@@ -71,6 +72,12 @@ def spark_submit(arguments: Sequence[str], environment: Mapping[str, str]) -> tu
     if not any(option.split("=")[0] == "--properties-file" for option in options):
         options = ["--properties-file", str(defaults), *options]
     return [str(program), *options, str(script), *job], settings
+
+
+def release_of(home: Path) -> tuple[int, ...]:
+    """Major and minor version of an installed Spark, by the name of its main jar; a new one if it has another name."""
+    named = [re.search(r"-(\d+)\.(\d+)", jar.name) for jar in (home / "jars").glob("spark-core_*.jar")]
+    return next(((int(found[1]), int(found[2])) for found in named if found is not None), (4, 0))
 
 
 def job_files() -> tuple[Path, Path]:

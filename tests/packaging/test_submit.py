@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from stateextract.errors import EnvironmentProblem
-from stateextract.spark.submit import main, spark_submit
+from stateextract.spark.submit import main, release_of, spark_submit
 
 ROOT = Path(__file__).resolve().parents[2]
 DEFAULTS = str(ROOT / "conf" / "spark-defaults.conf")
@@ -63,6 +63,16 @@ def test_spark_is_found_where_pyspark_is() -> None:
 def test_without_a_spark(tmp_path: Path) -> None:
     with pytest.raises(EnvironmentProblem, match=f"no bin/spark-submit at SPARK_HOME={tmp_path}"):
         spark_submit(["--snapshot", "s"], {"SPARK_HOME": str(tmp_path)})
+
+
+@pytest.mark.parametrize(
+    ("jar", "release"),
+    [("spark-core_2.12-3.5.6-amzn-1.jar", (3, 5)), ("spark-core_2.13-4.3.0.jar", (4, 3)), ("spark-sql_2.12-3.5.6.jar", (4, 0))],
+)
+def test_the_release_of_a_spark(jar: str, release: tuple[int, int], tmp_path: Path) -> None:
+    (tmp_path / "jars").mkdir()
+    (tmp_path / "jars" / jar).touch()
+    assert release_of(tmp_path) == release
 
 
 def test_without_java(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:

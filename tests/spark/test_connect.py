@@ -18,6 +18,7 @@ import pytest
 
 from stateextract import errors
 from tests.job.snapshots import UNKNOWN, numbered, write_snapshot
+from tests.spark import needs_sources
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 ROOT = Path(errors.__file__).parents[1]
@@ -71,6 +72,7 @@ def _extract(server: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     return _client(server, str(ROOT / "extract.py"), *arguments)
 
 
+@needs_sources
 def test_data_sources_over_connect(server: str) -> None:
     code = f"""
 import sys

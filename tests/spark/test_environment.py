@@ -19,8 +19,16 @@ from stateextract.errors import EnvironmentProblem, FormatError, StateExtractErr
 from stateextract.spark import register
 from stateextract.spark import worker as carrier
 from stateextract.spark.archive import zipped
-from stateextract.spark.environment import check_java, check_python, explain_failure, java_version, read_properties
+from stateextract.spark.environment import (
+    check_java,
+    check_python,
+    explain_failure,
+    java_version,
+    least_java,
+    read_properties,
+)
 from stateextract.spark.job import _said_if_it_takes_long, job_error
+from tests.spark import HAS_SOURCES, needs_sources
 
 ROOT = Path(errors.__file__).parents[1]
 
@@ -54,6 +62,8 @@ def test_java_that_is_missing_or_too_old(tmp_path: Path) -> None:
     with pytest.raises(EnvironmentProblem, match="is Java 11"):
         check_java(_java(tmp_path / "old", "11.0.2"))
     check_java(_java(tmp_path / "new", "17.0.1"))
+    assert [least_java(release) for release in ((3, 5), (4, 0))] == [8, 17]
+    check_java({"JAVA_HOME": str(tmp_path / "old"), "PATH": "/nowhere"}, least_java((3, 5)))
 
 
 def _extract_py(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -73,9 +83,10 @@ def test_the_command_says_one_sentence_without_java(tmp_path: Path) -> None:
     snap = write_snapshot(tmp_path / "s", {"op": {"a": numbered(3)}})
     done = _extract_py("--snapshot", str(snap), "--output", str(tmp_path / "out"), JAVA_HOME="/nowhere")
     assert done.returncode == 1
+    java = "17" if HAS_SOURCES else "8"
     assert done.stderr.strip() == (
-        "extract.py: Spark needs Java 17 or later and none was found at JAVA_HOME=/nowhere. "
-        "Install Java 17 or later and set JAVA_HOME to it."
+        f"extract.py: Spark needs Java {java} or later and none was found at JAVA_HOME=/nowhere. "
+        f"Install Java {java} or later and set JAVA_HOME to it."
     )
     assert not (tmp_path / "out").exists()
 
@@ -130,6 +141,7 @@ def test_what_takes_long_is_said(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err == ""
 
 
+@needs_sources
 def test_a_source_that_spark_found_by_itself_stays() -> None:
     """Spark 4.0 refuses to replace it."""
 
@@ -275,18 +287,27 @@ def test_a_python_of_spark_that_can(tmp_path: Path) -> None:
         check_python(_Session("/none"), {"PYSPARK_PYTHON": "/none"})
 
 
-def test_pyspark_that_is_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_spark_that_is_too_old(monkeypatch: pytest.MonkeyPatch) -> None:
     import pyspark
 
-    monkeypatch.setattr(pyspark, "__version__", "3.5.1")
+    monkeypatch.setattr(pyspark, "__version__", "3.4.4")
     with pytest.raises(EnvironmentProblem) as caught:
         register(object())
     assert str(caught.value) == (
-        "PySpark 3.5.1 is too old; expected PySpark 4. Run pip install 'stateextract[spark]'."
+        "PySpark 3.4.4 is too old; expected PySpark 3.5 or later. Run pip install 'stateextract[spark]'."
+    )
+    monkeypatch.setattr(pyspark, "__version__", "3.5.9")
+    session = type("Session", (), {"version": "3.5.9"})()  # classic and Connect lack the attribute dataSource
+    with pytest.raises(EnvironmentProblem) as caught:
+        register(session)
+    assert str(caught.value) == (
+        "the data sources of stateextract need Spark 4.0 or later, and this is Spark 3.5.9. "
+        "Run the extract job, which Spark 3.5 runs too, and read its Parquet files."
     )
 
 
 @pytest.mark.spark
+@needs_sources
 def test_register_in_an_environment_that_is_not_activated(tmp_path: Path) -> None:
     """The first ``python3`` of the PATH has nothing of what is needed."""
     _python(tmp_path / "bin", "/usr", OURS, "pyarrow")
