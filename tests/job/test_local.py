@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from stateextract.options import JobOptions
 from stateextract.spark.job import extract
 from tests.golden.expected import DATA, load
 from tests.job.snapshots import numbered, write_snapshot
+from tests.spark.attempts import sabotage
 
 PLUGIN = "tests.spark.attempts"
 ALIKE = (
@@ -60,10 +60,6 @@ def snapshot(tmp_path: Path) -> Path:
     return write_snapshot(tmp_path / "snap", {"op": {"a": numbered(2000), "b": numbered(20)}}, parallelism=4)
 
 
-def _sabotage(folder: Path, how: str, splits: list[int]) -> None:
-    (folder / "sabotage.json").write_text(json.dumps({"how": how, "splits": splits, "times": 99}))
-
-
 def test_reports_come_one_by_one(snapshot: Path, tmp_path: Path) -> None:
     seen = []
 
@@ -85,7 +81,7 @@ def test_reports_come_one_by_one(snapshot: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("publish", ["rename", "direct"])
 def test_a_worker_that_dies_ends_the_job(snapshot: Path, tmp_path: Path, publish: str) -> None:
-    _sabotage(tmp_path, "kill", [1])
+    sabotage(tmp_path, "kill", [1], times=99)
     job = options(snapshot, tmp_path / "out", publish=publish, plugins=(PLUGIN,))
     with pytest.raises(EnvironmentProblem, match="one of 2 worker processes ended before its task was done"):
         run_job(job, processes(2))
@@ -94,7 +90,7 @@ def test_a_worker_that_dies_ends_the_job(snapshot: Path, tmp_path: Path, publish
 
 
 def test_a_task_that_fails_ends_the_job_and_says_why(snapshot: Path, tmp_path: Path) -> None:
-    _sabotage(tmp_path, "fail", [2])
+    sabotage(tmp_path, "fail", [2], times=99)
     with pytest.raises(FormatError, match="made to fail") as caught:
         run_job(options(snapshot, tmp_path / "out", plugins=(PLUGIN,)), processes(2))
     assert caught.value.offset == 17

@@ -38,13 +38,13 @@ SETTINGS = {
 
 
 def pyspark_of(version: str) -> Path:
-    """A folder with this release of PySpark in it; the requirements are those that are installed."""
+    """A folder with this release of PySpark and Py4J in it; the other requirements are those that are installed."""
     folder = CACHE / f"pyspark-{version}"
     if not folder.is_dir():
         CACHE.mkdir(parents=True, exist_ok=True)
         fetched = Path(tempfile.mkdtemp(dir=CACHE))
         done = subprocess.run(
-            [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--target", fetched, f"pyspark=={version}"],
+            [sys.executable, "-m", "pip", "install", "--quiet", "--target", fetched, f"pyspark=={version}"],
             capture_output=True, text=True, timeout=600, check=False,
         )  # fmt: skip
         if done.returncode:

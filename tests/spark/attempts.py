@@ -1,30 +1,40 @@
 """A plug-in module that breaks attempts in workers of Spark and of the local engine; tests name it in the job's ``plugins``.
 
-What it does stands in ``sabotage.json`` beside the output: which splits, how, and how often. It works in workers only.
+The file ``sabotage.json`` next to the output is a list of what it does: to which splits, how, and how often. It works in
+workers only.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 import time
 from multiprocessing import parent_process
 from pathlib import Path
+from typing import Any
 
 from stateextract.errors import FormatError
 from stateextract.job.task import SplitReport, TaskRunner
 from stateextract.job.writer import TaskWriter, WrittenFile
 
 
-def _order(path: str) -> tuple[Path, dict[str, object]] | None:
+def sabotage(folder: Path, how: str, splits: list[int], times: int = 1) -> None:
+    """Add an order: what the first so many attempts at these splits do."""
+    file = folder / "sabotage.json"
+    orders = json.loads(file.read_text()) if file.exists() else []
+    file.write_text(json.dumps([*orders, {"how": how, "splits": splits, "times": times}]))
+
+
+def _orders(path: str) -> tuple[Path, list[dict[str, Any]]]:
     folder = Path(path)
     while folder != folder.parent:
-        order = folder / "sabotage.json"
-        if order.exists():
-            return folder, json.loads(order.read_text())
+        orders = folder / "sabotage.json"
+        if orders.exists():
+            return folder, json.loads(orders.read_text())
         folder = folder.parent
-    return None
+    return folder, []
 
 
 def _count(folder: Path, split: int) -> int:
@@ -38,26 +48,43 @@ def _count(folder: Path, split: int) -> int:
     raise AssertionError("too many attempts")
 
 
+def _kill() -> None:
+    os._exit(1)
+
+
+def _fail() -> None:
+    raise FormatError("made to fail", offset=17)
+
+
+def _kill_executor() -> None:
+    """End the JVM, the parent of PySpark's daemon, whose child this process is."""
+    status = Path(f"/proc/{os.getppid()}/stat").read_text()
+    os.kill(int(status.rpartition(")")[2].split()[1]), signal.SIGKILL)
+    time.sleep(60)
+
+
+def _wait() -> None:
+    """As a slow machine, until Spark ends this attempt because another one was faster."""
+    time.sleep(900)
+
+
+_ATTEMPTS = {"kill": _kill, "fail": _fail, "kill executor": _kill_executor, "wait": _wait}
+
+
 def _install() -> None:
     finish, run = TaskWriter.finish, TaskRunner.run
 
     def finish_and_break(self: TaskWriter) -> list[WrittenFile]:
         files = finish(self)
-        found = _order(self._root)
+        folder, orders = _orders(self._root)
         split = int(self._stem.split("-")[1])
-        if found is not None and split in found[1]["splits"]:  # type: ignore[operator]
-            folder, order = found
-            attempt = _count(folder, split)
-            if attempt <= int(order["times"]):  # type: ignore[call-overload]
-                if order["how"] == "kill":
-                    os._exit(1)
-                if order["how"] == "fail":
-                    raise FormatError("made to fail", offset=17)
+        for order in (order for order in orders if split in order["splits"]):
+            if _count(folder, split) <= order["times"]:
+                _ATTEMPTS[order["how"]]()
         return files
 
     def run_twice(self: TaskRunner, split: int) -> SplitReport:
-        found = _order(self._context.folder)
-        if found is None or found[1]["how"] != "double":
+        if all(order["how"] != "double" for order in _orders(self._context.folder)[1]):
             return run(self, split)
         # Two attempts at once; the one whose report is lost ends later.
         child = os.fork()

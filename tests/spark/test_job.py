@@ -16,6 +16,7 @@ from stateextract.options import JobOptions
 from stateextract.spark.job import extract
 from tests.job.differences import differences, write_differences
 from tests.job.snapshots import numbered, write_snapshot
+from tests.spark.attempts import sabotage
 
 pytestmark = pytest.mark.spark
 PLUGIN = "tests.spark.attempts"
@@ -42,10 +43,6 @@ def _check(spark: Any, out: Path) -> None:
     frame = spark.read.parquet(str(out / "op" / "a"))
     assert sorted((r["key"], r["value"]) for r in frame.collect()) == expected
     assert [p.name for p in out.iterdir() if p.name.startswith("_staging")] == []
-
-
-def _sabotage(folder: Path, how: str, splits: list[int], times: int = 1) -> None:
-    (folder / "sabotage.json").write_text(json.dumps({"how": how, "splits": splits, "times": times}))
 
 
 def test_a_job_on_spark(spark: Any, snapshot: Path, tmp_path: Path) -> None:
@@ -75,7 +72,7 @@ def test_spark_reads_values_that_are_encoded_as_differences(spark: Any, tmp_path
 def test_killed_workers_neither_lose_nor_double_a_row(
     spark: Any, snapshot: Path, tmp_path: Path, publish: str
 ) -> None:
-    _sabotage(tmp_path, "kill", [0, 2], times=2)
+    sabotage(tmp_path, "kill", [0, 2], times=2)
     _extract(spark, snapshot, tmp_path / "out", publish=publish, plugins=(PLUGIN,))
     assert (tmp_path / "attempt-0-2").exists(), "the worker was killed twice and tried again"
     _check(spark, tmp_path / "out")
@@ -83,13 +80,13 @@ def test_killed_workers_neither_lose_nor_double_a_row(
 
 @pytest.mark.parametrize("publish", ["rename", "direct"])
 def test_doubled_attempts_count_once(spark: Any, snapshot: Path, tmp_path: Path, publish: str) -> None:
-    _sabotage(tmp_path, "double", [])
+    sabotage(tmp_path, "double", [])
     _extract(spark, snapshot, tmp_path / "out", publish=publish, plugins=(PLUGIN,))
     _check(spark, tmp_path / "out")
 
 
 def test_an_attempt_that_fails_once_is_tried_again(spark: Any, snapshot: Path, tmp_path: Path) -> None:
-    _sabotage(tmp_path, "fail", [1], times=1)
+    sabotage(tmp_path, "fail", [1], times=1)
     _extract(spark, snapshot, tmp_path / "out", plugins=(PLUGIN,))
     _check(spark, tmp_path / "out")
 
@@ -98,7 +95,7 @@ def test_an_attempt_that_fails_once_is_tried_again(spark: Any, snapshot: Path, t
 def test_a_job_that_fails_leaves_nothing_and_says_why(
     spark: Any, snapshot: Path, tmp_path: Path, publish: str
 ) -> None:
-    _sabotage(tmp_path, "fail", [1], times=99)
+    sabotage(tmp_path, "fail", [1], times=99)
     with pytest.raises(FormatError, match="made to fail") as caught:
         _extract(spark, snapshot, tmp_path / "out", publish=publish, plugins=(PLUGIN,))
     assert caught.value.offset == 17
@@ -108,7 +105,7 @@ def test_a_job_that_fails_leaves_nothing_and_says_why(
 def test_workers_that_die_every_time(spark: Any, snapshot: Path, tmp_path: Path) -> None:
     from stateextract.errors import StateExtractError
 
-    _sabotage(tmp_path, "kill", [1], times=99)
+    sabotage(tmp_path, "kill", [1], times=99)
     with pytest.raises(StateExtractError, match="the Spark job failed"):
         _extract(spark, snapshot, tmp_path / "out", plugins=(PLUGIN,))
     assert not (tmp_path / "out").exists()
