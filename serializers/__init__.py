@@ -26,7 +26,7 @@ javaobjects    objects that Java's own serialization wrote
 legacy         the config snapshots of Flink up to 1.7
 =============  =========================================================================================
 
-``docs/serializers.md`` tells how to add one.
+``docs/serializers.md`` describes how to add one.
 """
 
 from __future__ import annotations

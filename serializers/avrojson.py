@@ -5,7 +5,7 @@ maps objects; a union's value is the value itself; bytes and fixed are hexadecim
 are exact; NaN and the infinities are text. Other logical types stay numbers. A value nested more than
 :data:`MAX_VALUE_DEPTH` deep is refused.
 
-May import schemas, layouts, the byte cursor. Must not know where a value stands.
+May import schemas, layouts, the byte cursor. Must not know where a value is stored.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ WRITTEN = {
 
 
 WRITTEN_ITSELF = ("utf", "flink string", "hadoop text", "hadoop vint", "hadoop vlong")
-"""What a class that writes itself (``Value``, ``Writable``) can write beside numbers: ``serializers/writables.py``."""
+"""What a class that writes itself (``Value``, ``Writable``) can write besides numbers: ``serializers/writables.py``."""
 
 
 @dataclass(frozen=True)

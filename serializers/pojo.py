@@ -5,7 +5,7 @@ name and three ``LinkedOptionalMap``s: the fields in wire order, the registered 
 the bytes), and the other subclasses that the writing serializer had met.
 
 The columns are those of all classes together. A field that a subclass has under the same name with another layout gets
-a column named after the subclass; a subclass that is no POJO gets one column under its own name. A field that had been
+a column named after the subclass; a subclass that is not a POJO gets one column under its own name. A field that had been
 removed from the class (``missing-field-at-…``) is still in the bytes and keeps that name. Subclasses that the snapshot does
 not list follow from models of the user's classes, where there are some (``pojo_models.py``).
 """
@@ -66,7 +66,7 @@ class Columns:
     def of_class(self, fields: Iterable[tuple[str, Layout]], class_name: str | None) -> tuple[Field, ...]:
         """The fields of one class with their columns: those of the same name and layout, or new ones.
 
-        :param class_name: the subclass at hand, which qualifies a name that is taken; ``None``: the declared class.
+        :param class_name: the current subclass, which qualifies a name that is taken; ``None``: the declared class.
         """
         used: set[str] = set()
         found = []

@@ -35,7 +35,7 @@ class SerializerSnapshot:
     :param class_name: full Java name of the snapshot class.
     :param version: the snapshot version after the name.
     :param outer_version: the subclass' own version, where the snapshot is a composite one.
-    :param details: what the payload said, by names that the reader of that payload chose. A snapshot of an unknown
+    :param details: the content of the payload, by names that the reader of that payload chose. A snapshot of an unknown
         class that could be passed over has ``unknown`` here.
     :param nested: the snapshots inside, in the serializer's own order.
     """

@@ -43,7 +43,7 @@ _I64 = Number(pa.int64())
 
 
 def java_object(reader: Reader) -> bytes:
-    """One Java object stream, parsed to find its end, and returned as it stands."""
+    """One Java object stream, parsed to find its end, and returned unchanged."""
     start = reader.pos
     parse_java_stream(reader)
     return bytes(reader.data[start : reader.pos])
@@ -142,7 +142,7 @@ def _decimal_data(snapshot: SerializerSnapshot) -> Layout:
     fixed_length=True,
 )
 def _timestamp_data(snapshot: SerializerSnapshot) -> Layout:
-    # The snapshot does not tell TIMESTAMP from TIMESTAMP_LTZ.
+    # The snapshot does not distinguish TIMESTAMP from TIMESTAMP_LTZ.
     return timestamp_alone(snapshot.details["precision"], None)
 
 

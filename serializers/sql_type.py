@@ -22,7 +22,7 @@ class LogicalType:
 
     :param root: name of the constant of ``LogicalTypeRoot``; empty where the object is not a type that is known.
     :param class_name: Java class.
-    :param nullable: as declared; whether a value is null only its bytes tell.
+    :param nullable: as declared; only the bytes of a value show whether it is null.
     :param precision: digits of decimals, times and timestamps.
     :param scale: digits after a decimal's point.
     :param children: element, key and value, fields, attributes, or the source of a distinct type.

@@ -1,4 +1,4 @@
-"""SQL's types as a compiled plan writes them: text such as ``ROW<`a` INT NOT NULL>``, or JSON where text cannot tell.
+"""SQL's types as a compiled plan writes them: text such as ``ROW<`a` INT NOT NULL>``, or JSON where text is not enough.
 
 Flink's classes: ``LogicalType.asSerializableString``, ``LogicalTypeParser``, ``LogicalTypeJsonSerializer``. What is not
 understood becomes a type without root, with which any column agrees: a plan only gives names. Pure functions of text.
@@ -37,7 +37,7 @@ def plan_type(value: Any, depth: int = 0) -> LogicalType:
     if not isinstance(root, str):
         return _unknown(str(value))
     if root not in _JSON_ROOTS:
-        # Some objects hold the text of the type and what the text cannot tell.
+        # Some objects hold the text of the type and what the text does not contain.
         return _TypeParser(root).whole()
     children: list[LogicalType] = []
     names: list[str] = []

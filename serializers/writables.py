@@ -1,7 +1,7 @@
 """Classes that write themselves: Flink's ``Value`` and ``CopyableValue``, Hadoop's ``Writable``.
 
 Their serializers name the class and call its ``write``; which bytes that makes, only the class knows. Known are Flink's
-own value classes, Hadoop's plain ones, lists and maps of those (whose elements the class file of the job's jar tells:
+own value classes, Hadoop's plain ones, lists and maps of those (whose elements the class file of the job's jar shows:
 ``class Names extends ListValue<StringValue>``), and what the user describes: a class model with ``written`` says what
 ``write`` does, call by call. Of any other class values are bytes.
 
@@ -45,7 +45,7 @@ _MAX_DEPTH: Final = 10
 
 
 def _vlong(reader: Reader) -> int:
-    """``WritableUtils.readVLong``: one byte from -112 on, else a byte that tells sign and length, and the number."""
+    """``WritableUtils.readVLong``: one byte from -112 on, else a byte with sign and length, and the number."""
     first = int.from_bytes(reader.bytes(1, "a variable-length number"), "big", signed=True)
     if first >= -112:
         return first

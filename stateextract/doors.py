@@ -80,7 +80,7 @@ class Door:
         return text and (self.advice(text) or self.words(text))
 
     def has(self, flag: str) -> bool:
-        """Whether the option can be set here; what is no option of this project's is one of another program."""
+        """Whether the option can be set here; any other option belongs to another program."""
         if flag not in OPTIONS:
             return True
         return flag in self.flags if self.flags is not None else not self.column or self._option(flag) is not None

@@ -33,7 +33,7 @@ class StateExtractError(Exception):
     """Root of the hierarchy.
 
     :param message: what is wrong, one sentence without a final full stop.
-    :param expected: what should have stood there.
+    :param expected: the value that should be there.
     :param advice: what the user can do.
     :param file: URI of the file the error is about.
     :param operator: UID, name or operator ID of the operator.

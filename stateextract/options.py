@@ -37,7 +37,7 @@ _UNITS = {
 _SIZE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*([A-Za-z]*)\s*")
 
 FILE_ONLY = ("tables", "mapping")
-"""Kinds of options that stand only in the job file."""
+"""Kinds of options that only the job file can have."""
 
 POLICIES = ("strings", "timestamps", "out_of_range", "maps", "on_undecodable")
 """Options that can be set for a single operator or state, too."""
@@ -159,7 +159,7 @@ class SnapshotKeywords(ListingKeywords, total=False):
 class JobOptions:
     """All options.
 
-    Kinds: ``text``, ``choice``, ``flag``, ``bytes``, ``count``, ``list``; ``tables`` stand only in the job file and are
+    Kinds: ``text``, ``choice``, ``flag``, ``bytes``, ``count``, ``list``; ``tables`` are only in the job file and are
     kept as JSON; a ``mapping`` is a section of the job file, kept as ``KEY=VALUE``.
     """
 

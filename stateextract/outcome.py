@@ -99,7 +99,7 @@ class SnapshotStatus(StrEnum):
 
 
 class ExitCode(IntEnum):
-    """What a command tells the shell. ``meaning`` explains it in a sentence."""
+    """The exit code of a command. ``meaning`` explains it in a sentence."""
 
     meaning: str
 

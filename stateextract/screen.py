@@ -134,7 +134,7 @@ class TextTable:
                 yield f"{margin}{' ' * len(mark) if begin else mark}{text[begin:end].rstrip()}", False
 
     def _parts(self, width: int | None) -> Iterator[tuple[list[int], list[int]]]:
-        """The columns that stand beside each other, and how wide they are."""
+        """The columns that fit next to each other, and their widths."""
         all_ = range(len(self.columns))
         sizes = [[cell_len(row[i]) for row in self.rows] for i in all_]
         natural = [max(cell_len(self.columns[i]), *sizes[i], 0) for i in all_]
@@ -196,7 +196,7 @@ def _shared(natural: Sequence[int], least: Sequence[int], width: int) -> list[in
 
 
 def _words(text: str) -> Iterator[tuple[str, str]]:
-    """The words, each with what stands before it: a space, or nothing where a comma ends the word before."""
+    """The words, each with what comes before it: a space, or nothing where a comma ends the word before."""
     parts = _BETWEEN.split(text)
     return zip(parts[::2], ("", *parts[1::2]), strict=True)
 

@@ -36,7 +36,7 @@ from stateextract.errors import FormatError
 WITHOUT_REFERENCES: Final = frozenset(
     f"java.lang.{name}" for name in ("Integer", "Float", "Boolean", "Byte", "Character", "Short", "Long", "Double")
 )
-"""The only classes whose objects have no reference mark (beside enums, in Kryo 5)."""
+"""The only classes whose objects have no reference mark (and, in Kryo 5, enums)."""
 
 WRITES_ITSELF: Final = frozenset(["com.esotericsoftware.kryo.KryoSerializable"])
 

@@ -5,7 +5,7 @@ no length. A field of a primitive type is its number; one of a final class the o
 object of it. Type arguments matter: the elements of a ``List<String>`` are written without their class. How far they
 are followed differs between the two flavours, and both are followed here as they do it:
 
-* Kryo 2 knows the erased arguments of the field at hand, and type parameters by name (``FieldSerializerGenericsUtil``);
+* Kryo 2 knows the erased arguments of the current field, and type parameters by name (``FieldSerializerGenericsUtil``);
 * Kryo 5 keeps a stack of generic types, whose last argument leads on (``util.DefaultGenerics``).
 """
 
@@ -248,7 +248,7 @@ def _scope2(model: ClassModel, generics: tuple[str | None, ...] | None, outer: S
 
 def _arguments2(type_: JavaType, owner: ClassModel, scope: dict[str, str] | None) -> tuple[str | None, ...] | None:
     if type_.dimensions:
-        # A generic array passes on what its elements' type has; a plain array is no generic type.
+        # A generic array passes on what its elements' type has; a plain array is not a generic type.
         if type_.name in owner.parameters or type_.arguments:
             return _arguments2(type_.component, owner, scope)
         return None

@@ -39,7 +39,7 @@ def java_object(class_name: str) -> Body:
         reader = Reader(s.data, s.pos, s.end)
         if reader.remaining >= len(MAGIC) and bytes(s.data[s.pos : s.pos + len(MAGIC)]) != MAGIC:
             raise UndecodableError(
-                f"a second Java-serialized object ({class_name}) stands in one value, in the stream of the first",
+                f"one value contains a second Java-serialized object ({class_name}), in the stream of the first",
                 offset=s.pos,
             )
         value = parse_java_stream(reader, LIMITS)

@@ -1,7 +1,7 @@
 """The JDK's classes, as far as Kryo treats them like any class: what they extend, which are final, collections, or written
 field by field.
 
-Names, supertypes and enum constants are those of JDK 17 (``jdk_classes.py``), with what JDK 8, 9 and 21 have beside; fields are
+Names, supertypes and constants are those of JDK 17 (``jdk_classes.py``), and those that only JDK 8, 9 and 21 have. Fields are
 those of JDK 8 to 21 that are neither static nor transient. Data only.
 """
 

@@ -16,7 +16,7 @@ all others                                    ``{"$class": …, "$value": …}``
 an object that contains itself                ``{"$ref": n}``: the object n levels below the outermost
 ============================================  ========================================================
 
-The outermost value has no ``$class``: it stands next to the JSON. Knows no bytes.
+The outermost value has no ``$class``: its class is in a column of its own. Knows no bytes.
 """
 
 from __future__ import annotations

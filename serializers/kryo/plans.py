@@ -175,7 +175,7 @@ class _Plans:
         return self.places[key]
 
     def _known(self, name: str, column: KryoColumn, generics: Generics, scope: Scope) -> Known:
-        """Where an object of a known class stands, or null."""
+        """An object of a known class, or null."""
         return Known(self._choice(name, column, generics, scope))
 
     def _candidates(self, column: KryoColumn) -> Iterator[str]:
@@ -518,7 +518,7 @@ class _Plans:
     # ---- JSON
 
     def complete(self) -> None:
-        """Plan what was put off: classes hold each other, so that a body is only named where it stands."""
+        """Plan what was put off: classes hold each other, so that a body is only named where it is."""
         while self.todo:
             self.todo.pop()()
 
@@ -527,7 +527,7 @@ class _Plans:
         return None if self.kryo.flavour == 5 and generics is not None and generics.arguments is None else generics
 
     def _json_any(self, generics: Generics, scope: Scope) -> AnyOf | JsonAny:
-        """Where a value of any class stands as JSON."""
+        """A value of any class, as JSON."""
         key = (generics, scope)
         table = self.table
         if key not in self.json:

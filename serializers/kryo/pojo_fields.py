@@ -1,6 +1,6 @@
-"""What the snapshot of a POJO serializer tells of its class, for values of this class that Kryo wrote.
+"""What the snapshot of a POJO serializer records of its class, for values of this class that Kryo wrote.
 
-It has the class' fields, inherited ones too, with their serializers. It does not tell ``int`` from ``Integer``, a field's
+It has the class' fields, inherited ones too, with their serializers. It does not distinguish ``int`` and ``Integer``, a field's
 own type from a type parameter that represents it (``T``, whose values Kryo writes with their class), or whether a class is
 final. :class:`PojoField` has all types that a field can have; which one it is shows in the bytes. A field that leaves more
 open (lists, maps, enums, whose constants Flink keeps in an order of its own) has none, and its class cannot be had this way.

@@ -121,7 +121,7 @@ class Shaping:
 
 def misfit(value: Any, wanted: str) -> FormatError:
     return FormatError(
-        f"a value of {class_of(value)} stands where {wanted} is declared",
+        f"found a value of {class_of(value)} where {wanted} is declared",
         advice="if the data is sound, a class model is wrong (does it name the superclass?), or the flavour of Kryo (--kryo)",
     )
 

@@ -18,7 +18,7 @@ MAX_DEPTH: Final = 150
 """Objects inside of each other. Kryo recurses for each, and so does the reader."""
 
 MAX_FREE: Final = 1 << 22
-"""Elements of one value that have no bytes of their own: nulls of a list of nulls, copies of what stands elsewhere."""
+"""Elements of one value that have no bytes of their own: nulls of a list of nulls, copies of what is elsewhere."""
 
 
 _LAST: Final = re.compile(rb"[\x80-\xff]")

@@ -1,7 +1,7 @@
 """``Snapshot.check``: would Flink restore the snapshot into another job?
 
 Brings together what the rules need (``stateextract/restore``): the heads of both snapshots, class files, plans, and values
-where nothing else tells.
+where nothing else shows it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Numbers of rows that are in the files, so that no entry has to be walked.
 
-They stand there for elements of operator state's lists, each of which has an offset in ``_metadata``, and for the state that
-comes first in the key groups of an uncompressed heap file, whose count comes before its entries. Where another state
-comes first, or a map may be empty and its key no row, only walking tells.
+The counts are there for elements of operator state's lists, each of which has an offset in ``_metadata``, and for the state
+that comes first in the key groups of an uncompressed heap file, whose count comes before its entries. Where another state
+comes first, or a map may be empty and its key no row, only a walk over the entries counts rows.
 
 Flink's classes: ``OperatorStateHandle.StateMetaInfo``, ``HeapSnapshotStrategy``.
 """
@@ -70,13 +70,13 @@ def _entries(files: SnapshotFiles, file: StateFile, content: Content, state: Nam
             for r, start in zip(content.ranges, _starts(read_at, content), strict=True):
                 count = int.from_bytes(start[6:], "big", signed=True)
                 if int.from_bytes(start[:4], "big", signed=True) != r.key_group or len(start) < _HEAD or count < 0:
-                    return None  # damage, which a walk tells of
+                    return None  # corruption, which a walk reports
                 state_id = int.from_bytes(start[4:6], "big")
                 if state_id >= len(file.header.states) or file.header.states[state_id].name != state.name:
                     return None
                 total += count
     except TruncatedError:
-        return None  # which a walk tells of, too
+        return None  # which a walk reports, too
     except StateExtractError as error:
         raise files.with_location(error, file) from None
     return total

@@ -237,8 +237,8 @@ class Snapshot:
         :param parallelism: of the new job's operators, where ``against`` does not say it.
         :param same_job: the new job is the old one, on another release or with other settings.
         :param allow_non_restored: the new job starts with ``allowNonRestoredState``.
-        :param values: read values where heads do not tell: subclasses of POJOs, what Kryo wrote, how many rows are behind what
-            does not restore.
+        :param values: read values where headers are not enough: subclasses of POJOs, what Kryo wrote, and the rows
+            that do not restore.
         :raises UsageError: for an option that cannot be right.
         """
         from stateextract.api.check import check
@@ -250,7 +250,7 @@ class Snapshot:
 
     @leaving()
     def suggested_types(self) -> list[Suggestion]:
-        """Types for the bytes of all states of PyFlink, guessed from their first rows; ``docs/pyflink.md`` tells how."""
+        """Types for the bytes of all states of PyFlink, guessed from their first rows; ``docs/pyflink.md`` describes how."""
         self.read_headers()
         return [s for o in sorted(self.operators, key=lambda o: (o.label, o.id)) for t in o.states for s in t._suggestions()]
 
@@ -259,7 +259,7 @@ class Snapshot:
 
         Goes on behind damage: errors are in the findings. They come operator by operator.
 
-        :param on_progress: is told bytes of files and rows as they are read.
+        :param on_progress: receives bytes of files and rows as they are read.
         """
         self.read_headers()
         validation = Validation(self._opened, on_progress)

@@ -107,7 +107,7 @@ class State:
         self._opened = operator.snapshot._opened
         self._files = self._opened.source.files()
         self.on_progress: Callable[[int, int], None] | None = None
-        """Is told, while rows are read, how many bytes of the files and how many rows have come since it was told last."""
+        """Receives, while rows are read, how many bytes of the files and how many rows have come since its last call."""
         self.searched: frozenset[int] | None = None
         """The key groups that the last :meth:`get` read; ``None``: all."""
         self._coverage: Coverage | None = None
@@ -229,10 +229,10 @@ class State:
 
         The hash of a ``Row`` is that of its fields by position. If its key group has no such row, the others are read too.
 
-        :param key: a Python value of the key's type, or text; ``docs/python-api.md`` tells how.
+        :param key: a Python value of the key's type, or text; ``docs/python-api.md`` describes how.
         :param namespace: likewise; ``None``: of all namespaces.
         :param elsewhere: whether the other key groups are read too, if the one that the hash leads to has no such row.
-        :raises UsageError: where it is no such value, or the state has no keys or no namespaces.
+        :raises UsageError: if it is not such a value, or the state has no keys or no namespaces.
         """
         keys = self._keys(key)
         matches = [("key", keys)]

@@ -44,7 +44,7 @@ Misplaced: TypeAlias = "tuple[pa.Scalar, int, list[int]]"
 """A key, its key group, and the key groups that its hash leads to."""
 
 OnProgress = Callable[[int, int], None]
-"""Is told bytes of files and rows, as they were read since it was told last."""
+"""Receives bytes of files and rows, as they were read since its last call."""
 
 
 @dataclass
@@ -111,7 +111,7 @@ _WORST = (Status.UNREADABLE, Status.MISSING, Status.UNSUPPORTED)
 class Validation:
     """Validates the operators of one snapshot.
 
-    :param on_progress: is told what is read.
+    :param on_progress: receives what is read.
     """
 
     def __init__(self, opened: OpenedSnapshot, on_progress: OnProgress = lambda size, rows: None) -> None:

@@ -22,7 +22,7 @@ def made_of(kind: type[T], value: Any, what: str) -> T:
 
     :param kind: its fields are of plain types, of dataclasses, lists of those, unions of one of them and ``None``, or ``Any``.
     :param what: what it is called in errors.
-    :raises UsageError: with the place where something else stands than the types want.
+    :raises UsageError: with the path of a value whose type is another than the declared one.
     """
     try:
         made = _maker(kind)(value)  # type: ignore[arg-type]
@@ -102,7 +102,7 @@ def _object_maker(kind: Any) -> _Maker:
 
 def _plain_maker(kind: type) -> _Maker:
     def make(value: Any) -> Any:
-        # A bool is no int here.
+        # A bool is not an int here.
         if type(value) is not kind:
             raise _Wrong(value, f"a value of type {kind.__name__}")
         return value

@@ -38,7 +38,7 @@ def query_state(
 
     :param kind: of the state, as in the statistics document.
     :param on_headers: as of :func:`stateextract.job.plan.make_plan`.
-    :param on_parts: is told the sizes of the parts that are read, and gives what is told of each, by its number, that was.
+    :param on_parts: receives the sizes of the parts that are read, and returns a callback for parts that were read.
     :returns: at most :data:`MOST` rows, as JSON, and the number of all.
     :raises EnvironmentProblem: where DuckDB is not installed.
     :raises UsageError: where the query cannot be right.

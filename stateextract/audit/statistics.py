@@ -53,7 +53,7 @@ UID_SINCE = 5
 
 @dataclass(frozen=True)
 class StatisticsOptions:
-    """What statistics are to say beside what follows from the snapshot.
+    """What statistics contain besides what follows from the snapshot.
 
     :param as_of_ms: the time that ages are counted to; ``None``: the time of the file ``_metadata``.
     :param ttls: times to live in milliseconds, by ``OPERATOR/STATE``, by state, or for all by ``""``.
@@ -91,7 +91,7 @@ def statistics(
     """The statistics of the states that the options choose.
 
     :param options: as for an extract job; what it says of rows (``flatten``, columns) does not count. A state that cannot be
-        decoded is left out and said so, unless ``on_undecodable`` says ``raw``.
+        decoded is left out and reported, unless ``on_undecodable`` is ``raw``.
     :param execute: runs the tasks; ``None``: processes of this machine, if there is much to read.
     :param on_headers: as of :func:`stateextract.job.plan.make_plan`.
     :raises StateExtractError: where the snapshot cannot be read.
@@ -145,7 +145,7 @@ def plan_statistics(
     notes = list(plan.coverage.notes)
     for entry in plan.coverage.entries:
         if entry.operator_id is None and entry.status not in (Status.EMPTY, Status.NOT_SELECTED):
-            notes.append(f"beside the operators there is {entry.kind} state {entry.state}: {entry.reason}")
+            notes.append(f"besides the operators there is {entry.kind} state {entry.state}: {entry.reason}")
     if as_of is None:
         notes.append("the file _metadata has no time: ages are counted to when the statistics were made")
     measure_options = _measure_options(plan, statistics_options, now if as_of is None else as_of, notes)

@@ -313,7 +313,7 @@ def _map_entries(base: ChangedState, value: bytes) -> Iterator[tuple[bytes, byte
 
 
 def _elements(base: ChangedState, value: bytes) -> tuple[int, bytes]:
-    """The elements of a list in a pair, without what stands between them."""
+    """The elements of a list in a pair, without the bytes between them."""
     pos, end = 0, len(value)
     elements = []
     while pos < end:

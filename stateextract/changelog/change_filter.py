@@ -29,7 +29,7 @@ MetMap: TypeAlias = Callable[[bytes, list[tuple[bytes, bytes]]], None]
 class ChangeFilterDecoder(DecoderWrapper):
     """Decodes the entries of a heap body that were not changed.
 
-    :param changed: ids of the changed rows; :param met: is told of those that come up.
+    :param changed: ids of the changed rows; :param met: called with those that come up.
     :param key: layouts of what an id is made of.
     """
 
@@ -49,7 +49,7 @@ class ChangeFilterDecoder(DecoderWrapper):
                 entry_bounds = self.scanner.scan(data, pos, end, limit - entries)
             except StateExtractError:
                 if entries:
-                    break  # what came before is told first
+                    break  # what came before is reported first
                 raise
             if entry_bounds.stop is Stop.NEED_INPUT:
                 return Progress(Stop.NEED_INPUT, entries, pos, entry_bounds.needed, rows)
@@ -96,8 +96,8 @@ class ChangeFilterDecoder(DecoderWrapper):
 class ChangeFilterPairDecoder(PairDecoderWrapper):
     """Decodes the pairs that were not changed.
 
-    :param changed: ids of the changed rows; :param met: is told of those that come up.
-    :param met_map: of maps, is told instead of ``met``, once for each row; :param wants: those of which entries matter.
+    :param changed: ids of the changed rows; :param met: called with those that come up.
+    :param met_map: of maps, called instead of ``met``, once for each row; :param wants: those of which entries matter.
     :param skip: bytes in front of each key that are no part of ids (of queues, whose ids are elements).
     """
 

@@ -12,7 +12,7 @@
     u8   backend type: 0 key-value, 3 priority queue
 
 A state with a time to live has no default value, so from the Java object on nothing needs to be understood: the record
-ends with a zero, the id and the type. Of a default value only its extent matters: it is no state.
+ends with a zero, the id and the type. Of a default value only its length matters: it is not state.
 
 The key's serializer is in no declaration but those of timers. :func:`header_of` makes the head of a state file out of
 declarations and a key's snapshot, which is how everything else of this package gets to know them. Flink's classes:

@@ -1,4 +1,4 @@
-"""Ids of rows: the bytes that tell materialized entries apart, as the body at hand has them.
+"""Ids of rows: the bytes that identify materialized entries, as the current body has them.
 
 An overlay calls its rows by the same bytes as the entries that they replace, so that these can be looked up as they are
 read. Where a row is written anew, both forms give the key of a pair: ``u16 key group`` and what comes after it there.

@@ -70,7 +70,7 @@ class Log:
     :param handle: the subtask's.
     :param open_file: opens a changelog file, whatever size its handle states.
     :param metadata_uri: where changes in memory were found.
-    :param metadata: gives the content of that file, to say where in it a change stands.
+    :param metadata: gives the content of that file, to report where in it a change is.
     :param codec: of compressed files; ``verify``: check their checksums.
     :param files: what was decompressed by others.
     """
@@ -98,7 +98,7 @@ class Log:
 
     @property
     def size(self) -> int:
-        """Bytes of changes, as far as the handle tells."""
+        """Bytes of changes, as far as the handle records them."""
         return sum(increment.size for increment in self.handle.increments)
 
     def changes(self, selected: Container[int]) -> Iterator[Change]:
@@ -253,7 +253,7 @@ def _check_offset(offset: int, size: int, file: DatabaseFile) -> None:
 
 
 def _by_position(file: DatabaseFile) -> ReadAt:
-    """``read_at`` by positions in the physical file, so that errors tell them."""
+    """``read_at`` by positions in the physical file, so that errors contain them."""
     return lambda at, n: file.read_at(at - file.start, n)
 
 

@@ -26,7 +26,7 @@ from stateextract.state.engine import read_entry_pairs
 from stateextract.state.target import Piece
 
 WithLocation: TypeAlias = Callable[[StateExtractError, int], StateExtractError]
-"""Adds to an error where the change at a place stands."""
+"""Adds to an error the position of the change."""
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ _LARGE_ADVICE = "set --max-value-bytes to a larger size if there is the memory f
 
 
 class Identity(Protocol):
-    """How rows are called: by the bytes that tell materialized entries apart."""
+    """The identity of rows: the bytes that identify materialized entries."""
 
     def of(self, group: int, key: bytes, namespace: bytes) -> bytes: ...
 

@@ -42,7 +42,7 @@ class Change(NamedTuple):
     """One record.
 
     :param key_group: its key group, or :data:`METADATA_GROUP`.
-    :param location: where it stands; the log that gave it knows what the number means.
+    :param location: where it is; the log that gave it knows what the number means.
     """
 
     key_group: int
@@ -53,7 +53,7 @@ class Change(NamedTuple):
 def read_change_set(window: Window, selected: Container[int], first: int = 0) -> Generator[Change, None, int]:
     """The records of the set that the window is at, in order; the window is left after its last byte.
 
-    :param selected: key groups whose records are given out, beside metadata; the others are passed over.
+    :param selected: key groups whose records are returned, as metadata always are; the others are skipped.
     :param first: added to the places of changes, which are offsets in the window's stream.
     :returns: bytes of all records of the set.
     :raises FormatError: where a count or length cannot be right; with the offset, and the key group where it is known.

@@ -1,7 +1,7 @@
 """Rows of an overlay: what became of one key and namespace since the state was materialized.
 
 A row that is not in an overlay is as it was materialized. A :class:`ValueRow` is a sequence of *parts*: bytes that a change
-wrote, or the id of a row whose materialized value stands here, its own or, after windows were merged, another's. A
+wrote, or the id of a row whose materialized value is here, its own or, after windows were merged, another's. A
 :class:`MapRow` has what became of each user key, over the materialized map or over nothing. Everything is kept as the bytes
 that the serializers wrote; nothing is decoded. Knows no files.
 """

@@ -113,7 +113,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
     code = run(arguments)
     if _OWN_END.isdisjoint(sys.modules):
-        with contextlib.suppress(OSError):  # what cannot be written, which Python's own end tells
+        with contextlib.suppress(OSError):  # what cannot be written, which Python reports when it ends
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(code)

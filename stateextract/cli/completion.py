@@ -22,7 +22,7 @@ def completion(shell: str) -> None:
     root = click.get_current_context().find_root()
     made = get_completion_class(shell)
     assert made is not None
-    # click's own, but for a look at the version of bash that is installed, which need not be the one that is meant.
+    # click's own, but for a look at the version of bash that is installed, which need not be the one that runs.
     script = made(root.command, {}, "stateextract", "_STATEEXTRACT_COMPLETE")
     click.echo(script.source_template % script.source_vars(), nl=False)
 

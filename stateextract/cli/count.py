@@ -89,7 +89,7 @@ def describe(state: State, found: Count) -> dict[str, Any]:
     if isinstance(found, int):
         return {**identity(state), "rows": found, "status": Status.DECODED, "reason": None}
     if found.key_group is None and found.offset is None:
-        # The matter of a whole file, told once for all of its states.
+        # A problem of a whole file, reported once for all of its states.
         found = copy(found)
         found.state = None
     return {**identity(state), "rows": None, "status": found.status, "reason": str(found)}

@@ -162,8 +162,8 @@ def _lines(state: DiffState, counts: DiffCounts) -> Iterator[str]:
     for remark in counts.remarks:
         yield sentence(f"{where}{remark}")
     for name, count in counts.adjusted.items():
-        said = {"sub_microsecond": "compared without digits below the microsecond", "out_of_range": "compared as null"}
-        yield f"{where}{pluralize(count, 'time')} {said[name]}."
+        changes = {"sub_microsecond": "compared without digits below the microsecond", "out_of_range": "compared as null"}
+        yield f"{where}{pluralize(count, 'time')} {changes[name]}."
 
 
 def _ways(result: DiffResult) -> Iterator[str]:
@@ -178,7 +178,7 @@ def _ways(result: DiffResult) -> Iterator[str]:
         )
     reasons: dict[str, list[str]] = {}
     for state in compared:
-        if state.full_reason is not None and state.reason_told:
+        if state.full_reason is not None and state.reason_reported:
             reasons.setdefault(state.full_reason, []).append(f"{named(state.label)} / {named(state.name)}")
     for reason, found in reasons.items():
         what = found[0] if len(found) == 1 else f"{pluralize(len(found), 'state')} ({abbreviate(found)})"

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from stateextract.job.run import JobResult
 
 _SPARK = {"spark.log.level": "ERROR"}
-"""What a Spark that is started here is told beside ``conf/spark-defaults.conf``."""
+"""Settings of a Spark that is started here, besides ``conf/spark-defaults.conf``."""
 
 def _settings(_: click.Context, __: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
     settings = {}

@@ -1,6 +1,6 @@
 """Bars on standard error for what takes longer than two seconds: tasks, bytes, rows, and the time that is left.
 
-Where standard error is no terminal nothing is shown. rich is loaded when a bar appears.
+If standard error is not a terminal, nothing is shown. rich is loaded when a bar appears.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def counted(meter: Meter, execute: Execute, rows: Callable[[bytes], int] = lambd
 
 
 class HeadersBar:
-    """A bar for reading the heads of files, if that takes long: told how many were read, and of how many.
+    """A bar for reading the heads of files, if that takes long: called with how many were read, and of how many.
 
     :param console: and ``delay``: as of :class:`Meter`.
     """

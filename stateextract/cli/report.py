@@ -64,7 +64,7 @@ def report(
 
 
 def _documents(name: str) -> Iterator[Statistics | Recorded]:
-    """Those in a file, or in the files of a folder; of a history only what it takes to tell how states grew.
+    """Those in a file, or in the files of a folder; of a history only what shows how states grew.
 
     :raises UsageError: where there is none.
     """

@@ -216,7 +216,7 @@ class _Watcher:
             verdicts = None if self._check is None else self._check.judge(job, document)
         except StateExtractError as error:
             there = completed_checkpoint(self._job.snapshot, self._store, *checkpoint.name)
-            if there is not None:  # What Flink deletes while it is read is no fault of the snapshot.
+            if there is not None:  # What Flink deletes while it is read is not a fault of the snapshot.
                 self._statuses.add(error.status)
             return _Step(checkpoint, problem=error if there is not None else _gone(checkpoint))
         if self._history is not None:

@@ -76,7 +76,7 @@ def comparison(kind: str, schema: pa.Schema, shape: Shape) -> Comparison:
     """How rows of a kind of state are compared.
 
     Keyed state: by key and namespace, flattened also by the map's key or the list's index. Broadcast state by its key. The
-    elements of operator state are what they are, wherever they stand: so many equal ones here, so many there. Timers are a
+    elements of operator state have no identity: equal ones are counted on both sides. Timers are a
     set.
     """
     names = [name for name in schema.names if name not in (KEY_GROUP, INDEX)]
@@ -185,7 +185,7 @@ def _not_unique(how: Comparison, before: pa.RecordBatch, after: pa.RecordBatch, 
     group = batch.column(KEY_GROUP)[row].as_py() if KEY_GROUP in batch.schema.names else None
     count = Counter(how.identity)
     return ValueRefusedError(
-        f"two rows of one snapshot have the same {' and '.join(count)}, and cannot be told apart",
+        f"two rows of one snapshot have the same {' and '.join(count)}, and cannot be distinguished",
         key_group=group,
         advice="where their times differ below the microsecond, set --timestamps to nanoseconds",
     )

@@ -1,4 +1,4 @@
-"""Coordinators' state of both snapshots: bytes without a type, of which is said whether they are the same, and no more."""
+"""Coordinators' state of both snapshots: bytes without a type, so only whether they are equal is reported."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ from stateextract.diff.hashing import hashes
 from stateextract.diff.shapes import ELEMENT, PLAIN, Shape
 
 OnMap: TypeAlias = Callable[[str, pa.Array, pa.Array, Numbers, Numbers, Shape], None]
-"""Is told of maps that differ: their path, both columns and the places in them, and their shape."""
+"""Receives of maps that differ: their path, both columns and the places in them, and their shape."""
 
 
 def equal(a: pa.Array, b: pa.Array, rows_a: Numbers, rows_b: Numbers, shape: Shape = PLAIN) -> Bits:

@@ -1,4 +1,4 @@
-"""Values as plain Python that is equal where the values are: for the few rows that hashes cannot tell apart.
+"""Values as plain Python that is equal where the values are: for the few rows that hashes cannot distinguish.
 
 Agrees with ``equality.py``; slow.
 """

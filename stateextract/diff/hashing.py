@@ -1,6 +1,6 @@
 """Hashes of Arrow columns, value by value, such that equal values have equal ones whatever batch they are in.
 
-What is equal is said in ``equality.py``; hashing agrees with it: the entries of maps have no order, all NaN are one.
+``equality.py`` defines what is equal; hashing agrees with it: the entries of maps have no order, all NaN are one.
 """
 
 from __future__ import annotations

@@ -35,12 +35,12 @@ class Sharing:
     """How much of an operator's databases two snapshots share.
 
     :param reason: why its states are compared in full; ``None``: they need not be.
-    :param told: the reason is told to people, who could have expected otherwise.
+    :param reported: the summary contains the reason, because users could expect an incremental comparison.
     :param unshared: bytes of files that only one of the snapshots has, by key group, about.
     """
 
     reason: str | None = None
-    told: bool = False
+    reported: bool = False
     unshared: Mapping[int, float] = field(default_factory=dict)
 
 
@@ -70,7 +70,7 @@ def sharing_of(
     elif _reading(sides[0].job) != _reading(sides[1].job):
         reason = "the snapshots are read with different options"
     if reason is not None:
-        return Sharing(reason, told=True)
+        return Sharing(reason, reported=True)
     try:
         files = [_files(side, operator, store) for side, store in zip(sides, stores, strict=True)]
     except StateExtractError as error:
@@ -88,10 +88,10 @@ def sharing_of(
     if total <= few_bytes:
         return Sharing("its files are small")
     if not shared:
-        return Sharing("the snapshots share no file", told=True)
+        return Sharing("the snapshots share no file", reported=True)
     if alone > MOST_UNSHARED * total:
         percent = 100 * alone // total
-        return Sharing(f"{percent} % of the bytes are in files that only one of the snapshots has", told=True)
+        return Sharing(f"{percent} % of the bytes are in files that only one of the snapshots has", reported=True)
     return Sharing(unshared=unshared)
 
 

@@ -44,7 +44,7 @@ _LIST = "\0operator"  # no state's name ends like that
 
 @dataclass(frozen=True)
 class DiffOptions:
-    """What a comparison can be told, beside what reading takes.
+    """The options of a comparison, besides those of reading.
 
     :param last_access: a mere change of the last access counts.
     :param common_fields: fields of values that only one of the snapshots has do not count; otherwise they are null in the
@@ -74,7 +74,7 @@ class DiffState:
     :param schema_changes: in which columns and fields the snapshots differ.
     :param folder: of its dataset.
     :param incremental: only rows in files that the snapshots do not share are looked at; otherwise ``full_reason`` says why
-        all are, unless the user asked for it, and ``reason_told`` whether a person could have expected otherwise.
+        all are, unless the user asked for it, and ``reason_reported`` whether a person could have expected otherwise.
     """
 
     number: int
@@ -93,7 +93,7 @@ class DiffState:
     reason: str | None = None
     incremental: bool = False
     full_reason: str | None = None
-    reason_told: bool = False
+    reason_reported: bool = False
 
     @property
     def label(self) -> str:
@@ -188,7 +188,7 @@ def make_diff_plan(
 
     :param before: reads the earlier snapshot; :param after: the later one. Both choose the same operators and states.
         ``None``: the later one is compared with nothing, so that all of its rows are added.
-    :param on_headers: is told how many of the heads were read, of the earlier snapshot's files and then of the later one's.
+    :param on_headers: receives how many of the heads were read, of the earlier snapshot's files and then of the later one's.
     :raises StateExtractError: where a snapshot cannot be read, or not what was asked for by name.
     :raises UsageError: where the choice matches nothing in either.
     """
@@ -323,7 +323,7 @@ _NOT_KEYED = ("operator", "coordinator", "raw", "channel")
 
 
 def _missing(side: SnapshotStates, key: tuple[str, StateScope, str], presence: str) -> tuple[str, str | None]:
-    """Whether a state that a side does not read is not there; or, if that cannot be said, why it is not compared."""
+    """Whether a state that a side does not read is not there; or, if that is not known, why it is not compared."""
     operator, scope, name = key
     unread = [e for e in side.plan.coverage.entries if e.status in CANNOT_BE_READ and e.operator_id == operator]
     for entry in unread:
@@ -376,11 +376,11 @@ def _with_way(
     if state.scope == "operator":
         return replace(state, full_reason="it is operator state")
     if sharing.reason is not None:
-        return replace(state, full_reason=sharing.reason, reason_told=sharing.told)
+        return replace(state, full_reason=sharing.reason, reason_reported=sharing.reported)
     if state.presence != BOTH:
         return replace(state, full_reason="only one of the snapshots has it")
     reason = reason_for_full(sides, (sides[0].states[key], sides[1].states[key]))
-    return replace(state, incremental=reason is None, full_reason=reason, reason_told=reason is not None)
+    return replace(state, incremental=reason is None, full_reason=reason, reason_reported=reason is not None)
 
 
 def _units(

@@ -21,9 +21,9 @@ from stateextract.diff.compare import Comparison
 from stateextract.diff.hashing import row_hashes
 from stateextract.errors import OutputError
 
-_PARTS = 16  # a part is told by four bits of the hash, and by the next four where it is too large again
+_PARTS = 16  # four bits of the hash are the number of a part, and the next four where it is too large again
 _DEEPEST = 8
-_ROW = 48  # bytes that pairing takes for a row beside its columns
+_ROW = 48  # bytes that pairing takes for a row in addition to its columns
 
 Sides = tuple[pa.RecordBatch, pa.RecordBatch]
 

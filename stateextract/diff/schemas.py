@@ -32,7 +32,7 @@ class SchemaChange:
 
     @property
     def path(self) -> str:
-        """The names, parted by dots."""
+        """The names, separated by dots."""
         return ".".join(self.place)
 
     @property

@@ -1,6 +1,6 @@
 """What of a column's type a comparison must know beyond Arrow's: where order means nothing, and what is not compared.
 
-A set comes as a list, and a map whose keys may be null as a list of ``struct<key, value>``: Arrow's type does not tell that
+A set comes as a list, and a map whose keys may be null as a list of ``struct<key, value>``: Arrow's type does not show that
 their order is that of a hash table. The layout does. May import layouts.
 """
 

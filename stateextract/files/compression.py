@@ -2,7 +2,7 @@
 
 Reads: compressed bytes in windows of any size, because state is larger than memory. Stops: before a chunk that is not
 there completely or whose data does not fit into the output, never in the middle of one; says how far it came on both
-sides. Knows no state file, no key group, and does no I/O; may import the errors and ``beside``.
+sides. Knows no state file, no key group, and does no I/O; may import the errors and ``second_thread``.
 
 ``snappy`` is the framing that Flink writes (xerial's ``SnappyFramedOutputStream`` behind
 ``SnappyStreamCompressionDecorator``)::
@@ -94,7 +94,7 @@ class Codec(Protocol):
         :param verify: check the checksums, where the library leaves a choice.
         :param headless: the bytes need not begin with a stream identifier: the offsets of compressed operator state
             point at bare chunks.
-        :param two_threads: may decode at once, where the format has parts that stand alone.
+        :param two_threads: may decode at once, where the format has independent parts.
         """
 
 
@@ -154,7 +154,7 @@ class _SnappyDecoder:
         try:
             return self._read_headers(data, pos, end, len(out), out_pos, base, chunks)
         finally:
-            # What is wrong in a chunk is said sooner than what is wrong in a header after it.
+            # A problem in a chunk is reported before one in a header after it.
             self._decode_chunks(data, out, base, chunks)
 
     def _read_headers(

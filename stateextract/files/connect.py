@@ -45,7 +45,7 @@ _NUMBERS: Mapping[str, type] = {
 def connect(scheme: str, authority: str, options: Mapping[str, Any], timeout: int = TIMEOUT) -> tuple[Any, str]:
     """The file system of a store, and the path of its root there.
 
-    :param options: what the client is told beside, by the names of pyarrow's or fsspec's arguments.
+    :param options: further arguments of the client, by the names of pyarrow's or fsspec's arguments.
     :param timeout: seconds that the store has for one answer.
     :raises UnreadableFileError: for a scheme or an authority that is not of the closed list, or a client that cannot be made.
     """

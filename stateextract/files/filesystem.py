@@ -54,7 +54,7 @@ T = TypeVar("T")
 
 
 class DirectoryEntry(NamedTuple):
-    """One file or folder. ``mtime`` is in seconds since 1970; what a store does not tell is None."""
+    """One file or folder. ``mtime`` is in seconds since 1970; None where a store does not report it."""
 
     name: str
     uri: str
@@ -152,7 +152,7 @@ class Store:
     :param options: for each scheme, arguments of pyarrow's file system of that name, for example
         ``{"s3": {"endpoint_override": "http://localhost:9000", "region": "eu-central-1"}}``; for fsspec its keyword
         arguments.
-    :param allow: stores and folders that a confined store opens beside its own, for example ``s3://other-bucket``.
+    :param allow: stores and folders that a confined store opens in addition to its own, for example ``s3://other-bucket``.
     :param timeout: seconds that a store has for one answer.
     :raises UsageError: for one of ``allow`` that is none.
     """

@@ -4,7 +4,7 @@ Reads ``AC ED 00 05`` and exactly one content after it, and leaves the reader af
 small classes below, strings and numbers: nothing is imported, constructed or called, whatever class names the stream
 holds. A reader of one kind of object (checkpoint properties, SQL's logical types) picks fields out of the result.
 
-Where the format stands: the Java Object Serialization Specification, chapter 6 ("Object Serialization Stream
+Source of the format: the Java Object Serialization Specification, chapter 6 ("Object Serialization Stream
 Protocol"), and ``java.io.ObjectInputStream``. Handles are numbered from ``0x7E0000`` in the order of appearance: of an
 object after its class descriptor and before its data, of a class descriptor after its serialVersionUID.
 
@@ -381,7 +381,7 @@ _CONTENTS: dict[int, Callable[[_JavaStream], JavaValue]] = {
 }
 
 
-# -- the JDK's own collections: where their elements stand
+# -- the JDK's own collections: where their elements are
 
 _WRAPPERS = {  # class to the field with the wrapped collection
     "java.util.Collections$UnmodifiableList": "list",

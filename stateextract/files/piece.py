@@ -11,7 +11,7 @@ from stateextract.files.filesystem import OpenFile
 class FilePiece:
     """``read_at`` in ``size`` bytes of a file from ``start`` on.
 
-    :param on_read: is told how many bytes are asked for.
+    :param on_read: receives how many bytes are asked for.
     """
 
     def __init__(self, file: OpenFile, start: int, size: int, on_read: Callable[[int], None] | None = None) -> None:

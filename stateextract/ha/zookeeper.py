@@ -30,7 +30,7 @@ def stores_of_znodes(nodes: Mapping[str, bytes | None]) -> list[JobStore]:
 
     :param nodes: the data by path; of nodes that are not entries it may be ``None``.
     """
-    # Flink 1.15 began to keep locks below a node of that name. A graph always has it, so its absence tells an older version.
+    # Flink 1.15 began to keep locks below a node of that name. A graph always has it, so its absence shows an older version.
     locked = {_cluster(path) for path in nodes if path.endswith(f"/{_LOCKS}")}
     parents = {path.rpartition("/")[0] for path in nodes if path.endswith(f"/{_LOCKS}")}
     stores: dict[str, JobStore] = {}

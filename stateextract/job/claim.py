@@ -107,7 +107,7 @@ class ThisProcess:
         return {"tool": "stateextract", "job": job, **asdict(Sign.of_this_process())}
 
     def lives(self, job: str, claim: Mapping[str, Any]) -> bool | None:
-        """Whether the job that wrote a claim runs; ``None`` where only its heartbeat can tell."""
+        """Whether the job that wrote a claim runs; ``None`` where only its heartbeat can show it."""
         try:
             sign = Sign(*(claim[name] for name in ("host", "pid", "boot", "pids", "started")))
             if type(sign.pid) is not int:

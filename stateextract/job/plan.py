@@ -1,7 +1,7 @@
 """The plan of a job: what is wanted, what of it can be read, with which schema, and which task reads which bytes.
 
 ``make_plan`` finds the snapshot, parses ``_metadata``, reads all heads, takes the inventory, applies the user's choice
-and packs key groups into splits. Everything that can be wrong with the request is said here, before anything is written: a
+and packs key groups into splits. Everything that can be wrong with the request is reported here, before anything is written: a
 choice that matches nothing, a state asked for by name that this version cannot read, subtasks whose schemas cannot be
 united.
 
@@ -78,7 +78,7 @@ class PlannedState:
 
 @dataclass(frozen=True)
 class PlannedCoordinator:
-    """State of an operator's coordinator, which stands whole in ``_metadata``.
+    """State of an operator's coordinator, which is stored whole in ``_metadata``.
 
     :param folder: of its dataset.
     """
@@ -128,7 +128,7 @@ def make_plan(
 
     :param only: picks the one operator whose files are looked at; the plan then knows of no other.
     :param partial: the choice may match nothing here.
-    :param on_headers: is told how many of the files' heads were read.
+    :param on_headers: receives how many of the files' heads were read.
     :raises StateExtractError: where the snapshot cannot be read, or not what was asked for by name.
     :raises UsageError: where the choice matches nothing.
     """

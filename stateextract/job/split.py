@@ -4,7 +4,7 @@ One task should read about ``split_bytes`` of state. A key group is never split,
 its middle begins; small key groups of several files, and of several operators, go together.
 
 The plan file lies in the staging folder: first the context that all tasks share (options, output, merged schemas), then
-one record per split. A task is told where the plan file is and its own number, nothing else, so what travels through
+one record per split. A task gets only the path of the plan file and its own number, so what travels through
 Spark does not grow with the snapshot.
 
 Plain values and their bytes. Must not know of Spark or of how anything is decoded.
@@ -194,7 +194,7 @@ def plan_file(context: SplitContext, splits: Sequence[Sequence[Part]]) -> tuple[
 
 
 def writer_options(options: JobOptions) -> WriterOptions:
-    """What the writer is told."""
+    """The options of the writer."""
     return WriterOptions(options.compression, options.target_file_bytes, options.row_group_bytes, options.memory_bytes)
 
 

@@ -4,7 +4,7 @@ Reads: one handle, its type byte included, from a cursor that stays in the calle
 last byte. Counts are checked against the bytes that are left before anything is made of them, and handles that hold
 handles do so to a fixed depth. Each family is one dict from code to function at its end.
 
-Where the format stands: ``MetadataV2V3SerializerBase`` (streams, keyed, operator), ``ChannelStateHandleSerializerV1``
+Source of the format: ``MetadataV2V3SerializerBase`` (streams, keyed, operator), ``ChannelStateHandleSerializerV1``
 and ``V2``. May import: cursor, model, errors. Must never know what is in the files.
 """
 

@@ -5,13 +5,13 @@ or the folder above it when there is one job below. ``Locator`` resolves stream 
 the folder of ``_metadata``, absolute paths, and windows of merged files.
 
 Absolute paths break when a snapshot is moved. Tried are, in this order: the user's prefix mapping, a prefix that worked
-before, the path itself, the file's name beside ``_metadata``, and the last parts of its path (``shared/x``,
+before, the path itself, the file's name next to ``_metadata``, and the last parts of its path (``shared/x``,
 ``taskowned/y/x``, ``chk-3/x``, ``<job>/shared/x``, ForSt's ``shared/op_y/db/x``, ``changelog/<job>/dstl/x``) below the
 folders above; the path itself comes last where it is in another store than the snapshot. Names of state files are random
 UUIDs, so the same name at the same place is the same file. Folders are listed once, and a listing answers for all files in
-it. The store of a locator opens nothing else than ``Store.confined`` tells, wherever a path leads.
+it. The store of a locator opens only what ``Store.confined`` allows, wherever a path leads.
 
-Where the layout stands: ``AbstractFsCheckpointStorageAccess``, ``FsCheckpointStorageAccess``. May import: filesystem,
+Source of the layout: ``AbstractFsCheckpointStorageAccess``, ``FsCheckpointStorageAccess``. May import: filesystem,
 metadata model. Reads no state.
 """
 
@@ -212,7 +212,7 @@ class _Listing:
 class Locator:
     """Resolves the handles of one snapshot; safe to use from many threads.
 
-    :param store: what it may open is what the user said; :attr:`store` opens only what the snapshot may refer to.
+    :param store: it may open what the user named; :attr:`store` opens only what the snapshot may refer to.
     :param path_map: pairs of old and new prefix, tried first.
     """
 
@@ -333,7 +333,7 @@ class Locator:
         job = parent(directory)
         yield join(directory, parts[-1])
         # Two parts: shared/x, chk-3/x, savepoint-1/x; three: taskowned/y/x, or <job>/shared/x one level up; four: ForSt's
-        # shared/op_y/db/x, or changelog/<job>/dstl/x, where changelogs are kept beside all jobs' checkpoints.
+        # shared/op_y/db/x, or changelog/<job>/dstl/x, where changelogs are kept next to all jobs' checkpoints.
         jobs = parent(job)
         for base, lengths in ((job, (2, 3, 4)), (jobs, (3, 4, 5)), (directory, (2, 3)), (parent(jobs), (4,))):
             for length in lengths:

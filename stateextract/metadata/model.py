@@ -4,9 +4,9 @@ A snapshot has operators, an operator has subtasks, a subtask has handles, and a
 (or which bytes of ``_metadata`` itself) hold its state. Names follow Flink's (``OperatorState``,
 ``OperatorSubtaskState``, ``KeyGroupsStateHandle``, ...). Every handle has three things in common:
 
-* ``code``: the type byte that stood before it (``MetadataV2V3SerializerBase``),
+* ``code``: the type byte that was before it (``MetadataV2V3SerializerBase``),
 * ``kind``: the same in words, for reports,
-* ``size``: how many bytes of state it represents, as far as the handle tells.
+* ``size``: how many bytes of state it represents, as far as the handle records it.
 
 and ``streams()``: the stream handles inside of it, for callers that need the files. Knows no serializer and opens no file.
 """
@@ -121,7 +121,7 @@ class KeyGroupsHandle:
     """``KeyGroupsStateHandle`` (codes 3 and 12) and ``KeyGroupsSavepointStateHandle`` (7).
 
     :param offsets: one per key group from ``first`` on, in the bytes of ``stream``. What a value means depends on the
-        file's layout, which the code alone does not tell.
+        file's layout, which the code alone does not determine.
     :param handle_id: an identity only; empty where the code has none.
     """
 
@@ -372,7 +372,7 @@ class SubtaskState:
 
 
 class HandleUse(NamedTuple):
-    """Where a handle stands: ``subtask`` is None for the coordinator's."""
+    """Where a handle is: ``subtask`` is None for the coordinator's."""
 
     subtask: int | None
     role: str

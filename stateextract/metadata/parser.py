@@ -8,7 +8,7 @@ Reads: all bytes of the file, and leaves none. An operator is its id (from versi
 its parallelism and its subtasks; a subtask is four state handles and, from version 3 on, channel state. What is not
 decoded elsewhere (channel state, coordinators, master hooks) is parsed all the same, since nothing has a length.
 
-Where the format stands: ``MetadataSerializers``, ``MetadataV2V3SerializerBase``, ``MetadataV2Serializer`` to
+Source of the format: ``MetadataSerializers``, ``MetadataV2V3SerializerBase``, ``MetadataV2Serializer`` to
 ``MetadataV7Serializer``, ``Checkpoints``. May import: cursor, handles, properties, model. No I/O, no serializers.
 """
 

@@ -4,7 +4,7 @@ Reads: one Java object stream, which may hold just null. Stops: after it. Takes 
 checkpoint or a savepoint, and of which format; all else (who may discard it, sharing of files) is of no use to a
 reader of state.
 
-Where the format stands: ``MetadataV4Serializer``, ``CheckpointProperties``, ``SnapshotType``, ``CheckpointType``,
+Source of the format: ``MetadataV4Serializer``, ``CheckpointProperties``, ``SnapshotType``, ``CheckpointType``,
 ``SavepointType``. May import: the Java stream parser, the model.
 """
 

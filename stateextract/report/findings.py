@@ -20,7 +20,7 @@ ROWS_PER_SUBTASK = 100
 """With fewer rows on average chance alone is uneven."""
 
 Note = Callable[[StateDocument], str | None]
-"""What is to be said of a state; ``None``: nothing."""
+"""The finding about a state; ``None``: there is none."""
 
 
 def findings(statistics: Statistics) -> list[dict[str, Any]]:

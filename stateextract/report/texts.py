@@ -25,7 +25,7 @@ def visible(text: str, longest: int = LONGEST) -> str:
 
 
 def value_text(value: Any, longest: int = LONGEST) -> str | None:
-    """A value as :mod:`json` gives it; ``None`` for null. A string stands by itself if it looks like one and nothing else."""
+    """A value as :mod:`json` gives it; ``None`` for null. A string has no quotes if it is clearly a string."""
     if value is None:
         return None
     if isinstance(value, str):

@@ -14,7 +14,7 @@ from stateextract.outcome import Verdict
 
 
 class Answer(IntEnum):
-    """Flink's answers, and ``UNKNOWN`` where the inputs do not tell. A composite has the largest of its parts'."""
+    """Flink's answers, and ``UNKNOWN`` where the inputs do not decide. A composite has the largest of its parts'."""
 
     AS_IS = 0
     RECONFIGURED = 1

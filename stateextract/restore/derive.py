@@ -1,7 +1,7 @@
 """The serializer snapshots of the new job, where only its class files are known: the old ones with the new classes.
 
 Takes the job's declarations to be as before: the same states, with the same types. What classes decide (fields of POJOs and
-records, constants of enums, Avro schemas, what is a POJO at all) comes from the class files. What they do not tell is marked
+records, constants of enums, Avro schemas, which classes are POJOs) comes from the class files. What they do not show is marked
 in the snapshot, and comparing answers that it is not known.
 """
 

@@ -36,7 +36,7 @@ _UPPER_MAX: Final = 1 << 15
 
 
 class Values(Protocol):
-    """What only the values of a state tell. Each answer is a text where it cannot be had."""
+    """What only the values of a state show. Each answer is a text where it cannot be had."""
 
     def subclasses(self, operator: str, scope: StateScope, state: str) -> frozenset[str] | str:
         """The classes of the POJOs in a state, as far as no snapshot lists them."""
@@ -437,7 +437,7 @@ class Check:
             text = "HashMap reads the values of the dropped state with the new classes, which may fail"
             comparer.findings.unknown("value", text, _BOTH_JARS)
 
-    # ---- what only values tell
+    # ---- what only values show
 
     def _ask_values(self, comparer: Comparer, job_operator: JobOperator, scope: StateScope, name: str) -> None:
         findings, operator = comparer.findings, job_operator.state.id

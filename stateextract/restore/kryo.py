@@ -1,6 +1,6 @@
 """Generic types: ``KryoSerializerSnapshot``. Flink compares the class and the registrations, and never the fields.
 
-So every change of fields is "as is" for Flink, and reading goes wrong. Whether it does, the class files of both jobs tell:
+So every change of fields is "as is" for Flink, and reading goes wrong. The class files of both jobs show whether it does:
 Kryo's ``FieldSerializer`` writes the fields of a class sorted by name. A field whose type is open may hold objects of any
 class, so then no class of the old job may have changed.
 """

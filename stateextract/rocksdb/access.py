@@ -118,7 +118,7 @@ class Opener:
     def coming(self, handle: StreamHandle, last: int) -> PrefetchRequest | None:
         """The file of a handle that will be opened, of which so many of the last bytes are read first.
 
-        :returns: ``None`` for bytes inside of ``_metadata``, and for what is not there: that is said when it is opened.
+        :returns: ``None`` for bytes inside of ``_metadata``, and for what is not there: that is reported when it is opened.
         """
         try:
             location = self._locator.locate(handle, exact_size=self._exact_size)

@@ -3,7 +3,7 @@
 ::
 
     on disk   bytes[size] · u8 compression · u32 checksum
-    plain     entry × … · u32 restart offset × n · u32 n (bit 31: a hash index stands before)
+    plain     entry × … · u32 restart offset × n · u32 n (bit 31: a hash index is before it)
     entry     varint shared · varint unshared · varint value length · bytes[unshared] · bytes[value length]
 
 Reads one block's bytes, gives plain bytes or entries, and stops where the restart array begins. Everything here is
@@ -202,7 +202,7 @@ def decompress(stored: memoryview, kind: int, room: memoryview, offset: int) -> 
 
 
 def _decompress_std(stored: memoryview, kind: int, room: memoryview) -> int:
-    # One byte more than there should be: it tells a block that gives too much from one that fits.
+    # One byte more than there should be: it distinguishes a block that gives too much from one that fits.
     if kind == ZLIB:
         data = zlib.decompressobj(wbits=-15).decompress(stored, len(room) + 1)
     else:
@@ -263,7 +263,7 @@ def index_entries(
     """The (separator, handle) pairs of an index block.
 
     :param delta: the values are delta-encoded and have no length (``rocksdb.index.value.is.delta.encoded``).
-    :param first_key: behind each handle stands the first key of its block (index type 3).
+    :param first_key: after each handle comes the first key of its block (index type 3).
     """
     if not delta:
         for key, value in entries(plain, offset):
@@ -282,7 +282,7 @@ def index_entries(
         unshared, pos = length(plain, pos, end, offset)
         if shared > len(key) or (first and shared):
             raise FormatError(f"an entry shares {shared} bytes with a key of {len(key)}", offset=offset)
-        # The length above is that of `unshared`, which stands right after it.
+        # The length above is that of `unshared`, which comes right after it.
         key = key[:shared] + bytes(plain[pos : pos + unshared])
         pos += unshared
         if shared == 0:

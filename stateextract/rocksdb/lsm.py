@@ -309,7 +309,7 @@ class RocksDB:
         try:
             return self._expect(self._files[self.local_name(live)], first_read(live))
         except MissingFileError:
-            return nothing  # which is said when it is opened
+            return nothing  # which is reported when it is opened
 
     def pairs(
         self,

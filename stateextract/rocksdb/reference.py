@@ -1,6 +1,6 @@
-"""The reader in plain Python: the oracle of the compiled one, and its stand-in where Numba is not there.
+"""The reader in plain Python: the reference for the compiled one, and its replacement where no kernel is available.
 
-Block decoding and the merge of runs, said as plainly as the format's description does. Does the I/O that its runs do.
+Block decoding and the merge of runs, written as plainly as the format's description. Does the I/O that its runs do.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 A handle lists materialized parts, which are snapshots like any other, and increments. Of the increments only the metadata is
 read here: it says which states changed. The key's serializer is in a materialized head or in the declaration of a queue
-of timers; where a subtask has neither, those of the operator's other subtasks tell it, and where none has, trial.
+of timers. Without either, those of the operator's other subtasks are used. If none has them, common types are tried.
 
 Everything is clipped to the handle's key groups: after a rescaling the parts and the increments are those of the old
 subtasks, with more. Key groups of which nothing was materialized make a file of their own, which has only changes. May import

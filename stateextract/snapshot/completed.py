@@ -32,7 +32,7 @@ class Completed:
 
     @property
     def name(self) -> tuple[str, int]:
-        """What tells it from all others: the job's id and the number."""
+        """Its identity: the job's id and the number."""
         return self.job, self.number
 
 

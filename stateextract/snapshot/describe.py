@@ -46,7 +46,7 @@ def describe_context(
     """The context of a snapshot.
 
     :param kryo: ``auto``, ``2``, ``2-without-scala`` or ``5``.
-    :param metadata_version: version of ``_metadata``, which tells Flink 1 from Flink 2.
+    :param metadata_version: version of ``_metadata``, which distinguishes Flink 1 and Flink 2.
     :param classpath: jars and folders of class files.
     :param entries: classes as the job file describes them.
     :param protobuf: files with descriptor sets.
@@ -78,7 +78,7 @@ def _messages(paths: Sequence[str], store: Store) -> ProtobufTypes:
 
 
 def with_coordinators(context: DescribeContext, metadata: SnapshotMetadata) -> DescribeContext:
-    """The context with what coordinators say of the splits of their operators, which tells those of connectors apart."""
+    """The context with what coordinators contain about the splits of their operators, which show the connector."""
     coordinators = ((o.id, evidence_of(o.coordinator.data)) for o in metadata.operators if o.coordinator is not None)
     return replace(context, coordinators=tuple((id_, found) for id_, found in coordinators if found != NO_EVIDENCE))
 
@@ -141,7 +141,7 @@ def _files_of(folder: Path) -> Iterator[tuple[str, bytes]]:
 
 def _entries_of(jar: zipfile.ZipFile) -> Iterator[tuple[str, bytes]]:
     for entry in jar.infolist():
-        # Classes for later versions of Java stand beside those for all.
+        # A jar may have classes for later versions of Java besides those for all.
         if entry.filename.endswith(".class") and not entry.filename.startswith("META-INF/"):
             if entry.file_size > MAX_BYTES:
                 continue

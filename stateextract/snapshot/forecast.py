@@ -1,4 +1,4 @@
-"""What can be said of a state before it is read: decoded, only known when read, or certainly unsupported.
+"""The expected status of a state before it is read: decoded, only known when read, or certainly unsupported.
 
 Depends on inventory, rows and layouts. Reads nothing: heads say which serializers wrote the values, and in a heap file which
 states come first. A value that cannot be decoded has no length there, so the states after it are unreadable too.

@@ -1,7 +1,7 @@
 """Heads of all state files of a snapshot, read concurrently: what is in each file, and in which form.
 
 State ids and serializer snapshots differ from file to file of one operator, so every file's own head is read. A head
-ends at the smallest key-group offset that is not zero, so only ``[0, that)`` is read, and the few bytes that tell which
+ends at the smallest key-group offset that is not zero, so only ``[0, that)`` is read, and the few bytes that show which
 body comes after. Subtasks often share their head byte for byte; each distinct one is parsed once.
 
 Operator state files have a head of their own; timers in raw keyed state have none, and one is made of their first key
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 StateScope = Literal["keyed", "operator"]
 OnHeaders = Callable[[int, int], None]
-"""Is told, at the beginning and after each, how many handles were looked at and how many there are."""
+"""Receives, at the beginning and after each, how many handles were looked at and how many there are."""
 
 
 def ignore_progress(done: int, count: int) -> None:
@@ -171,7 +171,7 @@ class HeaderReader:
 
         What is wrong with a file is in its ``problem``: it matters only if the operator is wanted.
 
-        :param on_headers: is told how far it is.
+        :param on_headers: receives how far it is.
         """
         work = list(self._work())
         self._find_inline(item.handle for item in work)

@@ -472,7 +472,7 @@ class Resolver:
         yield original
 
     def has_ended(self, file: str | None, job_id: str) -> bool:
-        """Whether the job result store beside a job's files has the job's result."""
+        """Whether the job result store next to a job's files has the job's result."""
         if file is None or JOB_ID.fullmatch(job_id) is None:
             return False
         folder, cluster = parent(file), ""

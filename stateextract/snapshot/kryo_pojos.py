@@ -36,7 +36,7 @@ from stateextract.state.rows import row_layout
 
 _MAX_TRIALS: Final = 400
 _ROWS: Final = 5000
-"""Of one file that are read to tell declarations apart."""
+"""Of one file that are read to distinguish declarations."""
 _FILES: Final = 20
 _BYTES: Final = 1 << 24
 """Of a file, in whole key groups."""
@@ -179,7 +179,7 @@ class _PojoSearch:
             for number, (name, part) in enumerate(self._fields)
         ):
             return []
-        # A value of another class is no reason to take the reading for wrong, but has no place in the POJO's columns.
+        # A value of another class does not show that the reading is wrong, but the POJO has no columns for it.
         typed = self._models(guess)
         found = typed if self._reads(typed) is None else self._models(guess, plain=True)
         return [model for model in found if model.name in needed]
@@ -277,7 +277,7 @@ class _PojoSearch:
                     raise _OutOfReach from None
                 return -1
             except Exception:
-                raise _OutOfReach from None  # whatever it is, it is said where the state is read
+                raise _OutOfReach from None  # whatever it is, it is reported where the state is read
         return None
 
     def _read(self, reader: PartReader, options: ReadOptions, file: StateFile, states: list[str]) -> None:

@@ -17,7 +17,7 @@ from stateextract.state.columns import StatePolicy
 
 @dataclass(frozen=True)
 class StateTarget:
-    """Where the rows of a state go, with which schema; what cannot be decoded goes beside it, if it is kept.
+    """Where the rows of a state go, with which schema; what cannot be decoded goes to a separate place, if it is kept.
 
     :param overrides: paths with their types.
     :param choice: what becomes of values that a column cannot hold, or that cannot be decoded.
@@ -35,7 +35,7 @@ class StateTarget:
 
 @dataclass(frozen=True)
 class OperatorTargets:
-    """The wanted states of an operator. ``label`` is for messages, ``id`` tells operators apart."""
+    """The wanted states of an operator. ``label`` is for messages, ``id`` identifies operators."""
 
     label: str
     states: Mapping[str, StateTarget]

@@ -1,6 +1,6 @@
 """Guesses of the types of PyFlink's state, from the bytes of its first rows.
 
-Some types cannot be told from each other by their bytes: eight bytes are a whole number, a floating one or a time. A guess
+The bytes of some types are the same: eight bytes are a whole number, a floating one or a time. A guess
 takes the one in whose terms the values are plausible, and names the others. Types of several fields are not guessed.
 
 May import the elements; opens nothing.

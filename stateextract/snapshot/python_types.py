@@ -313,7 +313,7 @@ def _read_first(reader: PartReader, operator: OperatorTargets, file: StateFile, 
                     if number >= _BATCHES or all(len(found[name].counts) >= _ROWS for name in names):
                         break
             except StateExtractError:
-                continue  # which is said when the state is read
+                continue  # which is reported when the state is read
         if all(len(found[name].counts) >= _ROWS for name in operator.states):
             return
 

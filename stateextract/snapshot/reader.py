@@ -44,7 +44,7 @@ class PartReader:
     """Reads parts of one snapshot.
 
     :param metadata_uri: the snapshot's ``_metadata``; parsed once, and only if a part is more than one file.
-    :param options: what the engine is told, with the context of all operators.
+    :param options: of the engine, with the context of all operators.
     :param path_pairs: old and new beginnings of paths.
     :param store: what the user's options allow.
     """

@@ -75,8 +75,8 @@ class SnapshotTables:
     """A snapshot, and the tables that are made of it.
 
     :param job: which snapshot, where its files are, and what describing serializers needs.
-    :param door: where the problems that a table tells of are read; ``None``: that of the Python API.
-    :param on_headers: is told how many of the files' heads were read.
+    :param door: where the problems that a table reports are read; ``None``: that of the Python API.
+    :param on_headers: receives how many of the files' heads were read.
     :raises StateExtractError: where there is no snapshot, or none that can be read.
     """
 

@@ -46,7 +46,7 @@ def read_znodes(uri: str, timeout: int) -> tuple[dict[str, bytes | None], str]:
         raise EnvironmentProblem(
             "zk:// needs the package kazoo", advice="pip install 'stateextract[zookeeper]', or give a dump of the nodes"
         ) from None
-    # What it logs is said by errors.
+    # Errors report what it logs.
     logger = logging.getLogger("stateextract.kazoo")
     logger.addHandler(logging.NullHandler())
     logger.propagate = False

@@ -112,7 +112,7 @@ def open_session(defaults: Path | None = None, settings: Mapping[str, str] | Non
         raise EnvironmentProblem(f"Spark could not be started: {_first_line(error)}",
                                  advice="the lines above have details") from error
     if lent and not remote() and not is_local(session):
-        # The driver's interpreter may not exist on other machines: there Spark's own choice stands.
+        # The driver's interpreter may not exist on other machines: Spark's own choice is kept there.
         session.sparkContext.pythonExec = "python3"
     return session, True
 

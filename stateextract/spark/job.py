@@ -83,7 +83,7 @@ def extract(
     :param defaults: a properties file with settings for a Spark that is started here.
     :param settings: further settings, which win over the file's.
     :param session: a Spark session to use, which is left open; otherwise one is found or started.
-    :param on_tasks: is told how many tasks are done, where Spark says it.
+    :param on_tasks: receives how many tasks are done, where Spark says it.
     :param on_headers: as of :func:`stateextract.job.plan.make_plan`.
     :raises StateExtractError: then nothing was published.
     """

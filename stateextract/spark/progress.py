@@ -1,6 +1,6 @@
 """How far Spark is with the job's tasks, asked of its status tracker while it runs them.
 
-Only classic Spark tells; with Connect nothing is said. What cannot be asked must never disturb the job.
+Only classic Spark reports it. With Connect, nothing is shown. A failed request never disturbs the job.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from stateextract.job.execute import Tasks
 from stateextract.spark.environment import remote
 
 OnTasks = Callable[[Tasks, int], None]
-"""Is told how many tasks of a job are done."""
+"""Receives how many tasks of a job are done."""
 
 _EVERY = 0.5
 
@@ -43,7 +43,7 @@ def _watch(spark: Any, tasks: Tasks, on_tasks: OnTasks, ended: threading.Event) 
             for done in (s.numCompletedTasks for s in stages if s is not None and s.numTasks == tasks.count):
                 on_tasks(tasks, done)
     except Exception:
-        return  # a session that ends, or that does not tell
+        return  # a session that ends, or that does not report it
 
 
 __all__ = ["OnTasks", "watched"]

@@ -68,7 +68,7 @@ class FlinkStateSource(DataSource):  # type: ignore[misc]
 
     @classmethod
     def name(cls) -> str:
-        """What ``format`` is told."""
+        """The name for ``format``."""
         return "flink-state"
 
     def schema(self) -> Any:
@@ -100,7 +100,7 @@ class SplitReader(DataSourceReader):  # type: ignore[misc]
 
     def read(self, partition: InputPartition) -> Iterator[Any]:
         """The Arrow batches of a split."""
-        if partition.value is None:  # Spark's stand-in where there are no splits
+        if partition.value is None:  # Spark's placeholder where there are no splits
             return iter(())
         return batches(self.code, f"{self.module}.read", self.plan, partition.value)
 
@@ -153,7 +153,7 @@ class FlinkStateMetadataSource(DataSource):  # type: ignore[misc]
 
     @classmethod
     def name(cls) -> str:
-        """What ``format`` is told."""
+        """The name for ``format``."""
         return "flink-state-metadata"
 
     def schema(self) -> Any:
@@ -194,7 +194,7 @@ class FlinkStateDiffSource(DataSource):  # type: ignore[misc]
 
     @classmethod
     def name(cls) -> str:
-        """What ``format`` is told."""
+        """The name for ``format``."""
         return "flink-state-diff"
 
     def schema(self) -> Any:

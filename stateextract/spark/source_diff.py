@@ -122,7 +122,7 @@ def _select_state(plan: DiffPlan, scope: str) -> DiffState:
 def with_schema(data: bytes, schema: Any) -> bytes:
     """The plan for the schema that Spark goes on with: the source's own, or one that the user gave.
 
-    :raises UsageError: where that is no part of the source's.
+    :raises UsageError: if it is not a partition of this source.
     """
     plan = PlannedDiff.from_bytes(data)
     given = arrow_schema(schema)

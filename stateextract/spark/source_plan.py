@@ -221,10 +221,10 @@ def _check_skips(
 ) -> None:
     """Refuse states of which nothing can be read although undecodable values are skipped, and log which may lack rows.
 
-    No rows look like an empty state, and a merge of them deletes the rows of a table. Only reading all rows tells how many are
+    No rows look like an empty state, and a merge of them deletes the rows of a table. Only reading all rows shows how many are
     lacking, which the table ``coverage`` does. This runs once for each ``load()``, on the driver.
 
-    :param wide: such a state becomes no column, and is no error.
+    :param wide: such a state becomes no column and causes no error.
     :raises UndecodableError: with the reason.
     """
     for state in states:

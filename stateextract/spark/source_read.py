@@ -41,7 +41,7 @@ def planned(options: Mapping[str, str]) -> tuple[bytes, Any]:
 def with_schema(data: bytes, schema: Any) -> bytes:
     """The plan for the schema that Spark goes on with: the source's own, or one that the user gave.
 
-    :raises UsageError: where that is no part of the source's.
+    :raises UsageError: if it is not a partition of this source.
     """
     plan = SourcePlan.from_bytes(data)
     given = arrow_schema(schema)

@@ -75,7 +75,7 @@ class Retained:
             folder = f"{checkpoint.job}/{name_of(checkpoint.folder)}"
             for uri in dict.fromkeys(uri for uri, _ in found):
                 inside = next(iter(mapped(uri, self._root(checkpoint.job), "/")), None)
-                # What is elsewhere, as the files of a savepoint that the job claimed, is looked for beside _metadata.
+                # What is elsewhere, as the files of a savepoint that the job claimed, is looked for next to _metadata.
                 self._copy(locator.store, uri, f"{folder}/{name_of(uri)}" if inside is None else inside.strip("/"))
         except MissingFileError:
             return False

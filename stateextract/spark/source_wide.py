@@ -149,7 +149,7 @@ def _refuse_unclear(tables: Mapping[str, pa.Table], counters: Counters) -> None:
     identities = [field.type for table in tables.values() for field in table.schema if field.name in _IDENTITY]
     if (counts.sub_microsecond or counts.out_of_range) and any(map(_has_times, identities)):
         raise ValueRefusedError(
-            "times in keys that differ only below the microsecond, or beyond their column's range, cannot be told apart",
+            "times in keys that differ only below the microsecond, or beyond their column's range, cannot be distinguished",
             advice="set --timestamps fail and --out-of-range fail, or read the states one by one, without wide",
         )
 
@@ -189,7 +189,7 @@ def _joined(tables: Mapping[str, pa.Table], wide: WideColumns, policy: Policy) -
 
 
 def _places(numbers: Numbers, count: int) -> pa.Array:
-    """For each number where it stands first; null where it does not."""
+    """For each number where it is first; null where it does not."""
     column_names = np.full(count, -1, np.int64)
     column_names[numbers[::-1]] = np.arange(len(numbers))[::-1]
     return pa.array(column_names, mask=column_names < 0)

@@ -75,7 +75,7 @@ def causes_once(states: Iterable[tuple[K, Sequence[str | None]]]) -> dict[K, str
 
 
 def is_caused(text: str) -> bool:
-    """Whether a problem is one that :func:`causes_of` tells of."""
+    """Whether a problem is one that :func:`causes_of` reports."""
     return _cause(text)[0] is not None
 
 

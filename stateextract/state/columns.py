@@ -2,7 +2,7 @@
 
 ``key``, ``namespace`` and, where that is a window, ``window_start`` and ``window_end`` (``windows.py``), of sessions also
 ``session_start`` and ``session_end``, which come from another state (``sessions.py``), ``value`` (timers:
-``timestamp``, ``timestamp_ms``, ``kind``, ``service``), ``last_access`` beside a value with a time to live, ``key_group``,
+``timestamp``, ``timestamp_ms``, ``kind``, ``service``), ``last_access`` next to a value with a time to live, ``key_group``,
 ``subtask``; flattened, a row per element or entry with ``list_index`` or ``map_key``. Operator state: ``value``, ``index``
 of lists, ``key``, ``value`` of broadcast maps, ``subtask``.
 ``state_schema`` says the types, ``build_batch`` makes the batch from a decoder's array.
@@ -51,13 +51,13 @@ class StatePolicy:
     on_undecodable: OnUndecodable = "fail"
 
     def exact(self) -> StatePolicy:
-        """The same with strings as bytes, which tell apart what is the same text."""
+        """The same with strings as bytes, which distinguish what is the same text."""
         return replace(self, policy=replace(self.policy, strings="binary"))
 
 
 @dataclass(frozen=True)
 class ReadOptions:
-    """What the engine can be told.
+    """The options of the engine.
 
     :param on_undecodable: what a value without a known serializer does: stop, lose its state, or leave its bytes.
     :param verify_checksums: check the CRCs of compressed files.

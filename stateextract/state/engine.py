@@ -316,7 +316,7 @@ class _PairTarget(Target):
             raise error.at(state=self.name) from None
 
     def undecodable(self, key_group: int, error: UndecodableError, pair: bytes) -> None:
-        """A pair cannot be decoded: its row is lost, or kept as far as it can be told."""
+        """A pair cannot be decoded: its row is unreadable, or kept as far as it is known."""
         if not self.keep:
             return
         error.at(state=self.name)

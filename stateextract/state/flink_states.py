@@ -1,7 +1,7 @@
 """Roles: what Flink's own operators keep in states whose names say little.
 
 ``purpose_of`` is a table by state name, from the descriptors in Flink's operators. Names that users choose are not in it, so
-nothing is said of them; where a name of the table is also one that users take (``count``, ``timer``), the kind or another
+they have no purpose here; where a name of the table is also one that users take (``count``, ``timer``), the kind or another
 state of the same operator must bear it out. A pure function of names; reads nothing.
 """
 

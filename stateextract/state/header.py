@@ -49,7 +49,7 @@ class StateMeta:
     :param backend_type: Flink's ``BackendStateType``.
     :param kind: ``VALUE``, ``LIST``, ``MAP``, ``REDUCING``, ``AGGREGATING``; ``TIMER`` for a queue of timers, and
         ``PRIORITY_QUEUE`` for another; ``SPLIT_DISTRIBUTE``, ``UNION``, ``BROADCAST`` for operator state.
-    :param options: the options as they stand.
+    :param options: the options as they are now.
     :param serializers: by Flink's key. The value serializer of ``LIST`` and ``MAP`` is that of the whole list or map,
         also for ``KEY_VALUE_V2``, where the file has those of the element, or of user key and user value.
     """

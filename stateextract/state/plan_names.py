@@ -68,7 +68,7 @@ _WAITING: Final = "_delta_join_operator_async_wait_state_"
 
 @dataclass(frozen=True)
 class OperatorNames:
-    """How an operator can be told: id, and uid and name where the snapshot has them."""
+    """How an operator can be identified: id, and uid and name where the snapshot has them."""
 
     id: str
     uid: str | None = None
@@ -139,7 +139,7 @@ def queries_of_plan(text: str, operators: Sequence[OperatorNames]) -> dict[str, 
 
     :param text: the plan, JSON.
     :returns: a hash of the node and all nodes before it, without their ids and descriptions.
-    :raises UsageError: where it is no compiled plan.
+    :raises UsageError: if it is not a compiled plan.
     """
     nodes, edges = _read_plan(text)
     inputs: dict[int, list[int]] = {}
@@ -322,7 +322,7 @@ def names_of_file(text: str, operators: Sequence[OperatorNames], json_text: bool
     """Rules of a names file.
 
     :param text: TOML, or JSON of the same shape.
-    :raises UsageError: where it says something that cannot be meant.
+    :raises UsageError: if its content is invalid.
     """
     try:
         document = json.loads(text) if json_text else tomllib.loads(text)

@@ -154,7 +154,7 @@ def _namespace(snapshot: SerializerSnapshot, context: DescribeContext) -> Layout
 
 
 def _key(snapshot: SerializerSnapshot, context: DescribeContext) -> Layout:
-    """A key is always an insertion: the kind of SQL's rows is no column of it."""
+    """A key is always an insertion: it has no column for the kind of SQL's rows."""
     layout = describe(snapshot, context)
     return replace(layout, kind=False) if isinstance(layout, BinaryRow) else layout
 

@@ -1,4 +1,4 @@
-"""Session windows as they are: the bounds of a session beside its contents, which Flink keeps under another window.
+"""Session windows: the bounds of a session next to its contents, which Flink keeps under another window.
 
 A session grows, and its contents stay under the window of its first element, the *state window*: it is their namespace.
 The session itself is in the operator's mapping state, so that is read first, and each row of the contents finds its

@@ -139,7 +139,7 @@ class Target:
             self.file_read.ready.append(Piece(self.name, False, batch))
 
     def record_changes(self, counts: ChangeCounts) -> None:
-        """The decoder's counters stand there now."""
+        """The current values of the decoder's counters."""
         self.counters.counts += ChangeCounts(**{name: counts[name] - self.counted[name] for name in counts})
         self.counted = counts + ChangeCounts()
 

@@ -1,6 +1,6 @@
-"""Windows: what the states of windowed operators mean, said in columns and field names.
+"""Windows: the meaning of the states of windowed operators, as columns and field names.
 
-The namespace of such a state is its window. Beside the column ``namespace`` stand, as instants::
+The namespace of such a state is its window. Next to the column ``namespace`` are, as instants::
 
     window_start, window_end    a time window; the end is exclusive
     window_end                  SQL's window joins, ranks and deduplications, and their timers: the window's end, in Flink
@@ -8,7 +8,7 @@ The namespace of such a state is its window. Beside the column ``namespace`` sta
     slice_end                   SQL's window aggregations: the end of the slice that the accumulators are of; a tumbling
                                 window has one slice, overlapping windows share theirs
 
-Beside them, of the contents of merging windows, stand ``session_start`` and ``session_end``: the session as it is
+The contents of merging windows also have ``session_start`` and ``session_end``: the session as it is
 (``sessions.py``).
 
 Values that Flink wraps for its own use get a form of their own: a window with an evictor keeps stream records, here

@@ -133,8 +133,8 @@ def _head(**values: Any) -> bytes:
 @pytest.mark.parametrize(
     ("head", "message"),
     [
-        (b"{", "this is no file of a history, or a damaged one"),
-        (b"\xff", "this is no file of a history, or a damaged one"),
+        (b"{", "this is not a file of a history, or it is corrupt"),
+        (b"\xff", "this is not a file of a history, or it is corrupt"),
         (b"[]", "its statistics document is not an object"),
         (_head(), "its statistics document has no operators"),
         (_head(operators=[1]), "its statistics document has no operators"),
@@ -170,18 +170,18 @@ def test_files_that_are_none(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="it lacks the column row_count"):
         read_history(str(file))
     rewritten(file, table=table.set_column(table.schema.names.index("row_count"), "row_count", pa.array(["ten", "x"])))
-    with pytest.raises(UsageError, match="this is no file of a history, or a damaged one"):
+    with pytest.raises(UsageError, match="this is not a file of a history, or it is corrupt"):
         read_history(str(file))
     rewritten(file, table=table.set_column(table.schema.names.index("statistics"), "statistics", pa.array(["{", None])))
     (one,) = read_history(str(file))
-    with pytest.raises(UsageError, match="this is no file of a history, or a damaged one"):
+    with pytest.raises(UsageError, match="this is not a file of a history, or it is corrupt"):
         one.document()
     pq.write_table(pa.table({"a": [1]}), file)
     with pytest.raises(UsageError, match="it is a Parquet file, but no statistics document is in it"):
         read_history(str(file))
     for damaged in (b"", b"PAR1", b"{}", b"PAR1" * 100):
         file.write_bytes(damaged)
-        with pytest.raises(UsageError, match="this is no file of a history, or a damaged one"):
+        with pytest.raises(UsageError, match="this is not a file of a history, or it is corrupt"):
             read_history(str(tmp_path))
     with pytest.raises(UsageError, match="nowhere:// is not the scheme of a supported store"):
         read_history("nowhere://x/y")

@@ -39,7 +39,7 @@ def test_state_that_belongs_to_no_operator_is_noted(tmp_path: Path) -> None:
     found = parse_metadata((folder / "_metadata").read_bytes())
     more = replace(found, master_states=(MasterState(1, "hook", b"12345"),))
     (folder / "_metadata").write_bytes(writer.metadata(more))
-    assert stated(folder).notes[-1:] == ["beside the operators there is master state hook: not yet supported"]
+    assert stated(folder).notes[-1:] == ["besides the operators there is master state hook: not yet supported"]
 
 
 @pytest.mark.parametrize(

@@ -157,7 +157,7 @@ def test_mistakes(out: Out, job: list[str], tmp_path: Path) -> None:
     folder.mkdir()
     (folder / "other.parquet").write_text("nothing")
     code, _, error = out("history", str(tmp_path / "none"), "-o", str(folder))
-    assert (code, "this is no file of a history" in error) == (2, True)
+    assert (code, "this is not a file of a history" in error) == (2, True)
     code, _, error = out("history", str(tmp_path / "none"), "-o", str(tmp_path / "new"))
     assert (code, "does not exist" in error) == (1, True)
     assert not (tmp_path / "new").exists()

@@ -96,7 +96,7 @@ def test_only_the_newest_document_of_a_history_is_read(tmp_path: Path) -> None:
         ([], "there is nothing to report. Give the PATH of a snapshot, or --from FILE."),
         (["--from", "{}/none.json"], "--from {}/none.json cannot be read: No such file or directory"),
         (["--from", "{}/empty"], "--from {}/empty contains no file that ends in .json or .parquet"),
-        (["--from", "{}/x.parquet"], "this is no file of a history, or a damaged one"),
+        (["--from", "{}/x.parquet"], "this is not a file of a history, or it is corrupt"),
         (["--from", "{}/none.parquet"], "contains no file that ends in .json or .parquet"),
         (["--from", "{}/bad"], "{}/bad/b.parquet"),
         (["--from", "{}/a.txt"], "this is not a statistics document"),

@@ -1,6 +1,6 @@
 """How states grew from snapshot to snapshot.
 
-A state is the same in every snapshot that has its operator's id, its name and its kind (which tells keyed from operator state):
+A state is the same in every snapshot that has its operator's id, its name and its kind (keyed or operator state):
 labels, uids, parallelism and the state backend may change. May import the rows of a history.
 """
 

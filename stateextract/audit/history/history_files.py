@@ -1,6 +1,6 @@
 """A history on disk: a folder with one Parquet file for each snapshot, which any engine reads as one dataset.
 
-A file holds the rows of its snapshot (``history.py``) and beside them, as JSON in the column ``statistics``, all that the
+A file holds the rows of its snapshot (``history.py``) and, as JSON in the column ``statistics``, all that the
 statistics document says of each state; what else the document says is in the file's key-value metadata. So the document is
 there again without reading the snapshot, and who queries the statistics reads neither.
 
@@ -58,7 +58,7 @@ class Recorded:
 
 
 def recorded(document: Statistics) -> Recorded:
-    """Of statistics that are at hand."""
+    """Of statistics that were measured already."""
     rows = table_of([document]).select(list(COLUMNS))
     return Recorded(document.snapshot, document.totals, rows, lambda: document)
 
@@ -198,7 +198,7 @@ def _opened(fs: pafs.FileSystem, file: str) -> Iterator[pq.ParquetFile]:
 
 @contextlib.contextmanager
 def _our_errors(file: str) -> Iterator[None]:
-    """Whatever goes wrong in a file is said as one error about it."""
+    """Reports any problem of a file as one error about this file."""
     try:
         yield
     except UsageError as error:
@@ -206,7 +206,7 @@ def _our_errors(file: str) -> Iterator[None]:
     except _DAMAGE as error:
         reason = " ".join(str(error).split())[:300] or type(error).__name__
         raise UsageError(
-            f"this is no file of a history, or a damaged one: {reason}", file=file, advice=_ADVICE
+            f"this is not a file of a history, or it is corrupt: {reason}", file=file, advice=_ADVICE
         ) from error
 
 

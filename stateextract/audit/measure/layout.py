@@ -1,4 +1,4 @@
-"""How the kernel of statistics is told of a column: a row of int64, which it also writes what it finds to. Only numbers."""
+"""The description of a column for the kernel of statistics: a row of int64, to which the kernel also writes its results."""
 
 ROW = 19
 """Numbers that a column is described by. First what a batch has of it:"""

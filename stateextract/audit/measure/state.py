@@ -33,7 +33,7 @@ MEASURED = ("key", "namespace", "value", "last_access", "timestamp_ms")
 """The columns that have statistics, and whose bytes count; the others are made of these, or say where a row was."""
 
 _IDENTITY = ("key", "namespace", "timestamp_ms")
-"""Those that tell the rows of keyed state apart."""
+"""Those that identify the rows of keyed state."""
 _WINDOWS = (("session_start", "session_end"), ("window_start", "window_end"), ("window_end",), ("slice_end",))
 """The columns that a window is known by, of which the first that are there count."""
 _PER_MS = {"ms": 1, "us": 10**3, "ns": 10**6}
@@ -74,7 +74,7 @@ class StateStatistics:
         self.key_groups: dict[int, list[int]] = {}
         self.subtasks: dict[int, list[int]] = {}
         self._keyed = "key" in names
-        # A key has one row where nothing else tells rows apart.
+        # A key has one row where nothing else distinguishes rows.
         self.one_row_per_key = self._keyed and not names & {"namespace", "timestamp_ms"}
         self._keys = Smallest()
         self._rooms: list[Hashes] = []
@@ -158,7 +158,7 @@ class StateStatistics:
     ) -> tuple[Numbers, Few | None]:
         """Add columns and fields of structs.
 
-        :param rooms: where the hashes of each go; :param identity: those that tell rows apart.
+        :param rooms: where the hashes of each go; :param identity: those that identify rows.
         :returns: where key groups begin, and the last one ends; the rows with a hash that a sample may have, if they are known.
         """
         n = batch.num_rows
@@ -384,7 +384,7 @@ def _window_field(field: pa.Field) -> pa.Field:
 
 
 def _inner_last_access(schema: pa.Schema) -> int | None:
-    """Where in the elements or entries of a list or map the last access stands."""
+    """Where the last access is in the elements or entries of a list or map."""
     value = schema.field("value").type if "value" in schema.names else pa.null()
     inner = value.item_type if pa.types.is_map(value) else value.value_type if pa.types.is_list(value) else pa.null()
     index = inner.get_field_index("last_access") if pa.types.is_struct(inner) else -1

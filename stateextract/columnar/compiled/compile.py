@@ -2,7 +2,7 @@
 
 A kernel takes the addresses of arrays instead of the arrays: no bounds, no sign of the index and no strides to look up,
 twice as fast, and therefore every kernel checks its bounds itself before it loads or stores. Numbers are ``int64``,
-whose overflow is undefined: Numba tells LLVM that it never happens. Where numbers are to wrap, use ``uint64``.
+whose overflow is undefined: Numba's code for LLVM says that it never happens. Where numbers are to wrap, use ``uint64``.
 
 A kernel is compiled when it is called and its machine code is not kept already (``native.py``). Numba and LLVM's builder
 are imported then and not before, since that takes longer than most reads. Knows nothing of what the kernels decode.

@@ -175,7 +175,7 @@ def folder() -> Path | None:
 
 
 def _is_safe(folder: Path, links: int = 8) -> bool:
-    """Whether nobody but this user and root can put something into a folder, or another folder in its place.
+    """Whether only this user and root can put something into a folder, or another folder in its place.
 
     :param links: how many links may lead to one another.
     """
@@ -286,7 +286,7 @@ def _map(content: bytes) -> int:
 
 
 def _map_file(content: bytes) -> int:
-    """As the dynamic linker does it. The file is one in memory, which nobody else can reach.
+    """As the dynamic linker does it. The file is one in memory, which no other process can reach.
 
     Linux keeps the caches of instructions right for what is mapped from files.
     """

@@ -115,7 +115,7 @@ def parse_element(text: str, fine: bool = False, depth: int = 0) -> Element | No
 
 
 def _parts(text: str) -> list[str]:
-    """What stands between the commas that are outside of all brackets."""
+    """The texts between the commas that are outside of all brackets."""
     parts, depth, begin = [], 0, 0
     for i, letter in enumerate(text):
         depth += (letter in "<([") - (letter in ">)]")

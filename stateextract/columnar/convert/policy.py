@@ -1,7 +1,7 @@
 """What to do with values that an Arrow column cannot hold exactly, and the counters of what was changed to fit its column.
 
 A :class:`Policy` is the user's choice; :func:`apply_policy` rewrites a layout so that the schema and both decoders
-follow it; :class:`ChangeCounts` says how often a value was bent. Refusals that show only in the values are raised by
+follow it; :class:`ChangeCounts` counts the values that were changed. Refusals that show only in the values are raised by
 ``logical.py`` and by :meth:`Policy.check`.
 
 May import layouts and errors. Must not know of snapshots, files, numba, or which serializer a layout came from.
@@ -66,7 +66,7 @@ _FINE_CONVERSIONS = frozenset({"instant", "sql_timestamp", "local_datetime", "ms
 class Policy:
     """The user's choice for what Arrow, Parquet or Spark cannot hold.
 
-    :param strings: a lone surrogate, or what is not UTF-8 where UTF-8 should stand, is replaced by U+FFFD and counted,
+    :param strings: a lone surrogate, or invalid UTF-8, is replaced by U+FFFD and counted,
         refused, or kept (then all strings become binary).
     :param timestamps: digits below the microsecond are cut off (towards the past) and counted, refused, or kept (then
         timestamps that can have them are in nanoseconds, which Spark cannot read).
@@ -112,7 +112,7 @@ class Policy:
 
 @dataclass
 class ChangeCounts:
-    """How many values were bent. A small counter with fixed names: ``+``, ``+=`` and ``[name]`` work as expected.
+    """How many values were changed. A small counter with fixed names: ``+``, ``+=`` and ``[name]`` work as expected.
 
     :param lone_surrogates: lone UTF-16 surrogates replaced by U+FFFD (not strings).
     :param sub_microsecond: timestamps that lost digits below the microsecond.

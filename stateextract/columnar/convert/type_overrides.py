@@ -603,7 +603,7 @@ def _to_decimal(array: pa.Array, type_: pa.DataType) -> pa.Array:
 
 
 def _text_to_float(array: pa.Array, type_: pa.DataType) -> pa.Array:
-    """Text that a float tells apart from all others, or one of its own words."""
+    """Text that identifies a float among all others, or one of its own words."""
     numbers = [None if v is None else float(v) for v in array.to_pylist()]
     there = pa.array(numbers, type_)
     for text, number in zip(array.to_pylist(), there.to_numpy(zero_copy_only=False), strict=True):

@@ -334,7 +334,7 @@ class KernelDecoder:
             data.append(min(max(wanted, self.least_data[index]), _MAX_DATA))
         most = self.most_room
         if self._room(slots, data) > most:
-            # What the entries so far took is no measure any more: room for one, as far as its needs are known.
+            # The size of the entries so far is not a measure any more: room for one, as far as its needs are known.
             slots, data = [1, *self.least_slots[1:]], self.least_data
             room = self._room(slots, data)
             if room > most:
@@ -451,7 +451,7 @@ def _fixed_width(node: ColumnNode) -> int:
 
 
 def _parents(program: Program) -> list[int]:
-    """The level that each level's lists stand on."""
+    """The level of each level's lists."""
     parents = [0] * program.levels
     for node in program.columns:
         if node.kind is Kind.LIST:

@@ -1,4 +1,4 @@
-"""Decoders that stand around another one, choose what reaches it, and give its batches."""
+"""Decoders that wrap another one, choose its input, and return its batches."""
 
 from __future__ import annotations
 

@@ -436,7 +436,7 @@ class InterpreterPairDecoder(InterpreterDecoder):
         key_counts: ChangeCounts,
         counts: ChangeCounts,
     ) -> None:
-        """One entry of a map: its user key is at ``pos``, what tells rows apart begins at ``start``."""
+        """One entry of a map: its user key is at ``pos``, what identifies rows begins at ``start``."""
         value = self.pairs.part("value")
         assert isinstance(value, Map)
         assert isinstance(value.value, Nullable)

@@ -392,7 +392,7 @@ class List(Layout):
     :param element: layout of an element.
     :param blocks: instead of an ``i32`` count and the elements: a varint count and as many elements, any number of times,
         and the count 0 at the end (Flink's Avro).
-    :param null_mask: after the ``i32`` count stands a bit per element, most significant bit first and padded to whole
+    :param null_mask: after the ``i32`` count comes a bit per element, most significant bit first and padded to whole
         bytes; only elements whose bit is 0 follow, the others are null (``LinkedListSerializer`` of SQL).
     :param unordered: the elements are those of a set: their order is a hash table's and means nothing. The bytes are read
         alike.
@@ -501,7 +501,7 @@ class Switch(Layout):
     """A tag that says which fields follow: Either, tagged unions, stream elements.
 
     The value is a struct with every field of every case (same name: same column, so same type), null where the case
-    at hand has no such field. Arrow's unions are refused by Spark and Parquet.
+    that is read has no such field. Arrow's unions are refused by Spark and Parquet.
 
     :param cases: the alternatives.
     :param width: the tag is the last of that many bytes, the others must be 0 (Avro's unions).

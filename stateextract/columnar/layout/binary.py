@@ -2,7 +2,7 @@
 
 A *section* is a stretch of bytes with a length. The nodes here are sections, and so are ``Bytes()`` and ``Text("utf8")``:
 outside of a section an ``i32`` (big-endian) length comes before each. A row or an array has *slots*; in a slot of
-eight bytes the place of a section is told instead, as one little-endian number: the offset from the beginning of the row
+eight bytes contain the position of a section instead, as one little-endian number: the offset from the beginning of the row
 or array in its upper half, the length in its lower half. If the highest bit is set, the section is in the slot itself:
 its first bytes, as many as the seven bits below say, at most seven.
 
@@ -220,7 +220,7 @@ class BinaryMap(Layout):
 
 
 def in_slot(layout: Layout) -> Layout:
-    """The node that tells how a slot is read: below the conversions."""
+    """The node that describes how a slot is read: below the conversions."""
     while isinstance(layout, Logical):
         layout = layout.inner
     return layout

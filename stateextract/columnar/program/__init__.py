@@ -91,7 +91,7 @@ class Compiler:
         return self.finish(root, layout.least)
 
     def routine(self, key: Any, emit: Callable[[], None]) -> Label:
-        """Where the code stands that ``emit`` emits once for a key, after the program, to be called."""
+        """The position of the code that ``emit`` emits once for a key, after the program, to be called."""
         label = self.routines.get(key)
         if label is None:
             label = self.routines[key] = Label()

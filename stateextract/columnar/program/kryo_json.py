@@ -77,7 +77,7 @@ def emit_choices(
     """A class reference and a mark, and what follows for each class; classes that have a body in common share its code.
 
     :param null: what follows for null; :param emit: for a body.
-    :param key: tells routines for bodies of this place from those of others.
+    :param key: distinguishes routines for bodies of this place from those of others.
     :param returns: the place is all of a routine.
     """
     none, end = Label(), Label()

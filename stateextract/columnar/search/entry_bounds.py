@@ -1,4 +1,4 @@
-"""Cuts: where entries, or pairs, that stand one after the other begin and end, without decoding them.
+"""Where consecutive entries, or pairs, begin and end, without decoding them.
 
 For callers that look at the bytes of entries before they are decoded, or that leave some of them out. Bounds are positions
 in the window::
@@ -65,7 +65,7 @@ class EntryScanner(Protocol):
 def entry_cutter(key: Sequence[Layout], value: Layout | None, engine: str = "auto") -> EntryScanner:
     """A cutter of entries.
 
-    :param key: what tells entries apart, in wire order; :param value: what follows, if anything does.
+    :param key: what identifies entries, in wire order; :param value: what follows, if anything does.
     """
     layouts = [*key, *([] if value is None else [value])]
     if engine == "interpreter" or any(map(is_guessed, layouts)):

@@ -1,7 +1,7 @@
 """Needles: bytes that the serialized form of a value contains for certain, so that entries without them are not looked at.
 
 Only forms that Flink writes in one way have any: whole numbers, strings without replaced characters, bytes, and what
-consists of them. Bytes that stand side by side for certain make one needle; of several the longest is taken.
+consists of them. Bytes that are always adjacent make one pattern; of several patterns the longest is used.
 :class:`Finder` looks for one. May import layouts, pyarrow, the codings of strings and a kernel; knows no files.
 """
 
@@ -105,7 +105,7 @@ def _pieces(layout: Layout, value: pa.Scalar | None) -> Iterator[bytes | None]:
 def _leaf(layout: Layout, value: pa.Scalar, in_slot: bool = False) -> bytes | None:
     """A value that is there.
 
-    :param in_slot: in a binary row, where the length of bytes and strings stands elsewhere.
+    :param in_slot: in a binary row, where the length of bytes and strings is elsewhere.
     """
     match layout:
         case Number() if pa.types.is_integer(value.type):
@@ -169,7 +169,7 @@ class Finder:
         return len(self._pattern)
 
     def find(self, address: int, size: int) -> int:
-        """Where it stands first in ``size`` bytes from an address on; -1 where it does not.
+        """Where it is first in ``size`` bytes from an address on; -1 where it does not.
 
         The caller keeps the bytes alive.
         """

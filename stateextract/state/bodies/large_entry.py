@@ -146,7 +146,7 @@ class LargeEntry(_Part):
 class LargePair(LargeEntry):
     """Reads the list that the pair at a window's position holds.
 
-    A byte stands between elements. The last one of the value's length is read as that in front of the first element.
+    There is a byte between elements. The last one of the value's length is read as that in front of the first element.
 
     :param pairs: how pairs are read as a whole.
     :ivar stop: where the pair ends in the stream; :ivar last: whether it is the last one of its state. Known while it is read.

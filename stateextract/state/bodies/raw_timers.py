@@ -102,7 +102,7 @@ def timers_header(read_at: ReadAt, group: KeyGroupRange, context: DescribeContex
 
 
 def timers_row(header: KeyedHeader, meta: StateMeta, context: DescribeContext) -> RowLayout:
-    """The layout of a timer of raw keyed state: time stands last, and as it is."""
+    """The layout of a timer of raw keyed state: the time comes last, and is not changed."""
     timer = meta.serializers[VALUE]
     return _row(meta, TimerService(meta.name, timer.nested[0], timer.nested[1]), context)
 

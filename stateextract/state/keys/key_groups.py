@@ -1,7 +1,7 @@
 """From a key to the key groups that can hold it, and from what a person writes to a key.
 
 A key lies in the key group that its Java hash leads to. :func:`key_groups` gives the key groups in which a row with that
-key can be, or ``None`` where the hash is not defined (``java_hash.py`` tells when) and every key group has to be read::
+key can be, or ``None`` where the hash is not defined (``java_hash.py`` lists when) and every key group has to be read::
 
     key = key_scalar("42", row.schema.field("key").type)         # text of a command line, or a Python or Spark value
     groups = key_groups(key, row.key_serializer, operator.max_parallelism, policy)
@@ -75,8 +75,8 @@ def key_scalar(value: Any, type_: pa.DataType, called: str = "key") -> pa.Scalar
         their order), or text. Text of a string is that string; of bytes, hex; of a time, ISO 8601 (UTC if no zone is
         given); of a struct, list or map, JSON; else as one writes the number.
     :param type_: the type of the key column.
-    :param called: what messages call it: a namespace is told in the same words.
-    :raises UsageError: where it is no such value.
+    :param called: what messages call it: a namespace is given in the same way.
+    :raises UsageError: if it is not such a value.
     """
     try:
         return pa.scalar(_plain(value, type_), type_)

@@ -128,7 +128,7 @@ def _key_layout(row: RowLayout, key: pa.Scalar, policy: Policy) -> Layout | None
 
 
 def is_found(read_at: ReadAt, start: int, stop: int, finder: Finder) -> bool:
-    """Whether what a finder looks for stands between two offsets of a file. Two threads look, where that is much."""
+    """Whether the bytes that a finder looks for are between two offsets of a file. Two threads search a large range."""
     if stop - start < PARTS * _LOOK:
         return _looked(read_at, start, stop, finder, Event())
     ended = Event()

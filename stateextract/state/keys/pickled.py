@@ -1,7 +1,7 @@
 """The bytes that a pickled key most likely has, from its JSON text.
 
-Python's pickles of plain values are a function of the value and the protocol. JSON does not tell tuples from lists, so there
-may be two. Writes pickles, and reads none.
+Python's pickles of plain values are a function of the value and the protocol. JSON has one form for tuples and lists, so
+there may be two. Writes pickles, and reads none.
 """
 
 from __future__ import annotations
