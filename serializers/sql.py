@@ -5,7 +5,7 @@ Flink's classes: ``org.apache.flink.table.runtime.typeutils.*``, ``…table.runt
 
 The types of a row's fields are in its snapshot as Java objects (``logical_types.py``); the names of the fields on top
 do so only in snapshots of version 4, those of nested rows always. Every row that a ``RowDataSerializer`` writes has a
-kind, which becomes the column ``row_kind``; nested rows have none, nor has the key of a state (``state/rows.py``).
+kind, which becomes the column ``row_kind``; nested rows have none, nor has the key of a state (``state/row_layout.py``).
 """
 
 from __future__ import annotations

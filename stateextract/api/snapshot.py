@@ -39,8 +39,8 @@ from stateextract.snapshot.python_types import StateTypes, Suggestion
 from stateextract.snapshot.reading import read_options
 from stateextract.snapshot.source import SnapshotSource
 from stateextract.snapshot.type_overrides import JobTypeOverrides
-from stateextract.state.columns import StatePolicy
 from stateextract.state.engine import ReadOptions
+from stateextract.state.state_columns import StatePolicy
 
 Engine = Literal["auto", "kernel", "interpreter"]
 PathMap = Mapping[str, str] | Sequence[tuple[str, str]]

@@ -38,7 +38,6 @@ from stateextract.snapshot.python_types import Suggestion, is_python, suggestion
 from stateextract.snapshot.reader import overridden
 from stateextract.snapshot.type_overrides import OverrideTexts
 from stateextract.state.bodies.body import BodyKind
-from stateextract.state.columns import merged_raw_schema, merged_schema
 from stateextract.state.engine import (
     Counters,
     Piece,
@@ -58,7 +57,8 @@ from stateextract.state.keys.lookup import (
     key_pattern,
 )
 from stateextract.state.keys.pickled import pickles_of
-from stateextract.state.rows import RowLayout, row_layout
+from stateextract.state.row_layout import RowLayout, row_layout
+from stateextract.state.state_columns import merged_raw_schema, merged_schema
 
 if TYPE_CHECKING:
     from stateextract.api.snapshot import Operator

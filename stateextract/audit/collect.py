@@ -171,7 +171,7 @@ def open_work(work: bytes) -> Callable[[int, bytes], bytes]:
 
 def prepare() -> None:
     """Compile the kernels of statistics if their machine code is not kept: processes of this machine then find it."""
-    from stateextract.audit.measure import kernel
+    from stateextract.audit.measure import measure_kernel as kernel
 
     for compiled in kernel.KERNELS:
         if compiled.is_usable:

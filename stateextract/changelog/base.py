@@ -13,11 +13,11 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from stateextract.changelog.change_filter import ChangeFilterDecoder, ChangeFilterPairDecoder
+from stateextract.changelog.changed_rows import Found, MapEntry, MapRow, UnresolvedError, ValueRow, Written, joined
+from stateextract.changelog.changed_states import LIST, MAP, QUEUE, ChangedState
 from stateextract.changelog.identity import GROUP_BYTES, HeapIdentity, PairIdentity
 from stateextract.changelog.overlay import Overlay, StateOverlay
 from stateextract.changelog.pair_writer import PairWriter
-from stateextract.changelog.rows import Found, MapEntry, MapRow, UnresolvedError, ValueRow, Written, joined
-from stateextract.changelog.states import LIST, MAP, QUEUE, ChangedState
 from stateextract.columnar.decode.decoder import Decoder
 from stateextract.columnar.decode.pair_decoder import PairDecoder
 from stateextract.columnar.program.pairs import PairLayout

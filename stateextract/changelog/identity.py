@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from serializers import is_fixed_length
-from stateextract.changelog.states import ChangedState
+from stateextract.changelog.changed_states import ChangedState
 from stateextract.errors import FormatError
 
 GROUP_BYTES = 2

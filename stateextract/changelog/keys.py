@@ -17,9 +17,9 @@ import pyarrow as pa
 
 from serializers import DescribeContext
 from serializers.scalars import BASE
+from stateextract.changelog.changed_states import LIST, MAP, MERGED, QUEUE, ChangedState, changed_state
 from stateextract.changelog.declared import header_of, parse_changes_header, parse_declaration
 from stateextract.changelog.records import METADATA_GROUP, Change, Operation
-from stateextract.changelog.states import LIST, MAP, MERGED, QUEUE, ChangedState, changed_state
 from stateextract.columnar.interpreter import interpret
 from stateextract.errors import StateExtractError, UndecodableError
 from stateextract.state.keys.key_groups import key_groups

@@ -16,13 +16,13 @@ from typing import TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from stateextract.changelog.states import ChangedState
+from stateextract.changelog.changed_states import ChangedState
 from stateextract.columnar.arrow.schema import cast_batch, merge_schemas
 from stateextract.errors import StateExtractError
 from stateextract.files.window import RangeSource
-from stateextract.state.columns import ReadOptions
 from stateextract.state.counters import Counters
 from stateextract.state.engine import read_entry_pairs
+from stateextract.state.state_columns import ReadOptions
 from stateextract.state.target import Piece
 
 WithLocation: TypeAlias = Callable[[StateExtractError, int], StateExtractError]

@@ -29,10 +29,10 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias
 
+from stateextract.changelog.changed_rows import PART_COST, ROW_COST, MapRow, ValuePart, ValueRow, Written
+from stateextract.changelog.changed_states import LIST, MAP, MERGED, QUEUE, VALUE, ChangedState
 from stateextract.changelog.declared import parse_declaration
 from stateextract.changelog.records import METADATA_GROUP, Change, Operation
-from stateextract.changelog.rows import PART_COST, ROW_COST, MapRow, ValuePart, ValueRow, Written
-from stateextract.changelog.states import LIST, MAP, MERGED, QUEUE, VALUE, ChangedState
 from stateextract.columnar.convert.policy import MAX_VALUE_BYTES
 from stateextract.errors import (
     FormatError,

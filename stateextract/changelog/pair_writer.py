@@ -11,13 +11,13 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from stateextract.changelog.changed_states import ChangedState
 from stateextract.changelog.mixed import MixedRow, WithLocation, read_mixed
-from stateextract.changelog.states import ChangedState
 from stateextract.errors import StateExtractError, UndecodableError, ValueRefusedError
 from stateextract.files.window import RangeSource
-from stateextract.state.columns import ReadOptions
 from stateextract.state.counters import Counters
 from stateextract.state.engine import read_entry_pairs
+from stateextract.state.state_columns import ReadOptions
 from stateextract.state.target import FileRead, Piece, Target, advised
 
 GATHERED = 8 << 20

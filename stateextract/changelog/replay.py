@@ -15,12 +15,12 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from stateextract.changelog.base import BaseChanges
+from stateextract.changelog.changed_states import ChangedState, changed_state
 from stateextract.changelog.declared import header_of, key_of_header, parse_changes_header
 from stateextract.changelog.identity import HeapIdentity, PairIdentity, pair_identity
 from stateextract.changelog.log import Log
 from stateextract.changelog.overlay import Overlay
 from stateextract.changelog.pair_writer import PairWriter
-from stateextract.changelog.states import ChangedState, changed_state
 from stateextract.columnar.decode.decoder import needs_interpreter
 from stateextract.errors import StateExtractError, UndecodableError
 from stateextract.state.bodies.changes import Changes

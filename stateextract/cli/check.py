@@ -119,7 +119,7 @@ def check(
         refuse_inside(output, old.path)
         written(Path(output), _page(report, old.path, command))
     if format_ != "text":
-        from stateextract.cli.rows import print_document
+        from stateextract.cli.row_tables import print_document
 
         rows = [_row(state) for state in report.states]
         document = {

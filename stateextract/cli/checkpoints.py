@@ -39,7 +39,7 @@ def checkpoints(path: str, format_: str, **options: Any) -> ExitCode:
     if format_ == "text":
         _show(listing, path)
     else:
-        from stateextract.cli.rows import print_document
+        from stateextract.cli.row_tables import print_document
 
         rows = [_plain(row) for row in listing.snapshots]
         document = {"path": listing.path, "source": listing.source, "jobs": list(map(_job, listing.jobs)), "snapshots": rows}

@@ -54,7 +54,7 @@ def count(path: str, operator: str | None, name: str | None, scope: Any, format_
         {**coordinator_identity(o), "rows": 1, **coordinator_status(o)} for o in coordinators
     ]
     if format_ != "text":
-        from stateextract.cli.rows import print_document
+        from stateextract.cli.row_tables import print_document
 
         print_document(documents, documents, format_)
     else:

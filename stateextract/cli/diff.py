@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from stateextract.cli.names import operator_names, state_names
+from stateextract.cli.completed_names import operator_names, state_names
 from stateextract.cli.options import format_option
 from stateextract.cli.quick import without_pandas
 from stateextract.cli.reading import config_option, job_options, read_options

@@ -29,7 +29,7 @@ def files(path: str, operator: str | None, format_: str, **options: Any) -> Exit
     names = SCHEMAS["files"].names
     rows = [{name: row.get(name) for name in names} for row in tables.files(operator)]
     if format_ != "text":
-        from stateextract.cli.rows import print_document
+        from stateextract.cli.row_tables import print_document
 
         print_document(rows, rows, format_)
     else:

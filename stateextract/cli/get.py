@@ -73,13 +73,13 @@ def get(
     document = found.document
     code = exit_code([document["status"]])
     if format_ != "text":
-        from stateextract.cli.rows import json_rows, print_document
+        from stateextract.cli.row_tables import json_rows, print_document
 
         made = {**document, "key_groups": found.key_groups and sorted(found.key_groups), **json_rows(found.table)}
         print_document(made, made["rows"], format_, found.table.column_names)
         return code
     if found.table.num_rows:
-        from stateextract.cli.rows import print_rows
+        from stateextract.cli.row_tables import print_rows
         from stateextract.cli.screen import console
 
         print_rows(found.table, console())

@@ -61,7 +61,7 @@ def head(
     if columns:
         table = table.select(_columns(columns, table.column_names))
     if format_ != "text":
-        from stateextract.cli.rows import json_rows, print_document
+        from stateextract.cli.row_tables import json_rows, print_document
 
         document = {**found.document, **json_rows(table)}
         print_document(document, document["rows"], format_, table.column_names)
@@ -129,7 +129,7 @@ def _rows(state: State, limit: int) -> pa.Table:
 
 
 def _show(found: _FirstRows, table: pa.Table, limit: int, vertical: bool) -> None:
-    from stateextract.cli.rows import print_rows
+    from stateextract.cli.row_tables import print_rows
     from stateextract.cli.screen import console
 
     out = console()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
 
-from stateextract.cli.names import operator_names, state_names
+from stateextract.cli.completed_names import operator_names, state_names
 from stateextract.cli.progress import Meter
 from stateextract.errors import UsageError
 from stateextract.options import FILE_ONLY, JobOptions, UsedBy, fields, make_options, metavar, option_help, outside

@@ -26,7 +26,7 @@ def states(path: str, format_: str, **options: Any) -> ExitCode:
     rows = list(SnapshotTables(read_options(path, options), on_headers=HeadersBar()).states())
     code = exit_code((row["status"] for row in rows), forecast=True)
     if format_ != "text":
-        from stateextract.cli.rows import print_document
+        from stateextract.cli.row_tables import print_document
 
         print_document(rows, rows, format_)
         return code

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from stateextract.columnar.arrow.arrays import Bits, Numbers
+from stateextract.columnar.arrow.numpy_views import Bits, Numbers
 from stateextract.diff.equality import differences
 from stateextract.diff.maps import changed_entries
 from stateextract.diff.pairing import Pairs, pair_rows

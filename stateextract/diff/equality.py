@@ -13,9 +13,9 @@ from typing import TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from stateextract.columnar.arrow.arrays import Bits, Numbers, address, is_list, validity
-from stateextract.diff import kernel
-from stateextract.diff.arrays import byte_strings, is_bytes, list_offsets, numbers
+from stateextract.columnar.arrow.numpy_views import Bits, Numbers, address, is_list, validity
+from stateextract.diff import diff_kernel as kernel
+from stateextract.diff.compared_arrays import byte_strings, is_bytes, list_offsets, numbers
 from stateextract.diff.exact import exact_value
 from stateextract.diff.hashing import hashes
 from stateextract.diff.shapes import ELEMENT, PLAIN, Shape

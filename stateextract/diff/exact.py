@@ -10,8 +10,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from stateextract.columnar.arrow.arrays import is_list
-from stateextract.diff.arrays import byte_strings, is_bytes, list_offsets, numbers
+from stateextract.columnar.arrow.numpy_views import is_list
+from stateextract.diff.compared_arrays import byte_strings, is_bytes, list_offsets, numbers
 from stateextract.diff.shapes import ELEMENT, PLAIN, Shape
 
 

@@ -10,9 +10,9 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 
-from stateextract.columnar.arrow.arrays import Numbers, address, is_list, validity
-from stateextract.diff import kernel
-from stateextract.diff.arrays import byte_strings, is_bytes, list_offsets, numbers
+from stateextract.columnar.arrow.numpy_views import Numbers, address, is_list, validity
+from stateextract.diff import diff_kernel as kernel
+from stateextract.diff.compared_arrays import byte_strings, is_bytes, list_offsets, numbers
 from stateextract.diff.shapes import ELEMENT, PLAIN, Shape
 
 _NULL = np.int64(0x6E756C6C)

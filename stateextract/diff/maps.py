@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from stateextract.columnar.arrow.arrays import Numbers, validity
-from stateextract.diff.arrays import list_offsets
+from stateextract.columnar.arrow.numpy_views import Numbers, validity
+from stateextract.diff.compared_arrays import list_offsets
 from stateextract.diff.equality import equal, places_of_runs
 from stateextract.diff.pairing import pair_rows
 from stateextract.diff.shapes import ELEMENT, PLAIN, Shape

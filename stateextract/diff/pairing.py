@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from stateextract.columnar.arrow.arrays import Bits, Numbers, address
-from stateextract.diff import kernel
+from stateextract.columnar.arrow.numpy_views import Bits, Numbers, address
+from stateextract.diff import diff_kernel as kernel
 from stateextract.diff.equality import equal
 from stateextract.diff.exact import exact_row
 from stateextract.diff.hashing import row_hashes

@@ -25,7 +25,7 @@ from stateextract.diff.snapshot_states import SnapshotStates
 from stateextract.diff.summary import BOTH, GONE, NEW, UNSURE
 from stateextract.errors import StateExtractError, UnsupportedError, UsageError
 from stateextract.files.filesystem import Store
-from stateextract.job.names import operator_folders, state_folders
+from stateextract.job.directory_names import operator_folders, state_folders
 from stateextract.job.plan import Plan, PlannedState, make_plan
 from stateextract.options import JobOptions
 from stateextract.printable import there_is

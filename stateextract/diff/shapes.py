@@ -24,7 +24,7 @@ from stateextract.columnar.layout import (
     Switch,
 )
 from stateextract.columnar.layout.binary import BinaryArray, BinaryMap, BinaryRow, Framed
-from stateextract.state.rows import RowLayout
+from stateextract.state.row_layout import RowLayout
 
 ELEMENT = "element"
 LAST_ACCESS = "last_access"

@@ -18,9 +18,9 @@ from stateextract.options import JobOptions
 from stateextract.snapshot.headers import StateScope
 from stateextract.snapshot.parts import OperatorTargets, Part, StateTarget
 from stateextract.snapshot.reading import read_options
-from stateextract.state.columns import merged_schema
 from stateextract.state.kinds import OPERATOR_KINDS, TIMER
-from stateextract.state.rows import RowLayout
+from stateextract.state.row_layout import RowLayout
+from stateextract.state.state_columns import merged_schema
 
 
 @dataclass(frozen=True)

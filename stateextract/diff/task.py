@@ -33,7 +33,7 @@ from stateextract.state.bodies.differing import differing_rows
 from stateextract.state.engine import Counters
 from stateextract.state.header import KeyedHeader
 from stateextract.state.kinds import BROADCAST, TIMER
-from stateextract.state.rows import row_layout
+from stateextract.state.row_layout import row_layout
 
 if TYPE_CHECKING:
     from stateextract.rocksdb import RocksDB

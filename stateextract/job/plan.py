@@ -20,7 +20,7 @@ from stateextract.columnar.arrow.schema import replaced_in
 from stateextract.columnar.decode.decoder import needs_interpreter
 from stateextract.errors import StateExtractError, UndecodableError, UnsupportedError, UsageError, expected_error
 from stateextract.files.filesystem import Store
-from stateextract.job.names import RAW_SUFFIX, operator_folders, state_folders
+from stateextract.job.directory_names import RAW_SUFFIX, operator_folders, state_folders
 from stateextract.job.split import pack
 from stateextract.metadata.locate import FoundSnapshot
 from stateextract.metadata.model import OperatorState, SnapshotMetadata
@@ -38,10 +38,16 @@ from stateextract.snapshot.python_types import StateTypes, checked_by_length
 from stateextract.snapshot.reading import choice_of, read_options
 from stateextract.snapshot.source import SnapshotSource
 from stateextract.snapshot.type_overrides import JobTypeOverrides, OverrideTexts
-from stateextract.state.columns import ReadOptions, StatePolicy, certainly_undecodable, merged_raw_schema, merged_schema
 from stateextract.state.kinds import COORDINATOR, TIMER
 from stateextract.state.operator import BROADCAST
-from stateextract.state.rows import RowLayout
+from stateextract.state.row_layout import RowLayout
+from stateextract.state.state_columns import (
+    ReadOptions,
+    StatePolicy,
+    certainly_undecodable,
+    merged_raw_schema,
+    merged_schema,
+)
 from stateextract.version import VERSION
 
 TIMERS = "timers"

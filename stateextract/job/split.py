@@ -30,9 +30,9 @@ from stateextract.snapshot.content import Content
 from stateextract.snapshot.describe import decode_context, encode_context
 from stateextract.snapshot.parts import OperatorTargets, Part, StateTarget
 from stateextract.state.bodies.body import BodyKind
-from stateextract.state.columns import StatePolicy
 from stateextract.state.engine import KeyGroupRange
 from stateextract.state.operator import Partition
+from stateextract.state.state_columns import StatePolicy
 
 _FILE_COST = 256 * 1000  # opening a file and reading its head counts like that many bytes
 

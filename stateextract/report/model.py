@@ -24,8 +24,8 @@ from stateextract.audit.history.growth import MEASURES, series_of
 from stateextract.audit.history.history_files import Recorded, recorded
 from stateextract.errors import UsageError
 from stateextract.report.findings import findings
+from stateextract.report.page_texts import value_text, visible
 from stateextract.report.spread import spread
-from stateextract.report.texts import value_text, visible
 
 STATES = 4
 """States of an owner that are shown."""

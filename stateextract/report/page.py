@@ -19,7 +19,7 @@ from stateextract.audit.document import Statistics
 from stateextract.audit.history.history_files import Recorded
 from stateextract.errors import UsageError
 from stateextract.report.model import page_model
-from stateextract.report.texts import visible
+from stateextract.report.page_texts import visible
 
 SCRIPTS = (
     "format.js",

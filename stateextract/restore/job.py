@@ -22,7 +22,7 @@ from stateextract.restore.derive import Derivation, upgraded
 from stateextract.restore.kryo import doubt_of_fields, may_mean_other, must_fail
 from stateextract.restore.loading import Loader
 from stateextract.restore.removed import STATES
-from stateextract.restore.states import KEY_RULE, check_state, strict
+from stateextract.restore.state_rules import KEY_RULE, check_state, strict
 from stateextract.snapshot.headers import StateFile, StateScope, operator_label
 from stateextract.state.bodies.body import BodyKind
 from stateextract.state.flink_states import purpose_of

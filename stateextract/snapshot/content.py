@@ -23,12 +23,12 @@ from stateextract.state.bodies.changes import Changes
 from stateextract.state.bodies.database import Lookup, OpenDatabase, read_database
 from stateextract.state.bodies.heap import KeyGroupRange
 from stateextract.state.bodies.raw_timers import timers_header
-from stateextract.state.columns import ReadOptions
 from stateextract.state.counters import Counters
 from stateextract.state.engine import read_key_groups
 from stateextract.state.header import KeyedHeader, OperatorHeader, parse_header, parse_operator_header
 from stateextract.state.operator import Partition, read_operator_state
 from stateextract.state.sessions import read_with_sessions
+from stateextract.state.state_columns import ReadOptions
 from stateextract.state.target import FileRead, Piece
 
 Header: TypeAlias = KeyedHeader | OperatorHeader

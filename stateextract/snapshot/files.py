@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from stateextract.metadata.model import IncrementalHandle
     from stateextract.rocksdb import RocksDB, RocksOptions
     from stateextract.rocksdb.access import DatabaseFile, OpenHandle
-    from stateextract.state.columns import ReadOptions
+    from stateextract.state.state_columns import ReadOptions
 
 OnRead = Callable[[int], None]
 """Called with the number of bytes that were read."""

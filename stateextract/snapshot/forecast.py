@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from serializers import DescribeContext
 from serializers.kryo.resolve import NOT_DESCRIBED
-from stateextract.changelog.states import USER_KEYS_CHANGED
+from stateextract.changelog.changed_states import USER_KEYS_CHANGED
 from stateextract.columnar.arrow.schema import inexact_column
 from stateextract.columnar.layout import Layout, Map, Python, Undecodable
 from stateextract.errors import expected_error
@@ -20,9 +20,15 @@ from stateextract.snapshot.coverage import DECODED, UNSUPPORTED
 from stateextract.snapshot.headers import StateFile
 from stateextract.snapshot.inventory import NamedState
 from stateextract.state.bodies.body import BodyKind
-from stateextract.state.columns import ReadOptions, certainly_undecodable, merged_schema, state_schema, value_layout
 from stateextract.state.header import KeyedHeader
-from stateextract.state.rows import row_layout
+from stateextract.state.row_layout import row_layout
+from stateextract.state.state_columns import (
+    ReadOptions,
+    certainly_undecodable,
+    merged_schema,
+    state_schema,
+    value_layout,
+)
 
 _NAMED = 5
 """Classes that a reason names."""

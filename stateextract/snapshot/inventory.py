@@ -25,7 +25,7 @@ from stateextract.state.bodies.body import BodyKind
 from stateextract.state.flink_states import PYTHON_STATE, purpose_of
 from stateextract.state.header import KeyedHeader
 from stateextract.state.kinds import COORDINATOR, kind_word
-from stateextract.state.rows import RowLayout, row_layout
+from stateextract.state.row_layout import RowLayout, row_layout
 
 _READABLE = (
     BodyKind.HEAP, BodyKind.FULL_SNAPSHOT, BodyKind.UNDECIDED, BodyKind.RAW, BodyKind.SST_FILES, BodyKind.CHANGELOG,

@@ -30,9 +30,9 @@ from stateextract.metadata.model import SnapshotMetadata
 from stateextract.snapshot.headers import StateFile, operator_label
 from stateextract.snapshot.parts import OperatorTargets, Part, StateTarget
 from stateextract.snapshot.reader import PartReader
-from stateextract.state.columns import ReadOptions, merged_schema
 from stateextract.state.counters import Counters
-from stateextract.state.rows import row_layout
+from stateextract.state.row_layout import row_layout
+from stateextract.state.state_columns import ReadOptions, merged_schema
 
 _MAX_TRIALS: Final = 400
 _ROWS: Final = 5000

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from stateextract.snapshot.content import Content
 from stateextract.snapshot.type_overrides import OverrideTexts
-from stateextract.state.columns import StatePolicy
+from stateextract.state.state_columns import StatePolicy
 
 
 @dataclass(frozen=True)

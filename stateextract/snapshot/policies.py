@@ -16,7 +16,7 @@ from stateextract.errors import UsageError
 from stateextract.metadata.model import OperatorState
 from stateextract.options import POLICIES, outside, policy_line
 from stateextract.snapshot.type_overrides import beginnings, is_called
-from stateextract.state.columns import StatePolicy
+from stateextract.state.state_columns import StatePolicy
 
 ANY = "*"
 

@@ -35,9 +35,9 @@ from stateextract.snapshot.reader import PartReader
 from stateextract.snapshot.source import SnapshotSource
 from stateextract.snapshot.type_overrides import JobTypeOverrides, OverrideTexts
 from stateextract.state.bodies.body import BodyKind
-from stateextract.state.columns import ReadOptions, merged_schema
 from stateextract.state.engine import Counters
 from stateextract.state.flink_states import PYTHON_STATE
+from stateextract.state.state_columns import ReadOptions, merged_schema
 
 SESSIONS = PYTHON_STATE + "merging-window-set"
 """Which session is kept under which window: a map of windows."""

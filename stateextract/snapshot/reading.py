@@ -5,8 +5,8 @@ from __future__ import annotations
 from serializers import DescribeContext
 from stateextract.columnar.convert.policy import Policy
 from stateextract.options import JobOptions
-from stateextract.state.columns import StatePolicy
 from stateextract.state.engine import ReadOptions
+from stateextract.state.state_columns import StatePolicy
 
 
 def choice_of(options: JobOptions) -> StatePolicy:

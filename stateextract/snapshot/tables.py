@@ -34,8 +34,8 @@ from stateextract.snapshot.inventory import NamedState, master_entries
 from stateextract.snapshot.missing import streams
 from stateextract.snapshot.source import SnapshotSource
 from stateextract.state.bodies.body import BodyKind
-from stateextract.state.columns import ReadOptions, merged_schema
-from stateextract.state.rows import RowLayout
+from stateextract.state.row_layout import RowLayout
+from stateextract.state.state_columns import ReadOptions, merged_schema
 
 _I32, _I64, _TEXT, _BOOL = pa.int32(), pa.int64(), pa.string(), pa.bool_()
 _OPERATOR = {"checkpoint_id": _I64, "operator_name": _TEXT, "operator_uid": _TEXT, "operator_id": _TEXT}

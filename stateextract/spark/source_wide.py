@@ -27,8 +27,8 @@ from stateextract.snapshot.content import Content
 from stateextract.snapshot.parts import OperatorTargets, Part, StateTarget
 from stateextract.snapshot.reader import PartReader
 from stateextract.snapshot.reading import read_options
-from stateextract.state.columns import merged_schema
 from stateextract.state.engine import Counters
+from stateextract.state.state_columns import merged_schema
 from stateextract.state.windows import WINDOW_COLUMNS
 
 RUN_BYTES = 16 << 20

@@ -1,8 +1,8 @@
 """The engine: key groups of one keyed state file into Arrow batches, one stream of batches per state.
 
-Puts together what the stations before it know: the head says which states there are (``header.py``), ``rows.py`` what
+Puts together what the stations before it know: the head says which states there are (``header.py``), ``row_layout.py`` what
 their entries look like, ``heap.py`` and ``canonical.py`` walk the bodies, a decoder per state gathers entries, and
-``columns.py`` makes of them the columns that a user gets.
+``state_columns.py`` makes of them the columns that a user gets.
 
 Works on a ``read_at`` function and gives batches; knows no URIs, no Parquet, no Spark.
 """
@@ -32,16 +32,16 @@ from stateextract.state.bodies.heap import HeapWalker, KeyGroupRange
 from stateextract.state.bodies.large_entry import LargePair, element_layout, pair_front
 from stateextract.state.bodies.raw_pairs import RawPairs
 from stateextract.state.bodies.raw_timers import TimersWalker, timers_row
-from stateextract.state.columns import (
+from stateextract.state.counters import Counters, StateCounters
+from stateextract.state.header import KeyedHeader
+from stateextract.state.row_layout import RowLayout, row_layout
+from stateextract.state.state_columns import (
     ReadOptions,
     certainly_undecodable,
     raw_schema,
     state_schema,
     value_layout,
 )
-from stateextract.state.counters import Counters, StateCounters
-from stateextract.state.header import KeyedHeader
-from stateextract.state.rows import RowLayout, row_layout
 from stateextract.state.target import FileRead, HeapTarget, Piece, Runs, Target, advised, on_lost
 
 __all__ = [

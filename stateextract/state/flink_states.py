@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 
-from stateextract.state.columns import timer_service
+from stateextract.state.state_columns import timer_service
 from stateextract.state.windows import MERGING_WINDOWS, WINDOW_CONTENTS
 
 PYTHON_STATE = "python-state-"

@@ -25,8 +25,8 @@ from stateextract.columnar.layout import (
     Subclass,
     Subclasses,
 )
-from stateextract.state.columns import ReadOptions, flattens, splits_ttl
-from stateextract.state.rows import RowLayout
+from stateextract.state.row_layout import RowLayout
+from stateextract.state.state_columns import ReadOptions, flattens, splits_ttl
 
 
 def project_row(row: RowLayout, options: ReadOptions) -> RowLayout:

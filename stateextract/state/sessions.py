@@ -18,10 +18,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from stateextract.errors import StateExtractError
-from stateextract.state.columns import state_schema
 from stateextract.state.counters import Counters
 from stateextract.state.header import KeyedHeader
-from stateextract.state.rows import RowLayout, row_layout
+from stateextract.state.row_layout import RowLayout, row_layout
+from stateextract.state.state_columns import state_schema
 from stateextract.state.target import FileRead, Piece
 from stateextract.state.windows import OF_SESSIONS, SESSION_COLUMNS, with_session_columns
 

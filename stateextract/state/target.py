@@ -29,11 +29,11 @@ from stateextract.state.bodies.changes import Changes, EntriesUnder
 from stateextract.state.bodies.heap import Lost
 from stateextract.state.bodies.large_entry import LargeEntry, element_layout
 from stateextract.state.causes import problem_after
-from stateextract.state.columns import ReadOptions, build_batch, certainly_undecodable, raw_schema, state_schema
 from stateextract.state.counters import Counters, StateCounters
 from stateextract.state.keys.lookup import key_pattern
 from stateextract.state.projection import project_row
-from stateextract.state.rows import RowLayout
+from stateextract.state.row_layout import RowLayout
+from stateextract.state.state_columns import ReadOptions, build_batch, certainly_undecodable, raw_schema, state_schema
 
 ARENAS = 256 << 20  # room for the unfinished batches of all states of a file together
 _RAW_PART = 16 << 20

@@ -21,9 +21,9 @@ from stateextract.columnar.search.key_pattern import Finder
 from stateextract.errors import FormatError, MissingFileError, StateExtractError, UsageError
 from stateextract.state import engine, target
 from stateextract.state.bodies.body import BodyKind
-from stateextract.state.columns import ReadOptions
 from stateextract.state.keys import lookup
 from stateextract.state.keys.lookup import has_key, is_one_key
+from stateextract.state.state_columns import ReadOptions
 from tests.columnar.reference import encode
 from tests.golden.expected import DATA, load
 from tests.job.snapshots import UNKNOWN, numbered, write_snapshot

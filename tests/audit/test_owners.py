@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from stateextract import open_snapshot
 from stateextract.audit.document import OperatorDocument, Owners
-from stateextract.audit.measure import owners, rows
+from stateextract.audit.measure import owners
+from stateextract.audit.measure import selected_rows as rows
 from stateextract.audit.measure.hashes import hashes_of
 from stateextract.audit.measure.owners import BYTES, ENTRY, ERROR, ROWS, Counted, owners_of
 from stateextract.audit.measure.state import MeasureOptions, StateStatistics
@@ -131,7 +132,7 @@ def small(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(owners, "KEPT", KEPT)
     monkeypatch.setattr(owners, "_BOUNDS", 16)
     if request.param == "kernel":
-        from stateextract.audit.measure import kernel
+        from stateextract.audit.measure import measure_kernel as kernel
 
         monkeypatch.setattr(owners, "compiled", lambda size: kernel)
     else:

@@ -18,8 +18,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stateextract.audit.document import Distinct, StateDocument
-from stateextract.audit.measure import distinct, rows, sample
-from stateextract.audit.measure.columns import ColumnPath, ColumnStatistics
+from stateextract.audit.measure import distinct, sample
+from stateextract.audit.measure import selected_rows as rows
+from stateextract.audit.measure.column_statistics import ColumnPath, ColumnStatistics
 from stateextract.audit.measure.hashes import hashes_of
 from stateextract.audit.measure.state import MeasureOptions, StateStatistics
 from tests.audit.brute import check_column, check_state, paths, plain

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from serializers import DescribeContext
+from stateextract.changelog.changed_rows import MapRow, ValueRow, Written
+from stateextract.changelog.changed_states import ChangedState, changed_state
 from stateextract.changelog.declared import header_of, parse_changes_header
 from stateextract.changelog.identity import HeapIdentity, PairIdentity
 from stateextract.changelog.overlay import Overlay
 from stateextract.changelog.records import Change
-from stateextract.changelog.rows import MapRow, ValueRow, Written
-from stateextract.changelog.states import ChangedState, changed_state
 from stateextract.errors import FormatError, StateExtractError, TruncatedError
 from tests.changelog.writer import (
     ADD,

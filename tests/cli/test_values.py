@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 from stateextract.cli.sizes import text_size
-from stateextract.cli.values import text_value
+from stateextract.cli.value_texts import text_value
 from stateextract.columnar.arrow.json_values import iso_date, iso_timestamp, json_value
 
 

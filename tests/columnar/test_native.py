@@ -309,7 +309,7 @@ def test_all_that_python_calls_is_delivered() -> None:
         text = path.read_text()
         if "kernel" not in text or path.relative_to(PACKAGE).as_posix() in native.SOURCES:
             continue
-        names = {"kernel": "stateextract.audit.measure.kernel"} if "audit" in path.parts else {}
+        names = {"kernel": "stateextract.audit.measure.measure_kernel"} if "audit" in path.parts else {}
         nodes = list(ast.walk(ast.parse(text)))
         found = []
         for node in nodes:

@@ -14,11 +14,11 @@ from stateextract.files.filesystem import Store
 from stateextract.metadata.locate import Locator, find_snapshot
 from stateextract.metadata.model import OperatorStateHandle
 from stateextract.metadata.parser import parse_metadata
-from stateextract.state.columns import ReadOptions, state_schema
 from stateextract.state.counters import Counters, StateCounters
 from stateextract.state.header import parse_operator_header
 from stateextract.state.operator import operator_header_end, partitions, read_operator_state
-from stateextract.state.rows import operator_row_layout
+from stateextract.state.row_layout import operator_row_layout
+from stateextract.state.state_columns import ReadOptions, state_schema
 from stateextract.state.target import FileRead
 from tests.conformance.handles import _bytes
 from tests.conformance.harness import parse_harness

@@ -12,7 +12,7 @@ import pytest
 from stateextract.metadata.model import KeyGroupsHandle
 from stateextract.state.bodies.body import BodyKind, body_kind
 from stateextract.state.header import parse_header, parse_operator_header
-from stateextract.state.rows import row_layout
+from stateextract.state.row_layout import row_layout
 from tests.conformance.conftest import flink_cases, flink_files
 from tests.conformance.handles import (
     KeyedFile,

@@ -22,7 +22,7 @@ from stateextract.metadata.model import KeyGroupsHandle
 from stateextract.state.bodies.body import BodyKind, body_kind
 from stateextract.state.engine import Counters, KeyGroupRange, ReadOptions, read_key_groups, state_schema
 from stateextract.state.header import parse_header
-from stateextract.state.rows import row_layout
+from stateextract.state.row_layout import row_layout
 from stateextract.state.target import FileRead
 from tests.conformance.classes import ANIMALS, context_of
 from tests.conformance.conftest import flink_cases, flink_files

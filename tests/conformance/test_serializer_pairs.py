@@ -21,7 +21,7 @@ from stateextract.columnar.decode.decoder import make_decoder
 from stateextract.columnar.interpreter import interpret
 from stateextract.files.block import Block
 from stateextract.files.reader import Reader
-from stateextract.state.rows import undecodable_parts
+from stateextract.state.row_layout import undecodable_parts
 from tests.conformance.conftest import flink_files
 from tests.conformance.notation import comparable, from_expected
 

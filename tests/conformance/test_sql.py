@@ -21,7 +21,7 @@ from stateextract.state.bodies.body import BodyKind, body_kind
 from stateextract.state.engine import Counters, KeyGroupRange, ReadOptions, read_key_groups, state_schema
 from stateextract.state.header import KeyedHeader, parse_header
 from stateextract.state.plan_names import OperatorNames, names_of_plan
-from stateextract.state.rows import row_layout
+from stateextract.state.row_layout import row_layout
 from stateextract.state.target import FileRead
 from tests.conformance.conftest import flink_files
 from tests.conformance.handles import KeyedFile, keyed_files

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stateextract.job.names import LONGEST, escaped, operator_folders, state_folders
+from stateextract.job.directory_names import LONGEST, escaped, operator_folders, state_folders
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ import pytest
 
 from stateextract.audit.document import Bin, Statistics, Times
 from stateextract.report.page import report_page
-from stateextract.report.texts import value_text
+from stateextract.report.page_texts import value_text
 from tests.report.documents import DAY, EVIL, NOW, grown, hostile, made, operator, owning, shop, statistics
 from tests.report.made import browser_path
 

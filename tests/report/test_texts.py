@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from stateextract.report.texts import LONGEST, value_text, visible
+from stateextract.report.page_texts import LONGEST, value_text, visible
 
 
 @pytest.mark.parametrize(

@@ -25,10 +25,10 @@ from stateextract.snapshot.content import Content, read_content
 from stateextract.state.bodies.body import BodyKind
 from stateextract.state.bodies.database import shares
 from stateextract.state.bodies.heap import key_group_ranges
-from stateextract.state.columns import ReadOptions
 from stateextract.state.counters import Counters
 from stateextract.state.header import parse_header, parse_operator_header
 from stateextract.state.operator import operator_header_end, partitions
+from stateextract.state.state_columns import ReadOptions
 from stateextract.state.target import FileRead
 from tests.conformance.notation import comparable
 from tests.job.snapshots import UNKNOWN

@@ -13,7 +13,7 @@ from serializers.scalars import BASE
 from serializers.windows import TIMER_SNAPSHOT
 from stateextract.errors import FormatError, StateExtractError, UndecodableError, UnsupportedVersionError
 from stateextract.state.header import parse_header, parse_operator_header
-from stateextract.state.rows import row_layout
+from stateextract.state.row_layout import row_layout
 from tests.state import keyed_writer
 
 

@@ -13,7 +13,6 @@ import tests.kryo
 from serializers import DescribeContext
 from stateextract.errors import FormatError, StateExtractError, TruncatedError, UndecodableError
 from stateextract.metadata.model import OperatorStatePartition
-from stateextract.state.columns import ReadOptions
 from stateextract.state.counters import Counters
 from stateextract.state.header import parse_operator_header
 from stateextract.state.operator import (
@@ -23,6 +22,7 @@ from stateextract.state.operator import (
     partitions,
     read_operator_state,
 )
+from stateextract.state.state_columns import ReadOptions
 from stateextract.state.target import FileRead
 from tests.state.operator_writer import Lists, i32, i64, simple, string, utf
 

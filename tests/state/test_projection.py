@@ -23,8 +23,8 @@ from stateextract.columnar.layout import (
     Text,
 )
 from stateextract.errors import StateExtractError
-from stateextract.state.columns import ReadOptions
 from stateextract.state.projection import project_row, projected
+from stateextract.state.state_columns import ReadOptions
 from tests.golden.test_rows import opened
 
 LENIENT: dict[str, Any] = {"out_of_range": "null", "maps": "list", "on_undecodable": "skip"}
@@ -98,7 +98,7 @@ def test_fields_of_structs() -> None:
 
 def row_of(kind: str, value: Any) -> Any:
     from serializers import SerializerSnapshot
-    from stateextract.state.rows import RowLayout
+    from stateextract.state.row_layout import RowLayout
 
     snapshot = SerializerSnapshot("x", 1)
     layout = Struct((Field("namespace", Text()), Field("key", Text()), Field("value", value)))

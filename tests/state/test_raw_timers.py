@@ -23,7 +23,7 @@ from stateextract.state.bodies.body import BodyKind
 from stateextract.state.bodies.raw_timers import is_timers, timers_header
 from stateextract.state.engine import Counters, KeyGroupRange, ReadOptions, read_key_groups, state_schema
 from stateextract.state.header import KeyedHeader
-from stateextract.state.rows import row_layout
+from stateextract.state.row_layout import row_layout
 from stateextract.state.target import FileRead
 from tests.state.operator_writer import i32, i64, simple, string, timers, utf
 

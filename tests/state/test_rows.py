@@ -12,7 +12,7 @@ from serializers.ttl import TTL_AWARE_SNAPSHOT, TTL_SNAPSHOTS
 from serializers.windows import TIMER_SNAPSHOT
 from stateextract.columnar.layout import Number, Skip, Undecodable
 from stateextract.state.header import KeyedHeader, StateMeta
-from stateextract.state.rows import row_layout
+from stateextract.state.row_layout import row_layout
 
 TIME = pa.timestamp("us", tz="UTC")
 WINDOW = pa.struct([("start", TIME), ("end", TIME)])

@@ -21,7 +21,7 @@ from stateextract.files.compression import decompress
 from stateextract.metadata.model import KeyGroupsHandle, OperatorState, RelativeHandle
 from stateextract.metadata.parser import parse_metadata
 from stateextract.state.header import parse_header
-from stateextract.state.rows import row_layout
+from stateextract.state.row_layout import row_layout
 from tests.conformance.notation import comparable, from_truth
 from tests.golden.shapes_input import ROWS, SEED
 from tests.writers.generate import plan_operators, write_snapshot

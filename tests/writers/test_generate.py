@@ -16,7 +16,7 @@ from stateextract.files.compression import decompress
 from stateextract.metadata.model import KeyGroupsHandle, OperatorState, RelativeHandle
 from stateextract.metadata.parser import parse_metadata
 from stateextract.state.header import parse_header
-from stateextract.state.rows import row_layout
+from stateextract.state.row_layout import row_layout
 from tests.writers import flink_writer as flink
 from tests.writers import generate
 from tests.writers.generate import PlannedOperator, PlannedState, plan_operators, write_snapshot

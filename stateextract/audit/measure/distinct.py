@@ -15,8 +15,8 @@ import numpy as np
 from stateextract.audit.document import Distinct
 from stateextract.audit.measure.hashes import Hashes
 from stateextract.audit.measure.layout import COUNT, MASK, ROW, SEEN, SHORTEST, TABLE, THRESHOLD
-from stateextract.audit.measure.rows import compiled
-from stateextract.columnar.arrow.arrays import Numbers, address
+from stateextract.audit.measure.selected_rows import compiled
+from stateextract.columnar.arrow.numpy_views import Numbers, address
 
 K = 4096
 """How many hashes are kept: 32 kB for a column with that many different values."""

@@ -1,7 +1,7 @@
 """Hashes of 64 bits for values: of numbers, of byte strings, of whatever an Arrow column holds.
 
 Equal values have equal hashes in every process and on every machine, so that what is kept of them can be put together.
-Plain numpy, for little data and for types that are rare; ``kernel.py`` does the same compiled, and both are one definition:
+Plain numpy, for little data and for rare types; ``measure_kernel.py`` does the same compiled, and both are one definition:
 
 - a number: its 64 bits mixed by Murmur3's last steps (``mixed``); floating point numbers as float64, all NaN alike, the
   two zeros alike;
@@ -20,8 +20,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from stateextract.audit.measure.arrays import canonical, fixed_values, is_bytes, list_parts, struct_fields
-from stateextract.columnar.arrow.arrays import is_list, offsets_of
+from stateextract.audit.measure.measured_arrays import canonical, fixed_values, is_bytes, list_parts, struct_fields
+from stateextract.columnar.arrow.numpy_views import is_list, offsets_of
 from stateextract.columnar.compiled.mixing import MIX_1, MIX_2
 
 Hashes = npt.NDArray[np.uint64]

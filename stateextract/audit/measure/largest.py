@@ -11,11 +11,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from stateextract.audit.document import Big
-from stateextract.audit.measure.arrays import Sizer
 from stateextract.audit.measure.hashes import Hashes
 from stateextract.audit.measure.layout import ROOM, SPANS, SUMMANDS
-from stateextract.audit.measure.rows import Few, compiled, rows_below
-from stateextract.columnar.arrow.arrays import Numbers, address
+from stateextract.audit.measure.measured_arrays import Sizer
+from stateextract.audit.measure.selected_rows import Few, compiled, rows_below
+from stateextract.columnar.arrow.numpy_views import Numbers, address
 
 _LONGEST = 256
 _MOST = 32

@@ -45,9 +45,9 @@ from stateextract.audit.measure.layout import (
     SOURCE,
     USED,
 )
-from stateextract.audit.measure.rows import Few, compiled
-from stateextract.columnar.arrow.arrays import Numbers, address
+from stateextract.audit.measure.selected_rows import Few, compiled
 from stateextract.columnar.arrow.json_values import json_value
+from stateextract.columnar.arrow.numpy_views import Numbers, address
 
 MOST = 4096
 """Owners with a counter, as long as all have one."""

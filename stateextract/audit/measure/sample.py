@@ -18,9 +18,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stateextract.audit.document import Quantile
-from stateextract.audit.measure.arrays import raw_values
 from stateextract.audit.measure.hashes import Hashes
-from stateextract.audit.measure.rows import Few, rows_below
+from stateextract.audit.measure.measured_arrays import raw_values
+from stateextract.audit.measure.selected_rows import Few, rows_below
 from stateextract.columnar.arrow.json_values import json_value
 
 ROWS = 4096

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, TypeAlias
 from stateextract.columnar.decode.decoder import needs_interpreter
 from stateextract.state.bodies.changes import Changes
 from stateextract.state.bodies.heap import KeyGroupRange
-from stateextract.state.columns import ReadOptions
 from stateextract.state.engine import prefix_bytes, read_pair_stream
 from stateextract.state.header import KeyedHeader
 from stateextract.state.keys.lookup import key_beginning
-from stateextract.state.rows import RowLayout, row_layout
+from stateextract.state.row_layout import RowLayout, row_layout
+from stateextract.state.state_columns import ReadOptions
 from stateextract.state.target import FileRead, Piece
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from stateextract.columnar.search.entry_bounds import pair_cutter
 from stateextract.errors import TruncatedError
 from stateextract.files.window import Window
 from stateextract.state.bodies.database import Lookup
-from stateextract.state.columns import ReadOptions
 from stateextract.state.engine import pair_layout, prefix_bytes
-from stateextract.state.rows import RowLayout
+from stateextract.state.row_layout import RowLayout
+from stateextract.state.state_columns import ReadOptions
 
 if TYPE_CHECKING:
     from stateextract.rocksdb import RocksDB

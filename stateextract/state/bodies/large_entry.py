@@ -23,9 +23,9 @@ from stateextract.errors import FormatError, StateExtractError, TruncatedError, 
 from stateextract.files.block import Block
 from stateextract.files.window import Window
 from stateextract.state.bodies.heap import ALL, decode_entries
-from stateextract.state.columns import ReadOptions, build_batch, flattens, state_schema, value_layout
 from stateextract.state.counters import StateCounters
-from stateextract.state.rows import RowLayout
+from stateextract.state.row_layout import RowLayout
+from stateextract.state.state_columns import ReadOptions, build_batch, flattens, state_schema, value_layout
 
 COUNT = "count"
 

@@ -2,7 +2,7 @@
 
 A pair says where its key ends, so only what has no known serializer is lost: rows have ``key``, ``namespace`` and, of a
 map, ``map_key`` like others of the state, and ``bytes`` in the place of the value. Where it is the key that cannot be
-decoded, ``key_bytes`` has it, from the key group's bytes on. The columns are those of ``raw_schema`` (``columns.py``).
+decoded, ``key_bytes`` has it, from the key group's bytes on. The columns are those of ``raw_schema`` (``state_columns.py``).
 
 May import the decoders of pairs; knows no bodies.
 """
@@ -22,8 +22,8 @@ from stateextract.columnar.decode.decoder import Stop
 from stateextract.columnar.decode.pair_decoder import PairDecoder, make_pair_decoder
 from stateextract.columnar.program.pairs import PairLayout
 from stateextract.files.block import Block
-from stateextract.state.columns import ReadOptions, certainly_undecodable, raw_schema
-from stateextract.state.rows import RowLayout
+from stateextract.state.row_layout import RowLayout
+from stateextract.state.state_columns import ReadOptions, certainly_undecodable, raw_schema
 from stateextract.state.windows import window_values
 
 _BYTES = 8 << 20  # of pairs, that are gathered for one batch

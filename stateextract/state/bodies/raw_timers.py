@@ -41,10 +41,10 @@ from stateextract.errors import (
 from stateextract.files.reader import Reader
 from stateextract.files.window import RangeSource, ReadAt, Window
 from stateextract.state.bodies.heap import EntryTarget, KeyGroupRange, Lost, adjacent, decode_entries
-from stateextract.state.columns import EVENT, PROCESSING, timer_state
 from stateextract.state.counters import StateCounters
 from stateextract.state.header import VALUE, KeyedHeader, StateMeta
-from stateextract.state.rows import RowLayout, row_layout
+from stateextract.state.row_layout import RowLayout, row_layout
+from stateextract.state.state_columns import EVENT, PROCESSING, timer_state
 
 MARKER = b"\xf1\xcd\x85\x9f"
 

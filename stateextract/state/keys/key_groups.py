@@ -8,7 +8,7 @@ key can be, or ``None`` where the hash is not defined (``java_hash.py`` lists wh
     if groups is None:
         ...                                                      # nothing can be left out
 
-Rows in those key groups still have to be compared with the key. ``row`` is a ``RowLayout`` (``state/rows.py``); each file
+Rows in those key groups still have to be compared with the key. ``row`` is a ``RowLayout`` (``state/row_layout.py``); each file
 has its own serializer snapshots, and a state's files should be asked one by one if they differ.
 
 Flink's classes: ``org.apache.flink.runtime.state.KeyGroupRangeAssignment``, ``…util.MathUtils.murmurHash``.

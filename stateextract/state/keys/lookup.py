@@ -24,7 +24,7 @@ from stateextract.files.window import RangeSource, ReadAt, Window
 from stateextract.state.keys.java_hash import is_certain
 from stateextract.state.keys.key_groups import key_groups
 from stateextract.state.keys.row_hash import binary_rows
-from stateextract.state.rows import RowLayout
+from stateextract.state.row_layout import RowLayout
 
 FEW = 1 << 15
 """Rows that are compared sooner than what compares many at once is loaded."""

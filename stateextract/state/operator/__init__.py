@@ -29,11 +29,11 @@ from stateextract.files.compression import find_codec
 from stateextract.files.window import DecompressedSource, RangeSource, ReadAt, Window
 from stateextract.metadata.model import OperatorStatePartition
 from stateextract.state.bodies.body import SNAPPY_IDENTIFIER
-from stateextract.state.columns import ReadOptions
 from stateextract.state.header import OperatorHeader
 from stateextract.state.operator.operator_chunks import plain_positions
 from stateextract.state.operator.operator_target import OperatorTarget, read_broadcast, read_elements
-from stateextract.state.rows import operator_row_layout
+from stateextract.state.row_layout import operator_row_layout
+from stateextract.state.state_columns import ReadOptions
 from stateextract.state.target import FileRead, Piece
 
 BROADCAST = "BROADCAST"

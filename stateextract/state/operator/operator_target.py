@@ -32,8 +32,8 @@ from stateextract.columnar.decode.decoder import (
 from stateextract.columnar.layout import Map, Python, walk
 from stateextract.errors import FormatError, StateExtractError, TruncatedError, UndecodableError
 from stateextract.files.window import Window
-from stateextract.state.columns import build_operator_batch
-from stateextract.state.rows import RowLayout
+from stateextract.state.row_layout import RowLayout
+from stateextract.state.state_columns import build_operator_batch
 from stateextract.state.target import FileRead, Piece, Target, advised
 
 Bounds = Callable[[], Sequence[int] | None]

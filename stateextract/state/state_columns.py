@@ -27,7 +27,7 @@ from stateextract.columnar.convert.policy import Policy, apply_policy
 from stateextract.columnar.decode.decoder import BATCH_BYTES, BATCH_ROWS
 from stateextract.columnar.layout import Layout, List, Logical, Map, Number, SkippedValue, Struct, Undecodable
 from stateextract.state.counters import StateCounters
-from stateextract.state.rows import RowLayout
+from stateextract.state.row_layout import RowLayout
 from stateextract.state.windows import SESSION_COLUMNS, window_types, window_values, with_session_columns
 
 EVENT, PROCESSING = "event", "processing"

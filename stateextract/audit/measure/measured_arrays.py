@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from stateextract.audit.measure.rows import compiled
-from stateextract.columnar.arrow.arrays import Numbers, address, is_list, offsets_of
+from stateextract.audit.measure.selected_rows import compiled
+from stateextract.columnar.arrow.numpy_views import Numbers, address, is_list, offsets_of
 
 LENGTH = 4
 """Bytes that count for the length of a string, list or map."""

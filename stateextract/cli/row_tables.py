@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 import pyarrow as pa
 
-from stateextract.cli.values import text_value
+from stateextract.cli.value_texts import text_value
 from stateextract.columnar.arrow.json_values import json_value
 from stateextract.printable import LONGEST_TEXT, json_document, named, replaced
 

@@ -18,16 +18,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from stateextract.audit.document import ColumnDocument, Lengths, Quantile
-from stateextract.audit.measure.arrays import (
-    canonical,
-    fixed_values,
-    is_bytes,
-    is_number,
-    raw_values,
-    stored_type,
-    struct_fields,
-    valid_at,
-)
 from stateextract.audit.measure.distinct import Smallest
 from stateextract.audit.measure.hashes import NULL_HASH, Hashes, hashes_of, mixed
 from stateextract.audit.measure.layout import (
@@ -43,9 +33,19 @@ from stateextract.audit.measure.layout import (
     TEXT,
     WIDE,
 )
-from stateextract.audit.measure.rows import compiled
-from stateextract.columnar.arrow.arrays import Numbers, address, is_list, offsets_of
+from stateextract.audit.measure.measured_arrays import (
+    canonical,
+    fixed_values,
+    is_bytes,
+    is_number,
+    raw_values,
+    stored_type,
+    struct_fields,
+    valid_at,
+)
+from stateextract.audit.measure.selected_rows import compiled
 from stateextract.columnar.arrow.json_values import json_value
+from stateextract.columnar.arrow.numpy_views import Numbers, address, is_list, offsets_of
 
 _U64 = pa.uint64().id
 _LARGEST = 0x7FFFFFFFFFFFFFFF

@@ -11,9 +11,9 @@ from serializers import DescribeContext
 from stateextract.columnar.layout import Layout, List, Map, Nullable, Struct
 from stateextract.columnar.layout.value_end import ValueEnd, value_end_of
 from stateextract.errors import UnsupportedError
-from stateextract.state.columns import value_layout
 from stateextract.state.header import KeyedHeader, StateMeta
-from stateextract.state.rows import RowLayout, row_layout
+from stateextract.state.row_layout import RowLayout, row_layout
+from stateextract.state.state_columns import value_layout
 
 VALUE, LIST, MAP, MERGED, QUEUE = "value", "list", "map", "merged", "queue"
 """Shapes: what the changes of a state do to its rows. ``MERGED``: reducing and aggregating state."""

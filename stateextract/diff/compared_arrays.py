@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from stateextract.columnar.arrow.arrays import Numbers, offsets_of
+from stateextract.columnar.arrow.numpy_views import Numbers, offsets_of
 
 _NAN32 = np.int64(0x7FC00000)
 _NAN64 = np.int64(0x7FF8000000000000)

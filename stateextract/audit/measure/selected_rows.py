@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from stateextract.audit.measure.layout import BATCH, BELOW, FOUND, ROOM, RUNS
-from stateextract.columnar.arrow.arrays import Numbers, address
+from stateextract.columnar.arrow.numpy_views import Numbers, address
 
 Hashes = npt.NDArray[np.uint64]
 _WORTH_COMPILED = 1 << 17
@@ -27,7 +27,7 @@ def compiled(size: int) -> ModuleType | None:
     """
     if size < _WORTH_COMPILED and "stateextract.columnar.kernel" not in sys.modules:
         return None
-    from stateextract.audit.measure import kernel
+    from stateextract.audit.measure import measure_kernel as kernel
 
     return kernel if kernel.columns.is_usable else None
 

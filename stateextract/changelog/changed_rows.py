@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TypeAlias, TypeVar
 
-from stateextract.changelog.states import USER_KEYS_CHANGED, ChangedState
+from stateextract.changelog.changed_states import USER_KEYS_CHANGED, ChangedState
 from stateextract.errors import UndecodableError, UnsupportedError
 
 ROW_COST, PART_COST = 400, 160
