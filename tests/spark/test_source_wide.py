@@ -119,6 +119,8 @@ def test_columns_leave_out_no_row(tmp_path: Path) -> None:
     narrow = load(snap, StructType([StructField("b", LongType()), StructField("key", LongType())]), wide=True).table()
     assert narrow.column_names == ["b", "key"]
     assert sorted(narrow["key"].to_pylist()) == [*range(30), 100]
+    if not hasattr(ds, "EqualTo"):
+        return  # Spark 4.0 has no filter pushdown
     one = load(snap, wide=True, pushFilters=True).table([ds.EqualTo(("b",), 7)])
     assert one.select(["key", "b", "key_2"]).to_pylist() == [{"key": 100, "b": 7, "key_2": None}]
 
