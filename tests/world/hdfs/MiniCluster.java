@@ -3,15 +3,21 @@ import java.io.File;
 import java.io.FileOutputStream;
 import java.io.InputStreamReader;
 import java.io.OutputStream;
+import java.lang.management.ManagementFactory;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
+import java.util.concurrent.ExecutorService;
+import java.util.concurrent.Executors;
+import java.util.concurrent.TimeUnit;
+import javax.management.MBeanServer;
+import javax.management.ObjectName;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hdfs.DistributedFileSystem;
 import org.apache.hadoop.fs.Path;
 import org.apache.hadoop.hdfs.HdfsConfiguration;
 import org.apache.hadoop.hdfs.MiniDFSCluster;
 import org.apache.hadoop.hdfs.MiniDFSNNTopology;
-import org.apache.hadoop.hdfs.server.datanode.DataNode;
 import org.apache.hadoop.yarn.conf.YarnConfiguration;
 import org.apache.hadoop.yarn.server.MiniYARNCluster;
 
@@ -71,12 +77,17 @@ public class MiniCluster {
   }
 
   static Configuration yarn(Configuration client, File directory) throws Exception {
-    YarnConfiguration conf = new YarnConfiguration(client);
+    YarnConfiguration conf = new YarnConfiguration();
+    for (Map.Entry<String, String> one : client) {
+      conf.set(one.getKey(), one.getValue());
+    }
     conf.set("yarn.nodemanager.vmem-check-enabled", "false");
     conf.set("yarn.nodemanager.pmem-check-enabled", "false");
     conf.set("yarn.scheduler.minimum-allocation-mb", "128");
     conf.set("yarn.nodemanager.resource.memory-mb", "6144");
     conf.set("yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage", "99.9");
+    conf.set("yarn.scheduler.capacity.root.queues", "default");
+    conf.set("yarn.scheduler.capacity.root.default.capacity", "100");
     conf.set("yarn.scheduler.capacity.maximum-am-resource-percent", "1.0");
     System.setProperty("test.build.data", new File(directory, "yarn").getPath());
     MiniYARNCluster cluster = new MiniYARNCluster("yarn", 1, 1, 1);
@@ -116,17 +127,24 @@ public class MiniCluster {
           break;
         case "bytes-read":
           long bytes = 0;
-          for (DataNode node : dfs.getDataNodes()) {
-            bytes += org.apache.hadoop.test.MetricsAsserts.getLongCounter(
-                "BytesRead", org.apache.hadoop.test.MetricsAsserts.getMetrics(node.getMetrics().name()));
+          MBeanServer server = ManagementFactory.getPlatformMBeanServer();
+          for (ObjectName name : server.queryNames(new ObjectName("Hadoop:service=DataNode,name=DataNodeActivity-*"), null)) {
+            bytes += (Long) server.getAttribute(name, "BytesRead");
           }
           answer = Long.toString(bytes);
           break;
         case "files":
           DistributedFileSystem fs = dfs.getFileSystem();
+          ExecutorService threads = Executors.newFixedThreadPool(8);
           for (int i = 0; i < Integer.parseInt(words[2]); i++) {
-            fs.create(new Path(words[1], String.format("file-%05d", i))).close();
+            Path path = new Path(words[1], String.format("file-%05d", i));
+            threads.submit(() -> {
+              fs.create(path).close();
+              return null;
+            });
           }
+          threads.shutdown();
+          threads.awaitTermination(10, TimeUnit.MINUTES);
           break;
         default:
           throw new IllegalArgumentException(line);

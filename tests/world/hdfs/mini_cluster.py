@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from tests.world.components import Server, component, running
 
-JAVA = ("-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC")
+JAVA = ("-Xmx512m", "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "--add-opens=java.base/java.lang=ALL-UNNAMED")
 
 
 class MiniCluster(NamedTuple):
@@ -27,7 +27,7 @@ class MiniCluster(NamedTuple):
 
     def ask(self, command: str) -> str:
         """Make it do something: see ``MiniCluster.java``."""
-        return self.server.ask(command, r"^DONE (.*)")[1]
+        return self.server.ask(command, r"^DONE (.*)", 300)[1]
 
 
 @contextmanager

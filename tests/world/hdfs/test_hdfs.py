@@ -2,23 +2,50 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from pyarrow import fs
 
+import stateextract
+from stateextract.errors import UnreadableFileError
 from stateextract.files.connect import connect
+from stateextract.job.execute import in_this_process
+from stateextract.job.output import open_output
+from stateextract.job.run import run_job
+from stateextract.metadata.model import FileHandle, KeyGroupsHandle, RelativeHandle
+from stateextract.metadata.parser import parse_metadata
+from stateextract.options import JobOptions
+from tests.metadata.writer import metadata
 from tests.world.hdfs.mini_cluster import MiniCluster, mini_cluster
+from tests.writers.generate import plan_operators, write_snapshot
+from tests.writers.shapes import rows
 
 pytestmark = pytest.mark.world
 
 BLOCK = 1 << 20
+ENTRIES = 30_000
+MANY = 2_000_000
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A heap snapshot of two operators of two files each."""
+    directory = tmp_path_factory.mktemp("snapshot") / "chk-1"
+    write_snapshot(directory, plan_operators(["long-long", "pojo"], entries=ENTRIES, files=2))
+    return directory
 
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[MiniCluster]:
     with mini_cluster(tmp_path_factory.mktemp("cluster")) as found:
         yield found
+
+
+# -- the file system
 
 
 @pytest.fixture(params=["hdfs", "webhdfs"])
@@ -29,7 +56,7 @@ def files(request: pytest.FixtureRequest, cluster: MiniCluster) -> fs.FileSystem
 
 @pytest.mark.smoke
 def test_the_file_system(files: fs.FileSystem) -> None:
-    """What pyarrow's file systems do, with names as they are."""
+    """What pyarrow's file systems do, with names as they are, and a file of several blocks."""
     root = "/root é%20#?&=x"
     files.create_dir(f"{root}/a/b")
     data = bytes(range(256)) * (3 * BLOCK // 256) + b"end"
@@ -68,3 +95,109 @@ def test_the_file_system(files: fs.FileSystem) -> None:
             fail()
     files.delete_dir(root)
     assert files.get_file_info(root).type == fs.FileType.NotFound
+
+
+def test_a_file_replaces_another_in_one_step(cluster: MiniCluster) -> None:
+    for uri in (f"hdfs://{cluster.address}/replaced", f"webhdfs://{cluster.web}/replaced"):
+        output = open_output(uri)
+        for name in ("a", "b"):
+            output.write(output.path(name), name.encode())
+        output.replace(output.path("a"), output.path("b"))
+        assert output.read(output.path("b")) == b"a"
+        assert output.fs.get_file_info(output.path("a")).type == fs.FileType.NotFound
+
+
+# -- snapshots
+
+
+def upload(directory: Path, uri: str) -> None:
+    target = open_output(uri)
+    for file in directory.rglob("*"):
+        if file.is_file():
+            target.write(target.path(str(file.relative_to(directory))), file.read_bytes())
+
+
+def check_rows(found: stateextract.State) -> None:
+    table = found.to_table().select(["key", "value"]).sort_by("key")
+    assert table.equals(rows("long-long", 1, 0, ENTRIES).sort_by("key"))
+
+
+def moved(directory: Path, place: str) -> bytes:
+    """The snapshot's ``_metadata`` with absolute paths in another place, as Flink writes them of files that are shared."""
+    whole = parse_metadata((directory / "_metadata").read_bytes())
+    operators = []
+    for operator in whole.operators:
+        tasks = []
+        for task in operator.subtasks:
+            handle = task.managed_keyed
+            assert isinstance(handle, KeyGroupsHandle)
+            assert isinstance(handle.stream, RelativeHandle)
+            away = FileHandle(handle.stream.size, f"{place}/{handle.stream.path}")
+            tasks.append(replace(task, managed_keyed=replace(handle, stream=away)))
+        operators.append(replace(operator, subtasks=tuple(tasks)))
+    return metadata(replace(whole, operators=tuple(operators)))
+
+
+def test_uris_of_hdfs_in_metadata(cluster: MiniCluster, written: Path, tmp_path: Path) -> None:
+    """They are read where the snapshot lies, and elsewhere if that is allowed or mapped."""
+    store = f"hdfs://{cluster.address}"
+    upload(written, f"{store}/absolute/chk-1")
+    (tmp_path / "_metadata").write_bytes(moved(written, f"{store}/absolute/chk-1"))
+    upload(tmp_path, f"{store}/absolute/other/chk-2")
+    there = f"{store}/absolute/other/chk-2"
+    check_rows(stateextract.open_snapshot(there).operator("counters").state("long-long"))
+    refused = f"the snapshot names a file in another store than its own, {store}, which is not opened"
+    with pytest.raises(UnreadableFileError, match=refused):
+        stateextract.open_snapshot(str(tmp_path)).operator("counters").state("long-long").to_table()
+    for uri, options in (
+        (str(tmp_path), {"allow_stores": [store]}),
+        (str(tmp_path), {"path_map": {f"{store}/absolute": f"webhdfs://{cluster.web}/absolute"}}),
+        (there, {"path_map": {f"{store}/absolute/chk-1": str(written)}}),
+    ):
+        check_rows(stateextract.open_snapshot(uri, **options).operator("counters").state("long-long"))
+    (tmp_path / "_metadata").write_bytes(moved(written, "hdfs://gone.invalid:8020/x"))
+    upload(tmp_path, there)
+    with pytest.raises(UnreadableFileError, match=r"in another store than its own, hdfs://gone\.invalid:8020,"):
+        stateextract.open_snapshot(there).operator("counters").state("long-long").to_table()
+
+
+@pytest.mark.smoke
+def test_the_default_file_system(cluster: MiniCluster, written: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of Hadoop's configuration files, or of an option."""
+    upload(written, f"hdfs://{cluster.address}/default/chk-1")
+    options = {"hdfs": {"fs.defaultFS": f"hdfs://{cluster.address}"}}
+    check_rows(stateextract.open_snapshot("hdfs:///default", storage_options=options).operator("counters").state("long-long"))
+    monkeypatch.setenv("HADOOP_CONF_DIR", str(cluster.conf))
+    check_rows(stateextract.open_snapshot("hdfs:///default/chk-1").operator("counters").state("long-long"))
+
+
+def test_a_name_service(written: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A job goes on when the active NameNode becomes the standby one; when both are lost, it fails in the time that it has."""
+    with mini_cluster(tmp_path / "ha", "ha", f"dfs.blocksize={16 * BLOCK}") as cluster:
+        monkeypatch.setenv("HADOOP_CONF_DIR", str(cluster.conf))
+        upload(written, "hdfs://minidfs/flink/chk-1")
+        state = stateextract.open_snapshot("hdfs://minidfs/flink/chk-1").operator("counters").state("long-long")
+        check_rows(state)
+        job = JobOptions(snapshot="hdfs://minidfs/flink/chk-1", output="hdfs://minidfs/out", operator=("counters",))
+
+        def fail_over(*arguments: object) -> object:
+            reports = in_this_process(*arguments)  # type: ignore[arg-type]
+            cluster.ask("failover")
+            return reports
+
+        outcome = run_job(job, fail_over)
+        assert outcome.exit_code == 0
+        assert [dataset.rows for dataset in outcome.manifest.datasets] == [ENTRIES]
+        check_rows(state)
+        big = tmp_path / "big" / "chk-1"
+        write_snapshot(big, plan_operators(["long-long"], entries=MANY, files=1))
+        upload(big, "hdfs://minidfs/big/chk-1")
+        opened = stateextract.open_snapshot("hdfs://minidfs/big/chk-1", store_timeout=5)
+        batches = opened.operator("counters").state("long-long").to_batches()
+        assert next(batches).num_rows < MANY
+        cluster.server.kill()
+        started = time.monotonic()
+        with pytest.raises(UnreadableFileError) as caught:
+            sum(batch.num_rows for batch in batches)
+        assert time.monotonic() - started < 60
+        assert str(caught.value.file).startswith("hdfs://minidfs/big/chk-1/")
