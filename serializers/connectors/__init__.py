@@ -6,12 +6,12 @@
 To add a connector, write a module that calls ``register_form``, and import it here.
 """
 
-from serializers.connectors import committers, file_connector, hybrid, kafka
+from serializers.connectors import cdc, committers, databases, file_connector, hybrid, iceberg, kafka, paimon, queues
 from serializers.connectors.coordinators import coordinator_type, decode_coordinator, evidence_of, untyped_reason
 from serializers.connectors.forms import COMMITTABLE, COORDINATOR, FORMS, PayloadForm, register_form
 from serializers.connectors.payloads import decode_payload, payload_layout, payload_type
 
-_FAMILIES = (file_connector, kafka, committers, hybrid)
+_FAMILIES = (file_connector, kafka, cdc, iceberg, paimon, queues, databases, committers, hybrid)
 
 __all__ = [
     "COMMITTABLE",

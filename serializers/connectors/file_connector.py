@@ -1,6 +1,6 @@
 """What Flink's FileSource, FileSink and StreamingFileSink keep: splits, buckets, committables and pending splits.
 
-Where a file sink goes on (``RecoverableWriter``) only the file system's own class can read; these parts are bytes.
+Where a file sink goes on is in ``recoverables.py``.
 
 Classes: ``org.apache.flink.connector.file.src.FileSourceSplitSerializer``,
 ``org.apache.flink.connector.file.src.PendingSplitsCheckpointSerializer``,
@@ -30,6 +30,7 @@ from serializers.connectors.forms import (
     struct_of,
     try_form,
 )
+from serializers.connectors.recoverables import UNPUBLISHED_FILE, unpublished_file
 from stateextract.errors import FormatError
 from stateextract.files.reader import Reader
 
@@ -97,25 +98,33 @@ def _file_bucket(reader: Reader, version: int) -> dict[str, Any]:
     # SimpleVersionedStringSerializer: a little-endian length and UTF-8; other ids stay unread.
     text = bucket[4:].decode("utf-8", "replace") if int.from_bytes(bucket[:4], "little") == len(bucket) - 4 else None
     fields = {"bucket_id": text, "path": read_text(reader), "creation_ms": reader.i64()}
-    current = read_versioned(reader)[1] if read_flag(reader) else None
+    current = _file(reader)
     pending = None if version == 3 else _pending_files(reader)
     return fields | {"in_progress_file": current, "pending_files": pending}
 
 
 def _pending_files(reader: Reader) -> list[dict[str, Any]]:
     """``i32`` version, ``i32`` count of checkpoints, of each ``i64`` id, ``i32`` count, each in its length."""
-    reader.i32("a version")
+    version = reader.i32("a version")
     found = []
     for _ in range(reader.count("checkpoints", least=12)):
         checkpoint = reader.i64("a checkpoint")
         for _ in range(reader.count("pending files", least=4)):
-            found.append({"checkpoint_id": checkpoint, "file": bytes(reader.bytes(reader.i32("a length"), "a file"))})
+            data = bytes(reader.bytes(reader.i32("a length"), "a file"))
+            found.append({"checkpoint_id": checkpoint, "file": unpublished_file(version, data)})
     return found
 
 
 def _file_committable(reader: Reader, version: int) -> dict[str, Any]:
     expect(reader.i32("a magic number"), (_COMMITTABLE_MAGIC,))
-    return {name: read_versioned(reader)[1] if read_flag(reader) else None for name in _FILES}
+    found: dict[str, Any] = {"bucket_id": read_text(reader) if version == 2 else None}
+    found |= {name: _file(reader) for name in _FILES}
+    found["compacted_file_to_clean_up"] = read_text(reader) if version == 2 and read_flag(reader) else None
+    return found
+
+
+def _file(reader: Reader) -> dict[str, Any] | None:
+    return unpublished_file(*read_versioned(reader)) if read_flag(reader) else None
 
 
 _SPLIT = PayloadForm(
@@ -127,8 +136,8 @@ _SPLIT = PayloadForm(
     reason="a path of Flink with its flags",
 )  # fmt: skip
 _BUCKET_TYPE = struct_of(
-    bucket_id=TEXT, path=TEXT, creation_ms=I64, in_progress_file=pa.binary(),
-    pending_files=pa.list_(struct_of(checkpoint_id=I64, file=pa.binary())),
+    bucket_id=TEXT, path=TEXT, creation_ms=I64, in_progress_file=UNPUBLISHED_FILE,
+    pending_files=pa.list_(struct_of(checkpoint_id=I64, file=UNPUBLISHED_FILE)),
 )  # fmt: skip
 
 register_form("SourceReaderState", _SPLIT)
@@ -145,6 +154,8 @@ for _state, _versions in (("writer_raw_states", (1, 2, 3)), ("bucket-states", (1
 register_form(
     COMMITTABLE,
     PayloadForm(
-        "file_committable", (1,), _file_committable, struct_of(**dict.fromkeys(_FILES, pa.binary())), reason="a magic number"
+        "file_committable", (1, 2), _file_committable,
+        struct_of(bucket_id=TEXT, **dict.fromkeys(_FILES, UNPUBLISHED_FILE), compacted_file_to_clean_up=TEXT),
+        reason="a magic number",
     ),
 )  # fmt: skip

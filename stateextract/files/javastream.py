@@ -15,7 +15,7 @@ cursor and the errors. Knows no Flink class.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -115,16 +115,19 @@ JavaValue: TypeAlias = (
 )
 
 
-def parse_java_stream(reader: Reader, limits: JavaLimits | None = None) -> JavaValue:
+def parse_java_stream(
+    reader: Reader, limits: JavaLimits | None = None, without_fields: Collection[str] = ()
+) -> JavaValue:  # fmt: skip
     """Read one object; afterwards, ``reader`` is after it.
 
+    :param without_fields: classes whose ``writeObject`` writes no fields, only what it adds. No stream records this.
     :raises FormatError: where the bytes are not such a stream, with the position.
     :raises UnsupportedError: for objects without a readable end (``Externalizable`` of protocol version 1).
     """
     start = reader.offset
     if bytes(reader.bytes(4, "the header of a Java object stream")) != MAGIC:
         raise FormatError("not a Java object stream", expected="AC ED 00 05", offset=start)
-    return _JavaStream(reader, limits or JavaLimits()).top()
+    return _JavaStream(reader, limits or JavaLimits(), without_fields).top()
 
 
 _FORMATS = {"B": "b", "C": "H", "D": "d", "F": "f", "I": "i", "J": "q", "S": "h", "Z": "?"}
@@ -134,9 +137,10 @@ _PRIMITIVES = {kind: struct.Struct(">" + code) for kind, code in _FORMATS.items(
 class _JavaStream:
     """The state of one stream: its cursor, its handle table and what is left of the limits."""
 
-    def __init__(self, reader: Reader, limits: JavaLimits) -> None:
+    def __init__(self, reader: Reader, limits: JavaLimits, without_fields: Collection[str]) -> None:
         self.reader = reader
         self.limits = limits
+        self.without_fields = without_fields
         self.handles: list[JavaValue] = []
         self.depth = 0
         self.values = 0
@@ -262,7 +266,7 @@ class _JavaStream:
             values: dict[str, JavaValue] = {}
             result.fields[step.name] = values
             if step.flags & _SERIALIZABLE:
-                for kind, name in step.fields:
+                for kind, name in step.fields if step.name not in self.without_fields else ():
                     values[name] = self.field(kind)
                 if step.flags & _WRITE_METHOD:
                     result.annotations[step.name] = self.annotation()

@@ -10,6 +10,7 @@ import pytest
 
 from serializers.connectors import COMMITTABLE, FORMS, decode_payload, payload_layout
 from serializers.connectors.payloads import BYTES
+from serializers.connectors.recoverables import unpublished_file
 from stateextract.columnar.convert.policy import Policy
 from stateextract.columnar.decode.decoder import make_decoder
 from stateextract.files.block import Block
@@ -50,7 +51,10 @@ KAFKA_REQUEST = OPAQUE | {"committable": TRANSACTION, "retries": 2, "state": 1}
 FILE_COMMITTABLE = bytes.fromhex("1e765c80") + b"\1" + versioned(1, b"pending") + b"\0"
 FILE_REQUEST = OPAQUE | {
     "committable": FILE_COMMITTABLE, "retries": 0, "state": 0,
-    "file_committable": {"pending_file": b"pending", "file_to_clean_up": None},
+    "file_committable": {
+        "bucket_id": None, "pending_file": unpublished_file(1, b"pending"), "file_to_clean_up": None,
+        "compacted_file_to_clean_up": None,
+    },
 }  # fmt: skip
 FILE_SUBTASK = (
     struct.pack(">i", 0) + listed(versioned(1, FILE_COMMITTABLE) + bytes(8)) + struct.pack(">ii", 1, 0)
@@ -114,7 +118,7 @@ CASES: list[tuple[str, bytes, dict[str, Any]]] = [
     ),
     (
         "writer_raw_states", versioned(3, BUCKET + b"\1" + versioned(1, b"open")),
-        {"version": 3, "file_bucket": IN_BUCKET | {"in_progress_file": b"open", "pending_files": None}},
+        {"version": 3, "file_bucket": IN_BUCKET | {"in_progress_file": unpublished_file(1, b"open"), "pending_files": None}},
     ),
     ("writer_raw_states", versioned(3, BUCKET), {"version": 3}),
     (
@@ -123,7 +127,7 @@ CASES: list[tuple[str, bytes, dict[str, Any]]] = [
             "version": 2,
             "file_bucket": IN_BUCKET | {
                 "in_progress_file": None,
-                "pending_files": [{"checkpoint_id": 8, "file": b"a"}, {"checkpoint_id": 8, "file": b""}],
+                "pending_files": [{"checkpoint_id": 8, "file": unpublished_file(1, file)} for file in (b"a", b"")],
             },
         },
     ),

@@ -1,0 +1,199 @@
+"""What Iceberg's source and its sink of Flink's Sink API keep: splits, the enumerator's position, committables.
+
+The older sink keeps its committables in ``iceberg-files-committer-state``, as maps of checkpoints to bytes. Splits of version 1
+are objects of Java's own serialization, and stay bytes.
+
+Classes: ``org.apache.iceberg.flink.source.split.IcebergSourceSplitSerializer``,
+``org.apache.iceberg.flink.source.enumerator.IcebergEnumeratorStateSerializer``,
+``org.apache.iceberg.flink.sink.IcebergCommittableSerializer``, ``…sink.DeltaManifestsSerializer``,
+``org.apache.iceberg.avro.AvroEncoderUtil``.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pyarrow as pa
+
+from serializers.connectors.embedded import json_object
+from serializers.connectors.forms import (
+    COMMITTABLE,
+    COORDINATOR,
+    I32,
+    I64,
+    TEXT,
+    PayloadForm,
+    expect,
+    must_end,
+    read_flag,
+    read_text,
+    read_versioned,
+    register_form,
+    struct_of,
+)
+from serializers.context import Evidence
+from stateextract.errors import FormatError
+from stateextract.files.reader import Reader, decode_modified_utf8
+
+_ID = re.compile(r"[0-9a-f]{32}")
+_STATUSES = ("UNASSIGNED", "ASSIGNED", "COMPLETED")
+_AVRO_MAGIC = b"\xc2\x01"
+
+
+# ---- the source
+
+
+def _split(reader: Reader, version: int) -> dict[str, Any]:
+    offset, record = reader.i32("a file"), reader.i64("a record")
+    tasks = [_task(reader, version) for _ in range(reader.count("tasks", least=2))]
+    if not 0 <= offset < len(tasks) or record < 0:
+        raise FormatError("no position in the files of a split")
+    return {"file_offset": offset, "record_offset": record, "tasks": tasks}
+
+
+def _task(reader: Reader, version: int) -> dict[str, Any]:
+    text = read_text(reader) if version == 2 else _long_text(reader)
+    task = json_object(text)
+    file = task.get("data-file")
+    path = file.get("file-path") if isinstance(file, dict) else None
+    if not isinstance(path, str):
+        raise FormatError("no task to scan a file")
+    start, length = (_int64(task.get(name)) for name in ("start", "length"))
+    return {"path": path, "start": start, "length": length, "json": text}
+
+
+def _int64(value: Any) -> int | None:
+    return value if type(value) is int and 0 <= value < 1 << 63 else None
+
+
+def _long_text(reader: Reader) -> str:
+    """``i32`` length in bytes, then Java's modified UTF-8."""
+    try:
+        text = decode_modified_utf8(bytes(reader.bytes(reader.i32("a length"), "a text")))
+    except UnicodeDecodeError:
+        raise FormatError("a text is not modified UTF-8") from None
+    return text.encode("utf-8", "replace").decode()
+
+
+def _enumerator(reader: Reader, version: int) -> dict[str, Any]:
+    found: dict[str, Any] = {"snapshot_id": None, "snapshot_ms": None}
+    if read_flag(reader):
+        position_version, position = read_versioned(reader)
+        expect(position_version, (1,))
+        inner = Reader(position)
+        for name in found:
+            found[name] = inner.i64("a position") if read_flag(inner) else None
+        must_end(inner)
+    split_version = reader.i32("a version of splits")
+    expect(split_version, (2, 3))
+    splits = []
+    for _ in range(reader.count("splits", least=6)):
+        inner = Reader(reader.bytes(reader.i32("a length"), "a split"))
+        split = _split(inner, split_version)
+        must_end(inner)
+        status = read_text(reader)
+        if status not in _STATUSES:
+            raise FormatError("no status of a split")
+        splits.append(split | {"status": status})
+    history = None
+    if version == 2:
+        history = [reader.i32("a number of splits") for _ in range(reader.count("numbers of splits", least=4))]
+    return found | {"splits": splits, "split_counts": history}
+
+
+def _has_position(value: dict[str, Any], evidence: Evidence) -> bool:
+    """Without splits, the time of a snapshot between 2010 and 2100 has to be there."""
+    time = value["snapshot_ms"]
+    return bool(value["splits"]) or (time is not None and 1_262_304_000_000 < time < 4_102_444_800_000)
+
+
+# ---- the sink
+
+
+def _committable(reader: Reader, version: int) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "job_id": read_text(reader), "operator_id": read_text(reader), "checkpoint_id": reader.i64("a checkpoint"),
+    }  # fmt: skip
+    if not (_ID.fullmatch(found["job_id"]) and _ID.fullmatch(found["operator_id"])) or found["checkpoint_id"] < 0:
+        raise FormatError("no ids of a job and an operator")
+    data = reader.bytes(reader.i32("a length"), "manifests")
+    return found | (_manifests(Reader(data)) if data else dict.fromkeys(_MANIFESTS))
+
+
+_MANIFESTS = ("data_manifest", "delete_manifest", "referenced_data_files")
+
+
+def _manifests(reader: Reader) -> dict[str, Any]:
+    version, data = read_versioned(reader)
+    must_end(reader)
+    expect(version, (2,))
+    inner = Reader(data)
+    found: dict[str, Any] = {name: _manifest(inner) for name in _MANIFESTS[:2]}
+    found[_MANIFESTS[2]] = [read_text(inner) for _ in range(inner.count("files", least=2))]
+    must_end(inner)
+    return found
+
+
+def _manifest(reader: Reader) -> dict[str, Any] | None:
+    """A manifest file of Avro with its schema, whose first two fields are its path and its length."""
+    data = bytes(reader.bytes(reader.i32("a length"), "a manifest"))
+    if not data:
+        return None
+    inner = Reader(data)
+    if inner.bytes(2, "a magic number") != _AVRO_MAGIC:
+        raise FormatError("no manifest of Iceberg")
+    fields = json_object(read_text(inner)).get("fields")
+    names = [field.get("name") for field in fields[:2] if isinstance(field, dict)] if isinstance(fields, list) else []
+    if names != ["manifest_path", "manifest_length"]:
+        raise FormatError("no manifest of Iceberg")
+    try:
+        path = bytes(inner.bytes(_avro_long(inner), "a path")).decode()
+    except UnicodeDecodeError:
+        raise FormatError("a path is not UTF-8") from None
+    return {"path": path, "length": _avro_long(inner), "avro": data}
+
+
+def _avro_long(reader: Reader) -> int:
+    number = 0
+    for shift in range(0, 70, 7):
+        byte = reader.u8("a number")
+        number |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            break
+    number = (number >> 1) ^ -(number & 1)
+    if not -(1 << 63) <= number < 1 << 63:
+        raise FormatError("no number of 64 bits")
+    return number
+
+
+_TASK_TYPE = struct_of(path=TEXT, start=I64, length=I64, json=TEXT)
+_SPLIT_TYPE = struct_of(file_offset=I32, record_offset=I64, tasks=pa.list_(_TASK_TYPE))
+_MANIFEST_TYPE = struct_of(path=TEXT, length=I64, avro=pa.binary())
+
+register_form(
+    "SourceReaderState",
+    PayloadForm("iceberg_split", (2, 3), _split, _SPLIT_TYPE, reason="tasks as JSON with the path of a data file"),
+)
+register_form(
+    COORDINATOR,
+    PayloadForm(
+        "iceberg_enumerator", (1, 2), _enumerator,
+        struct_of(
+            snapshot_id=I64, snapshot_ms=I64, splits=pa.list_(struct_of(**{f.name: f.type for f in _SPLIT_TYPE}, status=TEXT)),
+            split_counts=pa.list_(I32),
+        ),
+        _has_position, reason="such a split, or a snapshot with a time between 2010 and 2100",
+    ),
+)  # fmt: skip
+register_form(
+    COMMITTABLE,
+    PayloadForm(
+        "iceberg_committable", (1,), _committable,
+        struct_of(
+            job_id=TEXT, operator_id=TEXT, checkpoint_id=I64, data_manifest=_MANIFEST_TYPE, delete_manifest=_MANIFEST_TYPE,
+            referenced_data_files=pa.list_(TEXT),
+        ),
+        reason="two ids of Flink, and manifests with Iceberg's magic number and schema",
+    ),
+)  # fmt: skip
