@@ -8,6 +8,7 @@ from typing import Any
 import stateextract
 from serializers.connectors import FORMS, decode_coordinator
 from tests.conformance.test_reported_headers import reported
+from tests.serializers.connector_bytes import as_printed
 
 
 def known(value: dict[str, Any]) -> dict[str, Any]:
@@ -37,8 +38,40 @@ def test_splits_of_many_connectors() -> None:
         {"topic": "orders", "partition": 3, "starting_offset": 4711, "stopping_offset": None},
         {"topic": "orders", "partition": 4, "starting_offset": -2, "stopping_offset": -1},
     ]
-    versions = {"mysqlcdc": 4, "pulsar": 2, "mongo": 0, "jdbc": 0, "dynkafka": 1, "paimon-simple": 0}
-    assert found == {uid: [{"version": version}] for uid, version in versions.items()} | {
+    partition = {"topic": "persistent://public/default/orders", "partition": 3, "ranges": [{"start": 0, "end": 65535}]}
+    never = "org.apache.flink.connector.pulsar.source.enumerator.cursor.stop.NeverStopCursor"
+    documents = {"min": '{"_id": 1}', "max": '{"_id": 100}', "hint": '{"_id": 1}', "offset": 0}
+    at = {"ts_sec": "0", "row": "0", "event": "0"}
+    assert as_printed(found) == as_printed({
+        "mysqlcdc": [
+            {
+                "version": 4,
+                "cdc_split": {
+                    "kind": "stream", "split_id": "binlog-split", "finished_splits": [], "finished_splits_in_all": 0,
+                    "start": at | {"file": "mysql-bin.000042", "pos": "15312", "kind": "SPECIFIC"},
+                    "end": at | {"file": "", "pos": "-9223372036854775808", "kind": "NON_STOPPING"},
+                    "suspended": False, "tables": [],
+                },
+            }
+        ],
+        "pulsar": [{"version": 2, "pulsar_split": partition | {"stop_cursor_class": never, "stop_cursor": "{}"}}],
+        "mongo": [
+            {
+                "version": 0,
+                "mongodb_split": {"split_id": "shop.orders_0", "database": "shop", "collection": "orders"} | documents,
+            }
+        ],
+        "jdbc": [
+            {
+                "version": 0,
+                "jdbc_split": {
+                    "split_id": "0000000001", "sql": "select * from orders where id between ? and ?",
+                    "parameters": "[1,100]", "offset": 12, "records_after_offset": 0,
+                },
+            }
+        ],
+        "dynkafka": [{"version": 1}],
+        "paimon-simple": [{"version": 0}],
         "kafka": [{"version": 0, "kafka_split": split} for split in kafka],
         # HybridSource's wrapper around the first of them.
         "hybrid-kafka": [
@@ -48,15 +81,14 @@ def test_splits_of_many_connectors() -> None:
             }
         ],
         "iceberg-enum": [],
-    }  # fmt: skip
+    })  # fmt: skip
     # Version 2 of Kafka's enumerator, but of no partition: a count and a flag.
-    assert coordinators == {
-        uid: {"version": version}
-        for uid, version in {
-            "mysqlcdc": 5, "pulsar": 3, "mongo": 7, "jdbc": 7, "dynkafka": 7, "kafka": 2, "hybrid-kafka": 0,
-            "paimon-simple": 0, "iceberg-enum": 2,
-        }.items()
-    }  # fmt: skip
+    versions = {"mysqlcdc": 5, "mongo": 7, "jdbc": 7, "dynkafka": 7, "kafka": 2, "hybrid-kafka": 0, "paimon-simple": 0}
+    position = {"snapshot_id": 8_123_456_789, "snapshot_ms": 1_700_000_000_000, "splits": [], "split_counts": []}
+    assert coordinators == {uid: {"version": version} for uid, version in versions.items()} | {
+        "pulsar": {"version": 3, "pulsar_enumerator": {"partitions": [partition]}},
+        "iceberg-enum": {"version": 2, "iceberg_enumerator": position},
+    }
 
 
 def test_an_enumerator_of_kafka_5() -> None:
