@@ -1,8 +1,10 @@
 """A store's client in a process of its own, for clients that end the process they are in, or wait without a limit.
 
 Azure's SDK ends the process when it gets no token, at any call, and neither Azure's nor Hadoop's client has a limit of time.
-So they run in a helper process, which makes calls for this one and sends back what they give. If the helper ends, or gives
-no answer in time, the call raises an error. The next call starts another helper, with the credentials of that moment.
+pyarrow asks Google Cloud Storage while it holds Python's global lock, when a file's size is asked for, so a store that does
+not answer would stop all threads. So these three run in a helper process, which makes calls for this one and sends back what
+they give. If the helper ends, or gives no answer in time, the call raises an error. The next call starts another helper, with
+the credentials of that moment.
 
 Requests and answers are pickles in two pipes between a process and the helper that it started, so arguments such as keys
 are in no command line. Each request has a thread of the helper. May import: errors. Knows nothing of URIs.
@@ -346,8 +348,6 @@ def _call(target: Any, method: str, given: tuple[Any, ...]) -> Any:
 
     if method == "make":
         return None
-    if method == "create_dir":
-        return target.create_dir(given[0], recursive=given[1])
     if method == "create_dir":
         return target.create_dir(given[0], recursive=given[1])
     if method == "info":

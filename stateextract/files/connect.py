@@ -20,6 +20,7 @@ from typing import Any, NamedTuple, TypeVar
 
 from stateextract.errors import EnvironmentProblem, StateExtractError, UnreadableFileError, UsageError
 from stateextract.files.client_process import ClientProcess, no_answer
+from stateextract.files.google_storage import GoogleStorage
 from stateextract.files.hadoop import Limit, NativeFileSystem, WebFileSystem
 
 T = TypeVar("T")
@@ -100,17 +101,23 @@ def within(seconds: int, work: Callable[[], T], uri: str) -> T:
 def _s3(scheme: str, bucket: str, options: dict[str, Any], timeout: int) -> tuple[Any, str]:
     from pyarrow import fs
 
-    endpoint = options.pop("endpoint_override", None)
-    endpoint = endpoint or os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
-    if endpoint:
-        protocol, sign, host = str(endpoint).rpartition("://")
-        options["endpoint_override"] = host.rstrip("/")
-        if sign:
-            options.setdefault("scheme", protocol)
-    elif "region" not in options:
+    endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+    if not _set_endpoint(options, endpoint) and "region" not in options:
         options["region"] = _region(bucket)
     options = {"connect_timeout": timeout, "request_timeout": timeout} | options
     return _made(fs.S3FileSystem, options), bucket
+
+
+def _set_endpoint(options: dict[str, Any], default: str | None) -> bool:
+    """Take the endpoint of the options, or else the default, apart into host and protocol; whether there is one."""
+    endpoint = options.pop("endpoint_override", None) or default
+    if not endpoint:
+        return False
+    protocol, sign, host = str(endpoint).rpartition("://")
+    options["endpoint_override"] = host.rstrip("/")
+    if sign:
+        options.setdefault("scheme", protocol)
+    return True
 
 
 def _region(bucket: str) -> str:
@@ -127,13 +134,23 @@ def _region(bucket: str) -> str:
 
 
 def _gs(scheme: str, bucket: str, options: dict[str, Any], timeout: int) -> tuple[Any, str]:
-    from pyarrow import fs
-
+    emulator = os.environ.get("STORAGE_EMULATOR_HOST")
+    if emulator and not options.get("endpoint_override"):
+        options = {"anonymous": True} | options  # Google's own clients send an emulator no credentials, too
+        emulator = emulator if "://" in emulator else f"http://{emulator}"
+    _set_endpoint(options, emulator)
     options = {"retry_limit_seconds": timeout} | options
     options["retry_time_limit"] = timedelta(seconds=float(options.pop("retry_limit_seconds")))
     if "location" in options:
         options["default_bucket_location"] = options.pop("location")
-    return _made(fs.GcsFileSystem, options), bucket
+    client = ClientProcess("GcsFileSystem", _values(options), timeout, "gcs", _google_ended)
+    with _valid_options():
+        client.make()
+    return GoogleStorage(client), bucket
+
+
+def _google_ended(reason: str) -> StateExtractError:
+    return UnreadableFileError(f"Google's client ended: {without_queries(reason)}", advice=_GOOGLE_ADVICE)
 
 
 def _azure(scheme: str, authority: str, options: dict[str, Any], timeout: int) -> tuple[Any, str]:
@@ -141,18 +158,32 @@ def _azure(scheme: str, authority: str, options: dict[str, Any], timeout: int) -
     assert match is not None
     domain = match["domain"]
     authorities = {"dfs_storage_authority": f".dfs.{domain}", "blob_storage_authority": f".blob.{domain}"}
-    arguments = {"account_name": match["account"], **authorities} | options
+    arguments = {"account_name": match["account"], **authorities, **_azure_environment(match["account"], options), **options}
     client = ClientProcess("AzureFileSystem", _values(arguments), timeout, "abfs", _azure_ended)
-    with _valid_options():
-        client.get_file_info(match["container"])  # makes the client, and asks for its credentials
+    # Makes the client, which asks for its credentials. They need not give access to the properties of the container.
+    with _valid_options(), contextlib.suppress(OSError):
+        client.get_file_info(match["container"])
     return client, match["container"]
+
+
+def _azure_environment(account: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """What the variables of Azure's command line say of one account; they are nothing to other accounts."""
+    if os.environ.get("AZURE_STORAGE_ACCOUNT") != account:
+        return {}
+    found: dict[str, Any] = {}
+    protocol, sign, place = os.environ.get("AZURE_STORAGE_SERVICE_ENDPOINT", "").rpartition("://")
+    if sign:
+        found = {"blob_storage_scheme": protocol, "dfs_storage_scheme": protocol}
+        found["blob_storage_authority"] = found["dfs_storage_authority"] = place.partition("/")[0]
+    key, token = os.environ.get("AZURE_STORAGE_KEY"), os.environ.get("AZURE_STORAGE_SAS_TOKEN")
+    if (key or token) and not options.keys() & {"account_key", "sas_token", "tenant_id", "client_id", "client_secret"}:
+        found |= {"account_key": key} if key else {"sas_token": token}
+    return found
 
 
 def _azure_ended(reason: str) -> StateExtractError:
     return UnreadableFileError(
-        f"Azure's client ended, which it does without valid credentials: {reason}",
-        advice="set AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET, log in with `az login`, or use a managed "
-        "identity",
+        f"Azure's client ended, which it does without valid credentials: {without_queries(reason)}", advice=_AZURE_ADVICE
     )
 
 
@@ -259,27 +290,72 @@ def _typed(name: str, text: str) -> Any:
 
 
 class _Kind(NamedTuple):
-    """:param form: of the authority; :param example: of a URI."""
+    """:param form: of the authority; :param example: of a URI; :param advice: what to do if the store refuses access."""
 
     form: re.Pattern[str]
     example: str
     make: Callable[[str, str, dict[str, Any], int], tuple[Any, str]]
+    advice: str
 
+
+_AWS_ADVICE = (
+    "set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_PROFILE, or a role of the machine, with rights to list and read the "
+    "bucket, and to write and delete in the output's"
+)
+_GOOGLE_ADVICE = (
+    "set GOOGLE_APPLICATION_CREDENTIALS to the file of an account with rights to list and read the bucket, and to write and "
+    "delete in the output's"
+)
+_AZURE_ADVICE = (
+    "set AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET, log in with `az login`, use a managed identity, or set "
+    "AZURE_STORAGE_ACCOUNT and one of AZURE_STORAGE_KEY and AZURE_STORAGE_SAS_TOKEN"
+)
+_HADOOP_ADVICE = "read as a user who may, with HADOOP_USER_NAME or `kinit`"
+_FSSPEC_ADVICE = "set the credentials as the fsspec package of the store documents"
+_AZURE_EXAMPLE = "container@account.dfs.core.windows.net/path"
+_BLOB_EXAMPLE = "container@account.blob.core.windows.net/path"
 
 STORES: dict[str, _Kind] = {
-    "s3": _Kind(_BUCKET, "s3://bucket/path", _s3),
-    "gs": _Kind(_BUCKET, "gs://bucket/path", _gs),
-    "abfs": _Kind(_AZURE, "abfs://container@account.dfs.core.windows.net/path", _azure),
-    "abfss": _Kind(_AZURE, "abfss://container@account.dfs.core.windows.net/path", _azure),
-    "hdfs": _Kind(_HOST, "hdfs://namenode:8020/path", _hadoop),
-    "viewfs": _Kind(_HOST, "viewfs://cluster/path", _hadoop),
-    "webhdfs": _Kind(_HOST_AND_PORT, "webhdfs://namenode:9870/path", _webhdfs),
-    "swebhdfs": _Kind(_HOST_AND_PORT, "swebhdfs://namenode:9871/path", _webhdfs),
-    "oss": _Kind(_BUCKET, "oss://bucket/path", _fsspec),
-    "oci": _Kind(_BUCKET_AT_NAMESPACE, "oci://bucket@namespace/path", _fsspec),
-    "tos": _Kind(_BUCKET, "tos://bucket/path", _fsspec),
+    "s3": _Kind(_BUCKET, "s3://bucket/path", _s3, _AWS_ADVICE),
+    "gs": _Kind(_BUCKET, "gs://bucket/path", _gs, _GOOGLE_ADVICE),
+    "abfs": _Kind(_AZURE, f"abfs://{_AZURE_EXAMPLE}", _azure, _AZURE_ADVICE),
+    "abfss": _Kind(_AZURE, f"abfss://{_AZURE_EXAMPLE}", _azure, _AZURE_ADVICE),
+    "wasb": _Kind(_AZURE, f"wasb://{_BLOB_EXAMPLE}", _azure, _AZURE_ADVICE),
+    "wasbs": _Kind(_AZURE, f"wasbs://{_BLOB_EXAMPLE}", _azure, _AZURE_ADVICE),
+    "hdfs": _Kind(_HOST, "hdfs://namenode:8020/path", _hadoop, _HADOOP_ADVICE),
+    "viewfs": _Kind(_HOST, "viewfs://cluster/path", _hadoop, _HADOOP_ADVICE),
+    "webhdfs": _Kind(_HOST_AND_PORT, "webhdfs://namenode:9870/path", _webhdfs, _HADOOP_ADVICE),
+    "swebhdfs": _Kind(_HOST_AND_PORT, "swebhdfs://namenode:9871/path", _webhdfs, _HADOOP_ADVICE),
+    "oss": _Kind(_BUCKET, "oss://bucket/path", _fsspec, _FSSPEC_ADVICE),
+    "oci": _Kind(_BUCKET_AT_NAMESPACE, "oci://bucket@namespace/path", _fsspec, _FSSPEC_ADVICE),
+    "tos": _Kind(_BUCKET, "tos://bucket/path", _fsspec, _FSSPEC_ADVICE),
 }
 """All schemes of stores; the last ones need fsspec and its package for the store."""
 
 
-__all__ = ["STORES", "TIMEOUT", "connect", "problem_of", "within"]
+# -- what clients say
+
+
+_DENIED = re.compile(
+    "ACCESS_DENIED|AccessDenied|INVALID_ACCESS_KEY_ID|InvalidAccessKeyId|SIGNATURE_DOES_NOT_MATCH|SignatureDoesNotMatch|"
+    "INVALID_CLIENT_TOKEN_ID|EXPIRED_TOKEN|ExpiredToken|PERMISSION_DENIED|UNAUTHENTICATED|AccessControlException|"
+    "Authorization[A-Za-z]*(Failure|Mismatch)|AuthenticationFailed|NoAuthenticationInformation|"
+    r"(?i:http_status_code[=: ]*|http status |status code |http response code: )40[13]\b|\] 40[13] "
+)
+_QUERY = re.compile(r"(\b[a-z][a-z0-9+.-]*://[^\s'\"?]*)\?[^\s'\"]*", re.IGNORECASE)
+
+
+def without_queries(text: str) -> str:
+    """The text without the queries of its URLs: Azure's client shows its token there."""
+    return _QUERY.sub(r"\1", text)
+
+
+def access_error(error: BaseException, scheme: str) -> tuple[str, str] | None:
+    """What to say and to advise if a store has refused access; ``None`` for other errors."""
+    reason = " ".join(without_queries(str(error)).split())
+    if scheme not in STORES or not (isinstance(error, PermissionError) or _DENIED.search(reason)):
+        return None
+    return f"the store refused access: {reason}", STORES[scheme].advice
+
+
+__all__ = ["STORES", "TIMEOUT", "access_error", "connect", "problem_of", "within", "without_queries"]

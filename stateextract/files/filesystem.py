@@ -34,13 +34,13 @@ from stateextract.errors import (
     UnreadableFileError,
     UsageError,
 )
-from stateextract.files.connect import TIMEOUT, connect, problem_of, within
+from stateextract.files.connect import TIMEOUT, access_error, connect, problem_of, within, without_queries
 from stateextract.files.second_thread import done
 from stateextract.files.threads import READING
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]+):(?=/)")
 _ALIASES = {"s3a": "s3", "s3p": "s3", "s3n": "s3"}
-_SAME_STORE = {"abfss": "abfs"}
+_AZURE = {"abfss": "abfs", "wasb": "abfs", "wasbs": "abfs"}
 _ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG})
 
 
@@ -164,7 +164,9 @@ class Store:
         allow: Sequence[str] = (),
         timeout: int = TIMEOUT,
     ) -> None:
-        self.options = {scheme: dict(values) for scheme, values in (options or {}).items()}
+        self.options: dict[str, dict[str, Any]] = {}
+        for scheme, values in (options or {}).items():
+            self.options.setdefault(_family(scheme), {}).update(values)
         self.timeout = timeout
         self.allow = tuple(map(_allowed, (allow,) if isinstance(allow, str) else allow))
         self._roots: tuple[Address, ...] | None = None
@@ -287,11 +289,11 @@ class Store:
 
     def _call(self, address: Address, work: Callable[[Any, str], T]) -> T:
         """What ``work`` gives for the address's file system and the path there."""
-        key = (address.scheme, address.authority)
+        key = store_of(address)
         with self._lock:
             connection = self._connections.get(key)
             if connection is None:
-                connection = self._connections[key] = _Connection(address, self.options.get(address.scheme, {}), self.timeout)
+                connection = self._connections[key] = _Connection(address, self.options.get(key[0], {}), self.timeout)
         return connection.call(address, work)
 
 
@@ -316,9 +318,16 @@ def is_inside(address: Address, root: Address) -> bool:
     return root.path == "/" or (f"{path}/".startswith(root.path + "/") and ".." not in path.split("/"))
 
 
+def _family(scheme: str) -> str:
+    """One name for all schemes of a kind of store."""
+    scheme = _ALIASES.get(scheme, scheme)
+    return _AZURE.get(scheme, scheme)
+
+
 def store_of(address: Address) -> tuple[str, str]:
     """Scheme and authority, the same for two names of one store."""
-    return _SAME_STORE.get(address.scheme, address.scheme), address.authority
+    scheme = _family(address.scheme)
+    return scheme, address.authority.replace(".blob.", ".dfs.", 1) if scheme == "abfs" else address.authority
 
 
 class _Connection:
@@ -527,7 +536,7 @@ class _OurErrors(contextlib.AbstractContextManager[None]):
             # Only a damaged handle has such a path.
             raise MissingFileError("a path that cannot exist", file=ascii(self.uri)) from None
         if isinstance(error, OSError | pa.ArrowException):
-            reason = getattr(error, "strerror", None) or str(error)
+            reason = without_queries(getattr(error, "strerror", None) or str(error))
             raise UnreadableFileError(f"the file cannot be read: {reason}", file=self.uri) from None
 
 
@@ -538,7 +547,10 @@ class _RemoteErrors(_OurErrors):
         if isinstance(error, StateExtractError):
             error.at(file=self.uri)
             return
+        denied = None if error is None else access_error(error, split_uri(self.uri).scheme)
+        if denied is not None:
+            raise UnreadableFileError(denied[0], advice=denied[1], file=self.uri) from None
         super().__exit__(kind, error, _)
         if isinstance(error, Exception) and not isinstance(error, MemoryError):
-            reason = str(error) or type(error).__name__
+            reason = without_queries(str(error)) or type(error).__name__
             raise UnreadableFileError(f"the file cannot be read: {reason}", file=self.uri) from None

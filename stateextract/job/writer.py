@@ -25,6 +25,8 @@ import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
 from stateextract.errors import OutputError
+from stateextract.files.connect import access_error, without_queries
+from stateextract.files.filesystem import split_uri
 
 _SAMPLE = 20_000  # values per leaf column that the choice of an encoding looks at
 _WORTH = 4  # a dictionary pays where a value occurs at least this often on average
@@ -291,7 +293,10 @@ def _as_output_error(where: str) -> Iterator[None]:
 
 def write_error(error: Exception, where: str) -> OutputError:
     """The error that the user sees for one of the store's."""
-    reason = " ".join(str(error).split())
+    denied = access_error(error, split_uri(where).scheme)
+    if denied is not None:
+        return OutputError(f"the output cannot be written: {denied[0]}", file=where, advice=denied[1])
+    reason = " ".join(without_queries(str(error)).split())
     if "No space left" in reason or getattr(error, "errno", None) == errno.ENOSPC:
         return OutputError("the disk is full", file=where, advice="free space or choose another --output")
     return OutputError(f"the output cannot be written: {reason}", file=where)

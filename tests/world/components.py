@@ -10,6 +10,7 @@ import os
 import queue
 import re
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -27,6 +28,13 @@ def component(name: str) -> Path:
     if not (found / ".installed").is_file():
         pytest.skip(f"{name} is not installed: run scripts/world {name}")
     return found
+
+
+def free_port() -> int:
+    """Return a port of the loopback address on which nothing listens."""
+    with socket.create_server(("127.0.0.1", 0)) as found:
+        port: int = found.getsockname()[1]
+    return port
 
 
 class Server:
