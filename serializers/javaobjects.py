@@ -20,10 +20,15 @@ from stateextract.files.reader import Reader
 COLUMN = pa.struct([pa.field("class", pa.string()), pa.field("json", pa.string())])
 
 
+def read_object(reader: Reader) -> dict[str, str] | None:
+    """The class of an object and its JSON; ``None`` for a null."""
+    value = plain(parse_java_stream(reader, LIMITS))
+    return None if value is None else {"class": class_of(value), "json": json_text(value)}
+
+
 def _decode(data: memoryview, pos: int, end: int) -> tuple[dict[str, str] | None, int]:
     reader = Reader(data, pos, end)
-    value = plain(parse_java_stream(reader, LIMITS))
-    return None if value is None else {"class": class_of(value), "json": json_text(value)}, reader.pos
+    return read_object(reader), reader.pos
 
 
 register("org.apache.flink.runtime.state.JavaSerializer$JavaSerializerSnapshot", Python(_decode, COLUMN))

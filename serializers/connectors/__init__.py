@@ -7,7 +7,13 @@ To add a connector, write a module that calls ``register_form``, and import it h
 """
 
 from serializers.connectors import cdc, committers, databases, file_connector, hybrid, iceberg, kafka, paimon, queues
-from serializers.connectors.coordinators import coordinator_type, decode_coordinator, evidence_of, untyped_reason
+from serializers.connectors.coordinators import (
+    coordinator_type,
+    decode_coordinator,
+    evidence_of,
+    shapes_of,
+    untyped_reason,
+)
 from serializers.connectors.forms import COMMITTABLE, COORDINATOR, FORMS, PayloadForm, register_form
 from serializers.connectors.payloads import decode_payload, payload_layout, payload_type
 
@@ -25,5 +31,6 @@ __all__ = [
     "payload_layout",
     "payload_type",
     "register_form",
+    "shapes_of",
     "untyped_reason",
 ]

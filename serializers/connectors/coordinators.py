@@ -5,13 +5,23 @@ Class: ``org.apache.flink.runtime.source.coordinator.SourceCoordinatorSerdeUtils
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
 
-from serializers.connectors.forms import COORDINATOR, FORMS, expect, fits, fitting, must_end, read_versioned
+from serializers.connectors.forms import (
+    COORDINATOR,
+    FORMS,
+    PayloadForm,
+    expect,
+    fits,
+    fitting,
+    must_end,
+    read_versioned,
+)
 from serializers.connectors.payloads import payload_type
-from serializers.context import NO_EVIDENCE, NO_PARTITIONS, Evidence, Partitions
+from serializers.context import NO_EVIDENCE, NO_PARTITIONS, Evidence
 from stateextract.errors import StateExtractError
 from stateextract.files.reader import Reader
 
@@ -49,16 +59,24 @@ def evidence_of(raw: bytes) -> Evidence:
     found = _payload(raw)
     if found is None:
         return NO_EVIDENCE
-    return _evidence(*found)
-
-
-def _evidence(version: int, payload: bytes) -> Evidence:
-    partitions: Partitions = NO_PARTITIONS
-    for form, value in fits(COORDINATOR, version, payload):
-        partitions |= _evidence(value["version"], value["payload"]).partitions if form.wraps else form.partitions(value)
     # A wrapper comes before the form of its inner payload.
-    named = [*fitting(COORDINATOR, version, payload)]
+    named = [*fitting(COORDINATOR, *found)]
+    partitions = NO_PARTITIONS.union(*(form.partitions(value) for form, value in _shapes(*found)))
     return Evidence(named[-1] if named else None, partitions)
+
+
+def shapes_of(raw: bytes) -> frozenset[str]:
+    """Names of the forms that a coordinator's state may have, by its bytes alone; without a wrapper's own."""
+    found = _payload(raw)
+    return frozenset() if found is None else frozenset(form.name for form, _ in _shapes(*found))
+
+
+def _shapes(version: int, payload: bytes) -> Iterator[tuple[PayloadForm, Any]]:
+    for form, value in fits(COORDINATOR, version, payload):
+        if form.wraps:
+            yield from _shapes(value["version"], value["payload"])
+        else:
+            yield form, value
 
 
 def _payload(raw: bytes) -> tuple[int, bytes] | None:

@@ -9,6 +9,7 @@ Classes, all of ``org.apache.flink.connector.kafka``: ``source.split.KafkaPartit
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -27,13 +28,19 @@ from serializers.connectors.forms import (
     register_form,
     struct_of,
 )
-from serializers.context import Evidence, Partitions
+from serializers.context import NO_PARTITIONS, Evidence, Partitions
+from serializers.javaobjects import COLUMN as JAVA_OBJECT
+from serializers.javaobjects import read_object
 from stateextract.errors import FormatError
 from stateextract.files.reader import Reader
 
 _TOPIC = re.compile(r"[A-Za-z0-9._-]{1,249}")
 _TRANSACTIONAL_ID = re.compile(r"(.+)-(\d{1,10})-(\d{1,19})", re.ASCII | re.DOTALL)
 _OWNERSHIP = ("IMPLICIT_BY_SUBTASK_ID", "EXPLICIT_BY_WRITER_STATE")
+
+_SERVERS = re.compile(r"[^\s,]+:\d{1,5}( *, *[^\s,]+:\d{1,5})*", re.ASCII)
+_DYNAMIC_ENUMERATOR = "dynamic_kafka_enumerator"
+_INITIALIZERS = ("starting_initializer", "stopping_initializer")
 
 LATEST, EARLIEST, COMMITTED = -1, -2, -3
 """Offsets that Kafka's class reserves (``KafkaPartitionSplit``)."""
@@ -55,26 +62,35 @@ def _split(reader: Reader) -> dict[str, Any]:
     """A partition, and where the split starts and stops: by offsets or by numbers that Kafka's class allows in their place."""
     partition = _partition(reader)
     starting, stopping = reader.i64("an offset"), reader.i64("an offset")
-    if starting < COMMITTED or (stopping < 0 and stopping not in (_NO_OFFSET, LATEST, COMMITTED)):
+    if any(offset < COMMITTED and offset != _NO_OFFSET for offset in (starting, stopping)) or stopping == EARLIEST:
         raise FormatError("no offsets of a partition")
-    return partition | {"starting_offset": starting, "stopping_offset": None if stopping == _NO_OFFSET else stopping}
+    return partition | {"starting_offset": _offset(starting), "stopping_offset": _offset(stopping)}
+
+
+def _offset(number: int) -> int | None:
+    return None if number == _NO_OFFSET else number
 
 
 def _is_split(split: dict[str, Any], evidence: Evidence) -> bool:
     """A text and three numbers may be of any connector."""
-    reserved = split["starting_offset"] in (EARLIEST, COMMITTED) or split["stopping_offset"] in (None, COMMITTED)
     return (
-        reserved
+        _is_reserved(split)
         or (split["topic"], split["partition"]) in evidence.partitions
         or evidence.split_id == f"{split['topic']}-{split['partition']}"
     )
 
 
+def _is_reserved(split: dict[str, Any]) -> bool:
+    return split["starting_offset"] in (EARLIEST, COMMITTED) or split["stopping_offset"] in (None, COMMITTED)
+
+
 def _enumerator(reader: Reader, version: int) -> dict[str, Any]:
     """Partitions with a status each, and whether all were looked for once; version 3 has splits in their length.
 
-    Version 1 has partitions and nothing else.
+    Version 0 has the splits of each subtask, version 1 partitions and nothing else: both list only what is assigned.
     """
+    if version == 0:
+        return {"partitions": [_listed(split, True) for split in _assignments(reader)], "discovery_finished": None}
     partitions = []
     count = reader.count("partitions", least=6)
     if version == 1:
@@ -101,13 +117,112 @@ def _enumerated_split(reader: Reader) -> dict[str, Any]:
     return split
 
 
+def _assignments(reader: Reader) -> list[dict[str, Any]]:
+    """``SerdeUtils.serializeSplitAssignments``: subtasks, version of splits, and of each subtask its number and its splits."""
+    subtasks = reader.count("subtasks", least=8)
+    expect(reader.i32("a version of splits"), (0,))
+    splits = []
+    for _ in range(subtasks):
+        reader.i32("a subtask")
+        splits += [_enumerated_split(reader) for _ in range(reader.count("splits", least=4))]
+    return splits
+
+
 def _is_enumerator(state: dict[str, Any], evidence: Evidence) -> bool:
     """Texts with a number each (version 1), or a count of zero, may be of any connector."""
-    return bool(state["partitions"]) and state["discovery_finished"] is not None
+    partitions = state["partitions"]
+    if state["discovery_finished"] is None:
+        return any(p["starting_offset"] is not None and _is_reserved(p) for p in partitions)
+    return bool(partitions)
 
 
 def _partitions_of(state: dict[str, Any]) -> Partitions:
     return frozenset((p["topic"], p["partition"]) for p in state["partitions"])
+
+
+# ---- DynamicKafkaSource
+
+
+def _dynamic_split(reader: Reader, version: int) -> dict[str, Any]:
+    cluster = read_text(reader)
+    retained = reader.i64("a time") if version == 2 and read_flag(reader) else None
+    expect(reader.i32("a version of splits"), (0,))
+    return {"cluster_id": cluster, "retained_until_ms": retained} | _split(reader)
+
+
+def _is_dynamic_split(split: dict[str, Any], evidence: Evidence) -> bool:
+    return (
+        _is_reserved(split)
+        or evidence.enumerator == _DYNAMIC_ENUMERATOR
+        or (split["topic"], split["partition"]) in evidence.partitions
+        or evidence.split_id == f"{split['cluster_id']}-{split['topic']}-{split['partition']}"
+    )
+
+
+def _dynamic_enumerator(reader: Reader, version: int) -> dict[str, Any]:
+    """The streams with their clusters as the metadata service told them, and of each cluster what its enumerator keeps.
+
+    From version 2 a cluster has where to start and to stop, from version 3 there are clusters that were removed.
+    """
+    streams = [
+        {"stream_id": stream} | _cluster(reader, version)
+        for stream in _repeated(reader, "streams")
+        for _ in range(reader.count("clusters", least=8))
+    ]
+    inner = reader.i32("a version of enumerators")
+    expect(inner, range(4))
+    clusters = [_cluster_state(reader, inner, name, None) for name in _repeated(reader, "clusters")]
+    if version == 3:
+        clusters += [_cluster_state(reader, inner, name, reader.i64("a time")) for name in _repeated(reader, "clusters")]
+    return {"streams": streams, "clusters": clusters}
+
+
+def _repeated(reader: Reader, what: str) -> Iterator[str]:
+    """The texts that begin each of some items; the caller reads the rest of an item before the next."""
+    for _ in range(reader.count(what, least=6)):
+        yield read_text(reader)
+
+
+def _cluster(reader: Reader, version: int) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "cluster_id": read_text(reader), "topics": [*_texts(reader)], "bootstrap_servers": read_text(reader),
+    }  # fmt: skip
+    if not _SERVERS.fullmatch(found["bootstrap_servers"]):
+        raise FormatError("no bootstrap servers")
+    for name in _INITIALIZERS:
+        is_there = version > 1 and read_flag(reader)
+        found[name] = _initializer(reader) if is_there else None
+    return found
+
+
+def _initializer(reader: Reader) -> dict[str, str] | None:
+    """An ``OffsetsInitializer``, an object of Java's own serialization."""
+    inner = Reader(reader.bytes(reader.i32("a length"), "an initializer"))
+    found = read_object(inner)
+    must_end(inner)
+    return found
+
+
+def _texts(reader: Reader) -> Iterator[str]:
+    return (read_text(reader) for _ in range(reader.count("topics", least=2)))
+
+
+def _cluster_state(reader: Reader, version: int, cluster: str, retained: int | None) -> dict[str, Any]:
+    inner = Reader(reader.bytes(reader.i32("a length"), "an enumerator's state"))
+    state = _enumerator(inner, version)
+    must_end(inner)
+    return {"cluster_id": cluster, "retained_until_ms": retained} | state
+
+
+def _is_dynamic_enumerator(state: dict[str, Any], evidence: Evidence) -> bool:
+    """Servers with their ports, and partitions of the same clusters."""
+    known = {cluster["cluster_id"] for cluster in state["streams"]}
+    current = [cluster for cluster in state["clusters"] if cluster["retained_until_ms"] is None]
+    return bool(known) and all(cluster["cluster_id"] in known for cluster in current)
+
+
+def _dynamic_partitions(state: dict[str, Any]) -> Partitions:
+    return NO_PARTITIONS.union(*map(_partitions_of, state["clusters"]))
 
 
 # ---- KafkaSink
@@ -162,9 +277,31 @@ register_form(
 register_form(
     COORDINATOR,
     PayloadForm(
-        "kafka_enumerator", (1, 2, 3), _enumerator,
+        "kafka_enumerator", (0, 1, 2, 3), _enumerator,
         struct_of(partitions=pa.list_(_LISTED), discovery_finished=pa.bool_()), _is_enumerator,
-        "a status of each partition, which version 1 does not have", _partitions_of,
+        "a status of each partition (versions 2, 3), an offset that Kafka's class reserves (version 0)", _partitions_of,
+    ),
+)  # fmt: skip
+register_form(
+    "SourceReaderState",
+    PayloadForm(
+        "dynamic_kafka_split", (1, 2), _dynamic_split,
+        pa.struct([pa.field("cluster_id", TEXT), pa.field("retained_until_ms", I64), *_SPLIT]), _is_dynamic_split,
+        "as for `kafka_split`, or a `dynamic_kafka_enumerator` in the coordinator of the same operator",
+    ),
+)  # fmt: skip
+_CLUSTER = struct_of(
+    stream_id=TEXT, cluster_id=TEXT, topics=pa.list_(TEXT), bootstrap_servers=TEXT, **dict.fromkeys(_INITIALIZERS, JAVA_OBJECT)
+)
+_CLUSTER_STATE = struct_of(
+    cluster_id=TEXT, retained_until_ms=I64, partitions=pa.list_(_LISTED), discovery_finished=pa.bool_()
+)
+register_form(
+    COORDINATOR,
+    PayloadForm(
+        _DYNAMIC_ENUMERATOR, (1, 2, 3), _dynamic_enumerator,
+        struct_of(streams=pa.list_(_CLUSTER), clusters=pa.list_(_CLUSTER_STATE)), _is_dynamic_enumerator,
+        "servers with ports, and state of the clusters that they belong to", _dynamic_partitions,
     ),
 )  # fmt: skip
 register_form(

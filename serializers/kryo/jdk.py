@@ -8,6 +8,7 @@ those of JDK 8 to 21 that are neither static nor transient. Data only.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from serializers.classes import ClassModel, FieldModel
@@ -183,6 +184,9 @@ FIELD_BY_FIELD: Final = {
                  **{f"f{i}": f"T{i}" for i in range(n)}) for n in range(26)),
         _model("org.apache.flink.types.Either$Left", "L R", value="L"),
         _model("org.apache.flink.types.Either$Right", "L R", value="R"),
+        # Of FlinkKafkaConsumer's offsets.
+        replace(_model("org.apache.flink.streaming.connectors.kafka.internals.KafkaTopicPartition",
+                       topic="java.lang.String", partition="int", cachedHash="int"), final=True),
     )
 }  # fmt: skip
 """Classes whose fields are known here. Flink's tuples are among them: a Kryo object may hold them."""

@@ -249,6 +249,21 @@ class Snapshot:
         )  # fmt: skip
 
     @leaving()
+    def kafka_offsets(self, operator: str | None = None) -> pa.Table:
+        """Where the job reads on in Kafka, one row for each partition of each source; ``docs/kafka.md`` has the columns.
+
+        What may have offsets and cannot be read is a row without a topic, with its ``status`` and the reason.
+
+        :param operator: only of the operator with this UID, name or operator ID.
+        :raises UsageError: where there is none, or more than one.
+        """
+        from stateextract.api.kafka_offsets import SCHEMA, kafka_offsets
+
+        self.read_headers()
+        operators = self.operators if operator is None else (self.operator(operator),)
+        return pa.Table.from_pylist(list(kafka_offsets(self, operators)), SCHEMA)
+
+    @leaving()
     def suggested_types(self) -> list[Suggestion]:
         """Types for the bytes of all states of PyFlink, guessed from their first rows; ``docs/pyflink.md`` describes how."""
         self.read_headers()

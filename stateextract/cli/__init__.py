@@ -33,6 +33,7 @@ _COMMANDS = {
     "states": "states",
     "schema": "schema",
     "files": "files",
+    "kafka-offsets": "kafka_offsets",
     "head": "head",
     "get": "get",
     "count": "count",

@@ -99,7 +99,8 @@ STATE_OPTIONS: tuple[Option, ...] = (
 """The options of ``flink-state``."""
 
 SNAPSHOTS, COVERAGE, STATISTICS, OWNERS = "snapshots", "coverage", "statistics", "owners"
-TABLES = (SNAPSHOTS, "operators", "states", "files", "key_groups", "serializers", COVERAGE, STATISTICS, OWNERS)
+KAFKA_OFFSETS = "kafka_offsets"
+TABLES = (SNAPSHOTS, "operators", "states", "files", "key_groups", "serializers", KAFKA_OFFSETS, COVERAGE, STATISTICS, OWNERS)
 READ_TABLES = (COVERAGE, STATISTICS, OWNERS)
 """Tables for which the states are read."""
 
@@ -329,7 +330,7 @@ def _shown(option: Option) -> str:
 
 
 __all__ = [
-    "COVERAGE", "DIFF", "DIFF_OPTIONS", "DOORS", "METADATA", "METADATA_OPTIONS", "OWNERS", "READ_TABLES", "SNAPSHOTS", "STATE",
-    "STATE_OPTIONS", "STATISTICS", "STATISTICS_OPTIONS", "STREAM_OPTIONS", "TABLES", "Option", "job_options",
-    "markdown", "parse_options", "tables_of",
+    "COVERAGE", "DIFF", "DIFF_OPTIONS", "DOORS", "KAFKA_OFFSETS", "METADATA", "METADATA_OPTIONS", "OWNERS", "READ_TABLES",
+    "SNAPSHOTS", "STATE", "STATE_OPTIONS", "STATISTICS", "STATISTICS_OPTIONS", "STREAM_OPTIONS", "TABLES", "Option",
+    "job_options", "markdown", "parse_options", "tables_of",
 ]  # fmt: skip

@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from stateextract.api.kafka_offsets import SCHEMA as KAFKA_OFFSETS_SCHEMA
 from stateextract.columnar.arrow.schema import cast_batch
 from stateextract.errors import UsageError, leaving
 from stateextract.options import JobOptions
@@ -19,6 +20,7 @@ from stateextract.snapshot.checkpoints import snapshots_of
 from stateextract.snapshot.tables import SCHEMAS, SnapshotTables
 from stateextract.spark.source_options import (
     DOORS,
+    KAFKA_OFFSETS,
     METADATA,
     METADATA_OPTIONS,
     READ_TABLES,
@@ -32,7 +34,7 @@ from stateextract.spark.source_options import (
 from stateextract.spark.source_types import arrow_schema, check_given, spark_schema
 
 _BATCH = 10_000
-_SCHEMAS = {SNAPSHOTS: SNAPSHOTS_SCHEMA, **SCHEMAS}
+_SCHEMAS = {SNAPSHOTS: SNAPSHOTS_SCHEMA, KAFKA_OFFSETS: KAFKA_OFFSETS_SCHEMA, **SCHEMAS}
 
 
 def table_schema(options: Mapping[str, str]) -> Any:
@@ -91,6 +93,10 @@ def read(options: Mapping[str, str], schema: Any) -> Iterator[pa.RecordBatch]:
 
 
 def _rows(table: str, job: JobOptions) -> Iterator[dict[str, Any]]:
+    if table == KAFKA_OFFSETS:
+        from stateextract.api.snapshot import opened_by  # imports all that decodes
+
+        return iter(opened_by(job).kafka_offsets().to_pylist())
     if table == SNAPSHOTS:
         return (row.as_dict() for row in snapshots_of(job, door=DOORS[METADATA]).snapshots)
     made: Iterator[dict[str, Any]] = getattr(SnapshotTables(job, DOORS[METADATA]), table)()

@@ -17,8 +17,10 @@ import org.apache.flink.runtime.state.memory.*;
  * Prints what Kafka's connector keeps in state, written by the connector's own serializers: lines of a name, "=" and hex.
  *
  * <p>"producer": operator state files with the list states of FlinkKafkaProducer or FlinkKafkaProducer011, written by Flink's
- * own backend; the name has the states, their modes and offsets. "source" and "sink": payloads of the newer connector in
- * Flink's wrapper. Classes differ between versions, so everything goes by reflection.
+ * own backend; the name has the states, their modes and offsets. "consumer": likewise the union state of FlinkKafkaConsumer.
+ * "source" and "sink": payloads of the newer connector in Flink's wrapper, those of HybridSource around them included. A line that
+ * begins with "values" has what the connector's own serializer reads from the bytes, as JSON of all fields of its classes. Classes
+ * differ between versions, so everything goes by reflection.
  */
 public class KafkaBytes {
     static final String CONNECTORS = "org.apache.flink.streaming.connectors.kafka.";
@@ -27,6 +29,7 @@ public class KafkaBytes {
     public static void main(String[] args) throws Exception {
         switch (args[0]) {
             case "producer": producer(args[1]); break;
+            case "consumer": consumer(); break;
             case "source": source(args[1]); break;
             case "sink": sink(args[1]); break;
             default: throw new IllegalArgumentException(args[0]);
@@ -75,6 +78,27 @@ public class KafkaBytes {
         return make(two + "TransactionHolder", transaction, start);
     }
 
+    // ---- FlinkKafkaConsumer
+
+    static void consumer() throws Exception {
+        Class<?> base = Class.forName(CONNECTORS + "FlinkKafkaConsumerBase");
+        java.lang.reflect.Method method = base.getDeclaredMethod("createStateSerializer", ExecutionConfig.class);
+        method.setAccessible(true);
+        OperatorStateBackend backend =
+                new DefaultOperatorStateBackendBuilder(
+                                KafkaBytes.class.getClassLoader(), new ExecutionConfig(), false, List.of(), new CloseableRegistry())
+                        .build();
+        ListState<Object> state = backend.getUnionListState(new ListStateDescriptor<>(
+                "topic-partition-offset-states",
+                (org.apache.flink.api.common.typeutils.TypeSerializer) method.invoke(null, new ExecutionConfig())));
+        String partition = CONNECTORS + "internals.KafkaTopicPartition";
+        Object[][] offsets = {{"orders", 0, 41L}, {"orders", 1, -915623761773L}, {"payments.eu", 7, -915623761775L}};
+        for (Object[] o : offsets) {
+            state.add(org.apache.flink.api.java.tuple.Tuple2.of(make(partition, o[0], o[1]), o[2]));
+        }
+        print("FlinkKafkaConsumer", backend);
+    }
+
     static void print(String name, OperatorStateBackend backend) throws Exception {
         var run = backend.snapshot(1, 1, new MemCheckpointStreamFactory(1 << 20), CheckpointOptions.forCheckpointWithDefaultLocation());
         run.run();
@@ -84,7 +108,7 @@ public class KafkaBytes {
                 .map(e -> e.getKey() + ":" + e.getValue().getDistributionMode() + ":"
                         + Arrays.stream(e.getValue().getOffsets()).mapToObj(Long::toString).collect(Collectors.joining(",")))
                 .collect(Collectors.joining(";"));
-        System.out.println("producer " + name + " " + states + " = " + hex(((ByteStreamStateHandle) handle.getDelegateStateHandle()).getData()));
+        System.out.println((name.contains("Consumer") ? "consumer " : "producer ") + name + " " + states + " = " + hex(((ByteStreamStateHandle) handle.getDelegateStateHandle()).getData()));
     }
 
     // ---- KafkaSource
@@ -98,22 +122,81 @@ public class KafkaBytes {
             Object value = make(split, partition((String) s[0], (int) s[1]), s[2], s[3]);
             wrapped("split " + version + " " + s[0] + " " + s[1] + " " + s[2] + " " + s[3], make(split + "Serializer"), value);
         }
+        Object partitionSplit = make(split, partition("orders", 3), 4711L, Long.MIN_VALUE);
+        hybrid(version, make(split + "Serializer"), partitionSplit, "orders-3");
+        wrapped("enumerator " + version, make(KAFKA + "source.enumerator.KafkaSourceEnumStateSerializer"), enumerator(splits));
+        wrapped("enumerator " + version + " empty", make(KAFKA + "source.enumerator.KafkaSourceEnumStateSerializer"),
+                enumerator(new Object[0][]));
+        dynamic(version, partitionSplit, splits);
+    }
+
+    /** What the enumerator keeps: the split of partition 2 is not assigned, if the version of the connector can say so. */
+    static Object enumerator(Object[][] splits) throws Exception {
         String enumerator = KAFKA + "source.enumerator.";
-        Object state;
-        try {
-            Object[] statuses = Class.forName(enumerator + "AssignmentStatus").getEnumConstants();
-            Set<Object> partitions = new LinkedHashSet<>();
-            for (Object[] s : splits) {
-                Object status = statuses[(int) s[1] == 2 ? 1 : 0];
-                partitions.add(make(enumerator + "TopicPartitionAndAssignmentStatus", partition((String) s[0], (int) s[1]), status));
+        String state = enumerator + "KafkaSourceEnumState";
+        Set<Object> partitions = new LinkedHashSet<>();
+        Set<Object> whole = new LinkedHashSet<>();
+        for (Object[] s : splits) {
+            Object partition = partition((String) s[0], (int) s[1]);
+            Object split = make(KAFKA + "source.split.KafkaPartitionSplit", partition, s[2], s[3]);
+            whole.add(split);
+            boolean assigned = (int) s[1] != 2;
+            if (exists(enumerator + "SplitAndAssignmentStatus")) {
+                partitions.add(make(enumerator + "SplitAndAssignmentStatus", split, status(assigned)));
+            } else if (exists(enumerator + "TopicPartitionAndAssignmentStatus")) {
+                partitions.add(make(enumerator + "TopicPartitionAndAssignmentStatus", partition, status(assigned)));
+            } else {
+                partitions.add(partition);
             }
-            state = make(enumerator + "KafkaSourceEnumState", partitions, true);
-        } catch (ClassNotFoundException old) {
-            Set<Object> partitions = new LinkedHashSet<>();
-            for (Object[] s : splits) partitions.add(partition((String) s[0], (int) s[1]));
-            state = make(enumerator + "KafkaSourceEnumState", partitions);
         }
-        wrapped("enumerator " + version, make(enumerator + "KafkaSourceEnumStateSerializer"), state);
+        if (exists(enumerator + "AssignmentStatus")) return make(state, partitions, true);
+        for (Constructor<?> constructor : Class.forName(state).getConstructors()) {
+            // The first version keeps the splits of each subtask.
+            if (constructor.getParameterTypes()[0] == Map.class) return make(state, new TreeMap<>(Map.of(0, whole)));
+        }
+        return make(state, partitions);
+    }
+
+    static Object status(boolean assigned) throws Exception {
+        return Class.forName(KAFKA + "source.enumerator.AssignmentStatus").getEnumConstants()[assigned ? 0 : 1];
+    }
+
+    // ---- HybridSource
+
+    static void hybrid(String version, Object serializer, Object split, String id) throws Exception {
+        String name = "org.apache.flink.connector.base.source.hybrid.HybridSourceSplit";
+        if (!exists(name)) return;
+        SimpleVersionedSerializer<Object> inner = (SimpleVersionedSerializer<Object>) serializer;
+        Object[] arguments = {1, inner.serialize(split), inner.getVersion(), id};
+        Object wrapper;
+        try {
+            wrapper = make(name, arguments);
+        } catch (NoSuchMethodException later) {
+            wrapper = make(name, arguments[0], arguments[1], arguments[2], arguments[3], true);
+        }
+        wrapped("hybrid " + version, make(name + "Serializer"), wrapper);
+    }
+
+    // ---- DynamicKafkaSource
+
+    static void dynamic(String version, Object split, Object[][] splits) throws Exception {
+        String dynamic = KAFKA + "dynamic.";
+        if (!exists(dynamic + "source.split.DynamicKafkaSourceSplit")) return;
+        wrapped("dynamic split " + version, make(dynamic + "source.split.DynamicKafkaSourceSplitSerializer"),
+                make(dynamic + "source.split.DynamicKafkaSourceSplit", "cluster-eu", split));
+        Properties properties = new Properties();
+        properties.setProperty("bootstrap.servers", "kafka-1:9092,kafka-2:9092");
+        Object cluster;
+        try {
+            Class<?> initializers = Class.forName(KAFKA + "source.enumerator.initializer.OffsetsInitializer");
+            Object latest = initializers.getMethod("latest").invoke(null);
+            cluster = make(dynamic + "metadata.ClusterMetadata", Set.of("orders"), properties, latest, null);
+        } catch (NoSuchMethodException earlier) {
+            cluster = make(dynamic + "metadata.ClusterMetadata", Set.of("orders"), properties);
+        }
+        Object stream = make(dynamic + "metadata.KafkaStream", "all-orders", Map.of("cluster-eu", cluster));
+        wrapped("dynamic enumerator " + version, make(dynamic + "source.enumerator.DynamicKafkaSourceEnumStateSerializer"),
+                make(dynamic + "source.enumerator.DynamicKafkaSourceEnumState", Set.of(stream), Map.of("cluster-eu", enumerator(splits))));
     }
 
     static Object partition(String topic, int number) throws Exception {
@@ -144,8 +227,55 @@ public class KafkaBytes {
     // ---- what they have in common
 
     static void wrapped(String name, Object serializer, Object value) throws Exception {
-        System.out.println(name + " = "
-                + hex(SimpleVersionedSerialization.writeVersionAndSerialize((SimpleVersionedSerializer<Object>) serializer, value)));
+        SimpleVersionedSerializer<Object> own = (SimpleVersionedSerializer<Object>) serializer;
+        byte[] bytes = SimpleVersionedSerialization.writeVersionAndSerialize(own, value);
+        System.out.println(name + " = " + hex(bytes));
+        System.out.println("values " + name + " = " + json(SimpleVersionedSerialization.readVersionAndDeSerialize(own, bytes)));
+    }
+
+    /** All fields of a connector's object, those inside included. */
+    static String json(Object value) throws Exception {
+        if (value == null || value instanceof Number || value instanceof Boolean) return String.valueOf(value);
+        if (value instanceof byte[]) return quoted(hex((byte[]) value));
+        if (value instanceof Optional) return json(((Optional<?>) value).orElse(null));
+        if (value instanceof Collection) {
+            List<String> items = new ArrayList<>();
+            for (Object item : (Collection<?>) value) items.add(json(item));
+            Collections.sort(items);
+            return "[" + String.join(", ", items) + "]";
+        }
+        Map<String, Object> fields = new TreeMap<>();
+        if (value instanceof Map) {
+            for (Map.Entry<?, ?> entry : ((Map<?, ?>) value).entrySet()) fields.put(entry.getKey().toString(), entry.getValue());
+        } else if (!value.getClass().isEnum() && value.getClass().getName().matches("org.apache.(flink.connector|kafka).*")) {
+            for (Class<?> c = value.getClass(); c != Object.class; c = c.getSuperclass()) {
+                for (Field field : c.getDeclaredFields()) {
+                    // A hash is computed when it is first asked for, and a producer is not in the bytes.
+                    boolean computed = Set.of("hash", "producer").contains(field.getName());
+                    if (computed || java.lang.reflect.Modifier.isStatic(field.getModifiers())) continue;
+                    field.setAccessible(true);
+                    fields.put(field.getName(), field.get(value));
+                }
+            }
+        } else {
+            return quoted(value.toString());
+        }
+        List<String> parts = new ArrayList<>();
+        for (Map.Entry<String, Object> entry : fields.entrySet()) parts.add(quoted(entry.getKey()) + ": " + json(entry.getValue()));
+        return "{" + String.join(", ", parts) + "}";
+    }
+
+    static String quoted(String text) {
+        return '"' + text.replace("\\", "\\\\").replace("\"", "\\\"") + '"';
+    }
+
+    static boolean exists(String name) {
+        try {
+            Class.forName(name);
+            return true;
+        } catch (ClassNotFoundException absent) {
+            return false;
+        }
     }
 
     /** A new object by the one constructor that takes these arguments, whether public or not. */

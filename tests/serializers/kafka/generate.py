@@ -19,12 +19,16 @@ OPENS = [f"--add-opens=java.base/java.{name}=ALL-UNNAMED" for name in ("lang", "
 # Flink, the suffix of its artifacts, the connector, its version, and what to print.
 RUNS = [
     ("1.11.6", "_2.12", "flink-connector-kafka-0.11_2.12", "1.11.6", [["producer", "FlinkKafkaProducer011"]]),
+    ("1.12.7", "_2.12", "flink-connector-kafka_2.12", "1.12.7", [["source", "1.12"]]),
+    ("1.14.6", "_2.12", "flink-connector-kafka_2.12", "1.14.6", [["source", "1.14"], ["sink", "1.14"]]),
     (
         "1.17.2", "", "flink-connector-kafka", "1.17.2",
-        [["producer", "FlinkKafkaProducer"], ["source", "1.17"], ["sink", "1.17"]],
+        [["producer", "FlinkKafkaProducer"], ["consumer", "FlinkKafkaConsumer"], ["source", "1.17"], ["sink", "1.17"]],
     ),
-    ("1.20.5", "", "flink-connector-kafka", "3.4.0-1.20", [["source", "3.4"]]),
-    ("2.0.2", "", "flink-connector-kafka", "4.0.1-2.0", [["sink", "4.0"]]),
+    ("1.18.1", "", "flink-connector-kafka", "3.2.0-1.18", [["source", "3.2"], ["sink", "3.2"]]),
+    ("1.20.5", "", "flink-connector-kafka", "3.4.0-1.20", [["source", "3.4"], ["sink", "3.4"]]),
+    ("2.0.2", "", "flink-connector-kafka", "4.0.1-2.0", [["source", "4.0"], ["sink", "4.0"]]),
+    ("2.2.0", "", "flink-connector-kafka", "5.0.0-2.2", [["source", "5.0"], ["sink", "5.0"]]),
 ]  # fmt: skip
 
 
