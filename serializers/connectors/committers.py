@@ -1,5 +1,17 @@
 """What the committers of sinks keep: committables by checkpoint and subtask, of any connector's form of a committable.
 
+The lists of checkpoints and of subtasks have versions of their own, which Flink changed but not the payload's version 2:
+
+==========================  =====================================================================================
+version                     content
+==========================  =====================================================================================
+checkpoint 0 (Flink 1.15)   id, subtasks
+checkpoint 1 (Flink 1.20)   id, number of subtasks, subtasks
+subtask 0 (Flink 1.15)      requests, numbers of committables, of drained and of failed ones
+subtask 1 (Flink 1.20)      number of the subtask, then as version 0
+subtask 2 (Flink 2.0)       as version 1, without the number of drained ones
+==========================  =====================================================================================
+
 Class: ``org.apache.flink.streaming.runtime.operators.sink.committables.CommittableCollectorSerializer``.
 """
 
@@ -37,26 +49,30 @@ def _committer(reader: Reader, version: int) -> list[dict[str, Any]]:
         written_by = reader.i32("a version")
         requests = listed(reader, lambda inner: _request(written_by, inner.bytes(inner.remaining), None, None, None))
         return [{"checkpoint_id": None, "subtasks": [_subtask(None, requests, None, None)]}]
-    return versioned_list(reader, _checkpoint)
+    return versioned_list(reader, _checkpoint, (0, 1))
 
 
-def _checkpoint(reader: Reader) -> dict[str, Any]:
+def _checkpoint(reader: Reader, version: int) -> dict[str, Any]:
     checkpoint = reader.i64()
-    reader.i32("a number of subtasks")
-    return {"checkpoint_id": checkpoint, "subtasks": versioned_list(reader, _subtask_of)}
+    if version > 0:
+        reader.i32("a number of subtasks")
+    return {"checkpoint_id": checkpoint, "subtasks": versioned_list(reader, _subtask_of, (0, 1, 2))}
 
 
-def _subtask_of(reader: Reader) -> dict[str, Any]:
-    index = reader.i32("a subtask")
-    requests = versioned_list(reader, lambda inner: _request_of(inner, index))
-    return _subtask(index, requests, reader.i32("a number of committables"), reader.i32("a number of failures"))
+def _subtask_of(reader: Reader, version: int) -> dict[str, Any]:
+    index = reader.i32("a subtask") if version > 0 else None
+    requests = versioned_list(reader, lambda inner, _: _request_of(inner, index), (0,))
+    expected = reader.i32("a number of committables")
+    if version < 2:
+        reader.i32("a number of drained committables")
+    return _subtask(index, requests, expected, reader.i32("a number of failures"))
 
 
 def _subtask(index: int | None, requests: list[Any], expected: int | None, failed: int | None) -> dict[str, Any]:
     return {"subtask": index, "requests": requests, "committables": expected, "failed": failed}
 
 
-def _request_of(reader: Reader, subtask: int) -> dict[str, Any]:
+def _request_of(reader: Reader, subtask: int | None) -> dict[str, Any]:
     version, committable = read_versioned(reader)
     return _request(version, committable, subtask, reader.i32("retries"), reader.i32("a state"))
 

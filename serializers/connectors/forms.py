@@ -140,10 +140,14 @@ def must_end(reader: Reader) -> None:
         raise FormatError(f"{reader.remaining} bytes are left of a payload", offset=reader.offset)
 
 
-def versioned_list(reader: Reader, read: Callable[[Reader], T]) -> list[T]:
-    """``i32`` version, ``i32`` count, then each item in its length."""
-    expect(reader.i32("a version"), range(8))
-    return listed(reader, read)
+def versioned_list(reader: Reader, read: Callable[[Reader, int], T], versions: Sequence[int]) -> list[T]:
+    """``i32`` version of the items, ``i32`` count, then each item in its length.
+
+    Class: ``SimpleVersionedSerialization.writeVersionAndSerializeList``.
+    """
+    version = reader.i32("a version")
+    expect(version, versions)
+    return listed(reader, lambda inner: read(inner, version))
 
 
 def listed(reader: Reader, read: Callable[[Reader], T]) -> list[T]:

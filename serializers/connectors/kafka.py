@@ -255,9 +255,9 @@ def _committable(reader: Reader, version: int) -> dict[str, Any]:
 
 
 def _is_committable(transaction: dict[str, Any], evidence: Evidence) -> bool:
-    """The id ends with the subtask that began the transaction, which the committer records too, and a number."""
+    """The id ends with the subtask that began the transaction, and a number. Later versions of the committer have it too."""
     match = _TRANSACTIONAL_ID.fullmatch(transaction["transactional_id"])
-    return match is not None and int(match[2]) == evidence.subtask
+    return match is not None and evidence.subtask in (None, int(match[2]))
 
 
 # ---- forms
@@ -319,6 +319,6 @@ register_form(
     COMMITTABLE,
     PayloadForm(
         "kafka_committable", (1,), _committable, struct_of(transactional_id=TEXT, producer_id=I64, epoch=pa.int16()),
-        _is_committable, "its subtask is the one that the committer records",
+        _is_committable, "an id *prefix*-*subtask*-*number*, with the subtask that the committer records if it does",
     ),
 )  # fmt: skip

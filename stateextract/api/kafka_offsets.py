@@ -1,8 +1,8 @@
 """Where a job reads on in Kafka: the offsets that the sources of a snapshot keep, one row for each partition.
 
 Depends on the states of a snapshot as rows, and on the forms of Kafka's payloads (``serializers/connectors/kafka.py``). The
-state of FlinkKafkaConsumer is a union list of pairs (``FlinkKafkaConsumerBase``), and its offset is that of the last record read;
-KafkaSource keeps the offset of the next record.
+state of FlinkKafkaConsumer is a union list of pairs (``FlinkKafkaConsumerBase``), and its offset is that of the last record
+read; KafkaSource keeps the offset of the next record.
 """
 
 from __future__ import annotations
@@ -144,6 +144,9 @@ class _Source:
             known = self.others or (self.unread and not self.found) or shapes_of(value["bytes"]) & _ENUMERATORS.keys()
             if not known:
                 yield self._problem(Status.RAW, f"{untyped_reason(value)}; partitions that are not assigned may be in them")
+            # The splits show that it is Kafka's.
+            listed = evidence_of(value["bytes"]).partitions if self.found else ()
+            yield from self._listed("KafkaSource", {"partitions": [_assigned(*pair) for pair in listed]}, None)
             return
         index = (value["hybrid_enumerator"] or {}).get("source_index")
         for name, source in _ENUMERATORS.items():
@@ -162,6 +165,10 @@ class _Source:
                 yield row | _offsets(partition)
             elif not self.unread:
                 yield row | {"reason": _FINISHED}
+
+
+def _assigned(topic: str, partition: int) -> dict[str, Any]:
+    return {"topic": topic, "partition": partition, "assigned": True}
 
 
 _ORDER = ("source", "source_index", "cluster_id", "topic", "partition", "subtask")

@@ -29,7 +29,16 @@ def written(name: str) -> bytes:
 
 def producer_file(producer: str) -> OperatorStateHandle:
     """The operator state file that Flink's backend wrote for a producer."""
-    (name,) = (line for line in LINES if line.startswith(f"producer {producer} "))
+    return _file(f"producer {producer} ")
+
+
+def consumer_file() -> OperatorStateHandle:
+    """The operator state file that Flink's backend wrote for FlinkKafkaConsumer."""
+    return _file("consumer FlinkKafkaConsumer ")
+
+
+def _file(prefix: str) -> OperatorStateHandle:
+    (name,) = (line for line in LINES if line.startswith(prefix))
     states = (part.split(":") for part in name.rsplit(" ", 1)[1].split(";"))
     parts = tuple(OperatorStatePartition(n, mode, tuple(map(int, offsets.split(",")))) for n, mode, offsets in states)
     return OperatorStateHandle(4, parts, InlineHandle("file", written(name)))

@@ -28,8 +28,8 @@ def versioned(version: int, payload: bytes) -> bytes:
     return struct.pack(">ii", version, len(payload)) + payload
 
 
-def listed(*items: bytes) -> bytes:
-    return struct.pack(">ii", 1, len(items)) + b"".join(struct.pack(">i", len(item)) + item for item in items)
+def listed(*items: bytes, version: int = 1) -> bytes:
+    return struct.pack(">ii", version, len(items)) + b"".join(struct.pack(">i", len(item)) + item for item in items)
 
 
 def kafka(starting: int, stopping: int) -> bytes:
@@ -44,7 +44,7 @@ FILE = (
 )  # fmt: skip
 TRANSACTION = struct.pack(">hq", 7, 42) + utf("tx-1")
 REQUEST = versioned(1, TRANSACTION) + struct.pack(">ii", 2, 1)
-SUBTASK = struct.pack(">i", 5) + listed(REQUEST) + struct.pack(">ii", 1, 0)
+SUBTASK = struct.pack(">i", 5) + listed(REQUEST, version=0) + struct.pack(">iii", 1, 0, 0)
 CHECKPOINTS = bytes.fromhex("b91f252c") + listed(struct.pack(">qi", 9, 4) + listed(SUBTASK))
 OPAQUE: dict[str, Any] = {"version": 1} | dict.fromkeys(FORMS[COMMITTABLE])
 KAFKA_REQUEST = OPAQUE | {"committable": TRANSACTION, "retries": 2, "state": 1}
@@ -57,7 +57,7 @@ FILE_REQUEST = OPAQUE | {
     },
 }  # fmt: skip
 FILE_SUBTASK = (
-    struct.pack(">i", 0) + listed(versioned(1, FILE_COMMITTABLE) + bytes(8)) + struct.pack(">ii", 1, 0)
+    struct.pack(">i", 0) + listed(versioned(1, FILE_COMMITTABLE) + bytes(8), version=0) + struct.pack(">ii", 1, 0)
 )  # fmt: skip
 BUCKET = bytes.fromhex("1e764b79") + versioned(1, b"\2\0\0\0b1") + utf("/out/b1") + struct.pack(">q", 1_700_000_000_000)
 WRITER = utf("p") + struct.pack(">iii", 0, 2, 1)
@@ -133,7 +133,7 @@ CASES: list[tuple[str, bytes, dict[str, Any]]] = [
     ),
     (
         "streaming_committer_raw_states",
-        versioned(2, bytes.fromhex("b91f252c") + listed(struct.pack(">qi", 9, 1) + listed(FILE_SUBTASK))),
+        versioned(2, bytes.fromhex("b91f252c") + listed(struct.pack(">qi", 9, 1) + listed(FILE_SUBTASK, version=2))),
         {
             "version": 2,
             "checkpoints": [

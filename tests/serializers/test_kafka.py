@@ -309,8 +309,8 @@ def test_writers() -> None:
 def test_committables(subtask: int) -> None:
     """The committer of subtask 5 records that number; the transactional id has it, too."""
     request = written("committable 4.0") + struct.pack(">ii", 0, 0)
-    inner = struct.pack(">i", subtask) + listed(request) + struct.pack(">ii", 1, 0)
-    raw = versioned(2, bytes.fromhex("b91f252c") + listed(struct.pack(">qi", 9, 4) + listed(inner)))
+    inner = struct.pack(">i", subtask) + listed(request, version=0) + struct.pack(">ii", 1, 0)
+    raw = versioned(2, bytes.fromhex("b91f252c") + listed(struct.pack(">qi", 9, 4) + listed(inner, version=2)))
     (checkpoint,) = decode_payload("streaming_committer_raw_states", raw)["checkpoints"]
     (found,) = checkpoint["subtasks"][0]["requests"]
     transaction = {"transactional_id": "orders-label-5-9", "producer_id": 42, "epoch": 7}

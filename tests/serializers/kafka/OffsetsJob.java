@@ -6,6 +6,7 @@ import org.apache.flink.api.common.ExecutionConfig;
 import org.apache.flink.api.common.eventtime.WatermarkStrategy;
 import org.apache.flink.api.common.serialization.SimpleStringSchema;
 import org.apache.flink.api.common.state.ListStateDescriptor;
+import org.apache.flink.api.common.typeinfo.Types;
 import org.apache.flink.api.connector.source.Source;
 import org.apache.flink.configuration.Configuration;
 import org.apache.flink.connector.base.DeliveryGuarantee;
@@ -36,17 +37,17 @@ public class OffsetsJob {
 
     public static void main(String[] args) throws Exception {
         String servers = args[0];
-        String run = args[1];
-        String target = Paths.get(args[2]).toUri().toString();
-        String orders = "orders-" + run;
-        String payments = "payments.eu-" + run;
-        fill(servers, orders, payments, "out-" + run);
+        String target = Paths.get(args[1]).toUri().toString();
+        String orders = "orders";
+        String payments = "payments.eu";
+        fill(servers, orders, payments);
 
         Configuration configuration = new Configuration();
         configuration.setString("rest.port", "0");
         StreamExecutionEnvironment env = StreamExecutionEnvironment.createLocalEnvironment(2, configuration);
         env.setMaxParallelism(8);
-        env.enableCheckpointing(1000);
+        // The first checkpoint is the savepoint, so the committer has the transactions of all records.
+        env.enableCheckpointing(600_000);
         DataStream<String> all = read(env, "orders", source(servers, orders, payments).build());
         TopicPartition first = new TopicPartition(orders, 0);
         TopicPartition second = new TopicPartition(orders, 1);
@@ -65,9 +66,9 @@ public class OffsetsJob {
                         .setBootstrapServers(servers)
                         .setKafkaProducerConfig(transactions)
                         .setDeliveryGuarantee(DeliveryGuarantee.EXACTLY_ONCE)
-                        .setTransactionalIdPrefix("label-" + run)
+                        .setTransactionalIdPrefix("orders-label")
                         .setRecordSerializer(KafkaRecordSerializationSchema.<String>builder()
-                                .setTopic("out-" + run).setValueSerializationSchema(new SimpleStringSchema()).build())
+                                .setTopic("out").setValueSerializationSchema(new SimpleStringSchema()).build())
                         .build())
                 .uid("sink");
         JobClient client = env.executeAsync();
@@ -90,7 +91,7 @@ public class OffsetsJob {
     }
 
     static DataStream<String> read(StreamExecutionEnvironment env, String uid, Source<String, ?, ?> source) {
-        return env.fromSource(source, WatermarkStrategy.noWatermarks(), uid).uid(uid);
+        return env.fromSource(source, WatermarkStrategy.noWatermarks(), uid, Types.STRING).uid(uid);
     }
 
     static DataStream<String> consumer(StreamExecutionEnvironment env, String servers, String topic) throws Exception {
@@ -136,12 +137,12 @@ public class OffsetsJob {
         throw new NoSuchMethodException(name);
     }
 
-    static void fill(String servers, String orders, String payments, String out) throws Exception {
+    static void fill(String servers, String orders, String payments) throws Exception {
         Properties properties = new Properties();
         properties.setProperty("bootstrap.servers", servers);
         try (Admin admin = Admin.create(properties)) {
             admin.createTopics(List.of(
-                    new NewTopic(orders, 3, (short) 1), new NewTopic(payments, 2, (short) 1), new NewTopic(out, 1, (short) 1)))
+                    new NewTopic(orders, 3, (short) 1), new NewTopic(payments, 2, (short) 1), new NewTopic("out", 1, (short) 1)))
                     .all().get();
         }
         String strings = "org.apache.kafka.common.serialization.StringSerializer";
@@ -164,21 +165,28 @@ public class OffsetsJob {
             metadata = Checkpoints.loadCheckpointMetadata(in, loader, savepoint);
         }
         Map<OperatorID, OperatorState> states = new HashMap<>();
-        for (OperatorState state : metadata.getOperatorStates()) states.put(state.getOperatorID(), state);
+        for (OperatorState state : metadata.getOperatorStates()) {
+            states.put(state.getOperatorID(), state);
+            List<StateObjectCollection<OperatorStateHandle>> handles = handles(state);
+            for (String kind : List.of("writer_raw_states", "streaming_committer_raw_states")) {
+                List<Object> values = new ArrayList<>();
+                for (Object bytes : elements(handles, kind)) values.add(sink((byte[]) bytes, kind));
+                if (!values.isEmpty()) print("sink " + kind, values);
+            }
+        }
         for (String uid : List.of("orders", "bounded", "hybrid", "dynamic", "consumer")) {
             OperatorState state = states.get(id(uid));
             if (state == null) continue;
-            List<StateObjectCollection<OperatorStateHandle>> handles = new ArrayList<>();
-            for (OperatorSubtaskState subtask : state.getStates()) handles.add(subtask.getManagedOperatorState());
+            List<StateObjectCollection<OperatorStateHandle>> handles = handles(state);
             if (uid.equals("consumer")) {
-                print(uid + " consumer", elements(handles, true));
+                print(uid + " consumer", elements(handles, null));
                 continue;
             }
             String package_ = uid.equals("dynamic") ? "org.apache.flink.connector.kafka.dynamic.source." : SOURCE;
             String kind = uid.equals("dynamic") ? "DynamicKafkaSource" : "KafkaSource";
             String split = uid.equals("dynamic") ? "split.DynamicKafkaSourceSplitSerializer" : "split.KafkaPartitionSplitSerializer";
             List<Object> splits = new ArrayList<>();
-            for (Object bytes : elements(handles, false)) splits.add(split((byte[]) bytes, uid, package_ + split));
+            for (Object bytes : elements(handles, "SourceReaderState")) splits.add(split((byte[]) bytes, uid, package_ + split));
             print(uid + " splits", splits);
             byte[] coordinator = state.getCoordinatorState().getData();
             SimpleVersionedSerializer<Object> enumerator =
@@ -204,21 +212,68 @@ public class OffsetsJob {
         return serializer.deserialize(0, wrapped);
     }
 
-    static List<Object> elements(List<StateObjectCollection<OperatorStateHandle>> handles, boolean consumer) throws Exception {
+    static List<StateObjectCollection<OperatorStateHandle>> handles(OperatorState state) {
+        List<StateObjectCollection<OperatorStateHandle>> handles = new ArrayList<>();
+        for (OperatorSubtaskState subtask : state.getStates()) handles.add(subtask.getManagedOperatorState());
+        return handles;
+    }
+
+    /** A writer's state, or the committables of a committer. */
+    static Object sink(byte[] bytes, String kind) throws Exception {
+        String sink = "org.apache.flink.connector.kafka.sink.Kafka";
+        if (kind.startsWith("writer")) {
+            return SimpleVersionedSerialization.readVersionAndDeSerialize(
+                    (SimpleVersionedSerializer<Object>) KafkaBytes.make(sink + "WriterStateSerializer"), bytes);
+        }
+        String committers = "org.apache.flink.streaming.runtime.operators.sink.committables.CommittableCollectorSerializer";
+        Object committables = KafkaBytes.make(sink + "CommittableSerializer");
+        Object serializer;
+        try {
+            serializer = KafkaBytes.make(committers, committables, 0, 1);
+        } catch (NoSuchMethodException later) {
+            Class<?> metrics = Class.forName("org.apache.flink.metrics.groups.SinkCommitterMetricGroup");
+            Object none = java.lang.reflect.Proxy.newProxyInstance(
+                    OffsetsJob.class.getClassLoader(), new Class<?>[] {metrics}, (proxy, method, arguments) -> null);
+            serializer = KafkaBytes.make(committers, committables, 0, 1, none);
+        }
+        Object collector = SimpleVersionedSerialization.readVersionAndDeSerialize(
+                (SimpleVersionedSerializer<Object>) serializer, bytes);
+        List<Object> found = new ArrayList<>();
+        for (Object checkpoint : (Collection<?>) get(collector, "getCheckpointCommittables")) {
+            for (Object subtask : (Collection<?>) get(checkpoint, "getSubtaskCommittableManagers")) {
+                for (Object request : (Collection<?>) get(subtask, "getRequests")) found.add(get(request, "getCommittable"));
+            }
+        }
+        return found;
+    }
+
+    static Object get(Object object, String name) throws Exception {
+        for (Class<?> c = object.getClass(); c != null; c = c.getSuperclass()) {
+            for (java.lang.reflect.Method method : c.getDeclaredMethods()) {
+                if (method.getName().equals(name) && method.getParameterCount() == 0) {
+                    method.setAccessible(true);
+                    return method.invoke(object);
+                }
+            }
+        }
+        throw new NoSuchMethodException(name);
+    }
+
+    static List<Object> elements(List<StateObjectCollection<OperatorStateHandle>> handles, String name) throws Exception {
         List<Object> found = new ArrayList<>();
         for (StateObjectCollection<OperatorStateHandle> of : handles) {
             OperatorStateBackend backend = new DefaultOperatorStateBackendBuilder(
                             OffsetsJob.class.getClassLoader(), new ExecutionConfig(), false, of, new CloseableRegistry())
                     .build();
             Iterable<?> state;
-            if (consumer) {
+            if (name == null) {
                 java.lang.reflect.Method method =
                         Class.forName(CONSUMER + "Base").getDeclaredMethod("createStateSerializer", ExecutionConfig.class);
                 method.setAccessible(true);
                 state = backend.getUnionListState(new ListStateDescriptor<>("topic-partition-offset-states",
                         (org.apache.flink.api.common.typeutils.TypeSerializer<Object>) method.invoke(null, new ExecutionConfig()))).get();
             } else {
-                state = backend.getListState(new ListStateDescriptor<>("SourceReaderState",
+                state = backend.getListState(new ListStateDescriptor<>(name,
                         org.apache.flink.api.common.typeutils.base.array.BytePrimitiveArraySerializer.INSTANCE)).get();
             }
             for (Object element : state) found.add(element);
