@@ -53,7 +53,7 @@ class UsedBy(Flag):
     LISTING = auto()
     """``checkpoints`` and :func:`stateextract.list_snapshots`."""
     OTHERS = auto()
-    """Commands that show neither rows nor statistics: inspect, states, files, validate, check and types."""
+    """Commands that show neither rows nor statistics: inspect, states, files, kafka-offsets, validate, check and types."""
     ROWS = auto()
     """``first``, ``get`` and ``schema``."""
     COUNT = auto()

@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[1]
 ORDERS = str(ROOT / "examples" / "orders-checkpoint")
 COMMANDS = {
     UsedBy.LISTING: {"checkpoints"},
-    UsedBy.OTHERS: {"inspect", "states", "files", "validate", "check", "types"},
+    UsedBy.OTHERS: {"inspect", "states", "files", "kafka-offsets", "validate", "check", "types"},
     UsedBy.ROWS: {"head", "get", "schema"},
     UsedBy.COUNT: {"count"},
     UsedBy.STATISTICS: {"stats", "history", "report", "audit", "watch"},

@@ -6,9 +6,9 @@ The lists of checkpoints and of subtasks have versions of their own, which Flink
 version                     content
 ==========================  =====================================================================================
 checkpoint 0 (Flink 1.15)   id, subtasks
-checkpoint 1 (Flink 1.20)   id, number of subtasks, subtasks
+checkpoint 1 (Flink 1.19)   id, number of subtasks, subtasks
 subtask 0 (Flink 1.15)      requests, numbers of committables, of drained and of failed ones
-subtask 1 (Flink 1.20)      number of the subtask, then as version 0
+subtask 1 (Flink 1.19)      number of the subtask, then as version 0
 subtask 2 (Flink 2.0)       as version 1, without the number of drained ones
 ==========================  =====================================================================================
 

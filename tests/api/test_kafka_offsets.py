@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import struct
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -179,7 +180,7 @@ def test_what_cannot_be_read_has_a_row(tmp_path: Path) -> None:
     rows = offsets_of(tmp_path / "b", readers(known), struct.pack(">i", 1) + versioned(9, b"?"))
     assert [row["status"] for row in rows] == ["decoded", "raw"]
     assert rows[1]["reason"].startswith("the form of the coordinator's bytes is not known")
-    gone = OperatorStateHandle(4, readers(known).partitions, FileHandle(str(tmp_path / "gone"), 100))
+    gone = replace(readers(known), stream=FileHandle(100, str(tmp_path / "gone")))
     (row,) = offsets_of(tmp_path / "c", gone)
     assert row["status"] == "missing"
     assert "does not exist" in row["reason"] or "gone" in row["reason"]

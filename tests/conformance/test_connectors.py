@@ -70,9 +70,11 @@ def test_splits_of_many_connectors() -> None:
                 },
             }
         ],
-        "dynkafka": [{"version": 1}],
         "paimon-simple": [{"version": 0}],
         "kafka": [{"version": 0, "kafka_split": split} for split in kafka],
+        "dynkafka": [
+            {"version": 1, "dynamic_kafka_split": {"cluster_id": "cluster-eu", "retained_until_ms": None, **kafka[0]}}
+        ],
         # HybridSource's wrapper around the first of them.
         "hybrid-kafka": [
             {

@@ -13,8 +13,9 @@ from tests.docs.pages import ROOT, Examples, blocks, stateextract
 
 PAGES = {
     "README.md": 4,
-    "docs/cli.md": 25,
+    "docs/cli.md": 26,
     "docs/checkpoints.md": 3,
+    "docs/kafka.md": 2,
     "docs/statistics.md": 8,
     "docs/tutorial.md": 6,
     "docs/audit.md": 4,
