@@ -25,7 +25,7 @@ def kafka_offsets(path: str, operator: str | None, format_: str, **options: Any)
     table = opened(path, options).kafka_offsets(operator)
     rows = table.to_pylist()
     if format_ != "text":
-        from stateextract.cli.rows import print_document
+        from stateextract.cli.row_tables import print_document
 
         print_document(rows, rows, format_, table.column_names)
     else:
