@@ -11,8 +11,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from airflow.exceptions import AirflowException, AirflowFailException, AirflowSkipException
 from airflow.sdk import dag, task
-from airflow.sdk.exceptions import AirflowException, AirflowFailException, AirflowSkipException
 
 _COMPLETE, _INVALID_REQUEST, _INCOMPLETE = 0, 2, 3
 

@@ -52,9 +52,10 @@ def master(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     with ExitStack() as stack:
         command = [*start, "org.apache.spark.deploy.master.Master", *at]
         server = stack.enter_context(running(command, r"Starting Spark master at (spark://\S+)", env=settings, seconds=180))
-        for name in ("one", "two"):
-            size = ["--cores", "2", "--memory", "1g", "--work-dir", str(folder / name), "--webui-port", "0"]
-            command = [*start, "org.apache.spark.deploy.worker.Worker", "--host", "127.0.0.1", *size, server.match[1]]
+        # Spark runs no second attempt on the host of the first one.
+        for host in ("127.0.0.1", "127.0.0.2"):
+            size = ["--cores", "2", "--memory", "1g", "--work-dir", str(folder / host), "--webui-port", "0"]
+            command = [*start, "org.apache.spark.deploy.worker.Worker", "--host", host, *size, server.match[1]]
             stack.enter_context(running(command, "Successfully registered with master", env=settings, seconds=180))
         yield server.match[1]
 

@@ -70,7 +70,7 @@ def results(name: str, code: str, runs: str, folder: Path) -> list[list[object]]
     settings = {
         "PATH": f"{tool.parent}{os.pathsep}{own['PATH']}", "AIRFLOW_HOME": str(home), "DAGSTER_HOME": str(home),
         "AIRFLOW__CORE__LOAD_EXAMPLES": "False", "AIRFLOW__CORE__DAGS_FOLDER": str(EXAMPLES), "DAGSTER_DISABLE_TELEMETRY": "1",
-        "AIRFLOW__USAGE_DATA_COLLECTION__ENABLED": "False",
+        "AIRFLOW__USAGE_DATA_COLLECTION__ENABLED": "False", "AIRFLOW__CORE__DEFAULT_TASK_RETRY_DELAY": "1",
     }  # fmt: skip
     if name == "dagster":
         (home / "dagster.yaml").write_text("telemetry: {enabled: false}\n")
