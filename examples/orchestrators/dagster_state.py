@@ -24,7 +24,7 @@ class Extract(dg.Config):
     check_specs=[dg.AssetCheckSpec("complete", asset="flink_state", blocking=True)],
     retry_policy=dg.RetryPolicy(max_retries=2),
 )
-def flink_state(config: Extract) -> dg.MaterializeResult:
+def flink_state(config: Extract):  # an annotation would be taken for the type of the value
     """The state as Parquet. Exit code 3, something was not read, fails the check ``complete``; other codes fail the run."""
     command = ["stateextract", "extract", "--engine", "local", "--mode", "overwrite"]
     done = subprocess.run([*command, "--snapshot", config.snapshot, "--output", config.output], check=False)

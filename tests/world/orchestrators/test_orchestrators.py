@@ -34,7 +34,7 @@ sys.path.insert(0, sys.argv[1])
 import dagster as dg
 from dagster_state import flink_state, row_counts
 for conf in json.loads(sys.argv[2]):
-    config = dg.RunConfig(ops={"flink_state": conf})
+    config = {"ops": {"flink_state": {"config": conf}}}
     result = dg.materialize([flink_state, row_counts], run_config=config, raise_on_error=False)
     checks = {one.check_name: one.passed for one in result.get_asset_check_evaluations()}
     made = sorted(one.asset_key.to_user_string() for one in result.get_asset_materialization_events())
