@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -37,11 +38,10 @@ def mini_cluster(directory: Path, *options: str) -> Iterator[MiniCluster]:
     :param options: ``ha``, ``yarn``, and properties of Hadoop as ``name=value``.
     """
     installed = component("hdfs")
-    home = os.environ.get("JAVA_HOME")
-    java = f"{home}/bin/java" if home else "java"
+    home = os.environ.get("JAVA_HOME") or str(Path(shutil.which("java") or "java").resolve().parents[1])
     classes = f"{installed}/classes:{installed}/lib/*"
-    command = [java, *JAVA, "-cp", classes, "MiniCluster", str(directory), *options]
-    with running(command, r"^READY (\S+) (\S+)", seconds=240) as server:
+    command = [f"{home}/bin/java", *JAVA, "-cp", classes, "MiniCluster", str(directory), *options]
+    with running(command, r"^READY (\S+) (\S+)", env={"JAVA_HOME": home}, seconds=240) as server:
         yield MiniCluster(server, server.match[1], server.match[2], directory / "conf")
 
 

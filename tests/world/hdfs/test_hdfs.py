@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
+from urllib.parse import quote
 
 import pytest
 from pyarrow import fs
@@ -13,6 +16,7 @@ from pyarrow import fs
 import stateextract
 from stateextract.errors import UnreadableFileError
 from stateextract.files.connect import connect
+from stateextract.files.filesystem import split_uri
 from stateextract.job.execute import in_this_process
 from stateextract.job.output import open_output
 from stateextract.job.run import run_job
@@ -21,9 +25,11 @@ from stateextract.metadata.parser import parse_metadata
 from stateextract.options import JobOptions
 from tests.metadata.writer import metadata
 from tests.world.hdfs.mini_cluster import MiniCluster, mini_cluster
+from tests.world.store_tests import StoreTests, WorldStore
 from tests.writers.generate import plan_operators, write_snapshot
 from tests.writers.shapes import rows
 
+requests = pytest.importorskip("requests")
 pytestmark = pytest.mark.world
 
 BLOCK = 1 << 20
@@ -105,6 +111,104 @@ def test_a_file_replaces_another_in_one_step(cluster: MiniCluster) -> None:
         output.replace(output.path("a"), output.path("b"))
         assert output.read(output.path("b")) == b"a"
         assert output.fs.get_file_info(output.path("a")).type == fs.FileType.NotFound
+
+
+# -- what must hold on every store
+
+
+class Faults:
+    """In the place of a relay: the DataNode's count of bytes, and its faults."""
+
+    requests: tuple[Any, ...] = ()
+
+    def __init__(self, cluster: MiniCluster) -> None:
+        self._cluster = cluster
+        self._stopped = self._frozen = False
+        self._before = 0
+
+    @property
+    def received(self) -> int:
+        """Bytes that the DataNode has sent."""
+        return int(self._cluster.ask("bytes-read")) - self._before
+
+    def clear(self) -> None:
+        if self._frozen:
+            self._cluster.server.thaw()
+        if self._stopped:
+            self._cluster.ask("start-datanodes")
+        self._stopped = self._frozen = False
+        self._before += self.received
+
+    def cut(self, after: int = 0) -> None:
+        self._cluster.ask("stop-datanodes")
+        self._stopped = True
+
+    def freeze(self) -> None:
+        self._cluster.server.freeze()
+        self._frozen = True
+
+
+class HdfsStore(WorldStore):
+    """A directory that others may not read; written by plain requests of WebHDFS."""
+
+    renames = True
+
+    def __init__(self, cluster: MiniCluster, root: str) -> None:
+        super().__init__(Faults(cluster))  # type: ignore[arg-type]
+        self.root = root
+        self._cluster = cluster
+        self._directory = split_uri(root).path
+        self._call("put", "MKDIRS", "", permission="700")
+
+    def _call(self, method: str, operation: str, path: str, data: bytes | None = None, **parameters: str) -> Any:
+        url = f"http://{self._cluster.web}/webhdfs/v1{self._directory}/{quote(path)}"
+        parameters |= {"op": operation, "user.name": os.environ.get("USER", "root")}
+        answer = requests.request(method, url, params=parameters, allow_redirects=data is None, timeout=60)
+        if data is not None:
+            answer = requests.put(answer.headers["Location"], data=data, timeout=60)
+        answer.raise_for_status()
+        return answer
+
+    def put(self, path: str, data: bytes) -> None:
+        self._call("put", "CREATE", path, data, overwrite="true")
+
+    def get(self, path: str) -> bytes:
+        data: bytes = self._call("get", "OPEN", path).content
+        return data
+
+    def delete(self, path: str) -> None:
+        self._call("delete", "DELETE", path)
+
+    def names(self, path: str) -> list[str]:
+        return sorted(self._walk(path, ""))
+
+    def _walk(self, path: str, prefix: str) -> Iterator[str]:
+        try:
+            found = self._call("get", "LISTSTATUS", path).json()["FileStatuses"]["FileStatus"]
+        except requests.HTTPError:  # the test asks what is in a directory that may not be there
+            return
+        for one in found:
+            name = one["pathSuffix"]
+            if one["type"] == "DIRECTORY":
+                yield from self._walk(f"{path}/{name}", f"{prefix}{name}/")
+            else:
+                yield prefix + name
+
+    def deny(self, patch: pytest.MonkeyPatch) -> list[str]:
+        patch.setenv("HADOOP_USER_NAME", "stranger")
+        return []
+
+    def put_many(self, path: str, number: int) -> None:
+        self._cluster.ask(f"files {self._directory}/{path} {number}")
+
+
+@pytest.fixture(scope="module", params=["hdfs", "webhdfs"])
+def store(request: pytest.FixtureRequest, cluster: MiniCluster) -> WorldStore:
+    authority = cluster.address if request.param == "hdfs" else cluster.web
+    return HdfsStore(cluster, f"{request.param}://{authority}/by-{request.param}")
+
+
+class TestHdfs(StoreTests): ...
 
 
 # -- snapshots
