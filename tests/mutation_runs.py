@@ -1,6 +1,6 @@
 """Runs of seeded mutations in a process of their own, with a limit of memory.
 
-``STATEEXTRACT_MUTATIONS=100000`` makes long runs of all of them, ``STATEEXTRACT_SEED`` others.
+``STATEEXTRACT_SEED`` makes others.
 """
 
 from __future__ import annotations
@@ -18,11 +18,6 @@ ROOT = Path(__file__).resolve().parents[1]
 ROOM = 1 << 30
 """Bytes that damage may make the reader allocate, far below 2^31."""
 SEED = int(os.environ.get("STATEEXTRACT_SEED", "20"))
-
-
-def how_many(usually: int) -> int:
-    """Mutations of a run."""
-    return int(os.environ.get("STATEEXTRACT_MUTATIONS", usually))
 
 
 def limited() -> Callable[[], int]:

@@ -22,6 +22,7 @@ from stateextract.audit.statistics import StatisticsOptions, statistics
 from stateextract.columnar.arrow.json_values import json_value
 from stateextract.options import JobOptions
 from tests.audit.brute import MEASURED, plain, size
+from tests.depth import examples
 from tests.golden.expected import DATA, load
 
 CASES = (
@@ -173,7 +174,7 @@ def within(counted: Counted, true: dict[str, Numbers]) -> None:
 
 
 @pytest.mark.usefixtures("small")
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 40), st.integers(1, 9)), min_size=1, max_size=60), st.integers(1, 5), st.randoms()
 )
@@ -196,7 +197,7 @@ def test_the_sketch_keeps_its_error(found: list[tuple[int, int]], parts: int, or
 
 
 @pytest.mark.usefixtures("small")
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(st.lists(st.integers(0, 6), min_size=1, max_size=40), st.integers(1, 5), st.randoms())
 def test_the_largest_rows_do_not_depend_on_order(lengths: list[int], parts: int, order: random.Random) -> None:
     table = [(f"key-{i}", list(range(n)), 0) for i, n in enumerate(lengths)]

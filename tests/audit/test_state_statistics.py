@@ -24,6 +24,7 @@ from stateextract.audit.measure.column_statistics import ColumnPath, ColumnStati
 from stateextract.audit.measure.hashes import hashes_of
 from stateextract.audit.measure.state import MeasureOptions, StateStatistics
 from tests.audit.brute import check_column, check_state, paths, plain
+from tests.depth import examples
 
 NOW = 1_700_000_000_000
 OPTIONS = MeasureOptions(NOW, 86_400_000)
@@ -117,7 +118,7 @@ def carried(figures: StateStatistics) -> StateStatistics:
     return made
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(st.lists(VALUES, max_size=12), st.lists(st.integers(1, 11), max_size=3), st.randoms())
 def test_any_values_in_any_batches(values: list[Any], ends: list[int], chance: random.Random) -> None:
     table = table_of(values)
@@ -150,7 +151,7 @@ ALL = st.one_of(
 )
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(ALL, st.integers(0, 5))
 def test_the_kernel_and_numpy_agree(array: pa.Array, skipped: int) -> None:
     array = array.slice(min(skipped, len(array)))

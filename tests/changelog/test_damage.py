@@ -9,13 +9,14 @@ import pytest
 
 import stateextract
 from stateextract.errors import TruncatedError
+from tests.depth import examples
 from tests.golden.expected import DATA, load
-from tests.mutation_runs import SEED, how_many, outcomes_of
+from tests.mutation_runs import SEED, outcomes_of
 
 
 @pytest.mark.parametrize("engine", ["interpreter", "kernel"])
 def test_mutations(engine: str) -> None:
-    count = how_many(120)
+    count = examples(120)
     outcomes = outcomes_of("tests.changelog.mutations", SEED, count, engine, count=count, most_memory=200 << 20)
     assert {"read", "TruncatedError", "FormatError"} < set(outcomes)
 

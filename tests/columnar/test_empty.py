@@ -38,6 +38,7 @@ from stateextract.columnar.program.pairs import PairLayout
 from stateextract.columnar.search.entry_bounds import entry_cutter
 from stateextract.errors import FormatError, StateExtractError
 from stateextract.files.block import Block
+from tests.depth import examples
 
 ENGINES = ("interpreter", "kernel")
 HOSTILE = Path(__file__).resolve().parents[2].parent / "shared" / "hostile"
@@ -105,7 +106,7 @@ def test_the_most_of_a_row(element: Layout, values: int, keep: bool, engine: str
         assert outcome(row, beyond + varint(0), engine, keep) == ("FormatError", at), at
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(20), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     st.sampled_from(ELEMENTS[:7]),
     st.lists(st.one_of(st.integers(0, 40), st.integers(MAX_EMPTY // 8, 1 << 31 - 1)), min_size=1, max_size=5),

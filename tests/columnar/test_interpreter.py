@@ -48,6 +48,7 @@ from tests.columnar.strategies import (
     replaced,
     same,
 )
+from tests.depth import examples
 
 I8, I16, I32, I64 = (Number(t) for t in (pa.int8(), pa.int16(), pa.int32(), pa.int64()))
 F32, F64, U16 = Number(pa.float32()), Number(pa.float64()), Number(pa.uint16())
@@ -404,7 +405,7 @@ def test_the_end_is_not_the_end_of_the_data() -> None:
 
 # ---- whatever hypothesis thinks of
 
-COMMON = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+COMMON = settings(max_examples=examples(75), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @COMMON
@@ -453,7 +454,7 @@ def test_noise_never_does_more_than_fail(layout: Layout, data: bytes) -> None:
     assert 0 <= failure.offset <= len(data)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(30), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(layouts())
 def test_columns_are_told_without_building_types(layout: Layout) -> None:
     for node in walk(layout):

@@ -15,8 +15,9 @@ from stateextract.columnar.layout import Bool, Layout, List, Map, Nullable, Skip
 from stateextract.errors import StateExtractError, ValueRefusedError
 from stateextract.files.block import Block
 from tests.columnar.strategies import encode, entries, expected, layouts
+from tests.depth import examples
 
-_SETTINGS = settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+_SETTINGS = settings(max_examples=examples(60), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 def decode_all(decoder: Decoder, data: bytes, count: int, cuts: list[int]) -> list[pa.Array]:

@@ -31,8 +31,9 @@ from stateextract.files import second_thread as beside
 from stateextract.files.block import Block
 from tests.columnar.strategies import encode, expected, fields, layouts, values
 from tests.columnar.test_pairs import pure
+from tests.depth import examples
 
-_SETTINGS = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+_SETTINGS = settings(max_examples=examples(75), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 LONG, INT = Number(pa.int64()), Number(pa.int32())
 
 

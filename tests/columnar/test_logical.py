@@ -43,6 +43,7 @@ from tests.columnar.columns import (
     run,
     ticks,
 )
+from tests.depth import examples
 
 # ---- instants
 
@@ -176,7 +177,7 @@ def test_local_date() -> None:
     assert ticks(run(LOCAL_DATE, [ymd(2000, 2, 29), ymd(2000, 3, 1), ymd(1900, 3, 1)])) == [11_016, 11_017, -25_508]
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(st.lists(st.dates(), min_size=1, max_size=20))
 def test_local_date_is_the_calendar_of_datetime(dates: list[datetime.date]) -> None:
     array = pa.array([ymd(d.year, d.month, d.day) for d in dates], type=LOCAL_DATE.wire_type)

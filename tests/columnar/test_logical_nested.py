@@ -42,6 +42,7 @@ from tests.columnar.columns import (
     refused,
     run,
 )
+from tests.depth import examples
 
 # ---- down the tree
 
@@ -193,7 +194,7 @@ def test_garbage_in_null_lists_and_maps_is_left_out() -> None:
     assert result.to_pylist() == [{"x": ["RED"]}, None, {"x": ["BLUE"]}]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(30), deadline=None)
 @given(st.data())
 def test_slices_of_nested_columns(data: st.DataObject) -> None:
     layout = List(Nullable(Struct((Field("c", Nullable(COLOR)), Field("m", Nullable(Map(COLOR, Nullable(COLOR))))))))

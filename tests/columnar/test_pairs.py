@@ -34,9 +34,10 @@ from stateextract.errors import FormatError, StateExtractError
 from stateextract.files.block import Block
 from tests.columnar.reference import expected_item
 from tests.columnar.strategies import encode, expected, layouts, same, values
+from tests.depth import examples
 
 _SETTINGS = settings(
-    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
+    max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much]
 )
 _ENGINES = ("kernel", "interpreter")
 

@@ -18,8 +18,9 @@ from stateextract.errors import StateExtractError
 from stateextract.files import second_thread as beside
 from stateextract.files.block import Block
 from tests.columnar.strategies import encode, entries, layouts
+from tests.depth import examples
 
-_SETTINGS = settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+_SETTINGS = settings(max_examples=examples(75), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
 @pytest.fixture(autouse=True)

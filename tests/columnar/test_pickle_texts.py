@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from stateextract.columnar.convert import pickles
 from stateextract.columnar.convert.pickles import pickle_texts
 from stateextract.files.pickles import MAX_STEPS, PickleNotes, pickle_json
+from tests.depth import examples
 
 
 @pytest.fixture(autouse=True)
@@ -45,7 +46,7 @@ VALUES = st.recursive(
 )  # fmt: skip
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(150), deadline=None)
 @given(st.lists(st.tuples(VALUES, st.integers(2, 5)), min_size=1, max_size=5))
 def test_both_ways_give_the_same_text(given_: list[tuple[Any, int]]) -> None:
     data = [pickle.dumps(value, protocol) for value, protocol in given_]

@@ -20,8 +20,9 @@ from stateextract.errors import ValueRefusedError
 from stateextract.files.block import Block
 from tests.columnar import test_pairs
 from tests.columnar.strategies import encode, entries, expected, fields
+from tests.depth import examples
 
-_SETTINGS = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+_SETTINGS = settings(max_examples=examples(40), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 ENGINES = ["kernel", "interpreter"]
 
 

@@ -23,6 +23,7 @@ from stateextract.diff.schemas import merged_schema, schema_changes
 from stateextract.diff.shapes import Shape
 from stateextract.diff.summary import DiffCounts
 from stateextract.errors import OutputError, UnsupportedError, ValueRefusedError
+from tests.depth import examples
 
 KEY = pa.struct([("n", pa.int64()), ("s", pa.binary())])
 VALUE = pa.struct(
@@ -150,7 +151,7 @@ def check(
     assert counts.unchanged == len(before.keys() & after.keys()) - kinds["changed"]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=examples(75), deadline=None)
 @given(tables, tables, st.data(), st.sampled_from([64, 64, 2, 0]))
 def test_changes_are_those_of_plain_python(before: dict[Any, Any], later: dict[Any, Any], data: Any, bits: int) -> None:
     # Some rows stay, in another order and as other objects.
@@ -170,7 +171,7 @@ def shuffled(value: Any) -> Any:
     return turned
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(tables, tables, st.integers(200, 3000), st.integers(1, 5))
 def test_rows_on_disk_are_compared_like_rows_in_memory(
     before: dict[Any, Any], after: dict[Any, Any], memory: int, size: int
@@ -229,7 +230,7 @@ def test_a_disk_that_takes_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 # -- lists without keys
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(st.lists(words, max_size=12), st.lists(words, max_size=12), st.sampled_from([64, 1, 0]))
 def test_elements_without_keys_are_counted(before: list[str], after: list[str], bits: int) -> None:
     schema = pa.schema([("value", pa.string()), ("index", pa.int64())])

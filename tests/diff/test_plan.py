@@ -16,6 +16,7 @@ from stateextract.errors import FormatError, UnsupportedError, UsageError
 from stateextract.metadata.model import OperatorState
 from stateextract.metadata.uid import operator_id
 from stateextract.options import JobOptions
+from tests.depth import examples
 from tests.diff.pairs import copies_of_rules, found
 from tests.job.snapshots import TUPLE, UNKNOWN, numbered, write_snapshot
 from tests.state.keyed_writer import write_operators
@@ -203,7 +204,7 @@ numbers = st.dictionaries(st.integers(-40, 40), st.integers(-3, 3), max_size=40)
 shapes = st.tuples(st.integers(1, 4), st.booleans())
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=examples(20), deadline=None)
 @given(numbers, numbers, shapes, shapes, st.sampled_from([1, 200, 10**6]), st.sampled_from([1, 3000, 10**9]))
 def test_random_states_are_compared_as_dictionaries_are(
     before: dict[int, int],

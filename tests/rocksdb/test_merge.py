@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from stateextract.errors import FormatError
 from stateextract.rocksdb import kernel
+from tests.depth import examples
 from tests.rocksdb.model import ENGINES, Pairs, drain, expected, opened, read
 from tests.writers import sst as w
 from tests.writers.sst import Entry, Format, SstFile, database
@@ -72,7 +73,7 @@ def databases(draw: st.DrawFn) -> tuple[list[SstFile], list[Entry], list[tuple[b
     return [file for file in files if file.entries or file.deletions], entries, deletions
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(max_examples=examples(50), deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(databases(), st.tuples(st.integers(0, 6), st.integers(0, 6)), st.sampled_from([1, 9, 64, 1 << 16]))
 def test_like_the_model(
     made: tuple[list[SstFile], list[Entry], list[tuple[bytes, bytes, int]]], groups: tuple[int, int], room: int

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.mutation_runs import SEED, how_many, outcomes_of
+from tests.depth import examples
+from tests.mutation_runs import SEED, outcomes_of
 from tests.serializers.mutations import FAMILIES
 
-COUNT = how_many(200)
+COUNT = examples(200)
 
 
 @pytest.mark.slow

@@ -28,8 +28,9 @@ from stateextract.errors import (
     UndecodableError,
     UnreadableFileError,
 )
+from tests.depth import examples
 from tests.job.snapshots import UNKNOWN, flink, numbered, write_snapshot
-from tests.mutation_runs import SEED, how_many, outcomes_of
+from tests.mutation_runs import SEED, outcomes_of
 
 ROOT = Path(__file__).resolve().parents[2]
 ENGINES = ("interpreter", "kernel")
@@ -371,7 +372,7 @@ RUNS = [
 @pytest.mark.slow
 @pytest.mark.parametrize(("case", "engine_"), RUNS)
 def test_mutations(case: str, engine_: str) -> None:
-    count = how_many(300)
+    count = examples(300)
     outcomes = outcomes_of("tests.state.mutations", case, SEED, count, engine_, count=count)
     # Damage in every region was found.
     for region in ("metadata", "head", "body"):

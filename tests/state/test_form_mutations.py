@@ -5,14 +5,15 @@ from __future__ import annotations
 
 import pytest
 
-from tests.mutation_runs import SEED, how_many, outcomes_of
+from tests.depth import examples
+from tests.mutation_runs import SEED, outcomes_of
 from tests.state.form_mutations import SUBJECTS
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("form", SUBJECTS)
 def test_mutations(form: str) -> None:
-    count = how_many(40 if form.startswith("SST") else 100)
+    count = examples(40 if form.startswith("SST") else 100)
     outcomes = outcomes_of("tests.state.form_mutations", form, SEED, count, count=count)
     # Damage was found, and some damage cannot be: bits of values are values.
     assert outcomes["FormatError"] + outcomes["TruncatedError"] > count // 4

@@ -5,14 +5,15 @@ from __future__ import annotations
 
 import pytest
 
-from tests.mutation_runs import SEED, how_many, outcomes_of
+from tests.depth import examples
+from tests.mutation_runs import SEED, outcomes_of
 from tests.state.structure_mutations import GROUPS
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("group", GROUPS)
 def test_mutations(group: str) -> None:
-    count = how_many(24 if group in ("_metadata", "golden") else 60)
+    count = examples(24 if group in ("_metadata", "golden") else 60)
     outcomes = outcomes_of("tests.state.structure_mutations", group, SEED, count, count=count, most_memory=300 << 20)
     # Damage was found, and some damage cannot be: other numbers and names are as good.
     assert outcomes["FormatError"] + outcomes["TruncatedError"] > count // 3
