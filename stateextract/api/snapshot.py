@@ -257,7 +257,7 @@ class Snapshot:
         :param operator: only of the operator with this UID, name or operator ID.
         :raises UsageError: where there is none, or more than one.
         """
-        from stateextract.api.kafka_offsets import SCHEMA, kafka_offsets
+        from stateextract.api.offset_table import SCHEMA, kafka_offsets
 
         self.read_headers()
         operators = self.operators if operator is None else (self.operator(operator),)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from stateextract.api.kafka_offsets import SCHEMA as KAFKA_OFFSETS_SCHEMA
+from stateextract.api.offset_table import SCHEMA as KAFKA_OFFSETS_SCHEMA
 from stateextract.columnar.arrow.schema import cast_batch
 from stateextract.errors import UsageError, leaving
 from stateextract.options import JobOptions

@@ -14,7 +14,7 @@ import pytest
 
 import stateextract
 from serializers.connectors.payloads import BYTES
-from stateextract.api.kafka_offsets import SCHEMA
+from stateextract.api.offset_table import SCHEMA
 from stateextract.cli import run
 from stateextract.errors import UsageError
 from stateextract.metadata.model import FileHandle, InlineHandle, OperatorStateHandle
