@@ -301,7 +301,7 @@ def _connectors() -> Iterator[str]:
     yield ""
     yield "What the coordinator of a source keeps for its enumerator is the dataset `coordinator` of the operator, one row with"
     yield "the struct `value`: `bytes` as they are, the `version` of the enumerator's serializer, and the form, as above."
-    yield "Of Kafka's versions only 3 has offsets. Version 1, and state without partitions, have nothing in them that is"
+    yield "Of Kafka's versions 0 and 3 have offsets. Version 1, and state without partitions, have nothing in them that is"
     yield "Kafka's alone: they are bytes and version. The splits in `SourceReaderState` have the partitions of version 1, and"
     yield "their offsets."
     yield ""
