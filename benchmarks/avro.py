@@ -10,11 +10,12 @@ from __future__ import annotations
 import json
 import random
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from benchmarks.values import Sample, main
+from benchmarks.measuring import Measurement, Size
+from benchmarks.values import Sample, main, measure_all
 from serializers.avro import schema_layout
 from serializers.avroschema import parse_schema
 from tests.writers.shapes import NAMES, WORDS
@@ -75,6 +76,11 @@ def rows(count: int, seed: int = 7) -> list[dict[str, Any]]:
 
 def samples(count: int) -> Sequence[Sample]:
     return [Sample("Avro", schema_layout(parse_schema(json.dumps(SCHEMA))), encode, rows(count))]
+
+
+def benchmark(size: Size) -> Iterator[Measurement]:
+    """Avro records."""
+    return measure_all(samples, size)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """What decoding costs beside writing Parquet, on one core, in one run.
 
-    python benchmarks/decode.py [--megabytes 200] [--shape pojo]...
+    python -m benchmarks.decode [--megabytes 200] [--shape pojo]...
 
 For each shape: a heap state file of that size is generated and read into memory; then, in turn and several times over,
 its key groups are decoded into Arrow batches (no files, no Spark), and the same rows, from Arrow in memory, are written as
@@ -12,19 +12,15 @@ that were generated.
 from __future__ import annotations
 
 import argparse
-import os
-import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-if __package__ in (None, ""):
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
+from benchmarks.measuring import Measurement, Size, in_turn, one_core, show
 from stateextract.files.filesystem import Store
 from stateextract.job.writer import column_encodings, parquet_settings
 from stateextract.metadata.locate import Locator, find_snapshot
@@ -67,12 +63,12 @@ class StateFile:
 
 
 def best(action: Callable[[], object], times: int) -> float:
-    """The shortest of several runs, in seconds."""
+    """The shortest of several runs, in seconds of processor time."""
     taken = []
     for _ in range(times):
-        start = time.perf_counter()
+        start = time.process_time()
         action()
-        taken.append(time.perf_counter() - start)
+        taken.append(time.process_time() - start)
     return min(taken)
 
 
@@ -86,8 +82,8 @@ def write(table: pa.Table, settings: dict[str, object]) -> None:
     writer.close()
 
 
-def measure(name: str, megabytes: int, folder: Path, times: int) -> None:
-    """Measure one shape and print a line."""
+def measure(name: str, megabytes: float, folder: Path, times: int) -> Iterator[Measurement]:
+    """Measure one shape."""
     shape = SHAPES[name]
     entries = int(megabytes * 1e6 / entry_size(shape))
     write_snapshot(folder, [PlannedOperator("bench", [PlannedState(name, entries)])])
@@ -98,18 +94,15 @@ def measure(name: str, megabytes: int, folder: Path, times: int) -> None:
     assert table.num_rows == entries
     _check(table, name, entries)
     settings = parquet_settings("zstd", column_encodings(table.slice(0, 65536), "zstd"))
-    decoding, writing = [], []
-    for _ in range(times):  # in turn, so that a change of the machine's speed touches both
-        decoding.append(best(lambda: file.decode("kernel"), 1))
-        writing.append(best(lambda: write(table, settings), 1))
-    decode, written = min(decoding), min(writing)
+    decode, written = in_turn(
+        times, lambda: best(lambda: file.decode("kernel"), 1), lambda: best(lambda: write(table, settings), 1)
+    )
     part = max(1, int(len(file.groups) * 5e6 / len(file.data)))
     slow, fast = best(lambda: file.decode("interpreter", part), 1), best(lambda: file.decode("kernel", part), 5)
-    print(
-        f"{name:10} {entries / decode / 1e6:6.2f} M entries/s {len(file.data) / decode / 1e6:6.0f} MB/s   "
-        f"decode/write {decode / written:5.2f} (goal {GOALS[name]})   kernel/interpreter {slow / fast:5.0f} times",
-        flush=True,
-    )
+    yield Measurement(name, "decoded by the kernel", entries / decode / 1e6, "M rows/s")
+    yield Measurement(name, "decoded by the kernel", len(file.data) / decode / 1e6, "MB/s")
+    yield Measurement(name, "decode ÷ write Parquet", decode / written, "", GOALS[name])
+    yield Measurement(name, "kernel ÷ interpreter, speed", slow / fast)
 
 
 def _check(table: pa.Table, name: str, entries: int) -> None:
@@ -125,6 +118,19 @@ def _check(table: pa.Table, name: str, entries: int) -> None:
         assert repr(have) == repr(want), (have, want)
 
 
+def shapes(names: Iterable[str], megabytes: float, times: int) -> Iterator[Measurement]:
+    """Measure some shapes."""
+    for name in names:
+        with tempfile.TemporaryDirectory() as folder:
+            yield from measure(name, megabytes, Path(folder), times)
+
+
+def benchmark(size: Size) -> Iterator[Measurement]:
+    """All shapes."""
+    one_core()
+    yield from shapes(GOALS, 100 * size.factor, size.times)
+
+
 def main() -> None:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
@@ -132,13 +138,8 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=5)
     parser.add_argument("--shape", action="append", choices=sorted(GOALS))
     options = parser.parse_args()
-    pa.set_cpu_count(1)
-    pa.set_io_thread_count(1)
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-    for name in options.shape or GOALS:
-        with tempfile.TemporaryDirectory() as folder:
-            measure(name, options.megabytes, Path(folder), options.times)
+    one_core()
+    show(shapes(options.shape or GOALS, options.megabytes, options.times))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """What comparing two snapshots costs beside decoding both, in one run.
 
-    python benchmarks/diff.py [--gigabytes 2] [--shape pojo] [--single-key-group] [--keep DIR]
+    python -m benchmarks.diff [--gigabytes 2] [--shape pojo] [--single-key-group] [--keep DIR]
 
 Generates two snapshots of the HashMap backend, of other parallelism each. The later one has 2 % more rows, and beside the state
 that stays it has one of 5 % of the size whose values are all others. In turn and several times over, all rows of both are
@@ -20,9 +20,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-if __package__ in (None, ""):
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
+from benchmarks.measuring import Measurement, Size, show
 from stateextract.diff import DiffCounts, DiffOptions, DiffPlan, make_diff_plan
 from stateextract.diff.task import DiffRunner
 from stateextract.files.cores import usable_cores
@@ -112,7 +110,7 @@ def command(pair: tuple[Path, Path], out: Path, workers: int) -> tuple[float, fl
     """``stateextract diff --output`` in processes: seconds, and the largest resident size in MB."""
     start = time.perf_counter()
     arguments = ["diff", *map(str, pair), "--output", str(out), "--workers", str(workers)]
-    process = subprocess.Popen([sys.executable, "-m", "stateextract.cli", *arguments], stdout=subprocess.DEVNULL)
+    process = subprocess.Popen([sys.executable, "-m", "stateextract", *arguments], stdout=subprocess.DEVNULL)
     sizes = Sizes(process.pid)
     sizes.start()
     if process.wait():
@@ -123,34 +121,36 @@ def command(pair: tuple[Path, Path], out: Path, workers: int) -> tuple[float, fl
     return taken, max(sizes.peaks.values()) / 1e6
 
 
-def measure(pair: tuple[Path, Path], rows: int, times: int) -> None:
-    """Measure and print."""
+def measure(pair: tuple[Path, Path], rows: int, times: int) -> Iterator[Measurement]:
+    """Decode both snapshots and compare them."""
     plan = plan_of(pair)
     compare(plan_of(pair))  # kernels are loaded
     decoding, comparing = [], []
     for _ in range(times):  # in turn, so that a change of the machine's speed touches both
         for action, taken in ((decode, decoding), (compare, comparing)):
-            start = time.perf_counter()
+            start = time.process_time()
             result = action(plan)
-            taken.append(time.perf_counter() - start)
+            taken.append(time.process_time() - start)
     assert isinstance(result, dict)
     kept, changed = result["kept"], result["changed"]
     assert (kept.before, kept.added, kept.removed, kept.changed) == (rows, rows // 50, 0, 0), kept
     assert (changed.added, changed.removed) == (0, 0), changed
     assert changed.changed > 0.99 * changed.before, changed
-    both = min(decoding), min(comparing)
-    print(
-        f"{plan.context.states[0].kind} {rows:,} rows   decode both {both[0]:.1f} s   compare {both[1]:.1f} s   "
-        f"compare/decode {both[1] / both[0]:.2f} (goal 4)",
-        flush=True,
-    )
+    subject = f"{rows:,} rows"
+    yield Measurement(subject, "compared", rows / min(comparing) / 1e6, "M rows/s")
+    yield Measurement(subject, "compare ÷ decode both", min(comparing) / min(decoding), "", 4)
     workers = usable_cores()
     with tempfile.TemporaryDirectory() as out:
         seconds, peak = command(pair, Path(out) / "changes", workers)
-    print(
-        f"{workers} processes, changes as Parquet: {seconds:.1f} s   largest process {peak:.0f} MB (goal 600)",
-        flush=True,
-    )
+    yield Measurement(subject, f"{workers} processes, changes as Parquet", seconds, "s")
+    yield Measurement(subject, "largest process", peak, "MB", 600)
+
+
+def benchmark(size: Size) -> Iterator[Measurement]:
+    """Two snapshots of POJOs."""
+    with tempfile.TemporaryDirectory() as folder:
+        *pair, rows = generate(Path(folder), "pojo", 0.3 * size.factor, False)
+        yield from measure((pair[0], pair[1]), rows, size.times)
 
 
 def main() -> None:
@@ -165,7 +165,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as scratch:
         folder = options.keep or Path(scratch)
         *pair, rows = generate(folder, options.shape, options.gigabytes, options.single_key_group)
-        measure((pair[0], pair[1]), rows, options.times)
+        show(measure((pair[0], pair[1]), rows, options.times))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """The whole job on ``local[2]``, compared with two bare processes that write the same rows from Arrow in memory.
 
-    python benchmarks/extract.py [--gigabytes 4] [--files 8] [--shape pojo] [--single-key-group] [--keep DIR]
+    python -m benchmarks.extract [--gigabytes 4] [--files 8] [--shape pojo] [--single-key-group] [--keep DIR]
 
 Generates a snapshot (or takes the one in DIR), extracts a small one (the first job of a new session, which starts Python
 workers and loads the kernel: the price of starting cold) and then the big one. Prints wall times, processor times (of the
@@ -27,9 +27,9 @@ import multiprocessing
 import os
 import pstats
 import shutil
-import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -37,9 +37,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-if __package__ in (None, ""):
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
+from benchmarks.measuring import Measurement, Size, UnavailableError, show
 from stateextract.job.execute import OnReport, Tasks
 from stateextract.job.run import run_job
 from stateextract.job.writer import DICTIONARY, column_encodings, parquet_settings
@@ -49,6 +47,8 @@ from stateextract.spark.job import extract
 from tests.writers.generate import PlannedOperator, PlannedState, entry_size, write_snapshot
 from tests.writers.shapes import SHAPES
 
+GOAL = 1.35
+"""Extract ÷ bare write as the job writes."""
 CONFIGURATION = Path(__file__).resolve().parent.parent / "conf" / "spark-defaults.conf"
 
 PHASES = {
@@ -77,10 +77,6 @@ class Cost:
 
     wall: float
     processor: float
-
-    def over(self, bare: Cost) -> str:
-        """The two ratios as text."""
-        return f"{self.wall / bare.wall:.2f} (processor time {self.processor / bare.processor:.2f})"
 
 
 def processor_time() -> float:
@@ -175,28 +171,36 @@ def phases(snapshot: Path, folder: Path, splits: int = 5) -> dict[str, float]:
     return {name: seconds / total for name, seconds in found.items()}
 
 
-def main() -> None:
-    """Run the benchmark."""
+@dataclass(frozen=True)
+class Setting:
+    """What to extract. :param keep: directory for the snapshot, used again if it is there."""
+
+    gigabytes: float = 4.0
+    files: int = 8
+    shape: str = "pojo"
+    single_key_group: bool = False
+    keep: Path | None = None
+    bare: bool = True
+
+
+def generate(setting: Setting, big: Path, small: Path) -> None:
+    """The two snapshots."""
+    entries = int(setting.gigabytes * 1e9 / entry_size(SHAPES[setting.shape]))
+    group = 42 if setting.single_key_group else None
+    operator = PlannedOperator("bench", [PlannedState(setting.shape, entries)], setting.files, key_group=group)
+    write_snapshot(big, [operator])
+    write_snapshot(small, [PlannedOperator("bench", [PlannedState(setting.shape, 10_000)], setting.files)])
+
+
+def measure(setting: Setting) -> Iterator[Measurement]:
+    """Extract, write bare, and profile some tasks."""
     from pyspark.sql import SparkSession
 
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
-    parser.add_argument("--gigabytes", type=float, default=4.0)
-    parser.add_argument("--files", type=int, default=8)
-    parser.add_argument("--shape", default="pojo", choices=sorted(SHAPES))
-    parser.add_argument("--single-key-group", action="store_true")
-    parser.add_argument("--keep", type=Path, help="folder for the snapshot, used again if it is there")
-    parser.add_argument("--no-bare", action="store_true", help="leave the bare write out (it holds all rows in memory)")
-    options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
-        work = options.keep or Path(temporary)
+        work = setting.keep or Path(temporary)
         big, small, output = work / "big", work / "small", work / "out"
         if not big.exists():
-            shape = SHAPES[options.shape]
-            entries = int(options.gigabytes * 1e9 / entry_size(shape))
-            group = 42 if options.single_key_group else None
-            operator = PlannedOperator("bench", [PlannedState(options.shape, entries)], options.files, key_group=group)
-            write_snapshot(big, [operator])
-            write_snapshot(small, [PlannedOperator("bench", [PlannedState(options.shape, 10_000)], options.files)])
+            generate(setting, big, small)
         builder = SparkSession.builder
         for name, value in read_properties(CONFIGURATION.read_text()).items():
             builder = builder.config(name, value)
@@ -208,21 +212,42 @@ def main() -> None:
         peak = largest_worker()
         size = sum(f.stat().st_size for f in big.iterdir())
         written = sum(f.stat().st_size for f in output.glob("*/*/*.parquet"))
-        print(f"first job of the session (small): {first.wall:.1f} s, the price of starting cold")
-        print(
-            f"extract: {warm.wall:.1f} s ({warm.processor:.1f} s of processor time), {size / warm.wall / 1e6:.0f} MB of "
-            f"state per second, {written / 1e6:.0f} MB written; largest worker {peak:.0f} MB"
-        )
         session.stop()
-        for as_the_job in () if options.no_bare else (True, False):
-            cost, written = bare_write(output, Path(temporary), as_the_job)
-            how = "as the job writes" if as_the_job else "as plain pyarrow writes"
-            print(
-                f"bare write, {how}: {cost.wall:.1f} s ({cost.processor:.1f} s of processor time), "
-                f"{written / 1e6:.0f} MB; extract/bare {warm.over(cost)} (goal 1.35)"
-            )
-        shares = phases(big, Path(temporary))
-        print("a task's time: " + ", ".join(f"{name} {share:.0%}" for name, share in shares.items()))
+        subject = f"{setting.shape}, {size / 1e9:.1f} GB"
+        yield Measurement(subject, "first job of a session, small", first.wall, "s")
+        yield Measurement(subject, "extract", warm.wall, "s")
+        yield Measurement(subject, "extract, per GB of state", warm.wall / size * 1e9, "s")
+        yield Measurement(subject, "extract, processor time per GB", warm.processor / size * 1e9, "s")
+        yield Measurement(subject, "Parquet ÷ state, bytes", written / size)
+        yield Measurement(subject, "largest Python worker", peak, "MB")
+        for as_the_job in (True, False) if setting.bare else ():
+            cost, _ = bare_write(output, Path(temporary), as_the_job)
+            how, goal = ("as the job", GOAL) if as_the_job else ("as plain pyarrow", None)
+            yield Measurement(subject, f"extract ÷ bare write, {how}", warm.wall / cost.wall, "", goal)
+            yield Measurement(subject, "the same, processor time", warm.processor / cost.processor)
+        for name, share in phases(big, Path(temporary)).items():
+            yield Measurement(subject, f"share of a task: {name}", 100 * share, "%")
+
+
+def benchmark(size: Size) -> Iterator[Measurement]:
+    """POJOs in eight files."""
+    if shutil.which("java") is None:
+        raise UnavailableError("Spark needs Java")
+    return measure(Setting(size.factor))
+
+
+def main() -> None:
+    """Run the benchmark."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--gigabytes", type=float, default=4.0)
+    parser.add_argument("--files", type=int, default=8)
+    parser.add_argument("--shape", default="pojo", choices=sorted(SHAPES))
+    parser.add_argument("--single-key-group", action="store_true")
+    parser.add_argument("--keep", type=Path, help="folder for the snapshot, used again if it is there")
+    parser.add_argument(
+        "--no-bare", dest="bare", action="store_false", help="no bare write (it holds all rows in memory)"
+    )
+    show(measure(Setting(**vars(parser.parse_args()))))
 
 
 if __name__ == "__main__":

@@ -3,8 +3,8 @@
     python -m benchmarks.first_read [--megabytes 100] [--times 3]
 
 Builds the wheel, installs it with its requirements from the package index into a new virtual environment, and measures
-``stateextract --version`` and then the first extract of a heap snapshot of that size, both with an empty home directory. Prints
-the seconds of each, their sum against the goal, the rows, and the size of the installation by package.
+``stateextract --version`` and then the first extract of a heap snapshot of that size, both with an empty home directory. The
+machine code must not be compiled. Also measured: the size of the installation by package.
 """
 
 from __future__ import annotations
@@ -18,8 +18,10 @@ import sys
 import tempfile
 import time
 import venv
+from collections.abc import Iterator
 from pathlib import Path
 
+from benchmarks.measuring import Measurement, Size, UnavailableError, show
 from tests.writers.generate import PlannedOperator, PlannedState, entry_size, write_snapshot
 from tests.writers.shapes import SHAPES
 
@@ -28,38 +30,41 @@ GOAL = 3.0
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def install(folder: Path) -> Path:
-    """A virtual environment with the wheel; gives its Python."""
+def install(folder: Path) -> Iterator[Measurement]:
+    """A virtual environment with the wheel."""
     subprocess.run([sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "-w", folder / "wheel", ROOT], check=True)
     venv.create(folder / "venv", symlinks=True, with_pip=True)
     python = folder / "venv" / "bin" / "python"
     (wheel,) = (folder / "wheel").glob("*.whl")
-    print(f"wheel: {wheel.stat().st_size / 1e6:.2f} MB")
-    subprocess.run([python, "-m", "pip", "install", "-q", "--disable-pip-version-check", wheel], check=True)
-    return python
+    yield Measurement("wheel", "size", wheel.stat().st_size / 1e6, "MB")
+    command = [python, "-m", "pip", "install", "-q", "--disable-pip-version-check", wheel]
+    if subprocess.run(command, check=False).returncode:
+        raise UnavailableError("the package index cannot be reached")
+    yield from sizes(python)
 
 
-def print_sizes(python: Path) -> None:
+def sizes(python: Path) -> Iterator[Measurement]:
     """What the installation takes, without pip."""
     packages = next((python.parent.parent / "lib").glob("python*")) / "site-packages"
-    sizes = {}
+    found: dict[str, int] = {}
     for entry in packages.iterdir():
         files = entry.rglob("*") if entry.is_dir() else [entry]
         name = entry.name.removesuffix(".libs").partition("-")[0]
-        sizes[name] = sizes.get(name, 0) + sum(file.lstat().st_size for file in files if not file.is_dir())
-    sizes = {name: size for name, size in sizes.items() if name not in ("pip", "setuptools", "_distutils_hack")}
-    largest = sorted(sizes.items(), key=lambda item: -item[1])[:8]
-    print(f"installation: {sum(sizes.values()) / 1e6:.0f} MB: " + ", ".join(f"{n} {s / 1e6:.0f}" for n, s in largest))
+        found[name] = found.get(name, 0) + sum(file.lstat().st_size for file in files if not file.is_dir())
+    found = {name: size for name, size in found.items() if name not in ("pip", "setuptools", "_distutils_hack")}
+    yield Measurement("installation without Spark", "size", sum(found.values()) / 1e6, "MB")
+    for name in sorted(found, key=lambda name: -found[name])[:8]:
+        yield Measurement(f"package {name}", "size", found[name] / 1e6, "MB")
 
 
-def measure(python: Path, snapshot: Path, folder: Path) -> float:
-    """Seconds of both commands, with an empty home."""
+def measure(python: Path, snapshot: Path, folder: Path) -> list[tuple[float, float]]:
+    """Seconds and processor seconds of both commands, with an empty home."""
     home, output = folder / "home", folder / "output"
     shutil.rmtree(output, ignore_errors=True)
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir()
     environment = {"HOME": str(home), "PATH": os.environ["PATH"]}
-    total, line = 0.0, ""
+    taken = []
     extract = ["extract", "--engine", "local", "--snapshot", str(snapshot), "--output", str(output)]
     for arguments in (["--version"], extract):
         start, used = time.perf_counter(), os.times()
@@ -69,17 +74,38 @@ def measure(python: Path, snapshot: Path, folder: Path) -> float:
         seconds = time.perf_counter() - start
         after = os.times()
         processor = after.children_user + after.children_system - used.children_user - used.children_system
-        total += seconds
-        line += f"{arguments[0]} {seconds:.2f} s ({processor:.2f} s of processor time), "
-    kept = [path for path in home.rglob("*") if path.is_file()]
+        taken.append((seconds, processor))
     (entry,) = json.loads((output / "_coverage.json").read_text())["entries"]
-    verdict = "met" if total <= GOAL else "missed"
-    print(
-        f"{line}together {total:.2f} s, goal {GOAL} s {verdict}; {entry['read']['rows']:,} rows by the "
-        f"{entry['read']['engine']}, {len(kept)} files compiled into the cache",
-        flush=True,
-    )
-    return total
+    assert entry["read"]["engine"] == "kernel"
+    assert not [path for path in home.rglob("*") if path.is_file()], "something was compiled"
+    return taken
+
+
+def first_commands(megabytes: float, times: int) -> Iterator[Measurement]:
+    """Build, install, and run the first commands."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        yield from install(folder)
+        python = folder / "venv" / "bin" / "python"
+        entries = int(megabytes * 1e6 / entry_size(SHAPES["pojo"]))
+        write_snapshot(folder / "snapshot", [PlannedOperator("bench", [PlannedState("pojo", entries)])])
+        runs = [measure(python, folder / "snapshot", folder) for _ in range(times)]
+    best = min(runs, key=sum_of_seconds)
+    subject = f"{entries:,} POJOs, {megabytes:.0f} MB"
+    yield Measurement(subject, "stateextract --version", best[0][0], "s")
+    yield Measurement(subject, "first extract", best[1][0], "s")
+    yield Measurement(subject, "both", sum_of_seconds(best), "s", GOAL)
+    yield Measurement(subject, "both, processor time", sum(processor for _, processor in best), "s")
+
+
+def sum_of_seconds(taken: list[tuple[float, float]]) -> float:
+    """By the clock."""
+    return sum(seconds for seconds, _ in taken)
+
+
+def benchmark(size: Size) -> Iterator[Measurement]:
+    """100 MB of POJOs."""
+    return first_commands(100 * min(size.factor, 1), size.times)
 
 
 def main() -> None:
@@ -88,15 +114,7 @@ def main() -> None:
     parser.add_argument("--megabytes", type=int, default=100)
     parser.add_argument("--times", type=int, default=3)
     options = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        python = install(folder)
-        print_sizes(python)
-        entries = int(options.megabytes * 1e6 / entry_size(SHAPES["pojo"]))
-        write_snapshot(folder / "snapshot", [PlannedOperator("bench", [PlannedState("pojo", entries)])])
-        print(f"load of the machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
-        best = min(measure(python, folder / "snapshot", folder) for _ in range(options.times))
-    print(f"best: {best:.2f} s")
+    show(first_commands(options.megabytes, options.times))
 
 
 if __name__ == "__main__":

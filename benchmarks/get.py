@@ -1,6 +1,6 @@
 """How long ``stateextract get`` takes, in a new process each time.
 
-    python benchmarks/get.py [--megabytes 5 50 490] [--shape pojo long-long] [--form heap] [--directory DIR]
+    python -m benchmarks.get [--megabytes 5 50 490] [--shape pojo long-long] [--form heap] [--directory DIR]
 
 Makes a snapshot of two key groups of each size, and looks for a key that is not there, whose bytes are looked for in all of its
 key group, and for the middle and the last key of a key group, in front of which all entries are passed over. Prints the median
@@ -17,13 +17,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import product
 from pathlib import Path
 
-if __package__ in (None, ""):
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
+from benchmarks.measuring import Measurement, Size, show
 from benchmarks.pairs import Pairs, write_canonical, write_rocksdb
 from stateextract.api import open_snapshot
 from tests.writers.generate import entry_size, plan_operators, write_snapshot
@@ -74,6 +72,28 @@ def present_keys(path: Path) -> dict[str, str]:
     raise ValueError(f"{path} has no rows")
 
 
+def measure(folder: Path, form: str, shape: str, megabytes: float, runs: int) -> Iterator[Measurement]:
+    """Look for three keys in one snapshot, which is written if the folder has none."""
+    path = folder / f"{shape}-{megabytes:g}-{form}"
+    if not path.exists():
+        write(path, form, shape, megabytes)
+    keys = {"absent": ABSENT[SHAPES[shape].long_key], **present_keys(path)}
+    for which, key in keys.items():
+        command = [sys.executable, "-m", "stateextract", "get", str(path), f"--key={key}"]
+        taken = [timed(command) for _ in range(runs + 1)][1:]
+        clock, processor = (sorted(column)[len(column) // 2] for column in zip(*taken, strict=True))
+        subject = f"{form}, {shape}, {megabytes:g} MB a key group"
+        yield Measurement(subject, f"{which} key", clock, "s")
+        yield Measurement(subject, f"{which} key, processor time", processor, "s")
+
+
+def benchmark(size: Size) -> Iterator[Measurement]:
+    """POJOs in the heap form and in a database."""
+    with tempfile.TemporaryDirectory() as folder:
+        for form, megabytes in product(("heap", "rocksdb"), (5.0, 100 * size.factor)):
+            yield from measure(Path(folder), form, "pojo", megabytes, size.times)
+
+
 def main() -> None:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
@@ -85,15 +105,7 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         for form, shape, megabytes in product(options.form, options.shape, options.megabytes):
-            path = (options.directory or Path(temporary)) / f"{shape}-{megabytes:g}-{form}"
-            if not path.exists():
-                write(path, form, shape, megabytes)
-            keys = {"absent": ABSENT[SHAPES[shape].long_key], **present_keys(path)}
-            for which, key in keys.items():
-                command = [sys.executable, "-m", "stateextract.cli", "get", str(path), f"--key={key}"]
-                runs = [timed(command) for _ in range(options.runs + 1)][1:]
-                clock, processor = (sorted(column)[len(column) // 2] for column in zip(*runs, strict=True))
-                print(f"{form}, {shape} {megabytes:g} MB, {which} key: {clock:.2f} s, {processor:.2f} s of processor time")
+            show(measure(options.directory or Path(temporary), form, shape, megabytes, options.runs))
 
 
 if __name__ == "__main__":

@@ -12,17 +12,13 @@ found is compared with what was written.
 from __future__ import annotations
 
 import argparse
-import os
-import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-if __package__ in (None, ""):
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
+from benchmarks.measuring import Measurement, Size, show
 from benchmarks.sst_writer import Shape, write_chain
 from stateextract.diff import DiffOptions, make_diff_plan
 from stateextract.diff.task import DiffRunner
@@ -65,8 +61,8 @@ def compare(pair: Sequence[Path], full: bool) -> tuple[float, int, int]:
     return time.process_time() - start, runner.bytes_read, changed
 
 
-def measure(folder: Path, gigabytes: float, percent: float, value: int, times: int) -> None:
-    """Measure and print."""
+def measure(folder: Path, gigabytes: float, percent: float, value: int, times: int) -> Iterator[Measurement]:
+    """Compare two checkpoints in full and incrementally."""
     rows = int(gigabytes * 1e9 / (value + 10))
     shape = Shape(rows, value, updates=1, step=round(100 / percent))
     handles = write_chain(folder / "shared", shape)
@@ -79,13 +75,16 @@ def measure(folder: Path, gigabytes: float, percent: float, value: int, times: i
             assert found[2] == wanted, (found, wanted)
             best[full] = min(best.get(full, found), found)
     (seconds, read, _), (seconds_less, read_less, _) = best[True], best[False]
-    print(
-        f"{rows:,} rows of {value} bytes, {wanted:,} changed   full {seconds:.1f} s, {read / 1e6:,.0f} MB   "
-        f"incremental {seconds_less:.1f} s, {read_less / 1e6:,.0f} MB   "
-        f"time {seconds_less / seconds:.3f} (goal 0.15)   bytes {read_less / read:.3f} (goal 0.10)   "
-        f"load {os.getloadavg()[0]:.1f}",
-        flush=True,
-    )
+    subject = f"{rows:,} rows, {percent:g} % changed"
+    yield Measurement(subject, "full comparison, processor time", seconds, "s")
+    yield Measurement(subject, "incremental ÷ full, processor time", seconds_less / seconds, "", 0.15)
+    yield Measurement(subject, "incremental ÷ full, bytes read", read_less / read, "", 0.10)
+
+
+def benchmark(size: Size) -> Iterator[Measurement]:
+    """Values of 1,000 bytes, 1 % of which changed."""
+    with tempfile.TemporaryDirectory() as folder:
+        yield from measure(Path(folder), 0.5 * max(size.factor, 0.2), 1, 1000, min(size.times, 2))
 
 
 def main() -> None:
@@ -98,7 +97,7 @@ def main() -> None:
     parser.add_argument("--keep", metavar="DIR", type=Path, help="where the checkpoints are made, and stay")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as scratch:
-        measure(options.keep or Path(scratch), options.gigabytes, options.percent, options.value, options.times)
+        show(measure(options.keep or Path(scratch), options.gigabytes, options.percent, options.value, options.times))
 
 
 if __name__ == "__main__":

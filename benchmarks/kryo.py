@@ -3,22 +3,21 @@
 Each vector of ``tests/kryo`` named below is one kind of value. The kernel and the interpreter decode it into Arrow batches
 over and over, as the entries of a state. Flink's serializer deserializes the same bytes in a loop (``KryoLoop.java``), with
 Kryo 2 in Flink 1.20 and Kryo 5 in Flink 2.3. The figures are values per second of processor time on one core. The JVM runs
-before and after the kernel, and the better run counts. Usage: ``python -m benchmarks.kryo [SECONDS] [--no-jvm] [--json FILE]``.
+before and after the kernel, and the better run counts. Usage: ``python -m benchmarks.kryo [SECONDS] [--no-jvm]``.
 The JVM needs a JDK 17 and Maven, which fetches Flink's jars on the first run.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import shutil
 import subprocess
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
-import pyarrow as pa
-
+from benchmarks.measuring import Measurement, Size, one_core, show
 from serializers import DescribeContext, describe
 from stateextract.columnar.convert.policy import Policy
 from stateextract.columnar.decode.decoder import Stop, make_decoder
@@ -62,36 +61,59 @@ def jvm(flavour: int, found: list[Vector], seconds: float) -> list[float]:
         subprocess.run(["javac", "-nowarn", "-cp", jars, "-d", made, str(SOURCE)], check=True)
         lines = Path(made) / "values"
         lines.write_text("".join(f"{vector.declared}\t{vector.data.hex()}\n" for vector in found))
-        command = ["java", "-XX:+UseSerialGC", *opened, "-cp", f"{made}:{JAR}:{jars}", "KryoLoop", str(lines), str(seconds)]
+        command = [
+            "java",
+            "-XX:+UseSerialGC",
+            *opened,
+            "-cp",
+            f"{made}:{JAR}:{jars}",
+            "KryoLoop",
+            str(lines),
+            str(seconds),
+        ]
         out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
     return [float(line) for line in out.split()]
+
+
+def has_jvm() -> bool:
+    """Whether a JDK and Maven are there."""
+    return shutil.which("javac") is not None and shutil.which("mvn") is not None
+
+
+def measure(flavour: int, seconds: float, with_jvm: bool) -> Iterator[Measurement]:
+    """All kinds of values in one version of Kryo."""
+    found = [v for name in KINDS for v in vectors("kryo") if (v.flavour, v.name) == (flavour, name)]
+    before = jvm(flavour, found, seconds) if with_jvm else []
+    kernel = [speed(vector, seconds, "auto") for vector in found]
+    interpreter = [speed(vector, seconds, "interpreter") for vector in found]
+    after = jvm(flavour, found, seconds) if with_jvm else []
+    flink = [max(pair) for pair in zip(before, after, strict=True)] or [None] * len(found)
+    for vector, fast, slow, theirs in zip(found, kernel, interpreter, flink, strict=True):
+        subject = f"{vector.name}, Kryo {flavour}, {len(vector.data)} bytes"
+        yield Measurement(subject, "kernel", fast / 1e6, "M values/s")
+        yield Measurement(subject, "interpreter", slow / 1e6, "M values/s")
+        if theirs is not None:
+            yield Measurement(subject, "Flink's KryoSerializer", theirs / 1e6, "M values/s")
+            yield Measurement(
+                subject, "kernel ÷ Flink, speed", fast / theirs, "", GOALS.get(vector.name, 1.0), at_least=True
+            )
+
+
+def benchmark(size: Size) -> Iterator[Measurement]:
+    """Kryo 2 and Kryo 5."""
+    one_core()
+    for flavour in VERSIONS:
+        yield from measure(flavour, 0.3 if size.times > 1 else 0.1, has_jvm())
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("seconds", nargs="?", type=float, default=1.0)
     parser.add_argument("--no-jvm", action="store_true")
-    parser.add_argument("--json", type=Path, help="Also write the figures to this file.")
     options = parser.parse_args()
-    pa.set_cpu_count(1)
-    with_jvm = not options.no_jvm and shutil.which("javac") is not None and shutil.which("mvn") is not None
-    rows = []
-    print(f"{'value':12}{'Kryo':>5}{'bytes':>6}{'kernel/s':>12}{'interpreter/s':>15}{'JVM/s':>12}{'kernel/JVM':>12}{'goal':>6}")
+    one_core()
     for flavour in VERSIONS:
-        found = [v for name in KINDS for v in vectors("kryo") if (v.flavour, v.name) == (flavour, name)]
-        before = jvm(flavour, found, options.seconds) if with_jvm else []
-        kernel = [speed(vector, options.seconds, "auto") for vector in found]
-        interpreter = [speed(vector, options.seconds, "interpreter") for vector in found]
-        after = jvm(flavour, found, options.seconds) if with_jvm else []
-        flink = [max(pair) for pair in zip(before, after, strict=True)] or [None] * len(found)
-        for vector, fast, slow, theirs in zip(found, kernel, interpreter, flink, strict=True):
-            goal = GOALS.get(vector.name, 1.0)
-            compared = f"{'-':>12}{'-':>12}{goal:6}" if theirs is None else f"{theirs:12,.0f}{fast / theirs:12.2f}{goal:6}"
-            print(f"{vector.name:12}{flavour:5}{len(vector.data):6}{fast:12,.0f}{slow:15,.0f}{compared}", flush=True)
-            row = {"value": vector.name, "kryo": flavour, "kernel": fast, "interpreter": slow, "jvm": theirs, "goal": goal}
-            rows.append(row)
-    if options.json is not None:
-        options.json.write_text(json.dumps(rows, indent=1) + "\n")
+        show(measure(flavour, options.seconds, has_jvm() and not options.no_jvm))
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@ import multiprocessing
 import os
 import tempfile
 import time
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from multiprocessing.connection import Connection
 from pathlib import Path
@@ -23,6 +24,7 @@ from unittest import mock
 from urllib.parse import parse_qs, urlsplit
 
 from benchmarks.get import FORMS, write
+from benchmarks.measuring import Measurement, Size, show
 from stateextract.api import open_snapshot
 from stateextract.files import prefetch as early
 from stateextract.files.read_ahead import AHEAD, ReadAhead
@@ -122,8 +124,8 @@ def seconds(uri: str) -> tuple[float, int]:
     return time.perf_counter() - start, rows
 
 
-def main() -> None:
-    """Run the benchmark."""
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--megabytes", type=float, default=200, help="of the snapshot")
     parser.add_argument("--late", type=float, default=50, help="milliseconds until an answer begins")
@@ -131,7 +133,11 @@ def main() -> None:
     parser.add_argument("--shape", choices=sorted(SHAPES), default="pojo")
     parser.add_argument("--form", choices=FORMS, default="heap")
     parser.add_argument("--files", type=int, default=1, help="heap files, if not one")
-    options = parser.parse_args()
+    return parser
+
+
+def measure(options: argparse.Namespace) -> Iterator[Measurement]:
+    """Write a snapshot and read it from both."""
     with tempfile.TemporaryDirectory() as folder:
         local = Path(folder) / "chk-1"
         if options.files == 1:
@@ -148,7 +154,8 @@ def main() -> None:
         try:
             seconds(str(local))  # what is loaded once
             near, rows = seconds(str(local))
-            print(f"{options.form}, {options.shape} {options.megabytes:g} MB, {rows} rows: local files {near:.2f} s")
+            subject = f"{options.form}, {options.shape}, {options.megabytes:g} MB"
+            yield Measurement(subject, "local files", near, "s")
             original = ReadAhead.__init__
             for reads, files in ((AHEAD, early.AHEAD), (1, 1)):
                 with (
@@ -157,9 +164,19 @@ def main() -> None:
                 ):
                     far, found = seconds("s3://flink/chk-1")
                 assert found == rows
-                print(f"  at most {reads} reads of {files} files at once: {far:.2f} s, {options.megabytes / far:.0f} MB/s")
+                yield Measurement(subject, f"S3, {reads} reads of {files} files at once", far, "s")
         finally:
             server.kill()
+
+
+def benchmark(size: Size) -> Iterator[Measurement]:
+    """POJOs in one file, answers after 50 ms at 100 MB/s."""
+    return measure(parser().parse_args([f"--megabytes={200 * size.factor:g}"]))
+
+
+def main() -> None:
+    """Run the benchmark."""
+    show(measure(parser().parse_args()))
 
 
 if __name__ == "__main__":

@@ -160,7 +160,9 @@ def write_canonical(folder: Path, pairs: Pairs) -> Path:
                 size += len(END)
             offsets.append(offset if waiting is not None else 0)
     handle = struct.pack(">bii", 7, 0, pairs.key_groups) + np.asarray(offsets, ">i8").tobytes()
-    (folder / "_metadata").write_bytes(_metadata(handle + b"\x06" + flink.utf("state") + struct.pack(">q", size), pairs))
+    (folder / "_metadata").write_bytes(
+        _metadata(handle + b"\x06" + flink.utf("state") + struct.pack(">q", size), pairs)
+    )
     return folder
 
 
@@ -217,7 +219,9 @@ def _incremental(handle: IncrementalHandle) -> bytes:
 def _metadata(keyed: bytes, pairs: Pairs) -> bytes:
     """``_metadata`` of version 6 with one subtask that has this keyed handle."""
     operator = flink.utf(OPERATOR) + flink.utf(OPERATOR) + flink.operator_id(OPERATOR)
-    operator += struct.pack(">iibi", 1, pairs.key_groups, 0, 1) + struct.pack(">iii", 0, 0, 0) + keyed + b"\x00" + bytes(8)
+    operator += (
+        struct.pack(">iibi", 1, pairs.key_groups, 0, 1) + struct.pack(">iii", 0, 0, 0) + keyed + b"\x00" + bytes(8)
+    )
     start = struct.pack(">iiqii", flink.METADATA_MAGIC, flink.METADATA_VERSION, 1, 0, 1)
     return start + operator + b"\xac\xed\x00\x05\x70"
 

@@ -1,6 +1,6 @@
 """The report of a snapshot of 50 operators and 300 states: its size, and the time in which a browser opens it.
 
-    python benchmarks/report.py [--operators N] [--states N] [--snapshots N] [--output FILE]
+    python -m benchmarks.report [--operators N] [--states N] [--snapshots N] [--output FILE]
 
 Makes statistics (up to 32768 key groups, 8 columns to a state), writes their report and opens it in a headless Chromium, which
 is that at STATEEXTRACT_BROWSER, one on the PATH or Playwright's own. Goals: 4 MB, 2 seconds. Several snapshots are those of a
@@ -10,14 +10,12 @@ history, which is written first, and of which the report is made.
 from __future__ import annotations
 
 import argparse
-import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
-if __package__ in (None, ""):
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
+from benchmarks.measuring import Measurement, Size, UnavailableError, show
 from stateextract.audit.document import Statistics
 from stateextract.audit.history.history_files import Recorded, read_history, write_snapshot
 from stateextract.report.page import report_page
@@ -64,6 +62,29 @@ def made_history(options: argparse.Namespace, folder: str) -> list[Recorded]:
     return found
 
 
+def measure(subject: str, documents: list[Statistics | Recorded], page: Path) -> Iterator[Measurement]:
+    """Write the report and open it."""
+    start = time.perf_counter()
+    page.write_text(report_page(documents), encoding="utf-8")
+    yield Measurement(subject, "written", time.perf_counter() - start, "s")
+    yield Measurement(subject, "size of the page", page.stat().st_size / 1e6, "MB", 4)
+    seconds, busy = opening_seconds(page)
+    yield Measurement(subject, "opened by Chromium", seconds, "s", 2)
+    yield Measurement(subject, "opened by Chromium, processor time", busy, "s")
+
+
+def benchmark(size: Size) -> Iterator[Measurement]:
+    """The report of one snapshot."""
+    try:
+        import playwright  # noqa: F401
+    except ImportError:
+        raise UnavailableError("playwright is not installed") from None
+    if browser_path() is None:
+        raise UnavailableError("no Chromium was found")
+    with tempfile.TemporaryDirectory() as folder:
+        yield from measure("50 operators, 300 states", [made_statistics(50, 300)], Path(folder) / "report.html")
+
+
 def main() -> None:
     """Run the benchmark."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
@@ -76,17 +97,8 @@ def main() -> None:
         documents: list[Statistics | Recorded] = [made_statistics(options.operators, options.states)]
         if options.snapshots > 1:
             documents = [*made_history(options, f"{temporary}/history")]
-        start = time.perf_counter()
-        text = report_page(documents)
-        made = time.perf_counter() - start
-        page = options.output or Path(temporary) / "report.html"
-        page.write_text(text, encoding="utf-8")
-        seconds, busy = opening_seconds(page)
-        print(
-            f"{options.operators} operators, {options.states} states, {options.snapshots} snapshots: made in {made:.2f} s, "
-            f"{page.stat().st_size / 1e6:.2f} MB (goal 4), opened in {seconds:.2f} s (goal 2), "
-            f"{busy:.2f} s of them busy"
-        )
+        subject = f"{options.states} states, {options.snapshots} snapshots"
+        show(measure(subject, documents, options.output or Path(temporary) / "report.html"))
 
 
 if __name__ == "__main__":

@@ -20,9 +20,11 @@ import tarfile
 import tempfile
 import time
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from benchmarks.measuring import Measurement, Size, show
 from tests.job.snapshots import write_snapshot
 from tests.writers import flink_writer as flink
 
@@ -56,36 +58,46 @@ def make_snapshot(path: Path, states: int, operators: int = 10) -> None:
     write_snapshot(path, job, values=dict.fromkeys(names, value))
 
 
-def main() -> int:
+def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--states", type=int, default=300)
     parser.add_argument("--megabytes", type=int, default=50)
     parser.add_argument("--runs", type=int, default=3)
     arguments = parser.parse_args()
+    show(measure(arguments.states, arguments.megabytes, arguments.runs))
+
+
+def measure(states: int, megabytes: int, runs: int) -> Iterator[Measurement]:
+    """``check`` in a process of its own."""
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         with tarfile.open(ROOT / "tests" / "restore" / "golden.tar.xz") as archive:
             archive.extractall(folder, filter="data")
         snapshot = folder / "states"
-        make_snapshot(snapshot, arguments.states)
+        make_snapshot(snapshot, states)
         jar = folder / "job.jar"
-        classes = make_jar(jar, folder / "classes" / "new" / CELL, arguments.megabytes)
+        classes = make_jar(jar, folder / "classes" / "new" / CELL, megabytes)
         command = [
             sys.executable, "-m", "stateextract", "check", str(snapshot), "--classpath", str(jar), "--flink", "2.3",
             "--backend", "rocksdb", "--format", "json",
         ]  # fmt: skip
-        for _ in range(arguments.runs):
+        taken = []
+        for _ in range(runs):
             before, begun = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()
             done = subprocess.run(command, stdout=subprocess.PIPE, cwd=ROOT, check=False)
-            states = done.stdout.count(b'"state_name"')
+            assert done.stdout.count(b'"state_name"') == states, done.returncode
             after = resource.getrusage(resource.RUSAGE_CHILDREN)
             used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-            print(
-                f"{classes:,} classes, {jar.stat().st_size / 1e6:.0f} MB, exit code {done.returncode}, "
-                f"{states} states: {used:.2f} s of processor time, {time.monotonic() - begun:.2f} s"
-            )
-    return 0
+            taken.append((time.monotonic() - begun, used))
+        subject = f"{states} states, JAR of {classes:,} classes"
+        yield Measurement(subject, "checked", min(taken)[0], "s")
+        yield Measurement(subject, "checked, processor time", min(used for _, used in taken), "s")
+
+
+def benchmark(size: Size) -> Iterator[Measurement]:
+    """300 states and a JAR of 50 MB."""
+    return measure(300, 50, size.times)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -1,20 +1,21 @@
 """How fast the RocksDB reader is: megabytes of uncompressed keys and values through ``pairs()`` on one core.
 
-    python -m benchmarks.rocksdb FOLDER [--megabytes 500]
+    python -m benchmarks.rocksdb FOLDER [--megabytes 500] [--times 3]
 
-Databases are written into FOLDER (and kept there for the next run). Each line is one database; the first pass over a
-small one compiles the kernel and is not counted. The target is 150 MB/s. On a busy machine look at the rate by processor
-time.
+Databases are written into FOLDER (and kept there for the next run). Each line is one database. Rates are by processor time,
+the best of several passes. What rows of states cost beside the heap form is in ``benchmarks/canonical.py``.
 """
 
 from __future__ import annotations
 
 import argparse
 import pickle
-import resource
+import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
+from benchmarks.measuring import Measurement, Size, in_turn, one_core, show
 from benchmarks.sst_writer import Shape, write_database
 from stateextract.files.filesystem import Store
 from stateextract.metadata.model import FileHandle, IncrementalHandle, InlineHandle, StreamHandle
@@ -22,6 +23,8 @@ from stateextract.rocksdb import DatabaseFile, RocksOptions, checksums, open_roc
 from stateextract.rocksdb.access import FileRange, Inline
 
 WINDOW = 4 << 20
+GOAL = 150
+"""MB of keys and values a second."""
 
 
 def open_file(handle: StreamHandle) -> DatabaseFile:
@@ -44,41 +47,49 @@ def database(folder: Path, shape: Shape) -> IncrementalHandle:
     return handle
 
 
-def measure(handle: IncrementalHandle, options: RocksOptions) -> tuple[float, float, int]:
-    """Seconds by the clock and of processor time, and pairs."""
+def measure(handle: IncrementalHandle, options: RocksOptions) -> float:
+    """Seconds of processor time for all pairs."""
     room = memoryview(bytearray(WINDOW))
-    start, cpu = time.perf_counter(), time.process_time()
+    start = time.process_time()
     source = open_rocksdb(handle, open_file, options).pairs("state", 0, 32767, 1)
     while source.read_into(room):
         pass
-    return time.perf_counter() - start, time.process_time() - cpu, source.pairs
+    return time.process_time() - start
+
+
+def databases(folder: Path, megabytes: float, times: int) -> Iterator[Measurement]:
+    """Measure some shapes of databases."""
+    for name, value, updates, compression, checksum in (
+        ("Snappy, XXH3, one level", 100, 0, "snappy", checksums.XXH3),
+        ("Snappy, CRC32C, one level", 100, 0, "snappy", checksums.CRC32C),
+        ("no compression, XXH3, one level", 100, 0, "none", checksums.XXH3),
+        ("Snappy, four files of level 0", 100, 4, "snappy", checksums.XXH3),
+        ("Snappy, values of 16 bytes", 16, 0, "snappy", checksums.XXH3),
+        ("Snappy, values of 1,000 bytes", 1000, 0, "snappy", checksums.XXH3),
+    ):
+        rows = int(megabytes * 1e6) // (value + 10)
+        handle = database(folder, Shape(rows, value, updates=updates, compression=compression, checksum=checksum))
+        read = rows * (value + 10) + updates * (rows // 10) * (value + 10)
+        (seconds,) = in_turn(times, lambda handle=handle: measure(handle, RocksOptions()))
+        yield Measurement(name, "pairs and their merge", read / seconds / 1e6, "MB/s", GOAL, at_least=True)
+
+
+def benchmark(size: Size) -> Iterator[Measurement]:
+    """All databases."""
+    one_core()
+    with tempfile.TemporaryDirectory() as folder:
+        yield from databases(Path(folder), 150 * size.factor, size.times)
 
 
 def main() -> None:
     """Measure some shapes of databases."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--megabytes", type=int, default=500, help="uncompressed keys and values")
+    parser.add_argument("--times", type=int, default=3)
     given = parser.parse_args()
-    measure(database(given.folder, Shape(1000)), RocksOptions())
-    measure(database(given.folder, Shape(1000, checksum=checksums.CRC32C)), RocksOptions())
-    for name, value, updates, compression, checksum in (
-        ("Snappy, XXH3, one level", 100, 0, "snappy", checksums.XXH3),
-        ("Snappy, CRC32C, one level", 100, 0, "snappy", checksums.CRC32C),
-        ("none, XXH3, one level", 100, 0, "none", checksums.XXH3),
-        ("Snappy, XXH3, four files of level 0 above", 100, 4, "snappy", checksums.XXH3),
-        ("Snappy, XXH3, small values", 16, 0, "snappy", checksums.XXH3),
-        ("Snappy, XXH3, large values", 1000, 0, "snappy", checksums.XXH3),
-    ):
-        rows = (given.megabytes << 20) // (value + 10)
-        handle = database(given.folder, Shape(rows, value, 128, updates, compression, checksum))
-        read = rows * (value + 10) + updates * (rows // 10) * (value + 10)
-        seconds, cpu, pairs = measure(handle, RocksOptions())
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        print(
-            f"{name:45} {pairs:9} pairs {handle.size / 1e6:6.0f} MB of files {seconds:6.2f} s "
-            f"{read / seconds / 1e6:5.0f} MB/s (of processor time {read / cpu / 1e6:.0f} MB/s), peak {peak:.0f} MB"
-        )
+    one_core()
+    show(databases(given.folder, given.megabytes, given.times))
 
 
 if __name__ == "__main__":

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import random
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
 
-from benchmarks.values import Sample, main
+from benchmarks.measuring import Measurement, Size
+from benchmarks.values import Sample, main, measure_all
 from serializers.logical_types import LogicalType, row_fields
 from tests.writers.shapes import NAMES
 
@@ -90,6 +91,11 @@ def rows(count: int, seed: int = 7) -> list[dict[str, Any]]:
 
 def samples(count: int) -> Sequence[Sample]:
     return [Sample("RowData", row_fields(TYPES, kind=True), encode, rows(count))]
+
+
+def benchmark(size: Size) -> Iterator[Measurement]:
+    """SQL rows."""
+    return measure_all(samples, size)
 
 
 if __name__ == "__main__":

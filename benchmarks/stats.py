@@ -1,6 +1,6 @@
 """What statistics cost beside decoding, on one core, in one run.
 
-    python benchmarks/stats.py [--megabytes 200] [--shape pojo]...
+    python -m benchmarks.stats [--megabytes 200] [--shape pojo]...
 
 For each shape a heap state file of that size is generated and read into memory; then, in turn and several times over, its
 key groups are decoded into Arrow batches, and decoded with statistics made of every batch, each with the batches that the
@@ -11,18 +11,13 @@ is faster for decoding too: the ratio to decoding these is printed beside it.
 from __future__ import annotations
 
 import argparse
-import os
-import sys
 import tempfile
 import time
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-import pyarrow as pa
-
-if __package__ in (None, ""):
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
 from benchmarks.decode import StateFile
+from benchmarks.measuring import Measurement, Size, in_turn, one_core, show
 from stateextract.audit.collect import BATCH_ROWS
 from stateextract.audit.measure.state import MeasureOptions, StateStatistics
 from stateextract.state.engine import Counters, ReadOptions, read_key_groups
@@ -56,25 +51,34 @@ def run(file: StateFile, statistics: bool, batch_rows: int) -> tuple[int, float]
     return rows, time.process_time() - start
 
 
-def measure(name: str, megabytes: int, folder: Path, times: int) -> None:
-    """Measure one shape and print a line."""
+def measure(name: str, megabytes: float, folder: Path, times: int) -> Iterator[Measurement]:
+    """Measure one shape."""
     entries = int(megabytes * 1e6 / entry_size(SHAPES[name]))
     write_snapshot(folder, [PlannedOperator("bench", [PlannedState(name, entries)])])
     file = StateFile(folder)
-    run(file, True, BATCH_ROWS)
-    plain, larger, counted = [], [], []
-    for _ in range(times):  # in turn, so that a change of the machine's speed touches both
-        plain.append(run(file, False, ReadOptions().batch_rows)[1])
-        larger.append(run(file, False, BATCH_ROWS)[1])
-        rows, seconds = run(file, True, BATCH_ROWS)
-        counted.append(seconds)
-    assert rows == entries
-    best, most = min(plain), min(counted)
-    print(
-        f"{name:10} {rows / best / 1e6:6.2f} M entries/s decoded, {rows / most / 1e6:6.2f} with statistics   "
-        f"ratio {most / best:5.2f} (goal {GOAL}), of the same batches {most / min(larger):5.2f}",
-        flush=True,
+    assert run(file, True, BATCH_ROWS)[0] == entries
+    decoded, larger, counted = in_turn(
+        times,
+        lambda: run(file, False, ReadOptions().batch_rows)[1],
+        lambda: run(file, False, BATCH_ROWS)[1],
+        lambda: run(file, True, BATCH_ROWS)[1],
     )
+    yield Measurement(name, "decoded, with statistics", entries / counted / 1e6, "M rows/s")
+    yield Measurement(name, "with statistics ÷ decode", counted / decoded, "", GOAL)
+    yield Measurement(name, "with statistics ÷ decode, same batches", counted / larger)
+
+
+def shapes(names: Iterable[str], megabytes: float, times: int) -> Iterator[Measurement]:
+    """Measure some shapes."""
+    for name in names:
+        with tempfile.TemporaryDirectory() as folder:
+            yield from measure(name, megabytes, Path(folder), times)
+
+
+def benchmark(size: Size) -> Iterator[Measurement]:
+    """All shapes."""
+    one_core()
+    yield from shapes(SHAPES, 60 * size.factor, size.times)
 
 
 def main() -> None:
@@ -84,13 +88,8 @@ def main() -> None:
     parser.add_argument("--times", type=int, default=5)
     parser.add_argument("--shape", action="append", choices=sorted(SHAPES))
     options = parser.parse_args()
-    pa.set_cpu_count(1)
-    pa.set_io_thread_count(1)
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-    for name in options.shape or SHAPES:
-        with tempfile.TemporaryDirectory() as folder:
-            measure(name, options.megabytes, Path(folder), options.times)
+    one_core()
+    show(shapes(options.shape or SHAPES, options.megabytes, options.times))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """What one value of n bytes costs: the most memory that reading it takes beside what the process has without it.
 
-    python benchmarks/value_costs.py [--megabytes 100]
+    python -m benchmarks.value_costs [--megabytes 100]
 
 For a string, a list of longs and a map of longs, a heap state file and a canonical one with one such value are made, and each
 is read in a process of its own, as it is and flattened. Printed is by how many bytes the process grows per byte of the value.
@@ -12,12 +12,12 @@ import argparse
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 
-if __package__ in (None, ""):
-    sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
-
+from benchmarks.measuring import Measurement, Size, show
 from tests.writers.flink_writer import LONG, STRING, list_of, map_of, varint
 
 SHAPES = ("string", "list", "map")
@@ -62,6 +62,25 @@ def _memory(name: str) -> int:
     return 1024 * int(next(line.split()[1] for line in status.splitlines() if line.startswith(name)))
 
 
+def measure(size: int) -> Iterator[Measurement]:
+    """Read values of that many bytes, each in a process of its own."""
+    for shape, form in product(SHAPES, FORMS):
+        with tempfile.TemporaryDirectory() as folder:
+            snapshot(Path(folder), shape, form, size)
+            for flatten in (False, True):
+                command = [sys.executable, "-m", "benchmarks.value_costs", "--read", folder, str(flatten)]
+                out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+                subject = f"{shape} of {size / 1e6:.0f} MB, {form}"
+                yield Measurement(
+                    subject, f"memory ÷ value{', flattened' if flatten else ''}", int(out.split()[0]) / size
+                )
+
+
+def benchmark(size: Size) -> Iterator[Measurement]:
+    """Values of 50 MB."""
+    return measure(int(50e6 * min(max(size.factor, 0.4), 1)))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--megabytes", type=int, default=100)
@@ -70,18 +89,7 @@ def main() -> None:
     if given.read:
         read(given.read[0], given.read[1] == "True")
         return
-    size = given.megabytes * 10**6
-    print("| value | snapshot | as it is | flattened |\n|---|---|---|---|")
-    for shape in SHAPES:
-        for form in FORMS:
-            with tempfile.TemporaryDirectory() as folder:
-                snapshot(Path(folder), shape, form, size)
-                cells = []
-                for flatten in (False, True):
-                    command = [sys.executable, __file__, "--read", folder, str(flatten)]
-                    out = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-                    cells.append(f"{int(out.split()[0]) / size:.1f}")
-            print(f"| {shape} | {form} | {cells[0]} | {cells[1]} |", flush=True)
+    show(measure(given.megabytes * 10**6))
 
 
 if __name__ == "__main__":

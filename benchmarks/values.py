@@ -8,15 +8,16 @@ those that were encoded. Then ``benchmarks/decode.py``'s way of comparing: the b
 from __future__ import annotations
 
 import argparse
-import os
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import pyarrow as pa
 
 from benchmarks.decode import best, write
+from benchmarks.measuring import Measurement, Size, in_turn, one_core, show
 from stateextract.columnar.convert.policy import Policy
 from stateextract.columnar.decode.decoder import Stop, make_decoder
 from stateextract.columnar.layout import Field, Layout, Number, Skip, Struct
@@ -53,11 +54,11 @@ def decode(entry: Struct, block: Block, size: int, count: int, engine: str) -> l
     return batches
 
 
-def measure(sample: Sample, megabytes: int, times: int) -> None:
-    """Measure one type and print a line."""
+def measure(sample: Sample, megabytes: float, times: int) -> Iterator[Measurement]:
+    """Measure one type."""
     encoded = [struct.pack(">Bq", 0, i) + sample.encode(row) for i, row in enumerate(sample.rows)]
     once = b"".join(encoded)
-    repeats = max(1, megabytes * 10**6 // len(once))
+    repeats = max(1, int(megabytes * 10**6 / len(once)))
     block, size, count = Block.of(once * repeats), len(once) * repeats, len(encoded) * repeats
     entry = Struct((Field("namespace", Skip(1)), Field("key", Number(pa.int64())), Field("value", sample.layout)))
     batches = decode(entry, block, size, count, "kernel")
@@ -67,19 +68,24 @@ def measure(sample: Sample, megabytes: int, times: int) -> None:
         values = table["value"].slice(start, 1000).to_pylist()
         assert values == list(sample.rows[:1000]), (values[0], sample.rows[0])
     settings = parquet_settings("zstd", column_encodings(table.slice(0, 65536), "zstd"))
-    decoding, writing = [], []
-    for _ in range(times):  # in turn, so that a change of the machine's speed touches both
-        decoding.append(best(lambda: decode(entry, block, size, count, "kernel"), 1))
-        writing.append(best(lambda: write(table, settings), 1))
+    fastest, written = in_turn(
+        times,
+        lambda: best(lambda: decode(entry, block, size, count, "kernel"), 1),
+        lambda: best(lambda: write(table, settings), 1),
+    )
     part = min(20_000, len(encoded))
     some = sum(map(len, encoded[:part]))
     slow, fast = (best(lambda e=e: decode(entry, block, some, part, e), 3) for e in ("interpreter", "kernel"))
-    fastest, written = min(decoding), min(writing)
-    print(
-        f"{sample.name:10} {count / fastest / 1e6:6.2f} M values/s {size / fastest / 1e6:6.0f} MB/s   "
-        f"decode/write {fastest / written:5.2f} (goal {GOAL})   kernel/interpreter {slow / fast:5.0f} times",
-        flush=True,
-    )
+    yield Measurement(sample.name, "decoded by the kernel", count / fastest / 1e6, "M values/s")
+    yield Measurement(sample.name, "decode ÷ write Parquet", fastest / written, "", GOAL)
+    yield Measurement(sample.name, "kernel ÷ interpreter, speed", slow / fast)
+
+
+def measure_all(samples: Callable[[int], Sequence[Sample]], size: Size) -> Iterator[Measurement]:
+    """Measure types, 50 MB of each."""
+    one_core()
+    for sample in samples(int(min(DISTINCT, 100_000 * size.factor))):
+        yield from measure(sample, 50 * size.factor, size.times)
 
 
 def main(about: str | None, samples: Callable[[int], Sequence[Sample]]) -> None:
@@ -92,9 +98,5 @@ def main(about: str | None, samples: Callable[[int], Sequence[Sample]]) -> None:
     parser.add_argument("--times", type=int, default=5)
     parser.add_argument("--distinct", type=int, default=DISTINCT)
     options = parser.parse_args()
-    pa.set_cpu_count(1)
-    pa.set_io_thread_count(1)
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-    for sample in samples(options.distinct):
-        measure(sample, options.megabytes, options.times)
+    one_core()
+    show(chain.from_iterable(measure(sample, options.megabytes, options.times) for sample in samples(options.distinct)))
