@@ -16,6 +16,7 @@ from stateextract.columnar.compiled.compile import (
     load_u16,
     put,
     store_8,
+    store_32,
     store_64,
 )
 
@@ -35,11 +36,21 @@ LARGEST_OFFSET = 1 << 60
 
 
 def _copy(source: int, target: int, n: int) -> None:
-    """Exactly ``n`` bytes."""
+    """Exactly ``n`` bytes, to where they do not overlap."""
+    if n >= 8:
+        # The last eight bytes at once, some of them a second time.
+        k = 0
+        while k + 8 < n:
+            store_64(target + k, load_i64_le(source + k))
+            k += 8
+        store_64(target + n - 8, load_i64_le(source + n - 8))
+        return
+    if n >= 4:
+        last = load_i32_le(source + n - 4)
+        store_32(target, load_i32_le(source))
+        store_32(target + n - 4, last)
+        return
     k = 0
-    while k + 8 <= n:
-        store_64(target + k, load_i64_le(source + k))
-        k += 8
     while k < n:
         store_8(target + k, load_u8(source + k))
         k += 1
@@ -226,5 +237,91 @@ def _plan(src: int, starts: int, blocks: int, n: int, version: int, most: int, o
     return n
 
 
+def _expand_snappy(pos: int, end: int, limit: int, out: int, size: int, room: int) -> bool:
+    """Decompress a Snappy block; whether it is valid and has ``size`` plain bytes. All positions are addresses.
+
+    :param limit: up to which bytes may be read; :param room: up to which they may be written, also after the block's own.
+    """
+    plain, pos = varint(0, pos, end)
+    if plain != size:
+        return False
+    start = out
+    stop = out + size
+    while pos < end:
+        tag = load_u8(pos)
+        pos += 1
+        kind = tag & 3
+        if kind == 0:
+            n = (tag >> 2) + 1
+            if n > 60:
+                more = n - 60
+                if more > end - pos:
+                    return False
+                n = 1
+                k = 0
+                while k < more:
+                    n += load_u8(pos + k) << (8 * k)
+                    k += 1
+                pos += more
+            if n > end - pos or n > stop - out:
+                return False
+            if n <= 16 and limit - pos >= 16 and room - out >= 16:
+                store_64(out, load_i64_le(pos))
+                store_64(out + 8, load_i64_le(pos + 8))
+            else:
+                copy(pos, out, n)
+            pos += n
+        else:
+            n = (tag >> 2) + 1
+            width = 1 if kind == 1 else 2 if kind == 2 else 4
+            if width > end - pos:
+                return False
+            if kind == 1:
+                n = 4 + ((tag >> 2) & 7)
+                back = ((tag >> 5) << 8) | load_u8(pos)
+            elif kind == 2:
+                back = load_u8(pos) | (load_u8(pos + 1) << 8)
+            else:
+                back = load_i32_le(pos) & 0xFFFFFFFF
+            pos += width
+            if back == 0 or back > out - start or n > stop - out:
+                return False
+            k = 0
+            if back >= 8 and room - out >= n + 8:
+                while k < n:
+                    store_64(out + k, load_i64_le(out + k - back))
+                    k += 8
+            else:
+                while k < n:
+                    store_8(out + k, load_u8(out + k - back))
+                    k += 1
+        out += n
+    return out == stop
+
+
+expand_snappy = compile_kernel(_expand_snappy)
+
+
+def _expand(raw: int, size: int, spans: int, plains: int, i: int, n: int, room: int) -> int:
+    """Decompress the Snappy blocks of a batch, from block ``i`` on, in order.
+
+    :param raw: the bytes that contain the compressed blocks; ``size``: how many they are.
+    :param spans: what ``plan`` wrote; ``plains``: [n, 2]: where the plain bytes of each block belong, and how many they are.
+    :param room: the end of the memory for plain bytes. What comes after a block in it may be overwritten.
+    :returns: the first block that has another compression or is invalid; ``n`` if there is none.
+    """
+    while i < n:
+        kind = at(spans, 4 * i + 2)
+        start = raw + at(spans, 4 * i)
+        end = raw + at(spans, 4 * i + 1)
+        if kind != 0 and (
+            kind != 1 or not expand_snappy(start, end, raw + size, at(plains, 2 * i), at(spans, 4 * i + 3), room)
+        ):
+            return i
+        i += 1
+    return n
+
+
 index = compile_kernel(_index)
 plan = compile_kernel(_plan)
+expand = compile_kernel(_expand)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-import cramjam
 import numpy as np
 import numpy.typing as npt
 
@@ -27,6 +26,9 @@ from stateextract.rocksdb.table import Blocks, IndexForm, Table
 Bytes = npt.NDArray[np.uint8]
 Numbers = npt.NDArray[np.int64]
 
+SLACK = 64
+"""Bytes after the plain bytes of a batch, which ``expand`` may write."""
+
 _MESSAGES: dict[int, tuple[type[StateExtractError], str]] = {
     b.BAD_BLOCK: (FormatError, "a block has a restart array that does not fit"),
     b.BAD_FEATURE: (UnsupportedError, "a block has features unknown here"),
@@ -42,7 +44,8 @@ _MESSAGES: dict[int, tuple[type[StateExtractError], str]] = {
 def address(data: Any) -> int:
     """Where an array's or bytes object's data lies. The caller keeps it alive."""
     array = data if isinstance(data, np.ndarray) else np.frombuffer(data, np.uint8)
-    return int(array.ctypes.data)
+    found: int = array.__array_interface__["data"][0]
+    return found
 
 
 def _fail(status: int, **where: Any) -> NoReturn:
@@ -103,22 +106,18 @@ class BatchDecoder:
         plains[:, 0] = raw_at + spans[:, 0]
         if packed.any():
             ends = np.cumsum(spans[:, 3] * packed)
-            if ends[-1] > len(self._arena):
-                self._arena = np.empty(int(ends[-1]), np.uint8)
-            arena = self._arena.data
-            source = memoryview(raw)
-            plains[packed, 0] = address(self._arena) + ends[packed] - spans[packed, 3]
-            for i, (start, end, kind, plain), out_end in zip(
-                np.flatnonzero(packed).tolist(), spans[packed].tolist(), ends[packed].tolist(), strict=True
-            ):
-                room = arena[out_end - plain : out_end]
-                try:
-                    fits = kind == formats.SNAPPY and plain
-                    if fits and cramjam.snappy.decompress_raw_into(source[start:end], room) == plain:
-                        continue
-                except cramjam.DecompressionError:
-                    pass  # and once more, for the message
-                formats.decompress(source[start:end], kind, room, int(blocks[i, 0]))
+            if ends[-1] + SLACK > len(self._arena):
+                self._arena = np.empty(int(ends[-1]) + SLACK, np.uint8)
+            arena_at = address(self._arena)
+            plains[packed, 0] = arena_at + ends[packed] - spans[packed, 3]
+            where = raw_at, len(raw), address(spans), address(plains)
+            i = b.expand(*where, 0, n, arena_at + len(self._arena))
+            while i < n:
+                # Another compression, or an error that says what is wrong.
+                start, end, kind, plain = spans[i].tolist()
+                room = self._arena.data[ends[i] - plain : ends[i]]
+                formats.decompress(memoryview(raw)[start:end], kind, room, int(blocks[i, 0]))
+                i = b.expand(*where, i + 1, n, arena_at + len(self._arena))
         return plains, n
 
     def _check(self, table: Table, raw: bytes, starts: Starts, blocks: Blocks, spans: Numbers, which: Numbers) -> None:

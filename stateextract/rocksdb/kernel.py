@@ -80,6 +80,17 @@ UNKNOWN = -2
 DELETE, PUT, MERGE, SINGLE_DELETE = 0, 1, 2, 7
 
 
+def _head_of(key: int, key_len: int) -> int:
+    """The first bytes of a user key as a number: most comparisons need no more. The trailer's bytes make the load safe."""
+    head = load_i64(key)
+    if key_len < 16:
+        head = 0 if key_len == 8 else head & (-1 << (8 * (16 - key_len)))
+    return head ^ SIGN  # type: ignore[no-any-return]
+
+
+head_of = compile_kernel(_head_of)
+
+
 def _advance(state: int, run: int) -> int:
     """Go to the next entry of a run."""
     while at(run, R_POS) >= at(run, R_END):
@@ -150,11 +161,7 @@ def _advance(state: int, run: int) -> int:
     put(run, R_VALUE_LEN, value_len)
     put(run, R_POS, pos + unshared + value_len)
     put(run, R_ENTRIES, at(run, R_ENTRIES) + 1)
-    # The key's first bytes as a number: most comparisons need no more. The trailer's bytes make the load safe.
-    head = load_i64(key)
-    if new_len < 16:
-        head = 0 if new_len == 8 else head & (-1 << (8 * (16 - new_len)))
-    put(run, R_HEAD, head ^ SIGN)
+    put(run, R_HEAD, head_of(key, new_len))
     return OK
 
 
@@ -261,12 +268,111 @@ def _swap32(value: int) -> int:
     return ((value & 0xFF) << 24) | ((value & 0xFF00) << 8) | ((value >> 8) & 0xFF00) | ((value >> 24) & 0xFF)
 
 
+def _straight(state: int, run: int) -> bool:
+    """Write the entries that follow in the block of the top run, as long as each is the only one of its key that counts.
+
+    Each must be a put of a new key, which comes before the current keys of all other runs and is in the range. ``merge``
+    handles the first one that is not. The entry on top, and the current key, must be done with; there are no range deletions.
+
+    :returns: whether the run is at an entry that was not written; otherwise its entry is done with, as before.
+    """
+    src = at(run, R_ADDRESS)
+    pos = at(run, R_POS)
+    end = at(run, R_END)
+    key = at(run, R_KEY)
+    key_len = at(run, R_KEY_LEN)
+    most = min(at(run, R_KEY_CAP), at(state, S_GROUP_CAP))
+    row = at(state, S_RANGE) * F_WIDTH
+    upper = at(at(state, S_RANGES), row + F_END)
+    upper_len = at(at(state, S_RANGES), row + F_END_LEN)
+    heap = at(state, S_HEAP)
+    other = 0
+    if at(state, S_HEAP_COUNT) > 1:
+        other = at(heap, 1)
+        if at(state, S_HEAP_COUNT) > 2 and before(at(heap, 2), other):
+            other = at(heap, 2)
+    out = at(state, S_OUT)
+    written = at(state, S_WRITTEN)
+    room = at(state, S_ROOM)
+    entries = 0
+    value = 0
+    value_len = 0
+    trailer = 0
+    taken = False
+    while pos < end:
+        begin = pos
+        if end - pos < 3:
+            break
+        shared = load_u8(src + pos)
+        unshared = load_u8(src + pos + 1)
+        value_len = load_u8(src + pos + 2)
+        pos += 3
+        if shared | unshared | value_len >= 0x80:
+            shared, pos = varint(src, begin, end)
+            unshared, pos = varint(src, pos, end)
+            value_len, pos = varint(src, pos, end)
+        new_len = shared + unshared
+        old_user = key_len - 8
+        new_user = new_len - 8
+        if (
+            shared < 0 or unshared < 8 or value_len < 0 or unshared > end - pos or value_len > end - pos - unshared
+            or shared > old_user or (begin == 0 and shared != 0) or new_len > most
+            or 8 + new_user + value_len > room - written
+        ):  # fmt: skip
+            pos = begin
+            break
+        rest = src + pos
+        trailer = load_i64_le(rest + unshared - 8)
+        if trailer & 0xFF != PUT or compare(rest, unshared - 8, key + shared, old_user - shared) <= 0:
+            pos = begin
+            break
+        copy(rest, key + shared, unshared)
+        key_len = new_len
+        value = rest + unshared
+        pos += unshared + value_len
+        entries += 1
+        if (upper_len >= 0 and compare(key, new_user, upper, upper_len) >= 0) or (
+            other != 0 and compare(key, new_user, at(other, R_KEY), at(other, R_KEY_LEN) - 8) >= 0
+        ):
+            taken = True
+            break
+        target = out + written
+        store_32(target, _swapped(new_user))
+        copy(key, target + 4, new_user)
+        store_32(target + 4 + new_user, _swapped(value_len))
+        copy(value, target + 8 + new_user, value_len)
+        written += 8 + new_user + value_len
+    if entries == 0:
+        return False
+    seq = (trailer >> 8) & 0xFFFFFFFFFFFFFF if at(run, R_GLOBAL) < 0 else at(run, R_GLOBAL)
+    put(run, R_POS, pos)
+    put(run, R_KEY_LEN, key_len)
+    put(run, R_ENTRIES, at(run, R_ENTRIES) + entries)
+    put(state, S_WRITTEN, written)
+    put(state, S_PAIRS, at(state, S_PAIRS) + entries - (1 if taken else 0))
+    put(run, R_TRAILER, trailer)
+    put(run, R_TYPE, PUT)
+    put(run, R_SEQ, seq)
+    put(run, R_VALUE, value)
+    put(run, R_VALUE_LEN, value_len)
+    put(run, R_HEAD, head_of(key, key_len))
+    if not taken:
+        copy(key, at(state, S_GROUP_KEY), key_len - 8)
+        put(state, S_GROUP_LEN, key_len - 8)
+        put(state, S_GROUP, CLOSED)
+        put(state, S_LAST_SEQ, seq)
+    elif entries > 1:
+        put(state, S_GROUP, NONE)
+    return taken
+
+
 sink = compile_kernel(_sink)
 rise = compile_kernel(_rise)
 cover = compile_kernel(_cover)
 reach = compile_kernel(_reach)
 _swapped = compile_kernel(_swap32)
 emit = compile_kernel(_emit)
+straight = compile_kernel(_straight)
 
 
 def _merge(state: int) -> int:
@@ -289,7 +395,10 @@ def _merge(state: int) -> int:
         # The entry on top is done with.
         if at(state, S_STALE) != 0:
             run = at(heap, 0)
-            status = advance(state, run)
+            status = OK
+            plain = at(state, S_GROUP) != OPEN and at(state, S_INSIDE) != 0 and at(state, S_PIECE_COUNT) == 0
+            if not (plain and at(state, S_OPERANDS) == 0 and at(state, S_KEYS_ONLY) == 0 and straight(state, run)):
+                status = advance(state, run)
             if status == ENDED:
                 count = at(state, S_HEAP_COUNT) - 1
                 put(heap, 0, at(heap, count))

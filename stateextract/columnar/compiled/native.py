@@ -83,6 +83,7 @@ KERNELS = (
     "stateextract.diff.diff_kernel._hash_bytes",
     "stateextract.diff.diff_kernel._hash_numbers",
     "stateextract.diff.diff_kernel._pair",
+    "stateextract.rocksdb.block_kernel._expand",
     "stateextract.rocksdb.block_kernel._index",
     "stateextract.rocksdb.block_kernel._plan",
     "stateextract.rocksdb.kernel._merge",
