@@ -311,21 +311,23 @@ def _straight(state: int, run: int) -> bool:
             shared, pos = varint(src, begin, end)
             unshared, pos = varint(src, pos, end)
             value_len, pos = varint(src, pos, end)
-        new_len = shared + unshared
         old_user = key_len - 8
-        new_user = new_len - 8
         if (
             shared < 0 or unshared < 8 or value_len < 0 or unshared > end - pos or value_len > end - pos - unshared
-            or shared > old_user or (begin == 0 and shared != 0) or new_len > most
-            or 8 + new_user + value_len > room - written
+            or shared > old_user or (begin == 0 and shared != 0)
         ):  # fmt: skip
             pos = begin
             break
-        rest = src + pos
-        trailer = load_i64_le(rest + unshared - 8)
-        if trailer & 0xFF != PUT or compare(rest, unshared - 8, key + shared, old_user - shared) <= 0:
+        new_len = shared + unshared
+        new_user = new_len - 8
+        if new_len > most or 8 + new_user + value_len > room - written:
             pos = begin
             break
+        rest = src + pos
+        if load_u8(rest + unshared - 8) != PUT or compare(rest, unshared - 8, key + shared, old_user - shared) <= 0:
+            pos = begin
+            break
+        trailer = load_i64_le(rest + unshared - 8)
         copy(rest, key + shared, unshared)
         key_len = new_len
         value = rest + unshared
