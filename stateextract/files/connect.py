@@ -104,8 +104,16 @@ def _s3(scheme: str, bucket: str, options: dict[str, Any], timeout: int) -> tupl
     endpoint = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
     if not _set_endpoint(options, endpoint) and "region" not in options:
         options["region"] = _region(bucket)
+    if _is_set("AWS_SKIP_SIGNATURE") and not options.keys() & {"access_key", "role_arn"}:
+        options.setdefault("anonymous", True)
+    if _is_set("AWS_VIRTUAL_HOSTED_STYLE_REQUEST"):
+        options.setdefault("force_virtual_addressing", True)
     options = {"connect_timeout": timeout, "request_timeout": timeout} | options
     return _made(fs.S3FileSystem, options), bucket
+
+
+def _is_set(variable: str) -> bool:
+    return os.environ.get(variable, "").lower() in ("1", "true")
 
 
 def _set_endpoint(options: dict[str, Any], default: str | None) -> bool:
@@ -139,6 +147,8 @@ def _gs(scheme: str, bucket: str, options: dict[str, Any], timeout: int) -> tupl
         options = {"anonymous": True} | options  # Google's own clients send an emulator no credentials, too
         emulator = emulator if "://" in emulator else f"http://{emulator}"
     _set_endpoint(options, emulator)
+    if _is_set("GOOGLE_SKIP_SIGNATURE") and "access_token" not in options:
+        options.setdefault("anonymous", True)
     options = {"retry_limit_seconds": timeout} | options
     options["retry_time_limit"] = timedelta(seconds=float(options.pop("retry_limit_seconds")))
     if "location" in options:
@@ -256,7 +266,8 @@ def _fsspec(scheme: str, authority: str, options: dict[str, Any], timeout: int) 
         ) from None
     from pyarrow import fs
 
-    filesystem = fsspec.filesystem(scheme, **options)
+    # Else the packages read megabytes ahead of each range.
+    filesystem = fsspec.filesystem(scheme, **{"default_cache_type": "none", **options})
     base = str(filesystem._strip_protocol(f"{scheme}://{authority}/"))
     return fs.PyFileSystem(fs.FSSpecHandler(filesystem)), base
 
@@ -327,6 +338,9 @@ STORES: dict[str, _Kind] = {
     "webhdfs": _Kind(_HOST_AND_PORT, "webhdfs://namenode:9870/path", _webhdfs, _HADOOP_ADVICE),
     "swebhdfs": _Kind(_HOST_AND_PORT, "swebhdfs://namenode:9871/path", _webhdfs, _HADOOP_ADVICE),
     "oss": _Kind(_BUCKET, "oss://bucket/path", _fsspec, _FSSPEC_ADVICE),
+    "cos": _Kind(_BUCKET, "cos://bucket/path", _fsspec, _FSSPEC_ADVICE),
+    "cosn": _Kind(_BUCKET, "cosn://bucket/path", _fsspec, _FSSPEC_ADVICE),
+    "obs": _Kind(_BUCKET, "obs://bucket/path", _fsspec, _FSSPEC_ADVICE),
     "oci": _Kind(_BUCKET_AT_NAMESPACE, "oci://bucket@namespace/path", _fsspec, _FSSPEC_ADVICE),
     "tos": _Kind(_BUCKET, "tos://bucket/path", _fsspec, _FSSPEC_ADVICE),
 }

@@ -40,7 +40,7 @@ from stateextract.files.threads import READING
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]+):(?=/)")
 _ALIASES = {"s3a": "s3", "s3p": "s3", "s3n": "s3"}
-_AZURE = {"abfss": "abfs", "wasb": "abfs", "wasbs": "abfs"}
+_SAME_STORE = {"abfss": "abfs", "wasb": "abfs", "wasbs": "abfs", "cosn": "cos"}
 _ABSENT = frozenset({errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG})
 
 
@@ -321,7 +321,7 @@ def is_inside(address: Address, root: Address) -> bool:
 def _family(scheme: str) -> str:
     """One name for all schemes of a kind of store."""
     scheme = _ALIASES.get(scheme, scheme)
-    return _AZURE.get(scheme, scheme)
+    return _SAME_STORE.get(scheme, scheme)
 
 
 def store_of(address: Address) -> tuple[str, str]:

@@ -9,7 +9,13 @@ import pytest
 
 from stateextract.errors import EnvironmentProblem, UsageError
 from stateextract.files import connect as module
-from stateextract.files.connect import STORES, connect, problem_of, within
+from stateextract.files.connect import STORES, access_error, connect, problem_of, within, without_queries
+
+VARIABLES = (
+    "AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_REGION", "AWS_DEFAULT_REGION", "AWS_SKIP_SIGNATURE",
+    "AWS_VIRTUAL_HOSTED_STYLE_REQUEST", "STORAGE_EMULATOR_HOST", "GOOGLE_SKIP_SIGNATURE", "AZURE_STORAGE_ACCOUNT",
+    "AZURE_STORAGE_KEY", "AZURE_STORAGE_SAS_TOKEN", "AZURE_STORAGE_SERVICE_ENDPOINT",
+)  # fmt: skip
 
 
 class HelperClient:
@@ -34,7 +40,7 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, dict[str, Any]]]:
     monkeypatch.setattr("pyarrow.fs.resolve_s3_region", lambda bucket: f"region of {bucket}")
     HelperClient.made = found
     monkeypatch.setattr(module, "ClientProcess", HelperClient)
-    for name in ("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_REGION", "AWS_DEFAULT_REGION"):
+    for name in VARIABLES:
         monkeypatch.delenv(name, raising=False)
     return found
 
@@ -62,6 +68,9 @@ TIMES = {"connect_timeout": 7, "request_timeout": 7}
         ("abfss", "$root@acc.blob.core.chinacloudapi.cn", {},
          ("AzureFileSystem", {"account_name": "acc", "dfs_storage_authority": ".dfs.core.chinacloudapi.cn",
                               "blob_storage_authority": ".blob.core.chinacloudapi.cn"}), "$root"),
+        ("wasbs", "box@acc.blob.core.windows.net", {},
+         ("AzureFileSystem", {"account_name": "acc", "dfs_storage_authority": ".dfs.core.windows.net",
+                              "blob_storage_authority": ".blob.core.windows.net"}), "box"),
         ("hdfs", "nn:8020", {"client": "libhdfs", "user": "flink", "replication": "2"},
          ("HadoopFileSystem", {"host": "hdfs://nn", "port": 8020, "user": "flink", "replication": 2}), "/"),
         ("hdfs", "cluster", {"client": "libhdfs"}, ("HadoopFileSystem", {"host": "hdfs://cluster", "port": 0}), "/"),
@@ -84,6 +93,78 @@ def test_the_environment_of_s3(made: list[tuple[str, dict[str, Any]]], monkeypat
     connect("s3", "b", {"endpoint_override": "three:3"}, 7)
     hosts = [(arguments["endpoint_override"], arguments.get("scheme")) for _, arguments in made]
     assert hosts == [("one:1", "http"), ("two:2", "http"), ("three:3", None)]
+
+
+def test_anonymous_and_virtual_hosts(made: list[tuple[str, dict[str, Any]]], monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the variables that Rust's object_store has; not where Python names credentials."""
+    for name in ("AWS_SKIP_SIGNATURE", "AWS_VIRTUAL_HOSTED_STYLE_REQUEST", "GOOGLE_SKIP_SIGNATURE"):
+        monkeypatch.setenv(name, "true")
+    connect("s3", "b", {"region": "r"}, 7)
+    connect("s3", "b", {"region": "r", "access_key": "a", "secret_key": "s"}, 7)
+    connect("gs", "b", {}, 7)
+    connect("gs", "b", {"access_token": "t"}, 7)
+    assert [arguments.get("anonymous") for _, arguments in made] == [True, None, True, None]
+    assert [arguments.get("force_virtual_addressing") for _, arguments in made] == [True, True, None, None]
+
+
+def test_the_emulator_of_google(made: list[tuple[str, dict[str, Any]]], monkeypatch: pytest.MonkeyPatch) -> None:
+    time_limit = {"retry_time_limit": timedelta(seconds=7)}
+    monkeypatch.setenv("STORAGE_EMULATOR_HOST", "localhost:4443")
+    connect("gs", "b", {}, 7)
+    monkeypatch.setenv("STORAGE_EMULATOR_HOST", "https://h:1/")
+    connect("gs", "b", {}, 7)
+    connect("gs", "b", {"endpoint_override": "other:2"}, 7)
+    assert [arguments for _, arguments in made] == [
+        {"endpoint_override": "localhost:4443", "scheme": "http", "anonymous": True, **time_limit},
+        {"endpoint_override": "h:1", "scheme": "https", "anonymous": True, **time_limit},
+        {"endpoint_override": "other:2", **time_limit},
+    ]
+
+
+def test_keys_of_azure_are_for_one_account(made: list[tuple[str, dict[str, Any]]], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AZURE_STORAGE_ACCOUNT", "mine")
+    monkeypatch.setenv("AZURE_STORAGE_SAS_TOKEN", "sig=x")
+    connect("abfss", "box@mine.dfs.core.windows.net", {}, 7)
+    monkeypatch.setenv("AZURE_STORAGE_KEY", "k")
+    connect("wasb", "box@mine.blob.core.windows.net", {}, 7)
+    connect("abfs", "box@mine.dfs.core.windows.net", {"sas_token": "other"}, 7)
+    connect("abfs", "box@yours.dfs.core.windows.net", {}, 7)
+    monkeypatch.setenv("AZURE_STORAGE_SERVICE_ENDPOINT", "http://127.0.0.1:10000/mine")
+    connect("abfs", "box@mine.dfs.core.windows.net", {}, 7)
+    connect("abfs", "box@yours.dfs.core.windows.net", {}, 7)
+    secrets = [(one.get("account_key"), one.get("sas_token")) for _, one in made]
+    assert secrets == [(None, "sig=x"), ("k", None), (None, "other"), (None, None), ("k", None), (None, None)]
+    places = [(one.get("blob_storage_scheme"), one["blob_storage_authority"]) for _, one in made[4:]]
+    assert places == [("http", "127.0.0.1:10000"), (None, ".blob.core.windows.net")]
+    assert [one["dfs_storage_authority"] for _, one in made[4:]] == ["127.0.0.1:10000", ".dfs.core.windows.net"]
+
+
+# What the clients said to wrong credentials.
+DENIED = [
+    ("s3", OSError("When reading information for key 'x' in bucket 'b': AWS Error ACCESS_DENIED during HeadObject operation: "
+                   "No response body."), "AWS_PROFILE"),
+    ("gs", OSError("google::cloud::Status(PERMISSION_DENIED: Permanent error error_info={metadata={http_status_code=403}})"),
+     "GOOGLE_APPLICATION_CREDENTIALS"),
+    ("abfss", OSError("GetProperties failed for 'https://a.blob.core.windows.net/c/x?sig=SECRET&sv=2022'. Azure Error: "
+                      "[AuthorizationFailure] 403 Server failed to authenticate the request."), "AZURE_STORAGE_SAS_TOKEN"),
+    ("hdfs", PermissionError("Permission denied: user=nobody"), "HADOOP_USER_NAME"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("scheme", "error", "advice"), DENIED, ids=lambda value: value if isinstance(value, str) else "")
+def test_access_that_is_refused(scheme: str, error: OSError, advice: str) -> None:
+    found = access_error(error, scheme)
+    assert found is not None
+    assert found[0].startswith("the store refused access: ")
+    assert "SECRET" not in found[0]
+    assert advice in found[1]
+    assert access_error(OSError("HTTP status 404"), scheme) is None
+    assert access_error(error, "file") is None
+
+
+def test_queries_are_not_shown() -> None:
+    text = "a 'https://h/p?sig=S&x=1' and http://h?t=2 b? c"
+    assert without_queries(text) == "a 'https://h/p' and http://h b? c"
 
 
 def test_a_region_that_cannot_be_asked_for(made: list[tuple[str, dict[str, Any]]], monkeypatch: pytest.MonkeyPatch) -> None:

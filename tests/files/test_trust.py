@@ -367,6 +367,9 @@ def test_of_a_local_snapshot_all_local_files() -> None:
 def test_two_names_of_one_store() -> None:
     azure = locator("abfs://box@account.dfs.core.windows.net/job/chk-1")
     assert is_open(azure, "abfss://box@account.dfs.core.windows.net/x")
+    assert is_open(azure, "wasbs://box@account.blob.core.windows.net/x")
+    assert not is_open(azure, "wasb://box@account2.blob.core.windows.net/x")
+    assert not is_open(azure, "wasb://box@account.blob.core.chinacloudapi.cn/x")
     assert not is_open(azure, "abfss://box2@account.dfs.core.windows.net/x")
     assert not is_open(azure, "abfss://box@account2.dfs.core.windows.net/x")
     hadoop = locator("hdfs://nn:8020/job/chk-1")

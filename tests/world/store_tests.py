@@ -23,6 +23,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import stateextract
+from stateextract.audit.history.history_files import read_history
 from stateextract.cli import run
 from stateextract.errors import (
     MissingFileError,
@@ -206,6 +207,12 @@ class StoreTests:
         assert {name for name in left if name[0] != "_" and not name.endswith("/")} == published
         assert published.isdisjoint(first)
         assert {name for name in left if name[0] == "_"} == {"_SUCCESS", "_coverage.json", "_manifest.json"}
+
+    def test_a_history(self, store: WorldStore, written: Path, tmp_path: Path) -> None:
+        asked = ["history", f"{store.root}/job", "-o", f"{store.root}/history", "--state", "long-long", "--format", "json"]
+        assert run(asked) == 0
+        (one,) = read_history(f"{store.root}/history")
+        assert [s.rows for _, s in one.document().states if s.state_name == "long-long"] == [ENTRIES]
 
     def customers(self, store: WorldStore, outcome: Any) -> Any:
         import pyarrow as pa

@@ -189,10 +189,9 @@ def _rows(parquet: pq.ParquetFile, file: str, columns: tuple[str, ...]) -> pa.Ta
 
 @contextlib.contextmanager
 def _opened(fs: pafs.FileSystem, file: str) -> Iterator[pq.ParquetFile]:
-    with (
-        fs.open_input_file(file) as source,
-        pq.ParquetFile(source, page_checksum_verification=True, memory_map=False) as parquet,
-    ):
+    with fs.open_input_stream(file) as source:  # of some stores only this can be read without a seek
+        data = source.read()
+    with pq.ParquetFile(pa.BufferReader(data), page_checksum_verification=True, memory_map=False) as parquet:
         yield parquet
 
 

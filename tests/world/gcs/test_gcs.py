@@ -11,7 +11,7 @@ import pytest
 
 from tests.world.components import component, free_port, running
 from tests.world.relay import Relay
-from tests.world.store_tests import StoreTests, WorldStore
+from tests.world.store_tests import MANY, StoreTests, WorldStore
 
 
 class GcsStore(WorldStore):
@@ -22,8 +22,7 @@ class GcsStore(WorldStore):
     def __init__(self, relay: Relay, port: int) -> None:
         super().__init__(relay)
         self._url = f"http://127.0.0.1:{port}"
-        for name in ("flink", "elsewhere"):
-            self._ask("POST", "/storage/v1/b", json.dumps({"name": name}).encode())
+        self._ask("POST", "/storage/v1/b", json.dumps({"name": "elsewhere"}).encode())
 
     def _ask(self, method: str, path: str, data: bytes | None = None) -> bytes:
         kind = {"Content-Type": "application/json" if path == "/storage/v1/b" else "application/octet-stream"}
@@ -34,6 +33,10 @@ class GcsStore(WorldStore):
 
     def put(self, path: str, data: bytes) -> None:
         self._ask("POST", f"/upload/storage/v1/b/flink/o?uploadType=media&name={urllib.parse.quote(path, '')}", data)
+
+    def put_many(self, path: str, number: int) -> None:
+        """The server has read them when it started: it looks through all objects at each upload."""
+        assert (path, number) == ("many/job/shared", MANY)
 
     def get(self, path: str) -> bytes:
         return self._ask("GET", f"/storage/v1/b/flink/o/{urllib.parse.quote(path, '')}?alt=media")
@@ -51,13 +54,18 @@ class GcsStore(WorldStore):
 
 
 @pytest.fixture(scope="module")
-def store() -> Iterator[WorldStore]:
+def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorldStore]:
+    objects = tmp_path_factory.mktemp("objects")
+    many = objects / "flink/many/job/shared"
+    many.mkdir(parents=True)
+    for number in range(MANY):
+        (many / f"{number:08d}").write_bytes(b"x")
     server = component("gcs") / "fake-gcs-server"
     port = free_port()
     relay = Relay(port)
     command = [
         str(server), "-backend", "memory", "-scheme", "http", "-host", "127.0.0.1", "-port", str(port),
-        "-external-url", f"http://127.0.0.1:{relay.port}",
+        "-data", str(objects), "-external-url", f"http://127.0.0.1:{relay.port}",
     ]  # fmt: skip
     with pytest.MonkeyPatch.context() as patch, running(command, "server started"):
         patch.setenv("STORAGE_EMULATOR_HOST", f"127.0.0.1:{relay.port}")
