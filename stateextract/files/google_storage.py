@@ -39,6 +39,17 @@ class GoogleStorage:
             raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), what.base_dir)
         return found if what.recursive else _one_level(found, what.base_dir.rstrip("/") + "/")
 
+    def delete_dir(self, path: str) -> None:
+        """As pyarrow's method, which fails after the last file if the directory has no object of its own."""
+        from pyarrow import fs
+
+        try:
+            self._files.delete_dir(path)
+        except FileNotFoundError:
+            for info in self._files.get_file_info(fs.FileSelector(path, recursive=True, allow_not_found=True)):
+                if info.type == fs.FileType.File:
+                    self._files.delete_file(info.path)
+
 
 def _one_level(infos: list[Any], base: str) -> list[Any]:
     from pyarrow import fs

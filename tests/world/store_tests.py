@@ -44,7 +44,6 @@ from tests.writers.generate import plan_operators, write_snapshot
 from tests.writers.shapes import rows
 
 ENTRIES = 30_000
-MANY = 20_000
 CASES = {
     "heap": "f120-kinds-checkpoint",
     "RocksDB": "f23-changes-checkpoint-rocksdb-incremental",
@@ -58,6 +57,7 @@ class WorldStore(ABC):
     :ivar root: its URI, for example ``gs://flink``.
     :ivar other: the URI of another store of the same kind, which no test allows; empty if there is none.
     :ivar renames: whether a job stages its files and renames them there.
+    :ivar many: files of the directory that is listed.
     :ivar page: objects that one answer to a listing has at most; 0: a listing is one request.
     :ivar opens_whole: its client asks for the whole object when a file is opened, and drops the answer.
     """
@@ -65,6 +65,7 @@ class WorldStore(ABC):
     root: str
     other: str = ""
     renames = False
+    many = 20_000
     page = 1000
     opens_whole = False
 
@@ -176,8 +177,8 @@ class StoreTests:
         """Neither finding the newest snapshot nor the list of all makes a request for each file."""
         store.upload(written, "many/job/chk-41")
         store.upload(written, "many/job/chk-42")
-        store.put_many("many/job/shared", MANY)
-        pages = MANY // store.page if store.page else 0
+        store.put_many("many/job/shared", store.many)
+        pages = store.many // store.page if store.page else 0
         store.relay.clear()
         assert stateextract.open_snapshot(f"{store.root}/many/job").path == f"{store.root}/many/job/chk-42"
         assert len(store.relay.requests) <= pages + 15

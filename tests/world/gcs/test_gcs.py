@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import urllib.parse
 import urllib.request
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.world.components import component, free_port, running
 from tests.world.relay import Relay
-from tests.world.store_tests import MANY, StoreTests, WorldStore
+from tests.world.store_tests import StoreTests, WorldStore
 
 
 class GcsStore(WorldStore):
@@ -19,10 +21,12 @@ class GcsStore(WorldStore):
     other = "gs://elsewhere"
     opens_whole = True
 
-    def __init__(self, relay: Relay, port: int) -> None:
+    def __init__(self, relay: Relay, port: int, directory: Path) -> None:
         super().__init__(relay)
+        self._directory = directory
         self._url = f"http://127.0.0.1:{port}"
-        self._ask("POST", "/storage/v1/b", json.dumps({"name": "elsewhere"}).encode())
+        for name in ("flink", "elsewhere"):
+            self._ask("POST", "/storage/v1/b", json.dumps({"name": name}).encode())
 
     def _ask(self, method: str, path: str, data: bytes | None = None) -> bytes:
         kind = {"Content-Type": "application/json" if path == "/storage/v1/b" else "application/octet-stream"}
@@ -35,8 +39,15 @@ class GcsStore(WorldStore):
         self._ask("POST", f"/upload/storage/v1/b/flink/o?uploadType=media&name={urllib.parse.quote(path, '')}", data)
 
     def put_many(self, path: str, number: int) -> None:
-        """The server has read them when it started: it looks through all objects at each upload."""
-        assert (path, number) == ("many/job/shared", MANY)
+        """Copies of one object: the server's objects are files with extended attributes."""
+        self.put(f"{path}/{0:08d}", b"x")
+        first = self._directory / "flink" / path / f"{0:08d}"
+        attributes = [(name, os.getxattr(first, name)) for name in os.listxattr(first)]
+        for n in range(1, number):
+            copy = first.with_name(f"{n:08d}")
+            copy.write_bytes(b"x")
+            for name, value in attributes:
+                os.setxattr(copy, name, value)
 
     def get(self, path: str) -> bytes:
         return self._ask("GET", f"/storage/v1/b/flink/o/{urllib.parse.quote(path, '')}?alt=media")
@@ -56,20 +67,17 @@ class GcsStore(WorldStore):
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WorldStore]:
     objects = tmp_path_factory.mktemp("objects")
-    many = objects / "flink/many/job/shared"
-    many.mkdir(parents=True)
-    for number in range(MANY):
-        (many / f"{number:08d}").write_bytes(b"x")
     server = component("gcs") / "fake-gcs-server"
     port = free_port()
     relay = Relay(port)
     command = [
-        str(server), "-backend", "memory", "-scheme", "http", "-host", "127.0.0.1", "-port", str(port),
-        "-data", str(objects), "-external-url", f"http://127.0.0.1:{relay.port}",
+        str(server), "-backend", "filesystem", "-filesystem-root", str(objects),
+        "-scheme", "http", "-host", "127.0.0.1", "-port", str(port),
+        "-external-url", f"http://127.0.0.1:{relay.port}",
     ]  # fmt: skip
     with pytest.MonkeyPatch.context() as patch, running(command, "server started"):
         patch.setenv("STORAGE_EMULATOR_HOST", f"127.0.0.1:{relay.port}")
-        yield GcsStore(relay, port)
+        yield GcsStore(relay, port, objects)
         relay.close()
 
 
