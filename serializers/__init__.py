@@ -16,6 +16,7 @@ writables      classes that write themselves: Value, CopyableValue, Hadoop's Wri
 windows        windows, timers, stream elements, join buffers, two-phase commits
 ttl            values with a time of last access
 avro           Avro (schemas: avroschema; types inside themselves: avrojson)
+beam           Apache Beam's coders
 cep            the state of pattern matching
 scala          case classes, Option, Either, Try, collections, enumerations
 flinkx         the same of flink-scala-api
@@ -34,6 +35,7 @@ from __future__ import annotations
 from serializers import (
     arrays,
     avro,
+    beam,
     cep,
     containers,
     datetime,
@@ -61,6 +63,7 @@ __all__ = [
     "SerializerSnapshot",
     "arrays",
     "avro",
+    "beam",
     "cep",
     "containers",
     "datetime",

@@ -31,4 +31,6 @@ def _decode(data: memoryview, pos: int, end: int) -> tuple[dict[str, str] | None
     return read_object(reader), reader.pos
 
 
-register("org.apache.flink.runtime.state.JavaSerializer$JavaSerializerSnapshot", Python(_decode, COLUMN))
+JAVA_OBJECT = Python(_decode, COLUMN)
+
+register("org.apache.flink.runtime.state.JavaSerializer$JavaSerializerSnapshot", JAVA_OBJECT)

@@ -46,11 +46,12 @@ class SnapshotReader(Reader):
     :ivar usual: the same for all that are not in ``shapes``.
     :ivar depth: how deeply nested the current snapshot is.
     :ivar followed: another nested snapshot follows the current one.
+    :ivar serializer: the Java-serialized serializer that precedes the current config snapshot.
     :ivar ends: gives the positions where the outermost snapshot may end, in order.
     :ivar unknown: the unknown class that ended the reading; its payload is at ``unknown_at``.
     """
 
-    __slots__ = ("depth", "ends", "followed", "shapes", "unknown", "unknown_at", "usual")
+    __slots__ = ("depth", "ends", "followed", "serializer", "shapes", "unknown", "unknown_at", "usual")
 
     def __init__(
         self,
@@ -66,6 +67,7 @@ class SnapshotReader(Reader):
         self.usual = ""
         self.depth = depth
         self.followed = False
+        self.serializer = memoryview(b"")
         self.ends: Callable[[], Sequence[int]] = tuple
         self.unknown: str | None = None
         self.unknown_at = -1
@@ -132,7 +134,7 @@ def _versioned(reader: SnapshotReader) -> SerializerSnapshot:
     name = _class_name(reader)
     version = reader.i32("a snapshot version")
     if version == CONFIG_SNAPSHOT_ADAPTER:
-        java_serialized_serializer(reader)
+        reader.serializer = java_serialized_serializer(reader)
         return _payload(reader, name, reader.i32("a config snapshot version"), old=True)
     return _payload(reader, name, version)
 
@@ -368,13 +370,13 @@ def framed_snapshot(frame: Reader | None, name: str) -> SerializerSnapshot:
     return snapshot
 
 
-def java_serialized_serializer(reader: Reader) -> None:
-    """``TypeSerializerSerializationProxy``: a Java-serialized serializer with its length, passed over."""
+def java_serialized_serializer(reader: Reader) -> memoryview:
+    """``TypeSerializerSerializationProxy``: the bytes of a Java-serialized serializer, which has its length in front."""
     start = reader.offset
     version = reader.i32("the version of a serializer proxy")
     if version != 1:
         raise FormatError(f"unknown version {version} of a serializer proxy", expected="1", offset=start)
-    reader.bytes(reader.i32("the length of a Java-serialized serializer"), "a Java-serialized serializer")
+    return reader.bytes(reader.i32("the length of a Java-serialized serializer"), "a Java-serialized serializer")
 
 
 def flink_string(reader: Reader) -> str | None:

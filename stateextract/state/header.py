@@ -16,10 +16,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from serializers import SerializerSnapshot, read_snapshot_proxy
+from serializers.beam import Coder, key_coder, with_key_coder
 from serializers.containers import LIST_SNAPSHOT, MAP_SNAPSHOT
 from serializers.snapshots import SHAPES, SKIPPED, SnapshotReader
 from serializers.windows import TIMER_SNAPSHOT
@@ -115,7 +116,17 @@ def _keyed_header(reader: SnapshotReader) -> KeyedHeader:
     if count < 0:
         raise FormatError(f"invalid number of states {count}", offset=start)
     states = tuple(read_state_meta(reader) for _ in range(count))
+    coder = key_coder(key, ((state.name, state.serializers[VALUE]) for state in states))
+    if coder is not None:
+        key = with_key_coder(key, coder)
+        states = tuple(_with_key_coder(state, coder) if state.kind == "TIMER" else state for state in states)
     return KeyedHeader(version, compressed, key, states, reader.pos, key_end)
+
+
+def _with_key_coder(timers: StateMeta, coder: Coder) -> StateMeta:
+    """Timers of Beam, with the coder of their keys."""
+    typed = {**timers.serializers, VALUE: with_key_coder(timers.serializers[VALUE], coder)}
+    return replace(timers, serializers=typed)
 
 
 def _operator_header(reader: SnapshotReader) -> OperatorHeader:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -158,16 +159,23 @@ def test_changelog_schema_changed_key_4() -> None:
 
 
 def test_beam() -> None:
-    """Names and kinds of all states, although no serializer of Beam's is known; and what comes first as bytes."""
-    snapshot = stateextract.open_snapshot(reported("beam-flink-runner/chk-13"), on_undecodable="raw")
+    """Names and kinds of all states, and the values that the checkpoint's README tells."""
+    snapshot = stateextract.open_snapshot(reported("beam-flink-runner/chk-13"))
     stateful = next(o for o in snapshot.operators if o.id == "f9ab0d6cd105c390d5c39c40bb890dff")
     assert {state.name: state.kind for state in stateful.states} == {
         "_timer_state/event_beam-timer": "timer", "_timer_state/processing_beam-timer": "timer", "ev": "value",
         "names": "list", "pending-timers": "map", "per": "map", "pushed-back-elements": "list", "sortBuffer": "list",
         "sortBufferMinStamp": "value", "total": "value", "watermark-holds": "map", "bundle-buffer-tag": "list (split)",
     }  # fmt: skip
-    # Five keys, each alone in its key group. Nothing says where the first state's value ends.
-    assert [len(data) > 0 for (data,) in raw(stateful.state("names"), "bytes")] == [True] * 5
+    users = [f"user-{i}" for i in range(5)]
+    assert rows(stateful.state("total"), "key", "value") == [(user, 3900 + 40 * i) for i, user in enumerate(users)]
+    assert rows(stateful.state("names"), "key", "value") == [
+        (user, [f"n{n}" for n in range(i, 40, 5)]) for i, user in enumerate(users)
+    ]
+    assert [json.loads(value["json"]) for _, value in rows(stateful.state("ev"), "key", "value")] == [
+        {"user": user, "amount": 3900 + 40 * i} for i, user in enumerate(users)
+    ]
+    assert {s.coverage.status for o in snapshot.operators for s in o.states} == {"decoded"}
     others = {(s.name, s.kind) for o in snapshot.operators if o is not stateful for s in o.states}
     assert others == {
         ("bundle-buffer-tag", "list (split)"), ("pushed-back-elements", "list (split)"), ("impulse-emitted", "list (split)"),

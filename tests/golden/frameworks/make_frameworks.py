@@ -1,0 +1,132 @@
+#!/usr/bin/env python3
+"""Makes the snapshots of frameworks on Flink anew: pipelines of Apache Beam, and jobs of flink-scala-api.
+
+Needs a JDK 17 and Maven, which fetches the jars on the first run; for ``scala`` also the sources of flink-scala-api, whose jars
+Maven's own registry did not have::
+
+    tests/golden/frameworks/make_frameworks.py [--work FOLDER] [--only TEXT] [--flinkx FOLDER]
+
+Each case is the newest checkpoint of a job that has seen all of its input. Files get new names and bytes every time; what is
+in them stays the same, and ``test_frameworks.py`` says what that is. ``--work`` is where Flink writes; the path is part of
+the snapshots.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+DATA = HERE / "data"
+TARGET = HERE.parent / "jobs" / "target"
+OPENED = ("lang", "lang.reflect", "math", "net", "nio", "text", "time", "util", "util.concurrent", "util.concurrent.atomic")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One checkpoint.
+
+    :param framework: ``beam`` or ``scala``.
+    :param version: of Beam; for ``scala`` that of Flink.
+    :param arguments: of the job, before the folder of checkpoints and after it.
+    """
+
+    framework: str
+    version: str
+    backend: str
+    arguments: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        return f"{self.framework}-{self.version}-{self.backend}"
+
+    @property
+    def main(self) -> str:
+        return {"beam": "golden.BeamJob", "scala": "golden.FlinkxJob"}[self.framework]
+
+
+CASES = (
+    Case("beam", "2.62.0", "hashmap"),
+    Case("beam", "2.62.0", "rocksdb", ("small",)),
+    Case("beam", "2.70.0", "hashmap"),
+    Case("scala", "1.20.3", "hashmap"),
+    Case("scala", "1.20.3", "rocksdb"),
+    Case("scala", "2.0.1", "hashmap"),
+)
+
+
+def class_path(case: Case) -> str:
+    """The jars, resolved by Maven and remembered."""
+    remembered = TARGET / f"classpath-{case.framework}-{case.version}.txt"
+    if not remembered.exists():
+        remembered.parent.mkdir(parents=True, exist_ok=True)
+        maven = ["mvn", "-q", "-B", "-f", str(HERE / "frameworks-pom.xml"), "dependency:build-classpath"]
+        options = [f"-P{case.framework}", f"-Dframework.version={case.version}", f"-Dmdep.outputFile={remembered}"]
+        subprocess.run([*maven, *options], check=True)
+    return remembered.read_text().strip()
+
+
+def compiled(case: Case, jars: str, sources: Path) -> Path:
+    """The job's classes."""
+    classes = TARGET / f"classes-{case.framework}-{case.version}"
+    shutil.rmtree(classes, ignore_errors=True)
+    classes.mkdir(parents=True)
+    if case.framework == "beam":
+        java = [str(path) for path in sorted((HERE / "beam").glob("*.java"))]
+        subprocess.run(["javac", "-nowarn", "-cp", jars, "-d", str(classes), *java], check=True)
+        return classes
+    scala = [str(path) for folder in flinkx_sources(case, sources) for path in sorted(folder.rglob("*.scala"))]
+    own = ("scala", f"scala-flink{case.version[0]}")
+    scala += [str(path) for folder in own for path in sorted((HERE / folder).glob("*.scala"))]
+    compiler = ["java", "-Xmx1g", "-Xss8m", "-cp", jars, "scala.tools.nsc.Main", "-nowarn", "-language:higherKinds"]
+    subprocess.run([*compiler, "-language:implicitConversions", "-cp", jars, "-d", str(classes), *scala], check=True)
+    return classes
+
+
+def flinkx_sources(case: Case, sources: Path) -> list[Path]:
+    """The folders of flink-scala-api that hold its types and serializers."""
+    common = sources / "modules" / "flink-common-api" / "src" / "main"
+    return [common / "scala", common / "scala-2"]
+
+
+def run(case: Case, work: Path, sources: Path) -> None:
+    """Runs the job and keeps its newest checkpoint."""
+    jars = class_path(case)
+    classes = compiled(case, jars, sources)
+    checkpoints = work / case.name
+    shutil.rmtree(checkpoints, ignore_errors=True)
+    checkpoints.mkdir(parents=True)
+    opened = [f"--add-opens=java.base/java.{package}=ALL-UNNAMED" for package in OPENED]
+    options = ["-Xmx512m", "-XX:+UseSerialGC", "-Duser.timezone=UTC", "-Dorg.slf4j.simpleLogger.defaultLogLevel=error"]
+    backend = "filesystem" if case.framework == "beam" and case.backend == "hashmap" else case.backend
+    command = ["java", *options, *opened, "-cp", os.pathsep.join([str(classes), jars]), case.main]
+    subprocess.run([*command, backend, str(checkpoints), *case.arguments], check=True, timeout=300)
+    newest = max(checkpoints.rglob("_metadata"), key=lambda path: int(path.parent.name.removeprefix("chk-"))).parent
+    kept = DATA / case.name
+    shutil.rmtree(kept, ignore_errors=True)
+    shutil.copytree(newest, kept / newest.name)
+    shared = newest.parent / "shared"
+    if any(shared.glob("*")):
+        shutil.copytree(shared, kept / "shared")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    work = Path("/flink/frameworks")
+    parser.add_argument("--work", type=Path, default=work, help="where Flink writes (default: %(default)s)")
+    parser.add_argument("--only", default="", help="only the cases with this text in their name")
+    parser.add_argument("--flinkx", type=Path, default=Path("/flink/flink-scala-api"), help="sources of flink-scala-api")
+    arguments = parser.parse_args()
+    for case in CASES:
+        if arguments.only in case.name:
+            run(case, arguments.work, arguments.flinkx)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
