@@ -58,10 +58,13 @@ _FIRST_VERSIONS = {
 """Versions of snapshots when releases up to 1.2.8 wrote them; all others had version 3."""
 
 
-def _nested(reader: Reader, version: int) -> SerializerSnapshot:
-    if version > 1:
-        return read_snapshot(reader)
-    return read_unversioned_snapshot(reader, lambda name: _FIRST_VERSIONS.get(name, 3))
+_UNVERSIONED = (_COPRODUCT, _COLLECTION, _MAP, _MAPPED)
+
+
+def _nested(reader: Reader, name: str, version: int) -> SerializerSnapshot:
+    if version == 1 and name in _UNVERSIONED:
+        return read_unversioned_snapshot(reader, lambda nested: _FIRST_VERSIONS.get(nested, 3))
+    return read_snapshot(reader)
 
 
 def _payload(
@@ -73,7 +76,7 @@ def _payload(
         check_version(version, tuple(range(1, newest + 1)), name, reader)
         details = {key: reader.utf("a class name") for key in classes}
         return SerializerSnapshot(
-            name, version, details=details, nested=tuple(_nested(reader, version) for _ in range(nested))
+            name, version, details=details, nested=tuple(_nested(reader, name, version) for _ in range(nested))
         )
 
     return read
@@ -119,7 +122,7 @@ def _coproduct_payload(reader: Reader, name: str, version: int) -> SerializerSna
         return composite(None, lambda r, _: {"classes": _names(r)})(reader, name, version)
     check_version(version, (2, 1), name, reader)
     classes = tuple(reader.utf("a class name") for _ in range(reader.count("classes of a sealed trait", least=2)))
-    nested = tuple(_nested(reader, version) for _ in classes)
+    nested = tuple(_nested(reader, name, version) for _ in classes)
     return SerializerSnapshot(name, version, details={"classes": classes}, nested=nested)
 
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 from serializers.classes import ClassModel, FieldModel, written_type
 from serializers.javatypes import OBJECT_CLASS, JavaType, parse_type
-from serializers.kryo import javakaffee, jdk, protobuf_columns, scala_columns
+from serializers.kryo import jackson, javakaffee, jdk, protobuf_columns, scala_columns
 from serializers.kryo.bodies import BLOB_SERIALIZERS, PROTOBUF_SERIALIZERS
 from serializers.kryo.fields import ZERO
 from serializers.kryo.hierarchy import upper_bound
@@ -174,7 +174,7 @@ class Planner:
         model = self.classes.get(name)
         if name == OBJECT_CLASS:
             return self._open(name)
-        if name in above:
+        if name in above or name in jackson.CLASSES:
             return ANY
         if model is not None and model.kind == "enum":
             return replace(STRING, form=ScalarForm(name))

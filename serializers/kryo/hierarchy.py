@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from serializers.classes import ClassModel, ClassModels, FieldModel
 from serializers.javatypes import OBJECT_CLASS, PRIMITIVES, JavaType, of_class_name, parse_type
-from serializers.kryo import jdk, scala_names
+from serializers.kryo import jackson, jdk, scala_names
 from serializers.names import simple_name
 from stateextract.errors import UndecodableError
 
@@ -65,7 +65,7 @@ class Hierarchy:
 
     def get(self, name: str) -> ClassModel | None:
         """The model of a class; of the class of an enum constant with a body that of the enum."""
-        found = self.models.get(name) or jdk.FIELD_BY_FIELD.get(name)
+        found = self.models.get(name) or jdk.FIELD_BY_FIELD.get(name) or jackson.CLASSES.get(name)
         if found is None:
             constant = _ENUM_CONSTANT.fullmatch(name)
             above = self.get(constant[1]) if constant is not None else None

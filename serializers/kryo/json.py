@@ -10,6 +10,7 @@ collections, arrays (but ``byte[]``)          array
 maps                                          object where all keys are strings that do not begin with ``$``, else array of
                                               ``{"key": …, "value": …}``
 messages of Protobuf                          ``{"$class": …, "$value": {…}}``: fields by name, those not set left out
+trees of Jackson                              the JSON that they are, ``byte[]`` in base64
 objects with fields                           object with ``"$class"`` and the fields
 all others                                    ``{"$class": …, "$value": …}``: BigDecimal, dates, UUID, enums as strings,
                                               ``byte[]`` in base64
@@ -26,6 +27,7 @@ import json
 import math
 from typing import Any, Final
 
+from serializers.kryo import jackson
 from serializers.kryo.values import Float, Obj
 from serializers.protobuf import whole_json
 from serializers.texts import date_text, date_time_text, duration_text, instant_text, shortest_single, time_text
@@ -86,6 +88,8 @@ class _Writer:
             self.put(f'{{"$ref":{self.path.index(id(obj))}}}')
         elif obj.kind in ("list", "set", "map", "big_integer"):
             self.content(obj)
+        elif jackson.is_node(obj):
+            self.content(obj)
         elif obj.kind == "fields":
             self.fields(obj, obj.class_name)
         else:
@@ -96,7 +100,11 @@ class _Writer:
     def content(self, obj: Obj) -> None:
         """Without the class."""
         kind, value = obj.kind, obj.value
-        if kind == "fields":
+        if jackson.is_node(obj):
+            self.path.append(id(obj))
+            self.tree(jackson.content(obj))
+            self.path.pop()
+        elif kind == "fields":
             self.fields(obj, None)
         elif kind in ("list", "set"):
             self.path.append(id(obj))
@@ -119,6 +127,19 @@ class _Writer:
             self.put(whole_json(value))
         else:
             self.put(_string(scalar_text(kind, value)))
+
+    def tree(self, value: Any) -> None:
+        """What a node of Jackson's is: an object by its members whatever their names, numbers of any kind as numbers."""
+        if not isinstance(value, Obj):
+            self.value(value)
+        elif value.kind == "map":
+            self.sequence("{", value.value, self.member, "}")
+        elif value.kind == "big_decimal":
+            self.put(scalar_text(value.kind, value.value))
+        elif value.kind == "bytes":
+            self.put(_string(scalar_text(value.kind, value.value)))
+        else:
+            self.nested(value)
 
     def fields(self, obj: Obj, class_name: str | None) -> None:
         self.path.append(id(obj))

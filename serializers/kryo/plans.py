@@ -13,7 +13,7 @@ from typing import Any, Final, Literal
 
 from serializers.classes import ClassModel
 from serializers.javatypes import JavaType, of_class_name
-from serializers.kryo import bodies, javakaffee, jdk, scala, scala_names
+from serializers.kryo import bodies, jackson, javakaffee, jdk, scala, scala_names
 from serializers.kryo.fields import Scope, WrittenField, object_fields, record_fields
 from serializers.kryo.reader import Generics, Kryo
 from serializers.kryo.resolve import registered
@@ -554,6 +554,8 @@ class _Plans:
         return dict.fromkeys((*known, *_LISTS, *_MAPS, *users, *self.single_json))
 
     def _json_body(self, name: str, column: KryoColumn, generics: Generics, scope: Scope) -> KryoPlan | None:
+        if name in jackson.CLASSES:
+            return None
         k = self.kryo
         model = k.classes.get(name)
         if k.classes.models.get(name) is None and registered(k, name) is None and name in self.single_json:

@@ -148,7 +148,7 @@ def test_mean_and_count(case: str) -> None:
 
 @pytest.mark.parametrize("case", ALL)
 def test_sessions(case: str) -> None:
-    """The merged windows, and the elements as the bytes that Beam made of them."""
+    """The merged windows, and the elements, which Beam 2.62 had made bytes of."""
     operator = next(o for o in opened(case).operators if any(s.name == "tree" for s in o.states))
     trees = {row["key"]: row["value"] for row in operator.state("tree").to_table().to_pylist()}
     assert trees == by_user(
@@ -157,7 +157,7 @@ def test_sessions(case: str) -> None:
         ]
     )
     elements = {row["key"]: row["value"] for row in operator.state("buf").to_table().to_pylist()}
-    assert elements == by_user(lambda user, ns: [_varint(n) for n in ns])
+    assert elements == by_user(lambda user, ns: [_varint(n) for n in ns] if "2.62" in case else ns)
 
 
 @pytest.mark.parametrize("case", ALL)

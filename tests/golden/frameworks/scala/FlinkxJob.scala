@@ -10,10 +10,14 @@ import scala.collection.immutable.{SortedMap, SortedSet}
 import scala.collection.mutable
 import scala.concurrent.duration._
 
+import com.fasterxml.jackson.databind.JsonNode
+import com.fasterxml.jackson.databind.node.{ArrayNode, JsonNodeFactory, ObjectNode}
+
 import org.apache.flink.api.common.functions.OpenContext
 import org.apache.flink.api.common.state.{MapState, MapStateDescriptor, ValueState, ValueStateDescriptor}
 import org.apache.flink.api.common.typeinfo.TypeInformation
 import org.apache.flink.api.java.functions.KeySelector
+import org.apache.flink.api.java.typeutils.GenericTypeInfo
 import org.apache.flink.configuration.Configuration
 import org.apache.flink.streaming.api.environment.StreamExecutionEnvironment
 import org.apache.flink.streaming.api.functions.KeyedProcessFunction
@@ -90,7 +94,13 @@ class States extends KeyedProcessFunction[String, java.lang.Long, String] {
       state[SortedSet[Int]]("sorted-set", n => SortedSet(3, n.toInt - 10)),
       state[SortedMap[String, Long]]("sorted-map", n => SortedMap("b" -> n, "a" -> 1L)),
       state[mutable.Buffer[String]]("buffer", n => mutable.Buffer("m", s"n$n")),
-      state[mutable.Map[String, Int]]("mutable-map", n => mutable.Map("k" -> n.toInt))
+      state[mutable.Map[String, Int]]("mutable-map", n => mutable.Map("k" -> n.toInt)),
+      // Kryo writes these, as in a job without flink-scala-api.
+      state[ObjectNode]("json-object", States.json)(new GenericTypeInfo(classOf[ObjectNode])),
+      state[ArrayNode]("json-array", n => States.json(n).withArray[ArrayNode]("/list"))(new GenericTypeInfo(classOf[ArrayNode])),
+      state[JsonNode]("json-any", n => if (n == 0) States.json(n) else States.json(n).get("list").get(n.toInt))(
+        new GenericTypeInfo(classOf[JsonNode])
+      )
     )
   }
 
@@ -107,6 +117,19 @@ class States extends KeyedProcessFunction[String, java.lang.Long, String] {
 
 object States {
   val seen = new AtomicLong()
+
+  /** A tree with every kind of node. */
+  def json(n: Long): ObjectNode = {
+    val nodes = JsonNodeFactory.instance
+    val tree = nodes.objectNode()
+    tree.put("text", s"é$n").put("int", n.toInt).put("long", n + (1L << 40)).put("double", n / 2.0).put("float", 0.25f)
+    tree.put("short", 7.toShort).put("true", true).putNull("null").put("bytes", Array[Byte](1, 2))
+    tree.put("decimal", new java.math.BigDecimal("12.50")).put("big", java.math.BigInteger.TWO.pow(70))
+    val inner = tree.putObject("object")
+    inner.put("$class", "a").putObject("empty")
+    tree.putArray("list").add(1).add("two").add(3.5).addNull().add(false).addArray().add(n)
+    tree
+  }
 
   def event(n: Long): Event = n % 3 match {
     case 0 => Click(s"c$n", n)
