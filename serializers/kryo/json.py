@@ -86,9 +86,7 @@ class _Writer:
     def nested(self, obj: Obj) -> None:
         if id(obj) in self.path:
             self.put(f'{{"$ref":{self.path.index(id(obj))}}}')
-        elif obj.kind in ("list", "set", "map", "big_integer"):
-            self.content(obj)
-        elif jackson.is_node(obj):
+        elif obj.kind in ("list", "set", "map", "big_integer") or jackson.is_node(obj):
             self.content(obj)
         elif obj.kind == "fields":
             self.fields(obj, obj.class_name)
