@@ -41,12 +41,14 @@ class Coder:
     :param parts: the coders in it, in the order of :data:`PARTS`, or of a list.
     :param schema: of a coder of rows.
     :param tags: numbers of the parts, where they have some.
+    :param avro: the schema of a coder of Avro, as JSON.
     """
 
     class_name: str
     parts: tuple[Coder, ...] = ()
     schema: FieldType | None = None
     tags: tuple[int, ...] = ()
+    avro: str = ""
 
     @property
     def name(self) -> str:
@@ -54,6 +56,7 @@ class Coder:
         return self.class_name.rsplit(".", 1)[-1]
 
 
+AVRO_CODERS = ("AvroCoder", "AvroGenericCoder", "AvroReflectCoder", "AvroSpecificCoder")
 _ONE_VALUE = ("valueCoder",)
 PARTS: dict[str, tuple[str, ...]] = {
     "KvCoder": ("keyCoder", "valueCoder"),
@@ -95,6 +98,10 @@ def read_coder(value: JavaValue, depth: int = 0) -> Coder:
     coder = Coder(value.class_name)
     if coder.name in ("RowCoder", "SchemaCoder"):
         return Coder(value.class_name, schema=_row(value.get("schema"), False, depth))
+    if coder.name in AVRO_CODERS:
+        supplier = value.get("schemaSupplier")
+        schema = supplier.get("schema") if isinstance(supplier, JavaObject) else None
+        return Coder(value.class_name, avro=schema if isinstance(schema, str) else "")
     if coder.name == "UnionCoder":
         return Coder(value.class_name, tuple(read_coder(v, depth + 1) for v in _list(value.get("elementCoders"))))
     if coder.name == "DoFnOperator$TaggedKvCoder":

@@ -16,8 +16,8 @@ from typing import Any
 import pytest
 
 import stateextract
+from serializers.beam.coder_layouts import coder_layout
 from serializers.beam.coders import Coder, FieldType
-from serializers.beam.layouts import coder_layout
 from stateextract.columnar.interpreter import interpret
 from stateextract.columnar.layout import Undecodable
 from stateextract.errors import FormatError, StateExtractError, TruncatedError
@@ -218,10 +218,34 @@ def test_row_with_fewer_fields_than_its_schema() -> None:
     assert _decode(Coder("x.RowCoder", schema=schema), b"\x01\x00\x05") == {"a": 5, "b": None}
 
 
+MARK = """{"type":"record","name":"KafkaCheckpointMark","fields":[{"name":"partitions","type":{"type":"array","items":
+{"type":"record","name":"PartitionMark","fields":[{"name":"topic","type":"string"},{"name":"partition","type":"int"},
+{"name":"nextOffset","type":"long"},{"name":"watermarkMillis","type":["null","long"]}]},"java-class":"java.util.List"}}]}"""
+"""The schema in the coder of what KafkaIO's source keeps; the last field could not be null there."""
+
+
+def test_offsets_of_kafka_in_a_source() -> None:
+    """Avro's own encoding: zigzag numbers, an array in blocks."""
+    coder = Coder("org.apache.beam.sdk.coders.AvroCoder", avro=MARK)
+    first = b"\x0corders" + b"\x06" + _varint(2 * 4711) + b"\x02" + _varint(1)
+    second = b"\x02x" + b"\x00" + b"\x01" + b"\x00"
+    marks = [
+        {"topic": "orders", "partition": 3, "nextOffset": 4711, "watermarkMillis": -1},
+        {"topic": "x", "partition": 0, "nextOffset": -1, "watermarkMillis": None},
+    ]
+    assert _decode(coder, b"\x04" + first + second + b"\x00") == {"partitions": marks}
+    assert _decode(coder, b"\x02" + first + b"\x01" + bytes([2 * len(second)]) + second + b"\x00") == {"partitions": marks}
+    assert _decode(coder, b"\x00") == {"partitions": []}
+    with pytest.raises(FormatError):
+        _decode(coder, b"\x7f\x00")
+
+
 def test_unknown_parts() -> None:
     assert coder_layout(Coder("com.acme.MyCoder")) == Undecodable("com.acme.MyCoder", "the coder's class is not known")
     reordered = FieldType("ROW", fields=(("a", FieldType("INT64")),), reordered=True)
     assert isinstance(coder_layout(Coder("x.RowCoder", schema=reordered)), Undecodable)
+    for schema in ("", '{"type":"enum","symbols":["A"]}', '["int","string"]'):
+        assert isinstance(coder_layout(Coder("x.AvroCoder", avro=schema)), Undecodable)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from serializers.beam.coders import Coder, FieldType
-from serializers.beam.wire import length, varint
+from serializers.beam.varints import length, varint
 from serializers.names import Names
 from stateextract.columnar.convert.policy import ChangeCounts
 from stateextract.columnar.interpreter import interpret

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
+from serializers.beam.coder_layouts import coder_layout
+from serializers.beam.coder_snapshot import UNVERSIONED, coder_of
 from serializers.beam.coders import Coder
-from serializers.beam.layouts import coder_layout
-from serializers.beam.snapshot import UNVERSIONED, coder_of
-from serializers.beam.wire import BYTES
+from serializers.beam.varints import BYTES
 from serializers.registry import SerializerSnapshot
 from serializers.writables import VALUES
 from stateextract.columnar.layout import undecodable_parts

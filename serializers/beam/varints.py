@@ -62,7 +62,8 @@ VARINT: Final = _number(32, pa.int32())
 VARLONG: Final = _number(64, pa.int64())
 
 
-def _as_text(raw: bytes, inner: Layout, counts: ChangeCounts) -> Any:
+def as_text(raw: bytes, inner: Layout, counts: ChangeCounts) -> Any:
+    """The wire value of UTF-8: text, or the bytes where texts are binary."""
     if isinstance(inner, Text) and inner.as_binary:
         return raw
     text = raw.decode("utf-8", "replace")
@@ -72,11 +73,11 @@ def _as_text(raw: bytes, inner: Layout, counts: ChangeCounts) -> Any:
 
 def _text(data: memoryview, pos: int, end: int, inner: Layout, counts: ChangeCounts) -> tuple[Any, int]:
     reader = Reader(data, pos, end)
-    return _as_text(bytes(reader.bytes(length(reader, "a text"), "a text")), inner, counts), reader.pos
+    return as_text(bytes(reader.bytes(length(reader, "a text"), "a text")), inner, counts), reader.pos
 
 
 def _rest_of_text(data: memoryview, pos: int, end: int, inner: Layout, counts: ChangeCounts) -> tuple[Any, int]:
-    return _as_text(bytes(data[pos:end]), inner, counts), end
+    return as_text(bytes(data[pos:end]), inner, counts), end
 
 
 def _bytes(data: memoryview, pos: int, end: int) -> tuple[bytes, int]:
@@ -165,6 +166,7 @@ __all__ = [
     "TEXT",
     "VARINT",
     "VARLONG",
+    "as_text",
     "decimal",
     "framed",
     "integer",

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import cramjam
 
+from serializers.beam.coder_layouts import coder_layout
 from serializers.beam.coders import Coder, read_coder
-from serializers.beam.layouts import coder_layout
-from serializers.beam.wire import framed
+from serializers.beam.varints import framed
 from serializers.registry import SerializerSnapshot, register
 from serializers.snapshots import SnapshotReader, check_version
 from stateextract.columnar.layout import Layout, Text, Undecodable

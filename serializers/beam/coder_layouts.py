@@ -13,9 +13,10 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from serializers.beam.coders import Coder
-from serializers.beam.rows import row_layout
-from serializers.beam.wire import (
+from serializers.beam.avro_binary import avro_layout
+from serializers.beam.beam_rows import row_layout
+from serializers.beam.coders import AVRO_CODERS, Coder
+from serializers.beam.varints import (
     BYTES,
     INSTANT,
     REST,
@@ -236,6 +237,7 @@ _MAKERS: Final[dict[str, Callable[[Coder, bool], Layout]]] = {
     "KeyedWorkItemCoder": _work_items,
     "SingletonKeyedWorkItemCoder": _work_item,
     **dict.fromkeys(("UnionCoder", "DoFnOperator$TaggedKvCoder"), _union),
+    **dict.fromkeys(AVRO_CODERS, lambda coder, outer: avro_layout(coder.avro)),
     **dict.fromkeys(("RowCoder", "SchemaCoder"), lambda coder, outer: row_layout(coder, coder_layout)),
 }
 """Coders with parts, by class."""

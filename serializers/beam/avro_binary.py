@@ -1,0 +1,133 @@
+"""Avro's own binary encoding, which Beam's ``AvroCoder`` writes; Flink's serializer has another (``serializers/avro.py``).
+
+Numbers are zigzag numbers of variable length; texts and bytes have such a length in front. Known are records, arrays, unions of
+null and a type, and the types without parts; of logical types the stored type. Beam's class: ``AvroCoder``; of KafkaIO: its
+``KafkaCheckpointMark``.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+import pyarrow as pa
+
+from serializers.beam.varints import as_text, varint
+from serializers.names import Names
+from stateextract.columnar.convert.policy import ChangeCounts
+from stateextract.columnar.interpreter import interpret
+from stateextract.columnar.layout import (
+    Bool,
+    Field,
+    Layout,
+    List,
+    Null,
+    Nullable,
+    Number,
+    Python,
+    Struct,
+    Text,
+    Undecodable,
+)
+from stateextract.errors import FormatError
+from stateextract.files.reader import Reader
+
+_MAX_DEPTH: Final = 20
+
+
+def _zigzag(reader: Reader, bits: int) -> int:
+    number = varint(reader, 64) & (1 << 64) - 1
+    value = number >> 1 ^ -(number & 1)
+    if not -(1 << bits - 1) <= value < 1 << bits - 1:
+        raise FormatError(f"the number {value} does not fit {bits} bits", offset=reader.offset)
+    return value
+
+
+def _number(bits: int, type_: pa.DataType) -> Python:
+    def decode(data: memoryview, pos: int, end: int) -> tuple[int, int]:
+        reader = Reader(data, pos, end)
+        return _zigzag(reader, bits), reader.pos
+
+    return Python(decode, type_)
+
+
+def _content(reader: Reader) -> bytes:
+    size = _zigzag(reader, 64)
+    if size < 0:
+        raise FormatError(f"bytes have the length {size}", offset=reader.offset)
+    return bytes(reader.bytes(size, "bytes"))
+
+
+def _text(data: memoryview, pos: int, end: int, inner: Layout, counts: ChangeCounts) -> tuple[Any, int]:
+    reader = Reader(data, pos, end)
+    return as_text(_content(reader), inner, counts), reader.pos
+
+
+def _bytes(data: memoryview, pos: int, end: int) -> tuple[bytes, int]:
+    reader = Reader(data, pos, end)
+    return _content(reader), reader.pos
+
+
+_PLAIN: Final[dict[str, Layout]] = {
+    "null": Null(0), "boolean": Bool(), "int": _number(32, pa.int32()), "long": _number(64, pa.int64()),
+    "float": Number(pa.float32(), little=True), "double": Number(pa.float64(), little=True),
+    "string": Python(_text, pa.string(), Text("utf8")), "bytes": Python(_bytes, pa.binary()),
+}  # fmt: skip
+
+
+def _array(element: Layout) -> Python:
+    """Blocks of elements with their number, up to a number of 0; a negative number has the block's bytes after it."""
+
+    def decode(data: memoryview, pos: int, end: int, inner: Layout, counts: ChangeCounts) -> tuple[Any, int]:
+        assert isinstance(inner, List)
+        reader = Reader(data, pos, end)
+        values: list[Any] = []
+        while number := _zigzag(reader, 64):
+            if number < 0:
+                number = -number
+                _zigzag(reader, 64)
+            if number > reader.remaining:
+                raise FormatError(f"{number} elements do not fit", expected=f"at most {reader.remaining}", offset=reader.offset)
+            for _ in range(number):
+                value, reader.pos = interpret(inner.element, data, reader.pos, end, counts)
+                values.append(value)
+        return values, reader.pos
+
+    return Python(decode, pa.list_(element.arrow_type or pa.bool_()), List(element))
+
+
+def _optional(layout: Layout, null: int) -> Layout:
+    """A union of null and a type: the number of the branch, which is one byte, 0 or 2."""
+    return Nullable(layout, null_if=bool(null))
+
+
+def avro_layout(text: str) -> Layout:
+    """What values of a schema look like.
+
+    :param text: the schema, as JSON.
+    """
+    try:
+        return _layout(json.loads(text), 0)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return Undecodable("AvroCoder", "its schema cannot be read")
+
+
+def _layout(schema: Any, depth: int) -> Layout:
+    if depth > _MAX_DEPTH:
+        return Undecodable("AvroCoder", "its schema is nested too deeply")
+    if isinstance(schema, list) and len(schema) == 2 and "null" in schema:
+        null = schema.index("null")
+        return _optional(_layout(schema[1 - null], depth + 1), null)
+    kind = schema["type"] if isinstance(schema, dict) else schema
+    if isinstance(kind, dict):
+        return _layout(kind, depth + 1)
+    if kind == "record":
+        taken = Names()
+        return Struct(tuple(Field(taken.take(f["name"]), _layout(f["type"], depth + 1)) for f in schema["fields"]))
+    if kind == "array":
+        return _array(_layout(schema["items"], depth + 1))
+    known = _PLAIN.get(kind) if isinstance(kind, str) else None
+    return known or Undecodable("AvroCoder", f"its schema has {json.dumps(kind)[:80]}")
+
+
+__all__ = ["avro_layout"]
