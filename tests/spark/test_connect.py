@@ -39,6 +39,8 @@ spark.stop()
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """Where a server of Connect is, which knows nothing of the project."""
     pytest.importorskip("grpc")
+    if not list(Path(pytest.importorskip("pyspark").__file__).parent.glob("jars/spark-connect_*.jar")):
+        pytest.skip("PySpark 3.5 does not contain the server of Spark Connect")
     folder = tmp_path_factory.mktemp("server")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
