@@ -6,7 +6,18 @@
 To add a connector, write a module that calls ``register_form``, and import it here.
 """
 
-from serializers.connectors import cdc, committers, databases, file_connector, hybrid, iceberg, kafka, paimon, queues
+from serializers.connectors import (
+    cdc,
+    cdc_schemas,
+    committers,
+    databases,
+    file_connector,
+    hybrid,
+    iceberg,
+    kafka,
+    paimon,
+    queues,
+)
 from serializers.connectors.coordinators import (
     coordinator_type,
     decode_coordinator,
@@ -17,7 +28,7 @@ from serializers.connectors.coordinators import (
 from serializers.connectors.forms import COMMITTABLE, COORDINATOR, FORMS, PayloadForm, register_form
 from serializers.connectors.payloads import decode_payload, payload_layout, payload_type
 
-_FAMILIES = (file_connector, kafka, cdc, iceberg, paimon, queues, databases, committers, hybrid)
+_FAMILIES = (file_connector, kafka, cdc, cdc_schemas, iceberg, paimon, queues, databases, committers, hybrid)
 
 __all__ = [
     "COMMITTABLE",

@@ -80,12 +80,22 @@ def _shapes(version: int, payload: bytes) -> Iterator[tuple[PayloadForm, Any]]:
 
 
 def _payload(raw: bytes) -> tuple[int, bytes] | None:
-    """Version and payload of an enumerator; ``None`` if the coordinator is not a source's."""
+    """Version and payload of an enumerator, or of a coordinator that is not a source's: its first number and the rest."""
     try:
         reader = Reader(raw)
         expect(reader.i32("a version"), (1,))
         version, payload = read_versioned(reader)
         must_end(reader)
     except StateExtractError:
-        return None
+        return _without_wrapper(raw)
     return version, payload
+
+
+def _without_wrapper(raw: bytes) -> tuple[int, bytes] | None:
+    version = int.from_bytes(raw[:4], "big", signed=True)
+    rest = raw[4:]
+    return (version, rest) if any(form.name in _UNWRAPPED for form, _ in fits(COORDINATOR, version, rest)) else None
+
+
+_UNWRAPPED = frozenset({"cdc_schemas"})
+"""Forms of coordinators that are not a source's, which write no wrapper around their state."""

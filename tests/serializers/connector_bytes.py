@@ -14,7 +14,7 @@ from serializers.context import Evidence
 
 _PLACES = {
     "split": "SourceReaderState", "enumerator": COORDINATOR, "writer": "writer_raw_states", "bucket": "writer_raw_states",
-    "committable": COMMITTABLE, "manifest": "streaming_committer_raw_states",
+    "committable": COMMITTABLE, "manifest": "streaming_committer_raw_states", "coordinator": COORDINATOR,
 }  # fmt: skip
 
 
@@ -35,7 +35,7 @@ class Payload:
     def form(self) -> str | None:
         """The column that must have the value."""
         word = self.name.split()[0]
-        return None if word.startswith("bytes_") else word
+        return None if word.startswith("bytes_") else word.removesuffix("_coordinator")
 
     @property
     def place(self) -> str:
@@ -43,9 +43,25 @@ class Payload:
         return _PLACES[self.name.split()[0].rsplit("_", 1)[1]]
 
     @property
+    def whole(self) -> bool:
+        """Whether the bytes are all that a coordinator keeps, without Flink's wrapper."""
+        return "_coordinator" in self.name
+
+    @property
     def version(self) -> int:
         """Of the serializer that wrote it."""
         return int.from_bytes(self.raw[:4], "big")
+
+    @property
+    def inner(self) -> bytes:
+        """The payload alone."""
+        return self.raw[4:] if self.whole else self.raw[8:]
+
+    def decoded(self, inner: bytes | None = None, version: int | None = None, place: str | None = None) -> dict[str, Any]:
+        """The forms that the payload has in its place, or these bytes in its stead."""
+        data, number = self.inner if inner is None else inner, self.version if version is None else version
+        raw = struct.pack(">i", number) + (b"" if self.whole else struct.pack(">i", len(data))) + data
+        return decoded(place or self.place, raw, self.whole)
 
 
 def payloads() -> list[Payload]:
@@ -59,11 +75,15 @@ def payloads() -> list[Payload]:
     return found
 
 
-def decoded(place: str, raw: bytes) -> dict[str, Any]:
-    """The forms that a payload has in its place, by their columns."""
+def decoded(place: str, raw: bytes, whole: bool = False) -> dict[str, Any]:
+    """The forms that a payload has in a place, by their columns.
+
+    :param whole: of a coordinator, the bytes are all of its state.
+    """
     if place == COMMITTABLE:
         return fitting(COMMITTABLE, int.from_bytes(raw[:4], "big"), raw[8:], Evidence(subtask=3))
-    value = decode_coordinator(struct.pack(">i", 1) + raw) if place == COORDINATOR else decode_payload(place, raw)
+    in_coordinator = raw if whole else struct.pack(">i", 1) + raw
+    value = decode_coordinator(in_coordinator) if place == COORDINATOR else decode_payload(place, raw)
     return {name: part for name, part in value.items() if name not in ("bytes", "version") and part is not None}
 
 

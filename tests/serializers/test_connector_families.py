@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import random
-import struct
 
 import pyarrow as pa
 import pytest
 
 from serializers.connectors import COMMITTABLE, COORDINATOR
 from serializers.connectors.forms import FORMS
-from tests.serializers.connector_bytes import Payload, as_printed, decoded, payloads
+from tests.serializers.connector_bytes import Payload, as_printed, payloads
 
 PAYLOADS = payloads()
 
 
 @pytest.mark.parametrize("payload", PAYLOADS, ids=lambda payload: payload.name)
 def test_values_are_those_of_the_connectors_classes(payload: Payload) -> None:
-    found = decoded(payload.place, payload.raw)
+    found = payload.decoded()
     assert list(found) == ([] if payload.form is None else [payload.form])
     if payload.form is not None:
         assert as_printed(found[payload.form]) == as_printed(payload.value)
@@ -27,34 +26,30 @@ def test_values_are_those_of_the_connectors_classes(payload: Payload) -> None:
 
 @pytest.mark.parametrize("payload", PAYLOADS, ids=lambda payload: payload.name)
 def test_damaged_payloads_stay_bytes_or_keep_their_form(payload: Payload) -> None:
-    rng, inner = random.Random(7), payload.raw[8:]
+    rng, inner = random.Random(7), payload.inner
     if payload.form != "async_writer":  # whose requests only their own sink can read
-        assert not decoded(payload.place, wrapped(payload.version, inner + b"\0"))
+        assert not payload.decoded(inner + b"\0")
     for _ in range(15):
-        assert_own_form(payload, wrapped(payload.version, inner[: rng.randrange(len(inner) or 1)]))
+        assert_own_form(payload, inner[: rng.randrange(len(inner) or 1)])
     for _ in range(25):
         damaged = bytearray(inner)
         for _ in range(rng.randint(1, 3)):
             damaged[rng.randrange(len(damaged))] = rng.randrange(256)
-        assert_own_form(payload, wrapped(payload.version, bytes(damaged)))
+        assert_own_form(payload, bytes(damaged))
 
 
 @pytest.mark.parametrize("payload", PAYLOADS, ids=lambda payload: payload.name)
 def test_no_payload_is_taken_for_another_connectors(payload: Payload) -> None:
     """Also with the number of another version, and in the other places."""
     for version in range(-1, 10):
-        assert_own_form(payload, wrapped(version, payload.raw[8:]))
+        assert_own_form(payload, payload.inner, version)
     for place in {"SourceReaderState", "writer_raw_states", COMMITTABLE, COORDINATOR} - {payload.place}:
-        assert not decoded(place, payload.raw)
+        assert not payload.decoded(place=place)
 
 
-def assert_own_form(payload: Payload, raw: bytes) -> None:
+def assert_own_form(payload: Payload, inner: bytes, version: int | None = None) -> None:
     """The bytes have no form, or the payload's and a value that its column takes."""
-    found = decoded(payload.place, raw)
+    found = payload.decoded(inner, version)
     assert found.keys() <= {payload.form}
     for name, value in found.items():
         pa.array([value], FORMS[payload.place][name].column.type).validate(full=True)
-
-
-def wrapped(version: int, payload: bytes) -> bytes:
-    return struct.pack(">ii", version, len(payload)) + payload

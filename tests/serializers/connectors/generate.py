@@ -35,6 +35,7 @@ class Run:
 
 POSTGRES = "postgres.source.offset.PostgresOffsetFactory"
 SQLSERVER = "sqlserver.source.offset.LsnFactory"
+MONGODB = "mongodb.source.offset.ChangeStreamOffsetFactory"
 ORACLE = "oracle.source.meta.offset.RedoLogOffsetFactory"
 CDC2, CDC3 = "com.ververica.cdc", "org.apache.flink.cdc"
 
@@ -62,6 +63,11 @@ RUNS = (
     Run("cdc", (("postgres", CDC3, "3.5", POSTGRES),), cdc("postgres", "3.5.0", "1.20.3")),
     Run("cdc", (("sqlserver", CDC3, "3.2", SQLSERVER),), cdc("sqlserver", "3.2.0", "1.20.3")),
     Run("cdc", (("oracle", CDC3, "3.2", ORACLE),), cdc("oracle", "3.2.0", "1.20.3")),
+    Run("cdc", (("mongodb", CDC2, "2.4", MONGODB),), cdc("mongodb", "2.4.1", "1.17.2")),
+    Run(
+        "schemas", (("org.apache.flink.cdc.runtime.operators.schema.coordinator.", "3.2"),),
+        ("org.apache.flink:flink-cdc-runtime:3.2.0", "org.apache.flink:flink-cdc-common:3.2.0", *TABLE),
+    ),
     Run(
         "files", (("files",),),
         (
