@@ -9,7 +9,10 @@ public class FilesBytes extends Printing {
 
     public static void main(String[] args) throws Exception {
         if (args[0].equals("s3")) s3();
-        else files();
+        else {
+            source();
+            files();
+        }
     }
 
     static void files() throws Exception {
@@ -18,6 +21,30 @@ public class FilesBytes extends Printing {
         String hadoop = "org.apache.hadoop.fs.Path";
         print("hadoop", "org.apache.flink.runtime.fs.hdfs.HadoopRecoverableSerializer", make("org.apache.flink.runtime.fs.hdfs.HadoopFsRecoverable",
                 make(hadoop, "hdfs://nn:8020/out/b1/part-0"), make(hadoop, "hdfs://nn:8020/out/b1/.part-0.inprogress"), 4711L));
+    }
+
+    static void source() throws Exception {
+        String source = "org.apache.flink.connector.file.src.";
+        Object splits = field(source + "FileSourceSplitSerializer", "INSTANCE");
+        Object position = make(source + "util.CheckpointedPosition", 15L, 2L);
+        Path path = new Path("hdfs://nn:8020/in/a \u00e9.csv");
+        Object split = make(source + "FileSourceSplit", "0000000001", path, 10L, 20L, 1_700_000_000_000L, 99L, new String[] {"h1", "h2"}, position);
+        wrapped("file_split 1.20", splits, split, FilesBytes::split);
+        wrapped("file_split 1.20 new", splits, make(source + "FileSourceSplit", "0000000002", new Path("/in/b.csv"), 0L, 5L, 7L, 5L, new String[0], null),
+                FilesBytes::split);
+        wrapped("file_enumerator 1.20", make(source + "PendingSplitsCheckpointSerializer", splits),
+                make(source + "PendingSplitsCheckpoint", List.of(split), List.of(path)),
+                value -> map("splits", List.of(map("file_split", split(((Collection<?>) call(value, "getSplits")).iterator().next()))),
+                        "processed_paths", List.of(((Collection<?>) call(value, "getAlreadyProcessedPaths")).iterator().next().toString())));
+    }
+
+    static Object split(Object split) throws Exception {
+        Object position = field(split, "readerPosition");
+        return map("id", call(split, "splitId"), "path", call(split, "path").toString(), "offset", call(split, "offset"), "length", call(split, "length"),
+                "modification_ms", call(split, "fileModificationTime"), "file_size", call(split, "fileSize"),
+                "hosts", Arrays.asList((String[]) call(split, "hostnames")),
+                "reader_offset", position == null ? null : call(position, "getOffset"),
+                "reader_records", position == null ? null : call(position, "getRecordsAfterOffset"));
     }
 
     /** Of S3 alone, because its classes are in another artifact. */
