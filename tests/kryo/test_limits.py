@@ -196,7 +196,7 @@ def test_a_class_model_that_does_not_fit_is_damage_with_advice() -> None:
     vector = next(v for v in vectors("kryo") if v.name == "Item as Object")
     layout = describe(snapshot_of("zoo.Zoo$Item"), DescribeContext(2, wrong))
     data = bytes.fromhex("5701") + bytes.fromhex("020a")
-    with pytest.raises(FormatError, match=r"java\.lang\.Integer stands where a date") as caught:
+    with pytest.raises(FormatError, match=r"a value of java\.lang\.Integer where a date is declared") as caught:
         interpret(layout, data, 0, len(data))
     assert "class model" in (caught.value.advice or "")
     assert vector.data
