@@ -25,10 +25,11 @@ from __future__ import annotations
 import base64
 import json
 import math
+from collections.abc import Callable
 from typing import Any, Final
 
 from serializers.kryo import jackson
-from serializers.kryo.values import Float, Obj
+from serializers.kryo.values import Byte, Char, Float, Long, Obj, Short
 from serializers.protobuf import whole_json
 from serializers.texts import date_text, date_time_text, duration_text, instant_text, shortest_single, time_text
 from stateextract.columnar.convert.numerals import MAX_DIGIT_BYTES, big_decimal_text, big_integer_text
@@ -38,7 +39,6 @@ from stateextract.printable import json_escapes
 MAX_PARTS: Final = 1 << 21
 """Brackets, names and values of one text. Objects that refer to each other can have a text of any length."""
 MAX_CHARACTERS: Final = 1 << 27
-
 
 
 def json_text(value: Any) -> str:
@@ -61,6 +61,7 @@ class _Writer:
         self.path: list[int] = []
 
     def put(self, text: str) -> None:
+        """:raises ValueRefusedError: if the text becomes too large."""
         self.left -= len(text)
         self.parts.append(text)
         if self.left < 0 or len(self.parts) > MAX_PARTS:
@@ -69,101 +70,97 @@ class _Writer:
                 "refers to twice"
             )
 
-    def value(self, value: Any) -> None:
-        if value is None:
-            self.put("null")
-        elif isinstance(value, bool):
-            self.put("true" if value else "false")
-        elif isinstance(value, int):
-            self.put(str(int(value)))
-        elif isinstance(value, float):
-            self.put(_real(value))
-        elif isinstance(value, str):
-            self.put(_string(value))
+    def value(self, value: Any, before: str = "") -> None:
+        """:param before: what comes before it."""
+        text_of = _PLAIN.get(type(value))
+        if text_of is not None:
+            self.put(before + text_of(value))
         else:
-            self.nested(value)
+            self.nested(value, before)
 
-    def nested(self, obj: Obj) -> None:
-        if id(obj) in self.path:
-            self.put(f'{{"$ref":{self.path.index(id(obj))}}}')
-        elif obj.kind in ("list", "set", "map", "big_integer") or jackson.is_node(obj):
-            self.content(obj)
-        elif obj.kind == "fields":
-            self.fields(obj, obj.class_name)
+    def nested(self, obj: Obj, before: str) -> None:
+        kind = obj.kind
+        if self.path and id(obj) in self.path:
+            self.put(f'{before}{{"$ref":{self.path.index(id(obj))}}}')
+        elif kind in _WITHOUT_CLASS or jackson.is_node(obj):
+            self.content(obj, before)
+        elif kind == "fields":
+            self.fields(obj, f'{before}{{"$class":{_string(obj.class_name)}', ",")
         else:
-            self.put(f'{{"$class":{_string(obj.class_name)},"$value":')
-            self.content(obj)
+            self.content(obj, f'{before}{{"$class":{_string(obj.class_name)},"$value":')
             self.put("}")
 
-    def content(self, obj: Obj) -> None:
+    def content(self, obj: Obj, before: str = "") -> None:
         """Without the class."""
         kind, value = obj.kind, obj.value
         if jackson.is_node(obj):
             self.path.append(id(obj))
-            self.tree(jackson.content(obj))
+            self.tree(jackson.content(obj), before)
             self.path.pop()
         elif kind == "fields":
-            self.fields(obj, None)
-        elif kind in ("list", "set"):
+            self.fields(obj, before + "{", "")
+        elif kind == "list" or kind == "set":
             self.path.append(id(obj))
-            self.sequence("[", value, self.value, "]")
+            separator = before + "["
+            for item in value:
+                self.value(item, separator)
+                separator = ","
+            self.put("]" if value else separator + "]")
             self.path.pop()
         elif kind == "map":
             self.path.append(id(obj))
-            if all(type(key) is str and not key.startswith("$") for key, _ in value):
-                self.sequence("{", value, self.member, "}")
-            else:
-                self.sequence("[", value, self.pair, "]")
+            self.map(value, before)
             self.path.pop()
         elif kind == "wrapped":
             self.path.append(id(obj))
-            self.value(value)
+            self.value(value, before)
             self.path.pop()
         elif kind == "big_integer":
-            self.put(_big_integer(value))
+            self.put(before + _big_integer(value))
         elif kind == "message":
-            self.put(whole_json(value))
+            self.put(before + whole_json(value))
         else:
-            self.put(_string(scalar_text(kind, value)))
+            self.put(before + _string(scalar_text(kind, value)))
 
-    def tree(self, value: Any) -> None:
+    def tree(self, value: Any, before: str) -> None:
         """What a node of Jackson's is: an object by its members whatever their names, numbers of any kind as numbers."""
         if not isinstance(value, Obj):
-            self.value(value)
+            self.value(value, before)
         elif value.kind == "map":
-            self.sequence("{", value.value, self.member, "}")
+            self.members(value.value, before)
         elif value.kind == "big_decimal":
-            self.put(scalar_text(value.kind, value.value))
+            self.put(before + scalar_text(value.kind, value.value))
         elif value.kind == "bytes":
-            self.put(_string(scalar_text(value.kind, value.value)))
+            self.put(before + _string(scalar_text(value.kind, value.value)))
         else:
-            self.nested(value)
+            self.nested(value, before)
 
-    def fields(self, obj: Obj, class_name: str | None) -> None:
+    def fields(self, obj: Obj, before: str, separator: str) -> None:
         self.path.append(id(obj))
-        first = [("$class", class_name)] if class_name is not None else []
-        self.sequence("{", [*first, *obj.value.items()], self.member, "}")
+        for name, value in obj.value.items():
+            self.value(value, f"{before}{separator}{_string(name)}:")
+            before, separator = "", ","
+        self.put(before + "}")
         self.path.pop()
 
-    def sequence(self, opening: str, items: Any, write: Any, closing: str) -> None:
-        self.put(opening)
-        for i, item in enumerate(items):
-            if i:
-                self.put(",")
-            write(item)
-        self.put(closing)
+    def members(self, entries: Any, before: str) -> None:
+        separator = before + "{"
+        for key, value in entries:
+            self.value(value, f"{separator}{_string(key)}:")
+            separator = ","
+        self.put("}" if entries else separator + "}")
 
-    def member(self, item: tuple[str, Any]) -> None:
-        self.put(_string(item[0]))
-        self.put(":")
-        self.value(item[1])
-
-    def pair(self, item: tuple[Any, Any]) -> None:
-        self.put('{"key":')
-        self.value(item[0])
-        self.put(',"value":')
-        self.value(item[1])
-        self.put("}")
+    def map(self, entries: Any, before: str) -> None:
+        if all(type(key) is str and not key.startswith("$") for key, _ in entries):
+            self.members(entries, before)
+            return
+        separator = before + "["
+        for key, value in entries:
+            self.value(key, separator + '{"key":')
+            self.value(value, ',"value":')
+            self.put("}")
+            separator = ","
+        self.put("]")
 
 
 def scalar_text(kind: str, value: Any) -> str:
@@ -214,7 +211,15 @@ def _real(value: float) -> str:
 
 
 def _string(text: str) -> str:
-    return json_escapes(json.dumps(text, ensure_ascii=False))
+    return json_escapes(_quoted(text))
 
+
+_quoted: Final = json.JSONEncoder(ensure_ascii=False).encode
+_WITHOUT_CLASS: Final = frozenset(("list", "set", "map", "big_integer"))
+_PLAIN: Final[dict[type, Callable[[Any], str]]] = {
+    type(None): lambda value: "null", bool: lambda value: "true" if value else "false",
+    **dict.fromkeys((int, Long, Short, Byte), int.__repr__), float: _real, Float: _real, str: _string, Char: _string,
+}  # fmt: skip
+"""The texts of what is no :class:`Obj`."""
 
 __all__ = ["MAX_CHARACTERS", "MAX_PARTS", "decimal_text", "json_text", "scalar_text"]

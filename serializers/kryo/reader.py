@@ -86,6 +86,7 @@ class Kryo:
         self.classes = Hierarchy(models, self.chill)
         self.fixed = Fixed(little=flavour == 5)
         self._types: dict[str, Type] = {}
+        self._numbered: dict[int, Type] = {}
         self.plans: dict[Any, Any] = {}
 
     def read(self, data: bytes | memoryview, pos: int, end: int) -> tuple[Any, int]:
@@ -99,8 +100,18 @@ class Kryo:
 
     def value(self, s: Input, generics: Generics = None) -> Any:
         """A class, then an object of it."""
-        name = self.class_name(s)
-        return None if name is None else self.object(s, self.type(name), generics)
+        pos = s.pos
+        type_ = self._numbered.get(s.data[pos]) if pos < s.end else None
+        if type_ is not None:
+            s.pos = pos + 1
+        else:
+            name = self.class_name(s)
+            if name is None:
+                return None
+            type_ = self.type(name)
+            if s.pos == pos + 1:
+                self._numbered[s.data[pos]] = type_
+        return self.object(s, type_, generics) if type_.references else type_.body(self, s, -1, generics)
 
     def class_name(self, s: Input) -> str | None:
         """A class reference; ``None`` for null."""

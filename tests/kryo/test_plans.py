@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, Literal
 
 import pyarrow as pa
 import pytest
 
 from serializers import DescribeContext, describe
-from serializers.classes import ClassModels
+from serializers.classes import ClassModels, class_model
+from serializers.kryo.plans import written_name
 from stateextract.columnar.convert.policy import Policy
 from stateextract.columnar.decode.decoder import KernelDecoder, Stop, make_decoder
 from stateextract.columnar.decode.pair_decoder import make_pair_decoder
@@ -22,7 +23,7 @@ from tests.columnar.test_pairs import framed
 from tests.kryo.test_limits import mutated
 from tests.kryo.test_vectors import ALL
 from tests.kryo.writer import MODELS, Thing, Writer, written
-from tests.kryo.zoo import Vector, snapshot_of
+from tests.kryo.zoo import FLAVOURS, Vector, snapshot_of
 
 BENT = Policy(strings="binary", timestamps="nanoseconds", maps="list")
 
@@ -225,3 +226,17 @@ def test_damage(declared: str, flavour: int) -> None:
         assert found == expected
         refused += "Error" in found[0]
     assert refused > 5
+
+
+@pytest.mark.parametrize("flavour", FLAVOURS)
+def test_classes_whose_names_end_alike(flavour: Literal[2, 5]) -> None:
+    """In the table by which classes are found they have one place: names are compared as a whole, of any length."""
+    names = [f"com.{part}{letter}.OrderEvent" for part in ("", "long." * 13) for letter in "abcdefgh"]
+    classes = ClassModels.of(class_model({"name": name, "fields": {"x": "int"}}) for name in names)
+    layout = describe(snapshot_of("java.lang.Object"), DescribeContext(flavour, classes))
+    written = [written_name(name, flavour) for name in names]
+    values = [b"\1\0" + name + b"\1" + bytes([2 * i]) for i, name in enumerate(written) if name is not None]
+    assert len(values) == 16
+    found = decoded(layout, values, "kernel")
+    assert found.to_pylist() == [{"class": name, "json": f'{{"x":{i}}}'} for i, name in enumerate(names)]
+    assert found.equals(decoded(layout, values, "interpreter"))

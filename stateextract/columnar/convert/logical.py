@@ -245,24 +245,29 @@ def _instant(array: pa.Array, valid: Mask, node: Logical, ctx: Context) -> pa.Ar
 
 # ---- local dates and times
 
-_MONTH_DAYS: Final = np.array([31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31], np.int64)
+_MONTH_DAYS: Final = np.array([-1, 31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31, -1], np.int64)
+_DAYS_BEFORE: Final = np.array([0, 306, 337, 0, 31, 61, 92, 122, 153, 184, 214, 245, 275, 0], np.int64)
+"""The days of the year before each month, of a year that begins in March."""
 _EPOCH: Final = (1970, 1, 1)
 _MIDNIGHT: Final = (0, 0, 0, 0)
 
 
 def _epoch_days(year: Ints, month: Ints, day: Ints, valid: Mask) -> Ints:
     """Days since 1970-01-01 in the proleptic ISO calendar."""
-    year, month, day = (np.where(valid, part, dead) for part, dead in zip((year, month, day), _EPOCH, strict=True))
-    leap = (year % 4 == 0) & ((year % 100 != 0) | (year % 400 == 0))
-    longest = _MONTH_DAYS[np.clip(month, 1, 12) - 1] + ((month == 2) & leap)
-    possible = (np.abs(year) <= _MAX_YEAR) & (month >= 1) & (month <= 12) & (day >= 1) & (day <= longest)
+    if not valid.all():
+        year, month, day = (np.where(valid, part, dead) for part, dead in zip((year, month, day), _EPOCH, strict=True))
+    index = np.clip(month, 0, 13)
+    possible = (np.abs(year) <= _MAX_YEAR) & (day >= 1) & (day <= _MONTH_DAYS[index])
+    others = np.flatnonzero(~possible)
+    if len(others):  # most dates are none of a leap day
+        years = year[others]
+        leap = (years % 4 == 0) & ((years % 100 != 0) | (years % 400 == 0))
+        possible[others] = leap & (month[others] == 2) & (day[others] == 29) & (np.abs(years) <= _MAX_YEAR)
     require(possible, valid, lambda i: f"the date {_iso_date(year[i], month[i], day[i])}")
-    # Years that begin in March, so that the leap day is the last one; 400 of them always have 146,097 days.
+    # Years that begin in March, so that the leap day is the last one; there is one in 4 years, but none in 3 centuries of 4.
     march_year = year - (month <= 2)
-    era, year_of_era = np.divmod(march_year, 400)
-    day_of_year = (153 * ((month + 9) % 12) + 2) // 5 + day - 1
-    day_of_era = year_of_era * 365 + year_of_era // 4 - year_of_era // 100 + day_of_year
-    days: Ints = era * 146_097 + day_of_era - 719_468
+    century = march_year // 100
+    days: Ints = march_year * 365 + (march_year >> 2) - century + (century >> 2) + _DAYS_BEFORE[index] + day - 719_469
     return days
 
 

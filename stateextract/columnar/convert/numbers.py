@@ -6,7 +6,8 @@ pyarrow. Must not know of bytes' positions, files, numba.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -40,7 +41,7 @@ def labels(array: pa.Array, valid: Mask, node: Logical, ctx: Context) -> pa.Arra
 
 
 def big_integer(array: pa.Array, valid: Mask, node: Logical, ctx: Context) -> pa.Array:
-    numbers, _, valid = _big_numbers(array, valid, node, ctx)
+    numbers, valid = _big_numbers(array, valid, node, ctx)
     texts = pa.array(numbers.words, mask=~valid).cast(pa.string())
     long = valid & (numbers.lengths > 8)
     if not long.any():
@@ -53,23 +54,37 @@ def big_integer(array: pa.Array, valid: Mask, node: Logical, ctx: Context) -> pa
 
 
 def big_decimal(array: pa.Array, valid: Mask, node: Logical, ctx: Context) -> pa.Array:
-    """Numbers of up to 8 bytes with a scale from 0 to 38 go through Arrow's decimals, scale by scale: same text."""
-    numbers, scales, valid = _big_numbers(array, valid, node, ctx, scaled=True)
-    if len(scales) <= FEW:
-        every = zip(range(len(scales)), scales.tolist(), valid, strict=True)
-        return pa.array(
-            [big_decimal_text(numbers.value(i), scale) if there else None for i, scale, there in every], pa.string()
-        )
-    fast = (numbers.lengths <= 8) & (scales >= 0) & (scales <= 38) & valid
-    rest = np.flatnonzero(~fast)
-    rows, parts = [], []
-    for scale in np.unique(scales[fast]).tolist():
-        group = np.flatnonzero(fast & (scales == scale))
-        rows.append(group)
-        parts.append(_decimals(numbers.words[group], scale).cast(pa.string()))
-    texts = [big_decimal_text(numbers.value(i), int(scales[i])) if valid[i] else None for i in rest.tolist()]
-    parts.append(pa.array(texts, pa.string()))
-    return pa.concat_arrays(parts).take(pa.array(np.argsort(np.concatenate([*rows, rest]))))
+    numbers, valid = _big_numbers(array, valid, node, ctx, scaled=True)
+    count = len(valid)
+    texts, left = _decimal_texts(numbers, valid) if count > FEW else (pa.nulls(count, pa.string()), np.flatnonzero(valid))
+    if not len(left):
+        return texts
+    replacements = [big_decimal_text(numbers.value(i), int(numbers.scales[i])) for i in left.tolist()]
+    if len(left) == count:
+        return pa.array(replacements, pa.string())
+
+    import pyarrow.compute as pc
+
+    chosen = np.zeros(count, np.bool_)
+    chosen[left] = True
+    return pc.replace_with_mask(texts, pa.array(chosen), pa.array(replacements, pa.string()))
+
+
+def _decimal_texts(numbers: _BigNumbers, valid: Mask) -> tuple[pa.Array, Ints]:
+    """The texts of the numbers that the kernel has them of, and the other rows that are not null."""
+    from stateextract.columnar.convert.decimal_kernel import MOST_BYTES, decimal_texts
+
+    count = len(valid)
+    if not len(numbers.data) or not decimal_texts.is_usable:
+        return pa.nulls(count, pa.string()), np.flatnonzero(valid)
+    rows, ends = valid.astype(np.uint8), np.empty(count + 1, np.int32)
+    out = np.empty(MOST_BYTES * (count + 1), np.uint8)
+    data, offsets = numbers.padded, numbers.offsets
+    left = decimal_texts(
+        data.ctypes.data + _PADDING, offsets.ctypes.data, rows.ctypes.data, count, out.ctypes.data, ends.ctypes.data
+    )
+    buffers = [bitmap(valid), pa.py_buffer(ends), pa.py_buffer(out[: ends[-1]].copy())]
+    return pa.Array.from_buffers(pa.string(), count, buffers), np.flatnonzero(rows == 2) if left else np.zeros(0, np.int64)
 
 
 def decimal(array: pa.Array, valid: Mask, node: Logical, ctx: Context) -> pa.Array:
@@ -78,11 +93,10 @@ def decimal(array: pa.Array, valid: Mask, node: Logical, ctx: Context) -> pa.Arr
         low = integers(array, valid)
         high = low >> 63
     else:
-        numbers, _, valid = _big_numbers(array, valid, node, ctx)
+        numbers, valid = _big_numbers(array, valid, node, ctx)
         valid = fitting(numbers.lengths <= 16, valid, node, ctx, lambda i: f"a decimal of {numbers.lengths[i]} bytes")
         low = numbers.words
-        ends = numbers.starts + numbers.lengths
-        above = _words(numbers.data, ends - 8, np.where(valid & (numbers.lengths > 8), numbers.lengths - 8, 0))
+        above = numbers.word(numbers.ends - 8, np.where(valid & (numbers.lengths > 8), numbers.lengths - 8, 0))
         high = np.where(numbers.lengths > 8, above, low >> 63)
     bound = 10**node.type.precision
     fits = _below(low.view(np.uint64), high, bound)
@@ -105,53 +119,63 @@ def _below(low: npt.NDArray[np.uint64], high: Ints, bound: int) -> Mask:
     return below
 
 
-def _decimals(words: Ints, scale: int) -> pa.Array:
-    pairs = np.stack([words, words >> 63], axis=1).astype("<i8")
-    return pa.Array.from_buffers(pa.decimal128(38, scale), len(words), [None, pa.py_buffer(pairs)])
+_PADDING: Final = 8
 
 
-@dataclass(frozen=True)
 class _BigNumbers:
-    """Two's complement numbers of any length.
+    """Two's complement numbers of any length, big-endian.
 
-    :param words: the numbers of up to 8 bytes; of longer ones the lowest 8.
+    :ivar offsets: ``int32``: where each row begins in the data, and the end of the last one.
+    :ivar lengths: of the numbers, 0 where there are none.
     """
 
-    data: npt.NDArray[np.uint8]
-    starts: Ints
-    lengths: Ints
-    words: Ints
+    def __init__(self, data: npt.NDArray[np.uint8], offsets: npt.NDArray[np.int32], valid: Mask, tail: int) -> None:
+        self.data = data
+        self.offsets = offsets
+        self.tail = tail
+        self.ends = offsets[1:].astype(np.int64) - tail
+        self.lengths = self.ends - offsets[:-1]
+        if not valid.all():
+            self.lengths[~valid] = 0
+
+    @cached_property
+    def padded(self) -> npt.NDArray[np.uint8]:
+        """The data behind eight bytes."""
+        return np.concatenate([np.zeros(_PADDING, np.uint8), self.data])
+
+    @cached_property
+    def words(self) -> Ints:
+        """The numbers of up to 8 bytes; of longer ones the lowest 8; 0 where there are none."""
+        return self.word(self.ends, self.lengths)
+
+    @cached_property
+    def scales(self) -> Ints:
+        """What comes after the numbers."""
+        return self.word(self.ends + self.tail, np.where(self.lengths > 0, self.tail, 0))
+
+    def word(self, ends: Ints, lengths: Ints) -> Ints:
+        """The big-endian numbers that end at ``ends``, at most 8 bytes of each."""
+        count = len(self.padded) - 7
+        every = np.ndarray((count,), ">i8", self.padded, strides=(1,))
+        eight = every[np.where(lengths > 0, ends, 0)].astype(np.int64)
+        unused = 8 * np.clip(8 - lengths, 0, 7)
+        return np.where(lengths > 0, eight << unused >> unused, 0)
 
     def value(self, row: int) -> int:
-        raw = self.data[self.starts[row] : self.starts[row] + self.lengths[row]].tobytes()
+        raw = self.data[self.ends[row] - self.lengths[row] : self.ends[row]].tobytes()
         return int.from_bytes(raw, "big", signed=True)
 
 
 def _big_numbers(
     array: pa.Array, valid: Mask, node: Logical, ctx: Context, scaled: bool = False
-) -> tuple[_BigNumbers, Ints, Mask]:
+) -> tuple[_BigNumbers, Mask]:
     _, offset_buffer, data_buffer = array.buffers()
-    if not valid.any() or data_buffer is None:
-        zeros = np.zeros(len(array), np.int64)
-        return _BigNumbers(np.zeros(0, np.uint8), zeros, zeros, zeros), zeros, valid
-    data = np.frombuffer(data_buffer, np.uint8)
-    offsets = np.frombuffer(offset_buffer, np.int32)[array.offset : array.offset + len(array) + 1].astype(np.int64)
-    starts, ends = np.where(valid, offsets[:-1], 0), np.where(valid, offsets[1:], 0)
     tail = 4 if scaled else 0
-    lengths = np.where(valid, ends - starts - tail, 0)
+    if not valid.any() or data_buffer is None:
+        none = np.zeros(len(array), np.bool_)
+        return _BigNumbers(np.zeros(0, np.uint8), np.zeros(len(array) + 1, np.int32), none, tail), valid
+    offsets = np.frombuffer(offset_buffer, np.int32)[array.offset : array.offset + len(array) + 1]
+    numbers = _BigNumbers(np.frombuffer(data_buffer, np.uint8), offsets, valid, tail)
+    lengths = numbers.lengths
     require(lengths > 0, valid, lambda i: "a number without digits")
-    valid = fitting(lengths <= MAX_DIGIT_BYTES, valid, node, ctx, lambda i: f"a number of {lengths[i]} bytes")
-    scales = _words(data, ends, np.where(valid, tail, 0))
-    return _BigNumbers(data, starts, lengths, _words(data, ends - tail, np.where(valid, lengths, 0))), scales, valid
-
-
-def _words(data: npt.NDArray[np.uint8], ends: Ints, lengths: Ints) -> Ints:
-    """The big-endian numbers that end at ``ends``, at most 8 bytes of each; 0 where there are none."""
-    words = np.zeros(len(ends), np.uint64)
-    if not len(data):
-        return words.view(np.int64)
-    fill = np.where((lengths > 0) & (data[np.where(lengths > 0, ends - lengths, 0)] >= 0x80), 0xFF, 0)
-    for i in range(8):
-        byte = np.where(lengths > i, data[np.where(lengths > i, ends - 1 - i, 0)], fill)
-        words |= byte.astype(np.uint64) << np.uint64(8 * i)
-    return words.view(np.int64)
+    return numbers, fitting(lengths <= MAX_DIGIT_BYTES, valid, node, ctx, lambda i: f"a number of {lengths[i]} bytes")

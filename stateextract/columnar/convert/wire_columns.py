@@ -57,7 +57,7 @@ def integers(array: pa.Array, valid: Mask, dead: int = 0) -> Ints:
     if len(array) == 0:
         return np.zeros(0, np.int64)
     raw = np.frombuffer(array.buffers()[1], array.type.to_pandas_dtype())[array.offset : array.offset + len(array)]
-    return np.where(valid, raw, dead).astype(np.int64)
+    return raw.astype(np.int64) if valid.all() else np.where(valid, raw, dead).astype(np.int64)
 
 
 def parts_of(array: pa.Array, valid: Mask, dead: Sequence[int]) -> list[Ints]:

@@ -41,6 +41,7 @@ from stateextract.columnar.kernel.machine import (
     F_SIZE,
     HIGH_BITS,
     MAX_ELEMENTS,
+    MAX_NAME,
     MAX_NAMES,
     MAX_OBJECTS,
     MAX_SPENT,
@@ -51,6 +52,7 @@ from stateextract.columnar.kernel.machine import (
     Machine,
 )
 from stateextract.columnar.kernel.variable import end_variable, null_variable, put_bytes, varint
+from stateextract.columnar.program.operations import CLASS_MIX
 
 
 def value(m: Machine, kept: int, t: int) -> None:
@@ -115,11 +117,37 @@ def earlier_object(m: Machine, wire: int, reference: int) -> None:
     m.refs = k + 1
 
 
-def class_reference(m: Machine, t_null: int, n: int) -> None:
+@inlined
+def name_size(m: Machine) -> int:
+    """How many bytes a class name takes that begins at the position: up to one with the highest bit, or behind a length plus
+    one of two bytes."""
+    n: int = 0
+    if load_u8(m.src + m.pos) < 0x80:
+        while True:
+            if m.pos + n >= m.end:
+                m.need_input(m.end + 1)
+            eight = load_i64_le(m.src + m.pos + n) & HIGH_BITS
+            if eight != 0:
+                n += (lowest_bit(eight) >> 3) + 1
+                break
+            n += 8
+            if n > MAX_NAME:
+                m.stop(SLOW)
+    else:
+        m.require(2)
+        n = (load_u8(m.src + m.pos) & 0x3F | load_u8(m.src + m.pos + 1) << 6) + 1
+        if n > MAX_NAME:
+            m.stop(SLOW)
+    m.require(n)
+    return n
+
+
+def class_reference(m: Machine, t_null: int, n: int, bits: int) -> None:
     """A class reference, one of ``n`` or null, and the reference mark of its object.
 
     For each class: its number in the program, its name in the constants and the name's length, the number that it was
     registered with or -1, what its bytes are or -1 if it has no marks, where to go on, and where for an earlier object.
+    Then a table of ``2 ** bits`` places (``class_table`` in ``program/kryo_json.py``): classes plus one, 0 where none is.
     """
     m.require(1)
     reference = load_u8(m.src + m.pos)
@@ -133,43 +161,55 @@ def class_reference(m: Machine, t_null: int, n: int) -> None:
     if reference == 0:
         m.pc = t_null
         return
+    # What the class is found by: its number (3), its number in the program (0), or the name's length (2) and bytes.
+    by = 3
     found = -1
-    if reference != 1:
-        for k in range(n):
-            if at(m.code, m.pc + 7 * k + 3) == reference - 2:
-                found = k
-                break
-    else:
+    sought = reference - 2
+    key = sought
+    size = 0
+    if reference == 1:
         m.require(1)
         reference = load_u8(m.src + m.pos)
         m.pos += 1
         if reference < m.names:
-            reference = at(m.out, NAMES + reference)
-            for k in range(n):
-                if at(m.code, m.pc + 7 * k) == reference:
-                    found = k
-                    break
+            by = 0
+            sought = at(m.out, NAMES + reference)
+            key = -1 - sought
         elif reference == m.names and reference < MAX_NAMES:
-            for k in range(n):
-                size = at(m.code, m.pc + 7 * k + 2)
-                if size <= m.end - m.pos:
-                    name = m.constants + at(m.code, m.pc + 7 * k + 1)
-                    differ = 0
-                    j = 0
-                    while j < size:
-                        eight = load_i64_le(name + j) ^ load_i64_le(m.src + m.pos + j)
-                        if size - j < 8:
-                            eight &= (1 << (8 * (size - j))) - 1
-                        differ |= eight
-                        j += 8
-                        if differ != 0:
-                            break
-                    if differ == 0:
-                        found = k
-                        put(m.out, NAMES + reference, at(m.code, m.pc + 7 * k))
-                        m.names += 1
-                        m.pos += size
-                        break
+            m.require(1)
+            by = 2
+            size = name_size(m)
+            sought = size
+            if size >= 8:
+                key = load_i64_le(m.src + m.pos + size - 8) + size
+            else:
+                key = (load_i64_le(m.src + m.pos) & ((1 << (8 * size)) - 1)) + size
+        else:
+            m.stop(SLOW)
+    elif at(m.code, m.pc + 3) == sought:
+        found = 0  # mostly the declared class, which comes first
+    if found < 0:
+        place = ((key * CLASS_MIX) >> (64 - bits)) & ((1 << bits) - 1)
+        found = at(m.code, m.pc + 7 * n + place) - 1
+        while found >= 0:
+            if at(m.code, m.pc + 7 * found + by) == sought:
+                name = m.constants + at(m.code, m.pc + 7 * found + 1)
+                differ = 0
+                j = 0
+                while j < size:
+                    eight = load_i64_le(name + j) ^ load_i64_le(m.src + m.pos + j)
+                    if size - j < 8:
+                        eight &= (1 << (8 * (size - j))) - 1
+                    differ |= eight
+                    j += 8
+                if differ == 0:
+                    break
+            place = (place + 1) & ((1 << bits) - 1)
+            found = at(m.code, m.pc + 7 * n + place) - 1
+    if found >= 0 and by == 2:
+        put(m.out, NAMES + m.names, at(m.code, m.pc + 7 * found))
+        m.names += 1
+        m.pos += size
     if found < 0:
         m.stop(SLOW)
     t = at(m.code, m.pc + 7 * found + 5)
@@ -552,19 +592,27 @@ def blob(m: Machine, c: int) -> None:
     m.pos += n
 
 
-def count(m: Machine, form: int, width: int, t_null: int) -> None:
-    """How many elements follow, of at least ``width`` bytes each: as it is (0); plus one, 0 being null (1); the same with a
-    flag in the first byte's highest bit (2)."""
+def elements(
+    m: Machine, form: int, width: int, comparator: int, t_null: int, t_flagged: int, c: int, child: int, t: int
+) -> None:
+    """How many elements follow, of at least ``width`` bytes each, and the first of them.
+
+    ``form``: the number as it is (0); plus one, 0 being null (1); the same with a flag in the first byte's highest bit, and if
+    that is set, the code of an element is at ``t_flagged`` (2); ``width`` elements, and no number (3). ``comparator``: a class
+    reference that is null comes behind the number. ``t``: behind the elements, if there are none.
+    """
     begin = m.pos
     n = 0
-    if form != 2:
+    flag = 0
+    if form < 2:
         n = varint(m, begin, SLOW)
         n &= 0xFFFFFFFF
-    else:
+        n -= form
+    elif form == 2:
         m.require(1)
         byte = load_u8(m.src + m.pos)
         m.pos += 1
-        m.flag = byte >> 7
+        flag = byte >> 7
         n = byte & 0x3F
         if byte & 0x40:
             shift = 6
@@ -578,32 +626,30 @@ def count(m: Machine, form: int, width: int, t_null: int) -> None:
                 shift += 7
                 if shift > 27:
                     m.stop(SLOW)
-    if form != 0:
         n -= 1
+    else:
+        n = width
+        width = 0
     if n < 0:
         m.pc = t_null
         return
     m.elements += n
     if n * width > m.end - m.pos or m.elements > MAX_ELEMENTS:
         m.stop(SLOW)
-    m.count = n
-
-
-def given(m: Machine, n: int) -> None:
-    """``n`` elements follow."""
-    m.count = n
-
-
-def open_elements(m: Machine, c: int, child: int, t: int) -> None:
-    """The elements that were counted; behind them on at ``t``, if there are none."""
+    if comparator != 0:
+        m.require(1)
+        if load_u8(m.src + m.pos) != 0:
+            m.stop(SLOW)
+        m.pos += 1
     slot = 0
-    n = m.count
     if c >= 0:
         slot = take_slots(m, child, n)
         end_list(m, c, slot + n)
     if n == 0:
         m.pc = t
     else:
+        if flag != 0:
+            m.pc = t_flagged
         open_list(m, n)
         if c >= 0:
             m.level = child
@@ -613,9 +659,3 @@ def open_elements(m: Machine, c: int, child: int, t: int) -> None:
 def element_code(m: Machine) -> None:
     """The code of an element begins here, and not where the elements were opened."""
     put(m.frames, (m.depth - 1) * F_SIZE + F_BODY, m.pc)
-
-
-def flagged(m: Machine, t: int) -> None:
-    """On at ``t`` if the count had its flag."""
-    if m.flag != 0:
-        m.pc = t

@@ -126,11 +126,8 @@ KRYO_OPERATIONS: Operations = (
     ((Op.CLOCK,), kryo.clock),
     ((Op.BIG,), kryo.big),
     ((Op.BLOB,), kryo.blob),
-    ((Op.COUNT,), kryo.count),
-    ((Op.GIVEN,), kryo.given),
-    ((Op.OPEN,), kryo.open_elements),
+    ((Op.ELEMENTS,), kryo.elements),
     ((Op.BODY,), kryo.element_code),
-    ((Op.FLAGGED,), kryo.flagged),
     ((Op.NO_COMPARATOR,), kryo.no_comparator),
     ((Op.SLOW,), kryo.slow),
     ((Op.JSON,), json.begin_json),
@@ -200,8 +197,6 @@ def _run(
     group = 0
     names = 0
     elements = 0
-    count = 0
-    flag = 0
     json = -1
     calls = 0
     refs = 0

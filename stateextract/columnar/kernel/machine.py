@@ -43,6 +43,8 @@ MALFORMED = 12
 DECODED, DECODED_SIZE = 13, 5
 # The classes whose names the value at hand has written out, by their number in it.
 NAMES, MAX_NAMES = 14, 16
+# Bytes of a name that is looked for.
+MAX_NAME = 512
 # The value's objects that others can refer to, two numbers for each: where it begins in the window; what its bytes are, and,
 # from bit 32 on, how many names were known.
 OBJECTS, MAX_OBJECTS = 30, 4096
@@ -130,10 +132,6 @@ class Machine:
     """How many bytes of earlier objects were read once more."""
     elements: int
     """How many elements its lists have."""
-    count: int
-    """How many elements the list that begins has."""
-    flag: int
-    """Whether their number had a flag."""
     json: int
     """The column whose text is being written, or -1."""
     calls: int

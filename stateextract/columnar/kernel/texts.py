@@ -95,13 +95,11 @@ put_real = compile_kernel(_put_real)
 
 
 def _put_scaled(target: int, unscaled: int, scale: int) -> int:
-    """``BigDecimal.toString()`` of at most 18 digits without an exponent."""
-    if unscaled > 999999999999999999 or unscaled < -999999999999999999:
-        return 0
+    """``BigDecimal.toString()`` without an exponent; at most 27 bytes."""
     if scale == 0:
         target = put_decimal(target, unscaled)
         return target
-    if scale < 0 or scale > 24:
+    if scale < 0 or scale > 24 or unscaled < -9223372036854775807:
         return 0
     if unscaled < 0:
         store_8(target, 0x2D)

@@ -24,7 +24,7 @@ from stateextract.columnar.layout.kryo import (
     MapEntries,
     Numbers,
 )
-from stateextract.columnar.program.operations import ColumnNode, Label, Op
+from stateextract.columnar.program.operations import CLASS_MIX, ColumnNode, Label, Op
 
 if TYPE_CHECKING:
     from stateextract.columnar.program import Compiler
@@ -56,14 +56,50 @@ def emit_outermost(c: Compiler, body: KryoPlan | None, node: ColumnNode | None) 
     c.op(Op.END_JSON)
 
 
-def _class_operands(c: Compiler, choice: Choice, wire: int, new: Label, earlier: Label) -> None:
-    """One class of ``CLASS``."""
-    operands = (
-        c.classes.setdefault(choice.name, len(c.classes)), c.constant(choice.name), len(choice.name) or _NEVER,
-        -1 if choice.number is None else choice.number, wire, new, earlier,
-    )  # fmt: skip
-    for operand in operands:
-        c.operand(operand)
+def _class(c: Compiler, null: Label, choices: Sequence[Choice], labels: Callable[[Choice], tuple[Label, Label]]) -> None:
+    """The operation ``CLASS``.
+
+    :param null: where null goes on; :param labels: where a new and an earlier object of a class go on.
+    """
+    if not choices:
+        c.op(Op.NO_COMPARATOR)
+        c.op(Op.JUMP, null)
+        return
+    numbers = [c.classes.setdefault(choice.name, len(c.classes)) for choice in choices]
+    bits, table = class_table(list(zip(choices, numbers, strict=True)))
+    c.op(Op.CLASS, null, len(choices), bits)
+    for choice, number in zip(choices, numbers, strict=True):
+        registered = -1 if choice.number is None else choice.number
+        c.operand(number)
+        c.operand(c.constant(choice.name))
+        c.operand(len(choice.name) or _NEVER)
+        for operand in (registered, choice.wire, *labels(choice)):
+            c.operand(operand)
+    for place in table:
+        c.operand(place)
+
+
+def class_table(choices: Sequence[tuple[Choice, int]]) -> tuple[int, list[int]]:
+    """The bits of a place, and at each place of a hash table the index of a class plus one, or 0.
+
+    A class is there under the number that it is registered with, under minus one minus its number in the program, and under its
+    name: its last eight bytes, of which the first is the lowest, plus its length.
+    """
+    keys: list[tuple[int, int]] = []
+    for index, (choice, number) in enumerate(choices):
+        if choice.number is not None:
+            keys.append((choice.number, index))
+        if choice.name:
+            last = int.from_bytes(choice.name[-8:], "little")
+            keys += [(-1 - number, index), (last + len(choice.name), index)]
+    bits = max(1, (2 * len(keys)).bit_length())
+    table = [0] * (1 << bits)
+    for key, index in keys:
+        place = (key * CLASS_MIX & (1 << 64) - 1) >> (64 - bits)
+        while table[place]:
+            place = (place + 1) % len(table)
+        table[place] = index + 1
+    return bits, table
 
 
 def emit_choices(
@@ -90,9 +126,7 @@ def emit_choices(
         leave()
 
     labels = {id(choice.body): (Label(), Label()) for choice in choices}
-    c.op(Op.CLASS, none, len(choices))
-    for choice in choices:
-        _class_operands(c, choice, choice.wire, *labels[id(choice.body)])
+    _class(c, none, choices, lambda choice: labels[id(choice.body)])
     for body in {id(choice.body): choice.body for choice in choices}.values():
         new, earlier = labels[id(body)]
         c.here(new)
@@ -211,7 +245,7 @@ def _place(c: Compiler, place: KryoPlan) -> None:
             emit_known(c, place, lambda: _nested(c, place.choice.body), lambda: _piece(c, "null"), ("nested",))
         case AnyOf(choices=()):
             null = Label()
-            c.op(Op.CLASS, null, 0)
+            _class(c, null, (), lambda choice: (null, null))
             c.here(null)
             _piece(c, "null")
         case _:
@@ -274,6 +308,11 @@ def _fields(c: Compiler, body: Fields, name: str | None) -> None:
     _piece(c, text + "}")
 
 
+def counted(how: str | int, width: int) -> tuple[int, int]:
+    """The first operands of ``ELEMENTS``: how elements of at least ``width`` bytes are counted."""
+    return (3, how) if isinstance(how, int) else ({"plain": 0, "null": 1, "flagged": 2}[how], width)
+
+
 class _Loop:
     """Opens elements, and ends with the texts of lists without them.
 
@@ -285,17 +324,13 @@ class _Loop:
         self.brackets = brackets
         self.null, self.empty, self.end = Label(), Label(), Label()
 
-    def count(self, how: str | int, width: int, comparator: str | None) -> None:
+    def count(self, how: str | int, width: int, comparator: str | None, flagged: Label | None = None) -> None:
+        """:param flagged: where the elements go on whose number has a flag."""
         c = self.c
         if comparator == "before":
             c.op(Op.NO_COMPARATOR)
-        if isinstance(how, int):
-            c.op(Op.GIVEN, how)
-        else:
-            c.op(Op.COUNT, {"plain": 0, "null": 1, "flagged": 2}[how], width, self.null)
-        if comparator == "after":
-            c.op(Op.NO_COMPARATOR)
-        c.op(Op.OPEN, -1, 0, self.empty)
+        form = counted(how, width)
+        c.op(Op.ELEMENTS, *form, int(comparator == "after"), self.null, flagged or self.null, -1, 0, self.empty)
 
     def elements(self, before: str, element: Callable[[], None], after: str) -> None:
         c = self.c
@@ -328,8 +363,7 @@ def _list(c: Compiler, counted: tuple[str | int, int], comparator: str | None, e
 
 def _flagged(c: Compiler, body: FlaggedElements) -> None:
     loop, flagged = _Loop(c, "[]"), Label()
-    loop.count("flagged", 1, "after" if body.comparator else None)
-    c.op(Op.FLAGGED, flagged)
+    loop.count("flagged", 1, "after" if body.comparator else None, flagged)
     if body.exact is not None:
         exact = body.exact
         loop.elements("[", lambda: _place(c, Known(exact, nullable=False)), "]")
@@ -367,9 +401,7 @@ def emit_same(
         elements(body)
 
     labels = {id(choice.body): Label() for choice in unmarked}
-    c.op(Op.CLASS, slow, len(unmarked))
-    for choice in unmarked:
-        _class_operands(c, choice, -1, labels[id(choice.body)], slow)
+    _class(c, slow, unmarked, lambda choice: (labels[id(choice.body)], slow))
     for body in {id(choice.body): choice.body for choice in unmarked}.values():
         c.here(labels[id(body)])
         emit(body)
@@ -414,4 +446,4 @@ def _is_string(choice: Choice) -> bool:
     return isinstance(choice.body, JsonScalar) and choice.body.name == "java.lang.String"
 
 
-__all__ = ["emit_any", "emit_choices", "emit_known", "emit_outermost", "emit_same"]
+__all__ = ["counted", "emit_any", "emit_choices", "emit_known", "emit_outermost", "emit_same"]

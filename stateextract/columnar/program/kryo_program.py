@@ -215,16 +215,9 @@ def _emit_list(
     element: Callable[[ColumnNode | None], None],
 ) -> None:
     null, end = Label(), Label()
-    how, width = counted
     if comparator == "before":
         c.op(Op.NO_COMPARATOR)
-    if isinstance(how, int):
-        c.op(Op.GIVEN, how)
-    else:
-        c.op(Op.COUNT, {"plain": 0, "null": 1}[how], width, null)
-    if comparator == "after":
-        c.op(Op.NO_COMPARATOR)
-    _open(c, node, end)
+    _open(c, node, kryo_json.counted(*counted), comparator == "after", null, null, end)
     element(None if node is None else next(iter(node.children.values())))
     c.op(Op.NEXT)
     c.depth -= 1
@@ -232,10 +225,13 @@ def _emit_list(
     c.here(end)
 
 
-def _open(c: Compiler, node: ColumnNode | None, end: Label) -> None:
+def _open(
+    c: Compiler, node: ColumnNode | None, how: tuple[int, int], comparator: bool, null: Label, flagged: Label, end: Label
+) -> None:
     c.depth += 1
     c.deepest = max(c.deepest, c.depth)
-    c.op(Op.OPEN, *((-1, 0) if node is None else (node.index, node.child_level)), end)
+    column = (-1, 0) if node is None else (node.index, node.child_level)
+    c.op(Op.ELEMENTS, *how, int(comparator), null, flagged, *column, end)
     c.here(Label())
 
 
@@ -249,20 +245,12 @@ def _emit_entry(c: Compiler, plan: MapEntries, entry: ColumnNode | None, node: C
 def _emit_flagged(c: Compiler, plan: FlaggedElements, node: ColumnNode | None) -> None:
     null, end, flagged = Label(), Label(), Label()
     item = None if node is None else node.children["item"]
-    c.op(Op.COUNT, 2, 1, null)
-    if plan.comparator:
-        c.op(Op.NO_COMPARATOR)
-    _open(c, node, end)
-    c.op(Op.FLAGGED, flagged)
-    c.op(Op.BODY)
-    if plan.exact is not None:
-        _emit_loop(c, Known(plan.exact, nullable=False), item, end)
-        c.here(flagged)
-        c.op(Op.BODY)
-        if plan.nulls:
-            _emit_loop(c, Known(plan.exact), item, end)
-        else:
-            c.op(Op.SLOW)
+    _open(c, node, (2, 1), plan.comparator, null, flagged, end)
+    exact = plan.exact
+    if exact is not None:
+        some = Known(exact) if plan.nulls else None
+        c.aside(flagged, lambda: c.op(Op.SLOW) if some is None else _emit_loop(c, some, item, end))
+        _emit_loop(c, Known(exact, nullable=False), item, end)
     else:
         _emit_loop(c, plan.element, item, end)
         c.here(flagged)
@@ -289,6 +277,5 @@ def _emit_same(c: Compiler, plan: FlaggedElements, item: ColumnNode | None, end:
         c.op(Op.BODY)
         _emit_loop(c, place, item, end)
 
+    c.aside(slow, lambda: c.op(Op.SLOW))
     kryo_json.emit_same(c, choices, plan.nulls, slow, end, elements)
-    c.here(slow)
-    c.op(Op.SLOW)

@@ -24,6 +24,8 @@ from stateextract.columnar.layout import Undecodable
 
 MAX_CALLS = 100
 """Most ``CALL`` inside of each other."""
+CLASS_MIX = -7046029254386353131
+"""What the keys of a table of classes are multiplied with: 2^64 divided by the golden ratio, so that near keys lie apart."""
 
 
 @unique
@@ -118,9 +120,9 @@ class Op(IntEnum):
     # Kryo's values (layout/kryo.py), of which c is -1 where nothing is kept. What is none of these is SLOW.
     KRYO = 80  #        kept, t        a value begins; to t if Python has decoded it; kept: columns take it
     SLOW = 81  #                       only Python reads what follows
-    CLASS = 82  #       t null, n, (class, constant, length, registered as or -1, bytes or -1, t, t) × n     a class, a mark;
-    #                                  bytes: a number for what they are, -1 without marks; the second t is for an object that
-    #                                  stands earlier
+    CLASS = 82  #       t null, n, bits, (class, constant, length, registered as or -1, bytes or -1, t, t) × n, place × 2^bits
+    #                                  a class, a mark; bytes: a number for what they are, -1 without marks; the second t is
+    #                                  for an object that stands earlier; the places are a hash table of the classes
     REFERENCE = 83  #   bytes, t null, t       a mark
     LATER = 116  #                     such an object was read
     VARYING = 84  #     c, form, low, high     an int (0), zigzag (1), a long (2, 3), a byte (4), two bytes (5, little: 6)
@@ -133,11 +135,9 @@ class Op(IntEnum):
     CLOCK = 91  #       c, c, c, c     hour, minute, second, nanoseconds
     BIG = 92  #         c, scaled
     BLOB = 93  #        c
-    COUNT = 94  #       form, width, t null    as it is (0), plus one (1), with a flag (2)
-    GIVEN = 95  #       n              instead of a count
-    OPEN = 96  #        c, level, t    the elements that were counted; t: behind them
-    BODY = 97  #                       an element's code begins
-    FLAGGED = 98  #     t              go to t if the count had its flag
+    ELEMENTS = 94  #    form, width, comparator, t null, t flagged, c, level, t    a count: as it is (0), plus one (1), with a
+    #                                  flag (2), or the operand itself (3); t: behind the elements
+    BODY = 95  #                       an element's code begins
     NO_COMPARATOR = 99  #              a class reference that is null
     # The same as JSON, in pieces.
     JSON = 100  #       c              the text of a column begins
