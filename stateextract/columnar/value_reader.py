@@ -5,6 +5,7 @@ Parts of a row have cursors of their own, which share that knowledge. May import
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from stateextract.columnar.convert.policy import LARGE_VALUE_ADVICE
@@ -64,16 +65,18 @@ class ValueReader(Reader):
 
 def room_of(value: Any) -> int:
     """Bytes that a value and all that it holds take in memory at least; what it holds twice counts twice."""
-    room, left = 0, [value]
+    room = 0
+    left: list[Iterable[Any]] = [(value,)]
     while left:
-        one = left.pop()
-        if isinstance(one, str | bytes):
-            room += len(one)
-        elif isinstance(one, dict):
-            left += one.values()
-        elif isinstance(one, list | tuple):
-            left += one
-        room += 8
+        for one in left.pop():
+            kind = type(one)
+            if kind is dict:
+                left.append(one.values())
+            elif kind is list or kind is tuple:
+                left.append(one)
+            elif kind is not int and isinstance(one, str | bytes):
+                room += len(one)
+            room += 8
     return room
 
 
