@@ -25,7 +25,7 @@ def spark_schema(schema: pa.Schema) -> Any:
 
     for field in schema:
         try:
-            converted = from_arrow_schema(pa.schema([field]))
+            converted = from_arrow_schema(pa.schema([field]), prefer_timestamp_ntz=True)  # not the default before 4.2
             fits = arrow_schema(converted).field(0).type == field.type
         except PySparkTypeError:
             fits = False
@@ -34,7 +34,7 @@ def spark_schema(schema: pa.Schema) -> Any:
                 f"Spark cannot read the column {field.name!r} of type {field.type}",
                 advice="timestamps have to be in microseconds there; leave the column out with columns",
             )
-    return from_arrow_schema(schema)
+    return from_arrow_schema(schema, prefer_timestamp_ntz=True)
 
 
 def arrow_schema(schema: Any) -> pa.Schema:

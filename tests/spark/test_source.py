@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql import datasource
 from pyspark.sql.datasource import DataSource
 
 from stateextract.spark import register
@@ -107,8 +108,9 @@ def test_keys_and_filters_read_their_key_groups_only(pushing: Any, damaged: tupl
 
     assert [tuple(row) for row in load(keys=f"[{key}]").select("key", "value").collect()] == [(key, 10 * key)]
     assert load(keyGroups="5").count() == groups_of(list(range(400)), GROUPS).count(5)
-    filtered = load(pushFilters=True).where(f"key = {key}").select("key", "value")
-    assert [tuple(row) for row in filtered.collect()] == [(key, 10 * key)]
+    if hasattr(datasource, "EqualTo"):  # Spark 4.0 has no filter pushdown
+        filtered = load(pushFilters=True).where(f"key = {key}").select("key", "value")
+        assert [tuple(row) for row in filtered.collect()] == [(key, 10 * key)]
     with pytest.raises(Exception, match=r"FormatError: found key group 127; expected key group 0; in file .*/op-0"):
         load().where(f"key = {key}").collect()
 
