@@ -16,7 +16,7 @@ from stateextract.job.execute import in_this_process
 from stateextract.job.run import run_job
 from stateextract.options import JobOptions
 from stateextract.snapshot import content
-from stateextract.state import rows as rows_of_states
+from stateextract.state import row_layout as rows_of_states
 from tests.writers.plan_files import SHAPES, write_plan_files
 from tests.writers.shapes import rows
 
