@@ -16,6 +16,7 @@ from serializers.registry import register
 from stateextract.columnar.layout import Python
 from stateextract.files.javastream import parse_java_stream
 from stateextract.files.reader import Reader
+from stateextract.printable import replaced
 
 COLUMN = pa.struct([pa.field("class", pa.string()), pa.field("json", pa.string())])
 
@@ -23,7 +24,7 @@ COLUMN = pa.struct([pa.field("class", pa.string()), pa.field("json", pa.string()
 def read_object(reader: Reader) -> dict[str, str] | None:
     """The class of an object and its JSON; ``None`` for a null."""
     value = plain(parse_java_stream(reader, LIMITS))
-    return None if value is None else {"class": class_of(value), "json": json_text(value)}
+    return None if value is None else {"class": replaced(class_of(value)), "json": json_text(value)}
 
 
 def _decode(data: memoryview, pos: int, end: int) -> tuple[dict[str, str] | None, int]:

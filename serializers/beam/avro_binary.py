@@ -108,7 +108,7 @@ def avro_layout(text: str) -> Layout:
     """
     try:
         return _layout(json.loads(text), 0)
-    except (ValueError, KeyError, TypeError, RecursionError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         return Undecodable("AvroCoder", "its schema cannot be read")
 
 

@@ -51,6 +51,7 @@ from serializers.connectors.forms import (
 from serializers.context import Evidence
 from stateextract.errors import FormatError, StateExtractError
 from stateextract.files.reader import Reader
+from stateextract.printable import replaced
 
 _SNAPSHOT, _STREAM, _HYBRID = 1, 2, 3
 _STATUSES = (
@@ -70,6 +71,8 @@ _OFFSET_COLUMNS: dict[str, tuple[str, pa.DataType]] = {
     "timestamp": ("timestamp", I64), "resumeToken": ("resume_token", TEXT),
 }  # fmt: skip
 _MYSQL = frozenset({"file", "kind"})
+_MYSQL_STREAM = "binlog-split"
+"""The id of the one split of a stream: ``MySqlBinlogSplitAssigner``."""
 _OFFSET = struct_of(**dict(_OFFSET_COLUMNS.values()), json=TEXT)
 
 
@@ -139,6 +142,9 @@ def _stream_split(reader: Reader, layout: _Layout) -> dict[str, Any]:
     split |= {"start": _offset(reader, layout), "end": _offset(reader, layout)}
     if split["start"] is None:
         raise FormatError("a stream without an offset")
+    # Offsets of version 1 are a text and a number and no JSON, so another connector's bytes could be taken for them.
+    if layout.version == 1 and split["split_id"] != _MYSQL_STREAM:
+        raise FormatError("no stream of MySQL")
     finished = [_finished_split(reader, layout) for _ in range(reader.count("splits", least=9))]
     split |= {"finished_splits": finished, "tables": _tables(reader, layout)}
     split["finished_splits_in_all"] = reader.i32("a number of splits") if layout.version >= 3 else len(finished)
@@ -199,7 +205,11 @@ def _offset(reader: Reader, layout: _Layout) -> dict[str, Any] | None:
         raise FormatError("no offset of a database")
     for key in known:
         name, type_ = _OFFSET_COLUMNS[key]
-        found[name] = _int64(values[key]) if type_ == I64 else values[key]
+        value = values[key]
+        if type_ == I64:
+            found[name] = _int64(value)
+        else:
+            found[name] = None if value is None else replaced(value)
     return found | {"json": text}
 
 

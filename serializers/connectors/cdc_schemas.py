@@ -30,6 +30,7 @@ from serializers.connectors.forms import (
 from serializers.snapshots import flink_string
 from stateextract.errors import FormatError
 from stateextract.files.reader import Reader
+from stateextract.printable import replaced
 
 _BEHAVIORS = ("IGNORE", "LENIENT", "TRY_EVOLVE", "EVOLVE", "EXCEPTION")
 # In the order of DataTypeSerializer's numbers; {} is a length, a precision, or precision and scale.
@@ -126,7 +127,7 @@ def _field(reader: Reader, depth: int) -> str:
 
 def _text(reader: Reader) -> str | None:
     text = flink_string(reader)
-    return None if text is None else text.encode("utf-8", "replace").decode()
+    return None if text is None else replaced(text)
 
 
 _COLUMN = struct_of(name=TEXT, type=TEXT, comment=TEXT, default=TEXT, metadata_key=TEXT)

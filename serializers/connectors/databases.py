@@ -97,7 +97,8 @@ def _mongodb_enumerator(reader: Reader, version: int) -> dict[str, Any]:
 # ---- Doris
 
 _LABEL = re.compile(r"[-_A-Za-z0-9:]{1,128}", re.ASCII)
-_NAME = re.compile(r"[^\0-\x1f/\\]{1,256}")
+_NAME = re.compile(r"[^\W\d][\w$-]{0,255}")
+"""A letter of any language, then letters, digits, ``_``, ``-``: Doris' ``FeNameFormat``."""
 
 
 def _doris_writer(reader: Reader, version: int) -> dict[str, Any]:
@@ -124,18 +125,22 @@ def _doris_committable(reader: Reader, version: int) -> dict[str, Any]:
 
 
 def _starrocks_writer(reader: Reader, version: int) -> dict[str, Any]:
-    return {"json": _json_with(reader, "labelSnapshots")}
+    text = decode_utf8(reader.bytes(reader.remaining))
+    _check_objects(json_object(text).get("labelSnapshots"), "labelPrefix", "db", "table")
+    return {"json": text}
 
 
 def _starrocks_committable(reader: Reader, version: int) -> dict[str, Any]:
-    return {"json": _json_with(reader, "labelSnapshot")}
-
-
-def _json_with(reader: Reader, key: str) -> str:
     text = decode_utf8(reader.bytes(reader.remaining))
-    if key not in json_object(text):
+    snapshot = json_object(text).get("labelSnapshot")
+    _check_objects(snapshot.get("transactions") if isinstance(snapshot, dict) else None, "label", "database", "table")
+    return {"json": text}
+
+
+def _check_objects(items: Any, *keys: str) -> None:
+    """Refuse what is not a list of objects that have these keys."""
+    if not isinstance(items, list) or not all(isinstance(item, dict) and item.keys() >= set(keys) for item in items):
         raise FormatError("no JSON of StarRocks")
-    return text
 
 
 _JDBC = struct_of(split_id=TEXT, sql=TEXT, parameters=TEXT, offset=I64, records_after_offset=I64)
@@ -186,9 +191,10 @@ register_form(
 register_form(
     "writer_raw_states",
     PayloadForm(
-        "starrocks_writer", (1,), _starrocks_writer, struct_of(json=TEXT), reason="JSON with the key of its class"
+        "starrocks_writer", (1,), _starrocks_writer, struct_of(json=TEXT),
+        reason="JSON with the key of its class, and a list of labels with their tables",
     ),
-)
+)  # fmt: skip
 register_form(
     COMMITTABLE,
     PayloadForm(
@@ -196,6 +202,6 @@ register_form(
         (1,),
         _starrocks_committable,
         struct_of(json=TEXT),
-        reason="JSON with the key of its class",
+        reason="JSON with the key of its class, and a list of transactions with their tables",
     ),
 )

@@ -15,6 +15,7 @@ from serializers.kryo.values import class_of
 from stateextract.errors import FormatError
 from stateextract.files.javastream import JavaObject, parse_java_stream
 from stateextract.files.reader import Reader
+from stateextract.printable import replaced
 
 
 def java_json(data: bytes | memoryview) -> str | None:
@@ -33,7 +34,7 @@ def java_class_and_json(data: bytes | memoryview) -> tuple[str | None, str | Non
     reader = Reader(data)
     value = plain(parse_java_stream(reader, LIMITS))
     must_end(reader)
-    return (None, None) if value is None else (class_of(value), json_text(value))
+    return (None, None) if value is None else (replaced(class_of(value)), json_text(value))
 
 
 def java_object(reader: Reader, *class_names: str, fields: bool = True) -> JavaObject:

@@ -33,6 +33,7 @@ from serializers.connectors.forms import (
 from serializers.connectors.recoverables import UNPUBLISHED_FILE, unpublished_file
 from stateextract.errors import FormatError
 from stateextract.files.reader import Reader
+from stateextract.printable import replaced
 
 _BUCKET_MAGIC = 0x1E764B79
 _COMMITTABLE_MAGIC = 0x1E765C80
@@ -67,7 +68,7 @@ def _path(reader: Reader) -> str | None:
     uri += path or ""
     uri += f"?{query}" if query is not None else ""
     uri += f"#{fragment}" if fragment is not None else ""
-    return uri.encode("utf-8", "replace").decode()
+    return replaced(uri)
 
 
 def _file_enumerator(reader: Reader, version: int) -> dict[str, Any]:

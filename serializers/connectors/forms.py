@@ -21,6 +21,7 @@ from serializers.context import NO_EVIDENCE, NO_PARTITIONS, Evidence, Partitions
 from serializers.snapshots import flink_string
 from stateextract.errors import FormatError, StateExtractError
 from stateextract.files.reader import Reader
+from stateextract.printable import replaced
 
 T = TypeVar("T")
 
@@ -174,10 +175,8 @@ def read_flag(reader: Reader) -> bool:
 
 
 def read_text(reader: Reader) -> str:
-    """``DataOutput.writeUTF``."""
-    text = reader.utf()
-    # No form has texts that UTF-8 cannot hold, and Arrow would refuse them.
-    return text.encode("utf-8", "replace").decode()
+    """``DataOutput.writeUTF``, with U+FFFD for lone surrogates, which Arrow does not take."""
+    return replaced(reader.utf())
 
 
 def nullable_text(reader: Reader) -> str | None:

@@ -35,6 +35,7 @@ from serializers.connectors.forms import (
 from serializers.context import Evidence
 from stateextract.errors import FormatError
 from stateextract.files.reader import Reader, decode_modified_utf8
+from stateextract.printable import replaced
 
 _ID = re.compile(r"[0-9a-f]{32}")
 _STATUSES = ("UNASSIGNED", "ASSIGNED", "COMPLETED")
@@ -60,7 +61,7 @@ def _task(reader: Reader, version: int) -> dict[str, Any]:
     if not isinstance(path, str):
         raise FormatError("no task to scan a file")
     start, length = (_int64(task.get(name)) for name in ("start", "length"))
-    return {"path": path, "start": start, "length": length, "json": text}
+    return {"path": replaced(path), "start": start, "length": length, "json": text}
 
 
 def _int64(value: Any) -> int | None:
@@ -73,7 +74,7 @@ def _long_text(reader: Reader) -> str:
         text = decode_modified_utf8(bytes(reader.bytes(reader.i32("a length"), "a text")))
     except UnicodeDecodeError:
         raise FormatError("a text is not modified UTF-8") from None
-    return text.encode("utf-8", "replace").decode()
+    return replaced(text)
 
 
 def _enumerator(reader: Reader, version: int) -> dict[str, Any]:
@@ -85,6 +86,10 @@ def _enumerator(reader: Reader, version: int) -> dict[str, Any]:
         for name in found:
             found[name] = inner.i64("a position") if read_flag(inner) else None
         must_end(inner)
+        # Ids of snapshots have no sign, and a time is never without an id (``IcebergEnumeratorPosition.of``).
+        snapshot = found["snapshot_id"]
+        if found["snapshot_ms"] is not None if snapshot is None else snapshot < 0:
+            raise FormatError("no position of Iceberg")
     split_version = reader.i32("a version of splits")
     expect(split_version, (2, 3))
     splits = []

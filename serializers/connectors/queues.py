@@ -159,14 +159,18 @@ def _kinesis_enumerator(reader: Reader, version: int) -> dict[str, Any]:
 
 # ---- asynchronous sinks
 
+_LARGEST_REQUEST = 1 << 30
+"""Bytes. No service of these sinks takes a request of 1 GiB."""
+
 
 def _async_writer(reader: Reader, version: int) -> dict[str, Any]:
     if reader.i64("a mark") != -1:
         raise FormatError("no buffer of an asynchronous sink")
     count = reader.i32("a number of requests")
     requests = bytes(reader.bytes(reader.remaining))
-    # Each request has its size, and at least one byte.
-    if not 0 <= 9 * count <= len(requests) or (count == 0) != (not requests):
+    # Each request has its size, which is first, and at least one byte.
+    size = int.from_bytes(requests[:8], "big")
+    if not 0 <= 9 * count <= len(requests) or (count == 0) != (not requests) or size > _LARGEST_REQUEST:
         raise FormatError("no requests")
     return {"requests": count, "data": requests}
 
@@ -222,6 +226,7 @@ register_form(
 register_form(
     "writer_raw_states",
     PayloadForm(
-        "async_writer", (0, 1), _async_writer, struct_of(requests=I32, data=pa.binary()), reason="a mark of -1"
+        "async_writer", (0, 1), _async_writer, struct_of(requests=I32, data=pa.binary()),
+        reason="a mark of -1, and the size of the first request",
     ),
-)
+)  # fmt: skip

@@ -5,10 +5,14 @@ from __future__ import annotations
 import struct
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
-from serializers.connectors import COORDINATOR
+from serializers.connectors import COMMITTABLE, COORDINATOR, FORMS
+from serializers.connectors.embedded import java_class_and_json
 from serializers.connectors.recoverables import unpublished_file
+from serializers.javaobjects import read_object
+from stateextract.files.reader import Reader
 from tests.serializers.connector_bytes import as_printed, decoded, payloads
 from tests.serializers.test_connectors import utf, versioned
 
@@ -83,3 +87,50 @@ def test_older_splits_of_cdc_have_no_flag() -> None:
     for version, end in ((4, -1), (3, -1), (2, -5)):
         found = decoded("SourceReaderState", versioned(version, plain.inner[:end]))["cdc_split"]
         assert as_printed(found) == as_printed(expected)
+
+
+def sized(text: str) -> bytes:
+    return struct.pack(">i", len(text)) + text.encode()
+
+
+def test_lone_surrogates_do_not_reach_arrow() -> None:
+    """JSON can have them as escapes, and Java's own serialization in names of classes."""
+    offset = b"\1" + sized('{"file":"mysql-bin.\\ud800","pos":"4"}')
+    stream = struct.pack(">i", 2) + utf("binlog-split") + utf("") + offset + b"\0" + bytes(12) + b"\0"
+    task = utf('{"data-file":{"file-path":"/t/\\ud800"}}')
+    found = {
+        "cdc_split": decoded("SourceReaderState", versioned(4, stream)),
+        "iceberg_split": decoded("SourceReaderState", versioned(2, struct.pack(">iqi", 0, 0, 1) + task)),
+    }
+    assert found["cdc_split"]["cdc_split"]["start"]["file"] == "mysql-bin.\ufffd"
+    assert found["iceberg_split"]["iceberg_split"]["tasks"][0]["path"] == "/t/\ufffd"
+    for name, value in found.items():
+        pa.array([value[name]], FORMS["SourceReaderState"][name].column.type).validate(full=True)
+    name = b"A\xed\xa0\x80"
+    instance = bytes.fromhex("aced00057372") + struct.pack(">H", len(name)) + name + bytes(8) + b"\2\0\0xp"
+    assert java_class_and_json(instance) == ("A\ufffd", "{}")
+    assert read_object(Reader(instance)) == {"class": "A\ufffd", "json": "{}"}
+
+
+NO_END = b"\0" + struct.pack(">ii", 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("place", "version", "payload"),
+    [
+        # A stream of version 1 has a text and a number for an offset, so its id has to be the one of MySQL.
+        ("SourceReaderState", 1, struct.pack(">i", 2) + utf("s") + utf("") + b"\1" + utf("f") + bytes(8) + NO_END),
+        # A position of Iceberg has no time without an id, and ids have no sign.
+        (COORDINATOR, 1, b"\1" + versioned(1, b"\0\1" + MILLISECONDS) + struct.pack(">ii", 2, 0)),
+        (COORDINATOR, 1, b"\1" + versioned(1, b"\1" + b"\xff" * 8 + b"\1" + MILLISECONDS) + struct.pack(">ii", 2, 0)),
+        ("writer_raw_states", 1, b'{"labelSnapshots":{}}'),
+        ("writer_raw_states", 1, b'{"labelSnapshots":[{"label":"a"}]}'),
+        (COMMITTABLE, 1, b'{"labelSnapshot":"a"}'),
+        ("writer_raw_states", 2, utf("label") + utf("a.b") + utf("orders") + struct.pack(">i", 3)),
+        ("writer_raw_states", 2, utf("label") + utf("shop") + utf("7 days") + struct.pack(">i", 3)),
+        # A request of 2^60 bytes.
+        ("writer_raw_states", 0, b"\xff" * 8 + struct.pack(">iq", 1, 1 << 60) + b"abc"),
+    ],
+)
+def test_bytes_that_only_resemble_a_form_have_none(place: str, version: int, payload: bytes) -> None:
+    assert decoded(place, versioned(version, payload)) == {}
