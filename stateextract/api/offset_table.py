@@ -83,7 +83,8 @@ class _Source:
 
     def _states(self) -> list[State]:
         # A state without a name may be any of the operator's.
-        return [s for s in self.operator.states if s.scope == "operator" and s.name in (_READERS, _CONSUMERS, "")]
+        found = [s for s in self.operator.states if s.scope == "operator" and s.name in (_READERS, _CONSUMERS, "")]
+        return [state._as_stored() for state in found]
 
     def _rows_of(self, state: State) -> Iterator[dict[str, Any]]:
         try:
@@ -137,7 +138,13 @@ class _Source:
     def _of_coordinator(self) -> Iterator[dict[str, Any]]:
         """Partitions that no subtask has: those that are not assigned yet, and those that were read to their end."""
         value = self.operator.coordinator
-        if value is None or value["version"] is None:
+        if value is None:
+            return
+        if value["version"] is None:
+            # Operators that are not sources have coordinators, too, but no splits.
+            if any(state.name == _READERS for state in self.operator.states) and not self.others:
+                reason = "the coordinator's bytes cannot be read; partitions that are not assigned may be in them"
+                yield self._problem(Status.RAW, reason)
             return
         if untyped_reason(value) is not None:
             # Kafka's own that are not named list no partition, or (version 1) only those that are assigned.

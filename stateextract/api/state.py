@@ -148,6 +148,13 @@ class State:
         """The user's types, and those that show what Python wrote."""
         return self._opened.types.of(self.operator._inventory, self._named_state, self._merged, self._options)
 
+    def _as_stored(self) -> State:
+        """The same state with the types of its serializers, for code that expects these, whatever types the user chose."""
+        state = copy(self)
+        state.__dict__.pop("schema", None)
+        state.__dict__["_override_texts"] = ()
+        return state
+
     @property
     def untyped(self) -> bool:
         """Whether PyFlink wrote it and its type is not known, so that it is shown as bytes."""

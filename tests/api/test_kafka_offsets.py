@@ -180,6 +180,11 @@ def test_what_cannot_be_read_has_a_row(tmp_path: Path) -> None:
     rows = offsets_of(tmp_path / "b", readers(known), struct.pack(">i", 1) + versioned(9, b"?"))
     assert [row["status"] for row in rows] == ["decoded", "raw"]
     assert rows[1]["reason"].startswith("the form of the coordinator's bytes is not known")
+    # Without a source's wrapper.
+    rows = offsets_of(tmp_path / "d", readers(known), enumerator("enumerator 5.0")[:-1])
+    assert [(row["status"], row.get("reason", "")[:37]) for row in rows] == [
+        ("decoded", ""), ("raw", "the coordinator's bytes cannot be rea"),
+    ]  # fmt: skip
     gone = replace(readers(known), stream=FileHandle(100, str(tmp_path / "gone")))
     (row,) = offsets_of(tmp_path / "c", gone)
     assert row["status"] == "missing"
@@ -194,6 +199,12 @@ def test_other_connectors_have_no_row(tmp_path: Path) -> None:
 @pytest.mark.parametrize("version", ["1.12", "3.4", "5.0"])
 def test_an_enumerator_without_partitions_lacks_nothing(version: str, tmp_path: Path) -> None:
     assert offsets_of(tmp_path / "s", readers(), enumerator(f"enumerator {version} empty")) == []
+
+
+def test_types_that_the_user_chose_change_nothing() -> None:
+    path = str(SNAPSHOTS / "f117-connector117")
+    types = {"*/SourceReaderState/value.kafka_split.topic": "binary", "*/topic-partition-offset-states/value.f1": "string"}
+    assert stateextract.open_snapshot(path, types=types).kafka_offsets() == stateextract.open_snapshot(path).kafka_offsets()
 
 
 def test_an_operator_that_is_not_there() -> None:
