@@ -167,7 +167,14 @@ def _iterable(coder: Coder, outer: bool) -> Layout:
 
 def _map(coder: Coder, outer: bool) -> Layout:
     key, value = map(coder_layout, coder.parts)
+    if outer and _may_lack_a_length(coder.parts[1]):
+        return Undecodable(coder.class_name, "in the outer context its last value has no length")
     return Map(key, value, as_list=isinstance(key, Nullable))
+
+
+def _may_lack_a_length(coder: Coder) -> bool:
+    """Whether values can end without their length in the outer context: a coder passes its context to its last part."""
+    return coder.name in _LENGTH_FIRST or any(map(_may_lack_a_length, coder.parts[-1:]))
 
 
 def _nullable(coder: Coder, outer: bool) -> Layout:

@@ -12,6 +12,8 @@ from stateextract.errors import FormatError
 from stateextract.files.javastream import JavaEnum, JavaObject, JavaValue, java_elements
 
 MAX_DEPTH = 50
+MAX_PARTS = 10_000
+"""Coders and types of fields in a coder."""
 
 
 @dataclass(frozen=True)
@@ -84,33 +86,12 @@ PARTS: dict[str, tuple[str, ...]] = {
 """The fields of coders that have coders, by the coder's class."""
 
 
-def read_coder(value: JavaValue, depth: int = 0) -> Coder:
+def read_coder(value: JavaValue) -> Coder:
     """The coder that a Java object is.
 
     :raises FormatError: for what cannot be a coder, and for one inside itself.
     """
-    if depth > MAX_DEPTH:
-        raise FormatError(f"coders are nested more than {MAX_DEPTH} deep")
-    if isinstance(value, JavaEnum):
-        return Coder(value.class_name)
-    if not isinstance(value, JavaObject):
-        raise FormatError("a coder is not an object")
-    coder = Coder(value.class_name)
-    if coder.name in ("RowCoder", "SchemaCoder"):
-        return Coder(value.class_name, schema=_row(value.get("schema"), False, depth))
-    if coder.name in AVRO_CODERS:
-        supplier = value.get("schemaSupplier")
-        schema = supplier.get("schema") if isinstance(supplier, JavaObject) else None
-        return Coder(value.class_name, avro=schema if isinstance(schema, str) else "")
-    if coder.name == "UnionCoder":
-        return Coder(value.class_name, tuple(read_coder(v, depth + 1) for v in _list(value.get("elementCoders"))))
-    if coder.name == "DoFnOperator$TaggedKvCoder":
-        entries = sorted(_entries(value.get("idsToCoders")), key=lambda entry: entry[0])
-        return Coder(
-            value.class_name, tuple(read_coder(v, depth + 1) for _, v in entries), tags=tuple(tag for tag, _ in entries)
-        )
-    parts = tuple(read_coder(value.get(name), depth + 1) for name in PARTS.get(coder.name, ()))
-    return Coder(value.class_name, parts)
+    return _Tree().coder(value, 0)
 
 
 def _list(value: JavaValue) -> list[JavaValue]:
@@ -126,45 +107,13 @@ def _list(value: JavaValue) -> list[JavaValue]:
 def _entries(value: JavaValue) -> Iterator[tuple[int, JavaValue]]:
     """The entries of Guava's immutable map with numbers as keys: two arrays."""
     keys, values = (_list(value.get(name)) if isinstance(value, JavaObject) else [] for name in ("keys", "values"))
+    if len(keys) != len(values):
+        raise FormatError("a map has another number of keys than of values")
     for key, coder in zip(keys, values, strict=True):
         number = key.get("value") if isinstance(key, JavaObject) else None
         if not isinstance(number, int):
             raise FormatError("the number of an output is not a number")
         yield number, coder
-
-
-# ---- schemas
-
-
-def _row(schema: JavaValue, nullable: bool, depth: int) -> FieldType:
-    """``Schema``, as the type of a row."""
-    if not isinstance(schema, JavaObject):
-        raise FormatError("a schema is not an object")
-    fields = []
-    for field in _list(schema.get("fields")):
-        name = field.get("name") if isinstance(field, JavaObject) else None
-        if not isinstance(field, JavaObject) or not isinstance(name, str):
-            raise FormatError("a field of a schema has no name")
-        fields.append((name, _type(field.get("type"), depth + 1)))
-    return FieldType("ROW", nullable, fields=tuple(fields), reordered=schema.get("encodingPositionsOverridden") is True)
-
-
-def _type(value: JavaValue, depth: int) -> FieldType:
-    """``Schema.FieldType``."""
-    if depth > MAX_DEPTH:
-        raise FormatError(f"types are nested more than {MAX_DEPTH} deep")
-    kind = value.get("typeName") if isinstance(value, JavaObject) else None
-    if not isinstance(value, JavaObject) or not isinstance(kind, JavaEnum):
-        raise FormatError("the type of a field has no name")
-    flag = value.get("nullable")
-    nullable = bool(flag.get("value")) if isinstance(flag, JavaObject) else bool(flag)
-    if kind.name == "ROW":
-        return _row(value.get("rowSchema"), nullable, depth + 1)
-    if kind.name == "LOGICAL_TYPE":
-        return _logical(value.get("logicalType"), nullable, depth + 1)
-    parts = {"ARRAY": ("collectionElementType",), "ITERABLE": ("collectionElementType",), "MAP": ("mapKeyType", "mapValueType")}
-    elements = tuple(_type(value.get(name), depth + 1) for name in parts.get(kind.name, ()))
-    return FieldType(kind.name, nullable, elements)
 
 
 _BASES = {
@@ -181,8 +130,80 @@ _BASES = {
 """What logical types are stored as that do not say so."""
 
 
-def _logical(value: JavaValue, nullable: bool, depth: int) -> FieldType:
-    if not isinstance(value, JavaObject):
-        raise FormatError("a logical type is not an object")
-    base = _type(value.get("fieldType"), depth) if value.get("fieldType") is not None else _BASES.get(value.class_name)
-    return FieldType("LOGICAL_TYPE", nullable, (base,) if base is not None else (), logical=value.class_name)
+_ELEMENTS = {
+    "ARRAY": ("collectionElementType",), "ITERABLE": ("collectionElementType",), "MAP": ("mapKeyType", "mapValueType"),
+}  # fmt: skip
+"""The fields of ``FieldType`` that have types, by its ``TypeName``."""
+
+
+class _Tree:
+    """Reads one tree of coders.
+
+    An object of a Java stream can be in the tree many times, so the size of the file does not bound that of the tree.
+    """
+
+    def __init__(self) -> None:
+        self._left = MAX_PARTS
+
+    def _count(self, depth: int) -> None:
+        self._left -= 1
+        if depth > MAX_DEPTH:
+            raise FormatError(f"coders and their types are nested more than {MAX_DEPTH} deep")
+        if self._left < 0:
+            raise FormatError(f"a coder has more than {MAX_PARTS:,} parts")
+
+    def coder(self, value: JavaValue, depth: int) -> Coder:
+        self._count(depth)
+        if isinstance(value, JavaEnum):
+            return Coder(value.class_name)
+        if not isinstance(value, JavaObject):
+            raise FormatError("a coder is not an object")
+        coder = Coder(value.class_name)
+        if coder.name in ("RowCoder", "SchemaCoder"):
+            return Coder(value.class_name, schema=self._row(value.get("schema"), False, depth))
+        if coder.name in AVRO_CODERS:
+            supplier = value.get("schemaSupplier")
+            schema = supplier.get("schema") if isinstance(supplier, JavaObject) else None
+            return Coder(value.class_name, avro=schema if isinstance(schema, str) else "")
+        if coder.name == "UnionCoder":
+            return Coder(value.class_name, tuple(self.coder(v, depth + 1) for v in _list(value.get("elementCoders"))))
+        if coder.name == "DoFnOperator$TaggedKvCoder":
+            entries = sorted(_entries(value.get("idsToCoders")), key=lambda entry: entry[0])
+            return Coder(
+                value.class_name, tuple(self.coder(v, depth + 1) for _, v in entries), tags=tuple(tag for tag, _ in entries)
+            )
+        parts = tuple(self.coder(value.get(name), depth + 1) for name in PARTS.get(coder.name, ()))
+        return Coder(value.class_name, parts)
+
+    def _row(self, schema: JavaValue, nullable: bool, depth: int) -> FieldType:
+        """``Schema``, as the type of a row."""
+        if not isinstance(schema, JavaObject):
+            raise FormatError("a schema is not an object")
+        fields = []
+        for field in _list(schema.get("fields")):
+            name = field.get("name") if isinstance(field, JavaObject) else None
+            if not isinstance(field, JavaObject) or not isinstance(name, str):
+                raise FormatError("a field of a schema has no name")
+            fields.append((name, self._type(field.get("type"), depth + 1)))
+        return FieldType("ROW", nullable, fields=tuple(fields), reordered=schema.get("encodingPositionsOverridden") is True)
+
+    def _type(self, value: JavaValue, depth: int) -> FieldType:
+        """``Schema.FieldType``."""
+        self._count(depth)
+        kind = value.get("typeName") if isinstance(value, JavaObject) else None
+        if not isinstance(value, JavaObject) or not isinstance(kind, JavaEnum):
+            raise FormatError("the type of a field has no name")
+        flag = value.get("nullable")
+        nullable = bool(flag.get("value")) if isinstance(flag, JavaObject) else bool(flag)
+        if kind.name == "ROW":
+            return self._row(value.get("rowSchema"), nullable, depth + 1)
+        if kind.name == "LOGICAL_TYPE":
+            return self._logical(value.get("logicalType"), nullable, depth + 1)
+        elements = tuple(self._type(value.get(name), depth + 1) for name in _ELEMENTS.get(kind.name, ()))
+        return FieldType(kind.name, nullable, elements)
+
+    def _logical(self, value: JavaValue, nullable: bool, depth: int) -> FieldType:
+        if not isinstance(value, JavaObject):
+            raise FormatError("a logical type is not an object")
+        base = self._type(value.get("fieldType"), depth) if value.get("fieldType") is not None else _BASES.get(value.class_name)
+        return FieldType("LOGICAL_TYPE", nullable, (base,) if base is not None else (), logical=value.class_name)

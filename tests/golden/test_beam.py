@@ -17,10 +17,11 @@ import pytest
 
 import stateextract
 from serializers.beam.coder_layouts import coder_layout
-from serializers.beam.coders import Coder, FieldType
+from serializers.beam.coders import Coder, FieldType, read_coder
 from stateextract.columnar.interpreter import interpret
 from stateextract.columnar.layout import Undecodable
 from stateextract.errors import FormatError, StateExtractError, TruncatedError
+from stateextract.files.javastream import JavaArray, JavaObject, JavaValue
 
 DATA = Path(__file__).parent / "frameworks" / "data"
 START = datetime(2024, 1, 1, tzinfo=UTC)
@@ -244,7 +245,7 @@ def test_unknown_parts() -> None:
     assert coder_layout(Coder("com.acme.MyCoder")) == Undecodable("com.acme.MyCoder", "the coder's class is not known")
     reordered = FieldType("ROW", fields=(("a", FieldType("INT64")),), reordered=True)
     assert isinstance(coder_layout(Coder("x.RowCoder", schema=reordered)), Undecodable)
-    for schema in ("", '{"type":"enum","symbols":["A"]}', '["int","string"]'):
+    for schema in ("", '{"type":"record","fields":[{"name":5,"type":"int"}]}', '{"type":"enum","symbols":["A"]}', '["int","string"]'):
         assert isinstance(coder_layout(Coder("x.AvroCoder", avro=schema)), Undecodable)
 
 
@@ -269,6 +270,29 @@ def test_damaged(coder: Coder, raw: bytes) -> None:
 def test_cut_off() -> None:
     with pytest.raises(TruncatedError):
         _decode(TEXT, b"\x05abc")
+
+
+def _object(name: str, **fields: JavaValue) -> JavaObject:
+    return JavaObject(name, {name: fields})
+
+
+def test_coders_that_are_bombs_or_damaged() -> None:
+    """Two references to one object at each level make a tree of 2^30 coders; an immutable map has two arrays."""
+    bomb = _object("x.VarLongCoder")
+    for _ in range(30):
+        bomb = _object("x.KvCoder", keyCoder=bomb, valueCoder=bomb)
+    with pytest.raises(FormatError, match="more than 10,000 parts"):
+        read_coder(bomb)
+    outputs = _object("x.Map", keys=JavaArray("[I", [_object("x.Integer", value=1)]), values=JavaArray("[L", []))
+    with pytest.raises(FormatError, match="another number of keys"):
+        read_coder(_object("x.DoFnOperator$TaggedKvCoder", idsToCoders=outputs))
+
+
+def test_a_map_in_the_outer_context_is_not_guessed() -> None:
+    """Its last value has no length if the value's coder leaves that out, as that of texts does."""
+    numbers, texts = Coder("x.MapCoder", (TEXT, LONG)), Coder("x.MapCoder", (LONG, TEXT))
+    assert coder_layout(numbers, outer=True) == coder_layout(numbers)
+    assert isinstance(coder_layout(texts, outer=True), Undecodable)
 
 
 def test_damaged_snapshot(tmp_path: Path) -> None:

@@ -106,8 +106,8 @@ def test_lone_surrogates_do_not_reach_arrow() -> None:
     assert found["iceberg_split"]["iceberg_split"]["tasks"][0]["path"] == "/t/\ufffd"
     for name, value in found.items():
         pa.array([value[name]], FORMS["SourceReaderState"][name].column.type).validate(full=True)
-    name = b"A\xed\xa0\x80"
-    instance = bytes.fromhex("aced00057372") + struct.pack(">H", len(name)) + name + bytes(8) + b"\2\0\0xp"
+    class_name = b"A\xed\xa0\x80"
+    instance = bytes.fromhex("aced00057372") + struct.pack(">H", len(class_name)) + class_name + bytes(8) + b"\2\0\0xp"
     assert java_class_and_json(instance) == ("A\ufffd", "{}")
     assert read_object(Reader(instance)) == {"class": "A\ufffd", "json": "{}"}
 
