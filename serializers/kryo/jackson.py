@@ -53,8 +53,12 @@ _FIELDS: Final = {
 
 
 def is_node(obj: Obj) -> bool:
-    """Whether an object is a node of a tree, read field by field."""
-    return obj.kind == "fields" and obj.class_name in _FIELDS
+    """Whether an object is a node of a tree, read field by field.
+
+    A class of the user's with the name of a node and other fields is none.
+    """
+    key = _FIELDS.get(obj.class_name) if obj.kind == "fields" else None
+    return key is not None and (not key or key in obj.value)
 
 
 def content(obj: Obj) -> Any:

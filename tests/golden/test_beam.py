@@ -245,7 +245,8 @@ def test_unknown_parts() -> None:
     assert coder_layout(Coder("com.acme.MyCoder")) == Undecodable("com.acme.MyCoder", "the coder's class is not known")
     reordered = FieldType("ROW", fields=(("a", FieldType("INT64")),), reordered=True)
     assert isinstance(coder_layout(Coder("x.RowCoder", schema=reordered)), Undecodable)
-    for schema in ("", '{"type":"record","fields":[{"name":5,"type":"int"}]}', '{"type":"enum","symbols":["A"]}', '["int","string"]'):
+    unnamed = '{"type":"record","fields":[{"name":5,"type":"int"}]}'
+    for schema in ("", unnamed, '{"type":"enum","symbols":["A"]}', '["int","string"]'):
         assert isinstance(coder_layout(Coder("x.AvroCoder", avro=schema)), Undecodable)
 
 
