@@ -7,7 +7,8 @@ they give. If the helper ends, or gives no answer in time, the call raises an er
 the credentials of that moment.
 
 Requests and answers are pickles in two pipes between a process and the helper that it started, so arguments such as keys
-are in no command line. Each request has a thread of the helper. May import: errors. Knows nothing of URIs.
+are in no command line. Each request has a thread of the helper. May import: errors,
+store_files. Knows nothing of URIs.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from concurrent.futures import Future
 from typing import Any, BinaryIO, NamedTuple
 
 from stateextract.errors import NoAnswerError, StateExtractError
+from stateextract.files.store_files import InputFile, OutputFile
 
 _SCRIPT = """
 import json, sys
@@ -34,18 +36,16 @@ sys.path[:] = json.loads(sys.argv[1])
 from stateextract.files.client_process import serve
 serve()
 """
-_PIECE = 8 << 20  # bytes of one read or write
-_BUFFER = 1 << 20  # bytes that are gathered before a write
 
 CallTarget = int | None
 """The number of an open file, or the file system itself."""
 
 
 class _HelperFile(NamedTuple):
-    """A file that the helper has opened; ``size`` is that of a file that is read, None of one that is written."""
+    """A file that the helper has opened; ``size`` is that of a file that is read, 0 of one that is written."""
 
     number: int
-    size: int | None
+    size: int
 
 
 def no_answer(seconds: int) -> NoAnswerError:
@@ -234,69 +234,47 @@ class ClientProcess:
     def move(self, source: str, target: str) -> None:
         self.call(None, None, "move", source, target)
 
-    def open_input_file(self, path: str) -> _File:
-        return _File(self, *self.call(None, None, "open_input_file", path))
+    def open_input_file(self, path: str) -> _InputFile:
+        return _InputFile(self, *self.call(None, None, "open_input_file", path))
 
     open_input_stream = open_input_file
 
-    def open_output_stream(self, path: str) -> _File:
-        return _File(self, *self.call(None, None, "open_output_stream", path))
+    def open_output_stream(self, path: str) -> _OutputFile:
+        return _OutputFile(self, *self.call(None, None, "open_output_stream", path))
 
 
-class _File:
-    """A file that a helper has open, to be read anywhere and from any thread, or to be written."""
+class _InputFile(InputFile):
+    """A file that a helper has open."""
 
     def __init__(self, client: ClientProcess, helper: _Helper, opened: _HelperFile) -> None:
         self._client, self._helper, self._opened = client, helper, opened
-        self._buffer = bytearray()
-        self._written = 0
-        self.closed = False
-
-    def _call(self, method: str, *arguments: Any) -> Any:
-        return self._client.call(self._helper, self._opened.number, method, *arguments)[1]
+        self._closed = False
 
     def size(self) -> int:
-        assert self._opened.size is not None
         return self._opened.size
 
     def read_at(self, length: int, offset: int) -> bytes:
-        data: bytes = self._call("read_at", length, offset)
+        data: bytes = self._client.call(self._helper, self._opened.number, "read_at", length, offset)[1]
         return data
 
-    def read(self) -> bytes:
-        """All of it."""
-        return b"".join(self.read_at(_PIECE, offset) for offset in range(0, self.size(), _PIECE))
-
-    def write(self, data: Any) -> int:
-        self._buffer += data
-        if len(self._buffer) >= _BUFFER:
-            self.flush()
-        return len(data)
-
-    def flush(self) -> None:
-        data, self._buffer = bytes(self._buffer), bytearray()
-        self._written += len(data)
-        for at in range(0, len(data), _PIECE):
-            self._call("write", data[at : at + _PIECE])
-
-    def tell(self) -> int:
-        return self._written + len(self._buffer)
-
     def close(self) -> None:
-        if self.closed:
-            return
-        self.closed = True
-        if self._opened.size is None:
-            self.flush()
-            self._call("close")
-        elif self._helper.process == os.getpid():
+        if not self._closed and self._helper.process == os.getpid():
             self._helper.send(self._opened.number, "close", ())  # nothing depends on the answer
+        self._closed = True
 
-    def __enter__(self) -> _File:
-        return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+class _OutputFile(OutputFile):
+    """A file that a helper has open."""
+
+    def __init__(self, client: ClientProcess, helper: _Helper, opened: _HelperFile) -> None:
+        super().__init__()
+        self._client, self._helper, self._opened = client, helper, opened
+
+    def _send(self, data: bytes) -> None:
+        self._client.call(self._helper, self._opened.number, "write", data)
+
+    def _complete(self) -> None:
+        self._client.call(self._helper, self._opened.number, "close")
 
 
 # ---- in the helper process
@@ -324,7 +302,7 @@ def serve() -> None:
             good, value = True, _call(made() if target is None else files[target], method, given)
             if method.startswith("open"):
                 files[number] = value
-                value = _HelperFile(number, value.size() if value.readable() else None)
+                value = _HelperFile(number, value.size() if value.readable() else 0)
             elif method == "close":
                 del files[target]
         except Exception as error:

@@ -212,8 +212,7 @@ def _hadoop(scheme: str, authority: str, options: dict[str, Any], timeout: int) 
         ) from None
     uri = f"{scheme}://{authority}" if authority else None
     config = {name: str(options.pop(name)) for name in list(options) if "." in name}
-    with _valid_options():
-        return NativeFileSystem(lambda: Client(uri, config, **options), _limit(scheme, authority, timeout)), "/"
+    return NativeFileSystem(lambda: Client(uri, config, **options), _limit(scheme, authority, timeout)), "/"
 
 
 def _limit(scheme: str, authority: str, timeout: int) -> Limit:

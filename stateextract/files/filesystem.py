@@ -7,8 +7,8 @@ never percent-decoded: that is how Flink writes it.
 Only what is asked for is read, and a read that comes back short is an error. Of local files only regular ones are opened.
 Whatever the operating system or a file system raises becomes ``MissingFileError`` or ``UnreadableFileError`` with the file's
 URI. A store that was confined (:meth:`Store.confined`) opens nothing but what lies in given places, whatever URI it is given:
-paths that come out of files are opened with such a one. May import: errors, connect, threads. Knows nothing of Flink's
-formats.
+paths that come out of files are opened with such a one. May import: errors, connect, store_files, threads. Knows
+nothing of Flink's formats.
 """
 
 from __future__ import annotations
@@ -36,6 +36,7 @@ from stateextract.errors import (
 )
 from stateextract.files.connect import TIMEOUT, access_error, connect, problem_of, within, without_queries
 from stateextract.files.second_thread import done
+from stateextract.files.store_files import PIECE
 from stateextract.files.threads import READING
 
 _SCHEME = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]+):(?=/)")
@@ -48,7 +49,6 @@ _SPECIAL = {
     stat.S_IFIFO: "a FIFO", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device",
 }  # fmt: skip
 _READ_ONLY = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC"))
-_PIECE = 8 << 20  # a store has its time for each so many bytes of a read
 
 T = TypeVar("T")
 
@@ -455,7 +455,7 @@ class _ArrowFile:
         if length <= 0:
             return b""
         end = offset + length
-        pieces = [self._piece(at, min(_PIECE, end - at)) for at in range(offset, end, _PIECE)]
+        pieces = [self._piece(at, min(PIECE, end - at)) for at in range(offset, end, PIECE)]
         return pieces[0] if len(pieces) == 1 else b"".join(pieces)
 
     def _piece(self, offset: int, length: int) -> bytes:

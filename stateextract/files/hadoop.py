@@ -2,7 +2,7 @@
 
 The calls are those of Hadoop's ``ClientProtocol`` and of its REST API ``NamenodeWebHdfsMethods``. What the clients raise
 becomes an ``OSError`` with the first line of Hadoop's message. Each call is given to a function that bounds its time, because
-neither client does. May import: errors. Does not look at URIs, and chooses no server: that is ``connect.py``.
+neither client does. May import: errors, store_files. Does not look at URIs, and chooses no server: that is ``connect.py``.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Protocol, TypeVar
 
-from stateextract.errors import StateExtractError
+from stateextract.errors import StateExtractError, UsageError
+from stateextract.files.store_files import InputFile, OutputFile
 
 T = TypeVar("T")
 
 Limit = Callable[[Callable[[], Any]], Any]
 """Makes a call and gives what it returns, or raises ``NoAnswerError`` if that takes too long."""
 
-_BUFFER = 1 << 20  # bytes that are gathered before a write
 _RPC_ERROR = re.compile(r'\w*RPCError\("(?P<name>[\w.$]+)", "(?P<text>.*)"\)', re.DOTALL)
 _DENIED = ("AccessControlException", "SecretManager$InvalidToken")
 
@@ -141,9 +141,7 @@ def _sized(source: Source) -> tuple[Source, int]:
     return source, source.size()
 
 
-class _InputFile:
-    """A file that is read, anywhere and from any thread."""
-
+class _InputFile(InputFile):
     def __init__(self, filesystem: HadoopFileSystem, source: Source, size: int) -> None:
         self._filesystem, self._source, self._size = filesystem, source, size
 
@@ -152,55 +150,27 @@ class _InputFile:
 
     def read_at(self, length: int, offset: int) -> bytes:
         length = min(length, self._size - offset)
-        return self._filesystem.call(lambda: self._source.read(offset, length)) if length > 0 else b""
-
-    def read(self) -> bytes:
-        """All of it."""
-        return self.read_at(self._size, 0)
+        if length <= 0:
+            return b""
+        data = self._filesystem.call(lambda: self._source.read(offset, length))
+        if len(data) != length:
+            # A server that takes no notice of the range gives the whole file.
+            raise OSError(errno.EIO, f"HDFS gave {len(data)} bytes for {length}")
+        return data
 
     def close(self) -> None: ...
 
-    def __enter__(self) -> _InputFile:
-        return self
 
-    def __exit__(self, *_: object) -> None: ...
-
-
-class _OutputFile:
-    """A file that is written."""
-
+class _OutputFile(OutputFile):
     def __init__(self, filesystem: HadoopFileSystem, sink: Sink) -> None:
+        super().__init__()
         self._filesystem, self._sink = filesystem, sink
-        self._buffer = bytearray()
-        self._written = 0
-        self.closed = False
 
-    def write(self, data: Any) -> int:
-        self._buffer += data
-        if len(self._buffer) >= _BUFFER:
-            self.flush()
-        return len(data)
+    def _send(self, data: bytes) -> None:
+        self._filesystem.call(lambda: self._sink.write(data))
 
-    def flush(self) -> None:
-        data, self._buffer = bytes(self._buffer), bytearray()
-        if data:
-            self._written += len(data)
-            self._filesystem.call(lambda: self._sink.write(data))
-
-    def tell(self) -> int:
-        return self._written + len(self._buffer)
-
-    def close(self) -> None:
-        if not self.closed:
-            self.closed = True
-            self.flush()
-            self._filesystem.call(self._sink.close)
-
-    def __enter__(self) -> _OutputFile:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def _complete(self) -> None:
+        self._filesystem.call(self._sink.close)
 
 
 @contextmanager
@@ -208,7 +178,7 @@ def _os_errors() -> Iterator[None]:
     """Raise ``OSError`` for all that a client raises, with the first line of Hadoop's message, which has a stack trace."""
     try:
         yield
-    except (StateExtractError, MemoryError, TypeError):  # the last one for an argument of a client that is none
+    except (StateExtractError, MemoryError):
         raise
     except FileNotFoundError as error:
         if "is not a file" in str(error):
@@ -255,7 +225,10 @@ class NativeFileSystem(HadoopFileSystem):
     def _client(self) -> Any:
         process, client = self._made
         if process != os.getpid():
-            client = self._make()
+            try:
+                client = self._make()
+            except TypeError as error:
+                raise UsageError(f"a storage option is not valid: {error}") from None
             self._made = os.getpid(), client
         return client
 

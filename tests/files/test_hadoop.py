@@ -123,6 +123,21 @@ def test_a_file_is_closed_at_the_end_of_each_block() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("content", [b"0123456789", b"01"])
+def test_a_server_that_ignores_the_range_is_an_error(content: bytes) -> None:
+    status = {"FileStatus": {"type": "FILE", "length": 10}}
+    client = SimpleNamespace(_call=lambda *_, **__: SimpleNamespace(json=lambda: status, content=content))
+    file = WebFileSystem(client, lambda work: work()).open_input_file("/a")
+    with pytest.raises(OSError, match=f"HDFS gave {len(content)} bytes for 3"):
+        file.read_at(3, 2)
+
+
+def test_an_answer_of_another_form_is_an_error_of_a_file() -> None:
+    client = SimpleNamespace(_call=lambda *_, **__: SimpleNamespace(json=lambda: None))
+    with pytest.raises(OSError, match="not subscriptable"):
+        WebFileSystem(client, lambda work: work()).get_file_info("/a")
+
+
 def test_what_webhdfs_refuses_is_an_error() -> None:
     """It answers with status 200 and ``false``."""
     client = SimpleNamespace(_call=lambda *_, **__: SimpleNamespace(json=lambda: {"boolean": False}))
