@@ -13,9 +13,9 @@ from serializers.avro import AVRO_SNAPSHOTS
 from serializers.kryo.snapshot import KRYO_SNAPSHOT
 from serializers.pojo import POJO_SNAPSHOT
 from serializers.registry import SerializerSnapshot
-from serializers.tuples import ENUM_SNAPSHOT, NULLABLE_SNAPSHOT
+from serializers.tuples import ENUM_SNAPSHOT
 from stateextract.restore.classes import JobClasses
-from stateextract.restore.extract import COLLECTIONS, Extractor
+from stateextract.restore.extract import COLLECTIONS, Extractor, in_flink_2
 from stateextract.restore.pojo import pojo_fields, subclass_snapshots
 
 
@@ -109,7 +109,7 @@ def upgraded(old: SerializerSnapshot) -> SerializerSnapshot:
 
 def _built_in(field: SerializerSnapshot) -> SerializerSnapshot:
     if field.class_name == KRYO_SNAPSHOT and field.details["class"] in COLLECTIONS:
-        return SerializerSnapshot(NULLABLE_SNAPSHOT, 3, 2, {"padding": 0})
+        return in_flink_2(field.details["class"])
     return upgraded(field)
 
 

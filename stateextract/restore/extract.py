@@ -187,14 +187,18 @@ class Extractor:
             return _kryo(type_.name)
         parts = [self.of_type(argument) for argument in type_.arguments]
         nested = [part for part in parts if part is not None]
-        return _in_flink_2(type_.name, nested) if len(nested) == len(parts) else None
+        return in_flink_2(type_.name, *nested) if len(nested) == len(parts) else None
 
 
-def _in_flink_2(name: str, nested: list[SerializerSnapshot]) -> SerializerSnapshot:
-    """``NullableMapTypeInfo``, ``NullableSetTypeInfo``, ``NullableListTypeInfo``: a map's keys may be null."""
-    if name == _SET:
-        return _nullable(_composite(SET_SNAPSHOT, *nested))
-    return _nullable(_composite(MAP_SNAPSHOT if name == _MAP else LIST_SNAPSHOT, _nullable(nested[0]), *nested[1:]))
+def in_flink_2(name: str, *nested: SerializerSnapshot) -> SerializerSnapshot:
+    """``NullableMapTypeInfo``, ``NullableSetTypeInfo``, ``NullableListTypeInfo``: a map's keys may be null.
+
+    :param name: of the interface; :param nested: of its arguments, if they are known.
+    """
+    class_name = {_MAP: MAP_SNAPSHOT, _SET: SET_SNAPSHOT}.get(name, LIST_SNAPSHOT)
+    if nested and name != _SET:
+        nested = (_nullable(nested[0]), *nested[1:])
+    return _nullable(_composite(class_name, *nested))
 
 
 def _nullable(snapshot: SerializerSnapshot) -> SerializerSnapshot:
@@ -256,4 +260,4 @@ def _composite(class_name: str, *nested: SerializerSnapshot, **details: str) -> 
     return SerializerSnapshot(class_name, 3, 1, details=details, nested=nested)
 
 
-__all__ = ["COLLECTIONS", "Extractor"]
+__all__ = ["COLLECTIONS", "Extractor", "in_flink_2"]

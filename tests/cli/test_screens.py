@@ -61,6 +61,7 @@ COMMANDS = [
     ["extract", ORDERS, "--engine", "local", "--workers", "1", "-o", "OUTPUT/all"],
     ["extract", ORDERS, "--engine", "local", "--workers", "1", "-o", "OUTPUT/one", "--state", "voucher"],
     ["diff", *CHANGES, "--workers", "1"],
+    ["kafka-offsets", "examples/kafka-savepoint"],
     ["types", "avro"],
     ["uid-hash", "one", "two"],
     ["states", KINDS, "--wide"],

@@ -74,7 +74,7 @@ def test_the_walk_covers_all_commands() -> None:
         "checkpoints", "inspect", "states", "schema", "files", "head", "get", "count", "validate", "stats", "audit", "history",
         "check",
     }  # fmt: skip
-    without_states = {"types", "uid-hash", "completion"}
+    without_states = {"types", "uid-hash", "completion", "kafka-offsets"}
     assert set(_COMMANDS) == walked | without_states | {"report", "extract", "diff", "watch"}
 
 

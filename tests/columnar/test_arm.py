@@ -85,10 +85,16 @@ def extract(snapshot: Path, output: Path) -> dict[str, str]:
 @pytest.mark.parametrize(
     ("name", "datasets", "kernels"),
     [
-        ("f120-kryo-checkpoint-snappy", 50, {"columnar.kernel.loop._run", "columnar.kernel.loop.run_kryo"}),
+        (
+            "f120-kryo-checkpoint-snappy", 50,
+            {"columnar.convert.decimal_kernel.decimal_texts", "columnar.kernel.loop._run", "columnar.kernel.loop.run_kryo"},
+        ),
         (
             "f120-sqlcore-native-rocksdb", 29,
-            {"columnar.kernel.loop._run", "rocksdb.block_kernel._index", "rocksdb.block_kernel._plan", "rocksdb.kernel._merge"},
+            {
+                "columnar.kernel.loop._run", "rocksdb.block_kernel._expand", "rocksdb.block_kernel._index",
+                "rocksdb.block_kernel._plan", "rocksdb.kernel._merge",
+            },
         ),
     ],
 )  # fmt: skip

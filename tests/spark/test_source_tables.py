@@ -64,7 +64,7 @@ def test_columns_are_called_as_in_flink() -> None:
         "operator_max_parallelism", "operator_subtask_state_count", "operator_coordinator_state_size_in_bytes",
         "operator_total_size_in_bytes",
     ]  # fmt: skip
-    assert {*SCHEMAS, "snapshots", "coverage", "statistics", "owners"} == set(TABLES)
+    assert {*SCHEMAS, "snapshots", "coverage", "statistics", "owners", "kafka_offsets"} == set(TABLES)
     assert all(schema.names[:4] == names[:4] for schema in SCHEMAS.values())
 
 
