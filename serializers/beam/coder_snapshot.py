@@ -1,7 +1,7 @@
 """Snapshots of Beam's serializers: the serializer itself as a Java object, which has the coder.
 
 Beam's classes: ``CoderTypeSerializer``, ``UnversionedTypeSerializerSnapshot`` (of ``SerializableUtils``: Snappy blocks),
-and ``CoderTypeSerializer$LegacySnapshot`` of releases up to 2.27, whose serializer stands before it uncompressed.
+and ``CoderTypeSerializer$LegacySnapshot`` of releases up to 2.27, whose serializer is before it, uncompressed.
 """
 
 from __future__ import annotations

@@ -160,7 +160,7 @@ def _is_dynamic_split(split: dict[str, Any], evidence: Evidence) -> bool:
 
 
 def _dynamic_enumerator(reader: Reader, version: int) -> dict[str, Any]:
-    """The streams with their clusters as the metadata service told them, and of each cluster what its enumerator keeps.
+    """The streams with their clusters, as the metadata service gave them, and the state of each cluster's enumerator.
 
     From version 2 a cluster has where to start and to stop, from version 3 there are clusters that were removed.
     """
@@ -242,7 +242,7 @@ def _writer(reader: Reader, version: int) -> dict[str, Any]:
 
 
 def _is_writer(writer: dict[str, Any], evidence: Evidence) -> bool:
-    """All transactional ids begin with the prefix beside them; without transactions, nothing is Kafka's alone."""
+    """All transactional ids begin with the prefix that the writer records. Without transactions, nothing is Kafka's alone."""
     ids = [_TRANSACTIONAL_ID.fullmatch(one["transactional_id"]) for one in writer["transactions"]]
     return bool(ids) and all(match is not None and match[1] == writer["transactional_id_prefix"] for match in ids)
 

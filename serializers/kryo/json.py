@@ -220,6 +220,6 @@ _PLAIN: Final[dict[type, Callable[[Any], str]]] = {
     type(None): lambda value: "null", bool: lambda value: "true" if value else "false",
     **dict.fromkeys((int, Long, Short, Byte), int.__repr__), float: _real, Float: _real, str: _string, Char: _string,
 }  # fmt: skip
-"""The texts of what is no :class:`Obj`."""
+"""The JSON of values that are not an :class:`Obj`, by their type."""
 
 __all__ = ["MAX_CHARACTERS", "MAX_PARTS", "decimal_text", "json_text", "scalar_text"]

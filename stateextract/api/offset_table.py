@@ -76,7 +76,7 @@ class _Source:
     unread: bool = False
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Problems come after the partitions."""
+        """The rows of the operator: partitions first, then problems."""
         rows = [row for state in self._states() for row in self._rows_of(state)]
         rows += self._of_coordinator()
         yield from sorted(rows, key=lambda r: (r["status"] != Status.DECODED, *(_sortable(r[c]) for c in _ORDER)))
@@ -101,7 +101,7 @@ class _Source:
         return _row(status=status, reason=reason)
 
     def _splits(self, state: State) -> Iterator[dict[str, Any]]:
-        """Of the readers' splits those of Kafka; payloads that may be Kafka's are counted."""
+        """A row for each split of Kafka that the readers have, and one for all payloads of a version that may be Kafka's."""
         unknown: Counter[int | None] = Counter()
         for value, subtask in _values(state):
             forms = [name for name, part in value.items() if part is not None and name not in ("bytes", "version", *_WRAPPERS)]

@@ -2,7 +2,8 @@
 
 The list of schemes is closed: object stores and HDFS. An authority has the form that its store has (a bucket, a container and
 an account, a host and a port), and each client is made from typed arguments, never from a URI's text, so that no path can
-choose an endpoint or an option. May import: errors, client_process, hadoop. Knows nothing of snapshots.
+choose an endpoint or an option. May import: errors, client_process, google_storage,
+hadoop. Knows nothing of snapshots.
 """
 
 from __future__ import annotations
@@ -177,7 +178,7 @@ def _azure(scheme: str, authority: str, options: dict[str, Any], timeout: int) -
 
 
 def _azure_environment(account: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """What the variables of Azure's command line say of one account; they are nothing to other accounts."""
+    """Arguments by the variables of Azure's command line. They belong to one account, so other accounts get none."""
     if os.environ.get("AZURE_STORAGE_ACCOUNT") != account:
         return {}
     found: dict[str, Any] = {}
@@ -265,7 +266,7 @@ def _fsspec(scheme: str, authority: str, options: dict[str, Any], timeout: int) 
         ) from None
     from pyarrow import fs
 
-    # Else the packages read megabytes ahead of each range.
+    # Otherwise, the packages read megabytes ahead of each range.
     filesystem = fsspec.filesystem(scheme, **{"default_cache_type": "none", **options})
     base = str(filesystem._strip_protocol(f"{scheme}://{authority}/"))
     return fs.PyFileSystem(fs.FSSpecHandler(filesystem)), base
@@ -320,7 +321,7 @@ _AZURE_ADVICE = (
     "set AZURE_TENANT_ID, AZURE_CLIENT_ID and AZURE_CLIENT_SECRET, log in with `az login`, use a managed identity, or set "
     "AZURE_STORAGE_ACCOUNT and one of AZURE_STORAGE_KEY and AZURE_STORAGE_SAS_TOKEN"
 )
-_HADOOP_ADVICE = "read as a user who may, with HADOOP_USER_NAME or `kinit`"
+_HADOOP_ADVICE = "set HADOOP_USER_NAME to a user with the right to read the file, or log in with `kinit`"
 _FSSPEC_ADVICE = "set the credentials as the fsspec package of the store documents"
 _AZURE_EXAMPLE = "container@account.dfs.core.windows.net/path"
 _BLOB_EXAMPLE = "container@account.blob.core.windows.net/path"

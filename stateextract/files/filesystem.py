@@ -530,7 +530,7 @@ class _OurErrors(contextlib.AbstractContextManager[None]):
             raise MissingFileError(f"no such file or folder ({error.strerror})", file=self.uri) from None
         if isinstance(error, PermissionError):
             raise UnreadableFileError(
-                "permission denied", advice="run as a user who may read it", file=self.uri
+                "permission denied", advice="run as a user with the right to read it", file=self.uri
             ) from None
         if isinstance(error, UnicodeEncodeError) or (isinstance(error, ValueError) and "null byte" in str(error)):
             # Only a damaged handle has such a path.

@@ -126,7 +126,7 @@ def test_keys_that_are_not_there(compressed: bool, tmp_path: Path, monkeypatch: 
     assert state.get(998).to_pylist() == [{"key": 998, "value": 999, "key_group": 0, "subtask": 0}]
 
 
-@pytest.mark.parametrize("size", [63, 64, 65, 1000, 1_300_000, 3_000_000])
+@pytest.mark.parametrize("size", [63, 64, 65, 1000, 1_300_000, pytest.param(3_000_000, marks=pytest.mark.long)])
 def test_a_long_key_across_what_is_looked_through_together(size: int, tmp_path: Path) -> None:
     """Behind so many bytes that part of the key lies in one stretch and part in the next."""
     key = "k" * size + "!"

@@ -46,7 +46,7 @@ VALUES = st.recursive(
 )  # fmt: skip
 
 
-@settings(max_examples=examples(150), deadline=None)
+@settings(max_examples=examples(50), deadline=None)
 @given(st.lists(st.tuples(VALUES, st.integers(2, 5)), min_size=1, max_size=5))
 def test_both_ways_give_the_same_text(given_: list[tuple[Any, int]]) -> None:
     data = [pickle.dumps(value, protocol) for value, protocol in given_]

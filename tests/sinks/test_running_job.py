@@ -36,7 +36,7 @@ def class_path() -> str:
     return remembered.read_text().strip()
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.spark
 def test_the_tables_follow_a_running_job(tmp_path: Path) -> None:
     for program in ("mvn", "javac"):
