@@ -140,6 +140,8 @@ def _one_length(snapshot: SerializerSnapshot) -> bool:
 def _coproduct(snapshot: SerializerSnapshot) -> Layout:
     """The number of the class, and its value: a struct with one field that is not null."""
     classes = snapshot.details["classes"]
+    if len(classes) != len(snapshot.nested):
+        return Undecodable(snapshot.class_name, f"it has {len(classes)} classes and {len(snapshot.nested)} serializers")
     taken = Names()
     names = [taken.take(simple_name(name.removesuffix("$"))) for name in classes]
     if all(nested.class_name in (_CASE_OBJECT, _ENUM_VALUE) for nested in snapshot.nested):

@@ -71,12 +71,13 @@ def problem_of(scheme: str, authority: str) -> UnreadableFileError | None:
     return None
 
 
-def within(seconds: int, work: Callable[[], T], uri: str) -> T:
+def within(seconds: int, work: Callable[[], T], uri: str | None = None) -> T:
     """What ``work`` gives, if that takes no longer.
 
     A client may wait for ever in a call that cannot be interrupted. The call is then left to a thread that does not keep the
     process from ending.
 
+    :param uri: of the file that the error names; ``None``: the caller adds it.
     :raises UnreadableFileError: where it takes longer.
     """
     answer: Future[T] = Future()
@@ -213,11 +214,12 @@ def _hadoop(scheme: str, authority: str, options: dict[str, Any], timeout: int) 
         ) from None
     uri = f"{scheme}://{authority}" if authority else None
     config = {name: str(options.pop(name)) for name in list(options) if "." in name}
-    return NativeFileSystem(lambda: Client(uri, config, **options), _limit(scheme, authority, timeout)), "/"
+    return NativeFileSystem(lambda: Client(uri, config, **options), _limit(timeout)), "/"
 
 
-def _limit(scheme: str, authority: str, timeout: int) -> Limit:
-    return lambda work: within(timeout, work, f"{scheme}://{authority}")
+def _limit(timeout: int) -> Limit:
+    # Without a file: only the caller knows which one the client reads or writes.
+    return lambda work: within(timeout, work)
 
 
 def _libhdfs(scheme: str, authority: str, options: dict[str, Any], timeout: int) -> tuple[Any, str]:
@@ -254,7 +256,7 @@ def _webhdfs(scheme: str, authority: str, options: dict[str, Any], timeout: int)
     if not any(name in arguments for name in ("user", "token", "kerberos")):
         arguments["user"] = os.environ.get("HADOOP_USER_NAME") or getpass.getuser()
     client = WebHDFS(match["host"], int(match["port"]), **arguments)
-    return WebFileSystem(client, _limit(scheme, authority, timeout)), "/"
+    return WebFileSystem(client, _limit(timeout)), "/"
 
 
 def _fsspec(scheme: str, authority: str, options: dict[str, Any], timeout: int) -> tuple[Any, str]:

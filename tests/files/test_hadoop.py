@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from stateextract.errors import EnvironmentProblem, UsageError
+from stateextract.errors import EnvironmentProblem, NoAnswerError, UsageError
 from stateextract.files.connect import connect
 from stateextract.files.hadoop import NativeFileSystem, WebFileSystem
 
@@ -121,6 +122,18 @@ def test_a_file_is_closed_at_the_end_of_each_block() -> None:
         ("create", True), ("write", b"0123"), ("write", b"456789"),
         ("close",), ("append",), ("write", b"abcdefghij"), ("close",), ("append",), ("write", b"k"), ("close",),
     ]  # fmt: skip
+
+
+@pytest.mark.usefixtures("library")
+def test_a_call_that_takes_too_long_leaves_the_file_to_the_caller(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The caller has a limit of the same length, and either of them may be the first."""
+    goes_on = threading.Event()
+    monkeypatch.setattr(Client, "get_file_info", lambda *_: goes_on.wait(60))
+    files, _ = connect("hdfs", "nn", {}, 1)
+    with pytest.raises(NoAnswerError) as caught:
+        files.get_file_info("/g")
+    goes_on.set()
+    assert caught.value.file is None
 
 
 @pytest.mark.parametrize("content", [b"0123456789", b"01"])

@@ -9,16 +9,23 @@ import json
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
 
 import stateextract
 from serializers import SerializerSnapshot, describe, is_fixed_length, read_snapshot
 from serializers.flinkx import FLINKX
+from serializers.kryo.json import json_text
+from serializers.kryo.values import Obj
 from serializers.scalars import BASE
+from stateextract.columnar.convert.conversions import uuid_bytes
+from stateextract.columnar.convert.policy import ChangeCounts, Policy
 from stateextract.columnar.interpreter import interpret
-from stateextract.columnar.layout import Undecodable
+from stateextract.columnar.layout import Bytes, Logical, Undecodable
 from stateextract.errors import FormatError, UnsupportedVersionError
 from stateextract.files.reader import Reader
 
@@ -191,6 +198,25 @@ def test_sealed_trait_of_version_1() -> None:
     assert interpret(layout, b"\1" + (7).to_bytes(8, "big"), 0, 9)[0] == {"A": None, "B": 7}
     assert interpret(layout, b"\x80", 0, 1)[0] == {"A": None, "B": None}
     assert not is_fixed_length(snapshot)
+
+
+@pytest.mark.parametrize("name", ["CoproductSerializer$CoproductSerializerSnapshot", "Scala3EnumSerializerSnapshot"])
+def test_sealed_trait_with_a_serializer_too_few(name: str) -> None:
+    nested = SerializerSnapshot(LONG, 3)
+    layout = describe(SerializerSnapshot(FLINKX + name, 3, details={"classes": ("shop.A", "shop.B")}, nested=(nested,)))
+    assert layout == Undecodable(FLINKX + name, "it has 2 classes and 1 serializers")
+
+
+def test_a_uuid_that_is_too_short() -> None:
+    node = Logical(Bytes(), "uuid_bytes", pa.string())
+    with pytest.raises(FormatError, match="a UUID of 3 bytes"):
+        uuid_bytes(pa.array([b"abc"]), np.array([True]), node, SimpleNamespace(policy=Policy(), counts=ChangeCounts()))
+
+
+def test_an_object_without_the_field_of_a_node_is_not_null() -> None:
+    """A class of the user's can have the name of a node of Jackson's, and other fields."""
+    assert json_text(Obj(NODE + "TextNode", "fields", {"_value": "a"})) == '"a"'
+    assert json_text(Obj(NODE + "TextNode", "fields", {"other": "a"})) == '{"other":"a"}'
 
 
 def test_unknown_version() -> None:

@@ -164,7 +164,11 @@ def _zigzag(raw: bytes, at: int) -> tuple[int, int]:
 
 def uuid_bytes(array: pa.Array, valid: Mask, node: Logical, ctx: ConversionContext) -> pa.Array:
     """Sixteen bytes as ``8-4-4-4-12`` hexadecimal digits."""
-    return pa.array([None if raw is None else str(UUID(bytes=raw)) for raw in _values(array, valid)], node.type)
+    values = list(_values(array, valid))
+    wrong = next((raw for raw in values if raw is not None and len(raw) != 16), None)
+    if wrong is not None:
+        raise FormatError(f"invalid value: a UUID of {len(wrong)} bytes", expected="16 bytes")
+    return pa.array([None if raw is None else str(UUID(bytes=raw)) for raw in values], node.type)
 
 
 def labels_by_number(array: pa.Array, valid: Mask, node: Logical, ctx: ConversionContext) -> pa.Array:
