@@ -26,7 +26,7 @@ from dataclasses import dataclass, field, replace
 import pyarrow.fs as pafs
 
 from stateextract.ending import ending_by_exception
-from stateextract.errors import OutputError
+from stateextract.errors import OutputError, StateExtractError
 from stateextract.job.claim import CANDIDATE, WRITER, Claim, ThisProcess
 from stateextract.job.manifest import FILE_NAME, Dataset, Manifest, parse_manifest
 from stateextract.job.output import Output
@@ -133,7 +133,7 @@ class Commit:
                 self.output.write(f"{self.staging}/{_OLDER}", self._older.to_json())
             self._claim.check()
             self._put(FILE_NAME, whole.to_json(), self.job)
-        with self._errors("the new data are published, but the output could not be tidied"):
+        with self._errors("the new data are published, but the output could not be tidied: "):
             self._finalize(self.job)
         self._claim.release()
         return whole
@@ -347,10 +347,12 @@ class Commit:
     def _errors(self, before: str = "") -> Iterator[None]:
         try:
             yield
+        except StateExtractError as error:  # for example of a store that does not answer
+            error.message = f"{before}{error.message}"
+            raise error.at(file=self.output.uri) from None
         except OSError as error:
             problem = write_error(error, self.output.uri)
-            if before:
-                problem.message = f"{before}: {problem.message}"
+            problem.message = f"{before}{problem.message}"
             raise problem from error
 
 

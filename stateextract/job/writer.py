@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
-from stateextract.errors import OutputError
+from stateextract.errors import OutputError, StateExtractError
 from stateextract.files.connect import access_error, without_queries
 from stateextract.files.filesystem import split_uri
 
@@ -287,6 +287,8 @@ def _as_output_error(where: str) -> Iterator[None]:
     """Errors of the store become :class:`OutputError`; a full disk says so."""
     try:
         yield
+    except StateExtractError as error:  # a store that does not answer
+        raise error.at(file=where) from None
     except OSError as error:
         raise write_error(error, where) from error
 

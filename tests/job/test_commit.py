@@ -12,14 +12,15 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pyarrow as pa
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 import pytest
 
-from stateextract.errors import OutputError
+from stateextract.errors import NoAnswerError, OutputError
+from stateextract.files.client_process import no_answer
 from stateextract.job.claim import Claim, Sign, ThisProcess, start_of
 from stateextract.job.commit import Commit, new_job_id
 from stateextract.job.manifest import DataFile, Dataset, Job, Manifest, joined_ranges, parse_manifest
@@ -546,3 +547,20 @@ def test_uris(tmp_path: Path) -> None:
     assert open_output(f"file:{tmp_path}/x/").root == f"{tmp_path}/x"
     assert open_output(f"file://{tmp_path}/x").root == f"{tmp_path}/x"
     assert open_output(str(tmp_path / "a b=c")).root == f"{tmp_path}/a b=c"
+
+
+def test_a_store_that_does_not_answer_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its error is one of the project and not of the operating system, and says nothing of the file."""
+    output = open_output(str(tmp_path / "out"))
+
+    def silent(*_: Any) -> NoReturn:
+        raise no_answer(2)
+
+    monkeypatch.setattr(Output, "write", silent)
+    with pytest.raises(NoAnswerError, match="did not answer within 2 s") as caught:
+        Run(output).run({"op/a": [1]})
+    assert caught.value.file == output.uri
+    monkeypatch.undo()
+    monkeypatch.setattr(Commit, "_finalize", silent)
+    with pytest.raises(NoAnswerError, match="the new data are published, but the output could not be tidied: the store"):
+        Run(output).run({"op/a": [1]})
