@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from serializers.beam.varints import as_text, varint
+from serializers.beam.varints import as_text
 from serializers.names import Names
 from stateextract.columnar.convert.policy import ChangeCounts
 from stateextract.columnar.interpreter import interpret
@@ -35,24 +35,16 @@ from stateextract.files.reader import Reader
 _MAX_DEPTH: Final = 20
 
 
-def _zigzag(reader: Reader, bits: int) -> int:
-    number = varint(reader, 64) & (1 << 64) - 1
-    value = number >> 1 ^ -(number & 1)
-    if not -(1 << bits - 1) <= value < 1 << bits - 1:
-        raise FormatError(f"the number {value} does not fit {bits} bits", offset=reader.offset)
-    return value
-
-
 def _number(bits: int, type_: pa.DataType) -> Python:
     def decode(data: memoryview, pos: int, end: int) -> tuple[int, int]:
         reader = Reader(data, pos, end)
-        return _zigzag(reader, bits), reader.pos
+        return reader.zigzag(bits), reader.pos
 
     return Python(decode, type_)
 
 
 def _content(reader: Reader) -> bytes:
-    size = _zigzag(reader, 64)
+    size = reader.zigzag(64)
     if size < 0:
         raise FormatError(f"bytes have the length {size}", offset=reader.offset)
     return bytes(reader.bytes(size, "bytes"))
@@ -82,10 +74,10 @@ def _array(element: Layout) -> Python:
         assert isinstance(inner, List)
         reader = Reader(data, pos, end)
         values: list[Any] = []
-        while number := _zigzag(reader, 64):
+        while number := reader.zigzag(64):
             if number < 0:
                 number = -number
-                _zigzag(reader, 64)
+                reader.zigzag(64)
             if number > reader.remaining:
                 raise FormatError(f"{number} elements do not fit", expected=f"at most {reader.remaining}", offset=reader.offset)
             for _ in range(number):

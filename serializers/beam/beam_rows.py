@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from serializers.beam.coders import Coder, FieldType
-from serializers.beam.varints import length, varint
+from serializers.beam.varints import length
 from serializers.names import Names
 from stateextract.columnar.convert.policy import ChangeCounts
 from stateextract.columnar.interpreter import interpret
@@ -57,7 +57,7 @@ def row_layout(coder: Coder, layout_of: Callable[[Coder], Layout]) -> Layout:
 def _decode(data: memoryview, pos: int, end: int, inner: Layout, counts: ChangeCounts) -> tuple[Any, int]:
     assert isinstance(inner, Struct)
     reader = Reader(data, pos, end)
-    number = varint(reader, 32)
+    number = reader.varint(32)
     if not 0 <= number <= len(inner.fields):
         raise FormatError(f"a row has {number} fields", expected=f"at most {len(inner.fields)}", offset=pos)
     # The bits of a BitSet: the lowest of the first byte is that of the first field; bytes of zeros at the end are left out.

@@ -28,7 +28,6 @@ from serializers.beam.varints import (
     framed,
     integer,
     iterable,
-    varint,
 )
 from serializers.datetime import EPOCH_MS
 from serializers.javaobjects import JAVA_OBJECT
@@ -67,7 +66,7 @@ def _interval(data: memoryview, pos: int, end: int, inner: Layout, counts: Any) 
     """``IntervalWindow``: its end as an instant, and its length in milliseconds."""
     reader = Reader(data, pos, end)
     until = reader.i64("the end of a window") ^ -(1 << 63)
-    length = varint(reader, 64)
+    length = reader.varint(64)
     return {"start": until - length, "end": until}, reader.pos
 
 
@@ -79,8 +78,8 @@ def _pane(data: memoryview, pos: int, end: int) -> tuple[dict[str, Any], int]:
     numbers = first >> 4
     if numbers > 2:
         raise FormatError(f"unknown encoding {numbers} of a pane", expected="0 to 2", offset=pos)
-    index = varint(reader, 64) if numbers else 0
-    later = varint(reader, 64) if numbers == 2 else (-1 if timing == "EARLY" else index)
+    index = reader.varint(64) if numbers else 0
+    later = reader.varint(64) if numbers == 2 else (-1 if timing == "EARLY" else index)
     values = (bool(first & 1), bool(first & 2), timing, index, later)
     return dict(zip(_PANE.names, values, strict=True)), reader.pos
 

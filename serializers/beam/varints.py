@@ -21,30 +21,10 @@ INSTANT: Final = Logical(Number(pa.int64(), flip_sign=True), "epoch_ms", UTC)
 """``InstantCoder``: milliseconds whose sign is flipped, so that bytes sort like times."""
 
 
-def varint(reader: Reader, bits: int) -> int:
-    """A number of 32 or 64 bits: seven a byte, the lowest first; a negative one is its two's complement.
-
-    :raises FormatError: for one of more bits.
-    """
-    start = reader.offset
-    number = shift = 0
-    while True:
-        byte = reader.u8("a variable-length number")
-        number |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            break
-        shift += 7
-        if shift > 63:
-            raise FormatError("a variable-length number has more than ten bytes", offset=start)
-    if number >> bits:
-        raise FormatError(f"the number {number} does not fit {bits} bits", offset=start)
-    return number - (1 << bits) if number >> (bits - 1) else number
-
-
 def length(reader: Reader, what: str) -> int:
     """The length of something, which is not negative."""
     start = reader.offset
-    number = varint(reader, 32)
+    number = reader.varint(32)
     if number < 0:
         raise FormatError(f"{what} has the length {number}", offset=start)
     return number
@@ -53,7 +33,7 @@ def length(reader: Reader, what: str) -> int:
 def _number(bits: int, type_: pa.DataType) -> Python:
     def decode(data: memoryview, pos: int, end: int) -> tuple[int, int]:
         reader = Reader(data, pos, end)
-        return varint(reader, bits), reader.pos
+        return reader.varint(bits), reader.pos
 
     return Python(decode, type_)
 
@@ -115,7 +95,7 @@ def decimal(outer: bool) -> Python:
 
     def decode(data: memoryview, pos: int, end: int, inner: Layout, counts: ChangeCounts) -> tuple[bytes, int]:
         reader = Reader(data, pos, end)
-        scale = varint(reader, 32)
+        scale = reader.varint(32)
         return _digits(reader, outer) + scale.to_bytes(4, "big", signed=True), reader.pos
 
     return Python(decode, pa.string(), Logical(BigInteger(scaled=True), "big_decimal", pa.string()))
@@ -147,7 +127,7 @@ def iterable(element: Layout) -> Python:
         if number != -1 or not isinstance(inner, List):
             raise FormatError(f"a list has {number} elements", offset=pos)
         values: list[Any] = []
-        while more := varint(reader, 64):
+        while more := reader.varint(64):
             if not 0 < more <= reader.remaining:
                 raise FormatError(f"{more} elements do not fit", expected=f"at most {reader.remaining}", offset=reader.pos)
             for _ in range(more):
@@ -172,5 +152,4 @@ __all__ = [
     "integer",
     "iterable",
     "length",
-    "varint",
 ]

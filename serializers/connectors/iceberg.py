@@ -153,23 +153,10 @@ def _manifest(reader: Reader) -> dict[str, Any] | None:
     if names != ["manifest_path", "manifest_length"]:
         raise FormatError("no manifest of Iceberg")
     try:
-        path = bytes(inner.bytes(_avro_long(inner), "a path")).decode()
+        path = bytes(inner.bytes(inner.zigzag(64), "a path")).decode()
     except UnicodeDecodeError:
         raise FormatError("a path is not UTF-8") from None
-    return {"path": path, "length": _avro_long(inner), "avro": data}
-
-
-def _avro_long(reader: Reader) -> int:
-    number = 0
-    for shift in range(0, 70, 7):
-        byte = reader.u8("a number")
-        number |= (byte & 0x7F) << shift
-        if byte < 0x80:
-            break
-    number = (number >> 1) ^ -(number & 1)
-    if not -(1 << 63) <= number < 1 << 63:
-        raise FormatError("no number of 64 bits")
-    return number
+    return {"path": path, "length": inner.zigzag(64), "avro": data}
 
 
 _TASK_TYPE = struct_of(path=TEXT, start=I64, length=I64, json=TEXT)

@@ -77,14 +77,7 @@ def _message_id(data: bytes) -> dict[str, Any]:
     found: dict[str, Any] = {"message_id": data}
     for tag, name in ((0x08, "ledger_id"), (0x10, "entry_id")):
         expect(reader.u8("a tag"), (tag,))
-        number = 0
-        for shift in range(0, 70, 7):
-            byte = reader.u8("a number")
-            number |= (byte & 0x7F) << shift
-            if byte < 0x80:
-                break
-        number &= (1 << 64) - 1
-        found[name] = number - (1 << 64) if number >> 63 else number
+        found[name] = reader.varint(64)
     return found
 
 

@@ -83,6 +83,36 @@ class Reader:
         value: int = _I64.unpack_from(self.data, self._take(8, what))[0]
         return value
 
+    def varint(self, bits: int, what: str = "a variable-length number") -> int:
+        """A number of ``bits`` bits, seven in a byte, the lowest first; a negative one is its two's complement.
+
+        :raises FormatError: for one of more bits.
+        """
+        start = self.offset
+        number = 0
+        for shift in range(0, 70, 7):
+            byte = self.u8(what)
+            number |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                break
+        else:
+            raise FormatError(f"{what} has more than ten bytes", offset=start)
+        if number >> bits:
+            raise FormatError(f"{what} is {number}, which does not fit {bits} bits", offset=start)
+        return number - (1 << bits) if number >> (bits - 1) else number
+
+    def zigzag(self, bits: int, what: str = "a variable-length number") -> int:
+        """A number of ``bits`` bits as Avro writes it: doubled, and negative ones inverted, at most 64 bits.
+
+        :raises FormatError: for one of more bits.
+        """
+        start = self.offset
+        number = self.varint(64, what) & ((1 << 64) - 1)
+        value = (number >> 1) ^ -(number & 1)
+        if not -(1 << (bits - 1)) <= value < 1 << (bits - 1):
+            raise FormatError(f"{what} is {value}, which does not fit {bits} bits", offset=start)
+        return value
+
     def bytes(self, n: int, what: str = "bytes") -> memoryview:
         pos = self._take(n, what)
         return self.data[pos : pos + n]
