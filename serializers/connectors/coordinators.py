@@ -13,6 +13,7 @@ import pyarrow as pa
 from serializers.connectors.forms import (
     COORDINATOR,
     FORMS,
+    MAX_WRAPPERS,
     PayloadForm,
     expect,
     fits,
@@ -71,12 +72,12 @@ def shapes_of(raw: bytes) -> frozenset[str]:
     return frozenset() if found is None else frozenset(form.name for form, _ in _shapes(*found))
 
 
-def _shapes(version: int, payload: bytes) -> Iterator[tuple[PayloadForm, Any]]:
+def _shapes(version: int, payload: bytes, around: int = 0) -> Iterator[tuple[PayloadForm, Any]]:
     for form, value in fits(COORDINATOR, version, payload):
-        if form.wraps:
-            yield from _shapes(value["version"], value["payload"])
-        else:
+        if not form.wraps:
             yield form, value
+        elif around < MAX_WRAPPERS:
+            yield from _shapes(value["version"], value["payload"], around + 1)
 
 
 def _payload(raw: bytes) -> tuple[int, bytes] | None:

@@ -25,6 +25,9 @@ from stateextract.printable import replaced
 
 T = TypeVar("T")
 
+MAX_WRAPPERS = 8
+"""Around one payload. Jobs have one; bytes can have any number of them."""
+
 COMMITTABLE, COORDINATOR = "committable", "coordinator"
 """Places that are no state: an item of a sink's committer, and what a source's coordinator keeps for its enumerator."""
 
@@ -83,15 +86,18 @@ def columns_of(place: str) -> list[pa.Field]:
     return [form.column for form in forms_of(place)]
 
 
-def fitting(place: str, version: int, payload: bytes | memoryview, evidence: Evidence = NO_EVIDENCE) -> dict[str, Any]:
+def fitting(
+    place: str, version: int, payload: bytes | memoryview, evidence: Evidence = NO_EVIDENCE, around: int = 0
+) -> dict[str, Any]:
     """The columns of the one form that a payload certainly has, and of a wrapper's inner one; none if several are certain.
 
+    :param around: how many wrappers are around it, at most :data:`MAX_WRAPPERS`.
     :returns: values by the forms' names; empty if no form is certain.
     """
     found = []
     for form, value in fits(place, version, payload):
         if form.wraps:
-            inner = _unwrapped(place, value, evidence)
+            inner = _unwrapped(place, value, evidence, around + 1)
             if inner:
                 del value["payload"]  # which is in the column ``bytes``
                 found.append({form.name: value} | inner)
@@ -100,9 +106,11 @@ def fitting(place: str, version: int, payload: bytes | memoryview, evidence: Evi
     return found[0] if len(found) == 1 else {}
 
 
-def _unwrapped(place: str, value: dict[str, Any], evidence: Evidence) -> dict[str, Any]:
-    around = replace(evidence, split_id=value.get("split_id"))
-    return fitting(place, value["version"], value["payload"], around)
+def _unwrapped(place: str, value: dict[str, Any], evidence: Evidence, around: int) -> dict[str, Any]:
+    if around > MAX_WRAPPERS:
+        return {}
+    evidence = replace(evidence, split_id=value.get("split_id"))
+    return fitting(place, value["version"], value["payload"], evidence, around)
 
 
 def fits(place: str, version: int, payload: bytes | memoryview) -> Iterator[tuple[PayloadForm, Any]]:

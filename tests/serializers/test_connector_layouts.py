@@ -8,9 +8,10 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from serializers.connectors import COMMITTABLE, COORDINATOR, FORMS
+from serializers.connectors import COMMITTABLE, COORDINATOR, FORMS, evidence_of, shapes_of
 from serializers.connectors.embedded import java_class_and_json
 from serializers.connectors.recoverables import unpublished_file
+from serializers.context import NO_EVIDENCE
 from serializers.javaobjects import read_object
 from stateextract.files.reader import Reader
 from tests.serializers.connector_bytes import as_printed, decoded, payloads
@@ -134,3 +135,15 @@ NO_END = b"\0" + struct.pack(">ii", 0, 0)
 )
 def test_bytes_that_only_resemble_a_form_have_none(place: str, version: int, payload: bytes) -> None:
     assert decoded(place, versioned(version, payload)) == {}
+
+
+def test_wrappers_of_wrappers_end() -> None:
+    """Bytes can have thousands of HybridSource's wrappers around each other."""
+    split, state = b"?", b"?"
+    for _ in range(3000):
+        split = struct.pack(">i", 0) + utf("") + versioned(0, split)
+        state = struct.pack(">i", 0) + versioned(0, state)
+    assert decoded("SourceReaderState", versioned(0, split)) == {}
+    assert decoded(COORDINATOR, versioned(0, state)) == {}
+    assert evidence_of(struct.pack(">i", 1) + versioned(0, state)) == NO_EVIDENCE
+    assert shapes_of(struct.pack(">i", 1) + versioned(0, state)) == frozenset()
