@@ -19,7 +19,7 @@ from serializers.connectors.kafka import COMMITTED, EARLIEST, LATEST
 from stateextract.doors import api_door
 from stateextract.errors import StateExtractError
 from stateextract.outcome import Status
-from stateextract.printable import pluralize
+from stateextract.printable import pluralize, replaced
 
 if TYPE_CHECKING:
     from stateextract.api.snapshot import Operator, Snapshot
@@ -54,8 +54,8 @@ def kafka_offsets(snapshot: Snapshot, operators: tuple[Operator, ...]) -> Iterat
     """The rows of these operators, in the order of their labels."""
     for operator in sorted(operators, key=lambda o: (o.label, o.id)):
         empty = dict.fromkeys(SCHEMA.names) | {
-            "checkpoint_id": snapshot.checkpoint_id, "operator_name": operator.name, "operator_uid": operator.uid,
-            "operator_id": operator.id,
+            "checkpoint_id": snapshot.checkpoint_id, "operator_name": _arrow_text(operator.name),
+            "operator_uid": _arrow_text(operator.uid), "operator_id": operator.id,
         }  # fmt: skip
         for row in _Source(operator).rows():
             yield empty | row
@@ -98,7 +98,7 @@ class _Source:
 
     def _problem(self, status: Status, reason: str | None) -> dict[str, Any]:
         self.unread = True
-        return _row(status=status, reason=reason)
+        return _row(status=status, reason=_arrow_text(reason))
 
     def _splits(self, state: State) -> Iterator[dict[str, Any]]:
         """A row for each split of Kafka that the readers have, and one for all payloads of a version that may be Kafka's."""
@@ -172,6 +172,11 @@ class _Source:
                 yield row | _offsets(partition)
             elif not self.unread:
                 yield row | {"reason": _FINISHED}
+
+
+def _arrow_text(text: str | None) -> str | None:
+    """Text without lone surrogates, which names of operators can have and Arrow does not take."""
+    return None if text is None else replaced(text)
 
 
 def _assigned(topic: str, partition: int) -> dict[str, Any]:

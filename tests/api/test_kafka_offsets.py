@@ -207,6 +207,12 @@ def test_types_that_the_user_chose_change_nothing() -> None:
     assert stateextract.open_snapshot(path, types=types).kafka_offsets() == stateextract.open_snapshot(path).kafka_offsets()
 
 
+def test_names_of_operators_with_lone_surrogates(tmp_path: Path) -> None:
+    operator = replace(operator_of(1, readers(split("5.0", "orders", 1, 42, NO_OFFSET))), name="a\ud800", uid="b\udc00")
+    (row,) = stateextract.open_snapshot(snapshot_of(tmp_path, operator, version=5)).kafka_offsets().to_pylist()
+    assert (row["operator_name"], row["operator_uid"], row["next_offset"]) == ("a\ufffd", "b\ufffd", 42)
+
+
 def test_an_operator_that_is_not_there() -> None:
     with pytest.raises(UsageError, match="no operator has the uid, name or id 'nothing'"):
         stateextract.open_snapshot(str(SNAPSHOTS / FOLDERS[0])).kafka_offsets("nothing")
