@@ -119,6 +119,7 @@ def parse() -> argparse.Namespace:
     parser.add_argument("--write-docs", action="store_true", help="keep the results and write docs/performance.md")
     parser.add_argument("--from", dest="earlier", type=Path, metavar="FILE", help="take these results, measure nothing")
     parser.add_argument("--one", choices=BENCHMARKS, help=argparse.SUPPRESS)
+    parser.set_defaults(size="default")  # an action that stores a constant has None
     return parser.parse_args()
 
 
