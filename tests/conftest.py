@@ -26,7 +26,7 @@ os.environ.setdefault("SPARK_LAUNCHER_OPTS", QUICK_JAVA)
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # How long a test takes by its marks, against one that has none.
-_WEIGHTS = {"slow": 300, "spark": 100, "": 1}
+_WEIGHTS = {"long": 600, "slow": 300, "spark": 100, "": 1}
 
 # CI repeats what it did before; everybody else looks for something new.
 settings.register_profile("ci", derandomize=True)

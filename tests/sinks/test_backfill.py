@@ -60,7 +60,7 @@ def pyspark_version(page: Path) -> str:
     return str(version)
 
 
-@pytest.mark.slow
+@pytest.mark.long
 @pytest.mark.spark
 def test_the_page(tmp_path: Path) -> None:
     pyspark = pyspark_of(pyspark_version(PAGE))

@@ -26,7 +26,8 @@ GROUPS = 8
 PUSHDOWN = "spark.sql.python.filterPushdown.enabled"
 # All kinds of state, windows, types that Spark has its own ideas of.
 IN_SPARK = ("f23-keys-native-snappy", "f120-windows-native")
-SLOWLY = ("f23-records-checkpoint", "f20-async-checkpoint", "f23-kinds-native", "f120-kryo-checkpoint-snappy")
+SLOWLY = ("f23-records-checkpoint", "f20-async-checkpoint", "f23-kinds-native")
+LONG = ("f120-kryo-checkpoint-snappy",)
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +44,14 @@ def pushing(session: Any) -> Iterator[Any]:
     session.conf.unset(PUSHDOWN)
 
 
-@pytest.mark.parametrize("case", [*IN_SPARK, *(pytest.param(case, marks=pytest.mark.slow) for case in SLOWLY)])
+@pytest.mark.parametrize(
+    "case",
+    [
+        *IN_SPARK,
+        *(pytest.param(case, marks=pytest.mark.slow) for case in SLOWLY),
+        *(pytest.param(case, marks=pytest.mark.long) for case in LONG),
+    ],
+)
 def test_spark_reads_what_it_reads_of_the_jobs_output(session: Any, case: str, tmp_path: Path) -> None:
     path = str(DATA / case / expected(case)["snapshot"])
     compared = 0

@@ -85,10 +85,8 @@ def check(case: str, output: Path, **more: Any) -> int:
     return compared
 
 
-LARGE = ("-types-", "-kryo-", "-avro-", "-scala-")
-BY_SIZE = [
-    pytest.param(case, marks=pytest.mark.slow) if any(word in case for word in LARGE) else case for case in CASES
-]
+MARKS = {"-kryo-": pytest.mark.long, **dict.fromkeys(("-types-", "-avro-", "-scala-"), pytest.mark.slow)}
+BY_SIZE = [pytest.param(case, marks=[mark for word, mark in MARKS.items() if word in case]) for case in CASES]
 
 
 @pytest.mark.parametrize("case", BY_SIZE)
