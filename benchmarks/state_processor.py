@@ -57,7 +57,7 @@ class Flink:
     def __call__(self, *arguments: object) -> list[str]:
         """The lines that the program prints."""
         opened = [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in OPENED]
-        command = ["java", "-Xmx3g", *opened, "-cp", self.class_path, "StateProcessor", *map(str, arguments)]
+        command = ["java", "-Xmx8g", *opened, "-cp", self.class_path, "StateProcessor", *map(str, arguments)]
         done = subprocess.run(command, check=False, capture_output=True, text=True)
         if done.returncode:
             raise RuntimeError(done.stderr[-4000:])
