@@ -3,9 +3,8 @@
 Each vector of ``tests/kryo`` named below is one kind of value. The kernel and the interpreter decode it into Arrow batches
 over and over, as the entries of a state. Flink's serializer deserializes the same bytes in a loop (``KryoLoop.java``), with
 Kryo 2 in Flink 1.20 and Kryo 5 in Flink 2.3. The figures are values per second of processor time on one core. Each runs
-several times in turn, and the best run of each counts. At the end it prints the table of ``docs/kryo.md``. Usage:
-``python -m benchmarks.kryo [SECONDS] [--rounds N] [--no-jvm]``. The JVM needs a JDK 17 and Maven, which fetches Flink's jars on
-the first run.
+several times in turn, and the best run of each counts. Usage: ``python -m benchmarks.kryo [SECONDS] [--rounds N] [--no-jvm]``.
+The JVM needs a JDK 17 and Maven, which fetches Flink's jars on the first run.
 """
 
 from __future__ import annotations
@@ -27,16 +26,11 @@ from tests.golden.generate import OPENED, class_path
 from tests.kryo.generate import VERSIONS
 from tests.kryo.zoo import JAR, Vector, models, vectors
 
-KINDS = {
-    "String 33": "String of 33 characters", "UUID": "UUID", "Instant": "Instant", "mixed list": "list of mixed values, as JSON",
-    "map of ints": "map of integers, as JSON", "Item": "class of two fields", "Leaf": "class of 19 fields, 200 bytes",
-    "Drawing": "object with a list of two shapes",
-}  # fmt: skip
-"""The vectors, and what the documentation calls them."""
+KINDS = ("String 33", "UUID", "Instant", "mixed list", "map of ints", "Item", "Leaf", "Drawing")
+"""The vectors."""
 GOALS = {"mixed list": 0.25, "Item": 3.0, "Leaf": 3.0}
 """How many times as fast as the JVM the kernel has to be at least, if not 1."""
 COPIES = {"auto": 50_000, "interpreter": 2000}
-KERNEL, FLINK = "kernel", "Flink's KryoSerializer"
 SOURCE = Path(__file__).with_name("KryoLoop.java")
 
 
@@ -97,10 +91,10 @@ def measure(flavour: int, seconds: float, with_jvm: bool, rounds: int = 2) -> It
         interpreter.append([speed(vector, seconds / 2, "interpreter") for vector in found])
     for vector, fast, slow, theirs in zip(found, _best(kernel), _best(interpreter), _best(flink), strict=True):
         subject = f"{vector.name}, Kryo {flavour}, {len(vector.data)} bytes"
-        yield Measurement(subject, KERNEL, fast / 1e6, "M values/s")
+        yield Measurement(subject, "kernel", fast / 1e6, "M values/s")
         yield Measurement(subject, "interpreter", slow / 1e6, "M values/s")
         if theirs:
-            yield Measurement(subject, FLINK, theirs / 1e6, "M values/s")
+            yield Measurement(subject, "Flink's KryoSerializer", theirs / 1e6, "M values/s")
             yield Measurement(
                 subject, "kernel ÷ Flink, speed", fast / theirs, "", GOALS.get(vector.name, 1.0), at_least=True
             )
@@ -109,19 +103,6 @@ def measure(flavour: int, seconds: float, with_jvm: bool, rounds: int = 2) -> It
 def _best(runs: list[list[float]]) -> list[float]:
     """The best of several runs, for each kind of value; 0 where nothing ran."""
     return [max(run) for run in zip(*runs, strict=True)] if runs else [0.0] * len(KINDS)
-
-
-def documented(measurements: list[Measurement]) -> str:
-    """The table of ``docs/kryo.md``, in million values per second."""
-    lines = ["| value | kernel, Kryo 2 | Flink 1.20 | kernel, Kryo 5 | Flink 2.3 |", "|---|---|---|---|---|"]
-    for name, text in KINDS.items():
-        figures = [
-            next((f"{m.value:.3g}" for m in measurements if (m.subject.rsplit(",", 1)[0], m.quantity) == (place, by)), "-")
-            for place in (f"{name}, Kryo {flavour}" for flavour in VERSIONS)
-            for by in (KERNEL, FLINK)
-        ]
-        lines.append(f"| {text} | {' | '.join(figures)} |")
-    return "\n".join(lines)
 
 
 def benchmark(size: Size) -> Iterator[Measurement]:
@@ -138,10 +119,8 @@ def main() -> None:
     parser.add_argument("--no-jvm", action="store_true")
     options = parser.parse_args()
     one_core()
-    measurements = []
     for flavour in VERSIONS:
-        measurements += show(measure(flavour, options.seconds, has_jvm() and not options.no_jvm, options.rounds))
-    print(f"\n{documented(measurements)}")
+        show(measure(flavour, options.seconds, has_jvm() and not options.no_jvm, options.rounds))
 
 
 if __name__ == "__main__":
