@@ -12,7 +12,7 @@ from benchmarks.measuring import Measurement, number
 from benchmarks.page import SECTIONS, performance_page
 
 
-@pytest.mark.skipif(not RESULTS.exists(), reason="nobody has run python -m benchmarks --write-docs")
+@pytest.mark.skipif(not RESULTS.exists(), reason="there are no results of python -m benchmarks --write-docs")
 def test_the_page_is_made_of_the_results() -> None:
     document = json.loads(RESULTS.read_text())
     assert PAGE.read_text(encoding="utf-8") == performance_page(document), (
