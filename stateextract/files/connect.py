@@ -36,6 +36,10 @@ _BUCKET_AT_NAMESPACE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,254}(@[A-Za-z0-9
 _AZURE = re.compile(
     r"(?P<container>\$?[a-z0-9][a-z0-9-]{0,62})@(?P<account>[a-z0-9]{3,24})\.(dfs|blob)\.(?P<domain>[a-z0-9.-]{1,200})"
 )
+_AZURE_DOMAINS = ("core.windows.net", "core.usgovcloudapi.net", "core.chinacloudapi.cn", "fabric.microsoft.com")
+"""Whose hosts are Azure's own: the public cloud, those of the United States' government and of China, OneLake."""
+_AZURE_CREDENTIALS = frozenset({"account_key", "sas_token", "tenant_id", "client_id", "client_secret"})
+"""Arguments of pyarrow's client."""
 _HOST = re.compile(r"((?P<host>[A-Za-z0-9][A-Za-z0-9._-]{0,254})(:(?P<port>[0-9]{1,5}))?)?")
 _HOST_AND_PORT = re.compile(r"(?P<host>[A-Za-z0-9][A-Za-z0-9._-]{0,254}):(?P<port>[0-9]{1,5})")
 _NUMBERS: Mapping[str, type] = {
@@ -168,9 +172,7 @@ def _google_ended(reason: str) -> StateExtractError:
 def _azure(scheme: str, authority: str, options: dict[str, Any], timeout: int) -> tuple[Any, str]:
     match = _AZURE.fullmatch(authority)
     assert match is not None
-    domain = match["domain"]
-    authorities = {"dfs_storage_authority": f".dfs.{domain}", "blob_storage_authority": f".blob.{domain}"}
-    arguments = {"account_name": match["account"], **authorities, **_azure_environment(match["account"], options), **options}
+    arguments = _azure_place(match["account"], match["domain"], options)
     client = ClientProcess("AzureFileSystem", _values(arguments), timeout, "abfs", _azure_ended)
     # Makes the client, which asks for its credentials. They need not give access to the properties of the container.
     with _valid_options(), contextlib.suppress(OSError):
@@ -178,19 +180,52 @@ def _azure(scheme: str, authority: str, options: dict[str, Any], timeout: int) -
     return client, match["container"]
 
 
-def _azure_environment(account: str, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments by the variables of Azure's command line. They belong to one account, so other accounts get none."""
+def _azure_place(account: str, domain: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments of the client: where it sends its requests, and which credentials.
+
+    Those of the environment belong to one account of one domain. Without any, the client sends a token of the user's identity,
+    which is good for every account that the identity may use. So both go only to Azure and to the endpoint of the environment.
+    """
+    has_credentials = bool(options.keys() & _AZURE_CREDENTIALS)
+    endpoint = _azure_endpoint(account) if os.environ.get("AZURE_STORAGE_ACCOUNT") == account else {}
+    known = domain in _AZURE_DOMAINS or endpoint.get("blob_storage_authority", "").partition(":")[0] == f".blob.{domain}"
+    places = {"blob_storage_authority": f".blob.{domain}", "dfs_storage_authority": f".dfs.{domain}"}
+    if known:
+        places |= endpoint
+    if not (known or has_credentials or places.keys() <= options.keys()):
+        raise UnreadableFileError(
+            f"{domain} is not a domain of Azure, so the credentials of the environment are not sent to it",
+            expected=f"one of {', '.join(_AZURE_DOMAINS)}",
+            advice=f"if {account} is your account there, set AZURE_STORAGE_ACCOUNT={account} and "
+            f"AZURE_STORAGE_SERVICE_ENDPOINT=https://{account}.blob.{domain}",
+        )
+    secret = {} if has_credentials or not known else _azure_secret(account)
+    return {"account_name": account, **places, **secret, **options}
+
+
+def _azure_endpoint(account: str) -> dict[str, Any]:
+    """Arguments by ``AZURE_STORAGE_SERVICE_ENDPOINT``: an account's host, or a server with the account in its paths."""
+    protocol, sign, place = os.environ.get("AZURE_STORAGE_SERVICE_ENDPOINT", "").rpartition("://")
+    if not sign:
+        return {}
+    blob = dfs = place.partition("/")[0]
+    host = re.fullmatch(rf"{account}\.(?:blob|dfs)(\..+)", blob)
+    if host is not None:
+        blob, dfs = f".blob{host[1]}", f".dfs{host[1]}"  # pyarrow puts the account before a name that begins with a dot
+    return {
+        "blob_storage_scheme": protocol, "dfs_storage_scheme": protocol,
+        "blob_storage_authority": blob, "dfs_storage_authority": dfs,
+    }  # fmt: skip
+
+
+def _azure_secret(account: str) -> dict[str, Any]:
+    """The key or the signature of the environment, if it is this account's."""
     if os.environ.get("AZURE_STORAGE_ACCOUNT") != account:
         return {}
-    found: dict[str, Any] = {}
-    protocol, sign, place = os.environ.get("AZURE_STORAGE_SERVICE_ENDPOINT", "").rpartition("://")
-    if sign:
-        found = {"blob_storage_scheme": protocol, "dfs_storage_scheme": protocol}
-        found["blob_storage_authority"] = found["dfs_storage_authority"] = place.partition("/")[0]
     key, token = os.environ.get("AZURE_STORAGE_KEY"), os.environ.get("AZURE_STORAGE_SAS_TOKEN")
-    if (key or token) and not options.keys() & {"account_key", "sas_token", "tenant_id", "client_id", "client_secret"}:
-        found |= {"account_key": key} if key else {"sas_token": token}
-    return found
+    if key:
+        return {"account_key": key}
+    return {"sas_token": token} if token else {}
 
 
 def _azure_ended(reason: str) -> StateExtractError:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from stateextract.errors import EnvironmentProblem, UsageError
+from stateextract.errors import EnvironmentProblem, UnreadableFileError, UsageError
 from stateextract.files import connect as module
 from stateextract.files.connect import STORES, access_error, connect, problem_of, within, without_queries
 
@@ -137,6 +137,49 @@ def test_keys_of_azure_are_for_one_account(made: list[tuple[str, dict[str, Any]]
     places = [(one.get("blob_storage_scheme"), one["blob_storage_authority"]) for _, one in made[4:]]
     assert places == [("http", "127.0.0.1:10000"), (None, ".blob.core.windows.net")]
     assert [one["dfs_storage_authority"] for _, one in made[4:]] == ["127.0.0.1:10000", ".dfs.core.windows.net"]
+
+
+@pytest.mark.parametrize("variables", [
+    {"AZURE_STORAGE_KEY": "k"}, {"AZURE_STORAGE_SAS_TOKEN": "sig=x"}, {"AZURE_CLIENT_SECRET": "s"}, {},
+    {"AZURE_STORAGE_SERVICE_ENDPOINT": "http://127.0.0.1:10000/mine"},
+    {"AZURE_STORAGE_SERVICE_ENDPOINT": "https://mine.blob.a.example"},
+    {"AZURE_STORAGE_SERVICE_ENDPOINT": "https://mine.blob.core.windows.net.b.example"},
+])  # fmt: skip
+@pytest.mark.parametrize("domain", ["b.example", "core.windows.net.example", "xcore.windows.net", "a.core.windows.net"])
+def test_credentials_of_the_environment_go_to_no_other_domain(
+    variables: dict[str, str], domain: str, made: list[tuple[str, dict[str, Any]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even the identity's token, which every host gets that the client calls without other credentials."""
+    monkeypatch.setenv("AZURE_STORAGE_ACCOUNT", "mine")
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(UnreadableFileError) as caught:
+        connect("abfss", f"box@mine.dfs.{domain}", {}, 7)
+    text = str(caught.value)
+    assert f"{domain} is not a domain of Azure, so the credentials of the environment are not sent to it" in text
+    assert f"AZURE_STORAGE_SERVICE_ENDPOINT=https://mine.blob.{domain}" in text
+    assert made == []
+
+
+def test_a_domain_of_azure_that_the_user_names(
+    made: list[tuple[str, dict[str, Any]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By the endpoint of the environment, or with credentials of its own."""
+    monkeypatch.setenv("AZURE_STORAGE_ACCOUNT", "mine")
+    monkeypatch.setenv("AZURE_STORAGE_KEY", "k")
+    connect("abfss", "box@mine.dfs.a.example", {"sas_token": "sig=y"}, 7)
+    connect("abfss", "box@mine.dfs.a.example", {"blob_storage_authority": "b:1", "dfs_storage_authority": "d:2"}, 7)
+    monkeypatch.setenv("AZURE_STORAGE_SERVICE_ENDPOINT", "https://mine.blob.a.example:8443/")
+    connect("abfss", "box@mine.dfs.a.example", {}, 7)
+    monkeypatch.setenv("AZURE_STORAGE_SERVICE_ENDPOINT", "https://mine.blob.core.windows.net/")
+    connect("abfss", "box@mine.dfs.core.windows.net", {}, 7)
+    names = ("blob_storage_authority", "dfs_storage_authority", "account_key", "sas_token", "blob_storage_scheme")
+    assert [tuple(one.get(name) for name in names) for _, one in made] == [
+        (".blob.a.example", ".dfs.a.example", None, "sig=y", None),
+        ("b:1", "d:2", None, None, None),
+        (".blob.a.example:8443", ".dfs.a.example:8443", "k", None, "https"),
+        (".blob.core.windows.net", ".dfs.core.windows.net", "k", None, "https"),
+    ]
 
 
 # What the clients said to wrong credentials.
