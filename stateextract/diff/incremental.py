@@ -26,8 +26,9 @@ from stateextract.state.bodies.body import BodyKind
 
 LOOKUP = 4
 """How much more is read than the files that are not shared have: for each of their rows a block of other files."""
-MOST_UNSHARED = 0.5
-"""If a larger part of the bytes is in files that only one of the snapshots has, reading everything takes less."""
+MOST_UNSHARED = 0.3
+"""If a larger part of the bytes is in files that only one of the snapshots has, reading everything takes less: compactions
+rewrite rows that did not change, whose keys are looked up all the same."""
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,9 @@ from stateextract.diff.summary import DiffCounts
 from stateextract.diff.task import DiffRunner
 from stateextract.metadata.model import InlineHandle, OperatorStateHandle, SubtaskState
 from stateextract.options import JobOptions
+from tests.conformance.notation import comparable
 from tests.golden.expected import DATA, load
+from tests.golden.test_rows import expected_row, unwrapped
 from tests.state.keyed_writer import LONG, write
 from tests.state.operator_writer import Lists, i64
 
@@ -28,6 +30,7 @@ class Found:
     plan: DiffPlan
     counts: dict[Key, DiffCounts]
     rows: dict[Key, list[pa.RecordBatch]]
+    bytes_read: int = 0
 
     @property
     def states(self) -> dict[Key, DiffState]:
@@ -78,4 +81,56 @@ def found(before: str | Path, after: str | Path, options: DiffOptions = DiffOpti
             if changes.rows is not None:
                 assert changes.rows.schema == changes.state.output
                 result.rows.setdefault(key, []).append(changes.rows)
+    result.bytes_read = runner.bytes_read
     return result
+
+
+# -- what a job's input says
+
+Change = tuple[Any, str, Any, Any]
+"""Identity of a row, what happened to it, and its values before and after, comparable; without values for timers."""
+
+
+def changes_of_input(output: pa.Schema, before: dict[str, Any], after: dict[str, Any]) -> set[Change]:
+    """The changes between two states, as ``expected.json`` has them.
+
+    :param output: columns of the changes.
+    """
+    kind = before["kind"]
+    schema = output if kind == "TIMERS" else output.append(output.field("before").type.field("value"))
+    old, new = _rows(before, schema), _rows(after, schema)
+    changes: set[Change] = {(identity, "removed", old[identity], None) for identity in old if identity not in new}
+    changes |= {(identity, "added", None, new[identity]) for identity in new if identity not in old}
+    both = [identity for identity in old if identity in new and old[identity] != new[identity]]
+    changes |= {(identity, "changed", old[identity], new[identity]) for identity in both}
+    return {(identity, change, None, None) for identity, change, _, _ in changes} if kind == "TIMERS" else changes
+
+
+def _rows(state: dict[str, Any], schema: pa.Schema) -> dict[Any, Any]:
+    """A state's rows by their identity. A map without entries is no row."""
+    rows = [row for row in state["rows"] if row["value"] != {"$map": []}]
+    cells = [expected_row(row, schema, state["kind"], state["ttl"]) for row in rows]
+    if state["kind"] == "TIMERS":
+        return dict.fromkeys(cells, ())
+    return {cell[:-1]: cell[-1] for cell in cells}
+
+
+def changes_found(result: Found, key: Key, expected: dict[str, Any]) -> set[Change]:
+    """The changes of a state that a comparison found.
+
+    :param expected: the state as ``expected.json`` has it.
+    """
+    changes: set[Change] = set()
+    for batch in result.rows.get(key, []):
+        names = [n for n in ("key", "namespace", "timestamp_ms") if n in batch.schema.names]
+        for i in range(batch.num_rows):
+            identity = tuple(comparable(batch.column(n)[i], batch.schema.field(n).type) for n in names)
+            sides = [batch.column(n)[i] for n in ("before", "after")] if expected["kind"] != "TIMERS" else []
+            values = [_value(side, expected["ttl"]) if side.is_valid else None for side in sides] or [None, None]
+            changes.add((identity, batch.column("change")[i].as_py(), *values))
+    return changes
+
+
+def _value(scalar: Any, ttl: bool) -> Any:
+    value = comparable(scalar["value"], scalar.type.field("value").type)
+    return unwrapped(value) if ttl else value

@@ -9,10 +9,8 @@ import pytest
 
 from stateextract.diff.plan import DiffOptions
 from stateextract.metadata.uid import operator_id
-from tests.conformance.notation import comparable
-from tests.diff.pairs import Found, Key, found, golden
+from tests.diff.pairs import Found, Key, changes_found, changes_of_input, found, golden
 from tests.golden.expected import DATA, load
-from tests.golden.test_rows import expected_row, unwrapped
 
 ELSEWHERE = "-claimed-savepoint"  # its files are not where its checkpoint says
 
@@ -131,18 +129,8 @@ def _expected(case: str) -> dict[Key, dict[str, Any]]:
     return {(operator_id(o["uid"]), "keyed", s["name"]): s for o in operators for s in o["states"]}
 
 
-def _multiset(state: dict[str, Any], schema: Any) -> dict[Any, Any]:
-    """A state's rows by their identity. A map without entries is no row."""
-    rows = [row for row in state["rows"] if row["value"] != {"$map": []}]
-    cells = [expected_row(row, schema, state["kind"], state["ttl"]) for row in rows]
-    if state["kind"] == "TIMERS":
-        return dict.fromkeys(cells, ())
-    return {cell[:-1]: cell[-1] for cell in cells}
-
-
-def _value(scalar: Any, ttl: bool) -> Any:
-    value = comparable(scalar["value"], scalar.type.field("value").type)
-    return unwrapped(value) if ttl else value
+def _size(state: dict[str, Any]) -> int:
+    return sum(row["value"] != {"$map": []} for row in state["rows"])
 
 
 @pytest.mark.parametrize(
@@ -163,30 +151,13 @@ def test_changes_are_those_of_the_input(earlier: str, later: str) -> None:
         ours = result.states[key]
         assert ours.how is not None
         assert ours.output is not None
-        kind, ttl = state["kind"], state["ttl"]
-        output = ours.output
-        schema = output if kind == "TIMERS" else output.append(output.field("before").type.field("value"))
-        old, new = _multiset(state, schema), _multiset(after[key], schema)
-        expected = {(identity, "removed", old[identity], None) for identity in old if identity not in new}
-        expected |= {(identity, "added", None, new[identity]) for identity in new if identity not in old}
-        both = [identity for identity in old if identity in new and old[identity] != new[identity]]
-        expected |= {(identity, "changed", old[identity], new[identity]) for identity in both}
-        if kind == "TIMERS":
-            expected = {(identity, change, None, None) for identity, change, _, _ in expected}
-        actual = set()
-        for batch in result.rows.get(key, []):
-            names = [n for n in ("key", "namespace", "timestamp_ms") if n in batch.schema.names]
-            for i in range(batch.num_rows):
-                identity = tuple(comparable(batch.column(n)[i], batch.schema.field(n).type) for n in names)
-                sides = [batch.column(n)[i] for n in ("before", "after")] if kind != "TIMERS" else []
-                values = [_value(side, ttl) if side.is_valid else None for side in sides] or [None, None]
-                actual.add((identity, batch.column("change")[i].as_py(), *values))
-        assert actual == expected, key
+        expected = changes_of_input(ours.output, state, after[key])
+        assert changes_found(result, key, state) == expected, key
         counts = result.counts[key]
         assert counts.added == sum(row[1] == "added" for row in expected)
         assert counts.removed == sum(row[1] == "removed" for row in expected)
-        assert counts.changed == len(both) * (kind != "TIMERS")
-        assert (counts.before, counts.after) == (len(old), len(new))
+        assert counts.changed == sum(row[1] == "changed" for row in expected)
+        assert (counts.before, counts.after) == (_size(state), _size(after[key]))
         compared += len(expected)
     assert compared == 175
 

@@ -136,9 +136,7 @@ def claimed(folder: Path, version: str) -> tuple[Path, Path]:
 
 
 @pytest.mark.parametrize(("version", "flatten"), [("f120", True), ("f23", False)])
-def test_a_job_that_was_restored(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str, flatten: bool
-) -> None:
+def test_a_job_that_was_restored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str, flatten: bool) -> None:
     """Updates, deletes, list elements, map entries, rows with a time to live, timers and compactions."""
     monkeypatch.setattr(incremental, "MOST_UNSHARED", 1.0)
     some, all_ = both_ways(claimed(tmp_path, version), 20_000, flatten=flatten, operator=("changing", "sessions"))
@@ -153,7 +151,8 @@ def test_a_job_that_was_restored(
     assert (all_.counts[timers].added, all_.counts[timers].removed) == (11, 6)
 
 
-def test_checkpoints_of_one_job() -> None:
+def test_checkpoints_of_one_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(incremental, "MOST_UNSHARED", 1.0)
     root = Path(__file__).parents[2]
     some, all_ = both_ways([root / CHAIN / f"chk-{number}" for number in (3, 4)], 20_000, operator=("changing",))
     assert Counter(state.full_reason for state in some.plan.states) == {None: 9, "it is operator state": 2}

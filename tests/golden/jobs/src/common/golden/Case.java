@@ -7,6 +7,8 @@ import java.util.Map;
 final class Case {
     private static final String FLINK = "flink.";
 
+    private final String line;
+
     final String name;
     final String job;
 
@@ -44,6 +46,7 @@ final class Case {
     final Map<String, String> flinkOptions = new LinkedHashMap<>();
 
     Case(String line) {
+        this.line = line;
         Map<String, String> options = new LinkedHashMap<>();
         for (String pair : line.split("\t")) {
             options.put(pair.substring(0, pair.indexOf('=')), pair.substring(pair.indexOf('=') + 1));
@@ -67,6 +70,11 @@ final class Case {
                 flinkOptions.put(option.substring(FLINK.length()), value);
             }
         });
+    }
+
+    /** The same with another last phase. */
+    Case upTo(int phase) {
+        return new Case(line.replaceAll("\\blast_phase=\\d+", "last_phase=" + phase));
     }
 
     /** All phases up to this one have been seen when the snapshot is taken. */

@@ -12,6 +12,9 @@ final class Feeds {
 
     static List<Event> events(String feed, int phase) {
         List<Event> out = new ArrayList<>();
+        if (feed.equals("chain")) {
+            return ChainJob.events(phase);
+        }
         int first = 0;
         for (int p = 1; p < phase; p++) {
             first += size(feed, p);
@@ -36,7 +39,9 @@ final class Feeds {
     static Long watermark(String feed, int phase) {
         List<Event> events = events(feed, phase);
         long last = events.get(events.size() - 1).ts;
-        return feed.equals("changes") ? (Long) (last - 10_000L) : feed.equals("cep") ? (Long) (last - 4_000L) : null;
+        return feed.equals("changes") ? (Long) (last - 10_000L)
+                : feed.equals("cep") || feed.equals("chain") ? (Long) (last - 4_000L)
+                : null;
     }
 
     private static int size(String feed, int phase) {

@@ -49,10 +49,7 @@ public final class Runner {
             Files.createDirectories(folder);
             Files.write(folder.resolve("from"), options.from.getBytes(StandardCharsets.UTF_8));
             byte[] path = Files.readAllBytes(work.resolve(options.from).resolve("snapshot"));
-            Configuration restore = new Configuration(conf);
-            restore.setString("execution.savepoint.path", new String(path, StandardCharsets.UTF_8));
-            restore.setString("execution.state-recovery.path", new String(path, StandardCharsets.UTF_8));
-            graph.setSavepointRestoreSettings(SavepointRestoreSettings.fromConfiguration(restore));
+            restore(graph, conf, new String(path, StandardCharsets.UTF_8));
         }
         FeedSource.released = 0;
         MiniClusterConfiguration cluster = new MiniClusterConfiguration.Builder()
@@ -81,6 +78,14 @@ public final class Runner {
             running.requestJobResult(id).get();
         }
         System.out.println(options.name);
+    }
+
+    /** Lets the job begin with a snapshot. */
+    static void restore(JobGraph graph, Configuration conf, String snapshot) {
+        Configuration restore = new Configuration(conf);
+        restore.setString("execution.savepoint.path", snapshot);
+        restore.setString("execution.state-recovery.path", snapshot);
+        graph.setSavepointRestoreSettings(SavepointRestoreSettings.fromConfiguration(restore));
     }
 
     /** The job, under an id that follows from the case's name. */
@@ -178,7 +183,7 @@ public final class Runner {
         }
     }
 
-    private static int number(Path chk) {
+    static int number(Path chk) {
         return Integer.parseInt(chk.getFileName().toString().substring("chk-".length()));
     }
 

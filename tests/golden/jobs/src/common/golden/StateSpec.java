@@ -1,5 +1,6 @@
 package golden;
 
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collections;
 import java.util.LinkedHashMap;
@@ -36,6 +37,7 @@ abstract class StateSpec {
     final String name;
     final String kind;
     boolean ttl;
+    Duration timeToLive = Duration.ofDays(10_000);
     String undecodable;
 
     /** Events that clear the state of their key and do nothing else. */
@@ -55,6 +57,12 @@ abstract class StateSpec {
     StateSpec withTtl() {
         ttl = true;
         return this;
+    }
+
+    /** What expired is in the snapshot until a compaction drops it; the model has it always. */
+    StateSpec expiringAfter(Duration time) {
+        timeToLive = time;
+        return withTtl();
     }
 
     StateSpec clearedBy(Predicate<Event> events) {
@@ -89,7 +97,7 @@ abstract class StateSpec {
 
     <D extends StateDescriptor<?, ?>> D prepared(D descriptor) {
         if (ttl) {
-            descriptor.enableTimeToLive(Shims.ttl(10_000));
+            descriptor.enableTimeToLive(Shims.ttl(timeToLive));
         }
         return descriptor;
     }

@@ -1,5 +1,6 @@
 package golden;
 
+import java.time.Duration;
 import java.util.Set;
 import org.apache.flink.api.common.ExecutionConfig;
 import org.apache.flink.api.common.state.StateTtlConfig;
@@ -14,8 +15,8 @@ import org.apache.flink.streaming.api.windowing.assigners.TumblingEventTimeWindo
 final class Shims {
     private Shims() {}
 
-    static StateTtlConfig ttl(long days) {
-        return StateTtlConfig.newBuilder(Time.days(days)).build();
+    static StateTtlConfig ttl(Duration time) {
+        return StateTtlConfig.newBuilder(Time.milliseconds(time.toMillis())).build();
     }
 
     static TumblingEventTimeWindows tumbling(long millis) {

@@ -6,6 +6,7 @@ import static org.apache.flink.api.common.typeinfo.Types.STRING;
 import static org.apache.flink.api.common.typeinfo.Types.TUPLE;
 import static org.apache.flink.api.common.typeinfo.Types.VOID;
 
+import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -56,7 +57,7 @@ final class AsyncJob implements Job {
             aggregate = getRuntimeContext().getAggregatingState(
                     new AggregatingStateDescriptor<>("aggregate", new Windows.CountAndSum(), TUPLE(INT, LONG)));
             ValueStateDescriptor<Long> descriptor = new ValueStateDescriptor<>("ttl-value", LONG);
-            descriptor.enableTimeToLive(Shims.ttl(10_000));
+            descriptor.enableTimeToLive(Shims.ttl(Duration.ofDays(10_000)));
             ttl = getRuntimeContext().getState(descriptor);
         }
 

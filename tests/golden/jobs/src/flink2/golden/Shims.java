@@ -15,8 +15,8 @@ import org.apache.flink.streaming.api.windowing.assigners.TumblingEventTimeWindo
 final class Shims {
     private Shims() {}
 
-    static StateTtlConfig ttl(long days) {
-        return StateTtlConfig.newBuilder(Duration.ofDays(days)).build();
+    static StateTtlConfig ttl(Duration time) {
+        return StateTtlConfig.newBuilder(time).build();
     }
 
     static TumblingEventTimeWindows tumbling(long millis) {
