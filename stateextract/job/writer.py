@@ -20,7 +20,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.fs as pafs
 import pyarrow.parquet as pq
 
@@ -230,7 +229,7 @@ def column_encodings(table: pa.Table, compression: str) -> dict[str, str]:
             sample = leaf.slice(0, _SAMPLE).drop_null()
             if len(sample) == 0 or pa.types.is_boolean(leaf.type):
                 continue
-            if pc.count_distinct(sample).as_py() * _WORTH <= len(sample):
+            if len(sample.unique()) * _WORTH <= len(sample):
                 chosen[path] = DICTIONARY
                 continue
             other = _encoding_of_differences(leaf.type)

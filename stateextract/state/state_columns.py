@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
@@ -304,8 +305,18 @@ def build_batch(
         columns |= window_values(row.window_columns, columns["namespace"], counters.counts)
     columns["key_group"] = key_group
     if options.subtask_column:
-        columns["subtask"] = pa.repeat(pa.scalar(subtask, pa.int32()), len(key_group))
+        columns["subtask"] = _repeated(subtask, len(key_group))
     return pa.RecordBatch.from_arrays([columns[f.name] for f in schema], schema=schema)
+
+
+def _repeated(number: int, count: int) -> pa.Array:
+    """A column of one number. Those of the batches of a file share their memory."""
+    return _at_least(number, 1 << max(count - 1, 0).bit_length()).slice(0, count)
+
+
+@lru_cache(maxsize=1)
+def _at_least(number: int, count: int) -> pa.Array:
+    return pa.repeat(pa.scalar(number, pa.int32()), count)
 
 
 def build_operator_batch(
@@ -318,7 +329,7 @@ def build_operator_batch(
     columns = _fields_of(array)
     schema = state_schema(row, options)
     columns["index"] = pa.array(index)
-    columns["subtask"] = pa.repeat(pa.scalar(subtask, pa.int32()), len(array))
+    columns["subtask"] = _repeated(subtask, len(array))
     columns.setdefault(_KEY_GROUP.name, pa.nulls(len(array), _KEY_GROUP.type))
     return pa.RecordBatch.from_arrays([columns[f.name] for f in schema], schema=schema)
 

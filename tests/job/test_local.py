@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import gc
+import json
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from stateextract.errors import EnvironmentProblem, FormatError, UsageError
-from stateextract.job.execute import OnReport, Tasks, in_this_process, processes
+from stateextract.job.execute import OnReport, RunTask, Tasks, in_this_process, processes, reports_of
 from stateextract.job.run import JobResult, run_job
 from stateextract.job.task import SplitReport
 from stateextract.options import JobOptions
@@ -100,3 +103,16 @@ def test_a_task_that_fails_ends_the_job_and_says_why(snapshot: Path, tmp_path: P
 def test_there_is_at_least_one_worker() -> None:
     with pytest.raises(UsageError, match="--workers is 0"):
         processes(0)
+
+
+def open_memory(shared: bytes) -> RunTask:
+    """A task that reports how its process keeps memory."""
+    assert shared == b"shared"
+    return lambda number, record: json.dumps([pa.default_memory_pool().backend_name, gc.get_freeze_count() > 0]).encode()
+
+
+def test_workers_keep_memory_and_do_not_search_modules_for_garbage() -> None:
+    here = pa.default_memory_pool().backend_name, gc.get_freeze_count()
+    found = reports_of(processes(1), Tasks(open_memory, b"shared", [1, 1]), json.loads)
+    assert found == [["system", True]] * 2
+    assert (pa.default_memory_pool().backend_name, gc.get_freeze_count()) == here, "only in workers"
