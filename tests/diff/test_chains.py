@@ -33,6 +33,7 @@ CHECKPOINTS = 13
 RESTORED, RESCALED = 8, 10
 """The first checkpoints, counted from zero, of the job that was restored, and of the one with another parallelism."""
 CONSECUTIVE = [*pairwise(range(CHECKPOINTS))]
+RESCALINGS = [(9, 10), (7, 10), (5, 12)]
 ALL_OF = "f23-rocksdb"
 """Of the others every second pair is compared."""
 WITHOUT_COMPACTIONS = [(0, 1), (1, 2), (2, 3), (5, 6), (8, 9)]
@@ -86,12 +87,12 @@ def test_rows(folders: dict[str, Path], name: str, number: int) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_compactions_drop_rows_that_expired(folders: dict[str, Path], name: str) -> None:
-    """Otherwise the chains would miss their point: nothing in the job deletes them."""
+    """Otherwise the chains would miss their point, for nothing in the job deletes them. Async state of ForSt has no filter."""
     kept = []
     for number in range(CHECKPOINTS):
         table = stateextract.open_snapshot(str(path(folders, name, number))).operator(UID).state(EXPIRING).to_table()
         kept.append({*table["key"].to_pylist()})
-    assert any(before - after for before, after in pairwise(kept))
+    assert any(before - after for before, after in pairwise(kept)) is not name.endswith("-async")
 
 
 def compared(folders: dict[str, Path], name: str, pair: tuple[int, int], **job: Any) -> tuple[Found, Found]:
@@ -120,15 +121,26 @@ def check_changes(folders: dict[str, Path], name: str, pair: tuple[int, int]) ->
         changes = changes_found(some, key, before[key])
         if key[2] != EXPIRING:
             assert changes == changes_of_input(state.output, before[key], after[key]), key
-    (reason,) = {state.full_reason for state in some.plan.states}
-    assert {state.incremental for state in some.plan.states} == {reason is None}
+    reasons = {state.name: state.full_reason for state in some.plan.states}
+    if name.endswith("-async"):
+        timers = {state for state in reasons if state.startswith("_timer_state/")}
+        assert {reasons.pop(state) for state in timers} <= {
+            "not all of it is in RocksDB's or ForSt's files",
+            *reasons.values(),
+        }
+    (reason,) = {*reasons.values()}
+    assert {state.incremental for state in some.plan.states if state.name in reasons} == {reason is None}
     assert (reason == NOTHING_SHARED) == uploaded_anew(name, pair)
     return reason, some.bytes_read / all_.bytes_read
 
 
 def uploaded_anew(name: str, pair: tuple[int, int]) -> bool:
-    """Whether Flink uploaded all files again between two checkpoints: after rescaling, and ForSt's after any restore."""
-    return any(pair[0] < first <= pair[1] for first in ((RESTORED, RESCALED) if "forst" in name else (RESCALED,)))
+    """Whether Flink uploaded all files again between two checkpoints: after rescaling, and ForSt's after any restore.
+
+    Databases in ForSt's primary directory go on with the files of the checkpoint, also after rescaling.
+    """
+    firsts = {"f23-forst": (RESTORED, RESCALED), "f23-forst-async": ()}.get(name, (RESCALED,))
+    return any(pair[0] < first <= pair[1] for first in firsts)
 
 
 @pytest.mark.parametrize(
@@ -143,16 +155,18 @@ def test_changes_between_consecutive_checkpoints(folders: dict[str, Path], name:
     assert reason in (None, NOTHING_SHARED) or re.fullmatch(
         r"[3-9]\d % of the bytes are in files that .*", reason or ""
     )
-    assert part < 1.1
+    assert part < 1.25
 
 
-@pytest.mark.parametrize("pair", OTHERS)
+@pytest.mark.parametrize(
+    ("name", "pair"), [*((ALL_OF, pair) for pair in OTHERS), *(("f23-forst-async", pair) for pair in RESCALINGS)]
+)
 def test_changes_where_most_is_rewritten(
-    folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch, pair: tuple[int, int]
+    folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch, name: str, pair: tuple[int, int]
 ) -> None:
     monkeypatch.setattr(incremental, "MOST_UNSHARED", 1.0)
-    reason, _ = check_changes(folders, ALL_OF, pair)
-    assert reason in (None, NOTHING_SHARED)
+    reason, _ = check_changes(folders, name, pair)
+    assert reason == (NOTHING_SHARED if uploaded_anew(name, pair) else None)
 
 
 @pytest.mark.long
@@ -162,5 +176,4 @@ def test_changes_between_all_checkpoints(
     folders: dict[str, Path], monkeypatch: pytest.MonkeyPatch, name: str, pair: tuple[int, int]
 ) -> None:
     monkeypatch.setattr(incremental, "MOST_UNSHARED", 1.0)
-    reason, _ = check_changes(folders, name, pair)
-    assert reason in (None, NOTHING_SHARED)
+    check_changes(folders, name, pair)

@@ -50,7 +50,8 @@ class Chain:
 def chains() -> list[Chain]:
     """All of them."""
     made = [_chain(f"{version}-rocksdb", version, "rocksdb", "backends") for version in ("f120", "f23")]
-    return [*made, _chain("f23-forst", "f23", "forst", "forst")]
+    forst = _chain("f23-forst", "f23", "forst", "forst")
+    return [*made, forst, replace(forst, name="f23-forst-async", runs=[replace(run, job="asyncchain") for run in forst.runs])]
 
 
 def _chain(name: str, version: str, backend: str, library: str, more: Mapping[str, str] | None = None) -> Chain:

@@ -62,7 +62,7 @@ final class ChainJob extends StatesJob {
                 StateSpec.<String>value("text", STRING, e -> e.text).clearedBy(e -> e.number % 7 == 3),
                 StateSpec.<Long>list("numbers", LONG, e -> e.number)
                         .clearedBy(e -> e.number % 11 == 6).replacedBy(e -> e.number % 6 == 1),
-                StateSpec.<Long, String>map("texts", LONG, STRING, e -> StateSpec.entry(e.number % 4, e.text))
+                StateSpec.<Long, String>map("texts", LONG, STRING, e -> StateSpec.entry(e.number % 4, "" + e.text))
                         .clearedBy(e -> e.number % 13 == 7)
                         .removing(e -> e.number % 5 == 0 ? Collections.singleton((e.number + 2) % 4) : Collections.emptySet()),
                 StateSpec.<Long>value("kept", LONG, e -> e.number).withTtl().clearedBy(e -> e.number % 12 == 9),
